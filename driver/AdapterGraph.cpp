@@ -31,7 +31,8 @@ public:
     for (const model::Node &node : model.graph.nodes) {
       if (node.is("Transpose") && weightOf.count(node.input(0)))
         weightOf[node.output(0)] = weightOf[node.input(0)];
-      const bool isProduct = (node.is("MatMul") || node.is("Gemm") || node.is("Conv")) && weightOf.count(node.input(1));
+      const bool isProduct =
+          (node.is("MatMul") || node.is("Gemm") || node.is("Conv")) && weightOf.count(node.input(1));
       nodes.push_back(node);
       if (isProduct)
         adapt(factors.at(weightOf[node.input(1)]));
@@ -53,8 +54,8 @@ private:
     model.graph.initializers.push_back(tensor);
   }
 
-  std::string make(const model::Node &like, const char *type, std::vector<std::string> inputs, const std::string &output,
-                   std::vector<model::Attribute> attributes = {}) {
+  std::string make(const model::Node &like, const char *type, std::vector<std::string> inputs,
+                   const std::string &output, std::vector<model::Attribute> attributes = {}) {
     model::Node node;
     node.opType = type;
     node.name = output;
@@ -81,14 +82,16 @@ private:
       for (const model::Attribute &attribute : base.attributes)
         if (attribute.name != "group" && attribute.name != "kernel_shape")
           window.push_back(attribute);
-      delta = make(base, "Conv", {make(base, "Conv", {x, names.a}, stem + ".A", window), names.b}, stem + ".B");
+      delta =
+          make(base, "Conv", {make(base, "Conv", {x, names.a}, stem + ".A", window), names.b}, stem + ".B");
     } else {
       if (base.attrInt("transA", 0) != 0)
         x = transposed(base, x, stem + ".x");
       const std::string low = make(base, "MatMul", {x, transposed(base, names.a, stem + ".At")}, stem + ".A");
       delta = make(base, "MatMul", {low, transposed(base, names.b, stem + ".Bt")}, stem + ".B");
     }
-    model.graph.initializers.push_back(model::Tensor::makeFloats(stem + ".scale", {}, {static_cast<float>(names.scale)}));
+    model.graph.initializers.push_back(
+        model::Tensor::makeFloats(stem + ".scale", {}, {static_cast<float>(names.scale)}));
     make(base, "Add", {base.output(0), make(base, "Mul", {delta, stem + ".scale"}, stem + ".scaled")}, y);
   }
 
@@ -99,6 +102,8 @@ private:
 
 } // namespace
 
-model::Model withAdapterNodes(const model::Model &model, ModuleOp module) { return AdapterGraph(model, module).run(); }
+model::Model withAdapterNodes(const model::Model &model, ModuleOp module) {
+  return AdapterGraph(model, module).run();
+}
 
 } // namespace kedge::driver

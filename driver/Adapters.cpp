@@ -58,8 +58,8 @@ json wholeTensors(ModuleOp module, const std::string &prefix, std::set<std::stri
   return whole;
 }
 
-/// peft would have trained an adapter there: the folder is not whole, or of another model. With settings that narrow its choice
-/// down, names alone do not say so.
+/// peft would have trained an adapter there: the folder is not whole, or of another model. With settings that
+/// narrow its choice down, names alone do not say so.
 void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::string &prefix) {
   const json targets = folder.config().value("target_modules", json());
   for (const char *narrowing : {"layers_to_transform", "exclude_modules"})
@@ -70,12 +70,14 @@ void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::s
     adapted.insert(one.path);
   for (auto state : module.getOps<train::StateOp>()) {
     const std::string name = cutPrefix(state.getOnnxName().value_or("").str(), prefix), path = parentOf(name);
-    if (state.getRole() != train::Role::Frozen || !name.ends_with(".weight") || state.wholeType().getRank() < 2 || adapted.count(path))
+    if (state.getRole() != train::Role::Frozen || !name.ends_with(".weight") ||
+        state.wholeType().getRank() < 2 || adapted.count(path))
       continue;
     for (const json &target : targets)
       if (target.is_string() && rt::endsWithPath(path, target.get<std::string>()))
-        fail("{}: 'target_modules' of {} has '{}', but '{}' has no tensors of that adapter: expected '{}'", folder.tensorsPath(),
-             rt::kAdapterConfig, target.get<std::string>(), name, rt::AdaptedModule{path, 0, 0}.keyA());
+        fail("{}: 'target_modules' of {} has '{}', but '{}' has no tensors of that adapter: expected '{}'",
+             folder.tensorsPath(), rt::kAdapterConfig, target.get<std::string>(), name,
+             rt::AdaptedModule{path, 0, 0}.keyA());
   }
 }
 
@@ -87,11 +89,21 @@ json configOf(const AdapterOptions &options, ModuleOp module) {
       targets.insert(adapter.getPath().str());
       transposed |= adapter.getTransposed().getValue();
     }
-  return {{"peft_type", "LORA"},       {"task_type", nullptr},        {"base_model_name_or_path", nullptr},
-          {"r", options.rank},         {"lora_alpha", options.alpha}, {"use_rslora", options.scaling == "rslora"},
-          {"use_dora", false},         {"lora_dropout", options.dropout}, {"bias", "none"},
-          {"fan_in_fan_out", transposed}, {"target_modules", targets}, {"modules_to_save", nullptr},
-          {"inference_mode", true},    {"init_lora_weights", true},   {"rank_pattern", json::object()},
+  return {{"peft_type", "LORA"},
+          {"task_type", nullptr},
+          {"base_model_name_or_path", nullptr},
+          {"r", options.rank},
+          {"lora_alpha", options.alpha},
+          {"use_rslora", options.scaling == "rslora"},
+          {"use_dora", false},
+          {"lora_dropout", options.dropout},
+          {"bias", "none"},
+          {"fan_in_fan_out", transposed},
+          {"target_modules", targets},
+          {"modules_to_save", nullptr},
+          {"inference_mode", true},
+          {"init_lora_weights", true},
+          {"rank_pattern", json::object()},
           {"alpha_pattern", json::object()}};
 }
 
@@ -108,7 +120,8 @@ std::vector<std::string> trainedBeside(const AdapterOptions &options) {
 }
 
 json adapterFacts(const AdapterOptions &options, ModuleOp module) {
-  json config = options.folder.empty() ? configOf(options, module) : rt::AdapterFolder::open(options.folder).config();
+  json config =
+      options.folder.empty() ? configOf(options, module) : rt::AdapterFolder::open(options.folder).config();
   if (!options.folder.empty())
     checkTargets(rt::AdapterFolder::open(options.folder), module, prefixOf(module));
   std::set<std::string> modules;

@@ -6,7 +6,8 @@
 
 namespace kedge::driver {
 
-/// Expressions for the tensors that train whole beside the adapters of --adapter. Throws when the folder is none.
+/// Expressions for the tensors that train whole beside the adapters of --adapter. Throws when the folder is
+/// none.
 std::vector<std::string> trainedBeside(const AdapterOptions &options);
 
 /// What a program needs to write such a folder: {"config": of peft, "whole": {state: name in the folder}}.

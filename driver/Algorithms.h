@@ -8,8 +8,9 @@ namespace kedge::driver {
 /// Throws rt::Error, naming file and entry, on what is no table.
 void checkAlgorithms(const std::string &path);
 
-/// Puts the entries of the table at `path` that concern the program's products into its target, of every device and
-/// library version, and prints a note about how many products have one. Throws as checkAlgorithms does.
+/// Puts the entries of the table at `path` that concern the program's products into its target, of every
+/// device and library version, and prints a note about how many products have one. Throws as checkAlgorithms
+/// does.
 void embedAlgorithms(const std::string &path, nlohmann::json &program);
 
 } // namespace kedge::driver

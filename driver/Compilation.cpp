@@ -3,27 +3,27 @@
 #include "driver/GpuTarget.h"
 #include "driver/KernelLevels.h"
 #include "driver/OutputFiles.h"
-#include "driver/options/ProgramOptions.h"
 #include "driver/RoundTrip.h"
+#include "driver/options/ProgramOptions.h"
 #include "lib/Analysis/Communication.h"
 #include "lib/Analysis/Overlap.h"
-#include "lib/Dialect/Registration.h"
 #include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Registration.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Link/Link.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Export/Program/ProgramJson.h"
 #include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/LintOps.h"
+#include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/Pass/PassManager.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/SameFile.h"
-#include "mlir/IR/AsmState.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cstring>
 #include <filesystem>
@@ -41,10 +41,13 @@ DialectRegistry &dialects() {
 
 /// MLIR prints real numbers with seven digits; the same bits need them all.
 std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &step) {
-  const std::pair<const char *, double> numbers[] = {
-      {"label-smoothing=", step.labelSmoothing}, {"momentum=", step.momentum}, {"clip-norm=", step.clipNorm},
-      {"scale-growth=", step.lossScale.growth}, {"scale-backoff=", step.lossScale.backoff},
-      {"scale-minimum=", step.lossScale.minimum}, {"init=", step.lossScale.init}};
+  const std::pair<const char *, double> numbers[] = {{"label-smoothing=", step.labelSmoothing},
+                                                     {"momentum=", step.momentum},
+                                                     {"clip-norm=", step.clipNorm},
+                                                     {"scale-growth=", step.lossScale.growth},
+                                                     {"scale-backoff=", step.lossScale.backoff},
+                                                     {"scale-minimum=", step.lossScale.minimum},
+                                                     {"init=", step.lossScale.init}};
   for (const auto &[name, value] : numbers)
     if (size_t at = pipeline.find(name); at != std::string::npos) {
       at += strlen(name);
@@ -57,29 +60,38 @@ std::string withAllDigits(std::string pipeline, const pipelines::StepOptions &st
 void nameFilesAbsolutely(ModuleOp module) {
   for (auto state : module.getOps<train::StateOp>())
     if (auto weight = dyn_cast_if_present<train::WeightAttr>(state.getInitAttr()))
-      state.setInitAttr(train::WeightAttr::get(module.getContext(), std::filesystem::absolute(weight.getFile().str()).string(),
+      state.setInitAttr(train::WeightAttr::get(module.getContext(),
+                                               std::filesystem::absolute(weight.getFile().str()).string(),
                                                weight.getOffset(), weight.getLength()));
 }
 
 /// The absolute path, alike however it was typed.
 std::string placeOf(const std::string &path) {
   const std::filesystem::path place = std::filesystem::absolute(path), normal = place.lexically_normal();
-  return rt::isSameFile(normal.string(), place.string()) ? normal.string() : place.string(); // links may make ".." another
+  return rt::isSameFile(normal.string(), place.string()) ? normal.string()
+                                                         : place.string(); // links may make ".." another
 }
 
 void checkRanks(const CompileOptions &options) {
   const std::vector<int64_t> &ranks = options.model.ranks;
   if (ranks.size() > 1)
-    fail("--ranks {}: expected one number of ranks; only a program takes several (kedge compile -o PROGRAM)", fmt::join(ranks, ","));
+    fail("--ranks {}: expected one number of ranks; only a program takes several (kedge compile -o PROGRAM)",
+         fmt::join(ranks, ","));
   if (!options.replicas.empty())
-    fail("--replicas {}: a plan is of one mesh; give --mesh replica=R,data=D for R machines", options.replicas);
+    fail("--replicas {}: a plan is of one mesh; give --mesh replica=R,data=D for R machines",
+         options.replicas);
   if (options.zero > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
-    fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n", static_cast<int>(options.zero));
-  else if (options.zero > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 && !options.isTrial && options.worlds.empty())
-    fprintf(stderr, "kedge: note: --zero %d has no effect on a mesh with one rank along data: give --mesh data=N\n", static_cast<int>(options.zero));
+    fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n",
+            static_cast<int>(options.zero));
+  else if (options.zero > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 && !options.isTrial &&
+           options.worlds.empty())
+    fprintf(stderr,
+            "kedge: note: --zero %d has no effect on a mesh with one rank along data: give --mesh data=N\n",
+            static_cast<int>(options.zero));
 }
 
-/// Where an op's types cannot be inferred MLIR reports it at the op and ends the process; here the phase fails.
+/// Where an op's types cannot be inferred MLIR reports it at the op and ends the process; here the phase
+/// fails.
 bool runPasses(PassManager &manager, ModuleOp module) {
   struct Impossible {};
   llvm::ScopedFatalErrorHandler handler([](void *, const char *, bool) { throw Impossible(); });
@@ -110,27 +122,32 @@ Compilation::Compilation(const CompileOptions &options)
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false); // the message names the node
   if (std::string path = std::filesystem::absolute(options.model.model).string(); !rt::isUtf8(path))
-    fail("{}: the path is not UTF-8, and programs and reports note it as text; rename the file or its folder, or name it by "
+    fail("{}: the path is not UTF-8, and programs and reports note it as text; rename the file or its "
+         "folder, or name it by "
          "another path",
          path);
   model = model::loadModel(options.model.model, {.requireExternalData = false});
   checkFiles(options, model);
   if (!model.trainingInfo.empty() && !options.trainingOptions.empty())
-    fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and --loss-output "
+    fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and "
+         "--loss-output "
          "NAME can)",
          options.model.model, fmt::join(options.trainingOptions, ", "));
   if (!model.trainingInfo.empty() && options.precision == "fp16")
-    fail("{}: --precision fp16: gradients of 16 bits need a loss scale, which the algorithm in the model's training_info does not "
+    fail("{}: --precision fp16: gradients of 16 bits need a loss scale, which the algorithm in the model's "
+         "training_info does not "
          "have; expected fp32, bf16 or fp8",
          options.model.model);
   checkRanks(options);
-  diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom, &model);
+  diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom,
+                      &model);
   findings = lint::prepare(model, options.model.lintOptions(), importer::lintOperators(context));
   bool shown = options.isTrial || !options.resumedFrom.empty();
   if (!shown)
     showFindings();
   if (findings.hasErrors())
-    fail("{}: not compiled: lint found what would train wrongly (above). Mend the export, or use --repair, --train-mode "
+    fail("{}: not compiled: lint found what would train wrongly (above). Mend the export, or use --repair, "
+         "--train-mode "
          "or --allow CODE",
          options.model.model);
   if (!options.resumedFrom.empty())
@@ -152,21 +169,26 @@ bool Compilation::isWanted(Phase phase) const {
 }
 
 pipelines::TargetOptions Compilation::targetOptions() const {
-  return {options.onGpu(), options.convolution == "generated", rt::physicalCores(), !options.memoryBudget.empty()};
+  return {options.onGpu(), options.convolution == "generated", rt::physicalCores(),
+          !options.memoryBudget.empty()};
 }
 
 void Compilation::build(Phase phase, bool withKernels, OpPassManager &manager) const {
   switch (phase) {
   case Phase::None:
-  case Phase::Import: return;
+  case Phase::Import:
+    return;
   case Phase::Model:
     pipelines::addRaisePipeline(manager);
     if (options.model.adapters.given())
       pipelines::addAdapterPipeline(manager, options.model.adapters);
     return;
-  case Phase::Step: return pipelines::addStepPipeline(manager, stepOptions());
-  case Phase::Schedule: return pipelines::addSchedulePipeline(manager, targetOptions());
-  case Phase::Rematerialize: return buildRematerialize(manager);
+  case Phase::Step:
+    return pipelines::addStepPipeline(manager, stepOptions());
+  case Phase::Schedule:
+    return pipelines::addSchedulePipeline(manager, targetOptions());
+  case Phase::Rematerialize:
+    return buildRematerialize(manager);
   case Phase::Exec:
     return withKernels ? pipelines::addLowerPipeline(manager, targetOptions())
                        : pipelines::addMemoryPipeline(manager, rt::physicalCores());
@@ -177,7 +199,8 @@ void Compilation::run(Phase phase, bool withKernels) {
   PassManager manager(&context);
   build(phase, withKernels, manager);
   if (!runPasses(manager, *ir))
-    diagnostics->raise(fmt::format("{}: not compiled: the phase '{}' failed", options.model.model, nameOf(phase)));
+    diagnostics->raise(
+        fmt::format("{}: not compiled: the phase '{}' failed", options.model.model, nameOf(phase)));
   checkRoundTrip(*ir, nameOf(phase));
 }
 
@@ -205,8 +228,15 @@ bool Compilation::isEmitted(Phase phase) const {
 }
 
 std::string Compilation::savedText(Phase phase) {
-  SavedIr saved{phase, std::filesystem::absolute(options.model.model).string(), model.graphHash, options.arguments,
-                counts, facts, {}, rt::physicalCores(), edited};
+  SavedIr saved{phase,
+                std::filesystem::absolute(options.model.model).string(),
+                model.graphHash,
+                options.arguments,
+                counts,
+                facts,
+                {},
+                rt::physicalCores(),
+                edited};
   OwningOpRef<ModuleOp> copy = ir->clone();
   nameFilesAbsolutely(*copy);
   if (phase == Phase::Exec)
@@ -231,15 +261,17 @@ void Compilation::resume() {
   ir = parseIr(context, options.resumedFrom);
   SavedIr saved = SavedIr::takeFrom(*ir, options.resumedFrom);
   if (saved.graphHash != model.graphHash)
-    fail("{}: was compiled from {}, which is another model now: its graph has the hash {}, expected {}", options.resumedFrom,
-         saved.model, model.graphHash, saved.graphHash);
+    fail("{}: was compiled from {}, which is another model now: its graph has the hash {}, expected {}",
+         options.resumedFrom, saved.model, model.graphHash, saved.graphHash);
   done = saved.phase;
   counts = saved.counts;
   facts = saved.facts;
   savedReport = saved.report;
   edited = saved.edited;
   if (edited && !options.isTrial)
-    fprintf(stderr, "kedge: note: %s: is not as it was saved, so the program will not export ONNX files: they would hold the graph of %s%s\n",
+    fprintf(stderr,
+            "kedge: note: %s: is not as it was saved, so the program will not export ONNX files: they would "
+            "hold the graph of %s%s\n",
             options.resumedFrom.c_str(), saved.model.c_str(),
             done <= Phase::Model ? "; kedge-translate --export-onnx writes the edited model" : "");
   if (isEmitted(done))
@@ -249,14 +281,16 @@ void Compilation::resume() {
   if (saved.threads != rt::physicalCores())
     fail("{}: was planned for {} threads, this machine has {} cores; go on from a file of an earlier phase",
          options.resumedFrom, saved.threads, rt::physicalCores());
-  // An edited file is checked again: with a buffer laid over a weight the program would run, and train wrongly.
+  // An edited file is checked again: with a buffer laid over a weight the program would run, and train
+  // wrongly.
   PassManager checks(&context);
   pipelines::addChecks(checks);
   if (!runPasses(checks, *ir))
     diagnostics->raise(options.resumedFrom + ": not compiled: its memory or its order is wrong");
   for (auto state : ir->getOps<train::StateOp>())
     if (!state->hasAttr("exec.offset"))
-      fail("{}: the state '{}' has no 'exec.offset', its place in the arena", options.resumedFrom, state.getSymName().str());
+      fail("{}: the state '{}' has no 'exec.offset', its place in the arena", options.resumedFrom,
+           state.getSymName().str());
   kernelModule = pipelines::takeKernels(*ir);
   if (!kernelModule)
     fail("{}: holds no module of kernels, expected it behind the schedule", options.resumedFrom);
@@ -287,11 +321,14 @@ void Compilation::step() {
   chooseLoss();
   checkPrecision(options);
   if (!options.isTrial && !options.accumulatorType.empty() && options.accumulate == 1)
-    fprintf(stderr, "kedge: note: --accumulate-dtype %s: without --accumulate there are no accumulators: without effect\n",
+    fprintf(stderr,
+            "kedge: note: --accumulate-dtype %s: without --accumulate there are no accumulators: without "
+            "effect\n",
             options.accumulatorType.c_str());
   run(Phase::Step);
   using train::FunctionKind;
-  func::FuncOp function = train::functionOf(*ir, options.accumulate > 1 || options.sameBits > 0 ? FunctionKind::Micro : FunctionKind::Step);
+  func::FuncOp function = train::functionOf(
+      *ir, options.accumulate > 1 || options.sameBits > 0 ? FunctionKind::Micro : FunctionKind::Step);
   checkSameBits(function);
   counts = exporter::countStep(function);
   facts = lossFacts(function, stepOptions());
@@ -353,8 +390,11 @@ std::string Compilation::ptx() {
 /// Communication between ranks, and the seconds of it that do not overlap with computing.
 void Compilation::addCommunication(nlohmann::json &report) {
   for (const analysis::CommunicationRow &row : analysis::communicationOf(*ir, options.accumulate)) {
-    report["communication"].push_back({{"collective", row.collective}, {"type", row.type}, {"calls", row.calls},
-                                       {"elements", row.elements}, {"bytes", row.bytes}});
+    report["communication"].push_back({{"collective", row.collective},
+                                       {"type", row.type},
+                                       {"calls", row.calls},
+                                       {"elements", row.elements},
+                                       {"bytes", row.bytes}});
     if (!options.model.mesh.empty())
       report["communication"].back()["axis"] = row.axis;
   }
@@ -396,14 +436,16 @@ namespace {
 ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) {
   ObjectFiles objects = parts.kernels;
   llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
-  objects.push_back(lower::emitProgramImage(parts.json, bytes, parts.names, KernelLevels(options.cpus).lowest()));
+  objects.push_back(
+      lower::emitProgramImage(parts.json, bytes, parts.names, KernelLevels(options.cpus).lowest()));
   return objects;
 }
 
 } // namespace
 
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
-  link::linkProgram(objectsOf(parts, options), output, options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu);
+  link::linkProgram(objectsOf(parts, options), output,
+                    options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu);
 }
 
 ProgramParts Compilation::programParts() {
@@ -466,9 +508,7 @@ nlohmann::json Compilation::gpuTargetJson(std::vector<uint8_t> &data) {
   return target;
 }
 
-void Compilation::link(const std::string &output) {
-  linkParts(programParts(), options, output);
-}
+void Compilation::link(const std::string &output) { linkParts(programParts(), options, output); }
 
 void Compilation::linkLibrary(const std::string &output) {
   const link::LibraryPlace place = link::libraryPlace(output);
@@ -476,6 +516,8 @@ void Compilation::linkLibrary(const std::string &output) {
   link::writeLibraryFiles(place);
 }
 
-void Compilation::emitObject(const std::string &output) { link::linkObjects(objectsOf(programParts(), options), output); }
+void Compilation::emitObject(const std::string &output) {
+  link::linkObjects(objectsOf(programParts(), options), output);
+}
 
 } // namespace kedge::driver

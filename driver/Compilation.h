@@ -1,16 +1,16 @@
 // From an ONNX file and options to any level of the program: what plan and compile share.
 #pragma once
-#include "driver/options/CompileOptions.h"
 #include "driver/Diagnostics.h"
 #include "driver/SavedIr.h"
+#include "driver/options/CompileOptions.h"
 #include "lib/Analysis/StepCost.h"
+#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Lint/Lint.h"
 #include "lib/Support/ObjectFile.h"
-#include "runtime/io/NamePattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "runtime/io/NamePattern.h"
 #include <nlohmann/json.hpp>
 
 namespace kedge::driver {
@@ -30,7 +30,8 @@ public:
   explicit Compilation(const CompileOptions &options);
   ~Compilation();
 
-  // Phases in order. Each throws kedge::Error, of all that its passes report. A compilation that goes on from a file of
+  // Phases in order. Each throws kedge::Error, of all that its passes report. A compilation that goes on from
+  // a file of
   // --save-ir skips the phases that ran before the file was written.
   void import();   ///< level 1, composites raised
   void step();     ///< level 2
@@ -43,8 +44,8 @@ public:
   mlir::ModuleOp module() { return *ir; }
   /// The IR that --emit asks for, as --save-ir writes it; once its phase is done.
   const std::string &text() const { return emitted; }
-  /// Whether the plan stays within --memory-budget, and within --host-memory-budget once plan() has run; after
-  /// schedule().
+  /// Whether the plan stays within --memory-budget, and within --host-memory-budget once plan() has run;
+  /// after schedule().
   bool fits();
   /// What fills the memory, `remedies` (lines), and last the smallest budget that would do; after plan().
   std::string whyNothingFits(const std::string &remedies);
@@ -103,10 +104,10 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   Phase done = Phase::None;
   std::string emitted;
-  bool edited = false; ///< what a file of IR holds is not what was saved
-  nlohmann::json savedReport; ///< when the plan was made before
+  bool edited = false;         ///< what a file of IR holds is not what was saved
+  nlohmann::json savedReport;  ///< when the plan was made before
   exporter::StepCounts counts; ///< of the step, once it is there
-  nlohmann::json facts; ///< of the loss: what the launch table does not tell
+  nlohmann::json facts;        ///< of the loss: what the launch table does not tell
   std::vector<analysis::ScheduledLaunch> scheduled, numbered;
 };
 

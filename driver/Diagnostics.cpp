@@ -19,20 +19,23 @@ const model::Node *nodeNamed(const model::Model *model, const std::string &name)
   return nullptr;
 }
 
-/// An op says its own name first, which the node's is better than. No std::regex: names in files may be of any length.
+/// An op says its own name first, which the node's is better than. No std::regex: names in files may be of
+/// any length.
 StringRef withoutOpName(StringRef text) {
   StringRef rest = text;
   if (!rest.consume_front("'"))
     return text;
   auto [name, behind] = rest.split("' op ");
-  const bool isName = name.contains('.') && llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '.' || c == '_'; });
+  const bool isName = name.contains('.') &&
+                      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '.' || c == '_'; });
   return isName && !behind.empty() ? behind : text;
 }
 
 } // namespace
 
 Diagnostics::Diagnostics(MLIRContext &context, std::string file, const model::Model *model)
-    : file(std::move(file)), model(model), handler(&context, [this](Diagnostic &diagnostic) { take(diagnostic); }) {}
+    : file(std::move(file)), model(model),
+      handler(&context, [this](Diagnostic &diagnostic) { take(diagnostic); }) {}
 
 Diagnostics::~Diagnostics() {
   for (const std::string &error : errors)
@@ -60,7 +63,8 @@ std::string Diagnostics::sentence(Diagnostic &diagnostic) const {
   return place + (place.find(": node ") == std::string::npos ? text : withoutOpName(text).str());
 }
 
-/// Import nests locations: a module's path, then a node's name (GraphPlaces.h); the whole model has the file's name.
+/// Import nests locations: a module's path, then a node's name (GraphPlaces.h); the whole model has the
+/// file's name.
 std::string Diagnostics::placeOf(Location location) const {
   if (auto text = location->findInstanceOf<FileLineColLoc>())
     return fmt::format("{}:{}:{}: ", text.getFilename().str(), text.getLine(), text.getColumn());

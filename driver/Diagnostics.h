@@ -1,4 +1,5 @@
-// What MLIR reports, in the words of all other errors: file, node, what is wrong. By itself MLIR begins with a location.
+// What MLIR reports, in the words of all other errors: file, node, what is wrong. By itself MLIR begins with
+// a location.
 #pragma once
 #include "lib/Model/Model.h"
 #include "mlir/IR/Diagnostics.h"
@@ -8,7 +9,8 @@ namespace kedge::driver {
 /// While it lives, errors in the context are kept until they are thrown; warnings and remarks are printed.
 class Diagnostics {
 public:
-  /// `model`: whose nodes the locations name; null for a file of IR. `file` is named where no location has one.
+  /// `model`: whose nodes the locations name; null for a file of IR. `file` is named where no location has
+  /// one.
   Diagnostics(mlir::MLIRContext &context, std::string file, const model::Model *model = nullptr);
   /// Prints what nobody has thrown.
   ~Diagnostics();

@@ -4,8 +4,8 @@
 
 namespace kedge::driver {
 
-/// "sm_90" of "cuda:sm_90" and of "cuda". Throws kedge::Error on what is no such target, or when this build lacks
-/// the runtime for it.
+/// "sm_90" of "cuda:sm_90" and of "cuda". Throws kedge::Error on what is no such target, or when this build
+/// lacks the runtime for it.
 std::string architectureOf(const std::string &target);
 
 /// Machine code of the gpu.module in `kernels`, which is used up. Throws kedge::Error.

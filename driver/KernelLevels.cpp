@@ -17,7 +17,8 @@ KernelLevels::KernelLevels(const std::vector<std::string> &names)
   }
   for (const std::string &name : names) {
     const lower::KernelTarget target = lower::KernelTarget::level(name == "native" ? host.cpu : name);
-    if (std::none_of(targets.begin(), targets.end(), [&](const auto &other) { return other.cpu == target.cpu; }))
+    if (std::none_of(targets.begin(), targets.end(),
+                     [&](const auto &other) { return other.cpu == target.cpu; }))
       targets.push_back(target);
   }
   std::sort(targets.begin(), targets.end(), [](const auto &a, const auto &b) { return a.cpu < b.cpu; });
@@ -29,7 +30,10 @@ nlohmann::json KernelLevels::target() const {
     cpus.push_back(target.cpu);
     features.insert(features.end(), target.required.begin(), target.required.end());
   }
-  return {{"kind", "cpu"}, {"triple", lowest().triple}, {"cpu", fmt::format("{}", fmt::join(cpus, ","))}, {"features", features},
+  return {{"kind", "cpu"},
+          {"triple", lowest().triple},
+          {"cpu", fmt::format("{}", fmt::join(cpus, ","))},
+          {"features", features},
           {"threads", rt::physicalCores()}};
 }
 

@@ -13,7 +13,8 @@ public:
 
   /// What the program's data tells of it.
   nlohmann::json target() const;
-  /// Kernels of all levels. `names`: of the launches; becomes those in the objects. Destroys the module's contents.
+  /// Kernels of all levels. `names`: of the launches; becomes those in the objects. Destroys the module's
+  /// contents.
   mlir::FailureOr<ObjectFiles> compile(mlir::ModuleOp kernels, std::vector<std::string> &names) const;
   const lower::KernelTarget &lowest() const { return targets.front(); }
 

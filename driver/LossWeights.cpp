@@ -12,7 +12,8 @@ std::string lossWeights(const char *option, const std::string &file) {
     return "";
   const rt::Npy npy(file);
   if (!rt::isFloat(npy.type) || npy.shape.size() > 1 || (npy.shape.size() == 1 && npy.shape[0] == 0))
-    fail("{} {}: holds {}{}, expected floats in one dimension", option, file, rt::dtypeName(npy.type), rt::shapeText(npy.shape));
+    fail("{} {}: holds {}{}, expected floats in one dimension", option, file, rt::dtypeName(npy.type),
+         rt::shapeText(npy.shape));
   const int64_t count = npy.shape.empty() ? 1 : npy.shape[0];
   std::string text;
   for (int64_t k = 0; k < count; ++k) {

@@ -15,12 +15,13 @@ std::map<std::string, std::vector<int64_t>> Compilation::shapesOfParts() const {
   const std::string first = model.graph.inputs.empty() ? "" : model.graph.inputs.front().name;
   const auto given = shapes.find(first);
   if (given == shapes.end() || given->second.empty())
-    fail("{}: --same-bits {}: a rank's rows are cut into {} parts; give the rows of the first input: --shape {}=ROWSx...",
+    fail("{}: --same-bits {}: a rank's rows are cut into {} parts; give the rows of the first input: --shape "
+         "{}=ROWSx...",
          options.model.model, options.sameBits, options.parts, first);
   const int64_t rows = given->second.front();
   if (rows % options.parts != 0)
-    fail("{}: --same-bits {}: {} rows of '{}' do not share among {} parts of a rank; give a multiple of {}", options.model.model,
-         options.sameBits, rows, first, options.parts, options.parts);
+    fail("{}: --same-bits {}: {} rows of '{}' do not share among {} parts of a rank; give a multiple of {}",
+         options.model.model, options.sameBits, rows, first, options.parts, options.parts);
   for (auto &[name, shape] : shapes)
     if (!shape.empty() && shape.front() == rows)
       shape.front() /= options.parts;
@@ -30,7 +31,8 @@ std::map<std::string, std::vector<int64_t>> Compilation::shapesOfParts() const {
 void Compilation::checkSameBits(func::FuncOp training) const {
   training.walk([&](train::BatchNormOp norm) {
     if (options.sameBits > 0)
-      fail("{}: --same-bits {}: not available with BatchNormalization in training, whose statistics are those of a micro-batch on a "
+      fail("{}: --same-bits {}: not available with BatchNormalization in training, whose statistics are "
+           "those of a micro-batch on a "
            "rank; leave --train-mode out, or --same-bits",
            options.model.model, options.sameBits);
   });
@@ -41,8 +43,11 @@ void Compilation::addMesh(nlohmann::json &report) const {
   const rt::Mesh mesh = options.model.meshOfRanks();
   for (const rt::MeshAxis &axis : mesh.axes())
     report["mesh"]["axes"].push_back({{"name", axis.name}, {"size", axis.size}});
-  report["ranks"] = nlohmann::json::array({{{"rank", 0}, {"stage", 0}, {"peak_bytes", report["peak_bytes"]},
-                                            {"arena_bytes", report["arena_bytes"]}, {"bubble", 0.0}}});
+  report["ranks"] = nlohmann::json::array({{{"rank", 0},
+                                            {"stage", 0},
+                                            {"peak_bytes", report["peak_bytes"]},
+                                            {"arena_bytes", report["arena_bytes"]},
+                                            {"bubble", 0.0}}});
 }
 
 } // namespace kedge::driver

@@ -20,7 +20,8 @@ void addTensors(Uses &uses, const model::Graph &graph) {
 
 Uses optionFiles(const CompileOptions &options) {
   Uses uses = {{"--deepspeed-config", options.deepSpeedConfig}, {"--algorithms", options.algorithms}};
-  for (const auto &[option, value] : {std::pair("--precision-policy", options.precisionPolicy), std::pair("--device", options.device)})
+  for (const auto &[option, value] :
+       {std::pair("--precision-policy", options.precisionPolicy), std::pair("--device", options.device)})
     if (std::filesystem::path(value).has_extension() || value.find('/') != std::string::npos)
       uses.emplace_back(option, value);
   return uses;
@@ -39,7 +40,10 @@ Uses inputsOf(const CompileOptions &options, const model::Model &model) {
 }
 
 Uses outputsOf(const CompileOptions &options) {
-  return {{"-o", options.output}, {"--report", options.report}, {"--arena", options.arenaFile}, {"--launches", options.launchFile}};
+  return {{"-o", options.output},
+          {"--report", options.report},
+          {"--arena", options.arenaFile},
+          {"--launches", options.launchFile}};
 }
 
 } // namespace
@@ -54,7 +58,8 @@ void checkFiles(const CompileOptions &options, const model::Model &model) {
   for (const auto &[option, output] : outputsOf(options))
     for (const auto &[what, input] : inputsOf(options, model))
       if (!output.empty() && !input.empty() && rt::isSameFile(output, input))
-        fail("{} {}: would overwrite {} ('{}'), which this command reads; name another file", option, output, what, input);
+        fail("{} {}: would overwrite {} ('{}'), which this command reads; name another file", option, output,
+             what, input);
 }
 
 } // namespace kedge::driver

@@ -4,8 +4,9 @@
 
 namespace kedge::driver {
 
-/// A file that an option names is none that the command reads: the model and its data, or what another option names, also
-/// where links lead there. And what options are read from is a file, not a pipe or a device. Throws kedge::Error.
+/// A file that an option names is none that the command reads: the model and its data, or what another option
+/// names, also where links lead there. And what options are read from is a file, not a pipe or a device.
+/// Throws kedge::Error.
 void checkFiles(const CompileOptions &options, const model::Model &model);
 
 } // namespace kedge::driver

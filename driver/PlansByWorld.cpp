@@ -1,8 +1,8 @@
 #include "driver/PlansByWorld.h"
 #include "driver/Compilation.h"
+#include "driver/Remedies.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
-#include "driver/Remedies.h"
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <utility>
@@ -10,7 +10,8 @@
 namespace kedge::driver {
 namespace {
 
-/// One of the programs: for a number of ranks, and in --replicas for one of the ways that launchers place them.
+/// One of the programs: for a number of ranks, and in --replicas for one of the ways that launchers place
+/// them.
 struct World {
   int64_t ranks;
   std::string mesh;
@@ -26,7 +27,8 @@ std::vector<World> worldsOf(const CompileOptions &options) {
   const int64_t ranks = options.model.ranks.front();
   for (int64_t onMachine = ranks; onMachine >= 1; --onMachine)
     if (ranks % onMachine == 0)
-      worlds.push_back({ranks, rt::Mesh::parse(fmt::format("replica={},data={}", ranks / onMachine, onMachine)).text()});
+      worlds.push_back(
+          {ranks, rt::Mesh::parse(fmt::format("replica={},data={}", ranks / onMachine, onMachine)).text()});
   return worlds;
 }
 
@@ -37,9 +39,12 @@ void checkNumbers(const CompileOptions &options) {
       fail("--ranks {}: {} is named twice; name each number once", fmt::join(numbers, ","), numbers[i]);
   if (options.saveIr.empty() && options.report.empty() && options.emit == "exe")
     return;
-  const std::string one = !options.saveIr.empty() ? "--save-ir" : !options.report.empty() ? "--report" : "--emit " + options.emit;
+  const std::string one = !options.saveIr.empty()   ? "--save-ir"
+                          : !options.report.empty() ? "--report"
+                                                    : "--emit " + options.emit;
   if (!options.replicas.empty())
-    fail("--replicas {}: {} takes one plan; give --mesh replica=R,data=D for R machines", options.replicas, one);
+    fail("--replicas {}: {} takes one plan; give --mesh replica=R,data=D for R machines", options.replicas,
+         one);
   fail("--ranks {}: {} takes one plan; give one number of ranks", fmt::join(numbers, ","), one);
 }
 
@@ -53,7 +58,8 @@ public:
       entry["mesh"] = world.mesh;
       entry["kernels"] = prefix;
     }
-    entry["text"] = append(llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(parts.json.data()), parts.json.size()));
+    entry["text"] = append(
+        llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(parts.json.data()), parts.json.size()));
     entry["data"] = append(parts.data);
     worlds.push_back(std::move(entry));
     std::move(parts.kernels.begin(), parts.kernels.end(), std::back_inserter(whole.kernels));
@@ -104,7 +110,9 @@ int compilePlansByWorld(const CompileOptions &options) {
     compilation.schedule();
     compilation.lower();
     if (!compilation.fits())
-      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(world.ranks), compilation.whyNothingFits(remediesText(one)).c_str()), 2;
+      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(world.ranks),
+                     compilation.whyNothingFits(remediesText(one)).c_str()),
+             2;
     bundle.add(world, one.kernelPrefix, compilation.programParts());
   }
   linkParts(bundle.finish(), options, options.output);

@@ -1,12 +1,13 @@
-// --ranks N,M: a program that holds a plan for each number of ranks, and takes that of the world it is started in. --replicas
-// node: one for each way that a launcher can place the ranks on machines of equal size.
+// --ranks N,M: a program that holds a plan for each number of ranks, and takes that of the world it is
+// started in. --replicas node: one for each way that a launcher can place the ranks on machines of equal
+// size.
 #pragma once
 #include "driver/options/CompileOptions.h"
 
 namespace kedge::driver {
 
-/// Compiles for each, links one program at `options.output`. Exit code: 0, or 2 when one fits no budget, which is
-/// told, and nothing is written.
+/// Compiles for each, links one program at `options.output`. Exit code: 0, or 2 when one fits no budget,
+/// which is told, and nothing is written.
 int compilePlansByWorld(const CompileOptions &options);
 
 } // namespace kedge::driver

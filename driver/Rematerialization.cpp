@@ -1,4 +1,5 @@
-// --recompute, --offload and the budgets: choosing, checking against the packed arena, and saying why nothing fits.
+// --recompute, --offload and the budgets: choosing, checking against the packed arena, and saying why nothing
+// fits.
 #include "driver/Compilation.h"
 #include "driver/options/ProgramOptions.h"
 #include "lib/Analysis/LibraryCall.h"
@@ -41,9 +42,10 @@ void Compilation::buildRematerialize(OpPassManager &manager) const {
       states.push_back(kind);
   if (!options.offload.empty())
     pipelines::addOffloadPipeline(manager, states, options.deviceName(), threads);
-  pipelines::addRematerializePipeline(manager, {options.recomputePolicy(), options.memoryBudget, options.deviceName(),
-                                                options.effort, threads, options.offloads("activations"),
-                                                options.hostMemoryBudget, options.frontier ? kFrontierPoints : 0});
+  pipelines::addRematerializePipeline(manager,
+                                      {options.recomputePolicy(), options.memoryBudget, options.deviceName(),
+                                       options.effort, threads, options.offloads("activations"),
+                                       options.hostMemoryBudget, options.frontier ? kFrontierPoints : 0});
 }
 
 /// Says which flags change nothing in this step.
@@ -52,11 +54,14 @@ void Compilation::noteWithoutEffect() {
     return;
   // With --accumulate 1 there are no accumulators: gradients are values that end with their update.
   if (options.offloads("gradients") && options.accumulate == 1)
-    fprintf(stderr, "kedge: note: --offload gradients: without --accumulate no gradient outlives its update: nothing to "
-                    "offload\n");
+    fprintf(
+        stderr,
+        "kedge: note: --offload gradients: without --accumulate no gradient outlives its update: nothing to "
+        "offload\n");
   std::string policy = options.recomputePolicy();
   if (fact(*ir, "ops") == 0 && policy != "none" && policy != "auto")
-    fprintf(stderr, "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
+    fprintf(stderr,
+            "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
             policy.c_str());
 }
 
@@ -68,7 +73,8 @@ void Compilation::checkBudget() {
   for (auto arena : ir->getOps<exec::ArenaOp>())
     bytes += arena.getBytes();
   if (bytes > fact(*ir, "budget_bytes"))
-    fail("{}: not compiled: the plan takes {} bytes, above the memory budget of {}, which what is computed again was to "
+    fail("{}: not compiled: the plan takes {} bytes, above the memory budget of {}, which what is computed "
+         "again was to "
          "keep",
          options.model.model, bytes, fact(*ir, "budget_bytes"));
 }
@@ -79,17 +85,21 @@ int64_t Compilation::hostBytes() {
   return 0;
 }
 
-bool Compilation::fits() { return fitsDevice(*ir) && hostBytes() <= options.hostLimit().value_or(hostBytes()); }
+bool Compilation::fits() {
+  return fitsDevice(*ir) && hostBytes() <= options.hostLimit().value_or(hostBytes());
+}
 
 std::string Compilation::whyNothingFits(const std::string &remedies) {
   if (fitsDevice(*ir))
     return whyHostDoesNotFit(remedies);
-  std::string text = fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n", options.model.model,
-                                 fact(*ir, "budget_bytes"), formatBytes(fact(*ir, "budget_bytes")));
+  std::string text =
+      fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n", options.model.model,
+                  fact(*ir, "budget_bytes"), formatBytes(fact(*ir, "budget_bytes")));
   text += "largest values at the peak of the smallest plan:\n";
   for (const auto &[name, bytes] : exporter::largestAtPeak(*ir, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
-  text += remedies + fmt::format("proven: no plan needs less than {} bytes\n", fact(*ir, "proven_floor_bytes"));
+  text +=
+      remedies + fmt::format("proven: no plan needs less than {} bytes\n", fact(*ir, "proven_floor_bytes"));
   text += fmt::format("smallest feasible budget: {} bytes\n", fact(*ir, "smallest_feasible_bytes"));
   return text;
 }
@@ -97,9 +107,10 @@ std::string Compilation::whyNothingFits(const std::string &remedies) {
 /// Values go to host memory as far as it has room; states are what they are.
 std::string Compilation::whyHostDoesNotFit(const std::string &remedies) {
   int64_t limit = *options.hostLimit();
-  std::string text = fmt::format("kedge: {}: what --offload puts into host memory takes {} bytes ({}), above the host "
-                                 "memory budget of {} bytes ({})\n",
-                                 options.model.model, hostBytes(), formatBytes(hostBytes()), limit, formatBytes(limit));
+  std::string text =
+      fmt::format("kedge: {}: what --offload puts into host memory takes {} bytes ({}), above the host "
+                  "memory budget of {} bytes ({})\n",
+                  options.model.model, hostBytes(), formatBytes(hostBytes()), limit, formatBytes(limit));
   text += "largest states there:\n";
   for (const auto &[name, bytes] : exporter::largestOnHost(*ir, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);

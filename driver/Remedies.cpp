@@ -27,7 +27,8 @@ struct Price {
 bool isEven(const CompileOptions &options) {
   const auto &shapes = options.model.shapes;
   return !shapes.empty() && std::all_of(shapes.begin(), shapes.end(), [&](const auto &entry) {
-    return !entry.second.empty() && entry.second.front() % 2 == 0 && entry.second.front() == shapes.begin()->second.front();
+    return !entry.second.empty() && entry.second.front() % 2 == 0 &&
+           entry.second.front() == shapes.begin()->second.front();
   });
 }
 
@@ -54,10 +55,12 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
   if (options.precision == "fp32")
     remedies.push_back({"--precision bf16", [](CompileOptions &o) { o.precision = "bf16"; }});
   if (options.optimizer == "adamw" || options.optimizer == "adam")
-    remedies.push_back({fmt::format("--optimizer {}8bit", options.optimizer), [](CompileOptions &o) { o.optimizer += "8bit"; }});
+    remedies.push_back({fmt::format("--optimizer {}8bit", options.optimizer),
+                        [](CompileOptions &o) { o.optimizer += "8bit"; }});
   for (const char *what : {"activations", "optimizer"})
     if (!options.offloads(what))
-      remedies.push_back({fmt::format("--offload {}", what), [what](CompileOptions &o) { o.offload.push_back(what); }});
+      remedies.push_back(
+          {fmt::format("--offload {}", what), [what](CompileOptions &o) { o.offload.push_back(what); }});
   if (options.recomputePolicy() != "auto")
     remedies.push_back({"--recompute auto", [](CompileOptions &o) { o.recompute = "auto"; }});
   if (options.model.ranks.front() > 1 && options.zero < 3 && options.masterWeights != "off")
@@ -78,7 +81,8 @@ std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options
   const nlohmann::json report = compilation.report();
   if (!compilation.fits())
     return std::nullopt;
-  return Price{remedy.flags, report["peak_bytes"], report.value("step_seconds", 0.0), report["recompute"]["overhead"]};
+  return Price{remedy.flags, report["peak_bytes"], report.value("step_seconds", 0.0),
+               report["recompute"]["overhead"]};
 } catch (const Error &) {
   return std::nullopt; // an option that this model or the others do not go with is no remedy
 }
@@ -92,19 +96,23 @@ std::string remediesText(const CompileOptions &options) {
   std::vector<Price> prices;
   std::string tried;
   for (const Remedy &remedy : remedies) {
-    const ProgressStage stage(fmt::format("what would fit: {}", remedy.flags), static_cast<double>(&remedy - remedies.data()) / static_cast<double>(remedies.size()));
+    const ProgressStage stage(fmt::format("what would fit: {}", remedy.flags),
+                              static_cast<double>(&remedy - remedies.data()) /
+                                  static_cast<double>(remedies.size()));
     if (const std::optional<Price> price = priceOf(remedy, options))
       prices.push_back(*price);
     tried += (tried.empty() ? "" : "; ") + remedy.flags;
   }
   if (prices.empty())
     return tried.empty() ? "" : fmt::format("alone, none of these fits this budget either: {}\n", tried);
-  std::stable_sort(prices.begin(), prices.end(), [](const Price &a, const Price &b) { return a.seconds < b.seconds; });
+  std::stable_sort(prices.begin(), prices.end(),
+                   [](const Price &a, const Price &b) { return a.seconds < b.seconds; });
   prices.resize(std::min(kTold, prices.size()));
   std::string text = "what fits this budget with one change, the quickest step first:\n";
   for (const Price &price : prices)
-    text += fmt::format("  {:<44}{:>12}  a step {:.3g} s, of it {:.1f}% computed or copied again\n", price.flags, formatBytes(price.peak),
-                        price.seconds, 100 * price.added / (1 + price.added));
+    text +=
+        fmt::format("  {:<44}{:>12}  a step {:.3g} s, of it {:.1f}% computed or copied again\n", price.flags,
+                    formatBytes(price.peak), price.seconds, 100 * price.added / (1 + price.added));
   return text;
 }
 

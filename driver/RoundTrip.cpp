@@ -40,10 +40,12 @@ public:
       return fmt::format("{} ops become {}", held.ops.size(), read.ops.size());
     for (auto [a, b] : llvm::zip(held.ops, read.ops))
       if (const char *what = differ(a, b))
-        return fmt::format("{} of '{}' ({}) differs", what, a->getName().getStringRef().str(), text(a->getLoc()));
+        return fmt::format("{} of '{}' ({}) differs", what, a->getName().getStringRef().str(),
+                           text(a->getLoc()));
     for (auto [a, b] : llvm::zip(held.blocks, read.blocks))
       if (a->getArgumentTypes() != b->getArgumentTypes())
-        return fmt::format("arguments of a block of '{}' differ", a->getParentOp()->getName().getStringRef().str());
+        return fmt::format("arguments of a block of '{}' differ",
+                           a->getParentOp()->getName().getStringRef().str());
     return "";
   }
 
@@ -63,7 +65,8 @@ private:
       return "the location";
     auto same = [&](Value x, Value y) { return held.numbers.lookup(x) == read.numbers.lookup(y); };
     if (a->getNumOperands() != b->getNumOperands() ||
-        !llvm::all_of(llvm::zip(a->getOperands(), b->getOperands()), [&](auto pair) { return same(std::get<0>(pair), std::get<1>(pair)); }))
+        !llvm::all_of(llvm::zip(a->getOperands(), b->getOperands()),
+                      [&](auto pair) { return same(std::get<0>(pair), std::get<1>(pair)); }))
       return "an operand";
     return nullptr;
   }

@@ -1,11 +1,11 @@
 #include "driver/SavedIr.h"
 #include "driver/Diagnostics.h"
-#include "lib/Dialect/Registration.h"
 #include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/Registration.h"
 #include "lib/Support/Error.h"
-#include "passes/Lower/Codegen/KernelDialects.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/Lower/Codegen/KernelDialects.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 #include <filesystem>
@@ -39,20 +39,24 @@ void SavedIr::putOn(ModuleOp module) const {
   json words = json::array();
   for (const auto &[name, values] : arguments)
     words.push_back({{"name", name}, {"values", values}});
-  auto text = [&](const char *name, const std::string &value) { return b.getNamedAttr(name, b.getStringAttr(value)); };
-  DictionaryAttr saved =
-      b.getDictionaryAttr({text("phase", nameOf(phase)), text("model", model), text("graph_hash", graphHash),
-                           text("arguments", words.dump()), text("composites", json(counts.composites).dump()),
-                           text("facts", facts.dump()), text("report", report.dump()), text("hash", hash),
-                           b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
-                           b.getNamedAttr("threads", b.getI64IntegerAttr(threads))});
+  auto text = [&](const char *name, const std::string &value) {
+    return b.getNamedAttr(name, b.getStringAttr(value));
+  };
+  DictionaryAttr saved = b.getDictionaryAttr(
+      {text("phase", nameOf(phase)), text("model", model), text("graph_hash", graphHash),
+       text("arguments", words.dump()), text("composites", json(counts.composites).dump()),
+       text("facts", facts.dump()), text("report", report.dump()), text("hash", hash),
+       b.getNamedAttr("casts", b.getI64IntegerAttr(counts.casts)),
+       b.getNamedAttr("threads", b.getI64IntegerAttr(threads))});
   SavedNote(module.getContext()).setAttr(module, saved);
 }
 
 SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
   DictionaryAttr attribute = SavedNote(module.getContext()).getAttr(module);
   if (!attribute)
-    fail("{}: the module has no {}, which --save-ir writes: without it, neither the model nor the phase is known", path, kSaved.str());
+    fail("{}: the module has no {}, which --save-ir writes: without it, neither the model nor the phase is "
+         "known",
+         path, kSaved.str());
   module->removeAttr(kSaved);
   auto text = [&](const char *name) {
     auto value = attribute.getAs<StringAttr>(name);

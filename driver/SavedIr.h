@@ -10,20 +10,21 @@ namespace kedge::driver {
 
 /// Phases in order, by the names that the files have.
 enum class Phase { None = -1, Import, Model, Step, Schedule, Rematerialize, Exec };
-constexpr Phase kPhases[] = {Phase::Import, Phase::Model, Phase::Step, Phase::Schedule, Phase::Rematerialize, Phase::Exec};
+constexpr Phase kPhases[] = {Phase::Import,   Phase::Model,         Phase::Step,
+                             Phase::Schedule, Phase::Rematerialize, Phase::Exec};
 const char *nameOf(Phase phase);
 
 struct SavedIr {
   Phase phase = Phase::None;
   std::string model, graphHash; ///< the ONNX file (absolute), and what its graph was
   SavedArguments arguments;     ///< of the compile command
-  exporter::StepCounts counts;            ///< of the step, from Step on
+  exporter::StepCounts counts;  ///< of the step, from Step on
   nlohmann::json facts, report; ///< of the loss, from Step on; of the plan, at Exec
   int threads = 0;              ///< that the plan counts with
   bool edited = false;          ///< the IR is not what was saved, or what it came from was not
 
-  /// Notes all of it on the module, as one attribute, which `takeFrom` reads and removes (throws kedge::Error when there
-  /// is none: `path` is named).
+  /// Notes all of it on the module, as one attribute, which `takeFrom` reads and removes (throws kedge::Error
+  /// when there is none: `path` is named).
   void putOn(mlir::ModuleOp module) const;
   static SavedIr takeFrom(mlir::ModuleOp module, const std::string &path);
   /// What the file at `path` says, without its IR.

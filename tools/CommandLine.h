@@ -58,14 +58,16 @@ inline int withOutput(const char *tool, int code) {
   return code;
 }
 
-/// Of a tool that reads files as it writes: what stands behind an option of `outputs` is no other argument's file.
+/// Of a tool that reads files as it writes: what stands behind an option of `outputs` is no other argument's
+/// file.
 inline void checkOutputArgument(int argc, char **argv, std::initializer_list<const char *> outputs) {
   for (int at = 1; at + 1 < argc; ++at)
     for (const char *output : outputs)
       if (!strcmp(argv[at], output))
         for (int other = 1; other < argc; ++other)
           if (other != at + 1 && rt::isSameFile(argv[other], argv[at + 1]))
-            fail("{} {}: would overwrite '{}', which this command reads; name another file", output, argv[at + 1], argv[other]);
+            fail("{} {}: would overwrite '{}', which this command reads; name another file", output,
+                 argv[at + 1], argv[other]);
 }
 
 } // namespace kedge::tool

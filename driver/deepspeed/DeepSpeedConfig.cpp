@@ -45,7 +45,9 @@ bool isSame(const std::string &a, const std::string &b) {
 /// Of an element.
 int64_t bytesOf(const std::string &type) { return type == "fp32" ? 4 : 2; }
 
-std::string flagText(const std::string &flag, const std::string &value) { return value.empty() ? flag : flag + " " + value; }
+std::string flagText(const std::string &flag, const std::string &value) {
+  return value.empty() ? flag : flag + " " + value;
+}
 
 } // namespace
 
@@ -81,17 +83,20 @@ std::optional<std::string> DeepSpeedMapping::givenValue(const std::string &flag)
   return std::nullopt;
 }
 
-void DeepSpeedMapping::apply(DeepSpeedSection &section, const char *key, const std::string &flag, const std::string &value) {
+void DeepSpeedMapping::apply(DeepSpeedSection &section, const char *key, const std::string &flag,
+                             const std::string &value) {
   std::optional<std::string> was = givenValue(flag);
   if (was && !isSame(*was, value))
-    file.refuse(fmt::format("'{}' {} means {}, but {} was given; leave one of them out, or make them agree", section.pathOf(key),
-                            section.valueOf(key), flagText(flag, value), flagText(flag, *was)));
+    file.refuse(fmt::format("'{}' {} means {}, but {} was given; leave one of them out, or make them agree",
+                            section.pathOf(key), section.valueOf(key), flagText(flag, value),
+                            flagText(flag, *was)));
   if (!was)
     added.push_back({flag, {value}});
   section.say(key, fmt::format("applied: {}{}", flagText(flag, value), was ? ", as was given" : ""));
 }
 
-void DeepSpeedMapping::applyDefault(DeepSpeedSection &section, const char *key, const std::string &flag, const std::string &value) {
+void DeepSpeedMapping::applyDefault(DeepSpeedSection &section, const char *key, const std::string &flag,
+                                    const std::string &value) {
   if (section.has(key) || givenValue(flag))
     return;
   added.push_back({flag, {value}});
@@ -114,14 +119,16 @@ int64_t DeepSpeedMapping::ranks() const {
     return rt::Mesh::parse(*mesh).size();
   std::string text = givenValue("--ranks").value_or("1");
   if (text.find(',') != std::string::npos)
-    file.refuse(fmt::format("'train_batch_size' is for one number of ranks, but --ranks {} was given; give one, or leave the key "
-                            "out",
-                            text));
+    file.refuse(fmt::format(
+        "'train_batch_size' is for one number of ranks, but --ranks {} was given; give one, or leave the key "
+        "out",
+        text));
   return std::stoll(text);
 }
 
 void DeepSpeedMapping::batch() {
-  std::optional<int64_t> whole = top.count("train_batch_size", 1), accumulate = top.count("gradient_accumulation_steps", 1);
+  std::optional<int64_t> whole = top.count("train_batch_size", 1),
+                         accumulate = top.count("gradient_accumulation_steps", 1);
   microBatch = top.count("train_micro_batch_size_per_gpu", 1);
   if (accumulate)
     apply(top, "gradient_accumulation_steps", "--accumulate", std::to_string(*accumulate));
@@ -138,19 +145,25 @@ void DeepSpeedMapping::batch() {
       microBatch = *whole / (accumulate.value_or(1) * n);
     const int64_t micro = microBatch.value_or(0), steps = accumulate.value_or(1);
     if (micro * steps * n != *whole)
-      top.refuse("train_batch_size",
-                 micro == 0 ? fmt::format("a multiple of {} (accumulation {} x {} ranks); mend it, or give another --ranks N", steps * n,
-                                          steps, n)
-                            : fmt::format("micro-batch {} x accumulation {} x {} ranks = {}; mend one of them, or give another "
-                                          "--ranks N",
-                                          micro, steps, n, micro * steps * n));
-    top.say("train_batch_size", fmt::format("checked: micro-batch {} x accumulation {} (--accumulate) x {} ranks (--ranks)", micro,
-                                            steps, n));
+      top.refuse(
+          "train_batch_size",
+          micro == 0
+              ? fmt::format(
+                    "a multiple of {} (accumulation {} x {} ranks); mend it, or give another --ranks N",
+                    steps * n, steps, n)
+              : fmt::format(
+                    "micro-batch {} x accumulation {} x {} ranks = {}; mend one of them, or give another "
+                    "--ranks N",
+                    micro, steps, n, micro * steps * n));
+    top.say("train_batch_size",
+            fmt::format("checked: micro-batch {} x accumulation {} (--accumulate) x {} ranks (--ranks)",
+                        micro, steps, n));
   }
   if (microBatch && givenValue("--max-batch"))
-    file.refuse(fmt::format("a micro-batch of {} rows is asked for, but --max-batch looks for the largest one; leave "
-                            "'train_batch_size' and 'train_micro_batch_size_per_gpu' out, or --max-batch",
-                            *microBatch));
+    file.refuse(
+        fmt::format("a micro-batch of {} rows is asked for, but --max-batch looks for the largest one; leave "
+                    "'train_batch_size' and 'train_micro_batch_size_per_gpu' out, or --max-batch",
+                    *microBatch));
   if (top.has("train_micro_batch_size_per_gpu") && microBatch)
     top.say("train_micro_batch_size_per_gpu", "checked: --shape gives a micro-batch its rows");
 }
@@ -167,17 +180,23 @@ void DeepSpeedMapping::zero() {
   zero.only("zero_quantized_weights", false, "Kedge sends parameters in their own type; leave it out");
   zero.only("zero_quantized_gradients", false, "Kedge sends gradients in their own type; leave it out");
   const char *ownMemory = "every byte has its place in one arena at compile time";
-  zero.meaningless("overlap_comm", Kind::Flag, "collectives always run beside what computes, as far as the order of the step allows");
+  zero.meaningless("overlap_comm", Kind::Flag,
+                   "collectives always run beside what computes, as far as the order of the step allows");
   zero.meaningless("contiguous_gradients", Kind::Flag, ownMemory);
   zero.meaningless("reduce_scatter", Kind::Flag, "gradients are always reduced by a reduce-scatter");
   zero.meaningless("allgather_partitions", Kind::Flag, "parts are always gathered by an all-gather");
-  zero.meaningless("sub_group_size", Kind::Count, "each parameter is updated by itself, as soon as its gradient is final");
-  zero.meaningless("stage3_max_live_parameters", Kind::Count, "--memory-budget decides what gathered parameters stay");
-  zero.meaningless("stage3_max_reuse_distance", Kind::Count, "--memory-budget decides what gathered parameters stay");
-  zero.meaningless("stage3_prefetch_bucket_size", Kind::Count, "gathers start as early as memory allows, at compile time");
+  zero.meaningless("sub_group_size", Kind::Count,
+                   "each parameter is updated by itself, as soon as its gradient is final");
+  zero.meaningless("stage3_max_live_parameters", Kind::Count,
+                   "--memory-budget decides what gathered parameters stay");
+  zero.meaningless("stage3_max_reuse_distance", Kind::Count,
+                   "--memory-budget decides what gathered parameters stay");
+  zero.meaningless("stage3_prefetch_bucket_size", Kind::Count,
+                   "gathers start as early as memory allows, at compile time");
   zero.meaningless("stage3_gather_16bit_weights_on_model_save", Kind::Flag, "exports are always whole");
   zero.meaningless("round_robin_gradients", Kind::Flag, ownMemory);
-  zero.meaningless("ignore_unused_parameters", Kind::Flag, "unused parameters are known at compile time, and lint tells them");
+  zero.meaningless("ignore_unused_parameters", Kind::Flag,
+                   "unused parameters are known at compile time, and lint tells them");
   zero.meaningless("elastic_checkpoint", Kind::Flag, "checkpoints fit any number of ranks");
   zero.meaningless("load_from_fp32_weights", Kind::Flag, "masters are what the model file holds");
   zero.finish();
@@ -185,15 +204,18 @@ void DeepSpeedMapping::zero() {
 
 /// DeepSpeed's sizes count elements, Kedge's bytes.
 void DeepSpeedMapping::buckets(DeepSpeedSection &zero) {
-  std::optional<int64_t> reduce = zero.count("reduce_bucket_size"), gather = zero.count("allgather_bucket_size");
+  std::optional<int64_t> reduce = zero.count("reduce_bucket_size"),
+                         gather = zero.count("allgather_bucket_size");
   if (reduce)
     apply(zero, "reduce_bucket_size", "--bucket-bytes", std::to_string(*reduce * bytesOf(gradientType())));
   if (gather && reduce)
-    zero.say("allgather_bucket_size", "no effect here: --bucket-bytes, which reduce_bucket_size sets, bounds the buckets of all-gathers, too");
+    zero.say("allgather_bucket_size", "no effect here: --bucket-bytes, which reduce_bucket_size sets, bounds "
+                                      "the buckets of all-gathers, too");
   else if (gather)
     apply(zero, "allgather_bucket_size", "--bucket-bytes", std::to_string(*gather * bytesOf(weightType())));
   if (std::optional<int64_t> persist = zero.count("stage3_param_persistence_threshold"))
-    apply(zero, "stage3_param_persistence_threshold", "--persist-bytes", std::to_string(*persist * bytesOf(weightType())));
+    apply(zero, "stage3_param_persistence_threshold", "--persist-bytes",
+          std::to_string(*persist * bytesOf(weightType())));
 }
 
 void DeepSpeedMapping::offload(DeepSpeedSection &zero, const char *key, const char *what) {
@@ -204,7 +226,8 @@ void DeepSpeedMapping::offload(DeepSpeedSection &zero, const char *key, const ch
     addOffload(section, "device", what, *device == "cpu");
   }
   const char *copies = "copies are planned at compile time";
-  section.meaningless("pin_memory", Kind::Flag, "the host arena is pinned wherever the target copies from it");
+  section.meaningless("pin_memory", Kind::Flag,
+                      "the host arena is pinned wherever the target copies from it");
   for (const char *name : {"buffer_count", "buffer_size", "max_in_cpu"})
     section.meaningless(name, Kind::Count, copies);
   for (const char *name : {"pipeline", "pipeline_read", "pipeline_write", "fast_init"})
@@ -218,13 +241,14 @@ void DeepSpeedMapping::offload(DeepSpeedSection &zero, const char *key, const ch
   section.finish();
 }
 
-void DeepSpeedMapping::addOffload(DeepSpeedSection &section, const char *key, const std::string &what, bool wanted) {
+void DeepSpeedMapping::addOffload(DeepSpeedSection &section, const char *key, const std::string &what,
+                                  bool wanted) {
   std::optional<std::string> was = givenValue("--offload");
   std::vector<std::string> list = parts(was.value_or(""));
   const bool isGiven = std::find(list.begin(), list.end(), what) != list.end();
   if (was && isGiven != wanted)
-    file.refuse(fmt::format("'{}' {} means {} --offload {}, but --offload {} was given; make them agree", section.pathOf(key),
-                            section.valueOf(key), wanted ? "an" : "no", what, *was));
+    file.refuse(fmt::format("'{}' {} means {} --offload {}, but --offload {} was given; make them agree",
+                            section.pathOf(key), section.valueOf(key), wanted ? "an" : "no", what, *was));
   if (!wanted)
     return section.say(key, fmt::format("applied: no --offload {}", what));
   section.say(key, fmt::format("applied: --offload {}{}", what, was ? ", as was given" : ""));
@@ -236,7 +260,8 @@ void DeepSpeedMapping::addOffload(DeepSpeedSection &section, const char *key, co
   added.push_back({"--offload", {what}});
 }
 
-/// DeepSpeed casts gradients to this type, reduces them and casts them back. Sums are made in fp32 here anyway.
+/// DeepSpeed casts gradients to this type, reduces them and casts them back. Sums are made in fp32 here
+/// anyway.
 void DeepSpeedMapping::communication() {
   std::optional<std::string> type = top.word("communication_data_type");
   if (!type)
@@ -245,10 +270,13 @@ void DeepSpeedMapping::communication() {
     top.refuse("communication_data_type", "\"fp32\", \"fp16\" or \"bf16\"");
   const std::string sent = gradientType();
   if (*type == sent)
-    top.say("communication_data_type", "applied: gradients are sent in this type, summed in fp32 and rounded once");
-  else if (*type == "fp32")
     top.say("communication_data_type",
-            fmt::format("applied: sums over ranks are made in fp32 and rounded once, to {}, the gradients' type", sent));
+            "applied: gradients are sent in this type, summed in fp32 and rounded once");
+  else if (*type == "fp32")
+    top.say(
+        "communication_data_type",
+        fmt::format("applied: sums over ranks are made in fp32 and rounded once, to {}, the gradients' type",
+                    sent));
   else
     apply(top, "communication_data_type", "--grad-dtype", *type);
 }
@@ -262,14 +290,18 @@ void DeepSpeedMapping::checkpointing() {
     apply(section, "number_checkpoints", "--recompute", fmt::format("segments={}", *number));
   if (std::optional<bool> onHost = section.flag("cpu_checkpointing"))
     addOffload(section, "cpu_checkpointing", "activations", *onHost);
-  section.meaningless("partition_activations", Kind::Flag, "activations are of a rank's own rows: no other rank has them too");
-  section.meaningless("contiguous_memory_optimization", Kind::Flag, "every byte has its place in one arena at compile time");
-  section.meaningless("synchronize_checkpoint_boundary", Kind::Flag, "the order of the step is fixed at compile time");
+  section.meaningless("partition_activations", Kind::Flag,
+                      "activations are of a rank's own rows: no other rank has them too");
+  section.meaningless("contiguous_memory_optimization", Kind::Flag,
+                      "every byte has its place in one arena at compile time");
+  section.meaningless("synchronize_checkpoint_boundary", Kind::Flag,
+                      "the order of the step is fixed at compile time");
   section.meaningless("profile", Kind::Flag, "the program's --profile shows what is computed again");
   section.finish();
   if (!number && !givenValue("--recompute") && !givenValue("--memory-budget"))
-    top.ask("activation_checkpointing", "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
-                                        "--memory-budget");
+    top.ask("activation_checkpointing",
+            "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
+            "--memory-budget");
 }
 
 void DeepSpeedMapping::unused() {

@@ -7,8 +7,8 @@ namespace kedge::driver {
 
 class DeepSpeedConfig {
 public:
-  /// `given`: the options of the command line, which the file's must not contradict. Throws kedge::Error that names the
-  /// key, what was expected and what to do.
+  /// `given`: the options of the command line, which the file's must not contradict. Throws kedge::Error that
+  /// names the key, what was expected and what to do.
   DeepSpeedConfig(const std::string &path, const SavedArguments &given);
 
   /// Options that were not given, by the file's keys and DeepSpeed's defaults.

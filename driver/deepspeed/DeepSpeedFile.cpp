@@ -16,7 +16,8 @@ public:
       open.emplace_back();
     else if (event == Json::parse_event_t::object_end)
       open.pop_back();
-    else if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second && found.empty())
+    else if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second &&
+             found.empty())
       found = value.get<std::string>();
     return true;
   }
@@ -31,7 +32,8 @@ private:
 DeepSpeedFile::DeepSpeedFile(std::string path) : path(std::move(path)) {
   std::error_code ignored;
   if (std::filesystem::file_status status = std::filesystem::status(this->path, ignored);
-      std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status))
+      std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status))
     refuse("expected a file, found a pipe or a device");
   std::ifstream stream(this->path);
   if (!stream || std::filesystem::is_directory(this->path))
@@ -76,8 +78,12 @@ const Json *DeepSpeedSection::find(const char *key) {
   return &value;
 }
 
-void DeepSpeedSection::say(const char *key, const std::string &outcome) { file.say(pathOf(key), valueOf(key), outcome); }
-void DeepSpeedSection::ask(const char *key, const std::string &what) { file.ask(pathOf(key), valueOf(key), what); }
+void DeepSpeedSection::say(const char *key, const std::string &outcome) {
+  file.say(pathOf(key), valueOf(key), outcome);
+}
+void DeepSpeedSection::ask(const char *key, const std::string &what) {
+  file.ask(pathOf(key), valueOf(key), what);
+}
 
 void DeepSpeedSection::refuse(const char *key, const std::string &expected) const {
   file.refuse(fmt::format("'{}' is {}, expected {}", pathOf(key), valueOf(key), expected));
@@ -141,11 +147,21 @@ std::optional<std::vector<double>> DeepSpeedSection::pair(const char *key) {
 void DeepSpeedSection::meaningless(const char *key, Kind kind, const char *reason) {
   bool isThere = false;
   switch (kind) {
-  case Kind::Flag: isThere = flag(key).has_value(); break;
-  case Kind::Count: isThere = count(key).has_value(); break;
-  case Kind::Number: isThere = number(key).has_value(); break;
-  case Kind::Word: isThere = word(key).has_value(); break;
-  case Kind::Object: isThere = section(key).exists(); break;
+  case Kind::Flag:
+    isThere = flag(key).has_value();
+    break;
+  case Kind::Count:
+    isThere = count(key).has_value();
+    break;
+  case Kind::Number:
+    isThere = number(key).has_value();
+    break;
+  case Kind::Word:
+    isThere = word(key).has_value();
+    break;
+  case Kind::Object:
+    isThere = section(key).exists();
+    break;
   }
   if (isThere)
     say(key, fmt::format("no effect here: {}", reason));
@@ -164,8 +180,9 @@ void DeepSpeedSection::finish() const {
     return;
   for (const auto &[key, value] : object->items())
     if (!known.contains(key))
-      file.refuse(fmt::format("unknown key '{}'; mend its name, or leave it out (docs/guide/deepspeed.md lists all)",
-                              pathOf(key.c_str())));
+      file.refuse(
+          fmt::format("unknown key '{}'; mend its name, or leave it out (docs/guide/deepspeed.md lists all)",
+                      pathOf(key.c_str())));
 }
 
 } // namespace kedge::driver

@@ -28,8 +28,8 @@ private:
   nlohmann::ordered_json json;
 };
 
-/// One object of the file. Each getter is nullopt for a key that is absent, null or "auto" (which it notes), and throws
-/// on a value of another type. Keys that nobody asked for are errors of finish().
+/// One object of the file. Each getter is nullopt for a key that is absent, null or "auto" (which it notes),
+/// and throws on a value of another type. Keys that nobody asked for are errors of finish().
 class DeepSpeedSection {
 public:
   DeepSpeedSection(DeepSpeedFile &file, const nlohmann::ordered_json *object, std::string path);

@@ -1,7 +1,7 @@
 // Keys of a DeepSpeed configuration, section by section.
 #pragma once
-#include "driver/options/CompileOptions.h"
 #include "driver/deepspeed/DeepSpeedFile.h"
+#include "driver/options/CompileOptions.h"
 
 namespace kedge::driver {
 
@@ -43,7 +43,8 @@ private:
   /// `key` means the option `flag` with `value`: adds it, or compares it with what was given.
   void apply(DeepSpeedSection &section, const char *key, const std::string &flag, const std::string &value);
   /// The same for a key that is absent: an option that was given holds.
-  void applyDefault(DeepSpeedSection &section, const char *key, const std::string &flag, const std::string &value);
+  void applyDefault(DeepSpeedSection &section, const char *key, const std::string &flag,
+                    const std::string &value);
   void addOffload(DeepSpeedSection &section, const char *key, const std::string &what, bool wanted);
   /// Of parameters in use, and of gradients: fp32, bf16 or fp16.
   std::string weightType() const;

@@ -12,14 +12,16 @@ void DeepSpeedMapping::precision() {
   DeepSpeedSection fp16 = top.section("fp16"), bf16 = top.section("bf16");
   std::optional<bool> half = fp16.flag("enabled"), brain = bf16.flag("enabled");
   if (half == true && brain == true)
-    file.refuse("'fp16.enabled' and 'bf16.enabled' are both true, expected one of them; set the other to false");
+    file.refuse(
+        "'fp16.enabled' and 'bf16.enabled' are both true, expected one of them; set the other to false");
   // A list of plan --compare is a plan of its first.
   std::string given = givenValue("--precision").value_or("");
   given = given.substr(0, given.find(','));
   const auto decide = [&](DeepSpeedSection &section, std::optional<bool> enabled, const char *name) {
     if (enabled && (given == name) != *enabled && !given.empty())
-      file.refuse(fmt::format("'{}' is {}, but --precision {} was given; leave one of them out, or make them agree",
-                              section.pathOf("enabled"), *enabled, given));
+      file.refuse(
+          fmt::format("'{}' is {}, but --precision {} was given; leave one of them out, or make them agree",
+                      section.pathOf("enabled"), *enabled, given));
     if (enabled == true && !given.empty())
       section.say("enabled", fmt::format("applied: --precision {}, as was given", name));
     else if (enabled == true)
@@ -31,7 +33,8 @@ void DeepSpeedMapping::precision() {
   decide(bf16, brain, "bf16");
   working = half == true ? "fp16" : brain == true ? "bf16" : given.empty() ? "fp32" : given;
   lossScale(fp16);
-  bf16.meaningless("immediate_grad_update", Kind::Flag, "micro-batches are always summed in fp32 as they come");
+  bf16.meaningless("immediate_grad_update", Kind::Flag,
+                   "micro-batches are always summed in fp32 as they come");
   bf16.finish();
 }
 
@@ -41,7 +44,8 @@ void DeepSpeedMapping::lossScale(DeepSpeedSection &fp16) {
   std::optional<double> scale = fp16.number("loss_scale");
   const std::string given = givenValue("--loss-scale").value_or("dynamic");
   if (working != "fp16") {
-    for (const char *key : {"loss_scale", "initial_scale_power", "loss_scale_window", "hysteresis", "min_loss_scale"})
+    for (const char *key :
+         {"loss_scale", "initial_scale_power", "loss_scale_window", "hysteresis", "min_loss_scale"})
       if (key == std::string("loss_scale") ? scale.has_value() : fp16.number(key).has_value())
         fp16.say(key, "without effect: the precision is not fp16");
   } else {
@@ -61,7 +65,8 @@ void DeepSpeedMapping::dynamicScale(DeepSpeedSection &fp16) {
   if (std::optional<int64_t> power = fp16.count("initial_scale_power")) {
     if (*power > 126)
       fp16.refuse("initial_scale_power", "at most 126: the scale is an fp32 number");
-    apply(fp16, "initial_scale_power", "--loss-scale-init", fmt::format("{}", std::ldexp(1.0, static_cast<int>(*power))));
+    apply(fp16, "initial_scale_power", "--loss-scale-init",
+          fmt::format("{}", std::ldexp(1.0, static_cast<int>(*power))));
   }
   if (std::optional<int64_t> window = fp16.count("loss_scale_window", 1))
     apply(fp16, "loss_scale_window", "--loss-scale-window", std::to_string(*window));
@@ -101,7 +106,8 @@ void DeepSpeedMapping::optimizer() {
   else if (!type.empty())
     section.refuse("type", "\"Adam\", \"AdamW\" or \"SGD\"");
   else if (section.exists() && !section.has("type"))
-    file.refuse("'optimizer.type' is missing, expected \"Adam\", \"AdamW\" or \"SGD\"; name it, or leave 'optimizer' out");
+    file.refuse("'optimizer.type' is missing, expected \"Adam\", \"AdamW\" or \"SGD\"; name it, or leave "
+                "'optimizer' out");
   if (type.empty())
     openParams(params);
   section.finish();
@@ -112,7 +118,8 @@ void DeepSpeedMapping::optimizer() {
 void DeepSpeedMapping::openParams(DeepSpeedSection &params) {
   for (const char *key : {"lr", "betas", "eps", "weight_decay"}) {
     if (params.has(key) && params.valueOf(key) != "\"auto\"")
-      file.refuse(fmt::format("'optimizer.params.{}' is set, but 'optimizer.type' is left open; name the type", key));
+      file.refuse(
+          fmt::format("'optimizer.params.{}' is set, but 'optimizer.type' is left open; name the type", key));
     params.number(key);
   }
 }
@@ -152,7 +159,8 @@ void DeepSpeedMapping::sgd(DeepSpeedSection &params) {
   if (std::optional<bool> nesterov = params.flag("nesterov")) {
     if (!*nesterov && givenValue("--nesterov"))
       params.refuse("nesterov", "true, as --nesterov was given; make them agree");
-    *nesterov ? apply(params, "nesterov", "--nesterov", "") : params.say("nesterov", "applied: no --nesterov");
+    *nesterov ? apply(params, "nesterov", "--nesterov", "")
+              : params.say("nesterov", "applied: no --nesterov");
   }
   if (std::optional<double> decay = params.number("weight_decay"))
     apply(params, "weight_decay", "--weight-decay", fmt::format("{}", *decay));
@@ -180,13 +188,19 @@ void DeepSpeedMapping::scheduler() {
   DeepSpeedSection section = top.section("scheduler"), params = section.section("params");
   std::optional<std::string> type = section.word("type");
   if (section.exists() && !section.has("type"))
-    file.refuse("'scheduler.type' is missing, expected \"WarmupLR\", \"WarmupDecayLR\" or \"WarmupCosineLR\"; name it, or leave "
+    file.refuse("'scheduler.type' is missing, expected \"WarmupLR\", \"WarmupDecayLR\" or "
+                "\"WarmupCosineLR\"; name it, or leave "
                 "'scheduler' out");
   if (type && *type != "WarmupLR" && *type != "WarmupDecayLR" && *type != "WarmupCosineLR")
-    section.refuse("type", "\"WarmupLR\", \"WarmupDecayLR\" or \"WarmupCosineLR\"; leave 'scheduler' out and give the program "
-                           "--schedule");
+    section.refuse(
+        "type",
+        "\"WarmupLR\", \"WarmupDecayLR\" or \"WarmupCosineLR\"; leave 'scheduler' out and give the program "
+        "--schedule");
   if (type) {
-    apply(section, "type", "--schedule", *type == "WarmupLR" ? "constant" : *type == "WarmupDecayLR" ? "linear" : "cosine");
+    apply(section, "type", "--schedule",
+          *type == "WarmupLR"        ? "constant"
+          : *type == "WarmupDecayLR" ? "linear"
+                                     : "cosine");
     schedule(params, *type);
   } else if (section.exists()) {
     for (const char *key : {"warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "total_num_steps"})
@@ -203,7 +217,8 @@ void DeepSpeedMapping::schedule(DeepSpeedSection &params, const std::string &typ
   if (std::optional<int64_t> steps = params.count("total_num_steps", 1))
     apply(params, "total_num_steps", "--decay-steps", std::to_string(*steps));
   else if (!params.has("total_num_steps"))
-    file.refuse(fmt::format("'scheduler.params.total_num_steps' is missing, which {} needs; name it, or make it \"auto\"", type));
+    file.refuse(fmt::format(
+        "'scheduler.params.total_num_steps' is missing, which {} needs; name it, or make it \"auto\"", type));
   if (type != "WarmupCosineLR")
     return;
   if (std::optional<double> ratio = params.number("cos_min_ratio"))
@@ -221,7 +236,8 @@ void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type)
     *shape == "linear" ? params.say("warmup_type", "applied: the program's warm-up is linear")
                        : params.ask("warmup_type", "not to be had: the program's warm-up is linear");
   } else if (!params.has("warmup_type")) {
-    params.ask("warmup_type", "not in the file: DeepSpeed's default is \"log\", the program's warm-up is linear");
+    params.ask("warmup_type",
+               "not in the file: DeepSpeed's default is \"log\", the program's warm-up is linear");
   }
   if (type == "WarmupCosineLR") {
     if (std::optional<double> ratio = params.number("warmup_min_ratio"))
@@ -246,7 +262,8 @@ void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type)
 void DeepSpeedMapping::warmUpFrom(DeepSpeedSection &params, const char *key, double share) {
   if (share < 0 || share > 1)
     params.refuse(key, "a rate that warm-up rises from: at most the rate that it reaches");
-  if (params.has("warmup_num_steps") && params.count("warmup_num_steps").value_or(0) == 0 && !givenValue("--warmup"))
+  if (params.has("warmup_num_steps") && params.count("warmup_num_steps").value_or(0) == 0 &&
+      !givenValue("--warmup"))
     return params.say(key, "without effect: there is no warm-up");
   apply(params, key, "--warmup-start", fmt::format("{}", share));
 }

@@ -23,9 +23,11 @@ std::optional<int64_t> CompileOptions::hostLimit() const {
 
 static void checkFloat8(const CompileOptions &options) {
   if (options.precisionPolicy == "autocast")
-    fail("--precision fp8: not available with --precision-policy autocast, whose weights stay fp32; expected master or a file");
+    fail("--precision fp8: not available with --precision-policy autocast, whose weights stay fp32; expected "
+         "master or a file");
   if (options.onGpu() && (options.target == "cuda:sm_80" || options.target == "cuda:sm_86"))
-    fail("--precision fp8: --target {} has no tensor cores of 8-bit floats; expected cuda:sm_89 or newer, or --precision bf16",
+    fail("--precision fp8: --target {} has no tensor cores of 8-bit floats; expected cuda:sm_89 or newer, or "
+         "--precision bf16",
          options.target);
 }
 
@@ -35,7 +37,8 @@ void checkPrecision(const CompileOptions &options) {
   if (options.masterWeights == "on")
     return;
   if (options.precision != "bf16" || options.precisionPolicy == "autocast")
-    fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; stochastic rounding "
+    fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; "
+         "stochastic rounding "
          "needs bf16 weights, and autocast keeps its weights in fp32",
          options.precision, options.precisionPolicy);
   if (options.zero > 0)
@@ -43,7 +46,9 @@ void checkPrecision(const CompileOptions &options) {
 }
 
 double CompileOptions::weightDecayOrDefault() const {
-  return weightDecay.value_or(optimizer == "muon" ? 0.1 : optimizer == "adamw" || optimizer == "adamw8bit" ? 0.01 : 0.0);
+  return weightDecay.value_or(optimizer == "muon"                                ? 0.1
+                              : optimizer == "adamw" || optimizer == "adamw8bit" ? 0.01
+                                                                                 : 0.0);
 }
 
 double CompileOptions::epsOrDefault() const {

@@ -19,58 +19,69 @@ struct ScheduleDefaults {
 struct CompileOptions {
   ModelOptions model;
   std::string optimizer = "adamw", muon; ///< `muon`: REGEX of the matrices that it updates
-  std::optional<double> momentum; ///< default: 0.95 for muon, else 0
+  std::optional<double> momentum;        ///< default: 0.95 for muon, else 0
   double clipNorm = 0;
   bool nesterov = false;
   int64_t accumulate = 1;
   int64_t zero = 0, bucketBytes = 25 << 20, persistBytes = 0; ///< how ranks share the state
   bool syncBatchNorm = false;
-  int64_t sameBits = 0, parts = 1; ///< parts of a step's rows whose sums are a tree, and those of one rank; `accumulate` counts them
-  std::string replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
+  int64_t sameBits = 0, parts = 1; ///< parts of a step's rows whose sums are a tree, and those of one rank;
+                                   ///< `accumulate` counts them
+  std::string
+      replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
   std::string deepSpeedConfig;       ///< a file whose options have been applied
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
   std::vector<std::string> weightDecayExclude, lrScale;
   double lr = 1e-3;
   std::optional<double> eps, weightDecay; ///< defaults are the optimizer's
   ScheduleDefaults schedule;
-  std::vector<double> betas;              ///< empty: the optimizer's
+  std::vector<double> betas;                                  ///< empty: the optimizer's
   std::string precision = "fp32", precisionPolicy = "master"; ///< bf16, fp16; master, autocast or a file
   std::vector<std::string> precisions; ///< as given: plan --compare takes several, `precision` is the first
   std::string gradientType, accumulatorType; ///< --grad-dtype, --accumulate-dtype; empty: not given
   std::string masterWeights = "on";
   pipelines::LossScaleOptions lossScale;
   std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
-  std::string recompute, memoryBudget; ///< as given; see recomputePolicy
-  std::vector<std::string> offload;    ///< of optimizer, gradients, params, activations
-  std::string hostMemoryBudget;        ///< as given; empty: no limit
+  std::string recompute, memoryBudget;       ///< as given; see recomputePolicy
+  std::vector<std::string> offload;          ///< of optimizer, gradients, params, activations
+  std::string hostMemoryBudget;              ///< as given; empty: no limit
   int64_t effort = 0;
   int64_t logitsChunk = 128 << 20; ///< bytes; 0: never
   std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
-  std::string algorithms; ///< an algorithm table that goes into the program; empty: none
+  std::string algorithms;        ///< an algorithm table that goes into the program; empty: none
   bool embedWeights = false, printPipeline = false;
   int64_t seed = 0;
   bool json = false, compare = false;
-  std::string maxBatchInput; ///< --max-batch
+  std::string maxBatchInput;          ///< --max-batch
   std::optional<double> maxAddedTime; ///< --max-added-time: a share of the step's time
-  bool frontier = false;     ///< --frontier
-  std::string checkFile;     ///< --check
-  int64_t maxBatch = 0;      ///< what it found
-  std::vector<int64_t> worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
-  std::string kernelPrefix;    ///< of the names of this one's kernels, among several
-  bool isTrial = false;      ///< one of several compilations: lint's findings have been printed
+  bool frontier = false;              ///< --frontier
+  std::string checkFile;              ///< --check
+  int64_t maxBatch = 0;               ///< what it found
+  std::vector<int64_t>
+      worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
+  std::string kernelPrefix; ///< of the names of this one's kernels, among several
+  bool isTrial = false;     ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
   std::string device; ///< empty: this machine
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;
   SavedArguments arguments; ///< for --save-ir
-  std::string resumedFrom;  ///< the file of --save-ir that MODEL was; `model.model` is then the ONNX file behind it
+  std::string
+      resumedFrom; ///< the file of --save-ir that MODEL was; `model.model` is then the ONNX file behind it
 
   /// --recompute, or what it is without: auto when there is a budget to keep.
-  std::string recomputePolicy() const { return !recompute.empty() ? recompute : memoryBudget.empty() && !frontier ? "none" : "auto"; }
-  bool rematerializes() const { return frontier || recomputePolicy() != "none" || !memoryBudget.empty() || !offload.empty(); }
-  bool offloads(const std::string &what) const { return std::find(offload.begin(), offload.end(), what) != offload.end(); }
-  /// Bytes of host memory that may be used; none without a limit. Throws kedge::Error when it is no number of bytes.
+  std::string recomputePolicy() const {
+    return !recompute.empty() ? recompute : memoryBudget.empty() && !frontier ? "none" : "auto";
+  }
+  bool rematerializes() const {
+    return frontier || recomputePolicy() != "none" || !memoryBudget.empty() || !offload.empty();
+  }
+  bool offloads(const std::string &what) const {
+    return std::find(offload.begin(), offload.end(), what) != offload.end();
+  }
+  /// Bytes of host memory that may be used; none without a limit. Throws kedge::Error when it is no number of
+  /// bytes.
   std::optional<int64_t> hostLimit() const;
   bool onGpu() const { return target != "cpu"; }
   /// --device, or what predicted times are of without it; empty: this machine.
@@ -82,7 +93,8 @@ struct CompileOptions {
   std::vector<double> betasOrDefault() const;
 };
 
-/// --master-weights off where it means something: bf16 under `master`, parameters whole on every rank. Throws kedge::Error.
+/// --master-weights off where it means something: bf16 under `master`, parameters whole on every rank. Throws
+/// kedge::Error.
 void checkPrecision(const CompileOptions &options);
 
 } // namespace kedge::driver

@@ -26,24 +26,29 @@ std::vector<Output> floatOutputs(func::FuncOp model) {
   Operation *terminator = model.getBody().front().getTerminator();
   for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
     if (auto binding = train::bindingOfResult(model, index, train::BindingKind::Output))
-      if (auto type = dyn_cast<RankedTensorType>(value.getType()); type && isa<FloatType>(type.getElementType()))
+      if (auto type = dyn_cast<RankedTensorType>(value.getType());
+          type && isa<FloatType>(type.getElementType()))
         outputs.push_back({binding.getName().str(), type, value});
   return outputs;
 }
 
 RankedTensorType labelsOf(func::FuncOp model, const std::string &name) {
   for (unsigned i = 0; i < model.getNumArguments(); ++i)
-    if (auto binding = train::bindingOfArgument(model, i, train::BindingKind::Input); binding && binding.getName() == name)
+    if (auto binding = train::bindingOfArgument(model, i, train::BindingKind::Input);
+        binding && binding.getName() == name)
       return cast<RankedTensorType>(model.getArgument(i).getType());
   return {};
 }
 
-[[noreturn]] void refuse(const std::string &why) { fail("no --loss was given, and cross-entropy does not fit: {}", why); }
+[[noreturn]] void refuse(const std::string &why) {
+  fail("no --loss was given, and cross-entropy does not fit: {}", why);
+}
 
 void checkScalars(const std::vector<Output> &outputs) {
   for (const Output &output : outputs)
     if (output.type.getRank() < 2 && output.type.getNumElements() == 1)
-      fail("no --loss was given: the output {} is one number; take it as the loss by --loss-output {}, or name a loss by --loss",
+      fail("no --loss was given: the output {} is one number; take it as the loss by --loss-output {}, or "
+           "name a loss by --loss",
            output.describe(), output.name);
 }
 
@@ -54,7 +59,8 @@ void checkNotNormalised(const Output &output) {
     return;
   StringRef op = producer->getName().stripDialect();
   if (op == "Sigmoid" || op == "Softmax")
-    refuse(fmt::format("the output {} comes from a {}, which the loss applies itself; export the value before it as an output and "
+    refuse(fmt::format("the output {} comes from a {}, which the loss applies itself; export the value "
+                       "before it as an output and "
                        "name it by --logits, or name a loss by --loss",
                        output.describe(), op.str()));
 }
@@ -77,7 +83,8 @@ std::string whyCrossEntropyFits(func::FuncOp model, const ModelOptions &options)
     return "";
   const char *others = "give --loss mse for numbers, or --loss bce-with-logits for yes and no";
   if (rank < 2)
-    refuse(fmt::format("the output {} has no axis of classes beside its rows; {}", logits.describe(), others));
+    refuse(
+        fmt::format("the output {} has no axis of classes beside its rows; {}", logits.describe(), others));
   const int64_t classes = logits.type.getDimSize(axis);
   if (classes == 1)
     refuse(fmt::format("the output {} has one class along axis {}; {}", logits.describe(), axis, others));
@@ -85,8 +92,10 @@ std::string whyCrossEntropyFits(func::FuncOp model, const ModelOptions &options)
   if (labels && !isa<IntegerType>(labels.getElementType()))
     refuse(fmt::format("the input '{}' holds float labels; {}", options.labels, others));
   checkNotNormalised(logits);
-  return fmt::format("no --loss was given: cross-entropy over the {} classes of {} along axis {}, {} '{}'", classes,
-                     logits.describe(), axis, labels ? "with the integer labels" : "the integer labels are a new input", options.labels);
+  return fmt::format("no --loss was given: cross-entropy over the {} classes of {} along axis {}, {} '{}'",
+                     classes, logits.describe(), axis,
+                     labels ? "with the integer labels" : "the integer labels are a new input",
+                     options.labels);
 }
 
 } // namespace kedge::driver

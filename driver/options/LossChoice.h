@@ -6,10 +6,12 @@
 namespace kedge::driver {
 
 /// Whether the command says what is minimized.
-inline bool namesLoss(const ModelOptions &options) { return !options.loss.empty() || !options.lossOutput.empty(); }
+inline bool namesLoss(const ModelOptions &options) {
+  return !options.loss.empty() || !options.lossOutput.empty();
+}
 
-/// That cross-entropy fits the outputs of a level-1 @model, and how, as a sentence for the user. Throws kedge::Error that
-/// says why it does not, and which loss may be meant.
+/// That cross-entropy fits the outputs of a level-1 @model, and how, as a sentence for the user. Throws
+/// kedge::Error that says why it does not, and which loss may be meant.
 std::string whyCrossEntropyFits(mlir::func::FuncOp model, const ModelOptions &options);
 
 } // namespace kedge::driver

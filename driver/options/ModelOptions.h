@@ -27,10 +27,12 @@ struct ModelOptions {
   bool repair = false, strict = false;
   std::vector<std::string> allow;
   std::vector<int64_t> ranks = {1}; ///< in all; several: a plan each
-  std::string mesh;                 ///< --mesh with all its axes, "replica=2,data=4"; empty: all ranks along `data`
+  std::string mesh; ///< --mesh with all its axes, "replica=2,data=4"; empty: all ranks along `data`
 
   /// The mesh of the (first) number of ranks.
-  rt::Mesh meshOfRanks() const { return mesh.empty() ? rt::Mesh::ofData(ranks.front()) : rt::Mesh::parse(mesh); }
+  rt::Mesh meshOfRanks() const {
+    return mesh.empty() ? rt::Mesh::ofData(ranks.front()) : rt::Mesh::parse(mesh);
+  }
   AdapterOptions adapters;
 
   lint::Options lintOptions() const;

@@ -7,11 +7,11 @@
 #include "lib/Dialect/Train/Loss/LossOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "lib/Export/Template/ModelDiff.h"
 #include "lib/Export/Template/ExportTemplate.h"
+#include "lib/Export/Template/ModelDiff.h"
 #include "lib/Support/Error.h"
-#include "runtime/program/NumberFlags.h"
 #include "mlir/IR/AsmState.h"
+#include "runtime/program/NumberFlags.h"
 #include "llvm/ADT/StringSet.h"
 #include <filesystem>
 #include <set>
@@ -39,7 +39,8 @@ std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector
     size_t equals = text.rfind('=');
     if (equals == std::string::npos)
       fail("--lr-scale '{}': expected REGEX=X with a number X", text);
-    if (std::string wrong = rt::outOfRange(*rt::rangeOf("--lr-scale"), text.substr(equals + 1)); !wrong.empty())
+    if (std::string wrong = rt::outOfRange(*rt::rangeOf("--lr-scale"), text.substr(equals + 1));
+        !wrong.empty())
       fail("--lr-scale '{}': expected REGEX=X: {}", text, wrong);
     double scale = *rt::decimalIn(text.substr(equals + 1));
     result.push_back({patterns({text.substr(0, equals)}, "--lr-scale")[0], scale});
@@ -73,7 +74,8 @@ void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edit
   const llvm::StringSet<> adapted = adaptedWeights(module);
   for (auto state : module.getOps<train::StateOp>()) {
     auto name = state.getOnnxName();
-    bool changes = llvm::is_contained({train::Role::Parameter, train::Role::Buffer, train::Role::State}, state.getRole()) ||
+    bool changes = llvm::is_contained({train::Role::Parameter, train::Role::Buffer, train::Role::State},
+                                      state.getRole()) ||
                    adapted.contains(state.getSymName());
     if (!name || !changes)
       continue;
@@ -97,7 +99,8 @@ void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edit
 } // namespace
 
 json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
-  json facts = {{"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss == "none" ? "mean" : "items"}};
+  json facts = {
+      {"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss == "none" ? "mean" : "items"}};
   bool first = true, tokensKnown = false;
   for (BlockArgument argument : step.getArguments()) {
     auto input = train::bindingOfArgument(step, argument.getArgNumber(), train::BindingKind::Input);
@@ -117,7 +120,9 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     return facts;
   double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
   facts["nominal_items"] = nominal;
-  facts["items_per_batch"] = nominal / static_cast<double>(options.accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
+  facts["items_per_batch"] =
+      nominal /
+      static_cast<double>(options.accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
   facts["loss"] = options.loss;
   facts["logits"] = options.logits;
   if (options.classAxis != -100)
@@ -139,10 +144,18 @@ static json scheduleFacts(const ScheduleDefaults &given) {
 }
 
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
-  json result = {{"accumulate", options.accumulate}, {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds}, {"optimizer", options.optimizer}, {"lr", options.lr},
-                 {"betas", options.betasOrDefault()}, {"eps", options.epsOrDefault()}, {"weight_decay", options.weightDecayOrDefault()},
-                 {"momentum", options.momentumOrDefault()}, {"nesterov", options.nesterov}, {"clip_norm", options.clipNorm},
-                 {"seed", options.seed}, {"training_info", false}};
+  json result = {{"accumulate", options.accumulate},
+                 {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds},
+                 {"optimizer", options.optimizer},
+                 {"lr", options.lr},
+                 {"betas", options.betasOrDefault()},
+                 {"eps", options.epsOrDefault()},
+                 {"weight_decay", options.weightDecayOrDefault()},
+                 {"momentum", options.momentumOrDefault()},
+                 {"nesterov", options.nesterov},
+                 {"clip_norm", options.clipNorm},
+                 {"seed", options.seed},
+                 {"training_info", false}};
   if (options.sameBits > 0)
     result["parts"] = options.parts;
   if (!options.model.mesh.empty())
@@ -178,7 +191,8 @@ static void removeLost(const model::Model &before, const model::Model &after, ex
 }
 
 /// The file as evaluation computes it.
-static exporter::Edits inferenceEdits(ModuleOp module, const lint::Report &report, const model::Model &changed) {
+static exporter::Edits inferenceEdits(ModuleOp module, const lint::Report &report,
+                                      const model::Model &changed) {
   exporter::Edits edits = exporter::editsBetween(*report.loaded, changed);
   takeFromStates(module, changed, edits);
   if (report.inference)
@@ -188,10 +202,12 @@ static exporter::Edits inferenceEdits(ModuleOp module, const lint::Report &repor
 }
 
 /// With the adapters as nodes; null where the model's form does not allow it.
-static json adapterExportTemplate(ModuleOp module, const lint::Report &report, const exporter::ExportTemplateOptions &options,
-                            std::vector<uint8_t> &data) {
+static json adapterExportTemplate(ModuleOp module, const lint::Report &report,
+                                  const exporter::ExportTemplateOptions &options,
+                                  std::vector<uint8_t> &data) {
   const model::Model &original = *report.loaded;
-  const model::Model changed = withAdapterNodes(report.inference ? *report.inference : *report.exported, module);
+  const model::Model changed =
+      withAdapterNodes(report.inference ? *report.inference : *report.exported, module);
   try {
     const exporter::Edits edits = inferenceEdits(module, report, changed);
     return exporter::buildExportTemplate(original, edits, options).toJson(original, data);
@@ -218,7 +234,8 @@ json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, st
   result["training"] = exporter::buildExportTemplate(original, inTraining, options).toJson(original, data);
   edits = inferenceEdits(module, report, report.inference ? *report.inference : *report.exported);
   result["inference"] = exporter::buildExportTemplate(original, edits, options).toJson(original, data);
-  if (llvm::any_of(module.getOps<train::StateOp>(), [](train::StateOp state) { return bool(tune::adapterOf(state)); }))
+  if (llvm::any_of(module.getOps<train::StateOp>(),
+                   [](train::StateOp state) { return bool(tune::adapterOf(state)); }))
     result["adapters"] = adapterExportTemplate(module, report, options, data);
   return result;
 }

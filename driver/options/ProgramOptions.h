@@ -18,7 +18,8 @@ std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector
 /// Items of a step, batch, labels, tokens: what `options` of the launch table says of the loss.
 nlohmann::json lossFacts(mlir::func::FuncOp step, const pipelines::StepOptions &options);
 /// `options` of the program (runtime/abi/program.md).
-nlohmann::json programOptions(const CompileOptions &options, const nlohmann::json &lossFacts, mlir::ModuleOp module);
+nlohmann::json programOptions(const CompileOptions &options, const nlohmann::json &lossFacts,
+                              mlir::ModuleOp module);
 /// The exported file as skeletons, in inference and in training mode; literals go to `data`.
 nlohmann::json exportTemplates(mlir::ModuleOp module, const lint::Report &report, bool embed,
                                std::vector<uint8_t> &data);

@@ -1,7 +1,7 @@
 // What a training step is made by: the passes' options, the loss, and each parameter's own.
 #include "driver/Compilation.h"
-#include "driver/options/LossChoice.h"
 #include "driver/LossWeights.h"
+#include "driver/options/LossChoice.h"
 #include "driver/options/ProgramOptions.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/StateOps.h"
@@ -39,7 +39,8 @@ void Compilation::forParameters(const char *option, const std::string &text, con
     }
   }
   if (!used)
-    fail("{}: {} '{}' matches no parameter{}", options.model.model, option, text, rt::nearMisses(text, names));
+    fail("{}: {} '{}' matches no parameter{}", options.model.model, option, text,
+         rt::nearMisses(text, names));
 }
 
 void Compilation::applyParameterOptions() {
@@ -50,8 +51,9 @@ void Compilation::applyParameterOptions() {
     forParameters("--weight-decay-exclude", options.weightDecayExclude[i], excluded[i],
                   [&](train::StateOp state) { state.setDecayAttr(builder.getBoolAttr(false)); });
   for (size_t i = 0; i < scales.size(); ++i)
-    forParameters("--lr-scale", options.lrScale[i], scales[i].first,
-                  [&](train::StateOp state) { state.setLrScaleAttr(builder.getF64FloatAttr(scales[i].second)); });
+    forParameters("--lr-scale", options.lrScale[i], scales[i].first, [&](train::StateOp state) {
+      state.setLrScaleAttr(builder.getF64FloatAttr(scales[i].second));
+    });
 }
 
 pipelines::StepOptions Compilation::stepOptions() const {
@@ -99,14 +101,17 @@ pipelines::StepOptions Compilation::stepOptions() const {
 void Compilation::chooseLoss() {
   if (namesLoss(options.model) || !model.trainingInfo.empty())
     return;
-  const std::string why = whyCrossEntropyFits(train::functionOf(*ir, train::FunctionKind::Model), options.model);
+  const std::string why =
+      whyCrossEntropyFits(train::functionOf(*ir, train::FunctionKind::Model), options.model);
   if (!why.empty() && !options.isTrial)
     fprintf(stderr, "kedge: note: %s\n", why.c_str());
 }
 
 void Compilation::checkMicroBatch() {
-  if (const int64_t rows = facts["batch"].get<int64_t>() * options.parts; options.microBatch.value_or(rows) != rows)
-    fail("--deepspeed-config {}: a micro-batch of {} rows is asked for ('train_micro_batch_size_per_gpu', or what "
+  if (const int64_t rows = facts["batch"].get<int64_t>() * options.parts;
+      options.microBatch.value_or(rows) != rows)
+    fail("--deepspeed-config {}: a micro-batch of {} rows is asked for ('train_micro_batch_size_per_gpu', or "
+         "what "
          "'train_batch_size' leaves), but the model's has {}; make them agree, by --shape or in the file",
          options.deepSpeedConfig, *options.microBatch, rows);
 }

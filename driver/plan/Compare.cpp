@@ -10,7 +10,8 @@ namespace {
 int rowsDone = 0, rowsInAll = 1; // of the comparison under way, for those who wait
 
 nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
-  ProgressStage stage(fmt::format("comparing, {} of {}: {}", rowsDone + 1, rowsInAll, name), static_cast<double>(rowsDone) / rowsInAll);
+  ProgressStage stage(fmt::format("comparing, {} of {}: {}", rowsDone + 1, rowsInAll, name),
+                      static_cast<double>(rowsDone) / rowsInAll);
   ++rowsDone;
   Compilation compilation(options);
   compilation.import();
@@ -138,22 +139,29 @@ nlohmann::json compareSteps(const CompileOptions &options) {
 
 std::string compareText(const char *what, const nlohmann::json &rows, bool budgeted) {
   const bool sends = !rows.empty() && rows.front().contains("communication_bytes");
-  const auto column = [](bool shown, const std::string &content) { return shown ? fmt::format("{:>14}", content) : ""; };
-  std::string text = fmt::format("{:<18}{:>14}{}{:>12}{:>12}{}{:>8}\n", what, "peak", column(budgeted, "least"), "added time", "a step",
-                                 column(sends, "sent"), "fits");
-  const auto bytes = [](const nlohmann::json &row, const char *key) { return formatBytes(row.value(key, int64_t(0))); };
+  const auto column = [](bool shown, const std::string &content) {
+    return shown ? fmt::format("{:>14}", content) : "";
+  };
+  std::string text =
+      fmt::format("{:<18}{:>14}{}{:>12}{:>12}{}{:>8}\n", what, "peak", column(budgeted, "least"),
+                  "added time", "a step", column(sends, "sent"), "fits");
+  const auto bytes = [](const nlohmann::json &row, const char *key) {
+    return formatBytes(row.value(key, int64_t(0)));
+  };
   for (const nlohmann::json &row : rows)
-    text += fmt::format("{:<18}{:>14}{}{:>11.1f}%{:>10.3g} s{}{:>8}\n", row["name"].get<std::string>(), bytes(row, "peak_bytes"),
-                        column(budgeted, bytes(row, "smallest_feasible_bytes")), 100 * row["overhead"].get<double>(),
-                        row["step_seconds"].get<double>(), column(sends, bytes(row, "communication_bytes")),
-                        row["fits"].get<bool>() ? "yes" : "no");
+    text +=
+        fmt::format("{:<18}{:>14}{}{:>11.1f}%{:>10.3g} s{}{:>8}\n", row["name"].get<std::string>(),
+                    bytes(row, "peak_bytes"), column(budgeted, bytes(row, "smallest_feasible_bytes")),
+                    100 * row["overhead"].get<double>(), row["step_seconds"].get<double>(),
+                    column(sends, bytes(row, "communication_bytes")), row["fits"].get<bool>() ? "yes" : "no");
   return text;
 }
 
 std::string compareNote(const CompileOptions &options) {
   if (options.memoryBudget.empty())
     return "";
-  return "\nWith a budget the planner computes again no more than it must, so plans fill the budget, and a row that needs fewer bytes\n"
+  return "\nWith a budget the planner computes again no more than it must, so plans fill the budget, and a "
+         "row that needs fewer bytes\n"
          "may have the higher peak. 'least' is the smallest budget that the row's options fit into.\n";
 }
 

@@ -30,7 +30,8 @@ bool fits(const CompileOptions &options, int64_t batch) {
   compilation.schedule();
   compilation.plan();
   const nlohmann::json report = compilation.report();
-  return report["fits"].get<bool>() && report["recompute"]["overhead"].get<double>() <= options.maxAddedTime.value_or(HUGE_VAL);
+  return report["fits"].get<bool>() &&
+         report["recompute"]["overhead"].get<double>() <= options.maxAddedTime.value_or(HUGE_VAL);
 }
 
 } // namespace

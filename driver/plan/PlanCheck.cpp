@@ -12,10 +12,14 @@ json readPlan(const std::string &path) {
   if (!file)
     fail("--check {}: cannot be read; write it with kedge plan --json", path);
   json plan = json::parse(file, nullptr, /*allow_exceptions=*/false);
-  auto isNumber = [](const json &from, const char *key) { return from.contains(key) && from[key].is_number(); };
-  if (!plan.is_object() || !isNumber(plan, "peak_bytes") || !plan.contains("recompute") || !plan["recompute"].is_object() ||
-      !isNumber(plan["recompute"], "overhead"))
-    fail("--check {}: is no plan: expected a file of kedge plan --json, with peak_bytes and recompute.overhead", path);
+  auto isNumber = [](const json &from, const char *key) {
+    return from.contains(key) && from[key].is_number();
+  };
+  if (!plan.is_object() || !isNumber(plan, "peak_bytes") || !plan.contains("recompute") ||
+      !plan["recompute"].is_object() || !isNumber(plan["recompute"], "overhead"))
+    fail("--check {}: is no plan: expected a file of kedge plan --json, with peak_bytes and "
+         "recompute.overhead",
+         path);
   return plan;
 }
 
@@ -24,8 +28,10 @@ std::string worseThan(const json &stored, const json &plan) {
   constexpr double kLastBits = 1e-9;
   std::string lines;
   if (const int64_t before = stored["peak_bytes"], now = plan["peak_bytes"]; now > before)
-    lines += fmt::format("the peak is {} bytes ({}), was {} ({})\n", now, formatBytes(now), before, formatBytes(before));
-  if (const double before = stored["recompute"]["overhead"], now = plan["recompute"]["overhead"]; now > before + kLastBits)
+    lines += fmt::format("the peak is {} bytes ({}), was {} ({})\n", now, formatBytes(now), before,
+                         formatBytes(before));
+  if (const double before = stored["recompute"]["overhead"], now = plan["recompute"]["overhead"];
+      now > before + kLastBits)
     lines += fmt::format("the added time is {:.3f}%, was {:.3f}%\n", 100 * now, 100 * before);
   return lines;
 }

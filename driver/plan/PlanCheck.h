@@ -5,10 +5,12 @@
 
 namespace kedge::driver {
 
-/// The plan in a file of `kedge plan --json` or `--report FILE.json`. Throws kedge::Error when the file is none.
+/// The plan in a file of `kedge plan --json` or `--report FILE.json`. Throws kedge::Error when the file is
+/// none.
 nlohmann::json readPlan(const std::string &path);
 
-/// What is worse in `plan` than in `stored`, a line each: the peak in bytes, the added time. Empty when nothing is.
+/// What is worse in `plan` than in `stored`, a line each: the peak in bytes, the added time. Empty when
+/// nothing is.
 std::string worseThan(const nlohmann::json &stored, const nlohmann::json &plan);
 
 } // namespace kedge::driver

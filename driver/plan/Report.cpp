@@ -20,7 +20,8 @@ void writeReport(Compilation &compilation, const CompileOptions &options) {
     return;
   nlohmann::json report = compilation.report();
   bool isPage = endingOf(options.report) == ".html";
-  writeText(options.report, isPage ? exporter::planPage(report, compilation.module(), options.model.model) : report.dump(2) + "\n");
+  writeText(options.report, isPage ? exporter::planPage(report, compilation.module(), options.model.model)
+                                   : report.dump(2) + "\n");
 }
 
 } // namespace kedge::driver

@@ -1,6 +1,7 @@
 // The same in C++: exceptions in place of codes, and the trained model as an ONNX file at the end.
 //
-//   c++ -std=c++17 learn.cpp -o learn $(PKG_CONFIG_PATH=. pkg-config --cflags --libs taste) -Wl,-rpath,'$ORIGIN'
+//   c++ -std=c++17 learn.cpp -o learn $(PKG_CONFIG_PATH=. pkg-config --cflags --libs taste)
+//   -Wl,-rpath,'$ORIGIN'
 //   ./learn FOLDER trained.onnx < examples.txt
 #include "taste.hpp"
 #include <array>

@@ -90,8 +90,11 @@ private:
     return points;
   }
 
-  /// Along a row: partial results in many lanes, which are added up at the end. Across rows every lane has its own.
-  OpWork workOfFold(const Dims &reduced) const { return {1, rank > 0 && reduced.test(rank - 1) ? 0.35 : 0.1}; }
+  /// Along a row: partial results in many lanes, which are added up at the end. Across rows every lane has
+  /// its own.
+  OpWork workOfFold(const Dims &reduced) const {
+    return {1, rank > 0 && reduced.test(rank - 1) ? 0.35 : 0.1};
+  }
 
   /// A scalar is computed once for every point of the dims that it depends on: loops keep what is constant.
   void countBody(LaunchCost &cost) {
@@ -134,7 +137,8 @@ private:
     auto [low, high] = range(binary.getLHS());
     auto [rightLow, rightHigh] = range(binary.getRHS());
     switch (expr.getKind()) {
-    case AffineExprKind::Add: return {low + rightLow, high + rightHigh};
+    case AffineExprKind::Add:
+      return {low + rightLow, high + rightHigh};
     case AffineExprKind::Mul: {
       auto [least, most] = std::minmax({low * rightLow, low * rightHigh, high * rightLow, high * rightHigh});
       return {least, most};

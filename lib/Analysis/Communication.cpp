@@ -28,8 +28,9 @@ public:
     auto given = launch.getAttrs() ? launch.getAttrs()->getAs<StringAttr>("axis") : StringAttr();
     const std::string axis = given ? given.str() : std::string(rt::Mesh::kData);
     std::set<Key> called;
-    for (const rt::Traffic &traffic : rt::trafficOf(launch.getKernel().str(), descriptionsOf(launch.getReadTypes()),
-                                                    descriptionsOf(launch.getWriteTypes()))) {
+    for (const rt::Traffic &traffic :
+         rt::trafficOf(launch.getKernel().str(), descriptionsOf(launch.getReadTypes()),
+                       descriptionsOf(launch.getWriteTypes()))) {
       const Key key(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective, axis, traffic.type);
       CommunicationRow &row = rows[key];
       row.elements += times * traffic.elements;

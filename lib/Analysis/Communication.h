@@ -14,7 +14,8 @@ struct CommunicationRow {
   int64_t calls = 0, elements = 0, bytes = 0;
 };
 
-/// For a level-4 module whose step has `accumulate` micro-batches. One row for each collective, axis and type, by name.
+/// For a level-4 module whose step has `accumulate` micro-batches. One row for each collective, axis and
+/// type, by name.
 std::vector<CommunicationRow> communicationOf(mlir::ModuleOp module, int64_t accumulate);
 
 } // namespace kedge::analysis

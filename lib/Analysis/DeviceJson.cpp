@@ -37,7 +37,8 @@ const Field kFields[] = {
     {"matmul_efficiency", &DeviceModel::matmulEfficiency, Range::Share},
     {"convolution_efficiency", &DeviceModel::convolutionEfficiency, Range::Share},
     {"attention_efficiency", &DeviceModel::attentionEfficiency, Range::Share},
-    {"narrow_attention_efficiency", &DeviceModel::narrowAttentionEfficiency, Range::Share, &DeviceModel::attentionEfficiency},
+    {"narrow_attention_efficiency", &DeviceModel::narrowAttentionEfficiency, Range::Share,
+     &DeviceModel::attentionEfficiency},
     {"memory_efficiency", &DeviceModel::memoryEfficiency, Range::Share},
     {"update_weight", &DeviceModel::updateWeight, Range::NotNegative},
     {"copy_efficiency", &DeviceModel::copyEfficiency, Range::Share},
@@ -99,7 +100,8 @@ DeviceModel deviceFromJson(const nlohmann::json &json, const std::string &where)
   device.name = name;
   device.memoryBytes = memory.get<int64_t>();
   for (const Field &field : kFields)
-    device.*field.value = field.orElse && !json.contains(field.key) ? device.*field.orElse : numberOf(json, field, where);
+    device.*field.value =
+        field.orElse && !json.contains(field.key) ? device.*field.orElse : numberOf(json, field, where);
   return device;
 }
 

@@ -19,8 +19,8 @@ constexpr double kGiga = 1e9, kTera = 1e12;
 
 /// What data sheets do not tell, alike for the GPUs: shares of the peaks that good kernels reach (fused
 /// elementwise kernels 85 % of the memory's peak, large products 75 %, attention 60 % of
-/// long rows, large collectives 80 % of the link), the time between two kernels of a replayed graph, and what a
-/// collective of a few bytes takes.
+/// long rows, large collectives 80 % of the link), the time between two kernels of a replayed graph, and what
+/// a collective of a few bytes takes.
 DeviceModel graphicsProcessor(const std::string &name) {
   DeviceModel device;
   device.name = name;
@@ -89,8 +89,8 @@ DeviceModel h200() {
   return device;
 }
 
-/// NVIDIA Ada GPU architecture white paper (2022), GeForce RTX 4090; products accumulate in fp32; PCIe 4.0 x16,
-/// which is its link to other GPUs too: it has no NVLink.
+/// NVIDIA Ada GPU architecture white paper (2022), GeForce RTX 4090; products accumulate in fp32; PCIe 4.0
+/// x16, which is its link to other GPUs too: it has no NVLink.
 DeviceModel rtx4090() {
   DeviceModel device = graphicsProcessor("rtx4090");
   device.memoryBytes = 24 * int64_t(1e9);
@@ -104,11 +104,13 @@ DeviceModel rtx4090() {
   return device;
 }
 
-/// What a processor's bf16 products do beside its fp32 ones. docs/rationale/matrix-products.md says which instructions run
-/// where; `vdpbf16ps` was measured on two cores of the Zen 4 generation (2.1 times), AMX on a Xeon (2.6 to 4.8 times).
+/// What a processor's bf16 products do beside its fp32 ones. docs/rationale/matrix-products.md says which
+/// instructions run where; `vdpbf16ps` was measured on two cores of the Zen 4 generation (2.1 times), AMX on
+/// a Xeon (2.6 to 4.8 times).
 enum class Bf16Products { Widened = 1, DotProducts = 2, Tiles = 3 };
 
-/// Cores of an AMD EPYC of the Zen 4 generation (AVX-512), measured with `kedge-bench calibrate` on two of them.
+/// Cores of an AMD EPYC of the Zen 4 generation (AVX-512), measured with `kedge-bench calibrate` on two of
+/// them.
 DeviceModel processor(int cores, Bf16Products bf16 = Bf16Products::DotProducts) {
   DeviceModel device;
   device.name = "cpu";
@@ -119,8 +121,8 @@ DeviceModel processor(int cores, Bf16Products bf16 = Bf16Products::DotProducts) 
   device.bf16Flops = static_cast<int>(bf16) * device.fp32Flops;
   device.fp16Flops = device.fp32Flops; // widened for the fp32 tile
   device.specialFunctions = cores * 2.6 * kGiga;
-  // A core fetches so many lines; a socket of this kind has twelve channels. What is written over lines just read
-  // goes along for nothing.
+  // A core fetches so many lines; a socket of this kind has twelve channels. What is written over lines just
+  // read goes along for nothing.
   device.bytesPerSecond = std::min(cores * 31.0, 400.0) * kGiga;
   device.updateWeight = 0;
   device.hostBytesPerSecond = device.bytesPerSecond / 2;
@@ -147,7 +149,9 @@ struct Known {
   DeviceModel (*make)();
 };
 const Known kKnown[] = {
-    {"h100", h100}, {"h200", h200}, {"a100", a100}, {"rtx4090", rtx4090}, {"cpu", [] { return processor(2); }}};
+    {"h100", h100}, {"h200", h200}, {"a100", a100}, {"rtx4090", rtx4090}, {"cpu", [] {
+                                                                             return processor(2);
+                                                                           }}};
 
 /// Physical memory, or what the control group leaves of it.
 int64_t memoryOfThisMachine() {
@@ -166,7 +170,9 @@ Bf16Products bf16ProductsOfThisMachine() {
     return Bf16Products::Widened;
   const bool hasAmx = d >> 22 & 1, hasFp16 = d >> 23 & 1;
   const bool hasBf16 = a >= 1 && __get_cpuid_count(7, 1, &narrow, &b, &c, &d) && (narrow >> 5 & 1);
-  return hasAmx ? Bf16Products::Tiles : hasBf16 && !hasFp16 ? Bf16Products::DotProducts : Bf16Products::Widened;
+  return hasAmx                ? Bf16Products::Tiles
+         : hasBf16 && !hasFp16 ? Bf16Products::DotProducts
+                               : Bf16Products::Widened;
 #else
   return Bf16Products::Widened;
 #endif
@@ -178,7 +184,8 @@ DeviceModel readFile(const std::string &path) {
     fail("--device {}: the file cannot be read", path);
   nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (json.is_discarded())
-    fail("--device {}: expected a JSON object of a device (docs/guide/devices.md), found something else", path);
+    fail("--device {}: expected a JSON object of a device (docs/guide/devices.md), found something else",
+         path);
   return deviceFromJson(json, "--device " + path);
 }
 

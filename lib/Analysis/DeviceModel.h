@@ -15,8 +15,8 @@ struct DeviceModel {
   double vectorFlops = 0;    ///< fp32 outside products
   double irregularFlops = 0; ///< kernels that go element by element (pools, resampling, scatter)
   double fp64Flops = 0, fp32Flops = 0, tf32Flops = 0, bf16Flops = 0, fp16Flops = 0; ///< dense products
-  double specialFunctions = 0; ///< exp-like evaluations
-  double bytesPerSecond = 0;   ///< device memory, reads and writes together
+  double specialFunctions = 0;                                                      ///< exp-like evaluations
+  double bytesPerSecond = 0;     ///< device memory, reads and writes together
   double hostBytesPerSecond = 0; ///< between device and host memory, one direction
   double linkBytesPerSecond = 0; ///< what a rank sends to others while it receives the same amount
   double linkSeconds = 0;        ///< time of a collective beyond that of its bytes
@@ -28,15 +28,17 @@ struct DeviceModel {
   double team = 1, teamSeconds = 0;
 
   // The share of the peak that large launches reach, in (0, 1].
-  double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1, linkEfficiency = 1;
+  double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1,
+         linkEfficiency = 1;
   double narrowAttentionEfficiency = 1; ///< of 16-bit attention, whose products run on mma.sync; GPUs only
-  double updateWeight = 1;   ///< cost of a byte that is written over one just read, relative to any other byte
+  double updateWeight = 1; ///< cost of a byte that is written over one just read, relative to any other byte
   double copyEfficiency = 1; ///< of library kernels that only move data, relative to generated kernels
   // The sizes at which half of those shares is reached: FLOPs of a product or convolution,
   // keys that a query of attention sees on average, channels of a convolution's result.
   double halfRateFlops = 0, attentionHalfKeys = 0, convolutionHalfChannels = 0;
 
-  /// On a processor, data that a launch updates are in its cache already, so writing them back is free; on a GPU it is not.
+  /// On a processor, data that a launch updates are in its cache already, so writing them back is free; on a
+  /// GPU it is not.
   bool isProcessor() const { return updateWeight == 0; }
 };
 
@@ -44,8 +46,9 @@ struct DeviceModel {
 /// slash). Throws kedge::Error, which lists the known names or names the wrong field of the file.
 DeviceModel loadDevice(const std::string &nameOrFile);
 
-/// The device `cpu`, with the number of physical cores and the memory that this process may use, and with the bf16
-/// instructions that it has. All other figures are constants: nothing is measured, so equal machines make equal plans.
+/// The device `cpu`, with the number of physical cores and the memory that this process may use, and with the
+/// bf16 instructions that it has. All other figures are constants: nothing is measured, so equal machines
+/// make equal plans.
 DeviceModel thisMachine();
 
 /// Writes the file format that loadDevice reads, and reads it back. `where` names the file in errors.

@@ -28,11 +28,12 @@ std::string keyOf(const rt::calls::LibraryCall &call) {
   return key;
 }
 
-/// A call that no kernel takes counts as a copy of its operands. Memory planning, which needs the kernel, reports the
-/// error with its place in the model.
+/// A call that no kernel takes counts as a copy of its operands. Memory planning, which needs the kernel,
+/// reports the error with its place in the model.
 rt::calls::KernelWork askKernel(const rt::calls::LibraryCall &call) {
   try {
-    rt::calls::KernelWork work = rt::calls::makeKernel(rt::calls::withoutEpilogue(rt::calls::withDenseRows(call)), 1)->work();
+    rt::calls::KernelWork work =
+        rt::calls::makeKernel(rt::calls::withoutEpilogue(rt::calls::withDenseRows(call)), 1)->work();
     work.specialFunctions += rt::calls::specialFunctionsOfEpilogue(call);
     return work;
   } catch (const rt::Error &) {
@@ -63,11 +64,16 @@ double bytesOf(ValueRange tensors) {
 
 WorkKind kindOf(rt::calls::KernelWork::Kind kind) {
   switch (kind) {
-  case rt::calls::KernelWork::Kind::Product: return WorkKind::Product;
-  case rt::calls::KernelWork::Kind::Convolution: return WorkKind::Convolution;
-  case rt::calls::KernelWork::Kind::Attention: return WorkKind::Attention;
-  case rt::calls::KernelWork::Kind::Irregular: return WorkKind::Irregular;
-  case rt::calls::KernelWork::Kind::Vector: break;
+  case rt::calls::KernelWork::Kind::Product:
+    return WorkKind::Product;
+  case rt::calls::KernelWork::Kind::Convolution:
+    return WorkKind::Convolution;
+  case rt::calls::KernelWork::Kind::Attention:
+    return WorkKind::Attention;
+  case rt::calls::KernelWork::Kind::Irregular:
+    return WorkKind::Irregular;
+  case rt::calls::KernelWork::Kind::Vector:
+    break;
   }
   return WorkKind::Moving;
 }
@@ -76,15 +82,15 @@ ProductType productType(ValueRange inputs) {
   Type element = inputs.empty() ? Type() : cast<RankedTensorType>(inputs[0].getType()).getElementType();
   if (!element)
     return ProductType::F32;
-  return element.isF64()    ? ProductType::F64
-         : element.isBF16() ? ProductType::BF16
-         : element.isF16()  ? ProductType::F16
+  return element.isF64()                                  ? ProductType::F64
+         : element.isBF16()                               ? ProductType::BF16
+         : element.isF16()                                ? ProductType::F16
          : isa<Float8E4M3FNType, Float8E5M2Type>(element) ? ProductType::F8
                                                           : ProductType::F32;
 }
 
-/// Over a ring each rank sends all but its own part of what is counted (an all-reduce counts twice: it goes around twice),
-/// and receives as much. Nothing when nothing is sent.
+/// Over a ring each rank sends all but its own part of what is counted (an all-reduce counts twice: it goes
+/// around twice), and receives as much. Nothing when nothing is sent.
 LaunchCost costOfCollective(sched::LibraryOp op) {
   const rt::calls::LibraryCall call = libraryCallOf(op);
   auto ranks = op.getAttrs().getAs<IntegerAttr>("ranks");
@@ -92,7 +98,8 @@ LaunchCost costOfCollective(sched::LibraryOp op) {
   LaunchCost cost;
   for (const rt::Traffic &traffic : rt::trafficOf(call.name, call.inputs, call.outputs)) {
     cost.kind = WorkKind::Collective;
-    cost.bytesRead += others * static_cast<double>(traffic.elements) * static_cast<double>(rt::dtypeSize(traffic.type));
+    cost.bytesRead +=
+        others * static_cast<double>(traffic.elements) * static_cast<double>(rt::dtypeSize(traffic.type));
   }
   cost.bytesWritten = cost.bytesRead;
   return cost;
@@ -126,7 +133,8 @@ bool runsOnTensorCores(const LaunchCost &cost, const DeviceModel &device) {
   return cost.kind == WorkKind::Attention && isHalf && !device.isProcessor();
 }
 
-/// Generated kernels for convolutions of 16 bits widen them for f32 multiply-adds, and cuDNN is asked for f32 and f64 alone.
+/// Generated kernels for convolutions of 16 bits widen them for f32 multiply-adds, and cuDNN is asked for f32
+/// and f64 alone.
 bool widensForProducts(const LaunchCost &cost, const DeviceModel &device) {
   return cost.kind == WorkKind::Convolution && cost.type != ProductType::F64 && !device.isProcessor();
 }
@@ -153,7 +161,8 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
     peak = device.fp32Flops;
   bool isHalf = runsOnTensorCores(cost, device);
   if (cost.kind == WorkKind::Attention)
-    return peak * (isHalf ? device.narrowAttentionEfficiency : device.attentionEfficiency) * saturation(cost.extent, device.attentionHalfKeys);
+    return peak * (isHalf ? device.narrowAttentionEfficiency : device.attentionEfficiency) *
+           saturation(cost.extent, device.attentionHalfKeys);
   peak *= saturation(cost.flops, device.halfRateFlops);
   if (cost.kind == WorkKind::Convolution)
     return peak * device.convolutionEfficiency * saturation(cost.extent, device.convolutionHalfChannels) *
@@ -162,9 +171,11 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
 }
 
 double movingSeconds(const LaunchCost &cost, const DeviceModel &device) {
-  double bytes = (cost.bytes() - (1 - device.updateWeight) * cost.bytesUpdated) / (cost.kind == WorkKind::Moving ? device.copyEfficiency : 1);
+  double bytes = (cost.bytes() - (1 - device.updateWeight) * cost.bytesUpdated) /
+                 (cost.kind == WorkKind::Moving ? device.copyEfficiency : 1);
   double cached = std::min(bytes, device.cacheBytes);
-  return cached / device.cacheBytesPerSecond + (bytes - cached) / (device.bytesPerSecond * device.memoryEfficiency);
+  return cached / device.cacheBytesPerSecond +
+         (bytes - cached) / (device.bytesPerSecond * device.memoryEfficiency);
 }
 
 } // namespace
@@ -196,7 +207,8 @@ double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
   // Attention's rate was measured with its exponentials.
   double computing = cost.kind == WorkKind::Attention ? 0 : cost.specialFunctions / device.specialFunctions;
   if (cost.flops > 0)
-    computing += (cost.flops + (runsOnTensorCores(cost, device) ? cost.repeatedFlops : 0)) / rateOf(cost, device);
+    computing +=
+        (cost.flops + (runsOnTensorCores(cost, device) ? cost.repeatedFlops : 0)) / rateOf(cost, device);
   double together = std::max(computing, movingSeconds(cost, device));
   return device.launchSeconds + std::min(together * device.team, together + device.teamSeconds);
 }

@@ -8,7 +8,17 @@ namespace kedge::analysis {
 /// What kind of work a launch does; this decides which rate of the device applies.
 /// Transfer: copies between device and host. Collective: between ranks. Vector: generated kernels.
 /// Moving: library kernels that copy. Irregular: element by element, through windows or indices.
-enum class WorkKind { None, Transfer, Collective, Vector, Moving, Irregular, Product, Convolution, Attention };
+enum class WorkKind {
+  None,
+  Transfer,
+  Collective,
+  Vector,
+  Moving,
+  Irregular,
+  Product,
+  Convolution,
+  Attention
+};
 /// Type of a product's operands.
 enum class ProductType { F64, F32, BF16, F16, F8 };
 
@@ -17,12 +27,14 @@ struct LaunchCost {
   ProductType type = ProductType::F32;
   double flops = 0;            ///< a multiply-add counts 2
   double specialFunctions = 0; ///< exp, log, tanh, erf, folds..., in evaluations of exp
-  double bytesRead = 0;        ///< each element of each distinct operand once; for a collective, the bytes a rank sends
+  double bytesRead =
+      0; ///< each element of each distinct operand once; for a collective, the bytes a rank sends
   double bytesWritten = 0;
   double bytesUpdated = 0; ///< the part of those written that overwrites old values of states
-  double extent = 0; ///< rt::calls::KernelWork::extent
-  double shortcut = 1; ///< rt::calls::KernelWork::shortcut
-  double repeatedFlops = 0; ///< FLOPs of 16-bit attention that GPUs compute twice, so that each sum has one owner
+  double extent = 0;       ///< rt::calls::KernelWork::extent
+  double shortcut = 1;     ///< rt::calls::KernelWork::shortcut
+  double repeatedFlops =
+      0; ///< FLOPs of 16-bit attention that GPUs compute twice, so that each sum has one owner
 
   bool product() const { return kind > WorkKind::Irregular; }
   double bytes() const { return bytesRead + bytesWritten; }
@@ -35,7 +47,8 @@ LaunchCost costOf(mlir::Operation *launch);
 /// The cost of copying so many bytes to the host's memory or back.
 LaunchCost transferCost(int64_t bytes);
 
-/// Roofline model: the larger of the time to compute and the time to move bytes, plus the launch itself. In seconds.
+/// Roofline model: the larger of the time to compute and the time to move bytes, plus the launch itself. In
+/// seconds.
 double secondsOf(const LaunchCost &cost, const DeviceModel &device);
 
 } // namespace kedge::analysis

@@ -9,8 +9,10 @@ struct StepOverlap {
   double hidden = 0;  ///< the part of it during which other launches run
 };
 
-/// Simulates the streams of a level-4 module. A launch takes its predicted seconds. It starts after the launches
-/// before it in its stream and after those whose events it waits for. `launches`: the result of launchesAsRun.
-StepOverlap overlapOf(mlir::ModuleOp module, const std::vector<ScheduledLaunch> &launches, int64_t accumulate);
+/// Simulates the streams of a level-4 module. A launch takes its predicted seconds. It starts after the
+/// launches before it in its stream and after those whose events it waits for. `launches`: the result of
+/// launchesAsRun.
+StepOverlap overlapOf(mlir::ModuleOp module, const std::vector<ScheduledLaunch> &launches,
+                      int64_t accumulate);
 
 } // namespace kedge::analysis

@@ -11,7 +11,8 @@ using kedge::train::BindingKind;
 
 namespace kedge::analysis {
 
-PersistentRegion::PersistentRegion(ModuleOp module) : onHost(hostStates(module)), alignment(arenaAlignment(module)) {
+PersistentRegion::PersistentRegion(ModuleOp module)
+    : onHost(hostStates(module)), alignment(arenaAlignment(module)) {
   for (auto state : module.getOps<train::StateOp>())
     place(BindingAttr::get(module.getContext(), BindingKind::State, state.getSymName()), {}, state.getType());
 }
@@ -55,7 +56,8 @@ int64_t persistentBytes(ModuleOp module) {
     function.walk([&](onnx::ConstantOp constant) {
       std::string fresh = "constant " + std::to_string(constants.size());
       if (constants.insert(constant.getValue()).second)
-        region.place(BindingAttr::get(module.getContext(), BindingKind::State, fresh), name, constant.getResult().getType());
+        region.place(BindingAttr::get(module.getContext(), BindingKind::State, fresh), name,
+                     constant.getResult().getType());
     });
   }
   return region.bytes();

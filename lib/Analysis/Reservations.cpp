@@ -6,11 +6,11 @@
 
 namespace kedge::analysis {
 namespace {
-constexpr int64_t kKernelObjects = 64 << 10; ///< launch tables and kernel objects that only some paths touch
-constexpr int64_t kThread = 16 << 10;        ///< the part of a stack that kernels touch
-constexpr int64_t kCudaContext = 512 << 20;  ///< not measured: no GPU was at hand
+constexpr int64_t kKernelObjects = 64 << 10;  ///< launch tables and kernel objects that only some paths touch
+constexpr int64_t kThread = 16 << 10;         ///< the part of a stack that kernels touch
+constexpr int64_t kCudaContext = 512 << 20;   ///< not measured: no GPU was at hand
 constexpr int64_t kCudaLibraries = 192 << 20; ///< the same
-constexpr int64_t kNccl = 384 << 20;          ///< the same; buffers of its channels, for each GPU that it talks to
+constexpr int64_t kNccl = 384 << 20; ///< the same; buffers of its channels, for each GPU that it talks to
 } // namespace
 
 std::vector<Reservation> cudaReservations(int64_t ranks) {

@@ -25,21 +25,31 @@ std::string placeText(Operation *op) {
 
 const char *nameOf(WorkKind kind) {
   switch (kind) {
-  case WorkKind::None: return "none";
-  case WorkKind::Transfer: return "transfer";
-  case WorkKind::Collective: return "collective";
-  case WorkKind::Vector: return "vector";
-  case WorkKind::Moving: return "moving";
-  case WorkKind::Irregular: return "irregular";
-  case WorkKind::Product: return "product";
-  case WorkKind::Convolution: return "convolution";
-  case WorkKind::Attention: return "attention";
+  case WorkKind::None:
+    return "none";
+  case WorkKind::Transfer:
+    return "transfer";
+  case WorkKind::Collective:
+    return "collective";
+  case WorkKind::Vector:
+    return "vector";
+  case WorkKind::Moving:
+    return "moving";
+  case WorkKind::Irregular:
+    return "irregular";
+  case WorkKind::Product:
+    return "product";
+  case WorkKind::Convolution:
+    return "convolution";
+  case WorkKind::Attention:
+    return "attention";
   }
   return "";
 }
 
 /// Those of a level-3 module, in order.
-void forEachLaunch(ModuleOp module, llvm::function_ref<void(func::FuncOp, Operation &, const LaunchCost &)> visit) {
+void forEachLaunch(ModuleOp module,
+                   llvm::function_ref<void(func::FuncOp, Operation &, const LaunchCost &)> visit) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal() || function.isPrivate())
       continue;
@@ -69,7 +79,10 @@ std::vector<ScheduledLaunch> launchesOf(ModuleOp module, const DeviceModel &devi
     index = of.getName() == function ? index + 1 : 0;
     function = of.getName().str();
     auto library = dyn_cast<sched::LibraryOp>(op);
-    launches.push_back({function, index, library ? library.getKernel().str() : cost.kind == WorkKind::Transfer ? "copy" : "cluster",
+    launches.push_back({function, index,
+                        library                           ? library.getKernel().str()
+                        : cost.kind == WorkKind::Transfer ? "copy"
+                                                          : "cluster",
                         placeText(&op), cost, secondsOf(cost, device), train::kindOf(of)});
   });
   return launches;
@@ -136,11 +149,13 @@ StepCost stepCost(const std::vector<ScheduledLaunch> &launches, int64_t accumula
 }
 
 std::string launchTable(const std::vector<ScheduledLaunch> &launches) {
-  std::string table = "function,launch,kernel,kind,flops,special_functions,bytes_read,bytes_written,extent,seconds,place,last_reads\n";
+  std::string table = "function,launch,kernel,kind,flops,special_functions,bytes_read,bytes_written,extent,"
+                      "seconds,place,last_reads\n";
   for (const ScheduledLaunch &launch : launches)
-    table += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\",\"{}\"\n", launch.function, launch.index, launch.kernel,
-                         nameOf(launch.cost.kind), launch.cost.flops, launch.cost.specialFunctions,
-                         launch.cost.bytesRead, launch.cost.bytesWritten, launch.cost.extent, launch.seconds, launch.place, launch.lastReads);
+    table += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\",\"{}\"\n", launch.function, launch.index,
+                         launch.kernel, nameOf(launch.cost.kind), launch.cost.flops,
+                         launch.cost.specialFunctions, launch.cost.bytesRead, launch.cost.bytesWritten,
+                         launch.cost.extent, launch.seconds, launch.place, launch.lastReads);
   return table;
 }
 

@@ -11,9 +11,10 @@ namespace kedge::analysis {
 
 struct ScheduledLaunch {
   std::string function;
-  int64_t index = 0;  ///< position among the function's launches
-  std::string kernel; ///< the library kernel's name; "cluster" for a generated one, until launchesAsRun names it
-  std::string place;  ///< the layer of the model that it belongs to
+  int64_t index = 0; ///< position among the function's launches
+  std::string
+      kernel; ///< the library kernel's name; "cluster" for a generated one, until launchesAsRun names it
+  std::string place; ///< the layer of the model that it belongs to
   LaunchCost cost;
   double seconds = 0;
   std::optional<train::FunctionKind> kind = std::nullopt; ///< kind of the function
@@ -28,7 +29,8 @@ std::vector<ScheduledLaunch> launchesOf(mlir::ModuleOp module, const DeviceModel
 void markLaunches(mlir::ModuleOp module);
 /// One row for each launch of a level-4 module, with its number and kernel in the program.
 /// Its work is that of the rows that markLaunches noted, added up. Removes the notes.
-std::vector<ScheduledLaunch> launchesAsRun(mlir::ModuleOp module, const std::vector<ScheduledLaunch> &launches);
+std::vector<ScheduledLaunch> launchesAsRun(mlir::ModuleOp module,
+                                           const std::vector<ScheduledLaunch> &launches);
 
 struct StepCost {
   double seconds = 0, flops = 0;

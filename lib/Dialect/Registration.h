@@ -14,7 +14,8 @@
 
 namespace kedge {
 inline void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<KedgeDialect, onnx::ONNXDialect, dist::DistDialect, train::TrainDialect, tune::TuneDialect, sched::SchedDialect, exec::ExecDialect,
-                  mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
+  registry.insert<KedgeDialect, onnx::ONNXDialect, dist::DistDialect, train::TrainDialect, tune::TuneDialect,
+                  sched::SchedDialect, exec::ExecDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
+                  mlir::math::MathDialect>();
 }
 } // namespace kedge

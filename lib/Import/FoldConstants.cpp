@@ -1,6 +1,6 @@
-#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Import/GraphImporter.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

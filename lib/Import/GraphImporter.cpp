@@ -1,17 +1,17 @@
 #include "lib/Import/GraphImporter.h"
-#include "lib/Import/GraphModules.h"
-#include "lib/Import/GraphPlaces.h"
-#include "lib/Import/ImportScope.h"
-#include "lib/Import/NodeConstants.h"
-#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Registration.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/StateOps.h"
+#include "lib/Import/GraphModules.h"
+#include "lib/Import/GraphPlaces.h"
+#include "lib/Import/ImportScope.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Interpret/ConstantEvaluator.h"
+#include "lib/Lint/Lint.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TensorLimits.h"
-#include "lib/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -51,9 +51,11 @@ void GraphImporter::bindSymbols(const model::Graph &graph) {
 
 /// "Nx12": what to write after --shape x=.
 static std::string shapeTemplate(const model::ValueInfo &input) {
-  return fmt::format("{}", fmt::join(llvm::map_range(input.dims, [](const model::Dim &dim) {
-    return dim.isValue() ? dim.str() : std::string("N");
-  }), "x"));
+  return fmt::format("{}", fmt::join(llvm::map_range(input.dims,
+                                                     [](const model::Dim &dim) {
+                                                       return dim.isValue() ? dim.str() : std::string("N");
+                                                     }),
+                                     "x"));
 }
 
 SmallVector<int64_t> GraphImporter::inputShape(const model::ValueInfo &input) {
@@ -61,7 +63,8 @@ SmallVector<int64_t> GraphImporter::inputShape(const model::ValueInfo &input) {
   if (given == options.shapes.end()) {
     SmallVector<int64_t> shape;
     if (!input.hasShape)
-      fail("{}: input {} has no shape; give it with --shape {}=AxBxC", source.path, input.describe(), input.name);
+      fail("{}: input {} has no shape; give it with --shape {}=AxBxC", source.path, input.describe(),
+           input.name);
     for (auto [k, dim] : llvm::enumerate(input.dims)) {
       auto bound = symbols.find(dim.symbol);
       bool known = dim.kind == model::Dim::Kind::Symbol && bound != symbols.end();
@@ -74,11 +77,12 @@ SmallVector<int64_t> GraphImporter::inputShape(const model::ValueInfo &input) {
   }
   const std::vector<int64_t> &dims = given->second;
   if (input.hasShape && input.dims.size() != dims.size())
-    fail("{}: --shape {}={} has {} dimensions, but input {} has {}", source.path, input.name, fmt::join(dims, "x"),
-         dims.size(), input.describe(), input.dims.size());
+    fail("{}: --shape {}={} has {} dimensions, but input {} has {}", source.path, input.name,
+         fmt::join(dims, "x"), dims.size(), input.describe(), input.dims.size());
   for (auto [k, dim] : llvm::enumerate(input.dims))
     if (dim.isValue() && dim.value != dims[k])
-      fail("{}: --shape {}={} differs from input {} in dimension {}: expected {}, found {}; export the model with "
+      fail("{}: --shape {}={} differs from input {} in dimension {}: expected {}, found {}; export the model "
+           "with "
            "this dimension dynamic to change it",
            source.path, input.name, fmt::join(dims, "x"), input.describe(), k, dim.value, dims[k]);
   return SmallVector<int64_t>(dims.begin(), dims.end());
@@ -139,7 +143,8 @@ void GraphImporter::importGraph(const model::Graph &graph) {
     if (value->sequence)
       report("output " + output.describe(), "sequences are not supported as outputs");
     else
-      results.push_back({value->tensor, train::BindingAttr::get(&context, train::BindingKind::Output, output.name)});
+      results.push_back(
+          {value->tensor, train::BindingAttr::get(&context, train::BindingKind::Output, output.name)});
   }
   for (const model::Node &node : graph.nodes)
     if (node.domain == lint::ownDomain && node.has("updates"))
@@ -154,8 +159,9 @@ void GraphImporter::updateBuffer(const model::Node &node) {
     return; // an operator before it is not supported, and reported
   Type expected = scope->find(buffer)->tensor.getType();
   if (next.getType() != expected)
-    return report(describePlace(node), fmt::format("the next value of buffer '{}' is of type {}, the buffer of {}", buffer,
-                                                   typeText(next.getType()), typeText(expected)));
+    return report(describePlace(node),
+                  fmt::format("the next value of buffer '{}' is of type {}, the buffer of {}", buffer,
+                              typeText(next.getType()), typeText(expected)));
   results.push_back({next, train::BindingAttr::get(&context, train::BindingKind::State, state.getValue())});
 }
 
@@ -164,7 +170,8 @@ void GraphImporter::removeUnusedStates() {
   SmallVector<Argument> kept;
   for (Argument &argument : arguments) {
     FlatSymbolRefAttr symbol = argument.binding.getSymbol();
-    bool set = llvm::any_of(results, [&](const Result &result) { return result.binding == argument.binding; });
+    bool set =
+        llvm::any_of(results, [&](const Result &result) { return result.binding == argument.binding; });
     if (!symbol || set || !argument.value.use_empty()) {
       kept.push_back(argument);
       continue;
@@ -194,7 +201,7 @@ OwningOpRef<ModuleOp> GraphImporter::finish() {
 }
 
 OwningOpRef<ModuleOp> kedge::importer::importModel(MLIRContext &context, const model::Model &model,
-                                         const ImportOptions &options) {
+                                                   const ImportOptions &options) {
   GraphImporter importer(context, model, options);
   importer.importGraph(model.graph);
   if (!model.trainingInfo.empty())

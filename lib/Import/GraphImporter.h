@@ -1,9 +1,10 @@
-// Imports an ONNX model as level 1: one canonical onnx op for each node, static shapes, weights as train.state symbols.
+// Imports an ONNX model as level 1: one canonical onnx op for each node, static shapes, weights as
+// train.state symbols.
 #pragma once
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/TrainAttrs.h"
-#include "lib/Model/Model.h"
 #include "lib/Import/NodeImporter.h"
+#include "lib/Model/Model.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <map>
@@ -33,7 +34,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
 
 struct ImportScope;
 
-/// The same in steps. Allows a second graph (the algorithm of a TrainingInfoProto) that can use names of the first.
+/// The same in steps. Allows a second graph (the algorithm of a TrainingInfoProto) that can use names of the
+/// first.
 class GraphImporter {
 public:
   GraphImporter(mlir::MLIRContext &context, const model::Model &model, const ImportOptions &options);
@@ -52,7 +54,8 @@ public:
 
   /// The value of a name in an imported graph; null if there is none.
   const ImportedValue *lookup(llvm::StringRef name) const;
-  /// What could not be imported: one message for each operator or form of it, with all places where it occurs.
+  /// What could not be imported: one message for each operator or form of it, with all places where it
+  /// occurs.
   std::vector<std::string> unsupported() const;
 
 private:
@@ -84,7 +87,8 @@ private:
   mlir::Value importState(const model::Tensor &tensor, train::Role role);
   void importNodes(const model::Graph &graph, ImportScope &scope);
   void importNode(const model::Node &node, ImportScope &scope);
-  void importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &scope, mlir::Location loc);
+  void importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &scope,
+                       mlir::Location loc);
   void markUnsupported(const model::Node &node, ImportScope &scope, mlir::Location loc);
   void report(std::string place, const std::string &why);
   mlir::Value unsupportedValue(mlir::Location loc, llvm::StringRef what);

@@ -40,13 +40,15 @@ const interpret::HostTensor &GraphNode::evaluate(size_t k, StringRef what) {
   if (const interpret::HostTensor *tensor = importer.evaluator->evaluate(value))
     return *tensor;
   // A float initializer in such a place (scales, a ratio) is no parameter, whatever its role.
-  const model::Tensor *tensor = isa<BlockArgument>(value) ? importer.source.graph.findInitializer(node.input(k)) : nullptr;
+  const model::Tensor *tensor =
+      isa<BlockArgument>(value) ? importer.source.graph.findInitializer(node.input(k)) : nullptr;
   if (tensor && tensor->numElements() <= 1024) {
     auto attribute = denseAttribute(cast<RankedTensorType>(value.getType()), *tensor);
     importer.evaluator->bind(value, interpret::HostTensor::fromAttribute(attribute));
     return *importer.evaluator->evaluate(value);
   }
-  unsupported(fmt::format("{} ('{}') must be known at compile time, but depends on data", what.str(), node.input(k)));
+  unsupported(
+      fmt::format("{} ('{}') must be known at compile time, but depends on data", what.str(), node.input(k)));
 }
 
 static SmallVector<int64_t> integersOf(const interpret::HostTensor &tensor) {
@@ -95,7 +97,8 @@ void GraphNode::setResult(size_t k, ImportedValue value) {
     scope.values[node.output(k)] = std::move(value);
 }
 
-SmallVector<ImportedValue> GraphNode::importSubgraph(const model::Graph &graph, ArrayRef<ImportedValue> inputs) {
+SmallVector<ImportedValue> GraphNode::importSubgraph(const model::Graph &graph,
+                                                     ArrayRef<ImportedValue> inputs) {
   if (graph.inputs.size() != inputs.size())
     fail("subgraph '{}' takes {} inputs, expected {}", graph.name, graph.inputs.size(), inputs.size());
   ImportScope inner;

@@ -1,8 +1,8 @@
 // The context of a node while its graph is imported.
 #pragma once
+#include "lib/Import/GraphImporter.h"
 #include "lib/Import/ImportScope.h"
 #include "lib/Interpret/ConstantEvaluator.h"
-#include "lib/Import/GraphImporter.h"
 
 namespace kedge::importer {
 

@@ -1,10 +1,10 @@
 // Initializers and constants: states of the program, or small constants in the IR.
-#include "lib/Import/GraphPlaces.h"
-#include "lib/Import/ImportScope.h"
-#include "lib/Import/NodeConstants.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Import/GraphImporter.h"
+#include "lib/Import/GraphPlaces.h"
+#include "lib/Import/ImportScope.h"
+#include "lib/Import/NodeConstants.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -44,7 +44,8 @@ void GraphImporter::importInitializers(const model::Graph &graph, ImportScope &t
 ImportedValue GraphImporter::importInitializer(const model::Tensor &tensor) {
   Location loc = NameLoc::get(StringAttr::get(&context, tensor.name));
   if (!storedType(context, tensor.dtype)) {
-    report(tensor.describe(), fmt::format("element type {} is not supported", model::dtypeName(tensor.dtype)));
+    report(tensor.describe(),
+           fmt::format("element type {} is not supported", model::dtypeName(tensor.dtype)));
     return {unsupportedValue(loc, "initializer")};
   }
   if (model::isNarrow(tensor.dtype))
@@ -77,8 +78,9 @@ Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) 
   Location loc = NameLoc::get(StringAttr::get(&context, tensor.name));
   auto type = RankedTensorType::get(tensor.dims, storedType(context, tensor.dtype));
   bool inFile = tensor.storage == Storage::Inline || tensor.storage == Storage::External;
-  Attribute init = inFile ? Attribute(train::WeightAttr::get(&context, tensor.path, tensor.offset, tensor.length))
-                          : Attribute(denseAttribute(type, tensor));
+  Attribute init =
+      inFile ? Attribute(train::WeightAttr::get(&context, tensor.path, tensor.offset, tensor.length))
+             : Attribute(denseAttribute(type, tensor));
   std::string symbol = tensor.name;
   // Functions of the program share the name space.
   auto isReserved = [](StringRef name) { return train::symbolizeFunctionKind(name).has_value(); };

@@ -1,12 +1,12 @@
 // training_info: one iteration of it behind the main graph.
-#include "lib/Import/ImportScope.h"
-#include "lib/Import/NodeConstants.h"
-#include "lib/Import/Training.h"
-#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Import/GraphImporter.h"
+#include "lib/Import/ImportScope.h"
+#include "lib/Import/NodeConstants.h"
+#include "lib/Import/Training.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -35,8 +35,8 @@ void GraphImporter::importTraining() {
   for (const model::TrainingInfo &info : source.trainingInfo)
     importAlgorithm(info, &info == &source.trainingInfo.front());
   for (const auto &entry : updated)
-    results.push_back(
-        {entry.second, train::BindingAttr::get(&context, train::BindingKind::State, variable(entry.first()).getValue())});
+    results.push_back({entry.second, train::BindingAttr::get(&context, train::BindingKind::State,
+                                                             variable(entry.first()).getValue())});
 }
 
 FlatSymbolRefAttr GraphImporter::variable(StringRef initializer) const {
@@ -64,14 +64,18 @@ void GraphImporter::initializeVariables(const model::TrainingInfo &info) {
       continue; // not supported: reported
     const interpret::HostTensor *tensor = evaluator->evaluate(made->tensor);
     if (!tensor)
-      fail("{}: the initialization of '{}' ('{}') is not constant; such initializations are not available yet",
-           source.path, key, value);
+      fail(
+          "{}: the initialization of '{}' ('{}') is not constant; such initializations are not available yet",
+          source.path, key, value);
     FlatSymbolRefAttr symbol = variable(key);
-    auto state = symbol ? dyn_cast_or_null<train::StateOp>(SymbolTable::lookupSymbolIn(*module, symbol)) : nullptr;
+    auto state =
+        symbol ? dyn_cast_or_null<train::StateOp>(SymbolTable::lookupSymbolIn(*module, symbol)) : nullptr;
     if (!state)
-      fail("{}: initialization_binding sets '{}', which no update_binding changes; expected a variable", source.path, key);
+      fail("{}: initialization_binding sets '{}', which no update_binding changes; expected a variable",
+           source.path, key);
     if (state.getType() != tensor->type)
-      fail("{}: initialization_binding sets '{}' of type {} to '{}' of type {}; expected the same type and shape",
+      fail("{}: initialization_binding sets '{}' of type {} to '{}' of type {}; expected the same type and "
+           "shape",
            source.path, key, typeText(state.getType()), value, typeText(tensor->type));
     state.setInitAttr(tensor->toAttribute());
   }
@@ -82,7 +86,8 @@ void GraphImporter::importAlgorithm(const model::TrainingInfo &info, bool first)
   stage.outer = scope.get();
   for (const auto &entry : updated) {
     PlaceScope scope(places, PlaceAttr::get(&context, TrainingPhase::Update, "", entry.first()));
-    stage.values[entry.first()].tensor = train::VariableOp::create(builder, entry.second.getLoc(), entry.second);
+    stage.values[entry.first()].tensor =
+        train::VariableOp::create(builder, entry.second.getLoc(), entry.second);
   }
   if (!first) // again, with what the algorithms before this one have made of the variables
     importNodes(source.graph, stage);
@@ -96,8 +101,8 @@ void GraphImporter::importAlgorithm(const model::TrainingInfo &info, bool first)
     if (value->sequence)
       report("output " + output.describe(), "sequences are not supported as outputs");
     else
-      results.push_back(
-          {value->tensor, train::BindingAttr::get(&context, train::BindingKind::AlgorithmOutput, output.name)});
+      results.push_back({value->tensor, train::BindingAttr::get(&context, train::BindingKind::AlgorithmOutput,
+                                                                output.name)});
   }
   updateVariables(info, stage);
 }
@@ -108,13 +113,14 @@ void GraphImporter::updateVariables(const model::TrainingInfo &info, const Impor
     if (role != options.roles.end() && role->second == train::Role::Frozen)
       continue; // --freeze
     if (!variable(key))
-      fail("{}: update_binding changes '{}', which was taken for a constant; expected a parameter or state", source.path,
-           key);
+      fail("{}: update_binding changes '{}', which was taken for a constant; expected a parameter or state",
+           source.path, key);
     Value fresh = stage.find(value)->tensor, old = scope->find(key)->tensor;
     if (!fresh || isa<NoneType>(fresh.getType()))
       continue; // not supported: reported
     if (fresh.getType() != old.getType())
-      fail("{}: update_binding gives '{}' of type {} the value '{}' of type {}; expected the same type and shape",
+      fail("{}: update_binding gives '{}' of type {} the value '{}' of type {}; expected the same type and "
+           "shape",
            source.path, key, typeText(old.getType()), value, typeText(fresh.getType()));
     updated[key] = fresh;
   }

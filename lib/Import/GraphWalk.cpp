@@ -1,7 +1,7 @@
 // Nodes in order: to their importers, or to the list of what is not supported.
+#include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Import/GraphNode.h"
 #include "lib/Import/GraphPlaces.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Diagnostics.h"
@@ -18,8 +18,9 @@ class InferenceErrors {
 public:
   explicit InferenceErrors(MLIRContext &context)
       : diagnostics(&context, [this](Diagnostic &diagnostic) { text += diagnostic.str(); }),
-        fatal([](void *self, const char *reason, bool) { static_cast<InferenceErrors *>(self)->raise(reason); },
-              this) {}
+        fatal(
+            [](void *self, const char *reason, bool) { static_cast<InferenceErrors *>(self)->raise(reason); },
+            this) {}
   struct Raised {
     std::string text;
   };
@@ -51,7 +52,8 @@ void checkNarrow(GraphNode &context) {
 /// What moves codes leaves them of their type.
 void keepNarrow(GraphNode &context, ImportScope &target) {
   model::DType type = context.operandCount() ? context.narrowType(0) : model::DType::Undefined;
-  if (type == model::DType::Undefined || NodeImporters::narrowOperands(context.node.opType) != NodeImporters::Narrow::Moved)
+  if (type == model::DType::Undefined ||
+      NodeImporters::narrowOperands(context.node.opType) != NodeImporters::Narrow::Moved)
     return;
   for (const std::string &name : context.node.outputs)
     if (auto value = target.values.find(name); value != target.values.end() && value->second.tensor)
@@ -65,7 +67,8 @@ bool isUnknown(const ImportedValue &value) {
 } // namespace
 
 Value GraphImporter::unsupportedValue(Location loc, StringRef what) {
-  auto op = onnx::UnsupportedOp::create(builder, loc, TypeRange{builder.getNoneType()}, ValueRange{}, what, "", 0);
+  auto op =
+      onnx::UnsupportedOp::create(builder, loc, TypeRange{builder.getNoneType()}, ValueRange{}, what, "", 0);
   return op.getResult(0);
 }
 
@@ -114,7 +117,8 @@ void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
     return value && isUnknown(*value);
   });
   if (!importer)
-    report(describePlace(node), fmt::format("operator {} (opset {}) is not supported", node.opType, node.opset));
+    report(describePlace(node),
+           fmt::format("operator {} (opset {}) is not supported", node.opType, node.opset));
   if (!importer || unknownOperand)
     return markUnsupported(node, target, loc);
   importKnownNode(node, importer, target, loc);

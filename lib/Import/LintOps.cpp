@@ -1,8 +1,8 @@
 #include "lib/Import/LintOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Import/NodeImporter.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
@@ -54,7 +54,8 @@ lint::Operators lintOperators(MLIRContext &context) {
   };
   operators.hasGradient = [&context](const std::string &domain, const std::string &op) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);
-    return !name || name->hasInterface<DifferentiableOpInterface>() || name->hasInterface<DecomposableOpInterface>();
+    return !name || name->hasInterface<DifferentiableOpInterface>() ||
+           name->hasInterface<DecomposableOpInterface>();
   };
   operators.gradientGap = [](const model::Node &node) {
     if (!node.is("ScatterElements") && !node.is("ScatterND"))

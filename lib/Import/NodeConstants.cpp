@@ -12,20 +12,34 @@ Type kedge::importer::elementType(MLIRContext &context, model::DType type) {
     return IntegerType::get(&context, bits, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
   };
   switch (type) {
-  case DType::Float: return Float32Type::get(&context);
-  case DType::Double: return Float64Type::get(&context);
-  case DType::Float16: return Float16Type::get(&context);
-  case DType::BFloat16: return BFloat16Type::get(&context);
-  case DType::Bool: return integer(1);
-  case DType::Int8: return integer(8);
-  case DType::Int16: return integer(16);
-  case DType::Int32: return integer(32);
-  case DType::Int64: return integer(64);
-  case DType::UInt8: return integer(8, true);
-  case DType::UInt16: return integer(16, true);
-  case DType::UInt32: return integer(32, true);
-  case DType::UInt64: return integer(64, true);
-  default: return {};
+  case DType::Float:
+    return Float32Type::get(&context);
+  case DType::Double:
+    return Float64Type::get(&context);
+  case DType::Float16:
+    return Float16Type::get(&context);
+  case DType::BFloat16:
+    return BFloat16Type::get(&context);
+  case DType::Bool:
+    return integer(1);
+  case DType::Int8:
+    return integer(8);
+  case DType::Int16:
+    return integer(16);
+  case DType::Int32:
+    return integer(32);
+  case DType::Int64:
+    return integer(64);
+  case DType::UInt8:
+    return integer(8, true);
+  case DType::UInt16:
+    return integer(16, true);
+  case DType::UInt32:
+    return integer(32, true);
+  case DType::UInt64:
+    return integer(64, true);
+  default:
+    return {};
   }
 }
 
@@ -40,7 +54,8 @@ Type kedge::importer::storedType(MLIRContext &context, model::DType type) {
 DenseElementsAttr kedge::importer::denseAttribute(RankedTensorType type, const model::Tensor &tensor) {
   if (model::isNarrow(tensor.dtype)) {
     std::vector<uint8_t> codes = model::narrowCodes(tensor);
-    return DenseElementsAttr::getFromRawBuffer(type, ArrayRef(reinterpret_cast<const char *>(codes.data()), codes.size()));
+    return DenseElementsAttr::getFromRawBuffer(
+        type, ArrayRef(reinterpret_cast<const char *>(codes.data()), codes.size()));
   }
   model::Bytes bytes = tensor.bytes();
   size_t width = model::dtypeBits(tensor.dtype) / 8;

@@ -11,10 +11,11 @@
 
 namespace kedge::importer {
 
-/// Records the input of a QuantizeLinear, so that gradients can pass through its DequantizeLinear (Build/Quantize.cpp).
+/// Records the input of a QuantizeLinear, so that gradients can pass through its DequantizeLinear
+/// (Build/Quantize.cpp).
 struct Quantised {
-  mlir::Value source;    // x
-  mlir::Value rounded;   // rounded, but not yet clipped to [low, high]
+  mlir::Value source;      // x
+  mlir::Value rounded;     // rounded, but not yet clipped to [low, high]
   mlir::Value scale, zero; // the operands; zero may be null
   double low, high;
 };
@@ -24,7 +25,8 @@ struct Quantised {
 struct ImportedValue {
   mlir::Value tensor;
   std::optional<llvm::SmallVector<mlir::Value>> sequence = std::nullopt;
-  /// The file's element type if it is a narrow one (lib/Model/NarrowTypes.h). The tensor then holds codes, in i8 or ui8.
+  /// The file's element type if it is a narrow one (lib/Model/NarrowTypes.h). The tensor then holds codes, in
+  /// i8 or ui8.
   model::DType narrow = model::DType::Undefined;
   std::shared_ptr<const Quantised> quantised = nullptr;
 };
@@ -71,7 +73,9 @@ public:
 
   /// MLIR element type; an error for types that tensors cannot have here (strings, complex).
   mlir::Type elementType(model::DType type);
-  mlir::DenseI64ArrayAttr ints(llvm::ArrayRef<int64_t> values) { return builder.getDenseI64ArrayAttr(values); }
+  mlir::DenseI64ArrayAttr ints(llvm::ArrayRef<int64_t> values) {
+    return builder.getDenseI64ArrayAttr(values);
+  }
   /// In the IR if it is small, otherwise a `train.state` of role constant.
   virtual mlir::Value constantTensor(const model::Tensor &tensor);
   mlir::Value constantInts1d(llvm::ArrayRef<int64_t> values);
@@ -81,7 +85,8 @@ public:
     failWith(fmt::format(format, std::forward<Args>(args)...));
     llvm_unreachable("failWith throws");
   }
-  /// Reports that the operator, or this form of it (types, attributes), is not supported. All reports are shown together.
+  /// Reports that the operator, or this form of it (types, attributes), is not supported. All reports are
+  /// shown together.
   [[noreturn]] void unsupported(const std::string &why);
 
 protected:

@@ -1,8 +1,8 @@
 // The registry of node importers, and what every node's context can do.
-#include "lib/Import/NodeConstants.h"
-#include "lib/Import/Training.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Import/NodeConstants.h"
 #include "lib/Import/NodeImporter.h"
+#include "lib/Import/Training.h"
 #include "lib/Support/Error.h"
 
 using namespace mlir;
@@ -28,9 +28,11 @@ SmallVector<std::string> NodeImporters::names() const {
 }
 
 NodeImporters::Narrow NodeImporters::narrowOperands(StringRef opType) {
-  static const StringRef read[] = {"BitCast", "Cast", "CastLike", "DequantizeLinear", "QuantizeLinear", "Shape", "Size"};
-  static const StringRef moved[] = {"Concat",    "Expand", "Flatten", "Gather", "Identity",  "If",       "Loop", "Optional",
-                                    "Reshape",   "Scan",   "Slice",   "Split",  "Squeeze",   "Tile",     "OptionalGetElement",
+  static const StringRef read[] = {"BitCast",        "Cast",  "CastLike", "DequantizeLinear",
+                                   "QuantizeLinear", "Shape", "Size"};
+  static const StringRef moved[] = {"Concat",    "Expand",   "Flatten",  "Gather",  "Identity",
+                                    "If",        "Loop",     "Optional", "Reshape", "Scan",
+                                    "Slice",     "Split",    "Squeeze",  "Tile",    "OptionalGetElement",
                                     "Transpose", "Unsqueeze"};
   return llvm::is_contained(read, opType)    ? Narrow::Read
          : llvm::is_contained(moved, opType) ? Narrow::Moved

@@ -41,7 +41,8 @@ public:
   mlir::Value constantInt(mlir::Type type, int64_t value);
   /// The index along dim `dim` of the domain, as i64.
   mlir::Value index(unsigned dim);
-  /// Reduces x over the reduced dims. Max and Min propagate NaN. The result is the same at all points along these dims.
+  /// Reduces x over the reduced dims. Max and Min propagate NaN. The result is the same at all points along
+  /// these dims.
   mlir::Value reduce(Fold kind, mlir::Value x);
   mlir::Value sum(mlir::Value x) { return reduce(Fold::Add, x); }
   mlir::Value max(mlir::Value x) { return reduce(Fold::Max, x); }
@@ -90,7 +91,8 @@ public:
   mlir::Value cast(mlir::Value a, mlir::Type to, bool fromUnsigned = false, bool toUnsigned = false);
 };
 
-/// The type of a tensor element inside a cluster body: f16 and bf16 become f32, ui8 becomes i8, all others stay.
+/// The type of a tensor element inside a cluster body: f16 and bf16 become f32, ui8 becomes i8, all others
+/// stay.
 mlir::Type bodyType(mlir::Type elementType);
 
 } // namespace kedge

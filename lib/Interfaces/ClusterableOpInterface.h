@@ -1,7 +1,7 @@
 #pragma once
 #include "lib/Interfaces/ClusterBody.h"
-#include "mlir/IR/OpDefinition.h"
 #include "lib/Interfaces/ClusterableOpInterface.h.inc"
+#include "mlir/IR/OpDefinition.h"
 
 namespace kedge {
 template <typename ConcreteType>

@@ -1,4 +1,4 @@
 #pragma once
 #include "lib/Interfaces/ClusterBody.h"
-#include "mlir/IR/OpDefinition.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h.inc"
+#include "mlir/IR/OpDefinition.h"

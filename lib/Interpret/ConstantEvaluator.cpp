@@ -1,17 +1,17 @@
 #include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Interpret/InterpretCluster.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Sched/BuildCluster.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/ViewOpInterface.h"
+#include "lib/Interpret/InterpretCluster.h"
 #include "lib/Support/AttrJson.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "runtime/io/Error.h"
 #include "runtime/calls/LibraryKernel.h"
+#include "runtime/io/Error.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -87,7 +87,7 @@ bool runDecomposition(DecomposableOpInterface op, ArrayRef<const HostTensor *> o
 } // namespace
 
 bool kedge::interpret::interpret(Operation *op, ArrayRef<const HostTensor *> operands,
-                      std::vector<HostTensor> &results) {
+                                 std::vector<HostTensor> &results) {
   if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
     results.push_back(HostTensor::fromAttribute(constant.getValue()));
     return true;

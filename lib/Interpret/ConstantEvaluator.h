@@ -16,8 +16,8 @@ struct HostTensor {
   std::vector<char> bytes;
 
   int64_t elements() const { return type.getNumElements(); }
-  int64_t intAt(int64_t index) const;   ///< any integer or bool type
-  double floatAt(int64_t index) const;  ///< any type
+  int64_t intAt(int64_t index) const;  ///< any integer or bool type
+  double floatAt(int64_t index) const; ///< any type
   /// As an attribute of onnx.Constant; a splat if all elements are equal.
   mlir::DenseElementsAttr toAttribute() const;
   static HostTensor fromAttribute(mlir::ElementsAttr attribute);
@@ -42,6 +42,7 @@ private:
 };
 
 /// Computes the results of one pure op from its operands' values; false if the op cannot be interpreted.
-bool interpret(mlir::Operation *op, llvm::ArrayRef<const HostTensor *> operands, std::vector<HostTensor> &results);
+bool interpret(mlir::Operation *op, llvm::ArrayRef<const HostTensor *> operands,
+               std::vector<HostTensor> &results);
 
 } // namespace kedge::interpret

@@ -20,10 +20,14 @@ int64_t HostTensor::intAt(int64_t index) const {
   Type element = type.getElementType();
   bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
   switch (elementBytes(element)) {
-  case 1: return isUnsigned ? read<uint8_t>(bytes, index) : read<int8_t>(bytes, index);
-  case 2: return isUnsigned ? read<uint16_t>(bytes, index) : read<int16_t>(bytes, index);
-  case 4: return isUnsigned ? int64_t(read<uint32_t>(bytes, index)) : int64_t(read<int32_t>(bytes, index));
-  default: return read<int64_t>(bytes, index);
+  case 1:
+    return isUnsigned ? read<uint8_t>(bytes, index) : read<int8_t>(bytes, index);
+  case 2:
+    return isUnsigned ? read<uint16_t>(bytes, index) : read<int16_t>(bytes, index);
+  case 4:
+    return isUnsigned ? int64_t(read<uint32_t>(bytes, index)) : int64_t(read<int32_t>(bytes, index));
+  default:
+    return read<int64_t>(bytes, index);
   }
 }
 
@@ -49,11 +53,14 @@ DenseElementsAttr HostTensor::toAttribute() const {
     for (char byte : bytes)
       values.push_back(byte != 0);
     bool splat = !values.empty() && llvm::all_equal(values);
-    return splat ? DenseElementsAttr::get(type, ArrayRef<bool>(values[0])) : DenseElementsAttr::get(type, values);
+    return splat ? DenseElementsAttr::get(type, ArrayRef<bool>(values[0]))
+                 : DenseElementsAttr::get(type, values);
   }
   size_t width = elementBytes(type.getElementType());
-  bool splat = bytes.size() > width && std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
-  return DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(bytes).take_front(splat ? width : bytes.size()));
+  bool splat =
+      bytes.size() > width && std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
+  return DenseElementsAttr::getFromRawBuffer(type,
+                                             ArrayRef<char>(bytes).take_front(splat ? width : bytes.size()));
 }
 
 HostTensor HostTensor::fromAttribute(ElementsAttr attribute) {

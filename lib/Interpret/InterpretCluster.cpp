@@ -20,11 +20,16 @@ int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> point) {
   auto binary = cast<AffineBinaryOpExpr>(expr);
   int64_t a = evaluate(binary.getLHS(), point), b = evaluate(binary.getRHS(), point);
   switch (expr.getKind()) {
-  case AffineExprKind::Add: return a + b;
-  case AffineExprKind::Mul: return a * b;
-  case AffineExprKind::Mod: return ((a % b) + b) % b;
-  case AffineExprKind::FloorDiv: return a >= 0 ? a / b : -((-a + b - 1) / b);
-  default: return a >= 0 ? (a + b - 1) / b : -((-a) / b);
+  case AffineExprKind::Add:
+    return a + b;
+  case AffineExprKind::Mul:
+    return a * b;
+  case AffineExprKind::Mod:
+    return ((a % b) + b) % b;
+  case AffineExprKind::FloorDiv:
+    return a >= 0 ? a / b : -((-a + b - 1) / b);
+  default:
+    return a >= 0 ? (a + b - 1) / b : -((-a) / b);
   }
 }
 
@@ -69,11 +74,24 @@ Scalar identityOf(sched::FoldKind kind, Type type) {
   unsigned width = isFloat ? 64 : type.getIntOrFloatBitWidth();
   int64_t largest = width >= 64 ? std::numeric_limits<int64_t>::max() : (int64_t(1) << (width - 1)) - 1;
   switch (kind) {
-  case FoldKind::Add: case FoldKind::Or: case FoldKind::UMax: set(0, 0); break;
-  case FoldKind::Mul: set(1, 1); break;
-  case FoldKind::Max: set(-infinity, -largest - 1); break;
-  case FoldKind::Min: set(infinity, largest); break;
-  case FoldKind::UMin: case FoldKind::And: set(0, -1); break;
+  case FoldKind::Add:
+  case FoldKind::Or:
+  case FoldKind::UMax:
+    set(0, 0);
+    break;
+  case FoldKind::Mul:
+    set(1, 1);
+    break;
+  case FoldKind::Max:
+    set(-infinity, -largest - 1);
+    break;
+  case FoldKind::Min:
+    set(infinity, largest);
+    break;
+  case FoldKind::UMin:
+  case FoldKind::And:
+    set(0, -1);
+    break;
   }
   return roundTo(value, type);
 }
@@ -88,23 +106,47 @@ Scalar combine(sched::FoldKind kind, Scalar a, Scalar b, Type type) {
   Scalar r;
   if (isa<FloatType>(type)) {
     switch (kind) {
-    case FoldKind::Add: r.f = a.f + b.f; break;
-    case FoldKind::Mul: r.f = a.f * b.f; break;
-    case FoldKind::Max: r.f = std::isnan(a.f) || std::isnan(b.f) ? NAN : std::fmax(a.f, b.f); break;
-    default: r.f = std::isnan(a.f) || std::isnan(b.f) ? NAN : std::fmin(a.f, b.f); break;
+    case FoldKind::Add:
+      r.f = a.f + b.f;
+      break;
+    case FoldKind::Mul:
+      r.f = a.f * b.f;
+      break;
+    case FoldKind::Max:
+      r.f = std::isnan(a.f) || std::isnan(b.f) ? NAN : std::fmax(a.f, b.f);
+      break;
+    default:
+      r.f = std::isnan(a.f) || std::isnan(b.f) ? NAN : std::fmin(a.f, b.f);
+      break;
     }
     return roundTo(r, type);
   }
   bool less = unsignedValue(a.i, type) < unsignedValue(b.i, type);
   switch (kind) {
-  case FoldKind::Add: r.i = a.i + b.i; break;
-  case FoldKind::Mul: r.i = a.i * b.i; break;
-  case FoldKind::Max: r.i = std::max(a.i, b.i); break;
-  case FoldKind::Min: r.i = std::min(a.i, b.i); break;
-  case FoldKind::UMax: r.i = less ? b.i : a.i; break;
-  case FoldKind::UMin: r.i = less ? a.i : b.i; break;
-  case FoldKind::And: r.i = a.i & b.i; break;
-  case FoldKind::Or: r.i = a.i | b.i; break;
+  case FoldKind::Add:
+    r.i = a.i + b.i;
+    break;
+  case FoldKind::Mul:
+    r.i = a.i * b.i;
+    break;
+  case FoldKind::Max:
+    r.i = std::max(a.i, b.i);
+    break;
+  case FoldKind::Min:
+    r.i = std::min(a.i, b.i);
+    break;
+  case FoldKind::UMax:
+    r.i = less ? b.i : a.i;
+    break;
+  case FoldKind::UMin:
+    r.i = less ? a.i : b.i;
+    break;
+  case FoldKind::And:
+    r.i = a.i & b.i;
+    break;
+  case FoldKind::Or:
+    r.i = a.i | b.i;
+    break;
   }
   return roundTo(r, type);
 }
@@ -173,7 +215,8 @@ private:
   bool evaluateBody(ArrayRef<int64_t> point) {
     if (hasReducedPoints)
       for (auto [i, argument] : llvm::enumerate(block.getArguments()))
-        values[slots[argument]] = load(*inputs[i], linearIndex(inputMaps[i], inputs[i]->type.getShape(), point));
+        values[slots[argument]] =
+            load(*inputs[i], linearIndex(inputMaps[i], inputs[i]->type.getShape(), point));
     for (Operation &op : block.without_terminator()) {
       if (isa<sched::ReduceOp>(op))
         continue;
@@ -193,9 +236,11 @@ private:
 
   bool write(ArrayRef<int64_t> point, bool foldsOnly) {
     for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
-      bool perPoint = llvm::any_of(reduced, [&, i = i](int64_t dim) { return outputMaps[i].isFunctionOfDim(dim); });
+      bool perPoint =
+          llvm::any_of(reduced, [&, i = i](int64_t dim) { return outputMaps[i].isFunctionOfDim(dim); });
       if (!(foldsOnly && perPoint))
-        store(results[i], linearIndex(outputMaps[i], results[i].type.getShape(), point), values[slots[value]]);
+        store(results[i], linearIndex(outputMaps[i], results[i].type.getShape(), point),
+              values[slots[value]]);
     }
     return true;
   }
@@ -222,6 +267,6 @@ private:
 } // namespace
 
 bool kedge::interpret::interpretCluster(sched::ClusterOp cluster, ArrayRef<const HostTensor *> inputs,
-                             std::vector<HostTensor> &results) {
+                                        std::vector<HostTensor> &results) {
   return Interpreter(cluster, inputs, results).run();
 }

@@ -1,7 +1,7 @@
 // Point-by-point interpretation of a sched.cluster.
 #pragma once
-#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 
 namespace kedge::interpret {
 /// False when the body holds an op that has no value at compile time (random numbers) or is unknown.

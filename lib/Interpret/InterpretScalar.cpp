@@ -30,33 +30,54 @@ uint64_t zeroExtended(int64_t value, Type type) {
 bool compareFloats(arith::CmpFPredicate predicate, double a, double b) {
   using P = arith::CmpFPredicate;
   switch (predicate) {
-  case P::OEQ: return a == b;
-  case P::UNE: return a != b;
-  case P::OLT: return a < b;
-  case P::OLE: return a <= b;
-  case P::OGT: return a > b;
-  case P::OGE: return a >= b;
-  case P::UNO: return std::isnan(a) || std::isnan(b);
-  case P::ORD: return !std::isnan(a) && !std::isnan(b);
-  case P::ONE: return a < b || a > b;
-  case P::UEQ: return !(a < b || a > b);
-  default: return false;
+  case P::OEQ:
+    return a == b;
+  case P::UNE:
+    return a != b;
+  case P::OLT:
+    return a < b;
+  case P::OLE:
+    return a <= b;
+  case P::OGT:
+    return a > b;
+  case P::OGE:
+    return a >= b;
+  case P::UNO:
+    return std::isnan(a) || std::isnan(b);
+  case P::ORD:
+    return !std::isnan(a) && !std::isnan(b);
+  case P::ONE:
+    return a < b || a > b;
+  case P::UEQ:
+    return !(a < b || a > b);
+  default:
+    return false;
   }
 }
 
 bool compareInts(arith::CmpIPredicate predicate, int64_t a, int64_t b, uint64_t ua, uint64_t ub) {
   using P = arith::CmpIPredicate;
   switch (predicate) {
-  case P::eq: return a == b;
-  case P::ne: return a != b;
-  case P::slt: return a < b;
-  case P::sle: return a <= b;
-  case P::sgt: return a > b;
-  case P::sge: return a >= b;
-  case P::ult: return ua < ub;
-  case P::ule: return ua <= ub;
-  case P::ugt: return ua > ub;
-  case P::uge: return ua >= ub;
+  case P::eq:
+    return a == b;
+  case P::ne:
+    return a != b;
+  case P::slt:
+    return a < b;
+  case P::sle:
+    return a <= b;
+  case P::sgt:
+    return a > b;
+  case P::sge:
+    return a >= b;
+  case P::ult:
+    return ua < ub;
+  case P::ule:
+    return ua <= ub;
+  case P::ugt:
+    return ua > ub;
+  case P::uge:
+    return ua >= ub;
   }
   return false;
 }
@@ -122,7 +143,8 @@ bool intBinary(Operation &op, int64_t a, int64_t b, int64_t &r) {
       .Case<arith::AddIOp>([&](auto) { return wrapped(wideA + wideB); })
       .Case<arith::SubIOp>([&](auto) { return wrapped(wideA - wideB); })
       .Case<arith::MulIOp>([&](auto) { return wrapped(wideA * wideB); })
-      .Case<arith::DivSIOp>([&](auto) { return b != 0 && (b == -1 ? wrapped(0 - wideA) : (r = a / b, true)); })
+      .Case<arith::DivSIOp>(
+          [&](auto) { return b != 0 && (b == -1 ? wrapped(0 - wideA) : (r = a / b, true)); })
       .Case<arith::DivUIOp>([&](auto) { return b != 0 && (r = ua / ub, true); })
       .Case<arith::RemSIOp>([&](auto) { return b != 0 && (r = b == -1 ? 0 : a % b, true); })
       .Case<arith::RemUIOp>([&](auto) { return b != 0 && (r = ua % ub, true); })
@@ -145,7 +167,8 @@ bool conversion(Operation &op, Scalar a, Scalar &r) {
       .Case<arith::SIToFPOp>([&](auto) { return r.f = static_cast<double>(a.i), true; })
       .Case<arith::UIToFPOp>([&](auto) { return r.f = static_cast<double>(zeroExtended(a.i, from)), true; })
       .Case<arith::FPToSIOp>([&](auto) { return r.i = static_cast<int64_t>(a.f), true; })
-      .Case<arith::FPToUIOp>([&](auto) { return r.i = static_cast<int64_t>(static_cast<uint64_t>(a.f)), true; })
+      .Case<arith::FPToUIOp>(
+          [&](auto) { return r.i = static_cast<int64_t>(static_cast<uint64_t>(a.f)), true; })
       .Case<arith::ExtSIOp>([&](auto) { return r.i = from.isInteger(1) ? -a.i : a.i, true; })
       .Case<arith::ExtUIOp>([&](auto) { return r.i = zeroExtended(a.i, from), true; })
       .Case<arith::TruncIOp>([&](auto) { return r.i = a.i, true; })
@@ -183,7 +206,8 @@ bool kedge::interpret::interpretScalar(Operation &op, ArrayRef<Scalar> v, Scalar
     known = true;
   } else if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
     Type type = compare.getLhs().getType();
-    r.i = compareInts(compare.getPredicate(), v[0].i, v[1].i, zeroExtended(v[0].i, type), zeroExtended(v[1].i, type));
+    r.i = compareInts(compare.getPredicate(), v[0].i, v[1].i, zeroExtended(v[0].i, type),
+                      zeroExtended(v[1].i, type));
     known = true;
   } else if (isa<arith::SelectOp>(op)) {
     r = v[0].i ? v[1] : v[2];
@@ -195,7 +219,8 @@ bool kedge::interpret::interpretScalar(Operation &op, ArrayRef<Scalar> v, Scalar
     bool isFloat = isa<FloatType>(op.getOperand(0).getType());
     known = isFloat ? floatBinary(op, v[0].f, v[1].f, r.f) : intBinary(op, v[0].i, v[1].i, r.i);
   } else if (v.size() == 1) {
-    known = conversion(op, v[0], r) || (isa<FloatType>(op.getOperand(0).getType()) && floatUnary(op, v[0].f, r.f));
+    known = conversion(op, v[0], r) ||
+            (isa<FloatType>(op.getOperand(0).getType()) && floatUnary(op, v[0].f, r.f));
   }
   if (known)
     r = roundTo(r, op.getResult(0).getType());

@@ -1,6 +1,6 @@
 // libNAME.so with what a program needs to use it: NAME.h, NAME.hpp, NAME.pc.
-#include "lib/Link/SessionText.h"
 #include "lib/Link/Link.h"
+#include "lib/Link/SessionText.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,13 +23,16 @@ std::string identifierOf(StringRef name) {
 }
 
 std::string headerText(const std::string &name, const std::string &symbol) {
-  return fmt::format("/* lib{0}.so: link with -l{0}, or as pkg-config says of {0}.pc. */\n{2}\n"
-                     "#ifndef KEDGE_MODEL_{1}_H\n#define KEDGE_MODEL_{1}_H\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
-                     "/* kedge_open and kedge_open_on of this very model, for programs that link the libraries of several. */\n"
-                     "int {1}_open(const kedge_option *options, kedge_session **session);\n"
-                     "int {1}_open_on(const kedge_option *options, kedge_run_tasks run, void *self, kedge_session **session);\n\n"
-                     "#ifdef __cplusplus\n}}\n#endif\n#endif\n",
-                     name, symbol, kSessionHeader);
+  return fmt::format(
+      "/* lib{0}.so: link with -l{0}, or as pkg-config says of {0}.pc. */\n{2}\n"
+      "#ifndef KEDGE_MODEL_{1}_H\n#define KEDGE_MODEL_{1}_H\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+      "/* kedge_open and kedge_open_on of this very model, for programs that link the libraries of several. "
+      "*/\n"
+      "int {1}_open(const kedge_option *options, kedge_session **session);\n"
+      "int {1}_open_on(const kedge_option *options, kedge_run_tasks run, void *self, kedge_session "
+      "**session);\n\n"
+      "#ifdef __cplusplus\n}}\n#endif\n#endif\n",
+      name, symbol, kSessionHeader);
 }
 
 std::string wrapperText(const std::string &name, const std::string &symbol) {
@@ -37,13 +40,15 @@ std::string wrapperText(const std::string &name, const std::string &symbol) {
                      "#ifndef KEDGE_MODEL_{1}_HPP\n#define KEDGE_MODEL_{1}_HPP\n\n"
                      "/// Sessions of this very model, for programs that link the libraries of several.\n"
                      "namespace {1} {{\n"
-                     "inline kedge::Session open(kedge::Session::Options options = {{}}) {{ return kedge::Session(options, {1}_open); }}\n"
+                     "inline kedge::Session open(kedge::Session::Options options = {{}}) {{ return "
+                     "kedge::Session(options, {1}_open); }}\n"
                      "}} // namespace {1}\n\n#endif\n",
                      name, symbol, kSessionWrapper);
 }
 
 std::string packageText(const std::string &name) {
-  return fmt::format("prefix=${{pcfiledir}}\n\nName: {0}\nDescription: a model that learns, compiled by kedge\nVersion: {1}\n"
+  return fmt::format("prefix=${{pcfiledir}}\n\nName: {0}\nDescription: a model that learns, compiled by "
+                     "kedge\nVersion: {1}\n"
                      "Cflags: -I${{prefix}}\nLibs: -L${{prefix}} -l{0}\n",
                      name, KEDGE_VERSION);
 }
@@ -55,10 +60,13 @@ LibraryPlace kedge::link::libraryPlace(const std::string &output) {
   place.folder = path::parent_path(output).str();
   place.name = path::filename(output).str();
   place.symbol = identifierOf(place.name);
-  const bool fits = !place.name.empty() && llvm::isAlpha(place.name[0]) &&
-                    llvm::all_of(place.name, [](char letter) { return llvm::isAlnum(letter) || letter == '_' || letter == '-'; });
+  const bool fits =
+      !place.name.empty() && llvm::isAlpha(place.name[0]) && llvm::all_of(place.name, [](char letter) {
+        return llvm::isAlnum(letter) || letter == '_' || letter == '-';
+      });
   if (!fits)
-    fail("-o {}: '{}' is no name of a library: expected letters, digits, '_' and '-', a letter first, as in -o DIR/model for "
+    fail("-o {}: '{}' is no name of a library: expected letters, digits, '_' and '-', a letter first, as in "
+         "-o DIR/model for "
          "DIR/libmodel.so, DIR/model.h, DIR/model.hpp and DIR/model.pc",
          output, place.name);
   return place;

@@ -44,11 +44,15 @@ std::string runtimeFolder(RuntimeKind runtime) {
     looked += " " + candidate.str().str();
   }
   if (runtime == RuntimeKind::Cuda)
-    fail("--target cuda needs {}, which was not found; looked in{}. It is built where CMake finds the headers cuda.h, "
-         "cublasLt.h and cudnn.h (CUDA_HOME, CUDA_PATH, /usr/local/cuda): install CUDA's toolkit with cuBLAS and cuDNN, "
+    fail("--target cuda needs {}, which was not found; looked in{}. It is built where CMake finds the "
+         "headers cuda.h, "
+         "cublasLt.h and cudnn.h (CUDA_HOME, CUDA_PATH, /usr/local/cuda): install CUDA's toolkit with cuBLAS "
+         "and cuDNN, "
          "and build Kedge again. No GPU is needed for that",
          wanted, looked);
-  fail("{} was not found; looked in{}. Build the targets kedge_runtime_main and kedge_runtime_library, or install Kedge again", wanted, looked);
+  fail("{} was not found; looked in{}. Build the targets kedge_runtime_main and kedge_runtime_library, or "
+       "install Kedge again",
+       wanted, looked);
 }
 
 std::string compilerDriver() {
@@ -76,8 +80,8 @@ void runDriver(const std::string &driver, const std::vector<std::string> &argume
   std::string message;
   const std::optional<StringRef> redirects[] = {StringRef(""), log, log};
   // A group of its own: with a signal to us the linker behind the driver ends, too.
-  const llvm::sys::ProcessInfo child = llvm::sys::ExecuteNoWait(driver, command, std::nullopt, redirects, 0, &message, nullptr,
-                                                                nullptr, /*DetachProcess=*/true);
+  const llvm::sys::ProcessInfo child = llvm::sys::ExecuteNoWait(
+      driver, command, std::nullopt, redirects, 0, &message, nullptr, nullptr, /*DetachProcess=*/true);
   if (child.Pid == llvm::sys::ProcessInfo::InvalidPid)
     fail("cannot start {}: {}", driver, message);
   endWithProcess(child.Pid);
@@ -158,9 +162,9 @@ void addLinkFlags(LinkJob &job) {
 /// All other symbols are hidden: a program may hold another libstdc++, or another model.
 std::string exportScript(const std::string &symbol) {
   std::string names;
-  for (const char *function : {"open", "open_on", "close", "error", "notes", "input_at", "output_at", "state_at", "set_input",
-                               "step", "evaluate", "predict", "get_state", "set_state", "steps_done", "checkpoint", "resume",
-                               "export_onnx"})
+  for (const char *function : {"open", "open_on", "close", "error", "notes", "input_at", "output_at",
+                               "state_at", "set_input", "step", "evaluate", "predict", "get_state",
+                               "set_state", "steps_done", "checkpoint", "resume", "export_onnx"})
     names += fmt::format("kedge_{}; ", function);
   return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", names, symbol, symbol);
 }
@@ -169,7 +173,8 @@ std::string exportScript(const std::string &symbol) {
 
 void kedge::link::checkRuntime(RuntimeKind runtime) { runtimeFolder(runtime); }
 
-void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime) {
+void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
+                              RuntimeKind runtime) {
   LinkJob job{archiveFiles(runtime), {"-pie"}, ""};
   addLinkFlags(job);
   drive(objects, job, output);
@@ -178,7 +183,9 @@ void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::str
 void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place) {
   const std::string file = "lib" + place.name + ".so";
   // The library is never unloaded, since its threads run as long as the process.
-  LinkJob job{archiveFiles(RuntimeKind::Library), {"-shared", "-Wl,-soname," + file, "-Wl,-z,nodelete", "-Wl,-u,kedge_open"}, ""};
+  LinkJob job{archiveFiles(RuntimeKind::Library),
+              {"-shared", "-Wl,-soname," + file, "-Wl,-z,nodelete", "-Wl,-u,kedge_open"},
+              ""};
   if (place.symbol != "kedge")
     for (const char *function : {"open", "open_on"})
       job.flags.push_back(fmt::format("-Wl,--defsym={}_{}=kedge_{}", place.symbol, function, function));

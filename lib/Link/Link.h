@@ -12,7 +12,8 @@ enum class RuntimeKind { Cpu, Cuda, Library };
 /// Links a program and moves it to `output` in one step; an older file there stays intact until then.
 /// Equal objects give equal bytes. The runtime's archives are found relative to the running executable,
 /// in the build tree or in ../lib of an installation. Throws Error with the linker's message on failure.
-void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, RuntimeKind runtime = RuntimeKind::Cpu);
+void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
+                 RuntimeKind runtime = RuntimeKind::Cpu);
 
 /// Where --emit lib writes its files, and the prefix of the model's own functions.
 struct LibraryPlace {
@@ -31,7 +32,8 @@ void writeLibraryFiles(const LibraryPlace &place);
 /// Throws Error if the runtime of that kind is missing. Called before any work is done.
 void checkRuntime(RuntimeKind runtime);
 
-/// Joins the objects into one relocatable object at `output`, without the runtime, for users who link it themselves.
+/// Joins the objects into one relocatable object at `output`, without the runtime, for users who link it
+/// themselves.
 void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output);
 
 } // namespace kedge::link

@@ -25,7 +25,8 @@ public:
     for (const SignatureEntry &mutation : signature.mutations())
       judge(mutation);
     // A value that no buffer's old value went into, of a buffer that nothing reads, changes nothing.
-    std::erase_if(found.kept, [](const BufferUpdate &update) { return update.buffer.empty() && !update.followsBuffers; });
+    std::erase_if(found.kept,
+                  [](const BufferUpdate &update) { return update.buffer.empty() && !update.followsBuffers; });
     return std::move(found);
   }
 
@@ -38,7 +39,9 @@ private:
     BufferUpdate update{buffer, mutation.target, 0, "", false};
     if (!makerOf(mutation.placeholder, update)) {
       if (isRead)
-        found.lost.push_back({buffer, mutation.target, fmt::format("the file does not compute its next value, '{}'", mutation.placeholder)});
+        found.lost.push_back(
+            {buffer, mutation.target,
+             fmt::format("the file does not compute its next value, '{}'", mutation.placeholder)});
       return;
     }
     if (const std::string why = isRead ? whyNot(buffer, update.value) : ""; !why.empty()) {
@@ -56,7 +59,8 @@ private:
     return entry && graph.findInitializer(entry->placeholder) ? entry->placeholder : "";
   }
 
-  /// Read by norms alone, as their running statistics; a value of another type than its norm takes is cast before.
+  /// Read by norms alone, as their running statistics; a value of another type than its norm takes is cast
+  /// before.
   bool isStatistic(const std::string &value) const {
     bool any = false;
     for (const Node &node : graph.nodes)
@@ -97,18 +101,20 @@ private:
     if (!after || after->dtype == model::DType::Undefined)
       return "";
     if (after->dtype != before->dtype)
-      return fmt::format("its next value, '{}', is {} and the buffer {}", value, model::dtypeName(after->dtype),
-                         model::dtypeName(before->dtype));
+      return fmt::format("its next value, '{}', is {} and the buffer {}", value,
+                         model::dtypeName(after->dtype), model::dtypeName(before->dtype));
     return "";
   }
 
   bool followsBuffers(const std::string &value) const {
     std::set<std::string> reads{value};
     for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node)
-      if (std::any_of(node->outputs.begin(), node->outputs.end(), [&](const std::string &name) { return reads.count(name); }))
+      if (std::any_of(node->outputs.begin(), node->outputs.end(),
+                      [&](const std::string &name) { return reads.count(name); }))
         for (const std::string &name : readsOf(*node))
           reads.insert(name);
-    return std::any_of(buffers.begin(), buffers.end(), [&](const std::string &buffer) { return reads.count(buffer); });
+    return std::any_of(buffers.begin(), buffers.end(),
+                       [&](const std::string &buffer) { return reads.count(buffer); });
   }
 
   const Graph &graph;
@@ -128,7 +134,8 @@ std::vector<NoiseSwitch> switchesOf(const BufferUpdates &updates) {
   return switches;
 }
 
-void updateBuffers(Graph &graph, const BufferUpdates &updates, const std::function<bool(const std::string &)> &isBuffer) {
+void updateBuffers(Graph &graph, const BufferUpdates &updates,
+                   const std::function<bool(const std::string &)> &isBuffer) {
   GraphEditor editor(graph);
   for (const BufferUpdate &update : updates.kept) {
     const bool isState = !update.buffer.empty() && isBuffer(update.buffer);

@@ -1,8 +1,8 @@
+#include "lib/Lint/BufferUpdates.h"
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Modes.h"
 #include "lib/Lint/Traced.h"
 #include "lib/Support/Error.h"
-#include "lib/Lint/BufferUpdates.h"
 #include <algorithm>
 #include <fmt/ranges.h>
 
@@ -54,20 +54,26 @@ bool FindingContext::trains(const std::string &tensor) const {
 
 namespace {
 const std::set<std::string> &allCodes() {
-  static const std::set<std::string> codes = {"merged-parameters", "tied-parameters", "computed-parameter", "buffer-by-name",
-                                              "untied-parameters", "dropped-bias",      "folded-parameter",
-                                              "frozen-batchnorm",  "fused-batchnorm",   "dropout-off",
-                                              "label-type",        "no-gradient",       "unsupported-op",
-                                              "activation-before-loss", "adapters-and-base", "missing-weights", "nothing-trained",
-                                              "unused-parameter",  "renamed-parameter", "keyed-by-rank",
-                                              "random-off",        "random-evaluation", "lost-detach",   "guessed-verdict",
-                                              "updated-buffer",    "lost-update"};
+  static const std::set<std::string> codes = {"merged-parameters",  "tied-parameters",
+                                              "computed-parameter", "buffer-by-name",
+                                              "untied-parameters",  "dropped-bias",
+                                              "folded-parameter",   "frozen-batchnorm",
+                                              "fused-batchnorm",    "dropout-off",
+                                              "label-type",         "no-gradient",
+                                              "unsupported-op",     "activation-before-loss",
+                                              "adapters-and-base",  "missing-weights",
+                                              "nothing-trained",    "unused-parameter",
+                                              "renamed-parameter",  "keyed-by-rank",
+                                              "random-off",         "random-evaluation",
+                                              "lost-detach",        "guessed-verdict",
+                                              "updated-buffer",     "lost-update"};
   return codes;
 }
 
 /// What compile cannot do, whoever accepts it.
 const std::set<std::string> &unallowable() {
-  static const std::set<std::string> codes = {"unsupported-op", "no-gradient", "label-type", "nothing-trained"};
+  static const std::set<std::string> codes = {"unsupported-op", "no-gradient", "label-type",
+                                              "nothing-trained"};
   return codes;
 }
 
@@ -77,7 +83,9 @@ void checkAllow(const Options &options) {
     if (!allCodes().count(code))
       fail("--allow {}: there is no such finding; the codes are {}", code, fmt::join(allCodes(), ", "));
     else if (unallowable().count(code))
-      fail("--allow {}: what that finding names cannot be compiled, so it cannot be accepted; kedge lint says how to mend it", code);
+      fail("--allow {}: what that finding names cannot be compiled, so it cannot be accepted; kedge lint "
+           "says how to mend it",
+           code);
 }
 
 void applyAllow(Report &report, const Options &options) {
@@ -136,8 +144,9 @@ static void turnOn(Model &model, const Options &options, Report &report, std::ve
   changes.insert(changes.end(), done.begin(), done.end());
   report.modes = done;
   if (done.empty())
-    report.remarks.push_back("--train-mode changed nothing: the file has no Dropout and no BatchNormalization that is not in "
-                             "training mode already");
+    report.remarks.push_back(
+        "--train-mode changed nothing: the file has no Dropout and no BatchNormalization that is not in "
+        "training mode already");
 }
 
 /// The file without what ends with training: random numbers, updates of buffers.

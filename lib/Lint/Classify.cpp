@@ -28,8 +28,10 @@ std::vector<rt::NamePattern> compileAll(const std::vector<std::string> &patterns
 /// Expressions of an option, and which of them have fitted a name. One that fits none was not meant so.
 class NameOption {
 public:
-  NameOption(const char *option, const std::vector<std::string> &texts, const std::map<std::string, std::string> &former)
-      : option(option), texts(texts), former(former), patterns(compileAll(texts, option)), used(texts.size(), false) {}
+  NameOption(const char *option, const std::vector<std::string> &texts,
+             const std::map<std::string, std::string> &former)
+      : option(option), texts(texts), former(former), patterns(compileAll(texts, option)),
+        used(texts.size(), false) {}
 
   bool fits(const Initializer &tensor) {
     bool any = false;
@@ -44,16 +46,17 @@ public:
   }
 
   /// `all`: every initializer; `candidates`: those that the option can do something about.
-  void checkUsed(const std::string &model, const std::vector<Initializer> &all, const std::vector<std::string> &candidates,
-                 const char *what) const {
+  void checkUsed(const std::string &model, const std::vector<Initializer> &all,
+                 const std::vector<std::string> &candidates, const char *what) const {
     for (size_t i = 0; i < patterns.size(); ++i) {
       if (used[i])
         continue;
       for (const Initializer &tensor : all)
         if (patterns[i].isIn(tensor.original) || patterns[i].isIn(tensor.name))
-          fail("{}: {} '{}' matches '{}', which is a {} ({}), and nothing {}", model, option, texts[i], tensor.original,
-               verdictName(tensor.verdict), tensor.reason, what);
-      fail("{}: {} '{}' matches nothing {}{}", model, option, texts[i], what, rt::nearMisses(texts[i], candidates));
+          fail("{}: {} '{}' matches '{}', which is a {} ({}), and nothing {}", model, option, texts[i],
+               tensor.original, verdictName(tensor.verdict), tensor.reason, what);
+      fail("{}: {} '{}' matches nothing {}{}", model, option, texts[i], what,
+           rt::nearMisses(texts[i], candidates));
     }
   }
 
@@ -91,7 +94,8 @@ std::string list(const std::vector<std::string> &names) {
 class Classifier {
 public:
   Classifier(const Evidence &evidence, const Options &options)
-      : evidence(evidence), train("--train", options.train, options.former), freeze("--freeze", options.freeze, options.former), variables(trainingVariables(evidence.model)) {
+      : evidence(evidence), train("--train", options.train, options.former),
+        freeze("--freeze", options.freeze, options.former), variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
       for (size_t k = 0; k < node->inputs.size(); ++k)
         readers[node->inputs[k]].push_back({node, k});
@@ -193,7 +197,8 @@ private:
       return guess(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
     if (isBufferName(tensor.name))
       return guess(out, Verdict::Buffer, "PyTorch's libraries call a buffer so");
-    return weight ? decide(out, Verdict::Parameter, "a gradient reaches it") : guess(out, Verdict::Parameter, "a gradient reaches it");
+    return weight ? decide(out, Verdict::Parameter, "a gradient reaches it")
+                  : guess(out, Verdict::Parameter, "a gradient reaches it");
   }
 
   bool guess(Initializer &out, Verdict verdict, std::string reason) const {
@@ -201,11 +206,12 @@ private:
     return decide(out, verdict, std::move(reason));
   }
 
-  /// The TorchScript exporter gives constants names such as '/Constant_output_0' and 'onnx::Mul_12'; others are the model's own.
+  /// The TorchScript exporter gives constants names such as '/Constant_output_0' and 'onnx::Mul_12'; others
+  /// are the model's own.
   bool isOwnName(const std::string &name) const {
-    return evidence.model.producer == "pytorch" && !name.empty() && !isdigit(static_cast<unsigned char>(name[0])) &&
-           name.find_first_of("/:") == std::string::npos && name.find("_output_") == std::string::npos &&
-           !name.starts_with("Constant");
+    return evidence.model.producer == "pytorch" && !name.empty() &&
+           !isdigit(static_cast<unsigned char>(name[0])) && name.find_first_of("/:") == std::string::npos &&
+           name.find("_output_") == std::string::npos && !name.starts_with("Constant");
   }
 
   void byOption(const Tensor &tensor, Initializer &out) {
@@ -234,14 +240,18 @@ private:
 };
 } // namespace
 
-std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts, const char *option) {
+std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts,
+                                                                 const char *option) {
   std::vector<std::function<bool(const std::string &)>> patterns;
   for (rt::NamePattern &pattern : compileAll(texts, option))
-    patterns.push_back([pattern = std::move(pattern)](const std::string &name) { return pattern.isIn(name); });
+    patterns.push_back(
+        [pattern = std::move(pattern)](const std::string &name) { return pattern.isIn(name); });
   return patterns;
 }
 
-std::string similarNames(const std::string &wanted, const std::vector<std::string> &names) { return rt::nearMisses(wanted, names); }
+std::string similarNames(const std::string &wanted, const std::vector<std::string> &names) {
+  return rt::nearMisses(wanted, names);
+}
 
 std::string originalName(const Tensor &tensor, const Evidence &evidence) {
   if (std::string own = ownPlaceholder(tensor, evidence.model.graph, evidence.signature); !own.empty())

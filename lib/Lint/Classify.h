@@ -1,5 +1,5 @@
-// Decides whether a tensor is a parameter, buffer or constant. In this order: (1) the file says so, (2) a signature leaves it
-// out, (3) a gradient reaches it, (4) --train and --freeze.
+// Decides whether a tensor is a parameter, buffer or constant. In this order: (1) the file says so, (2) a
+// signature leaves it out, (3) a gradient reaches it, (4) --train and --freeze.
 #pragma once
 #include "lib/Lint/Damage.h"
 #include "lib/Lint/Reach.h"
@@ -27,7 +27,8 @@ bool looksLikeMask(const model::Tensor &);
 bool isFresh(const model::Tensor &);
 
 /// The expressions of an option as questions about a name; throws kedge::Error for a bad one.
-std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts, const char *option);
+std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts,
+                                                                 const char *option);
 /// "; did you mean ..." for a name or expression that nothing has.
 std::string similarNames(const std::string &wanted, const std::vector<std::string> &names);
 

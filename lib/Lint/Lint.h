@@ -17,8 +17,8 @@ std::string_view severityName(Severity); // "error", "warning", "note"
 enum class Verdict {
   Parameter, // trained
   Frozen,    // a parameter that --freeze keeps as it is
-  Buffer,    // state that changes in training without a gradient (running statistics), or that the file marks so
-  State,     // other variables of a training_info (moments, step counters)
+  Buffer, // state that changes in training without a gradient (running statistics), or that the file marks so
+  State,  // other variables of a training_info (moments, step counters)
   Constant
 };
 std::string_view verdictName(Verdict);
@@ -32,7 +32,7 @@ struct Finding {
   std::string reason;
   std::string remedy;
   bool repairable = false; // by --repair or --train-mode
-  std::string detail; // text only: what differs between findings with the same reason
+  std::string detail;      // text only: what differs between findings with the same reason
 };
 
 struct Initializer {
@@ -51,12 +51,14 @@ struct Options {
   std::vector<std::string> train,
       freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
   bool trainMode = false, repair = false;
-  std::vector<std::string> trainModules; ///< --train-mode=REGEX: these modules alone, whatever mode the exporter notes
-  bool strict = false; ///< verdicts that rest on a guess are errors
+  std::vector<std::string>
+      trainModules;             ///< --train-mode=REGEX: these modules alone, whatever mode the exporter notes
+  bool strict = false;          ///< verdicts that rest on a guess are errors
   std::vector<std::string> tie; // expressions, searched in the names of parameters that share a tensor
   std::set<std::string> allow;
   bool severalRanks = false;
-  std::map<std::string, std::string> former; // set by prepare(): name -> name in the file, where the file had lost it
+  std::map<std::string, std::string>
+      former;                // set by prepare(): name -> name in the file, where the file had lost it
   bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
 };
 
@@ -75,12 +77,14 @@ struct Report {
   std::vector<std::string> changes; // what --repair and --train-mode changed, one sentence each
   std::vector<std::string> remarks; // options that found nothing to do, one sentence each
   std::vector<std::string> unknown; // what cannot be known from the file, one sentence each
-  std::vector<std::string> allowed; // errors accepted by --allow; they stay in the findings and count as warnings
+  std::vector<std::string>
+      allowed; // errors accepted by --allow; they stay in the findings and count as warnings
 
   /// From prepare(): the model as loaded, and the model with repairs and ties but not in
   /// training mode. Their difference goes into the exported file (exporter::editsBetween).
   std::shared_ptr<const model::Model> loaded, exported;
-  /// `exported` without the random numbers, besides Dropout's, and updates of buffers that end with training; null without any.
+  /// `exported` without the random numbers, besides Dropout's, and updates of buffers that end with training;
+  /// null without any.
   std::shared_ptr<const model::Model> inference;
   /// Nodes that draw random numbers in evaluation, too, and are not accepted by --allow.
   std::vector<std::string> drawsInEvaluation;
@@ -104,9 +108,9 @@ std::vector<std::string> repair(model::Model &);
 /// Always done, since a transposed copy is the same parameter. Returns one sentence for each change.
 std::vector<std::string> tieCopies(model::Model &);
 
-/// Sets Dropout and BatchNormalization to training mode, in the newest form of the operator: those whose name or module
-/// fits one of the expressions; without expressions all, but for norms that were in eval() beside others in train() when
-/// the file was exported. Returns one sentence for each change.
+/// Sets Dropout and BatchNormalization to training mode, in the newest form of the operator: those whose name
+/// or module fits one of the expressions; without expressions all, but for norms that were in eval() beside
+/// others in train() when the file was exported. Returns one sentence for each change.
 std::vector<std::string> setTrainMode(model::Model &, const std::vector<std::string> &modules = {});
 
 /// Everything that compile, plan and lint do: repairs, ties and training mode, in place, as the
@@ -116,12 +120,13 @@ Report prepare(model::Model &, const Options &, const Operators &);
 /// The row of an embedding that gets no gradient through this Gather (padding_idx in the metadata fx_node).
 std::optional<int64_t> paddingIndex(const model::Node &);
 
-/// What PyTorch's function behind a node does to gradients, where the ONNX operators alone do not tell; by the metadata fx_node.
+/// What PyTorch's function behind a node does to gradients, where the ONNX operators alone do not tell; by
+/// the metadata fx_node.
 struct PyTorchGradient {
-  bool stops = false;        ///< detach()
-  bool clamps = false;       ///< bounds that are numbers: nothing passes on them
+  bool stops = false;             ///< detach()
+  bool clamps = false;            ///< bounds that are numbers: nothing passes on them
   bool scalesByFrequency = false; ///< embedding(scale_grad_by_freq=True)
-  bool firstOfEqual = false; ///< max(dim) and min(dim): all of it goes to the first of equal elements
+  bool firstOfEqual = false;      ///< max(dim) and min(dim): all of it goes to the first of equal elements
 };
 PyTorchGradient pyTorchGradient(const model::Node &);
 /// Whether this Identity is a detach().

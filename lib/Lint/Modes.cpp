@@ -53,7 +53,8 @@ std::optional<bool> wasTraining(const Node &node) {
     return std::nullopt;
   if (call->target.ends_with("_no_training"))
     return false;
-  constexpr size_t training = 5; // of batch_norm(input, weight, bias, running_mean, running_var, training, ...)
+  constexpr size_t training =
+      5; // of batch_norm(input, weight, bias, running_mean, running_var, training, ...)
   const std::string &text = call->arguments.size() > training ? call->arguments[training].text : "";
   return text == "True" ? std::optional(true) : text == "False" ? std::optional(false) : std::nullopt;
 }
@@ -80,7 +81,8 @@ static std::vector<std::string> namesOf(const Node &node) {
   if (const std::string module = moduleOf(node); !module.empty())
     names.insert(names.end(), {module, module + "."});
   if (node.is("BatchNormalization"))
-    names.insert(names.end(), node.inputs.begin() + std::min<size_t>(1, node.inputs.size()), node.inputs.end());
+    names.insert(names.end(), node.inputs.begin() + std::min<size_t>(1, node.inputs.size()),
+                 node.inputs.end());
   return names;
 }
 
@@ -101,7 +103,8 @@ void ModuleChoice::checkUsed(const model::Graph &graph) const {
   });
   for (size_t i = 0; i < texts.size(); ++i)
     if (!used[i])
-      fail("--train-mode '{}' matches no Dropout and no BatchNormalization{}", texts[i], similarNames(texts[i], modules));
+      fail("--train-mode '{}' matches no Dropout and no BatchNormalization{}", texts[i],
+           similarNames(texts[i], modules));
 }
 
 std::optional<double> dropoutRatio(const Node &node, const KnownValues &values) {

@@ -24,9 +24,8 @@ std::optional<double> dropoutRatio(const model::Node &, const KnownValues &);
 /// Nullopt when it is only known at run time.
 std::optional<bool> isDropoutTraining(const model::Node &, const KnownValues &);
 
-
-/// Mode in which PyTorch ran this BatchNormalization when the file was exported, by its form or the exporter's metadata;
-/// nullopt when neither tells.
+/// Mode in which PyTorch ran this BatchNormalization when the file was exported, by its form or the
+/// exporter's metadata; nullopt when neither tells.
 std::optional<bool> wasTraining(const model::Node &);
 
 /// Norms that were in eval() when others of the file were in train() were meant so.

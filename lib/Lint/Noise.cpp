@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t mostElements = 1 << 16; // of a constant that is looked at
 
 std::optional<double> singleOf(const Tensor &tensor) {
-  if (tensor.numElements() == 0 || tensor.numElements() > mostElements || tensor.dtype == model::DType::String)
+  if (tensor.numElements() == 0 || tensor.numElements() > mostElements ||
+      tensor.dtype == model::DType::String)
     return std::nullopt;
   std::vector<double> values;
   if (model::isFloat(tensor.dtype))
@@ -20,12 +21,14 @@ std::optional<double> singleOf(const Tensor &tensor) {
   else
     for (int64_t value : tensor.ints())
       values.push_back(static_cast<double>(value));
-  const bool alike = std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
+  const bool alike =
+      std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
   return alike ? std::optional(values[0]) : std::nullopt;
 }
 
 bool movesOrRetypes(const Node &node) {
-  static const std::set<std::string> ops = {"Identity", "Cast", "CastLike", "Reshape", "Squeeze", "Unsqueeze", "Expand", "Flatten"};
+  static const std::set<std::string> ops = {"Identity", "Cast",      "CastLike", "Reshape",
+                                            "Squeeze",  "Unsqueeze", "Expand",   "Flatten"};
   return node.domain.empty() && ops.count(node.opType) != 0;
 }
 } // namespace
@@ -35,15 +38,16 @@ std::set<std::string> liveValues(const Graph &graph) {
   for (const model::ValueInfo &output : graph.outputs)
     live.insert(output.name);
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node)
-    if (std::any_of(node->outputs.begin(), node->outputs.end(), [&](const std::string &name) { return live.count(name); }))
+    if (std::any_of(node->outputs.begin(), node->outputs.end(),
+                    [&](const std::string &name) { return live.count(name); }))
       for (const std::string &name : readsOf(*node))
         live.insert(name);
   return live;
 }
 
 bool drawsAlways(const Node &node) {
-  static const std::set<std::string> ops = {"RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike", "Bernoulli",
-                                            "Multinomial"};
+  static const std::set<std::string> ops = {"RandomUniform",    "RandomUniformLike", "RandomNormal",
+                                            "RandomNormalLike", "Bernoulli",         "Multinomial"};
   return node.domain.empty() && ops.count(node.opType) != 0;
 }
 
@@ -144,7 +148,8 @@ Noise findNoise(const Graph &graph) {
     if (found.empty() || isShared)
       noise.others.push_back(n);
     for (NoiseSwitch &one : isShared ? std::vector<NoiseSwitch>() : found) {
-      auto known = std::find_if(noise.switches.begin(), noise.switches.end(), [&](const NoiseSwitch &other) { return other.result == one.result; });
+      auto known = std::find_if(noise.switches.begin(), noise.switches.end(),
+                                [&](const NoiseSwitch &other) { return other.result == one.result; });
       if (known == noise.switches.end())
         noise.switches.push_back(std::move(one));
       else

@@ -53,8 +53,8 @@ private:
   std::multimap<std::string, std::pair<size_t, size_t>> reads;
 };
 
-/// By structure: a mask with the probability `keep` whose arithmetic gives data times 1 on average (inverted dropout), or keeps
-/// mean and variance (alpha dropout).
+/// By structure: a mask with the probability `keep` whose arithmetic gives data times 1 on average (inverted
+/// dropout), or keeps mean and variance (alpha dropout).
 std::optional<std::vector<NoiseSwitch>> switchesOfMask(const Flow &, size_t draw);
 /// By name: the innermost module around the draw that is called a dropout, drop path or stochastic depth.
 std::optional<NoiseSwitch> switchOfModule(const Flow &, size_t draw);

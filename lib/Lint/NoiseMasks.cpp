@@ -1,6 +1,6 @@
 // A draw that becomes a mask of two values, and the arithmetic between this mask and one value of the model.
-#include "lib/Lint/Noise.h"
 #include "lib/Lint/Lint.h"
+#include "lib/Lint/Noise.h"
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -18,15 +18,19 @@ struct Pair {
 };
 
 Pair combine(const std::string &op, Pair a, Pair b) {
-  auto one = [&](double x, double y) { return op == "Mul" ? x * y : op == "Div" ? x / y : op == "Add" ? x + y : x - y; };
+  auto one = [&](double x, double y) {
+    return op == "Mul" ? x * y : op == "Div" ? x / y : op == "Add" ? x + y : x - y;
+  };
   return {one(a.off, b.off), one(a.on, b.on)};
 }
 
-bool isArithmetic(const Node &node) { return node.is("Mul") || node.is("Div") || node.is("Add") || node.is("Sub"); }
+bool isArithmetic(const Node &node) {
+  return node.is("Mul") || node.is("Div") || node.is("Add") || node.is("Sub");
+}
 
 bool keepsNumbers(const Node &node) {
-  return node.is("Identity") || node.is("Cast") || node.is("CastLike") || node.is("Reshape") || node.is("Unsqueeze") ||
-         node.is("Squeeze") || node.is("Expand") || node.is("Flatten");
+  return node.is("Identity") || node.is("Cast") || node.is("CastLike") || node.is("Reshape") ||
+         node.is("Unsqueeze") || node.is("Squeeze") || node.is("Expand") || node.is("Flatten");
 }
 
 /// A value as factor times the model's value plus addend.
@@ -73,7 +77,8 @@ private:
 
   bool isNoise(const std::string &name) const { return shifts.count(name) || pairs.count(name); }
 
-  /// Through all nodes that compute with the draw and constants alone; the others are where it meets the model.
+  /// Through all nodes that compute with the draw and constants alone; the others are where it meets the
+  /// model.
   bool broadcast() {
     for (size_t n = draw + 1; n < flow.graph.nodes.size(); ++n) {
       const Node &now = node(n);
@@ -167,7 +172,8 @@ private:
     else if (now.is("Reciprocal"))
       result = {1 / operands[0].off, 1 / operands[0].on};
     else if (now.is("Where"))
-      result = {operands[0].off != 0 ? operands[1].off : operands[2].off, operands[0].on != 0 ? operands[1].on : operands[2].on};
+      result = {operands[0].off != 0 ? operands[1].off : operands[2].off,
+                operands[0].on != 0 ? operands[1].on : operands[2].on};
     else
       return false;
     pairs[now.output(0)] = result;
@@ -253,7 +259,8 @@ private:
     if (isNeutral(value))
       return data;
     std::optional<size_t> made = flow.producer(data);
-    if (!made || !(node(*made).is("Mul") || node(*made).is("Div")) || flow.readers(data).size() != 1 || moduleOf(node(*made)) != moduleOf(node(draw)))
+    if (!made || !(node(*made).is("Mul") || node(*made).is("Div")) || flow.readers(data).size() != 1 ||
+        moduleOf(node(*made)) != moduleOf(node(draw)))
       return std::nullopt;
     const Node &before = node(*made);
     for (size_t own : {0, 1}) {
@@ -278,7 +285,8 @@ private:
       return std::abs(mean(a) - 1) < tolerance;
     // Alpha dropout: what is dropped gets one number, and a value of mean 0 and variance 1 keeps both.
     const double square = mean({a.off * a.off, a.on * a.on}) + mean({b.off * b.off, b.on * b.on});
-    return a.off == 0 && b.off != b.on && std::abs(mean(b)) < tolerance && std::abs(square - 1) < 2 * tolerance;
+    return a.off == 0 && b.off != b.on && std::abs(mean(b)) < tolerance &&
+           std::abs(square - 1) < 2 * tolerance;
   }
 
   const Flow &flow;
@@ -291,6 +299,8 @@ private:
 };
 } // namespace
 
-std::optional<std::vector<NoiseSwitch>> switchesOfMask(const Flow &flow, size_t draw) { return Mask(flow, draw).switches(); }
+std::optional<std::vector<NoiseSwitch>> switchesOfMask(const Flow &flow, size_t draw) {
+  return Mask(flow, draw).switches();
+}
 
 } // namespace kedge::lint

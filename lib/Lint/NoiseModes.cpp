@@ -1,8 +1,8 @@
 // The two forms of a model whose random numbers are switched off outside of training.
+#include "lib/Lint/Lint.h"
 #include "lib/Lint/Noise.h"
 #include "lib/Lint/Reach.h"
 #include "lib/Lint/Repair/Repair.h"
-#include "lib/Lint/Lint.h"
 #include <algorithm>
 #include <set>
 
@@ -12,10 +12,12 @@ using model::Model;
 using model::Node;
 
 namespace {
-/// Nodes that only fed values which nobody reads any more are taken out; the search begins at the values `loose`.
+/// Nodes that only fed values which nobody reads any more are taken out; the search begins at the values
+/// `loose`.
 void removeUnread(Graph &graph, std::set<std::string> loose) {
   for (const Node &node : graph.nodes)
-    if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](const std::string &name) { return loose.count(name); }))
+    if (std::any_of(node.inputs.begin(), node.inputs.end(),
+                    [&](const std::string &name) { return loose.count(name); }))
       loose.insert(node.outputs.begin(), node.outputs.end());
   std::set<std::string> read;
   for (const model::ValueInfo &output : graph.outputs)
@@ -23,7 +25,8 @@ void removeUnread(Graph &graph, std::set<std::string> loose) {
   std::vector<Node> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     auto is = [&](const std::set<std::string> &names) {
-      return std::any_of(node->outputs.begin(), node->outputs.end(), [&](const std::string &name) { return names.count(name); });
+      return std::any_of(node->outputs.begin(), node->outputs.end(),
+                         [&](const std::string &name) { return names.count(name); });
     };
     if (is(loose) && !is(read)) {
       for (const std::string &name : readsOf(*node)) // its constants go with it
@@ -36,11 +39,14 @@ void removeUnread(Graph &graph, std::set<std::string> loose) {
   }
   std::reverse(kept.begin(), kept.end());
   graph.nodes = std::move(kept);
-  std::erase_if(graph.valueInfos, [&](const model::ValueInfo &info) { return loose.count(info.name) && !read.count(info.name); });
+  std::erase_if(graph.valueInfos, [&](const model::ValueInfo &info) {
+    return loose.count(info.name) && !read.count(info.name);
+  });
 }
 
 void replaceReads(Graph &graph, const std::string &before, const std::string &after) {
-  model::forEachNode(graph, [&](Node &node) { std::replace(node.inputs.begin(), node.inputs.end(), before, after); });
+  model::forEachNode(
+      graph, [&](Node &node) { std::replace(node.inputs.begin(), node.inputs.end(), before, after); });
 }
 } // namespace
 
@@ -82,7 +88,8 @@ void switchOff(Model &model, const Noise &noise) {
     if (!model.graph.findOutput(one.result))
       continue;
     Node &producer = model.graph.nodes[one.node];
-    std::replace(producer.outputs.begin(), producer.outputs.end(), one.result, editor.fresh(one.result + "/training"));
+    std::replace(producer.outputs.begin(), producer.outputs.end(), one.result,
+                 editor.fresh(one.result + "/training"));
     Node same;
     same.opType = "Identity";
     same.name = one.result;

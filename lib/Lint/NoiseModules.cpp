@@ -33,7 +33,8 @@ std::vector<std::string> modulePath(const Node &node) {
 std::string pathOfName(const Node &node) {
   if (node.name.empty() || node.name[0] != '/')
     return "";
-  for (size_t end = node.name.rfind('/'); end != 0 && end != std::string::npos; end = node.name.rfind('/', end - 1)) {
+  for (size_t end = node.name.rfind('/'); end != 0 && end != std::string::npos;
+       end = node.name.rfind('/', end - 1)) {
     const size_t begin = node.name.rfind('/', end - 1);
     if (begin == std::string::npos)
       return "";
@@ -43,11 +44,14 @@ std::string pathOfName(const Node &node) {
   return "";
 }
 
-/// The innermost module around the draw with such a class or name, as what decides whether a node belongs to it.
+/// The innermost module around the draw with such a class or name, as what decides whether a node belongs to
+/// it.
 std::function<bool(const Node &)> moduleAround(const Node &draw) {
-  const std::vector<std::string> path = modulePath(draw), classes = parseStringList(draw.meta(key::classHierarchy));
+  const std::vector<std::string> path = modulePath(draw),
+                                 classes = parseStringList(draw.meta(key::classHierarchy));
   for (size_t depth = path.size(); depth-- > 1;) {
-    const std::string kind = depth < classes.size() ? classes[depth].substr(classes[depth].rfind('.') + 1) : "";
+    const std::string kind =
+        depth < classes.size() ? classes[depth].substr(classes[depth].rfind('.') + 1) : "";
     const std::string name = path[depth].substr(path[depth].rfind('.') + 1);
     if (isSwitchedOff(kind) || isSwitchedOff(name))
       return [scope = path[depth], depth](const Node &node) {
@@ -75,13 +79,16 @@ std::optional<NoiseSwitch> switchOfModule(const Flow &flow, size_t draw) {
     const Node &node = flow.graph.nodes[n];
     for (const std::string &output : node.outputs) {
       const auto readers = flow.readers(output);
-      if (flow.isOutput(output) || std::any_of(readers.begin(), readers.end(), [&](const auto &reader) { return !inside.count(reader.first); })) {
+      if (flow.isOutput(output) || std::any_of(readers.begin(), readers.end(), [&](const auto &reader) {
+            return !inside.count(reader.first);
+          })) {
         results.insert(output);
         found.node = n;
       }
     }
     for (size_t k = 0; k < node.inputs.size(); ++k) {
-      const bool onlyForm = node.is("Shape") || (k == 1 && node.is("CastLike")) || drawsAlways(node) || decidesShape(node, k);
+      const bool onlyForm =
+          node.is("Shape") || (k == 1 && node.is("CastLike")) || drawsAlways(node) || decidesShape(node, k);
       std::optional<size_t> made = flow.producer(node.inputs[k]);
       if (node.hasInput(k) && !onlyForm && !(made && inside.count(*made)) && !flow.isFixed(node.inputs[k]))
         data.insert(node.inputs[k]);

@@ -1,7 +1,7 @@
 #include "lib/Lint/OperatorFacts.h"
+#include "lib/Lint/Lint.h"
 #include "lib/Lint/Modes.h"
 #include "lib/Lint/Uses.h"
-#include "lib/Lint/Lint.h"
 #include <algorithm>
 #include <set>
 
@@ -89,18 +89,52 @@ bool carriesGradient(const Node &node, size_t operand) {
 }
 
 bool decidesShape(const Node &node, size_t operand) {
-  static const std::map<std::string, std::set<size_t>> table = {
-      {"Reshape", {1}},         {"Expand", {1}},       {"Tile", {1, 2}},        {"Slice", {1, 2, 3, 4}}, {"Squeeze", {1}},
-      {"Unsqueeze", {1}},       {"Split", {1}},        {"SplitToSequence", {1}}, {"Pad", {1, 3}},         {"Resize", {2, 3}},
-      {"Upsample", {1}},        {"TopK", {1}},         {"CumSum", {1}},         {"Trilu", {1}},          {"Range", {0, 1, 2}},
-      {"ConstantOfShape", {0}}, {"OneHot", {1}},       {"Compress", {1}},       {"CenterCropPad", {1}},  {"MaxUnpool", {2}},
-      {"ReduceSum", {1}},       {"ReduceMean", {1}},   {"ReduceMax", {1}},      {"ReduceMin", {1}},      {"ReduceProd", {1}},
-      {"ReduceL1", {1}},        {"ReduceL2", {1}},     {"ReduceLogSum", {1}},   {"ReduceLogSumExp", {1}}, {"ReduceSumSquare", {1}},
-      {"NonZero", {0}},
-      {"Unique", {0}},          {"Col2Im", {1, 2}},    {"AffineGrid", {1}},     {"SequenceAt", {1}},     {"NonMaxSuppression", {0, 1, 2, 3, 4}},
-      {"SequenceErase", {1}},   {"SequenceInsert", {2}}, {"CumProd", {1}},      {"DFT", {1, 2}},         {"STFT", {1, 3}},
-      {"Dropout", {1, 2}},      {"MelWeightMatrix", {0, 1, 2, 3, 4}},
-      {"HannWindow", {0}},      {"HammingWindow", {0}}, {"BlackmanWindow", {0}}};
+  static const std::map<std::string, std::set<size_t>> table = {{"Reshape", {1}},
+                                                                {"Expand", {1}},
+                                                                {"Tile", {1, 2}},
+                                                                {"Slice", {1, 2, 3, 4}},
+                                                                {"Squeeze", {1}},
+                                                                {"Unsqueeze", {1}},
+                                                                {"Split", {1}},
+                                                                {"SplitToSequence", {1}},
+                                                                {"Pad", {1, 3}},
+                                                                {"Resize", {2, 3}},
+                                                                {"Upsample", {1}},
+                                                                {"TopK", {1}},
+                                                                {"CumSum", {1}},
+                                                                {"Trilu", {1}},
+                                                                {"Range", {0, 1, 2}},
+                                                                {"ConstantOfShape", {0}},
+                                                                {"OneHot", {1}},
+                                                                {"Compress", {1}},
+                                                                {"CenterCropPad", {1}},
+                                                                {"MaxUnpool", {2}},
+                                                                {"ReduceSum", {1}},
+                                                                {"ReduceMean", {1}},
+                                                                {"ReduceMax", {1}},
+                                                                {"ReduceMin", {1}},
+                                                                {"ReduceProd", {1}},
+                                                                {"ReduceL1", {1}},
+                                                                {"ReduceL2", {1}},
+                                                                {"ReduceLogSum", {1}},
+                                                                {"ReduceLogSumExp", {1}},
+                                                                {"ReduceSumSquare", {1}},
+                                                                {"NonZero", {0}},
+                                                                {"Unique", {0}},
+                                                                {"Col2Im", {1, 2}},
+                                                                {"AffineGrid", {1}},
+                                                                {"SequenceAt", {1}},
+                                                                {"NonMaxSuppression", {0, 1, 2, 3, 4}},
+                                                                {"SequenceErase", {1}},
+                                                                {"SequenceInsert", {2}},
+                                                                {"CumProd", {1}},
+                                                                {"DFT", {1, 2}},
+                                                                {"STFT", {1, 3}},
+                                                                {"Dropout", {1, 2}},
+                                                                {"MelWeightMatrix", {0, 1, 2, 3, 4}},
+                                                                {"HannWindow", {0}},
+                                                                {"HammingWindow", {0}},
+                                                                {"BlackmanWindow", {0}}};
   auto found = table.find(node.opType);
   return node.domain.empty() && found != table.end() && found->second.count(operand) != 0;
 }
@@ -174,8 +208,9 @@ bool isWeightName(const std::string &name) {
 }
 
 bool isBufferName(const std::string &name) {
-  static const std::set<std::string> leaves = {"final_logits_bias", "running_mean", "running_var", "num_batches_tracked", "inv_freq",
-                                               "original_inv_freq", "masked_bias"};
+  static const std::set<std::string> leaves = {"final_logits_bias",   "running_mean", "running_var",
+                                               "num_batches_tracked", "inv_freq",     "original_inv_freq",
+                                               "masked_bias"};
   return leaves.count(name.substr(name.find_last_of("./") + 1));
 }
 

@@ -8,7 +8,8 @@ namespace kedge::lint {
 /// roi, running statistics, conditions, class labels.
 bool carriesGradient(const model::Node &, size_t operand);
 
-/// Operands whose values decide the shape of the result or which elements it takes: shapes, axes, bounds, counts, scales.
+/// Operands whose values decide the shape of the result or which elements it takes: shapes, axes, bounds,
+/// counts, scales.
 bool decidesShape(const model::Node &, size_t operand);
 
 /// Operators whose results are integers or booleans, or whose derivative is zero (Floor, Sign): gradients end
@@ -24,8 +25,8 @@ bool isWeightOperand(const model::Node &, size_t operand);
 /// "weight", "bias", "gamma" and the like, with or without a path: says the same of operands of Mul and Add.
 bool isWeightName(const std::string &name);
 
-/// What modules of PyTorch and transformers call tensors that are registered as buffers, and nothing else: frozen statistics, a
-/// bias of logits that is never trained.
+/// What modules of PyTorch and transformers call tensors that are registered as buffers, and nothing else:
+/// frozen statistics, a bias of logits that is never trained.
 bool isBufferName(const std::string &name);
 
 /// Operators that draw random numbers: in training mode, or always.

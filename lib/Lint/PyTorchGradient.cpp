@@ -7,19 +7,23 @@
 namespace kedge::lint {
 
 namespace {
-/// "max.dim" of "... call_function[target=torch.ops.aten.max.dim](args = ...", "" for what is no function of ATen.
+/// "max.dim" of "... call_function[target=torch.ops.aten.max.dim](args = ...", "" for what is no function of
+/// ATen.
 std::string overloadOf(const model::Node &node) {
   static const std::string before = "[target=torch.ops.aten.";
   const std::string &text = node.meta(key::fxNode);
   const size_t from = text.find(before);
   const size_t end = from == std::string::npos ? from : text.find(']', from);
-  return end == std::string::npos ? std::string() : text.substr(from + before.size(), end - from - before.size());
+  return end == std::string::npos ? std::string()
+                                  : text.substr(from + before.size(), end - from - before.size());
 }
 
-/// clamp(x, -1, 1) or, as torch.export writes it, clamp(x, %scalar_tensor_default, ...): by numbers, and not by tensors of the model.
+/// clamp(x, -1, 1) or, as torch.export writes it, clamp(x, %scalar_tensor_default, ...): by numbers, and not
+/// by tensors of the model.
 bool clampsByNumbers(const std::string &function, const model::Node &node) {
-  static const std::set<std::string> numbers = {"clamp.default",  "clamp_.default",   "clamp_min.default", "clamp_max.default",
-                                                "clip.default",   "hardtanh.default", "hardtanh_.default", "relu6.default"};
+  static const std::set<std::string> numbers = {"clamp.default",     "clamp_.default", "clamp_min.default",
+                                                "clamp_max.default", "clip.default",   "hardtanh.default",
+                                                "hardtanh_.default", "relu6.default"};
   static const std::set<std::string> tensors = {"clamp.Tensor", "clamp_min.Tensor", "clamp_max.Tensor"};
   if (numbers.count(function))
     return true;

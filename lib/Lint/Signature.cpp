@@ -66,7 +66,8 @@ std::vector<SignatureEntry> mutationsOf(const std::string &text) {
   std::vector<SignatureEntry> mutations;
   const std::string kind = "BUFFER_MUTATION";
   for (size_t at = text.find(kind); at != std::string::npos; at = text.find(kind, at + kind.size())) {
-    const size_t line = text.rfind('\n', at) + 1, colon = text.find(": ", line), spec = text.rfind("OutputSpec(", at);
+    const size_t line = text.rfind('\n', at) + 1, colon = text.find(": ", line),
+                 spec = text.rfind("OutputSpec(", at);
     size_t cursor = at;
     std::string value;
     if (spec != std::string::npos)
@@ -117,7 +118,8 @@ std::vector<SignatureEntry> fromJson(const nlohmann::json &json) {
 }
 } // namespace
 
-/// {"output_specs": [{"kind": "BUFFER_MUTATION", "arg": {"name": "add"}, "target": "x"}]}, also with the kind as the key:
+/// {"output_specs": [{"kind": "BUFFER_MUTATION", "arg": {"name": "add"}, "target": "x"}]}, also with the kind
+/// as the key:
 /// {"buffer_mutation": {"arg": {"name": "add"}, "buffer_name": "x"}}.
 static std::vector<SignatureEntry> mutationsOf(const nlohmann::json &json) {
   std::vector<SignatureEntry> mutations;
@@ -133,7 +135,9 @@ static std::vector<SignatureEntry> mutationsOf(const nlohmann::json &json) {
       continue;
     SignatureEntry entry{"", stringOr(body, &body == &spec ? "target" : "buffer_name"), TargetKind::Buffer};
     if (auto arg = body.find("arg"); arg != body.end())
-      entry.placeholder = arg->is_object() ? stringOr(*arg, "name") : arg->is_string() ? arg->get<std::string>() : "";
+      entry.placeholder = arg->is_object()   ? stringOr(*arg, "name")
+                          : arg->is_string() ? arg->get<std::string>()
+                                             : "";
     if (!entry.target.empty())
       mutations.push_back(std::move(entry));
   }

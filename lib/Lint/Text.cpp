@@ -22,7 +22,8 @@ Headline headlineOf(const std::string &code) {
         "the exporter stored tensors of equal content once; training would move them as one"}},
       {"untied-parameters", {"a tie is lost", "ties are lost", ""}},
       {"buffer-by-name", {"a tensor is taken for a buffer", "tensors are taken for buffers", ""}},
-      {"computed-parameter", {"a trained tensor was computed from others", "trained tensors were computed from others", ""}},
+      {"computed-parameter",
+       {"a trained tensor was computed from others", "trained tensors were computed from others", ""}},
       {"tied-parameters", {"a parameter is tied", "parameters are tied", ""}},
       {"dropped-bias", {"a bias is gone", "biases are gone", ""}},
       {"folded-parameter", {"a parameter became a constant", "parameters became constants", ""}},
@@ -41,10 +42,13 @@ Headline headlineOf(const std::string &code) {
       {"keyed-by-rank",
        {"an operator draws random numbers by rank", "operators draw random numbers by rank", ""}},
       {"random-off",
-       {"a random value is switched off outside of training", "random values are switched off outside of training",
-        "random numbers change them in training alone; evaluation, --predict and exported files have the value before, as after "
+       {"a random value is switched off outside of training",
+        "random values are switched off outside of training",
+        "random numbers change them in training alone; evaluation, --predict and exported files have the "
+        "value before, as after "
         "model.eval()"}},
-      {"random-evaluation", {"random numbers are drawn in every mode", "operators draw random numbers in every mode", ""}},
+      {"random-evaluation",
+       {"random numbers are drawn in every mode", "operators draw random numbers in every mode", ""}},
       {"updated-buffer", {"a buffer is updated by forward", "buffers are updated by forward", ""}},
       {"lost-update", {"a buffer would keep its first value", "buffers would keep their first values", ""}},
       {"lost-detach", {"a stop of the gradient is gone", "stops of the gradient are gone", ""}},
@@ -64,7 +68,8 @@ public:
   Printer(const Report &original, const model::Model &model, const TextOptions &text)
       : report(original), model(model), text(text) {
     for (Finding &finding : report.findings)
-      for (std::string *part : {&finding.node, &finding.tensor, &finding.module, &finding.reason, &finding.detail, &finding.remedy})
+      for (std::string *part : {&finding.node, &finding.tensor, &finding.module, &finding.reason,
+                                &finding.detail, &finding.remedy})
         *part = rt::printable(*part); // names are the file's: only our own colours steer the terminal
     for (std::string &change : report.changes)
       change = rt::printable(change);
@@ -110,11 +115,12 @@ private:
         trainedElements += sizes[initializer.name];
       }
     auto opset = model.opsets.find("");
-    std::string producer =
-        model.producer.empty() ? "" : fmt::format(", by {} {}", rt::printable(model.producer), rt::printable(model.producerVersion));
+    std::string producer = model.producer.empty() ? ""
+                                                  : fmt::format(", by {} {}", rt::printable(model.producer),
+                                                                rt::printable(model.producerVersion));
     out += fmt::format("{}: opset {}{}; {} nodes, {} trained tensors with {} elements\n\n",
-                       paint("1", rt::printable(model.path)), opset == model.opsets.end() ? 0 : opset->second, producer,
-                       model.graph.nodes.size(), trainedTensors, grouped(trainedElements));
+                       paint("1", rt::printable(model.path)), opset == model.opsets.end() ? 0 : opset->second,
+                       producer, model.graph.nodes.size(), trainedTensors, grouped(trainedElements));
   }
 
   static std::string grouped(int64_t n) {
@@ -243,8 +249,9 @@ private:
     std::string counts = fmt::format("{}, {}, {}", plural(errors, "error"), plural(warnings, "warning"),
                                      plural(notes, "note"));
     if (!errors) {
-      out += fmt::format("{}: no damage found in {} with {} {} ({})\n", paint("1;32", "clean"), plural(trainedTensors, "tensor"),
-                         grouped(trainedElements), trainedElements == 1 ? "element" : "elements", counts);
+      out += fmt::format("{}: no damage found in {} with {} {} ({})\n", paint("1;32", "clean"),
+                         plural(trainedTensors, "tensor"), grouped(trainedElements),
+                         trainedElements == 1 ? "element" : "elements", counts);
       wrapped("  the file cannot show frozen parameters or a custom backward", 2);
       for (const std::string &unknown : report.unknown)
         wrapped("not known: " + unknown, 2);

@@ -19,7 +19,9 @@ std::string moduleOfPath(const std::string &path) {
   return dot == std::string::npos ? std::string() : path.substr(0, dot);
 }
 
-std::string pathOf(const std::string &module, const std::string &leaf) { return module.empty() ? leaf : module + "." + leaf; }
+std::string pathOf(const std::string &module, const std::string &leaf) {
+  return module.empty() ? leaf : module + "." + leaf;
+}
 
 /// Whether one of two modules lies in the other.
 bool isWithin(const std::string &a, const std::string &b) {
@@ -30,16 +32,20 @@ bool isWithin(const std::string &a, const std::string &b) {
 }
 
 /// "/self_attn/MatMul_1" -> "self_attn.MatMul_1", by way of the module.
-std::string nodePath(const Node &node) { return pathOf(tracedModule(node).value_or(""), node.name.substr(node.name.rfind('/') + 1)); }
+std::string nodePath(const Node &node) {
+  return pathOf(tracedModule(node).value_or(""), node.name.substr(node.name.rfind('/') + 1));
+}
 
 /// Gives each parameter's name once, in the order of the graph.
 NamedOperands &namedEntry(std::vector<NamedOperands> &names, const std::string &name) {
-  auto found = std::find_if(names.begin(), names.end(), [&](const NamedOperands &n) { return n.name == name; });
+  auto found =
+      std::find_if(names.begin(), names.end(), [&](const NamedOperands &n) { return n.name == name; });
   return found == names.end() ? names.emplace_back(NamedOperands{name, {}, std::nullopt}) : *found;
 }
 
 bool isVector(const Tensor &tensor) {
-  return tensor.numElements() > 1 && std::count_if(tensor.dims.begin(), tensor.dims.end(), [](int64_t d) { return d != 1; }) == 1;
+  return tensor.numElements() > 1 &&
+         std::count_if(tensor.dims.begin(), tensor.dims.end(), [](int64_t d) { return d != 1; }) == 1;
 }
 
 /// Compares element by element, until two differ.
@@ -49,7 +55,8 @@ bool holdsTransposed(const Tensor &a, const Tensor &b) {
   const int64_t rows = a.dims[0], columns = a.dims[1];
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c)
-      if (std::memcmp(left.data + (r * columns + c) * element, right.data + (c * rows + r) * element, element) != 0)
+      if (std::memcmp(left.data + (r * columns + c) * element, right.data + (c * rows + r) * element,
+                      element) != 0)
         return false;
   return true;
 }
@@ -91,7 +98,8 @@ bool isUniform(const Tensor &tensor) {
   try {
     const model::Bytes bytes = tensor.bytes();
     const size_t element = model::dtypeBits(tensor.dtype) / 8;
-    return element != 0 && bytes.size > 0 && std::memcmp(bytes.data, bytes.data + element, bytes.size - element) == 0;
+    return element != 0 && bytes.size > 0 &&
+           std::memcmp(bytes.data, bytes.data + element, bytes.size - element) == 0;
   } catch (const Error &) {
     return false; // external data that is not there
   }
@@ -109,9 +117,11 @@ TracedGraph::TracedGraph(const Graph &graph) : graph(graph), record(Signature::o
       readers[node.inputs[k]].push_back({n, k});
     const std::vector<std::string> reads = readsOf(node);
     inner.insert(reads.begin() + static_cast<std::ptrdiff_t>(node.inputs.size()), reads.end());
-    // An Identity of the traced program itself, nn.Identity, has a path for a name, and its output one made from that.
-    if (node.is("Identity") && node.name.find('/') == std::string::npos && (names.count(node.input(0)) || renaming.count(node.input(0))) &&
-        !outputs.count(node.output(0)) && node.output(0).find('/') == std::string::npos) {
+    // An Identity of the traced program itself, nn.Identity, has a path for a name, and its output one made
+    // from that.
+    if (node.is("Identity") && node.name.find('/') == std::string::npos &&
+        (names.count(node.input(0)) || renaming.count(node.input(0))) && !outputs.count(node.output(0)) &&
+        node.output(0).find('/') == std::string::npos) {
       renaming.emplace(node.output(0), n);
       names.insert(node.output(0));
     }
@@ -130,8 +140,8 @@ void TracedGraph::learnModules() {
       scopes.insert(*module);
 }
 
-/// The module whose call a node belongs to: the exporter numbers further calls, "f_1" is the second of "f", if nothing says that
-/// there is a module "f_1".
+/// The module whose call a node belongs to: the exporter numbers further calls, "f_1" is the second of "f",
+/// if nothing says that there is a module "f_1".
 std::optional<std::string> TracedGraph::moduleAt(const Node &node) const {
   std::optional<std::string> module = tracedModule(node);
   if (!module || owners.count(*module))
@@ -152,7 +162,8 @@ void TracedGraph::countMatrices() {
     std::set<std::string> modules;
     for (const Operand &use : all.operands)
       if (graph.nodes[use.node].is("MatMul") && use.operand == 1)
-        for (const std::optional<std::string> &module : {moduleAt(graph.nodes[use.node]), tracedModule(graph.nodes[use.node])})
+        for (const std::optional<std::string> &module :
+             {moduleAt(graph.nodes[use.node]), tracedModule(graph.nodes[use.node])})
           if (module)
             modules.insert(*module);
     for (const std::string &module : modules)
@@ -166,7 +177,8 @@ void TracedGraph::addReaders(const std::string &value, NamedOperands &to) const 
   if (found == readers.end())
     return;
   for (const Operand &use : found->second)
-    if (auto second = renaming.find(graph.nodes[use.node].output(0)); second != renaming.end() && second->second == use.node)
+    if (auto second = renaming.find(graph.nodes[use.node].output(0));
+        second != renaming.end() && second->second == use.node)
       addReaders(second->first, to);
     else
       to.operands.push_back(use);
@@ -179,7 +191,9 @@ std::string TracedGraph::biasOf(size_t product) const {
   if (found == readers.end() || found->second.size() != 1 || !graph.nodes[found->second[0].node].is("Add"))
     return "";
   const std::string &name = graph.nodes[found->second[0].node].input(1 - found->second[0].operand);
-  return names.count(name) && moduleOfPath(name) == module && leafOfPath(name).ends_with("bias") ? name : std::string();
+  return names.count(name) && moduleOfPath(name) == module && leafOfPath(name).ends_with("bias")
+             ? name
+             : std::string();
 }
 
 /// A Linear's weight is called as its bias is; without one, as its module's only matrix.
@@ -189,7 +203,8 @@ std::string TracedGraph::weightName(size_t product, bool literally) const {
   const Node &node = graph.nodes[product];
   const std::string module = (literally ? tracedModule(node) : moduleAt(node)).value_or("");
   auto found = matricesIn.find(module);
-  return module.empty() || found == matricesIn.end() || found->second != 1 ? nodePath(node) : pathOf(module, "weight");
+  return module.empty() || found == matricesIn.end() || found->second != 1 ? nodePath(node)
+                                                                           : pathOf(module, "weight");
 }
 
 std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
@@ -199,9 +214,11 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
   addReaders(tensor.name, all);
   if (all.operands.empty())
     return std::nullopt;
-  std::stable_sort(all.operands.begin(), all.operands.end(), [](const Operand &a, const Operand &b) { return a.node < b.node; });
+  std::stable_sort(all.operands.begin(), all.operands.end(),
+                   [](const Operand &a, const Operand &b) { return a.node < b.node; });
   Nameless nameless{tensor.name, {}, {}, tensor.dims.size() == 2};
-  const bool literally = isUniform(tensor); // equal values of different layers, or of one that is called twice
+  const bool literally =
+      isUniform(tensor); // equal values of different layers, or of one that is called twice
   for (const Operand &use : all.operands) {
     const Node &node = graph.nodes[use.node];
     const bool product = nameless.isMatrix && node.is("MatMul") && use.operand == 1;
@@ -209,15 +226,18 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
     if (!tracedModule(node) || !(product || sum) || inner.count(node.input(use.operand)))
       return std::nullopt;
     nameless.isMatrix = product;
-    NamedOperands &named = namedEntry(nameless.names, product ? weightName(use.node, literally) + transposedSuffix : nodePath(node));
+    NamedOperands &named = namedEntry(
+        nameless.names, product ? weightName(use.node, literally) + transposedSuffix : nodePath(node));
     named.operands.push_back(use);
     if (auto second = renaming.find(node.input(use.operand)); second != renaming.end())
       named.identity = second->second;
   }
   if (nameless.isMatrix)
     nameless.literal = weightName(nameless.names[0].operands[0].node, true) + transposedSuffix;
-  // A mask of zeros and ones stays what it is; a scale of nothing but ones is 1 + weight, and not trained yet.
-  if (!nameless.isMatrix && looksLikeMask(tensor) && !(isUniform(tensor) && graph.nodes[all.operands[0].node].is("Mul")))
+  // A mask of zeros and ones stays what it is; a scale of nothing but ones is 1 + weight, and not trained
+  // yet.
+  if (!nameless.isMatrix && looksLikeMask(tensor) &&
+      !(isUniform(tensor) && graph.nodes[all.operands[0].node].is("Mul")))
     return std::nullopt;
   return nameless;
 }
@@ -230,8 +250,8 @@ std::vector<Nameless> TracedGraph::nameless() const {
   return all;
 }
 
-/// The parameter that stood at an operand of another module's node: an optimizer of graphs left Identity nodes out. "" when
-/// the operand is no other parameter's.
+/// The parameter that stood at an operand of another module's node: an optimizer of graphs left Identity
+/// nodes out. "" when the operand is no other parameter's.
 std::string TracedGraph::foreignName(const Tensor &tensor, const Operand &use, bool uniform) const {
   const Node &node = graph.nodes[use.node];
   const std::optional<std::string> module = moduleAt(node);
@@ -280,11 +300,14 @@ std::vector<NamedOperands> TracedGraph::namesOf(const Tensor &tensor) const {
   }
   std::erase_if(names, [&](const NamedOperands &n) { return n.operands.empty() && n.name != tensor.name; });
   auto first = [](const NamedOperands &n) { return n.operands.front().node; };
-  std::stable_sort(names.begin() + 1, names.end(), [&](const NamedOperands &a, const NamedOperands &b) { return first(a) < first(b); });
+  std::stable_sort(names.begin() + 1, names.end(),
+                   [&](const NamedOperands &a, const NamedOperands &b) { return first(a) < first(b); });
   return names;
 }
 
-bool TracedGraph::isLookedUp(const Operand &use) const { return graph.nodes[use.node].is("Gather") && use.operand == 0; }
+bool TracedGraph::isLookedUp(const Operand &use) const {
+  return graph.nodes[use.node].is("Gather") && use.operand == 0;
+}
 
 bool TracedGraph::isMultiplied(const Operand &use) const {
   const Node &node = graph.nodes[use.node];
@@ -328,11 +351,13 @@ std::optional<TableCopy> TracedGraph::copyOf(const Tensor &table, const Tensor &
   TableCopy copy{table.name, matrix.name, false, {}};
   NamedOperands uses;
   addReaders(matrix.name, uses);
-  if (uses.operands.empty() || !std::all_of(uses.operands.begin(), uses.operands.end(), [&](const Operand &u) { return isMultiplied(u); }))
+  if (uses.operands.empty() || !std::all_of(uses.operands.begin(), uses.operands.end(),
+                                            [&](const Operand &u) { return isMultiplied(u); }))
     return std::nullopt;
   copy.operands = std::move(uses.operands);
   const bool swapped = matrix.dims[0] == table.dims[1] && matrix.dims[1] == table.dims[0];
-  if ((matrix.dims == table.dims && holdsTheSame(table, matrix)) || (swapped && (copy.transposed = holdsTransposed(table, matrix))))
+  if ((matrix.dims == table.dims && holdsTheSame(table, matrix)) ||
+      (swapped && (copy.transposed = holdsTransposed(table, matrix))))
     return copy;
   return std::nullopt;
 }
@@ -342,8 +367,10 @@ std::vector<TableCopy> TracedGraph::copies() const {
   for (const Tensor &table : graph.initializers) {
     NamedOperands uses;
     addReaders(table.name, uses);
-    if (record || !model::isFloat(table.dtype) || table.dims.size() != 2 || table.dims[0] < 2 || table.dims[1] < 2 ||
-        inner.count(table.name) || !std::any_of(uses.operands.begin(), uses.operands.end(), [&](const Operand &u) { return isLookedUp(u); }) ||
+    if (record || !model::isFloat(table.dtype) || table.dims.size() != 2 || table.dims[0] < 2 ||
+        table.dims[1] < 2 || inner.count(table.name) ||
+        !std::any_of(
+            uses.operands.begin(), uses.operands.end(), [&](const Operand &u) { return isLookedUp(u); }) ||
         isUniform(table))
       continue;
     for (const Tensor &matrix : graph.initializers)

@@ -1,6 +1,6 @@
-// Parameters in a file that keeps no record of them (no graph signature), as torch's TorchScript exporter writes it: names of
-// initializers, Identity nodes and nodes are all that there is. Tensors of equal values were stored once there, transposed
-// weights lost their names, and a tied head became a tensor of its own.
+// Parameters in a file that keeps no record of them (no graph signature), as torch's TorchScript exporter
+// writes it: names of initializers, Identity nodes and nodes are all that there is. Tensors of equal values
+// were stored once there, transposed weights lost their names, and a tied head became a tensor of its own.
 #pragma once
 #include "lib/Lint/Lint.h"
 
@@ -35,8 +35,8 @@ struct TableCopy {
 struct Nameless {
   std::string tensor;
   std::vector<NamedOperands> names; // several where equal tensors were merged
-  std::string literal;              // the first name, if the path names a module of its own and no second call
-  bool isMatrix = false;            // a Linear's weight, transposed; else the result of arithmetic, one value a channel
+  std::string literal;   // the first name, if the path names a module of its own and no second call
+  bool isMatrix = false; // a Linear's weight, transposed; else the result of arithmetic, one value a channel
 };
 
 class TracedGraph {
@@ -63,12 +63,13 @@ private:
 
   const model::Graph &graph;
   std::map<std::string, std::vector<Operand>> readers;
-  std::map<std::string, size_t> renaming; // output of an Identity that only gives an initializer a second name -> node
-  std::set<std::string> inner;            // values that subgraphs read: left alone
+  std::map<std::string, size_t>
+      renaming;                // output of an Identity that only gives an initializer a second name -> node
+  std::set<std::string> inner; // values that subgraphs read: left alone
   std::map<std::string, size_t> matricesIn; // module -> nameless matrices that it multiplies with
   std::set<std::string> names;
-  std::set<std::string> owners, scopes;   // modules that parameters are called after, and that nodes lie in
-  bool record = false; // the file has a record of its parameters
+  std::set<std::string> owners, scopes; // modules that parameters are called after, and that nodes lie in
+  bool record = false;                  // the file has a record of its parameters
 };
 
 /// "/h/h.0/attn/MatMul_1" -> "h.0.attn"; nullopt for other names.
@@ -80,7 +81,8 @@ bool isNameless(const std::string &name);
 /// Every element is the same. False when the values cannot be read.
 bool isUniform(const model::Tensor &);
 
-/// The names of a group that --tie keeps on one tensor: those in which an expression is found, if they are two or more.
+/// The names of a group that --tie keeps on one tensor: those in which an expression is found, if they are
+/// two or more.
 std::set<std::string> tiedNames(const std::vector<std::string> &group, const std::vector<std::string> &tie);
 
 /// Throws kedge::Error for an expression that ties nothing.
@@ -89,8 +91,8 @@ void checkTie(const model::Model &, const std::vector<std::string> &tie);
 /// Names initializers without names by the path of their readers. New name -> name in the file.
 std::map<std::string, std::string> nameTraced(model::Model &);
 
-/// What --repair does to these files: own tensors for merged parameters, one tensor for a table and its copies, weights in
-/// PyTorch's layout (`former` follows). One sentence for each change.
+/// What --repair does to these files: own tensors for merged parameters, one tensor for a table and its
+/// copies, weights in PyTorch's layout (`former` follows). One sentence for each change.
 std::vector<std::string> repairTraced(model::Model &, Options &);
 
 /// What --tie does without --repair: one tensor for the tables and copies that it names.

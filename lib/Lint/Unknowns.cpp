@@ -35,8 +35,8 @@ bool isNumberedConv(std::string_view name) {
          name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
 }
 
-/// A convolution with a bias, which a folded BatchNormalization leaves behind; the legacy exporter also names its new
-/// weight after the node.
+/// A convolution with a bias, which a folded BatchNormalization leaves behind; the legacy exporter also names
+/// its new weight after the node.
 const Node *foldedConvolution(const model::Graph &graph) {
   const Node *biased = nullptr;
   for (const Node &node : graph.nodes)
@@ -53,7 +53,8 @@ std::string stopsOf(const model::Graph &graph) {
   bool calls = false;
   for (const Node &node : graph.nodes)
     calls |= !node.meta(key::fxNode).empty();
-  return calls ? "no_grad(): the file marks detach(), and nothing that ran under no_grad(): there the gradient would pass"
+  return calls ? "no_grad(): the file marks detach(), and nothing that ran under no_grad(): there the "
+                 "gradient would pass"
                : "detach() and no_grad(): the file marks neither: there the gradient would pass";
 }
 
@@ -64,15 +65,19 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
   std::vector<std::string> unknowns;
   if (!has(graph, "Dropout")) {
     const std::string hint = inferenceHint(graph);
-    unknowns.push_back(hint.empty() ? std::string("whether the model has Dropout: an export in inference mode leaves it out")
-                                    : fmt::format("whether the model has Dropout: '{}' says that it was exported in inference "
-                                                  "mode, which leaves it out",
-                                                  hint));
+    unknowns.push_back(
+        hint.empty()
+            ? std::string("whether the model has Dropout: an export in inference mode leaves it out")
+            : fmt::format("whether the model has Dropout: '{}' says that it was exported in inference "
+                          "mode, which leaves it out",
+                          hint));
   }
-  if (const Node *node = foldedConvolution(graph); node && !evidence.signature.present() && !has(graph, "BatchNormalization"))
-    unknowns.push_back(fmt::format("BatchNormalization: the file has none and no record of the modules; an export in inference mode "
-                                   "folds it into a Conv, such as '{}'",
-                                   nodeName(*node)));
+  if (const Node *node = foldedConvolution(graph);
+      node && !evidence.signature.present() && !has(graph, "BatchNormalization"))
+    unknowns.push_back(fmt::format(
+        "BatchNormalization: the file has none and no record of the modules; an export in inference mode "
+        "folds it into a Conv, such as '{}'",
+        nodeName(*node)));
   if (evidence.model.trainingInfo.empty())
     unknowns.push_back(stopsOf(graph));
   return unknowns;

@@ -22,8 +22,8 @@ struct Node {
   std::string doc;
   int64_t opset = 0; // version of `domain` that applies here (functions may import their own)
   int64_t id = -1; // number of the node after inlining, over the model and its subgraphs; keys random numbers
-  uint64_t place = 0; // byte offset of the NodeProto in the model file (nodes of a function that was inlined several times
-                      // have the same); 0 if the compiler made the node
+  uint64_t place = 0; // byte offset of the NodeProto in the model file (nodes of a function that was inlined
+                      // several times have the same); 0 if the compiler made the node
 
   bool is(std::string_view type, std::string_view inDomain = "") const {
     return opType == type && domain == inDomain;
@@ -152,7 +152,8 @@ struct Model {
 };
 
 struct LoadOptions {
-  /// Report missing or short external files as errors. Otherwise only their names, offsets and lengths are read.
+  /// Report missing or short external files as errors. Otherwise only their names, offsets and lengths are
+  /// read.
   bool requireExternalData = true;
   /// Inline model-local functions; this also gives nodes their ids.
   bool inlineFunctions = true;
@@ -167,7 +168,8 @@ Model parseModel(std::vector<uint8_t> bytes, const std::string &path, const Load
 /// inside keep their metadata and get the keys of the call that they lack.
 void inlineFunctions(Model &);
 
-/// The value of a Constant node in any of its forms (value, value_float, value_ints, ...), named after its output.
+/// The value of a Constant node in any of its forms (value, value_float, value_ints, ...), named after its
+/// output.
 Tensor constantValue(const Node &);
 
 /// 16 hex digits that identify the model file without the bytes of the given Inline

@@ -34,7 +34,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0)
     fail("cannot open '{}': {}", path, std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.fd, &info) != 0)
     fail("cannot read '{}': {}", path, std::strerror(errno));
   if (!S_ISREG(info.st_mode))
@@ -106,7 +106,7 @@ std::string resolveExternalPath(const std::string &modelPath, const std::string 
 }
 
 int64_t regularFileSize(const std::string &path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
     return -1;
   return info.st_size;

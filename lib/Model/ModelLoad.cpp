@@ -14,18 +14,23 @@ struct ForeignFile {
 };
 
 using namespace std::string_view_literals;
-constexpr std::string_view kExport = "export the model with torch.onnx.export(..., dynamo=True), and give that file";
+constexpr std::string_view kExport =
+    "export the model with torch.onnx.export(..., dynamo=True), and give that file";
 constexpr ForeignFile kForeignFiles[] = {
-    {0, "PK\x03\x04"sv, "a zip archive, as torch.save, torch.export.save, numpy.savez and Keras write them", kExport},
+    {0, "PK\x03\x04"sv, "a zip archive, as torch.save, torch.export.save, numpy.savez and Keras write them",
+     kExport},
     {0, "\x80\x02"sv, "a Python pickle, as older versions of torch.save write them", kExport},
     {0, "\x80\x04\x95"sv, "a Python pickle", kExport},
-    {8, "{\""sv, "a safetensors file, which holds weights and no graph", "give the model's ONNX file, and this file with --weights"},
+    {8, "{\""sv, "a safetensors file, which holds weights and no graph",
+     "give the model's ONNX file, and this file with --weights"},
     {0, "GGUF"sv, "a GGUF file, which holds weights and no graph", kExport},
-    {0, "\x89HDF\r\n"sv, "an HDF5 file, as Keras writes them", "export the model to ONNX, and give that file"},
+    {0, "\x89HDF\r\n"sv, "an HDF5 file, as Keras writes them",
+     "export the model to ONNX, and give that file"},
     {4, "TFL3"sv, "a TensorFlow Lite model", "export the model to ONNX, and give that file"},
     {4, "ORTM"sv, "a model in ONNX Runtime's own format", "give the ONNX file that it was made from"},
     {0, "\x1f\x8b"sv, "a gzip archive", "unpack it, and give the ONNX file in it"},
-    {0, "version https://git-lfs"sv, "a pointer of Git LFS in place of the file", "fetch the file with git lfs pull"},
+    {0, "version https://git-lfs"sv, "a pointer of Git LFS in place of the file",
+     "fetch the file with git lfs pull"},
     {0, "<"sv, "a text that begins with '<', such as a web page or ONNX's text form",
      "download the model again, or write it in ONNX's binary form"},
     {0, "ir_version:"sv, "a protobuf in text form", "write the model in ONNX's binary form"},

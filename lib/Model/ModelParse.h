@@ -1,7 +1,7 @@
 // From wire format to structs, one function a message type. Field numbers are those of onnx.proto.
 #pragma once
-#include "lib/Model/ModelWire.h"
 #include "lib/Model/Model.h"
+#include "lib/Model/ModelWire.h"
 
 namespace kedge::model {
 

@@ -92,9 +92,10 @@ template <typename T> T load(const uint8_t *data, size_t k) {
   return value;
 }
 
-/// Calls take(element) with the element in its own C++ type; false when there is none for this type. `values` gets
-/// room for all, but only after the bytes were found: a shape alone may promise more than there is.
-template <typename T, typename F> bool forEachElement(const Tensor &tensor, std::vector<T> &values, F &&take) {
+/// Calls take(element) with the element in its own C++ type; false when there is none for this type. `values`
+/// gets room for all, but only after the bytes were found: a shape alone may promise more than there is.
+template <typename T, typename F>
+bool forEachElement(const Tensor &tensor, std::vector<T> &values, F &&take) {
   Bytes bytes = tensor.bytes();
   const uint8_t *data = bytes.data;
   size_t count = static_cast<size_t>(tensor.numElements());

@@ -48,7 +48,8 @@ enum class DType : uint8_t {
 std::string_view dtypeName(DType);
 /// Bits of one element (4 for int4); 0 for String and Undefined.
 unsigned dtypeBits(DType);
-/// float16, bfloat16, float32, float64. False for 8- and 4-bit floats, which can be stored but not computed with.
+/// float16, bfloat16, float32, float64. False for 8- and 4-bit floats, which can be stored but not computed
+/// with.
 bool isFloat(DType);
 bool isInteger(DType); // signed and unsigned, without bool
 

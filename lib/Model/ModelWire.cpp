@@ -1,6 +1,6 @@
 #include "lib/Model/ModelWire.h"
-#include "runtime/io/Printable.h"
 #include "lib/Support/Error.h"
+#include "runtime/io/Printable.h"
 #include <climits>
 
 namespace kedge::model {
@@ -134,7 +134,8 @@ std::string WireReader::byteString() {
 std::string WireReader::string() {
   std::string text = byteString();
   if (!rt::isUtf8(text))
-    damaged(fmt::format("the text '{}' is not UTF-8, as ONNX wants names and texts to be", rt::printable(text)));
+    damaged(
+        fmt::format("the text '{}' is not UTF-8, as ONNX wants names and texts to be", rt::printable(text)));
   return text;
 }
 

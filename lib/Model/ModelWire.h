@@ -29,12 +29,12 @@ public:
   /// Byte offset just after the current field.
   uint64_t placeEnd() const { return fieldEnd; }
 
-  int64_t varint(); // requires Type::Varint
-  float fixed32();  // requires Type::Fixed32
-  double fixed64(); // requires Type::Fixed64
-  Span bytes();     // requires Type::Bytes; checked to lie within the message
-  std::string string();      // requires Type::Bytes, and UTF-8, as names and texts are
-  std::string byteString();  // requires Type::Bytes
+  int64_t varint();         // requires Type::Varint
+  float fixed32();          // requires Type::Fixed32
+  double fixed64();         // requires Type::Fixed64
+  Span bytes();             // requires Type::Bytes; checked to lie within the message
+  std::string string();     // requires Type::Bytes, and UTF-8, as names and texts are
+  std::string byteString(); // requires Type::Bytes
 
   /// Values of a repeated scalar field, packed or not: calls `take` for each value of this occurrence.
   template <typename F> void varints(F &&take);

@@ -14,12 +14,13 @@ struct NarrowInteger {
 };
 std::optional<NarrowInteger> narrowInteger(DType);
 
-/// Sign, exponent and mantissa bits; nullopt for any other type, and for float8e8m0, which has an exponent only.
+/// Sign, exponent and mantissa bits; nullopt for any other type, and for float8e8m0, which has an exponent
+/// only.
 struct NarrowFloat {
   int exponentBits, mantissaBits, bias;
-  int largest;      ///< code of the largest finite number
-  int nan;          ///< -1: there is none
-  int infinity;     ///< code; -1: there is none
+  int largest;  ///< code of the largest finite number
+  int nan;      ///< -1: there is none
+  int infinity; ///< code; -1: there is none
   bool signedZero;
 };
 std::optional<NarrowFloat> narrowFloat(DType);

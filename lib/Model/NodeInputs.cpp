@@ -19,7 +19,8 @@ struct Signature {
 constexpr Signature kSignatures[] = {
     {0, "", "Constant RandomNormal RandomUniform SequenceEmpty"},
     {0, "o", "Optional"},
-    {0, "r", "Abs Acos Acosh ArgMax ArgMin Asin Asinh Atan Atanh AveragePool Bernoulli BitCast BitwiseNot "
+    {0, "r",
+     "Abs Acos Acosh ArgMax ArgMin Asin Asinh Atan Atanh AveragePool Bernoulli BitCast BitwiseNot "
      "BlackmanWindow Cast Ceil Celu Clip ConcatFromSequence ConstantOfShape Cos Cosh DepthToSpace Det "
      "Dropout DynamicQuantizeLinear Elu Erf Exp EyeLike Flatten Floor Gelu GlobalAveragePool GlobalLpPool "
      "GlobalMaxPool HammingWindow HannWindow HardSigmoid HardSwish Hardmax Identity If ImageDecoder IsInf "
@@ -33,15 +34,18 @@ constexpr Signature kSignatures[] = {
     {0, "v", "Concat Einsum Max Mean Min SequenceConstruct Sum"},
     {0, "ov", "Scan"},
     {0, "ro", "DFT SequenceErase SplitToSequence Trilu"},
-    {0, "rr", "Add AffineGrid And BitShift BitwiseAnd BitwiseOr BitwiseXor CastLike CenterCropPad Compress CumProd "
+    {0, "rr",
+     "Add AffineGrid And BitShift BitwiseAnd BitwiseOr BitwiseXor CastLike CenterCropPad Compress CumProd "
      "CumSum Div Equal Expand Gather GatherElements GatherND Greater GreaterOrEqual GridSample Less "
      "LessOrEqual MatMul MaxRoiPool Mod Mul Or PRelu Pow RMSNormalization Reshape Resize ReverseSequence "
      "SequenceAt StringConcat Sub SwiGLU Tile Xor"},
     {0, "rv", "SequenceMap"},
     {0, "oov", "Loop"},
-    {0, "rro", "Conv ConvTranspose DequantizeLinear LayerNormalization MaxUnpool NegativeLogLikelihoodLoss "
+    {0, "rro",
+     "Conv ConvTranspose DequantizeLinear LayerNormalization MaxUnpool NegativeLogLikelihoodLoss "
      "QuantizeLinear SequenceInsert SoftmaxCrossEntropyLoss TensorScatter"},
-    {0, "rrr", "Col2Im Gemm GroupNormalization InstanceNormalization OneHot Range RoiAlign Scatter ScatterElements "
+    {0, "rrr",
+     "Col2Im Gemm GroupNormalization InstanceNormalization OneHot Range RoiAlign Scatter ScatterElements "
      "ScatterND Where"},
     {0, "rroo", "CausalConvWithState ConvInteger MatMulInteger STFT"},
     {0, "rrro", "RotaryEmbedding"},
@@ -63,7 +67,8 @@ constexpr Signature kSignatures[] = {
     {13, "ro", "ReduceSum Split Squeeze"},
     {13, "rr", "Unsqueeze"},
     {18, "o", "OptionalHasElement"},
-    {18, "ro", "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
+    {18, "ro",
+     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
      "ReduceSumSquare"},
     {18, "rroo", "Pad"},
     {20, "roo", "DFT"},
@@ -118,11 +123,11 @@ void checkInputs(const Model &model, const Node &node) {
   for (size_t k = 0; k < count; ++k) {
     const char kind = kindOf(inputs, k);
     if (kind == 0 && node.hasInput(k))
-      fail("{}: {} has {} inputs; {} of opset {} takes {}. Export the model again", model.path, node.describe(), k + 1,
-           node.opType, node.opset, takes(inputs));
+      fail("{}: {} has {} inputs; {} of opset {} takes {}. Export the model again", model.path,
+           node.describe(), k + 1, node.opType, node.opset, takes(inputs));
     if ((kind == 'r' || kind == 'v') && !node.hasInput(k))
-      fail("{}: {}: input {} is missing; {} of opset {} takes {}. Export the model again", model.path, node.describe(), k,
-           node.opType, node.opset, takes(inputs));
+      fail("{}: {}: input {} is missing; {} of opset {} takes {}. Export the model again", model.path,
+           node.describe(), k, node.opType, node.opset, takes(inputs));
   }
 }
 

@@ -17,7 +17,9 @@ struct ProcessorClock {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &passed);
     return time_point(std::chrono::seconds(passed.tv_sec) + std::chrono::nanoseconds(passed.tv_nsec));
   }
-  static double secondsSince(time_point begin) { return std::chrono::duration<double>(now() - begin).count(); }
+  static double secondsSince(time_point begin) {
+    return std::chrono::duration<double>(now() - begin).count();
+  }
 };
 
 } // namespace kedge::solver

@@ -6,7 +6,8 @@
 
 namespace kedge {
 
-/// Integers, floats, strings, booleans, units, dense arrays, arrays, dictionaries. Any other attribute becomes its text.
+/// Integers, floats, strings, booleans, units, dense arrays, arrays, dictionaries. Any other attribute
+/// becomes its text.
 nlohmann::json toJson(mlir::Attribute attribute);
 /// The runtime's name of an element type ("f32", "u8", "bool"...); empty if it has none.
 std::string dtypeName(mlir::Type element);

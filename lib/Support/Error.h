@@ -1,4 +1,5 @@
-// The compiler's exception outside of MLIR passes. Its message names file, node, expected, found and a remedy.
+// The compiler's exception outside of MLIR passes. Its message names file, node, expected, found and a
+// remedy.
 #pragma once
 #include <fmt/format.h>
 #include <stdexcept>

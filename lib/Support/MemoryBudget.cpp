@@ -9,9 +9,10 @@ namespace kedge {
 namespace {
 
 [[noreturn]] void refuse(const std::string &text, const std::string &why) {
-  fail("memory budget '{}': {}; expected bytes (17179869184, 16GiB), a share of the unconstrained peak (80%), "
-       "activations=50% or device",
-       text, why);
+  fail(
+      "memory budget '{}': {}; expected bytes (17179869184, 16GiB), a share of the unconstrained peak (80%), "
+      "activations=50% or device",
+      text, why);
 }
 
 /// The number at the front of `text`; what follows goes to `rest`.
@@ -30,8 +31,8 @@ double number(const std::string &text, const std::string &whole, std::string &re
 
 double unitOf(const std::string &name, const std::string &whole) {
   static constexpr std::pair<const char *, double> units[] = {
-      {"", 1},         {"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-      {"TiB", 0x1p40}, {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
+      {"", 1},         {"B", 1},    {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+      {"TiB", 0x1p40}, {"KB", 1e3}, {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
   for (auto [unit, bytes] : units)
     if (name == unit)
       return bytes;

@@ -5,8 +5,9 @@
 
 namespace kedge {
 
-/// BYTES; 24GiB (KiB, MiB, GiB, TiB are powers of 1024; KB, MB, GB, TB of 1000); 80% of the unconstrained peak;
-/// activations=50% of the unconstrained transient peak, with the persistent bytes added; or device, the device's memory.
+/// BYTES; 24GiB (KiB, MiB, GiB, TiB are powers of 1024; KB, MB, GB, TB of 1000); 80% of the unconstrained
+/// peak; activations=50% of the unconstrained transient peak, with the persistent bytes added; or device, the
+/// device's memory.
 struct MemoryBudget {
   enum class Kind { None, Bytes, PeakShare, ActivationShare, Device } kind = Kind::None;
   int64_t bytes = 0;  ///< of Bytes

@@ -1,9 +1,9 @@
 #include "lib/Support/Progress.h"
 #include <chrono>
-#include <fmt/format.h>
-#include <utility>
 #include <cstdio>
+#include <fmt/format.h>
 #include <unistd.h>
+#include <utility>
 
 namespace kedge {
 namespace {

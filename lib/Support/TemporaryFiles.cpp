@@ -9,7 +9,8 @@
 namespace kedge {
 namespace {
 
-/// Read by a signal handler: fixed places, no locks. Folders come before what lies in them, so the last go first.
+/// Read by a signal handler: fixed places, no locks. Folders come before what lies in them, so the last go
+/// first.
 struct Slot {
   std::atomic<bool> taken{false}, ready{false};
   char path[1024] = "";
@@ -45,8 +46,9 @@ void endBySignal(int number) {
 void endByLostPage(int number, siginfo_t *info, void *) {
   if (info->si_code != BUS_ADRERR)
     return endBySignal(number);
-  constexpr char text[] = "kedge: error: a file that is being read has become shorter, or its disk failed; leave files alone "
-                          "that the compiler reads\n";
+  constexpr char text[] =
+      "kedge: error: a file that is being read has become shorter, or its disk failed; leave files alone "
+      "that the compiler reads\n";
   if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0) {
     // nobody is looking
   }
@@ -85,11 +87,11 @@ void removeTemporaryFiles() {
 void endWithProcess(pid_t child) { childProcess.store(child); }
 
 void catchEndingSignals() {
-  struct sigaction action {};
+  struct sigaction action{};
   sigfillset(&action.sa_mask);
   action.sa_handler = endBySignal;
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    struct sigaction before {};
+    struct sigaction before{};
     // Signals that are ignored at start (nohup, background shells) stay ignored.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
       sigaction(number, &action, nullptr);

@@ -1,4 +1,5 @@
-// Upper limit for the size of a tensor: beyond any machine, but low enough that sums of many sizes fit 64 bits.
+// Upper limit for the size of a tensor: beyond any machine, but low enough that sums of many sizes fit 64
+// bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,8 @@
 
 namespace kedge {
 
-/// Replaces the file in one step, so that it is never half-written. Devices and pipes are written to. Throws kedge::Error.
+/// Replaces the file in one step, so that it is never half-written. Devices and pipes are written to. Throws
+/// kedge::Error.
 void writeText(const std::string &path, const std::string &text);
 
 /// The file that a rename onto `path` would replace, with links followed. Throws kedge::Error

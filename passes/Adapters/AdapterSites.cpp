@@ -21,7 +21,8 @@ void collect(Value value, bool flipped, AdaptedWeight &weight) {
     unsigned operand = use.getOperandNumber();
     if (auto transpose = dyn_cast<onnx::TransposeOp>(op); transpose && swapsTwo(transpose))
       collect(transpose.getResult(), !flipped, weight);
-    else if (auto product = dyn_cast<onnx::MatMulOp>(op); product && operand == 1 && rankOf(product.getA()) >= 2)
+    else if (auto product = dyn_cast<onnx::MatMulOp>(op);
+             product && operand == 1 && rankOf(product.getA()) >= 2)
       weight.sites.push_back({op, product.getTransB() != flipped});
     else if (auto gemm = dyn_cast<onnx::GemmOp>(op); gemm && operand == 1)
       weight.sites.push_back({op, gemm.getTransB() != flipped});
@@ -55,7 +56,8 @@ SmallVector<AdaptedWeight> weightsOf(func::FuncOp model) {
   SmallVector<AdaptedWeight> weights;
   for (BlockArgument argument : model.getArguments()) {
     FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
-    auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
+    auto state =
+        symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
     if (!state || (state.getRole() != train::Role::Frozen && state.getRole() != train::Role::Parameter))
       continue;
     AdaptedWeight weight{state, argument, {}};

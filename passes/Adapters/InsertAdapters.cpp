@@ -1,4 +1,3 @@
-#include "passes/Adapters/AdapterSites.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
@@ -6,8 +5,9 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/Assert.h"
+#include "lib/Support/Statistics.h"
+#include "passes/Adapters/AdapterSites.h"
 #include "passes/Adapters/Passes.h"
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/io/Error.h"
@@ -59,7 +59,8 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     if (scaling != "standard" && scaling != "rslora")
       return getOperation().emitError() << "unknown scaling '" << scaling << "': expected standard or rslora";
     if (init != "kaiming" && init != "gaussian")
-      return getOperation().emitError() << "unknown initial values '" << init << "': expected kaiming or gaussian";
+      return getOperation().emitError()
+             << "unknown initial values '" << init << "': expected kaiming or gaussian";
     if (rank < 1)
       return getOperation().emitError() << "--lora-rank " << rank.getValue() << ": expected a rank from 1";
     return success();
@@ -80,7 +81,8 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     try {
       pattern.emplace(weights);
     } catch (const std::regex_error &error) {
-      return getOperation().emitError() << "--lora '" << weights << "': not a regular expression: " << error.what();
+      return getOperation().emitError()
+             << "--lora '" << weights << "': not a regular expression: " << error.what();
     }
     double alphaValue = alpha, r = rank;
     for (AdaptedWeight &weight : weightsOf(model)) {
@@ -89,13 +91,15 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
         continue;
       if (failed(check(weight, rank, "--lora")))
         return failure();
-      adapters.push_back({weight, weight.path(), rank, scaling == "rslora" ? alphaValue / std::sqrt(r) : alphaValue / r,
-                          firstA(weight), UnitAttr::get(&getContext())});
+      adapters.push_back({weight, weight.path(), rank,
+                          scaling == "rslora" ? alphaValue / std::sqrt(r) : alphaValue / r, firstA(weight),
+                          UnitAttr::get(&getContext())});
     }
     if (adapters.empty())
-      return getOperation().emitError() << "--lora '" << weights
-                                        << "': no weight of a MatMul, Gemm or Conv has such a name; kedge lint --json lists "
-                                           "the names of all tensors";
+      return getOperation().emitError()
+             << "--lora '" << weights
+             << "': no weight of a MatMul, Gemm or Conv has such a name; kedge lint --json lists "
+                "the names of all tensors";
     return success();
   }
 
@@ -106,8 +110,9 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
       inputs *= size;
     bool normal = init == "gaussian";
     double amount = normal ? 1.0 / static_cast<double>(rank) : 1 / std::sqrt(static_cast<double>(inputs));
-    return tune::RandomAttr::get(&getContext(), normal ? tune::Distribution::Normal : tune::Distribution::Uniform,
-                                  FloatAttr::get(Float64Type::get(&getContext()), amount));
+    return tune::RandomAttr::get(&getContext(),
+                                 normal ? tune::Distribution::Normal : tune::Distribution::Uniform,
+                                 FloatAttr::get(Float64Type::get(&getContext()), amount));
   }
 
   /// `option` asks for an adapter of the weight.
@@ -115,9 +120,11 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     auto refuse = [&] { return getOperation().emitError() << option << ": '" << weight.name() << "' "; };
     auto type = cast<RankedTensorType>(weight.value.getType());
     if (weight.sites.empty())
-      return refuse() << "(" << type << ") is no weight of a MatMul, Gemm or Conv: adapters are for those alone";
+      return refuse() << "(" << type
+                      << ") is no weight of a MatMul, Gemm or Conv: adapters are for those alone";
     if (weight.state.getRole() == train::Role::Parameter)
-      return refuse() << "trains as it is (--train): it cannot have an adapter, too; leave it out of one of them";
+      return refuse()
+             << "trains as it is (--train): it cannot have an adapter, too; leave it out of one of them";
     if (weight.other)
       return refuse() << "is also read by " << weight.other->getName().getStringRef()
                       << ", which an adapter would not change: a merged weight could not say so";
@@ -133,8 +140,8 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     for (int64_t size : ArrayRef(shape).drop_front())
       inputs *= size;
     if (rank > std::min(shape[0], inputs))
-      return refuse() << "has rank " << std::min(shape[0], inputs) << " at most (" << type << "), and its adapter was to have "
-                      << rank << "; give a smaller --lora-rank";
+      return refuse() << "has rank " << std::min(shape[0], inputs) << " at most (" << type
+                      << "), and its adapter was to have " << rank << "; give a smaller --lora-rank";
     return success();
   }
 
@@ -166,20 +173,23 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     });
   }
 
-  /// Of several parameters that end alike, the one that is named so, or whose beginning fits the folder's other names as well.
-  static SmallVector<AdaptedWeight *> best(ArrayRef<AdaptedWeight *> fitting, MutableArrayRef<AdaptedWeight> all,
-                                           const rt::AdapterFolder &given, const std::string &end) {
+  /// Of several parameters that end alike, the one that is named so, or whose beginning fits the folder's
+  /// other names as well.
+  static SmallVector<AdaptedWeight *> best(ArrayRef<AdaptedWeight *> fitting,
+                                           MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given,
+                                           const std::string &end) {
     auto chosen = [&](auto &&fits) { return llvm::to_vector(llvm::make_filter_range(fitting, fits)); };
     auto exact = chosen([&](AdaptedWeight *weight) { return weight->name() == StringRef(end); });
     if (!exact.empty() || fitting.size() < 2)
       return exact.empty() ? llvm::to_vector(fitting) : exact;
-    auto shared = chosen([&](AdaptedWeight *weight) { return fitsAll(all, given, weight->name().drop_back(end.size())); });
+    auto shared = chosen(
+        [&](AdaptedWeight *weight) { return fitsAll(all, given, weight->name().drop_back(end.size())); });
     return shared.size() == 1 ? shared : llvm::to_vector(fitting);
   }
 
   /// The one parameter that a path of the folder fits.
-  LogicalResult find(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given, const std::string &end,
-                     AdaptedWeight *&found) {
+  LogicalResult find(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given,
+                     const std::string &end, AdaptedWeight *&found) {
     SmallVector<AdaptedWeight *> fitting;
     for (AdaptedWeight &weight : all)
       if (rt::endsWithPath(weight.name().str(), end))
@@ -187,16 +197,18 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     fitting = best(fitting, all, given, end);
     found = fitting.empty() ? nullptr : fitting.front();
     if (fitting.size() > 1)
-      return getOperation().emitError() << "--adapter " << given.folder() << ": '" << end << "' fits '" << fitting[0]->name()
-                                        << "' and '" << fitting[1]->name() << "': expected one parameter whose name ends so";
+      return getOperation().emitError()
+             << "--adapter " << given.folder() << ": '" << end << "' fits '" << fitting[0]->name()
+             << "' and '" << fitting[1]->name() << "': expected one parameter whose name ends so";
     if (found)
       return success();
-    return getOperation().emitError() << "--adapter " << given.folder() << ": no parameter's name ends with '" << end
-                                      << "': it is an adapter of another model";
+    return getOperation().emitError() << "--adapter " << given.folder() << ": no parameter's name ends with '"
+                                      << end << "': it is an adapter of another model";
   }
 
   Attribute placeOf(const rt::AdapterFolder &given, const rt::TensorView &view) {
-    return train::WeightAttr::get(&getContext(), given.tensorsPath(), view.data - given.tensors().file().data(),
+    return train::WeightAttr::get(&getContext(), given.tensorsPath(),
+                                  view.data - given.tensors().file().data(),
                                   static_cast<int64_t>(view.desc.bytes()));
   }
 
@@ -214,11 +226,13 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   LogicalResult setValues(Adapter &adapter, const rt::AdapterFolder &given, const rt::AdaptedModule &module) {
     const rt::TensorView &a = given.tensor(module.keyA()), &b = given.tensor(module.keyB());
     auto [typeA, typeB] = typesOf(adapter);
-    for (auto [view, type, key] : {std::tuple(&a, typeA, module.keyA()), std::tuple(&b, typeB, module.keyB())})
+    for (auto [view, type, key] :
+         {std::tuple(&a, typeA, module.keyA()), std::tuple(&b, typeB, module.keyB())})
       if (ArrayRef<int64_t>(view->desc.shape) != type.getShape())
-        return getOperation().emitError() << "--adapter: " << given.tensorsPath() << ": tensor '" << key << "' is "
-                                          << rt::shapeText(view->desc.shape) << ", the model needs "
-                                          << rt::shapeText(type.getShape().vec()) << ": it is an adapter of another model";
+        return getOperation().emitError()
+               << "--adapter: " << given.tensorsPath() << ": tensor '" << key << "' is "
+               << rt::shapeText(view->desc.shape) << ", the model needs "
+               << rt::shapeText(type.getShape().vec()) << ": it is an adapter of another model";
     adapter.initA = placeOf(given, a);
     adapter.initB = placeOf(given, b);
     adapter.storedA = storedType(a);
@@ -234,9 +248,10 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
         return failure();
       const rt::TensorView &view = given.tensor(rt::kAdapterPrefix + path);
       if (ArrayRef<int64_t>(view.desc.shape) != shapeOf(weight->value))
-        return getOperation().emitError() << "--adapter: " << given.tensorsPath() << ": tensor '" << path << "' is "
-                                          << rt::shapeText(view.desc.shape) << ", '" << weight->name() << "' is "
-                                          << weight->value.getType() << ": it is an adapter of another model";
+        return getOperation().emitError()
+               << "--adapter: " << given.tensorsPath() << ": tensor '" << path << "' is "
+               << rt::shapeText(view.desc.shape) << ", '" << weight->name() << "' is "
+               << weight->value.getType() << ": it is an adapter of another model";
       weight->state.setInitAttr(placeOf(given, view));
       noteStored(weight->state, storedType(view));
     }
@@ -253,18 +268,20 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     return {RankedTensorType::get(a, element), RankedTensorType::get(b, element)};
   }
 
-  Value makeFactor(Adapter &adapter, tune::Factor factor, RankedTensorType type, Attribute init, Operation *behind) {
+  Value makeFactor(Adapter &adapter, tune::Factor factor, RankedTensorType type, Attribute init,
+                   Operation *behind) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(behind);
     train::StateOp base = adapter.weight.state;
     bool outFirst = adapter.weight.sites.front().outFirst;
     auto mark = tune::AdapterAttr::get(&getContext(), factor, FlatSymbolRefAttr::get(base.getSymNameAttr()),
-                                        builder.getF64FloatAttr(adapter.scale), builder.getBoolAttr(!outFirst),
-                                        adapter.path);
-    std::string name = adapter.weight.path() + (factor == tune::Factor::A ? ".lora_A.weight" : ".lora_B.weight");
+                                       builder.getF64FloatAttr(adapter.scale), builder.getBoolAttr(!outFirst),
+                                       adapter.path);
+    std::string name =
+        adapter.weight.path() + (factor == tune::Factor::A ? ".lora_A.weight" : ".lora_B.weight");
     auto state = train::StateOp::create(builder, base.getLoc(), name, train::Role::Parameter, type, init,
-                                        builder.getStringAttr(name), FlatSymbolRefAttr(), /*decay=*/true, APFloat(1.0),
-                                        dist::ShardingAttr());
+                                        builder.getStringAttr(name), FlatSymbolRefAttr(), /*decay=*/true,
+                                        APFloat(1.0), dist::ShardingAttr());
     state->setAttr(tune::adapterName, mark);
     noteStored(state, factor == tune::Factor::A ? adapter.storedA : adapter.storedB);
     added += type.getNumElements();
@@ -296,9 +313,9 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     Value x = op->getOperand(0);
     if (ratio == 0)
       return x;
-    return onnx::DropoutOp::create(builder, op->getLoc(), x,
-                                   builder.getF32FloatAttr(static_cast<float>(ratio)), builder.getBoolAttr(true),
-                                   builder.getI64IntegerAttr(nextId++), builder.getBoolAttr(false))
+    return onnx::DropoutOp::create(
+               builder, op->getLoc(), x, builder.getF32FloatAttr(static_cast<float>(ratio)),
+               builder.getBoolAttr(true), builder.getI64IntegerAttr(nextId++), builder.getBoolAttr(false))
         ->getResult(0);
   }
 
@@ -316,7 +333,8 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   void join(OpBuilder &builder, onnx::ConvOp conv, Value x, Value a, Value b, double scale) {
     Location loc = conv.getLoc();
     Value y = conv.getY();
-    Value low = onnx::ConvOp::create(builder, loc, x, a, Value(), conv.getStrides(), conv.getPads(), conv.getDilations(), 1);
+    Value low = onnx::ConvOp::create(builder, loc, x, a, Value(), conv.getStrides(), conv.getPads(),
+                                     conv.getDilations(), 1);
     int64_t spatial = rankOf(y) - 2;
     SmallVector<int64_t> ones(spatial, 1), zeros(2 * spatial, 0);
     Value delta = onnx::ConvOp::create(builder, loc, low, b, Value(), ones, zeros, ones, 1);

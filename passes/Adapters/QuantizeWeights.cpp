@@ -1,15 +1,15 @@
-#include "passes/Adapters/AdapterSites.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
+#include "lib/Support/Assert.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
-#include "lib/Support/Assert.h"
+#include "passes/Adapters/AdapterSites.h"
 #include "passes/Adapters/Passes.h"
 #include "runtime/format/QuantizedFormats.h"
 #include "runtime/io/NamePattern.h"
@@ -72,11 +72,13 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
       const size_t split = text.rfind('=');
       auto format = split == std::string::npos ? std::nullopt : tune::symbolizeFormat(text.substr(split + 1));
       if (!format)
-        return getOperation().emitError() << "--quantize '" << text << "': expected REGEX=nf4, REGEX=fp4 or REGEX=int8";
+        return getOperation().emitError()
+               << "--quantize '" << text << "': expected REGEX=nf4, REGEX=fp4 or REGEX=int8";
       try {
         rules.push_back({text, rt::NamePattern(text.substr(0, split)), *format});
       } catch (const std::regex_error &error) {
-        return getOperation().emitError() << "--quantize '" << text << "': not a regular expression: " << error.what();
+        return getOperation().emitError()
+               << "--quantize '" << text << "': not a regular expression: " << error.what();
       }
     }
     return success();
@@ -94,9 +96,12 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
 
   LogicalResult check(AdaptedWeight &weight, const Rule &rule) {
     auto type = cast<RankedTensorType>(weight.value.getType());
-    auto refuse = [&] { return getOperation().emitError() << "--quantize '" << rule.text << "': '" << weight.name() << "' "; };
+    auto refuse = [&] {
+      return getOperation().emitError() << "--quantize '" << rule.text << "': '" << weight.name() << "' ";
+    };
     if (weight.state.getRole() != train::Role::Frozen)
-      return refuse() << "trains, and quantised weights cannot; freeze it (--freeze, or --lora), or leave it out";
+      return refuse()
+             << "trains, and quantised weights cannot; freeze it (--freeze, or --lora), or leave it out";
     if (type.getRank() < 2)
       return refuse() << "(" << type << ") is no matrix";
     if (!type.getElementType().isF32())
@@ -106,14 +111,16 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     return success();
   }
 
-  Value addState(AdaptedWeight &weight, Format format, EncodedPart part, StringRef suffix, RankedTensorType type) {
+  Value addState(AdaptedWeight &weight, Format format, EncodedPart part, StringRef suffix,
+                 RankedTensorType type) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(weight.state);
     std::string name = (weight.name() + suffix).str();
-    auto state = train::StateOp::create(builder, weight.state.getLoc(), (weight.state.getSymName() + suffix).str(),
-                                        train::Role::Frozen, type, weight.state.getInitAttr(), builder.getStringAttr(name),
-                                        FlatSymbolRefAttr::get(weight.state.getSymNameAttr()), /*decay=*/true, APFloat(1.0),
-                                        dist::ShardingAttr());
+    auto state = train::StateOp::create(builder, weight.state.getLoc(),
+                                        (weight.state.getSymName() + suffix).str(), train::Role::Frozen, type,
+                                        weight.state.getInitAttr(), builder.getStringAttr(name),
+                                        FlatSymbolRefAttr::get(weight.state.getSymNameAttr()), /*decay=*/true,
+                                        APFloat(1.0), dist::ShardingAttr());
     state->setAttr(tune::encodingName, encoding(format, part));
     saved -= bytesOf(type);
     unsigned index = model.getNumArguments();
@@ -124,7 +131,8 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
   }
 
   tune::EncodingAttr encoding(Format format, EncodedPart part) {
-    return tune::EncodingAttr::get(&getContext(), format, part, wholeType, BoolAttr::get(&getContext(), doubled(format)));
+    return tune::EncodingAttr::get(&getContext(), format, part, wholeType,
+                                   BoolAttr::get(&getContext(), doubled(format)));
   }
 
   bool doubled(Format format) const { return doubleQuantize && format != Format::Int8; }
@@ -142,7 +150,8 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : weight.value.getUses())
       uses.push_back(&use);
-    Value values = format == Format::Int8 ? eightBits(builder, loc, weight) : fourBits(builder, loc, weight, format);
+    Value values =
+        format == Format::Int8 ? eightBits(builder, loc, weight) : fourBits(builder, loc, weight, format);
     for (OpOperand *use : uses)
       use->set(values);
     saved += bytesOf(wholeType);
@@ -165,12 +174,15 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     Value absmax;
     if (doubled(format)) {
       // States stand behind the weight's in the order that they are made last to first.
-      Value offset = addState(weight, format, EncodedPart::Offset, ".absmax_offset", RankedTensorType::get({1}, f32));
+      Value offset =
+          addState(weight, format, EncodedPart::Offset, ".absmax_offset", RankedTensorType::get({1}, f32));
       Value nested = addState(weight, format, EncodedPart::NestedAbsmax, ".nested_absmax",
                               RankedTensorType::get({blocksOf(blocks, rt::kNestedBlock)}, f32));
-      Value codes = addState(weight, format, EncodedPart::AbsmaxCodes, ".absmax", RankedTensorType::get({blocks}, byte));
+      Value codes = addState(weight, format, EncodedPart::AbsmaxCodes, ".absmax",
+                             RankedTensorType::get({blocks}, byte));
       ArrayRef<float> map(rt::dynamicMap(true).data(), 256);
-      Value table = onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(RankedTensorType::get({256}, f32), map));
+      Value table = onnx::ConstantOp::create(builder, loc,
+                                             DenseElementsAttr::get(RankedTensorType::get({256}, f32), map));
       Value numbers = onnx::CastOp::create(builder, loc, codes, TypeAttr::get(builder.getI32Type()));
       Value found = onnx::GatherOp::create(builder, loc, table, numbers, 0, IntegerAttr());
       Value scaled = train::ScaleBlocksOp::create(builder, loc, found, nested, rt::kNestedBlock);
@@ -179,8 +191,9 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
       absmax = addState(weight, format, EncodedPart::Absmax, ".absmax", RankedTensorType::get({blocks}, f32));
     }
     Value codes = becomeCodes(weight, format, RankedTensorType::get({(elements + 1) / 2}, byte));
-    return train::DequantizeOp::create(builder, loc, codes, absmax, tune::FormatAttr::get(&getContext(), format),
-                                       builder.getI64IntegerAttr(rt::kQuantizedBlock), TypeAttr::get(wholeType));
+    return train::DequantizeOp::create(
+        builder, loc, codes, absmax, tune::FormatAttr::get(&getContext(), format),
+        builder.getI64IntegerAttr(rt::kQuantizedBlock), TypeAttr::get(wholeType));
   }
 
   Value eightBits(OpBuilder &builder, Location loc, AdaptedWeight &weight) {

@@ -1,12 +1,12 @@
-#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Support/FloatType.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
-#include "passes/Autodiff/TreeSum.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
+#include "passes/Autodiff/TreeSum.h"
 
 namespace kedge::autodiff {
 #define GEN_PASS_DEF_ACCUMULATEGRADIENTS
@@ -23,7 +23,8 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
   void runOnOperation() override {
     Type element = floatTypeNamed(&getContext(), type);
     if (!type.empty() && !element) {
-      getOperation().emitError() << "unknown type '" << type.getValue() << "' of accumulators: expected fp32, bf16 or fp16";
+      getOperation().emitError() << "unknown type '" << type.getValue()
+                                 << "' of accumulators: expected fp32, bf16 or fp16";
       return signalPassFailure();
     }
     func::FuncOp micro = train::functionOf(getOperation(), FunctionKind::Micro);
@@ -31,7 +32,8 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       return;
     func::FuncOp update = makeUpdate(micro);
     PlacedBuilder builder(returnOf(micro), PlaceAttr());
-    Value index = argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
+    Value index =
+        argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
     const int64_t parts = std::max<int64_t>(1, dist::ownPartsOf(getOperation()));
     TreeSum tree(micro, index, parts, accumulate / parts);
     int64_t gradients = 0, bytes = 0;
@@ -44,8 +46,10 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       PlaceAttr place = placeOfMaker(gradient);
       builder.enter(place ? place : updateOf(state));
       Value before = argumentFor(micro, BindingKind::State, name, accumulator.getType());
-      Value sum = parts > 1 ? tree.add(builder, state, accumulator, gradient, before)
-                            : train::AccumulateOp::create(builder, gradient.getLoc(), before, gradient, index).getResult();
+      Value sum =
+          parts > 1
+              ? tree.add(builder, state, accumulator, gradient, before)
+              : train::AccumulateOp::create(builder, gradient.getLoc(), before, gradient, index).getResult();
       addResult(micro, sum, BindingKind::State, name);
       Value whole = argumentFor(update, BindingKind::State, name, accumulator.getType());
       addResult(update, whole, BindingKind::Gradient, state.getSymName());
@@ -68,7 +72,8 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
   }
 
   PlaceAttr updateOf(train::StateOp state) {
-    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", state.getOnnxName().value_or(state.getSymName()));
+    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "",
+                          state.getOnnxName().value_or(state.getSymName()));
   }
 };
 } // namespace

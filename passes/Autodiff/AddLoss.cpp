@@ -1,4 +1,4 @@
-#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
@@ -8,7 +8,7 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
 #include "lib/Support/Statistics.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -28,10 +28,12 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (train::kindOf(function) != train::FunctionKind::Model || function.isExternal())
       return;
     if (!llvm::is_contained({"none", "cross-entropy", "mse", "bce-with-logits"}, kind.getValue())) {
-      function.emitError() << "unknown loss '" << kind.getValue() << "': expected none, cross-entropy, mse or bce-with-logits";
+      function.emitError() << "unknown loss '" << kind.getValue()
+                           << "': expected none, cross-entropy, mse or bce-with-logits";
       return signalPassFailure();
     }
-    PlacedBuilder builder(returnOf(function), PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
+    PlacedBuilder builder(returnOf(function),
+                          PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
     bool done = kind == "none" ? takeLossOutput(function, builder) : appendLoss(function, builder);
     if (!done)
       return signalPassFailure();
@@ -56,8 +58,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       loss = findResult(function, BindingKind::AlgorithmOutput, lossOutput);
     if (!loss || elementCount(shapeOf(loss)) != 1 || !isa<FloatType>(elementOf(loss))) {
       function.emitError() << "the model has no float output '" << lossOutput.getValue()
-                           << "' of one element to take as the loss; its outputs are " << outputNames(function)
-                           << " (--loss-output NAME, or --loss KIND to compute one)";
+                           << "' of one element to take as the loss; its outputs are "
+                           << outputNames(function) << " (--loss-output NAME, or --loss KIND to compute one)";
       return false;
     }
     if (rankOf(loss) != 0)
@@ -76,7 +78,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       return false;
     Location loc = NameLoc::get(StringAttr::get(&getContext(), "loss"));
     if (!isa<FloatType>(elementOf(prediction))) {
-      function.emitError() << "the logits are " << prediction.getType() << ", expected floats: name another output (--logits NAME)";
+      function.emitError() << "the logits are " << prediction.getType()
+                           << ", expected floats: name another output (--logits NAME)";
       return false;
     }
     bool classes = kind == "cross-entropy";
@@ -85,7 +88,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       prediction = withoutWidening(prediction);
     RankedTensorType type = labelsType(tensorType(prediction), classes);
     if (!type) {
-      function.emitError() << "--class-axis " << classAxis.getValue() << " is out of range for logits " << prediction.getType();
+      function.emitError() << "--class-axis " << classAxis.getValue() << " is out of range for logits "
+                           << prediction.getType();
       return false;
     }
     Value target = argumentFor(function, BindingKind::Input, labels, type);
@@ -103,7 +107,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (!sampleWeights.empty() && failed(weighRows(function, builder, loc, losses, valid)))
       return false;
     setSums(function, builder, loc, losses, valid);
-    double items = static_cast<double>(elementCount(shapeOf(losses))) * static_cast<double>(microBatches(function));
+    double items =
+        static_cast<double>(elementCount(shapeOf(losses))) * static_cast<double>(microBatches(function));
     function->setAttr("train.nominal_items", builder.getF64FloatAttr(items));
     setGradient(function, items);
     return true;
@@ -122,8 +127,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (!logits.empty()) {
       Value found = findResult(function, BindingKind::Output, logits);
       if (!found)
-        function.emitError() << "the model has no output '" << logits.getValue() << "' (--logits); its outputs are "
-                             << outputNames(function);
+        function.emitError() << "the model has no output '" << logits.getValue()
+                             << "' (--logits); its outputs are " << outputNames(function);
       return found;
     }
     SmallVector<Value> floats;
@@ -160,14 +165,15 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
                             : found.getElementType() == expected.getElementType();
     if (typeFits && found.getShape() == expected.getShape())
       return true;
-    function.emitError() << "the labels input '" << labels.getValue() << "' is " << found << ", expected " << expected
-                         << " for --loss " << kind.getValue();
+    function.emitError() << "the labels input '" << labels.getValue() << "' is " << found << ", expected "
+                         << expected << " for --loss " << kind.getValue();
     return false;
   }
 
   Value lossOfItems(OpBuilder &builder, Location loc, Value prediction, Value target) {
     if (kind == "cross-entropy")
-      return train::CrossEntropyOp::create(builder, loc, prediction, target, axisOf(tensorType(prediction)), ignoreIndex,
+      return train::CrossEntropyOp::create(builder, loc, prediction, target, axisOf(tensorType(prediction)),
+                                           ignoreIndex,
                                            APFloat(classWeights.empty() ? labelSmoothing.getValue() : 0.0))
           .getLosses();
     if (kind == "bce-with-logits")
@@ -176,7 +182,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     return onnx::MulOp::create(builder, loc, difference, difference);
   }
 
-  /// With a weight p of positive labels, p y softplus(-x) + (1 - y) softplus(x): softplus(-x) is the loss of label 1.
+  /// With a weight p of positive labels, p y softplus(-x) + (1 - y) softplus(x): softplus(-x) is the loss of
+  /// label 1.
   Value binaryLoss(OpBuilder &builder, Location loc, Value x, Value target) {
     Value losses = train::BCEWithLogitsOp::create(builder, loc, x, target);
     if (posWeight.empty())
@@ -186,7 +193,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       return {};
     int64_t last = rankOf(x) == 0 ? 1 : shapeOf(x).back();
     if (more->size() != 1 && static_cast<int64_t>(more->size()) != last) {
-      getOperation().emitError() << "--pos-weight has " << more->size() << " numbers, expected 1, or " << last << " for the logits " << x.getType();
+      getOperation().emitError() << "--pos-weight has " << more->size() << " numbers, expected 1, or " << last
+                                 << " for the logits " << x.getType();
       return {};
     }
     for (float &number : *more)
@@ -218,18 +226,23 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     return onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(tensorType(like), value));
   }
 
-  /// Each item counts as its class does. With smoothing, PyTorch's (1 - s) w[y] nll + s / C sum over c of w[c] (-log p[c]).
-  LogicalResult weighClasses(OpBuilder &builder, Location loc, Value prediction, Value target, Value &losses, Value &valid) {
+  /// Each item counts as its class does. With smoothing, PyTorch's (1 - s) w[y] nll + s / C sum over c of
+  /// w[c] (-log p[c]).
+  LogicalResult weighClasses(OpBuilder &builder, Location loc, Value prediction, Value target, Value &losses,
+                             Value &valid) {
     auto table = numbersOf("--class-weights", classWeights);
     if (failed(table))
       return failure();
     const int64_t classes = shapeOf(prediction)[axisOf(tensorType(prediction))];
     if (static_cast<int64_t>(table->size()) != classes)
-      return getOperation().emitError() << "--class-weights has " << table->size() << " numbers, expected one for each of the "
-                                        << classes << " classes of the logits " << prediction.getType();
-    Value ignored = onnx::EqualOp::create(builder, loc, target, scalarLike(builder, loc, target, ignoreIndex));
+      return getOperation().emitError()
+             << "--class-weights has " << table->size() << " numbers, expected one for each of the "
+             << classes << " classes of the logits " << prediction.getType();
+    Value ignored =
+        onnx::EqualOp::create(builder, loc, target, scalarLike(builder, loc, target, ignoreIndex));
     Value known = onnx::WhereOp::create(builder, loc, ignored, scalarLike(builder, loc, target, 0), target);
-    Value weights = onnx::GatherOp::create(builder, loc, vectorOf(builder, loc, *table), known, 0, IntegerAttr());
+    Value weights =
+        onnx::GatherOp::create(builder, loc, vectorOf(builder, loc, *table), known, 0, IntegerAttr());
     losses = onnx::MulOp::create(builder, loc, losses, weights);
     valid = onnx::MulOp::create(builder, loc, valid, weights);
     if (labelSmoothing == 0)
@@ -237,8 +250,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     const double share = labelSmoothing, ofEach = share / static_cast<double>(classes);
     Value all = lossOfAllClasses(builder, loc, prediction, *table);
     all = onnx::WhereOp::create(builder, loc, ignored, scalarLike(builder, loc, all, 0), all);
-    losses = onnx::AddOp::create(builder, loc, onnx::MulOp::create(builder, loc, losses, filledLike(builder, loc, losses, 1 - share)),
-                                 onnx::MulOp::create(builder, loc, all, filledLike(builder, loc, all, ofEach)));
+    losses = onnx::AddOp::create(
+        builder, loc, onnx::MulOp::create(builder, loc, losses, filledLike(builder, loc, losses, 1 - share)),
+        onnx::MulOp::create(builder, loc, all, filledLike(builder, loc, all, ofEach)));
     return success();
   }
 
@@ -252,10 +266,12 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     along[axis] = static_cast<int64_t>(table.size());
     Value weights = onnx::ReshapeOp::create(builder, loc, vectorOf(builder, loc, negative), along);
     Value logs = onnx::LogSoftmaxOp::create(builder, loc, prediction, axis);
-    return onnx::ReduceSumOp::create(builder, loc, onnx::MulOp::create(builder, loc, logs, weights), ArrayRef(axis), false);
+    return onnx::ReduceSumOp::create(builder, loc, onnx::MulOp::create(builder, loc, logs, weights),
+                                     ArrayRef(axis), false);
   }
 
-  LogicalResult weighRows(func::FuncOp function, OpBuilder &builder, Location loc, Value &losses, Value &valid) {
+  LogicalResult weighRows(func::FuncOp function, OpBuilder &builder, Location loc, Value &losses,
+                          Value &valid) {
     FailureOr<Value> rows = rowWeights(function, builder, loc, losses);
     if (failed(rows))
       return failure();
@@ -268,8 +284,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     auto expected = RankedTensorType::get({shapeOf(losses)[0]}, builder.getF32Type());
     Value rows = argumentFor(function, BindingKind::Input, sampleWeights, expected);
     if (rows.getType() != expected)
-      return function.emitError() << "the input '" << sampleWeights.getValue() << "' is " << rows.getType() << ", expected " << expected
-                                  << " for --sample-weights";
+      return function.emitError() << "the input '" << sampleWeights.getValue() << "' is " << rows.getType()
+                                  << ", expected " << expected << " for --sample-weights";
     SmallVector<int64_t> broadcast(rankOf(losses), 1);
     broadcast[0] = expected.getDimSize(0);
     return onnx::ReshapeOp::create(builder, loc, rows, broadcast).getResult();

@@ -1,5 +1,3 @@
-#include "passes/Autodiff/GradientFolds.h"
-#include "passes/Autodiff/ParameterUpdate.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
@@ -9,8 +7,10 @@
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
-#include "passes/Autodiff/SquaresOfParts.h"
+#include "passes/Autodiff/GradientFolds.h"
+#include "passes/Autodiff/ParameterUpdate.h"
 #include "passes/Autodiff/Passes.h"
+#include "passes/Autodiff/SquaresOfParts.h"
 
 namespace kedge::autodiff {
 #define GEN_PASS_DEF_ADDOPTIMIZER
@@ -34,8 +34,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   void runOnOperation() override {
     rule = updateRule(optimizer.getValue());
     if (!rule) {
-      getOperation().emitError() << "unknown optimizer '" << optimizer.getValue()
-                                 << "': expected adamw, adam, sgd, lion, adafactor, muon, rmsprop, adagrad, adamw8bit or adam8bit";
+      getOperation().emitError()
+          << "unknown optimizer '" << optimizer.getValue()
+          << "': expected adamw, adam, sgd, lion, adafactor, muon, rmsprop, adagrad, adamw8bit or adam8bit";
       return signalPassFailure();
     }
     settings = {optimizer, momentum, nesterov};
@@ -45,7 +46,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       return; // the graph updates its variables itself
     func::FuncOp function = step ? step : train::functionOf(getOperation(), FunctionKind::Update);
     if (!backward || !function) {
-      getOperation().emitError("has neither @step nor @micro with @update, which kedge-accumulate-gradients makes");
+      getOperation().emitError(
+          "has neither @step nor @micro with @update, which kedge-accumulate-gradients makes");
       return signalPassFailure();
     }
     SmallVector<Trained> trained = takeGradients(function);
@@ -76,7 +78,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     addResult(function, value, BindingKind::State, name);
   }
 
-  PlaceAttr updateOf(StringRef node) { return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", node); }
+  PlaceAttr updateOf(StringRef node) {
+    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", node);
+  }
 
   /// Where the gradient is computed; in @update it comes from an accumulator.
   PlaceAttr gradientPlace(Trained one) {
@@ -85,14 +89,16 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   }
 
   Value scalar(func::FuncOp function, StringRef name) {
-    return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, Float32Type::get(&getContext())));
+    return argumentFor(function, BindingKind::Scalar, name,
+                       RankedTensorType::get({}, Float32Type::get(&getContext())));
   }
 
   void update(func::FuncOp function, MutableArrayRef<Trained> trained, bool itemsInFunction) {
     PlacedBuilder builder(returnOf(function), updateOf("optimizer"));
     Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
     for (Trained &one : trained)
-      train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(), localShard(builder, one.gradient));
+      train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(),
+                                     localShard(builder, one.gradient));
     scaler = {};
     Value scale = itemScale(function, builder, loc, itemsInFunction);
     if (getOperation().lookupSymbol<train::StateOp>("scaler.loss_scale"))
@@ -100,22 +106,26 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Value norm = globalNorm(builder, loc, trained, scale);
     addResult(function, norm, BindingKind::Result, "grad_norm");
     if (clipNorm > 0 || waitsForNorm(itemsInFunction))
-      scale = train::ClipScaleOp::create(builder, loc, norm, scale, clipNorm > 0 ? APFloat(clipNorm.getValue()) : APFloat::getInf(APFloat::IEEEdouble()));
+      scale = train::ClipScaleOp::create(builder, loc, norm, scale,
+                                         clipNorm > 0 ? APFloat(clipNorm.getValue())
+                                                      : APFloat::getInf(APFloat::IEEEdouble()));
     for (Trained &one : trained)
       updateOne(function, builder, one, scale);
   }
 
-  /// Where all gradients are held anyway, none is applied before the norm says that all of them are finite. Clipping to an
-  /// infinite norm changes no scale. Dynamic loss scaling has its own way of skipping a step.
+  /// Where all gradients are held anyway, none is applied before the norm says that all of them are finite.
+  /// Clipping to an infinite norm changes no scale. Dynamic loss scaling has its own way of skipping a step.
   bool waitsForNorm(bool gradientsInFunction) const { return !gradientsInFunction && !scaler.skipped; }
 
-  /// Gradients that are not finite make the step a skipped one; the scale of the next step follows from it. Returns what
-  /// the gradients are to be multiplied by.
-  Value unscale(func::FuncOp function, PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
+  /// Gradients that are not finite make the step a skipped one; the scale of the next step follows from it.
+  /// Returns what the gradients are to be multiplied by.
+  Value unscale(func::FuncOp function, PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained,
+                Value scale) {
     auto scalarOf = [](Type element) { return RankedTensorType::get({}, element); };
     auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
     Value lossScale = stateArgument(function, "scaler.loss_scale", real);
-    Value found = overRanks(builder, foldOfAll<AnyNotFinite>(builder, loc, trained), dist::rowGroup(getOperation()), "max");
+    Value found = overRanks(builder, foldOfAll<AnyNotFinite>(builder, loc, trained),
+                            dist::rowGroup(getOperation()), "max");
     scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
     auto next = train::UpdateScaleOp::create(
         builder, loc, lossScale, stateArgument(function, "scaler.growth_counter", integer),
@@ -125,7 +135,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     returnState(function, "scaler.loss_scale", next.getNewScale());
     returnState(function, "scaler.growth_counter", next.getNewCounter());
     returnState(function, "scaler.hysteresis", next.getNewLeft());
-    returnState(function, "scaler.optimizer_steps", train::CountStepOp::create(builder, loc, scaler.steps, found));
+    returnState(function, "scaler.optimizer_steps",
+                train::CountStepOp::create(builder, loc, scaler.steps, found));
     return onnx::MulOp::create(builder, loc, train::InverseScaleOp::create(builder, loc, lossScale), scale);
   }
 
@@ -135,21 +146,26 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     if (!countsItems)
       return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1.0);
     if (itemsInFunction)
-      return train::ItemScaleOp::create(builder, loc, overRanks(builder, items, dist::rowGroup(getOperation()), "sum"), APFloat(nominalItems));
+      return train::ItemScaleOp::create(builder, loc,
+                                        overRanks(builder, items, dist::rowGroup(getOperation()), "sum"),
+                                        APFloat(nominalItems));
     return scalar(function, "item_scale");
   }
 
-  /// Root of the sum of squares: rows of each tensor, then tensors in the order of the module, then the ranks with other parts.
+  /// Root of the sum of squares: rows of each tensor, then tensors in the order of the module, then the ranks
+  /// with other parts.
   Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
     Value total = dist::partsOf(getOperation())
                       ? squaresOfParts(builder, loc, trained)
-                      : overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained), dist::dataGroup(getOperation()), "sum");
+                      : overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained),
+                                  dist::dataGroup(getOperation()), "sum");
     if (signedItems) // a negative norm would turn what it clips round
       scale = onnx::AbsOp::create(builder, loc, scale);
     return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
   }
 
-  /// What each gradient leaves is made beside it, the rest with the optimizer's scalars. Without gradients it is zero.
+  /// What each gradient leaves is made beside it, the rest with the optimizer's scalars. Without gradients it
+  /// is zero.
   template <typename Fold> Value foldOfAll(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained) {
     Fold fold;
     for (const Trained &one : trained) {
@@ -175,16 +191,21 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   /// What this rank looks at of a gradient that is alike on all of them.
   Value localShard(OpBuilder &builder, Value gradient) {
     const dist::RankGroup group = dist::dataGroup(getOperation());
-    return group.isAlone() ? gradient : dist::LocalShardOp::create(builder, gradient.getLoc(), gradient, group).getResult(0);
+    return group.isAlone()
+               ? gradient
+               : dist::LocalShardOp::create(builder, gradient.getLoc(), gradient, group).getResult(0);
   }
 
   static Value overRanks(OpBuilder &builder, Value scalar, dist::RankGroup group, StringRef kind) {
-    return group.isAlone() ? scalar : dist::AllReduceOp::create(builder, scalar.getLoc(), scalar, group, kind).getResult(0);
+    return group.isAlone()
+               ? scalar
+               : dist::AllReduceOp::create(builder, scalar.getLoc(), scalar, group, kind).getResult(0);
   }
 
   void updateOne(func::FuncOp function, PlacedBuilder &builder, Trained &one, Value scale) {
     builder.enter(updateOf(one.state.getOnnxName().value_or(one.state.getSymName())));
-    ParameterUpdate update(function, builder, one, scale, workingCopies.lookup(one.state.getSymNameAttr()), scaler, settings);
+    ParameterUpdate update(function, builder, one, scale, workingCopies.lookup(one.state.getSymNameAttr()),
+                           scaler, settings);
     rule(update);
     stateBytes += update.stateBytes;
   }

@@ -1,5 +1,4 @@
 #include "passes/Autodiff/Backward.h"
-#include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
@@ -7,6 +6,7 @@
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
 #include "lib/Support/Assert.h"
+#include "passes/Autodiff/FunctionEditing.h"
 
 namespace kedge::autodiff {
 using namespace mlir;
@@ -51,13 +51,15 @@ LogicalResult Backward::prepareOps(Value y) {
   Block &block = function.getBody().front();
   for (Operation *op = &block.back(); op;) {
     Operation *previous = op->getPrevNode();
-    bool onPath = isActive(*op) && llvm::any_of(op->getResults(), [&](Value v) { return needed.contains(v); });
+    bool onPath =
+        isActive(*op) && llvm::any_of(op->getResults(), [&](Value v) { return needed.contains(v); });
     if (onPath && !isa<DifferentiableOpInterface>(op)) {
       if (succeeded(decompose(op, needed, previous))) {
         op = previous; // the last op of the decomposition
         continue;
       }
-      op->emitError() << "'" << op->getName() << "' has no gradient yet, but the loss depends on parameters through it";
+      op->emitError() << "'" << op->getName()
+                      << "' has no gradient yet, but the loss depends on parameters through it";
       missing = true;
     }
     if (onPath)

@@ -24,7 +24,8 @@ private:
   void markOp(mlir::Operation &op);
   bool isActive(mlir::Operation &op) const;
   mlir::LogicalResult prepareOps(mlir::Value y);
-  mlir::LogicalResult decompose(mlir::Operation *op, llvm::DenseSet<mlir::Value> &needed, mlir::Operation *&cursor);
+  mlir::LogicalResult decompose(mlir::Operation *op, llvm::DenseSet<mlir::Value> &needed,
+                                mlir::Operation *&cursor);
   mlir::LogicalResult walkBackwards(mlir::OpBuilder &builder);
   mlir::LogicalResult differentiate(mlir::OpBuilder &builder, mlir::Operation *op,
                                     llvm::ArrayRef<mlir::Value> resultGrads);

@@ -1,9 +1,9 @@
-#include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/ONNX/Composite/CompositeOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -60,7 +60,8 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
     return onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(elementOf(like)));
   }
 
-  /// The state that `before` is takes the value of `after`; a norm that is applied twice updates it once more.
+  /// The state that `before` is takes the value of `after`; a norm that is applied twice updates it once
+  /// more.
   void keep(Value before, Value after) {
     func::FuncOp function = getOperation();
     auto argument = dyn_cast<BlockArgument>(withoutCasts(before));

@@ -1,10 +1,10 @@
-#include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -56,10 +56,10 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
     PlacedBuilder builder(op);
     Value seed = scalar("seed"), step = scalar("step"), row = scalar("row_base");
     auto [axis, size] = rowsOf(tensorType(op.getX()));
-    auto dropout = train::DropoutOp::create(builder, op.getLoc(), op->getResultTypes(), op.getX(), seed, step, row,
-                                            op.getRatioAttr(), op.getOpIdAttr(),
-                                            builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(size),
-                                            op.getWithMaskAttr());
+    auto dropout =
+        train::DropoutOp::create(builder, op.getLoc(), op->getResultTypes(), op.getX(), seed, step, row,
+                                 op.getRatioAttr(), op.getOpIdAttr(), builder.getI64IntegerAttr(axis),
+                                 builder.getI64IntegerAttr(size), op.getWithMaskAttr());
     op->replaceAllUsesWith(dropout);
   }
 
@@ -68,10 +68,10 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
     auto number = [&](const APFloat &value) { return builder.getF64FloatAttr(value.convertToDouble()); };
     auto [axis, size] = rowsOf(tensorType(op.getResult()));
     Value seed = scalar("seed"), step = scalar("step"), row = scalar("row_base");
-    Value random = train::RandomOp::create(
-        builder, op.getLoc(), seed, step, row, builder.getStringAttr(distribution),
-        number(a), number(b), op.getShapeAttr(), op.getDtypeAttr(), op.getOpIdAttr(), builder.getI64IntegerAttr(axis),
-        builder.getI64IntegerAttr(size));
+    Value random =
+        train::RandomOp::create(builder, op.getLoc(), seed, step, row, builder.getStringAttr(distribution),
+                                number(a), number(b), op.getShapeAttr(), op.getDtypeAttr(), op.getOpIdAttr(),
+                                builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(size));
     op.getResult().replaceAllUsesWith(random);
   }
 
@@ -91,7 +91,8 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
     if (op.getMask() && !op.getMask().use_empty()) {
       PlacedBuilder builder(op);
       auto type = cast<RankedTensorType>(op.getMask().getType());
-      Value kept = onnx::ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(type, ArrayRef<bool>(true)));
+      Value kept =
+          onnx::ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(type, ArrayRef<bool>(true)));
       op.getMask().replaceAllUsesWith(kept);
     }
   }
@@ -99,7 +100,8 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
   /// Rows of the step run along dim 0 where it holds the batch, alone or folded with further dims.
   int64_t batchRows() {
     for (BlockArgument argument : getOperation().getArguments())
-      if (train::bindingOfArgument(getOperation(), argument.getArgNumber(), train::BindingKind::Input) && rankOf(argument) > 0)
+      if (train::bindingOfArgument(getOperation(), argument.getArgNumber(), train::BindingKind::Input) &&
+          rankOf(argument) > 0)
         return shapeOf(argument)[0];
     return 0;
   }
@@ -108,7 +110,8 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
   std::pair<int64_t, int64_t> rowsOf(RankedTensorType type) {
     int64_t rows = batchRows();
     bool keyed = rows > 0 && type.getRank() > 0 && type.getDimSize(0) > 0 && type.getDimSize(0) % rows == 0;
-    return keyed ? std::pair<int64_t, int64_t>(0, type.getDimSize(0) / rows) : std::pair<int64_t, int64_t>(-1, 1);
+    return keyed ? std::pair<int64_t, int64_t>(0, type.getDimSize(0) / rows)
+                 : std::pair<int64_t, int64_t>(-1, 1);
   }
 };
 } // namespace

@@ -21,7 +21,8 @@ struct BoundLabels : impl::BoundLabelsBase<BoundLabels> {
       return;
     function.walk([&](train::CrossEntropyOp loss) {
       auto argument = dyn_cast<BlockArgument>(loss.getLabels());
-      auto input = argument ? train::bindingOfArgument(function, argument.getArgNumber()) : train::BindingAttr();
+      auto input =
+          argument ? train::bindingOfArgument(function, argument.getArgNumber()) : train::BindingAttr();
       if (input && input.is(train::BindingKind::Input, labels))
         bound(loss);
     });

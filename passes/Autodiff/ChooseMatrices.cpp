@@ -1,9 +1,9 @@
-#include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 #include "runtime/io/NamePattern.h"
 
@@ -67,7 +67,8 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
     return llvm::all_of(value.getUses(), [&](OpOperand &use) {
       if (auto transpose = dyn_cast<onnx::TransposeOp>(use.getOwner()))
         return onlyMultiplies(transpose.getResult());
-      return onnx::isProduct(use.getOwner()) && use.getOperandNumber() == 1 && !heads.contains(use.getOwner());
+      return onnx::isProduct(use.getOwner()) && use.getOperandNumber() == 1 &&
+             !heads.contains(use.getOwner());
     });
   }
 };

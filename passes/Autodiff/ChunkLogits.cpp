@@ -1,8 +1,8 @@
-#include "passes/Autodiff/FunctionEditing.h"
-#include "passes/Autodiff/LogitsRegion.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
+#include "passes/Autodiff/LogitsRegion.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -31,7 +31,9 @@ public:
     if (region.roleOf(value) == LogitsRegion::Role::Sum) {
       Value sum = partsOf[value].back();
       Type element = cast<RankedTensorType>(value.getType()).getElementType();
-      return LogitsRegion::sumsInF32(value) ? onnx::CastOp::create(b, value.getLoc(), sum, TypeAttr::get(element)).getResult() : sum;
+      return LogitsRegion::sumsInF32(value)
+                 ? onnx::CastOp::create(b, value.getLoc(), sum, TypeAttr::get(element)).getResult()
+                 : sum;
     }
     Value joined = onnx::ConcatOp::create(b, value.getLoc(), partsOf[value], b.getI64IntegerAttr(0));
     return reshape(joined, cast<RankedTensorType>(value.getType()).getShape());
@@ -44,7 +46,8 @@ private:
     return onnx::ReshapeOp::create(b, value.getLoc(), value, b.getDenseI64ArrayAttr(shape));
   }
 
-  /// Rows [first, last) of an operand with a row for each of the region's, flattened: [rows] or [rows, width].
+  /// Rows [first, last) of an operand with a row for each of the region's, flattened: [rows] or [rows,
+  /// width].
   Value slice(Value value, int64_t first, int64_t last) {
     auto type = cast<RankedTensorType>(value.getType());
     int64_t width = type.getNumElements() / region.rows;
@@ -61,8 +64,8 @@ private:
     Value &table = flattened[value];
     if (!table)
       table = reshape(value, flat);
-    return onnx::SliceOp::create(b, value.getLoc(), table, b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(ends),
-                                 b.getDenseI64ArrayAttr(steps));
+    return onnx::SliceOp::create(b, value.getLoc(), table, b.getDenseI64ArrayAttr(starts),
+                                 b.getDenseI64ArrayAttr(ends), b.getDenseI64ArrayAttr(steps));
   }
 
   void buildChunk(int64_t first, int64_t last, int64_t number) {
@@ -83,7 +86,8 @@ private:
 
   Value sumSoFar(Operation *op) {
     Value sum = op->getResult(0);
-    return region.roleOf(sum) == LogitsRegion::Role::Sum && !partsOf[sum].empty() ? partsOf[sum].back() : Value();
+    return region.roleOf(sum) == LogitsRegion::Role::Sum && !partsOf[sum].empty() ? partsOf[sum].back()
+                                                                                  : Value();
   }
 
   LogitsRegion &region;
@@ -156,8 +160,9 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
     Type whole = returnOf(function)->getOperand(place).getType();
     for (auto [index, part] : llvm::enumerate(parts))
       addResult(function, part,
-                train::BindingAttr::get(&getContext(), train::BindingKind::Output, builder.getStringAttr(name),
-                                        static_cast<int64_t>(index) * elements, whole));
+                train::BindingAttr::get(&getContext(), train::BindingKind::Output,
+                                        builder.getStringAttr(name), static_cast<int64_t>(index) * elements,
+                                        whole));
   }
 };
 

@@ -1,8 +1,8 @@
-#include "passes/Autodiff/Backward.h"
-#include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Autodiff/Backward.h"
+#include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -73,9 +73,11 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
       xs.push_back(argument);
     Value loss = findResult(function, train::BindingKind::Result, "loss_sum");
     if (!loss)
-      return function.emitOpError("has the attribute train.loss_gradient, but no result 'loss_sum' to differentiate: run "
-                                  "kedge-add-loss first");
-    OpOperand *use = llvm::find_if(returnOf(function)->getOpOperands(), [&](OpOperand &o) { return o.get() == loss; });
+      return function.emitOpError(
+          "has the attribute train.loss_gradient, but no result 'loss_sum' to differentiate: run "
+          "kedge-add-loss first");
+    OpOperand *use =
+        llvm::find_if(returnOf(function)->getOpOperands(), [&](OpOperand &o) { return o.get() == loss; });
     OpBuilder builder(returnOf(function));
     builder.setListener(&listener);
     Backward backward(function, listener);
@@ -98,7 +100,8 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     Operation *module = getOperation()->getParentOp();
     for (BlockArgument argument : getOperation().getArguments()) {
       auto symbol = train::stateOfArgument(getOperation(), argument.getArgNumber());
-      auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, symbol) : train::StateOp();
+      auto state =
+          symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, symbol) : train::StateOp();
       if (state && state.getRole() == train::Role::WorkingCopy)
         state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, state.getOfAttr());
       if (state && state.getRole() == train::Role::Parameter)

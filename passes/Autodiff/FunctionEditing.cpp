@@ -11,7 +11,8 @@ using train::BindingKind;
 
 namespace {
 void updateType(func::FuncOp function) {
-  function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().front().getArgumentTypes(),
+  function.setFunctionType(FunctionType::get(function.getContext(),
+                                             function.getBody().front().getArgumentTypes(),
                                              returnOf(function)->getOperandTypes()));
 }
 } // namespace
@@ -75,7 +76,8 @@ void eraseUnused(func::FuncOp function) {
 
 Value withoutWidening(Value value) {
   auto cast = value.getDefiningOp<onnx::CastOp>();
-  bool widens = cast && elementOf(value).isF32() && (elementOf(cast.getX()).isBF16() || elementOf(cast.getX()).isF16());
+  bool widens =
+      cast && elementOf(value).isF32() && (elementOf(cast.getX()).isBF16() || elementOf(cast.getX()).isF16());
   return widens ? cast.getX() : value;
 }
 
@@ -92,11 +94,11 @@ SmallVector<Trained> takeGradients(func::FuncOp function) {
 train::StateOp makeStateOf(train::StateOp parameter, train::Role role, StringRef suffix) {
   OpBuilder builder(parameter);
   builder.setInsertionPointAfter(parameter);
-  return train::StateOp::create(builder, parameter.getLoc(),
-                                builder.getStringAttr(parameter.getSymName() + "." + suffix),
-                                train::RoleAttr::get(parameter.getContext(), role), parameter.getTypeAttr(),
-                                builder.getUnitAttr(), StringAttr(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
-                                builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
+  return train::StateOp::create(
+      builder, parameter.getLoc(), builder.getStringAttr(parameter.getSymName() + "." + suffix),
+      train::RoleAttr::get(parameter.getContext(), role), parameter.getTypeAttr(), builder.getUnitAttr(),
+      StringAttr(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()), builder.getBoolAttr(true),
+      builder.getF64FloatAttr(1.0));
 }
 
 } // namespace kedge::autodiff

@@ -8,7 +8,8 @@
 namespace kedge::autodiff {
 
 /// The argument bound to `name`, made (with `type`) when there is none.
-mlir::Value argumentFor(mlir::func::FuncOp function, train::BindingKind kind, llvm::StringRef name, mlir::Type type);
+mlir::Value argumentFor(mlir::func::FuncOp function, train::BindingKind kind, llvm::StringRef name,
+                        mlir::Type type);
 /// Appends a result with its binding.
 void addResult(mlir::func::FuncOp function, mlir::Value value, train::BindingAttr binding);
 void addResult(mlir::func::FuncOp function, mlir::Value value, train::BindingKind kind, llvm::StringRef name);

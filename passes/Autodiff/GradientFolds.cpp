@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace kedge::autodiff {
 namespace {
-/// The gradient with its last dimensions as one, which is then folded first: rows of a few numbers, as a filter's taps are, would
-/// leave as many sums as there are numbers.
+/// The gradient with its last dimensions as one, which is then folded first: rows of a few numbers, as a
+/// filter's taps are, would leave as many sums as there are numbers.
 Value inLongRows(OpBuilder &builder, Value gradient) {
   constexpr int64_t kLong = 256;
   ArrayRef<int64_t> shape = shapeOf(gradient);
@@ -23,14 +23,16 @@ Value inLongRows(OpBuilder &builder, Value gradient) {
   return builder.createOrFold<onnx::ReshapeOp>(gradient.getLoc(), gradient, rows);
 }
 
-/// Biases and the like are kept as they are until all gradients are there: a launch costs more than their bytes.
+/// Biases and the like are kept as they are until all gradients are there: a launch costs more than their
+/// bytes.
 bool isShort(Value gradient) { return rankOf(gradient) <= 1 && elementCount(shapeOf(gradient)) <= 16384; }
 
 /// Pieces of one launch: a kernel for GPUs looks its piece up among them.
 constexpr size_t kPieces = 256;
 
 Value asRow(OpBuilder &builder, Value values) {
-  return builder.createOrFold<onnx::ReshapeOp>(values.getLoc(), values, ArrayRef<int64_t>{elementCount(shapeOf(values))});
+  return builder.createOrFold<onnx::ReshapeOp>(values.getLoc(), values,
+                                               ArrayRef<int64_t>{elementCount(shapeOf(values))});
 }
 
 Value asF32(OpBuilder &builder, Value values) {
@@ -48,7 +50,9 @@ Value sumOfSquares(OpBuilder &builder, Value gradient) {
   if (rank == 0)
     return onnx::MulOp::create(builder, loc, gradient, gradient);
   Value rows = onnx::ReduceSumSquareOp::create(builder, loc, gradient, ArrayRef<int64_t>{rank - 1}, false);
-  return rank == 1 ? rows : onnx::ReduceSumOp::create(builder, loc, rows, llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), false);
+  return rank == 1 ? rows
+                   : onnx::ReduceSumOp::create(builder, loc, rows,
+                                               llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), false);
 }
 
 void GradientFold::add(OpBuilder &builder, Value gradient) {
@@ -63,7 +67,8 @@ Value GradientFold::join(OpBuilder &builder, Location loc) {
   auto take = [&](ArrayRef<Value> rows, auto &&fold) {
     for (; !rows.empty(); rows = rows.drop_front(std::min(kPieces, rows.size()))) {
       ArrayRef<Value> pieces = rows.take_front(kPieces);
-      Value row = pieces.size() == 1 ? pieces[0] : Value(onnx::ConcatOp::create(builder, loc, ValueRange(pieces), 0));
+      Value row =
+          pieces.size() == 1 ? pieces[0] : Value(onnx::ConcatOp::create(builder, loc, ValueRange(pieces), 0));
       Value one = fold(row);
       total = total ? combine(builder, total, one) : one;
     }
@@ -76,7 +81,8 @@ Value GradientFold::join(OpBuilder &builder, Location loc) {
 
 Value SumOfSquares::foldLast(OpBuilder &builder, Value values) const {
   values = asF32(builder, values);
-  return onnx::ReduceSumSquareOp::create(builder, values.getLoc(), values, ArrayRef<int64_t>{rankOf(values) - 1}, false);
+  return onnx::ReduceSumSquareOp::create(builder, values.getLoc(), values,
+                                         ArrayRef<int64_t>{rankOf(values) - 1}, false);
 }
 
 Value SumOfSquares::foldAgain(OpBuilder &builder, Value row) const {
@@ -89,7 +95,8 @@ Value SumOfSquares::combine(OpBuilder &builder, Value a, Value b) const {
 
 Value AnyNotFinite::foldLast(OpBuilder &builder, Value values) const {
   Value flags = train::NotFiniteOp::create(builder, values.getLoc(), values);
-  return onnx::ReduceMaxOp::create(builder, values.getLoc(), flags, ArrayRef<int64_t>{rankOf(values) - 1}, false);
+  return onnx::ReduceMaxOp::create(builder, values.getLoc(), flags, ArrayRef<int64_t>{rankOf(values) - 1},
+                                   false);
 }
 
 Value AnyNotFinite::foldAgain(OpBuilder &builder, Value row) const {

@@ -1,4 +1,5 @@
-// What gradients boil down to before the updates: the sum of their squares, and whether all of them are finite.
+// What gradients boil down to before the updates: the sum of their squares, and whether all of them are
+// finite.
 #pragma once
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -8,9 +9,9 @@ namespace kedge::autodiff {
 /// The sum of one tensor's squares, a scalar in f32: rows first, then the tensor.
 mlir::Value sumOfSquares(mlir::OpBuilder &builder, mlir::Value gradient);
 
-/// A fold over all gradients in few launches, however many gradients there are: short vectors are joined to one row, which
-/// is folded once. Of a large one each row is folded where the gradient is made, and these results are joined to one row, too.
-/// The order of terms is that of `add`.
+/// A fold over all gradients in few launches, however many gradients there are: short vectors are joined to
+/// one row, which is folded once. Of a large one each row is folded where the gradient is made, and these
+/// results are joined to one row, too. The order of terms is that of `add`.
 class GradientFold {
 public:
   virtual ~GradientFold() = default;

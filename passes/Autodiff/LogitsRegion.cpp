@@ -1,7 +1,7 @@
 #include "passes/Autodiff/LogitsRegion.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
@@ -25,8 +25,8 @@ struct Product {
     if (auto matmul = dyn_cast<onnx::MatMulOp>(op))
       return Product{matmul.getA(), matmul.getB(), Value(), matmul.getTransA(), matmul.getTransB()};
     if (auto gemm = dyn_cast<onnx::GemmOp>(op))
-      return Product{gemm.getA(), gemm.getB(), gemm.getC(), gemm.getTransA(), gemm.getTransB(),
-                     gemm.getAlpha().convertToFloat() != 1};
+      return Product{gemm.getA(),      gemm.getB(),      gemm.getC(),
+                     gemm.getTransA(), gemm.getTransB(), gemm.getAlpha().convertToFloat() != 1};
     return std::nullopt;
   }
 
@@ -48,7 +48,8 @@ bool LogitsRegion::mayStart(Operation *op, int64_t bytes) {
   if (!product || !product->isRowwise())
     return false;
   RankedTensorType type = typeOf(op->getResult(0));
-  return type.getElementType().isFloat() && type.getNumElements() * type.getElementTypeBitWidth() / 8 > bytes &&
+  return type.getElementType().isFloat() &&
+         type.getNumElements() * type.getElementTypeBitWidth() / 8 > bytes &&
          type.getShape().back() > 2 * lastDim(product->a);
 }
 
@@ -94,8 +95,8 @@ bool LogitsRegion::growProduct(Operation *op) {
       return take(op, Role::Rows);
     return product.isSumOverRows() && addRowOperand(product.b, false) && take(op, Role::Sum);
   }
-  return isLogits(product.b) && !isLogits(product.a) && product.isSumOverRows() && addRowOperand(product.a, false) &&
-         take(op, Role::Sum);
+  return isLogits(product.b) && !isLogits(product.a) && product.isSumOverRows() &&
+         addRowOperand(product.a, false) && take(op, Role::Sum);
 }
 
 bool LogitsRegion::grow(Operation *op) {
@@ -118,10 +119,13 @@ bool LogitsRegion::grow(Operation *op) {
   if (auto grad = dyn_cast<train::CrossEntropyGradOp>(op))
     return static_cast<int64_t>(grad.getAxis()) == typeOf(grad.getLogits()).getRank() - 1 &&
            roleOf(grad.getTop()) == Role::Rows && roleOf(grad.getTotal()) == Role::Rows &&
-           addRowOperand(grad.getLabels(), true) && addRowOperand(grad.getGrad(), true) && take(op, Role::Logits);
-  if (auto function = dyn_cast<func::FuncOp>(op->getParentOp()); function && op->hasTrait<OpTrait::IsTerminator>())
+           addRowOperand(grad.getLabels(), true) && addRowOperand(grad.getGrad(), true) &&
+           take(op, Role::Logits);
+  if (auto function = dyn_cast<func::FuncOp>(op->getParentOp());
+      function && op->hasTrait<OpTrait::IsTerminator>())
     return llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
-      return !isLogits(use.get()) || train::bindingOfResult(function, use.getOperandNumber(), train::BindingKind::Output);
+      return !isLogits(use.get()) ||
+             train::bindingOfResult(function, use.getOperandNumber(), train::BindingKind::Output);
     });
   return false;
 }
@@ -164,14 +168,16 @@ bool LogitsRegion::gatherOperands() {
 SmallVector<Value> LogitsRegion::buildRows(OpBuilder &b, Operation *op, const IRMapping &mapping, Value sum) {
   Location loc = op->getLoc();
   auto in = [&](Value value) { return mapping.lookupOrDefault(value); };
-  // A product that adds to its result. Separate additions would be fused with later ones, and all summands would stay
-  // live.
+  // A product that adds to its result. Separate additions would be fused with later ones, and all summands
+  // would stay live.
   const bool isWide = roleOf(op->getResult(0)) == Role::Sum && sumsInF32(op->getResult(0));
   if (auto product = sum || isWide ? Product::of(op) : std::nullopt)
-    return {onnx::GemmOp::create(b, loc, in(product->a), in(product->b), sum, b.getBoolAttr(true), b.getBoolAttr(false),
-                                 b.getF32FloatAttr(1), b.getF32FloatAttr(1), isWide ? b.getBoolAttr(true) : BoolAttr())};
+    return {onnx::GemmOp::create(b, loc, in(product->a), in(product->b), sum, b.getBoolAttr(true),
+                                 b.getBoolAttr(false), b.getF32FloatAttr(1), b.getF32FloatAttr(1),
+                                 isWide ? b.getBoolAttr(true) : BoolAttr())};
   if (auto matmul = dyn_cast<onnx::MatMulOp>(op))
-    return {onnx::MatMulOp::create(b, loc, in(matmul.getA()), in(matmul.getB()), matmul.getTransA(), matmul.getTransB())};
+    return {onnx::MatMulOp::create(b, loc, in(matmul.getA()), in(matmul.getB()), matmul.getTransA(),
+                                   matmul.getTransB())};
   if (auto gemm = dyn_cast<onnx::GemmOp>(op))
     return {onnx::GemmOp::create(b, loc, in(gemm.getA()), in(gemm.getB()), gemm.getC(), gemm.getTransAAttr(),
                                  gemm.getTransBAttr(), gemm.getAlphaAttr(), gemm.getBetaAttr(), BoolAttr())};
@@ -193,14 +199,15 @@ SmallVector<Value> LogitsRegion::buildRows(OpBuilder &b, Operation *op, const IR
     return {sum ? onnx::AddOp::create(b, loc, sum, part).getResult() : part};
   }
   if (auto loss = dyn_cast<train::CrossEntropyOp>(op)) {
-    auto rowsOnly = train::CrossEntropyOp::create(b, loc, in(loss.getLogits()), in(loss.getLabels()), b.getI64IntegerAttr(1),
-                                                  loss.getIgnoreIndexAttr(), loss.getLabelSmoothingAttr());
+    auto rowsOnly = train::CrossEntropyOp::create(b, loc, in(loss.getLogits()), in(loss.getLabels()),
+                                                  b.getI64IntegerAttr(1), loss.getIgnoreIndexAttr(),
+                                                  loss.getLabelSmoothingAttr());
     return {rowsOnly.getLosses(), rowsOnly.getTop(), rowsOnly.getTotal()};
   }
   auto grad = cast<train::CrossEntropyGradOp>(op);
-  return {train::CrossEntropyGradOp::create(b, loc, in(grad.getLogits()), in(grad.getLabels()), in(grad.getTop()),
-                                            in(grad.getTotal()), in(grad.getGrad()), b.getI64IntegerAttr(1), grad.getIgnoreIndexAttr(),
-                                            grad.getLabelSmoothingAttr())};
+  return {train::CrossEntropyGradOp::create(
+      b, loc, in(grad.getLogits()), in(grad.getLabels()), in(grad.getTop()), in(grad.getTotal()),
+      in(grad.getGrad()), b.getI64IntegerAttr(1), grad.getIgnoreIndexAttr(), grad.getLabelSmoothingAttr())};
 }
 
 } // namespace kedge::autodiff

@@ -8,8 +8,8 @@
 
 namespace kedge::autodiff {
 
-/// The ops that touch logits or their gradient, each of which treats every row (all dims but the last) by itself or sums
-/// over rows. So they can run for a few rows at a time.
+/// The ops that touch logits or their gradient, each of which treats every row (all dims but the last) by
+/// itself or sums over rows. So they can run for a few rows at a time.
 class LogitsRegion {
 public:
   /// Logits: rows x classes. Rows: one value or one short row for each. Sum: folded over the rows.
@@ -17,15 +17,17 @@ public:
 
   /// A product x W (+ b) with a matrix W, whose result has more than this many bytes.
   static bool mayStart(mlir::Operation *op, int64_t bytes);
-  /// The region that begins with the product; nothing when some op in it needs all rows at once, or no other op takes part.
+  /// The region that begins with the product; nothing when some op in it needs all rows at once, or no other
+  /// op takes part.
   static std::optional<LogitsRegion> from(mlir::Operation *product);
 
-  /// Moves what the region needs before its first op; false (and nothing changed) when that depends on the region.
+  /// Moves what the region needs before its first op; false (and nothing changed) when that depends on the
+  /// region.
   bool gatherOperands();
-  /// The op for a chunk of rows, over two-dimensional (or, for labels and losses, one-dimensional) operands; a sum over
-  /// rows adds to `sum` if there is one.
-  llvm::SmallVector<mlir::Value> buildRows(mlir::OpBuilder &builder, mlir::Operation *op, const mlir::IRMapping &mapping,
-                                           mlir::Value sum);
+  /// The op for a chunk of rows, over two-dimensional (or, for labels and losses, one-dimensional) operands;
+  /// a sum over rows adds to `sum` if there is one.
+  llvm::SmallVector<mlir::Value> buildRows(mlir::OpBuilder &builder, mlir::Operation *op,
+                                           const mlir::IRMapping &mapping, mlir::Value sum);
 
   /// Whether the parts of a sum are added up in f32: sums of 16 bits would be rounded once a chunk.
   static bool sumsInF32(mlir::Value sum);

@@ -25,12 +25,14 @@ Value ParameterUpdate::adamCorrection(StringRef which) {
     return scalar(which);
   if (!scaler.corrections) {
     auto exact = [&](StringRef name) {
-      return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF64Type()));
+      return argumentFor(function, BindingKind::Scalar, name,
+                         RankedTensorType::get({}, builder.getF64Type()));
     };
-    scaler.corrections = train::AdamCorrectionsOp::create(builder, loc, scaler.steps, exact("exact_lr"), exact("exact_beta1"),
-                                                          exact("exact_beta2"));
+    scaler.corrections = train::AdamCorrectionsOp::create(builder, loc, scaler.steps, exact("exact_lr"),
+                                                          exact("exact_beta1"), exact("exact_beta2"));
   }
-  return which == "step_size" ? scaler.corrections.getStepSize() : scaler.corrections.getBiasCorrection2Sqrt();
+  return which == "step_size" ? scaler.corrections.getStepSize()
+                              : scaler.corrections.getBiasCorrection2Sqrt();
 }
 
 Value ParameterUpdate::countedStep() {
@@ -51,7 +53,9 @@ Value ParameterUpdate::makeState(train::Role role, StringRef suffix, Type type) 
 }
 
 Value ParameterUpdate::unlessSkipped(Value before, Value after) {
-  return scaler.skipped ? onnx::WhereOp::create(builder, after.getLoc(), scaler.skipped, before, after).getResult() : after;
+  return scaler.skipped
+             ? onnx::WhereOp::create(builder, after.getLoc(), scaler.skipped, before, after).getResult()
+             : after;
 }
 
 void ParameterUpdate::keep(Value before, Value after) {
@@ -77,9 +81,10 @@ SmallVector<NamedAttribute> ParameterUpdate::attributes() {
 
 UpdateRule updateRule(StringRef optimizer) {
   static constexpr std::pair<StringLiteral, UpdateRule> rules[] = {
-      {"adamw", updateAdam},     {"adam", updateAdam},           {"sgd", updateSGD},   {"lion", updateLion},
-      {"rmsprop", updateRMSprop}, {"adagrad", updateAdagrad},    {"adafactor", updateAdafactor}, {"muon", updateMuon},
-      {"adamw8bit", updateAdam8bit}, {"adam8bit", updateAdam8bit}};
+      {"adamw", updateAdam},          {"adam", updateAdam},       {"sgd", updateSGD},
+      {"lion", updateLion},           {"rmsprop", updateRMSprop}, {"adagrad", updateAdagrad},
+      {"adafactor", updateAdafactor}, {"muon", updateMuon},       {"adamw8bit", updateAdam8bit},
+      {"adam8bit", updateAdam8bit}};
   for (const auto &[name, rule] : rules)
     if (name == optimizer)
       return rule;

@@ -1,8 +1,8 @@
 // The update of one parameter: its states, the host's scalars, what is kept in a skipped step; and the rules.
 #pragma once
-#include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/Loss/LossScaleOps.h"
+#include "passes/Autodiff/FunctionEditing.h"
 
 namespace kedge::autodiff {
 
@@ -39,7 +39,8 @@ public:
   mlir::Value adamCorrection(llvm::StringRef which);
   /// Number of this update from 1, f32; null where the host knows it.
   mlir::Value countedStep();
-  /// The value before the step of a state beside the parameter, made here; of the parameter's type unless another is given.
+  /// The value before the step of a state beside the parameter, made here; of the parameter's type unless
+  /// another is given.
   mlir::Value makeState(train::Role role, llvm::StringRef suffix, mlir::Type type = {});
   /// The new value of a state that makeState gave.
   void keep(mlir::Value before, mlir::Value after);

@@ -3,9 +3,9 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "mlir/Pass/Pass.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 
 namespace kedge::autodiff {
 #define GEN_PASS_DECL

@@ -1,9 +1,9 @@
-#include "passes/Autodiff/FunctionEditing.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Support/FloatType.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -20,14 +20,16 @@ struct SetGradientType : impl::SetGradientTypeBase<SetGradientType> {
     func::FuncOp function = getOperation();
     Type element = floatTypeNamed(&getContext(), type);
     if (!element) {
-      function.emitError() << "unknown type '" << type.getValue() << "' of gradients: expected fp32, bf16 or fp16";
+      function.emitError() << "unknown type '" << type.getValue()
+                           << "' of gradients: expected fp32, bf16 or fp16";
       return signalPassFailure();
     }
     int64_t cast = 0;
     for (OpOperand &result : returnOf(function)->getOpOperands())
       if (train::bindingOfResult(function, result.getOperandNumber(), train::BindingKind::Gradient))
         cast += castTo(result, element);
-    function.setFunctionType(FunctionType::get(&getContext(), function.getArgumentTypes(), returnOf(function)->getOperandTypes()));
+    function.setFunctionType(
+        FunctionType::get(&getContext(), function.getArgumentTypes(), returnOf(function)->getOperandTypes()));
     addStatistic("kedge-set-gradient-type", "gradients cast", cast);
   }
 

@@ -1,7 +1,7 @@
-#include "passes/Autodiff/FunctionEditing.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Support/Statistics.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -23,11 +23,13 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
       return signalPassFailure();
     }
     if (accumulate < 1) {
-      getOperation().emitError() << "accumulates " << accumulate.getValue() << " micro-batches a step, expected 1 or more";
+      getOperation().emitError() << "accumulates " << accumulate.getValue()
+                                 << " micro-batches a step, expected 1 or more";
       return signalPassFailure();
     }
     bool lossInGraph = !findResult(model, BindingKind::Result, "loss_rows");
-    func::FuncOp training = copy(model, accumulate > 1 || dist::partsOf(getOperation()) ? FunctionKind::Micro : FunctionKind::Step);
+    func::FuncOp training = copy(model, accumulate > 1 || dist::partsOf(getOperation()) ? FunctionKind::Micro
+                                                                                        : FunctionKind::Step);
     takeMode(training, /*isTraining=*/true);
     keepResults(training, [](train::BindingAttr result) {
       return result.is(BindingKind::State) || result.is(BindingKind::Result, "loss_sum") ||
@@ -69,8 +71,8 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     });
   }
 
-  /// A 16-bit output is widened when the program writes it to a file: a wider copy of the logits here would be the
-  /// peak of large batches.
+  /// A 16-bit output is widened when the program writes it to a file: a wider copy of the logits here would
+  /// be the peak of large batches.
   static void keepOutputs(func::FuncOp function) {
     keepResults(function, [](train::BindingAttr result) { return result.is(BindingKind::Output); });
     for (OpOperand &output : returnOf(function)->getOpOperands())

@@ -13,12 +13,16 @@ void SquaresOfParts::add(OpBuilder &builder, Value gradient) {
   const int64_t elements = elementCount(shapeOf(gradient)), parts = static_cast<int64_t>(folds.size());
   if (elements % (parts * holders.ranks) != 0)
     return whole.add(builder, gradient);
-  Value own = holders.isAlone() ? builder.createOrFold<onnx::ReshapeOp>(loc, gradient, ArrayRef<int64_t>{elements})
-                                : dist::LocalShardOp::create(builder, loc, gradient, holders).getResult(0);
+  Value own = holders.isAlone()
+                  ? builder.createOrFold<onnx::ReshapeOp>(loc, gradient, ArrayRef<int64_t>{elements})
+                  : dist::LocalShardOp::create(builder, loc, gradient, holders).getResult(0);
   const int64_t size = elements / (parts * holders.ranks);
   for (int64_t part = 0; part < parts; ++part) {
     auto at = [&](int64_t place) { return builder.getDenseI64ArrayAttr(place); };
-    Value piece = parts == 1 ? own : onnx::SliceOp::create(builder, loc, own, at(part * size), at((part + 1) * size), at(1)).getResult();
+    Value piece =
+        parts == 1 ? own
+                   : onnx::SliceOp::create(builder, loc, own, at(part * size), at((part + 1) * size), at(1))
+                         .getResult();
     folds[static_cast<size_t>(part)].add(builder, piece);
   }
 }

@@ -1,14 +1,16 @@
-// The sum of gradients' squares as a balanced tree over equal parts of each tensor: the same bits on any mesh that cuts between them.
+// The sum of gradients' squares as a balanced tree over equal parts of each tensor: the same bits on any mesh
+// that cuts between them.
 #pragma once
-#include "passes/Autodiff/GradientFolds.h"
 #include "lib/Dialect/Dist/DistAttrs.h"
+#include "passes/Autodiff/GradientFolds.h"
 
 namespace kedge::autodiff {
 
 class SquaresOfParts {
 public:
   /// `holders`: the ranks that each have their part of what is cut.
-  SquaresOfParts(int64_t parts, dist::RankGroup holders) : holders(holders), folds(static_cast<size_t>(parts / holders.ranks)) {}
+  SquaresOfParts(int64_t parts, dist::RankGroup holders)
+      : holders(holders), folds(static_cast<size_t>(parts / holders.ranks)) {}
 
   void add(mlir::OpBuilder &builder, mlir::Value gradient);
   /// Over all ranks; null if nothing was added.

@@ -32,7 +32,8 @@ Value TreeSum::stateBefore(train::StateOp parameter, train::StateOp accumulator,
 }
 
 /// The sum of a part's micro-batches so far.
-Value TreeSum::ofPart(OpBuilder &builder, train::StateOp parameter, train::StateOp accumulator, Value gradient) {
+Value TreeSum::ofPart(OpBuilder &builder, train::StateOp parameter, train::StateOp accumulator,
+                      Value gradient) {
   Location loc = gradient.getLoc();
   Value before = stateBefore(parameter, accumulator, "accumulator.part");
   Value more = onnx::AddOp::create(builder, loc, before, gradient);
@@ -41,9 +42,10 @@ Value TreeSum::ofPart(OpBuilder &builder, train::StateOp parameter, train::State
   return sum;
 }
 
-/// `sum` is that of all parts of the level's run so far: it waits when it is that of the first half. Returns the sum of both halves,
-/// which only the run's last part needs.
-Value TreeSum::keep(OpBuilder &builder, train::StateOp parameter, train::StateOp accumulator, int64_t level, Value sum) {
+/// `sum` is that of all parts of the level's run so far: it waits when it is that of the first half. Returns
+/// the sum of both halves, which only the run's last part needs.
+Value TreeSum::keep(OpBuilder &builder, train::StateOp parameter, train::StateOp accumulator, int64_t level,
+                    Value sum) {
   Location loc = sum.getLoc();
   const std::string suffix = "accumulator" + std::to_string(level);
   Value before = stateBefore(parameter, accumulator, suffix);
@@ -53,7 +55,8 @@ Value TreeSum::keep(OpBuilder &builder, train::StateOp parameter, train::StateOp
   return both;
 }
 
-Value TreeSum::add(OpBuilder &builder, train::StateOp parameter, train::StateOp accumulator, Value gradient, Value total) {
+Value TreeSum::add(OpBuilder &builder, train::StateOp parameter, train::StateOp accumulator, Value gradient,
+                   Value total) {
   Location loc = gradient.getLoc();
   Value sum = gradient;
   if (elementOf(sum) != elementOf(total))

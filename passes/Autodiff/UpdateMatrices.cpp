@@ -1,6 +1,4 @@
 // Optimizers that see a parameter as a matrix: Adafactor and Muon, written in ops of the model's kind.
-#include "passes/Autodiff/ParameterUpdate.h"
-#include "passes/Autodiff/GradientFolds.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
@@ -8,6 +6,8 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
+#include "passes/Autodiff/GradientFolds.h"
+#include "passes/Autodiff/ParameterUpdate.h"
 #include <cmath>
 
 using namespace mlir;
@@ -26,20 +26,25 @@ struct Formula : GradientBuilder {
   Value root(Value x) { return onnx::SqrtOp::create(builder, loc, x); }
   /// a + t (b - a)
   Value lerp(Value a, Value b, Value t) { return add(a, mul(t, sub(b, a))); }
-  Value meanOver(Value x, int64_t axis) { return onnx::ReduceMeanOp::create(builder, loc, x, ArrayRef<int64_t>{axis}, true); }
+  Value meanOver(Value x, int64_t axis) {
+    return onnx::ReduceMeanOp::create(builder, loc, x, ArrayRef<int64_t>{axis}, true);
+  }
   Value rootMeanSquare(Value x) {
     return root(scale(sumOfSquares(builder, x), 1.0 / static_cast<double>(elementCount(shapeOf(x)))));
   }
 };
 
 /// In f32, times what clipping and items make of it.
-Value scaledGradient(Formula &f, ParameterUpdate &u) { return f.mul(f.cast(u.gradient, f.builder.getF32Type()), u.scale); }
+Value scaledGradient(Formula &f, ParameterUpdate &u) {
+  return f.mul(f.cast(u.gradient, f.builder.getF32Type()), u.scale);
+}
 
 /// w (1 - lr decay) - step; the step is f32, whatever the parameter is.
 Value decayedAndMoved(Formula &f, ParameterUpdate &u, Value step) {
   Value decayed = u.param;
   if (u.state.getDecay())
-    decayed = f.sub(u.param, f.mul(f.cast(f.scale(u.scalar("lr_decay"), u.lrScale()), elementOf(u.param)), u.param));
+    decayed = f.sub(u.param,
+                    f.mul(f.cast(f.scale(u.scalar("lr_decay"), u.lrScale()), elementOf(u.param)), u.param));
   return f.sub(decayed, f.cast(step, elementOf(u.param)));
 }
 
@@ -111,10 +116,12 @@ void updateAdafactor(ParameterUpdate &u) {
   Formula f(u);
   auto [mix, inverseRoot] = adafactorWeights(f, u);
   Value gradient = scaledGradient(f, u), squared = f.mul(gradient, gradient);
-  Value variance = rankOf(gradient) > 1 ? factoredVariance(f, u, squared, mix) : wholeVariance(f, u, squared, mix);
+  Value variance =
+      rankOf(gradient) > 1 ? factoredVariance(f, u, squared, mix) : wholeVariance(f, u, squared, mix);
   Value direction = f.div(gradient, f.root(f.atLeast(variance, kEpsilon1 * kEpsilon1)));
   Value rate = onnx::MinOp::create(f.builder, f.loc, f.scale(u.scalar("lr"), u.lrScale()), inverseRoot);
-  Value size = onnx::MaxOp::create(f.builder, f.loc, f.rootMeanSquare(f.cast(u.param, f.builder.getF32Type())), u.scalar("eps"));
+  Value size = onnx::MaxOp::create(
+      f.builder, f.loc, f.rootMeanSquare(f.cast(u.param, f.builder.getF32Type())), u.scalar("eps"));
   Value step = f.div(f.mul(size, rate), f.atLeast(f.rootMeanSquare(direction), 1));
   u.finish(decayedAndMoved(f, u, f.mul(step, direction)));
 }

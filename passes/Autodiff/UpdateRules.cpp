@@ -1,11 +1,11 @@
 // Optimizers that are one op per parameter.
-#include "passes/Autodiff/ParameterUpdate.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "passes/Autodiff/ParameterUpdate.h"
 
 using namespace mlir;
 
@@ -33,14 +33,20 @@ constexpr int64_t kBlock8bit = 256;
 void updateAdam(ParameterUpdate &u) {
   const bool decoupled = u.settings.optimizer != "adam";
   Value moment1 = u.makeState(Role::Moment1, "moment1"), moment2 = u.makeState(Role::Moment2, "moment2");
-  SmallVector<Value> operands = {u.param, moment1, moment2, u.gradient, u.scale,
-                                 u.scalar(decoupled ? "lr_decay" : "weight_decay"), u.adamCorrection("step_size")};
+  SmallVector<Value> operands = {u.param,
+                                 moment1,
+                                 moment2,
+                                 u.gradient,
+                                 u.scale,
+                                 u.scalar(decoupled ? "lr_decay" : "weight_decay"),
+                                 u.adamCorrection("step_size")};
   operands.append(scalars(u, {"one_minus_beta1", "beta2", "one_minus_beta2"}));
   operands.push_back(u.adamCorrection("bias_correction2_sqrt"));
   operands.push_back(u.scalar("eps"));
   operands = inOneType(u, operands);
-  Operation *op = decoupled ? train::AdamWOp::create(u.builder, u.loc, operands, u.attributes()).getOperation()
-                            : train::AdamOp::create(u.builder, u.loc, operands, u.attributes()).getOperation();
+  Operation *op = decoupled
+                      ? train::AdamWOp::create(u.builder, u.loc, operands, u.attributes()).getOperation()
+                      : train::AdamOp::create(u.builder, u.loc, operands, u.attributes()).getOperation();
   u.finish(op->getResult(0));
   u.keep(moment1, op->getResult(1));
   u.keep(moment2, op->getResult(2));
@@ -55,7 +61,8 @@ void updateSGD(ParameterUpdate &u) {
   }
   attributes.push_back(u.builder.getNamedAttr("nesterov", u.builder.getBoolAttr(u.settings.nesterov)));
   Value before = u.makeState(Role::Momentum, "momentum");
-  SmallVector<Value> operands = inOneType(u, {u.param, before, u.gradient, u.scale, decay, rate, u.scalar("momentum")});
+  SmallVector<Value> operands =
+      inOneType(u, {u.param, before, u.gradient, u.scale, decay, rate, u.scalar("momentum")});
   auto sgd = train::MomentumOp::create(u.builder, u.loc, operands, attributes);
   u.finish(sgd.getNewParam());
   u.keep(before, sgd.getNewBuffer());
@@ -81,8 +88,9 @@ void updateRMSprop(ParameterUpdate &u) {
   if (buffered)
     operands.push_back(u.scalar("momentum"));
   operands = inOneType(u, operands);
-  Operation *op = buffered ? train::RMSpropMomentumOp::create(u.builder, u.loc, operands, u.attributes()).getOperation()
-                           : train::RMSpropOp::create(u.builder, u.loc, operands, u.attributes()).getOperation();
+  Operation *op =
+      buffered ? train::RMSpropMomentumOp::create(u.builder, u.loc, operands, u.attributes()).getOperation()
+               : train::RMSpropOp::create(u.builder, u.loc, operands, u.attributes()).getOperation();
   u.finish(op->getResult(0));
   for (auto [before, after] : llvm::zip(states, op->getResults().drop_front()))
     u.keep(before, after);
@@ -122,16 +130,19 @@ static Value fromBlocks(ParameterUpdate &u, Value x, RankedTensorType type) {
 
 void updateAdam8bit(ParameterUpdate &u) {
   auto type = cast<RankedTensorType>(u.param.getType());
-  if (type.getNumElements() < kSmallest8bit || type.getElementType().isF64()) // who computes in 64 bits wants no 8-bit moments
+  if (type.getNumElements() < kSmallest8bit ||
+      type.getElementType().isF64()) // who computes in 64 bits wants no 8-bit moments
     return updateAdam(u);
   const int64_t blocks = (type.getNumElements() + kBlock8bit - 1) / kBlock8bit;
   auto codes = RankedTensorType::get({blocks, kBlock8bit}, u.builder.getIntegerType(8, /*isSigned=*/false));
   auto absmax = RankedTensorType::get({blocks}, u.builder.getF32Type());
-  const SmallVector<Value> states = {u.makeState(Role::Moment1, "moment1", codes), u.makeState(Role::State, "absmax1", absmax),
-                                     u.makeState(Role::Moment2, "moment2", codes), u.makeState(Role::State, "absmax2", absmax)};
+  const SmallVector<Value> states = {
+      u.makeState(Role::Moment1, "moment1", codes), u.makeState(Role::State, "absmax1", absmax),
+      u.makeState(Role::Moment2, "moment2", codes), u.makeState(Role::State, "absmax2", absmax)};
   SmallVector<Value> operands = {inBlocks(u, u.param, blocks)};
   operands.append(states);
-  operands.append({inBlocks(u, u.gradient, blocks), u.scale, u.scalar("lr_decay"), u.adamCorrection("step_size")});
+  operands.append(
+      {inBlocks(u, u.gradient, blocks), u.scale, u.scalar("lr_decay"), u.adamCorrection("step_size")});
   operands.append(scalars(u, {"beta1", "one_minus_beta1", "beta2", "one_minus_beta2"}));
   operands.push_back(u.adamCorrection("bias_correction2_sqrt"));
   operands.push_back(u.scalar("eps"));

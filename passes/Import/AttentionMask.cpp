@@ -114,8 +114,8 @@ bool raise::AttentionMask::addFloat(Value mask) {
        shown = chosen ? splatOf(chosen.getA()) : std::nullopt;
   if (chosen && hidden && shown && *shown == 0 && *hidden == -infinity)
     return addBool(chosen.getCondition());
-  // A mask with a finite number in place of -inf gives a row that sees no key uniform weights over all keys. Such a
-  // mask is kept; only the parts of it that hide nothing are dropped.
+  // A mask with a finite number in place of -inf gives a row that sees no key uniform weights over all keys.
+  // Such a mask is kept; only the parts of it that hide nothing are dropped.
   if (chosen && hidden && shown) {
     SmallVector<Value> parts;
     conjuncts(chosen.getCondition(), /*causal=*/false, parts);

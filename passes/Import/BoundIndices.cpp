@@ -18,7 +18,9 @@ using namespace mlir;
 /// Size of the dim that a value's elements index, followed through casts and views; -1 when they index none.
 int64_t indexedSize(Value value) {
   int64_t size = -1;
-  auto narrow = [&](int64_t candidate) { size = candidate < 0 ? size : size < 0 ? candidate : std::min(size, candidate); };
+  auto narrow = [&](int64_t candidate) {
+    size = candidate < 0 ? size : size < 0 ? candidate : std::min(size, candidate);
+  };
   for (OpOperand &use : value.getUses()) {
     if (auto gather = dyn_cast<onnx::GatherOp>(use.getOwner()); gather && use.getOperandNumber() == 1)
       narrow(shapeOf(gather->getOperand(0))[gather.getAxis()]);
@@ -41,8 +43,9 @@ struct BoundIndices : impl::BoundIndicesBase<BoundIndices> {
         continue;
       if (int64_t size = indexedSize(argument); size > 0)
         bounds.push_back(builder.getNamedAttr(
-            input.getName(), builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
-                                             builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
+            input.getName(),
+            builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
+                                       builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
     }
     getOperation()->setAttr("train.bounds", builder.getDictionaryAttr(bounds));
     addStatistic("kedge-bound-indices", "inputs bounded", bounds.size());

@@ -15,7 +15,8 @@ Value raise::skip(Value v) {
   while (Operation *op = v.getDefiningOp()) {
     bool sameType = op->getNumOperands() > 0 && op->getOperand(0).getType() == v.getType();
     auto identity = dyn_cast<IdentityOp>(op);
-    bool nothing = (identity && !identity.getStopsGradient()) || (sameType && isa<CastOp, ReshapeOp, ExpandOp>(op));
+    bool nothing =
+        (identity && !identity.getStopsGradient()) || (sameType && isa<CastOp, ReshapeOp, ExpandOp>(op));
     if (auto dropout = dyn_cast<DropoutOp>(op))
       nothing = v == op->getResult(0) && (!dropout.getTrainingMode() || dropout.getRatio().isZero());
     if (!nothing)

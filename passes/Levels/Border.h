@@ -12,7 +12,8 @@ public:
   Border(mlir::ModuleOp module, llvm::StringRef level, llvm::function_ref<bool(mlir::Operation *)> belongs)
       : module(module), level(level), belongs(belongs) {}
 
-  /// Ops of the level alone, static shapes, a place on each that computes something, bound arguments and results.
+  /// Ops of the level alone, static shapes, a place on each that computes something, bound arguments and
+  /// results.
   void checkFunctions();
   mlir::InFlightDiagnostic error(mlir::Operation *op) {
     failed = true;

@@ -28,14 +28,16 @@ struct CheckUpdates : impl::CheckUpdatesBase<CheckUpdates> {
         collect(function);
     if (auto noted = getOperation()->getAttrOfType<ArrayAttr>(updatesName))
       for (Attribute symbol : noted)
-        check(cast<FlatSymbolRefAttr>(symbol), "is updated by the model, but keeps its first value in every step");
+        check(cast<FlatSymbolRefAttr>(symbol),
+              "is updated by the model, but keeps its first value in every step");
     getOperation()->removeAttr(updatesName);
     getOperation().walk([&](train::FinalGradientOp gradient) {
       check(gradient.getParameterAttr(), "has a gradient, but keeps its first value in every step");
     });
     for (auto state : getOperation().getOps<train::StateOp>())
       if (state.getRole() == train::Role::WorkingCopy && updated.contains(state.getOfAttr()))
-        check(FlatSymbolRefAttr::get(state.getSymNameAttr()), "is a working copy that does not follow its master");
+        check(FlatSymbolRefAttr::get(state.getSymNameAttr()),
+              "is a working copy that does not follow its master");
     addStatistic("kedge-check-updates", "updates checked", checked);
     if (failed)
       signalPassFailure();

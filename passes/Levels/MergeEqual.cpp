@@ -1,9 +1,9 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Support/Statistics.h"
-#include "passes/Levels/Passes.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
+#include "passes/Levels/Passes.h"
 
 namespace kedge::levels {
 #define GEN_PASS_DEF_MERGEEQUAL

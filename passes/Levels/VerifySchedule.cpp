@@ -15,10 +15,11 @@ using namespace mlir;
 struct VerifySchedule : impl::VerifyScheduleBase<VerifySchedule> {
   void runOnOperation() override {
     auto isScheduled = [](Operation *op) {
-      return isa<sched::ClusterOp, sched::LibraryOp, sched::ViewOp, sched::OffloadOp, sched::FetchOp, onnx::ConstantOp,
-                 train::FinalGradientOp>(op);
+      return isa<sched::ClusterOp, sched::LibraryOp, sched::ViewOp, sched::OffloadOp, sched::FetchOp,
+                 onnx::ConstantOp, train::FinalGradientOp>(op);
     };
-    Border border(getOperation(), "level 3 (clusters, library calls, views, copies and constants)", isScheduled);
+    Border border(getOperation(), "level 3 (clusters, library calls, views, copies and constants)",
+                  isScheduled);
     border.checkFunctions();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       for (StringRef left : {sched::SequenceNote::getNameStr(), sched::OffloadableNote::getNameStr()})

@@ -39,7 +39,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     if (!step && !micro)
       border.error(getOperation()) << "has neither @step nor @micro";
     if (step && micro)
-      (border.error(micro) << "stands beside @step: a step is one or the other").attachNote(step.getLoc()) << "@step is here";
+      (border.error(micro) << "stands beside @step: a step is one or the other").attachNote(step.getLoc())
+          << "@step is here";
     if (bool(micro) != bool(update) && !step)
       border.error(micro ? micro : update) << "needs " << (micro ? "@update" : "@micro") << " beside it";
   }

@@ -28,8 +28,8 @@ public:
   LogicalResult check() {
     for (auto state : module.getOps<train::StateOp>())
       if (auto offset = state->getAttrOfType<IntegerAttr>("exec.offset"))
-        kept["state '" + state.getSymName().str() + "'"] = {state, onHost.contains(state.getSymNameAttr()), offset.getInt(),
-                                                            bytesOf(state.getType())};
+        kept["state '" + state.getSymName().str() + "'"] = {state, onHost.contains(state.getSymNameAttr()),
+                                                            offset.getInt(), bytesOf(state.getType())};
     for (auto function : module.getOps<exec::FunctionOp>())
       for (auto buffer : function.getBody().getOps<exec::BufferOp>())
         if (failed(buffer.isPersistent() ? keep(function, buffer) : checkTransient(buffer)))
@@ -41,7 +41,8 @@ private:
   static std::string nameOf(exec::FunctionOp function, exec::BufferOp buffer) {
     if (FlatSymbolRefAttr state = buffer.getStateAttr())
       return "state '" + state.getValue().str() + "'";
-    const bool isScalar = llvm::any_of(buffer.bound(), [](train::BindingAttr b) { return b.is(train::BindingKind::Scalar); });
+    const bool isScalar =
+        llvm::any_of(buffer.bound(), [](train::BindingAttr b) { return b.is(train::BindingKind::Scalar); });
     return isScalar ? "scalar '" + buffer.getName().str() + "'"
                     : "result '" + buffer.getName().str() + "' of @" + function.getSymName().str();
   }
@@ -55,7 +56,8 @@ private:
       known.size = std::max(known.size, size);
       return success();
     }
-    InFlightDiagnostic error = buffer.emitOpError("lies at ") << begin << ", but the " << name << " lies at " << known.begin;
+    InFlightDiagnostic error = buffer.emitOpError("lies at ")
+                               << begin << ", but the " << name << " lies at " << known.begin;
     error.attachNote(known.op->getLoc()) << "here";
     return error;
   }
@@ -64,15 +66,16 @@ private:
     const int64_t behind = persistent[buffer.getHost()];
     if (buffer.getSize() == 0 || static_cast<int64_t>(buffer.getOffset()) >= behind)
       return success();
-    return buffer.emitOpError("lies at ") << buffer.getOffset() << ", within the " << behind
-                                          << " bytes that functions keep for each other";
+    return buffer.emitOpError("lies at ")
+           << buffer.getOffset() << ", within the " << behind << " bytes that functions keep for each other";
   }
 
   LogicalResult checkEach() {
     for (auto &[name, one] : kept)
       if (one.size > 0 && one.begin + one.size > persistent[one.onHost])
-        return one.op->emitOpError("holds the ") << name << " at [" << one.begin << ", " << one.begin + one.size << "), beyond the "
-                                                 << persistent[one.onHost] << " bytes that functions keep for each other";
+        return one.op->emitOpError("holds the ")
+               << name << " at [" << one.begin << ", " << one.begin + one.size << "), beyond the "
+               << persistent[one.onHost] << " bytes that functions keep for each other";
     return success();
   }
 
@@ -82,14 +85,15 @@ private:
       if (one.size > 0)
         order.push_back({name, &one});
     llvm::stable_sort(order, [](auto &a, auto &b) {
-      return std::make_pair(a.second->onHost, a.second->begin) < std::make_pair(b.second->onHost, b.second->begin);
+      return std::make_pair(a.second->onHost, a.second->begin) <
+             std::make_pair(b.second->onHost, b.second->begin);
     });
     for (size_t i = 1; i < order.size(); ++i) {
       const Kept &before = *order[i - 1].second, &after = *order[i].second;
       if (before.onHost == after.onHost && after.begin < before.begin + before.size)
-        return after.op->emitOpError("holds the ") << order[i].first << " at " << after.begin << ", on bytes of the "
-                                                   << order[i - 1].first << " at [" << before.begin << ", "
-                                                   << before.begin + before.size << ")";
+        return after.op->emitOpError("holds the ")
+               << order[i].first << " at " << after.begin << ", on bytes of the " << order[i - 1].first
+               << " at [" << before.begin << ", " << before.begin + before.size << ")";
     }
     return success();
   }
@@ -128,8 +132,8 @@ LogicalResult checkIterations(ModuleOp module) {
     if (!iterations)
       entry->second->emitOpError("is launched and does not say its iterations: expected '") << note << "'";
     else
-      launch.emitOpError("runs ") << launch.getIterations() << " iterations of '" << launch.getKernel() << "', which has "
-                                  << iterations.getInt();
+      launch.emitOpError("runs ") << launch.getIterations() << " iterations of '" << launch.getKernel()
+                                  << "', which has " << iterations.getInt();
     return WalkResult::interrupt();
   });
   return failure(walked.wasInterrupted());

@@ -5,11 +5,12 @@
 
 namespace kedge::memory {
 
-/// Emits an error unless states, scalars and results lie at one place in all functions, apart from each other and within the
-/// persistent bytes of their arena, and everything else lies behind these.
+/// Emits an error unless states, scalars and results lie at one place in all functions, apart from each other
+/// and within the persistent bytes of their arena, and everything else lies behind these.
 mlir::LogicalResult checkKept(mlir::ModuleOp module);
 
-/// Emits an error where a launch runs more or fewer iterations than its kernel, if the module holds that, has.
+/// Emits an error where a launch runs more or fewer iterations than its kernel, if the module holds that,
+/// has.
 mlir::LogicalResult checkIterations(mlir::ModuleOp module);
 
 } // namespace kedge::memory

@@ -1,8 +1,8 @@
-#include "passes/Memory/CheckOrder.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Memory/CheckKept.h"
+#include "passes/Memory/CheckOrder.h"
 #include "passes/Memory/Passes.h"
 
 namespace kedge::memory {
@@ -57,7 +57,8 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     int64_t at = isa<IntegerAttr>(offset) ? cast<IntegerAttr>(offset).getInt() : -1;
     int64_t room = std::max(device.bytes, host.bytes), size = bytesOf(state.getType());
     if (at < 0 || at > room || size > room - at)
-      return state.emitOpError("has the place ") << offset << " ('exec.offset') outside of an arena of " << room << " bytes";
+      return state.emitOpError("has the place ")
+             << offset << " ('exec.offset') outside of an arena of " << room << " bytes";
     return success();
   }
 
@@ -70,7 +71,8 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
       if (failed(observe(launch, launches++, seen)))
         return failure();
     for (auto gradient : function.getBody().getOps<exec::GradientOp>())
-      seen[gradient.getBuffer().getDefiningOp<exec::BufferOp>()].touch(static_cast<int64_t>(gradient.getAfter()));
+      seen[gradient.getBuffer().getDefiningOp<exec::BufferOp>()].touch(
+          static_cast<int64_t>(gradient.getAfter()));
     for (auto &[buffer, observed] : seen)
       if (failed(checkBuffer(buffer, observed, launches)))
         return failure();
@@ -79,7 +81,8 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     return checkOrder(function);
   }
 
-  LogicalResult observe(exec::LaunchInterface launch, int64_t at, llvm::MapVector<exec::BufferOp, Observed> &seen) {
+  LogicalResult observe(exec::LaunchInterface launch, int64_t at,
+                        llvm::MapVector<exec::BufferOp, Observed> &seen) {
     for (Value read : launch.getReads()) {
       auto buffer = read.getDefiningOp<exec::BufferOp>();
       bool written = seen[buffer].first < at || static_cast<int64_t>(buffer.getFirst()) < 0;
@@ -98,15 +101,16 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     const Arena &arena = buffer.getHost() ? host : device;
     int64_t begin = buffer.getOffset(), size = buffer.getSize();
     if (begin < 0 || size < 0 || begin > arena.bytes || size > arena.bytes - begin)
-      return buffer.emitOpError("lies at [") << begin << ", " << begin << " + " << size << "), outside the " << arena.name
-                                             << " of " << arena.bytes << " bytes";
+      return buffer.emitOpError("lies at [") << begin << ", " << begin << " + " << size << "), outside the "
+                                             << arena.name << " of " << arena.bytes << " bytes";
     if (begin % arena.align != 0)
       return buffer.emitOpError("lies at ") << begin << ", which is no multiple of " << arena.align;
     int64_t first = buffer.getFirst(), last = buffer.getLast();
     int64_t needed = buffer.holdsOutput() ? launches : observed.last;
     if (observed.first < first || needed > last)
-      return buffer.emitOpError("declares the lifetime [") << first << ", " << last << "], but launches use it in ["
-                                                           << observed.first << ", " << needed << "]";
+      return buffer.emitOpError("declares the lifetime [")
+             << first << ", " << last << "], but launches use it in [" << observed.first << ", " << needed
+             << "]";
     return success();
   }
 
@@ -116,9 +120,11 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     for (auto &[buffer, observed] : seen)
       if (buffer.getSize() > 0 && buffer.getHost() == onHost)
         order.push_back(buffer);
-    llvm::stable_sort(order, [](exec::BufferOp a, exec::BufferOp b) { return a.getOffset() < b.getOffset(); });
+    llvm::stable_sort(order,
+                      [](exec::BufferOp a, exec::BufferOp b) { return a.getOffset() < b.getOffset(); });
     for (size_t i = 0; i < order.size(); ++i)
-      for (size_t j = i + 1; j < order.size() && order[j].getOffset() < order[i].getOffset() + order[i].getSize(); ++j) {
+      for (size_t j = i + 1;
+           j < order.size() && order[j].getOffset() < order[i].getOffset() + order[i].getSize(); ++j) {
         ++pairs;
         exec::BufferOp a = order[i], b = order[j];
         if (static_cast<int64_t>(a.getFirst()) <= static_cast<int64_t>(b.getLast()) &&

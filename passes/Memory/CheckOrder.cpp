@@ -1,6 +1,6 @@
 #include "passes/Memory/CheckOrder.h"
-#include "passes/Memory/StreamClocks.h"
 #include "lib/Dialect/Exec/LaunchBytes.h"
+#include "passes/Memory/StreamClocks.h"
 #include <map>
 
 using namespace mlir;
@@ -18,7 +18,8 @@ struct Touch {
 
 class OrderChecker {
 public:
-  explicit OrderChecker(exec::FunctionOp function) : launches(llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>())) {}
+  explicit OrderChecker(exec::FunctionOp function)
+      : launches(llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>())) {}
 
   LogicalResult run() {
     if (llvm::all_of(launches, [](exec::LaunchInterface launch) { return launch.getStream() == 0; }))
@@ -45,7 +46,8 @@ private:
       }
       clocks.add(launch.getStream(), after);
       if (auto event = launch.getRecords(); event && !recorded.try_emplace(*event, at).second)
-        return launch.emitOpError("records event ") << static_cast<int64_t>(*event) << ", as an earlier launch does";
+        return launch.emitOpError("records event ")
+               << static_cast<int64_t>(*event) << ", as an earlier launch does";
     }
     return success();
   }
@@ -94,7 +96,8 @@ private:
     return result;
   }
 
-  /// Buffers that share bytes have lifetimes apart: all that touches the earlier one is done when the later one's begins.
+  /// Buffers that share bytes have lifetimes apart: all that touches the earlier one is done when the later
+  /// one's begins.
   LogicalResult checkPair(exec::BufferOp earlier, exec::BufferOp later) {
     for (auto [stream, before] : extremes(earlier))
       for (auto [other, after] : extremes(later))
@@ -108,10 +111,13 @@ private:
     for (auto &[buffer, list] : touches)
       if (buffer.getSize() > 0 && buffer.getHost() == onHost)
         sorted.push_back(buffer);
-    llvm::stable_sort(sorted, [](exec::BufferOp a, exec::BufferOp b) { return a.getOffset() < b.getOffset(); });
+    llvm::stable_sort(sorted,
+                      [](exec::BufferOp a, exec::BufferOp b) { return a.getOffset() < b.getOffset(); });
     for (size_t i = 0; i < sorted.size(); ++i)
-      for (size_t j = i + 1; j < sorted.size() && sorted[j].getOffset() < sorted[i].getOffset() + sorted[i].getSize(); ++j) {
-        bool inOrder = static_cast<int64_t>(sorted[i].getFirst()) < static_cast<int64_t>(sorted[j].getFirst());
+      for (size_t j = i + 1;
+           j < sorted.size() && sorted[j].getOffset() < sorted[i].getOffset() + sorted[i].getSize(); ++j) {
+        bool inOrder =
+            static_cast<int64_t>(sorted[i].getFirst()) < static_cast<int64_t>(sorted[j].getFirst());
         if (failed(inOrder ? checkPair(sorted[i], sorted[j]) : checkPair(sorted[j], sorted[i])))
           return failure();
       }

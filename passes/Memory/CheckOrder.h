@@ -4,8 +4,8 @@
 
 namespace kedge::memory {
 
-/// Emits an error at the first launch that may run beside an earlier one while both touch the same bytes and one of
-/// them writes, or whose events are none. Lifetimes are right and disjoint where buffers share bytes.
+/// Emits an error at the first launch that may run beside an earlier one while both touch the same bytes and
+/// one of them writes, or whose events are none. Lifetimes are right and disjoint where buffers share bytes.
 mlir::LogicalResult checkOrder(exec::FunctionOp function);
 
 } // namespace kedge::memory

@@ -1,8 +1,8 @@
 #include "passes/Memory/FunctionPlan.h"
 #include "lib/Analysis/PersistentRegion.h"
 #include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/Sched/InPlace.h"
 
 using namespace mlir;
 
@@ -94,8 +94,8 @@ private:
       else if (binding && binding.is(BindingKind::Output))
         bindOutput(root, value.getType(), binding);
       else
-        return plan.function.emitOpError() << "result " << index
-                                           << " is no state, result or output: no place in memory follows";
+        return plan.function.emitOpError()
+               << "result " << index << " is no state, result or output: no place in memory follows";
     }
     return success();
   }
@@ -145,7 +145,8 @@ private:
   void markGradient(train::FinalGradientOp gradient) {
     Value root = sched::rootOf(gradient.getGradient());
     int64_t after = root.getDefiningOp() ? position.lookup(root.getDefiningOp()) : -1;
-    plan.gradients.push_back({gradient.getParameter().str(), bufferOf.lookup(root), after, gradient.getGradient().getType()});
+    plan.gradients.push_back(
+        {gradient.getParameter().str(), bufferOf.lookup(root), after, gradient.getGradient().getType()});
   }
 
   LogicalResult placeLaunch(Operation &op, function_ref<FailureOr<int64_t>(Operation *)> workspaceOf) {
@@ -162,7 +163,8 @@ private:
       return failure();
     if (*bytes > 0)
       launch.workspace =
-          addBuffer({"workspace", RankedTensorType::get({*bytes}, IntegerType::get(op.getContext(), 8)), *bytes, at, at});
+          addBuffer({"workspace", RankedTensorType::get({*bytes}, IntegerType::get(op.getContext(), 8)),
+                     *bytes, at, at});
     plan.launches.push_back(std::move(launch));
     return success();
   }
@@ -175,8 +177,8 @@ private:
     for (Value operand : result.getOwner()->getOperands()) {
       size_t candidate = bufferOf.lookup(operand);
       PlannedBuffer &buffer = plan.buffers[candidate];
-      if (buffer.persistent() || buffer.holdsOutput() || taken.contains(candidate) || deathOf(candidate) != at ||
-          !sched::mayOverwrite(result, sched::rootOf(operand)))
+      if (buffer.persistent() || buffer.holdsOutput() || taken.contains(candidate) ||
+          deathOf(candidate) != at || !sched::mayOverwrite(result, sched::rootOf(operand)))
         continue;
       taken.insert(candidate);
       extend(candidate, last);
@@ -189,7 +191,9 @@ private:
   }
 
   int64_t deathOf(size_t buffer) { return plan.buffers[buffer].last; }
-  void extend(size_t buffer, int64_t last) { plan.buffers[buffer].last = std::max(plan.buffers[buffer].last, last); }
+  void extend(size_t buffer, int64_t last) {
+    plan.buffers[buffer].last = std::max(plan.buffers[buffer].last, last);
+  }
 
   /// A gradient that is marked stays readable through the launch that makes it.
   void closeLifetimes() {
@@ -208,7 +212,8 @@ private:
 } // namespace
 
 bool PlannedBuffer::persistent() const {
-  return binding && (binding.is(BindingKind::State) || binding.is(BindingKind::Scalar) || binding.is(BindingKind::Result));
+  return binding && (binding.is(BindingKind::State) || binding.is(BindingKind::Scalar) ||
+                     binding.is(BindingKind::Result));
 }
 
 FailureOr<FunctionPlan> planFunction(func::FuncOp function, ConstantTable &constants,

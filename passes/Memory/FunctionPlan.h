@@ -15,9 +15,10 @@ struct PlannedBuffer {
   int64_t bytes = 0;
   int64_t first = 0, last = 0;
   int64_t offset = 0;
-  bool host = false;          ///< in the arena of host memory
+  bool host = false;               ///< in the arena of host memory
   train::BindingAttr binding = {}; ///< what is outside the function; null for what lives inside
-  int64_t room = 0;           ///< launches before `first` in which its bytes are free already: what fills it may start early
+  int64_t room =
+      0; ///< launches before `first` in which its bytes are free already: what fills it may start early
 
   /// Whether it keeps its content between functions.
   bool persistent() const;
@@ -52,12 +53,13 @@ struct FunctionPlan {
 using ConstantTable = llvm::MapVector<mlir::Attribute, std::string>;
 
 /// Lifetimes and in-place reuse; offsets come later. `workspaceOf` gives a launch's scratch bytes.
-mlir::FailureOr<FunctionPlan> planFunction(mlir::func::FuncOp function, ConstantTable &constants,
-                                           llvm::function_ref<mlir::FailureOr<int64_t>(mlir::Operation *)> workspaceOf);
+mlir::FailureOr<FunctionPlan>
+planFunction(mlir::func::FuncOp function, ConstantTable &constants,
+             llvm::function_ref<mlir::FailureOr<int64_t>(mlir::Operation *)> workspaceOf);
 
-/// Time for collectives, as far as no more is live at once than anyway: what they read, and their scratch, lives on until a
-/// launch takes what they make; what a gather of states fills is free from the collective before it on. How many buffers
-/// that are.
+/// Time for collectives, as far as no more is live at once than anyway: what they read, and their scratch,
+/// lives on until a launch takes what they make; what a gather of states fills is free from the collective
+/// before it on. How many buffers that are.
 int64_t makeRoomForCollectives(FunctionPlan &plan);
 
 } // namespace kedge::memory

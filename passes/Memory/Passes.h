@@ -1,8 +1,8 @@
 #pragma once
 #include "lib/Dialect/Kedge/KedgeDialect.h"
-#include "mlir/Pass/Pass.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 
 namespace kedge::memory {
 #define GEN_PASS_DECL

@@ -1,8 +1,8 @@
-#include "passes/Memory/StreamClocks.h"
 #include "lib/Dialect/Exec/LaunchBytes.h"
 #include "lib/Dialect/Exec/Lifetimes.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Memory/StreamClocks.h"
 #include <array>
 #include <map>
 
@@ -114,7 +114,8 @@ public:
   void holdBytesUntilTheWait() {
     for (int64_t at = 0; at < size(); ++at)
       if (order[at].isTransfer())
-        for (exec::BufferOp buffer : llvm::concat<exec::BufferOp>(order[at].sources(), order[at].destinations()))
+        for (exec::BufferOp buffer :
+             llvm::concat<exec::BufferOp>(order[at].sources(), order[at].destinations()))
           if (static_cast<int64_t>(buffer.getLast()) == at)
             buffer.setLast(nextTouch(buffer, at) - 1);
   }
@@ -130,7 +131,8 @@ private:
     SmallVector<exec::BufferOp> made = order[at].destinations();
     int64_t start = 0;
     for (exec::BufferOp buffer : lifetimes.buffers())
-      if (!llvm::is_contained(made, buffer) && static_cast<int64_t>(buffer.getFirst()) < at && meetsAny(buffer, made))
+      if (!llvm::is_contained(made, buffer) && static_cast<int64_t>(buffer.getFirst()) < at &&
+          meetsAny(buffer, made))
         start = std::max(start, static_cast<int64_t>(buffer.getLast()) + 1);
     for (int64_t before = at; before-- > start;)
       if (mustPrecede(order[before], order[at]))
@@ -139,12 +141,15 @@ private:
   }
 
   static bool meetsAny(exec::BufferOp buffer, ArrayRef<exec::BufferOp> others) {
-    return llvm::any_of(others, [&](exec::BufferOp other) { return ArenaRange(buffer).overlaps(ArenaRange(other)); });
+    return llvm::any_of(others,
+                        [&](exec::BufferOp other) { return ArenaRange(buffer).overlaps(ArenaRange(other)); });
   }
 
   static bool mustPrecede(Launch &earlier, Launch &fetch) {
-    return llvm::any_of(fetch.destinations(), [&](exec::BufferOp to) { return earlier.bytes.touches(ArenaRange(to)); }) ||
-           llvm::any_of(fetch.sources(), [&](exec::BufferOp from) { return earlier.bytes.writes(ArenaRange(from)); });
+    return llvm::any_of(fetch.destinations(),
+                        [&](exec::BufferOp to) { return earlier.bytes.touches(ArenaRange(to)); }) ||
+           llvm::any_of(fetch.sources(),
+                        [&](exec::BufferOp from) { return earlier.bytes.writes(ArenaRange(from)); });
   }
 
   /// Takes the launch at `from` to `to`, which is earlier; indices follow.
@@ -179,7 +184,8 @@ private:
     return at;
   }
 
-  /// The first launch behind `after` that touches the bytes of `buffer`; the number of launches when there is none.
+  /// The first launch behind `after` that touches the bytes of `buffer`; the number of launches when there is
+  /// none.
   int64_t nextTouch(exec::BufferOp buffer, int64_t after) {
     int64_t at = after + 1;
     while (at < size() && !order[at].bytes.touches(ArenaRange(buffer)))
@@ -187,15 +193,16 @@ private:
     return at;
   }
 
-  /// For every other stream, the last launch before `at` that must be done before it starts, unless it is known to be
-  /// done; latest first.
+  /// For every other stream, the last launch before `at` that must be done before it starts, unless it is
+  /// known to be done; latest first.
   SmallVector<int64_t> latestConflicts(int64_t at, const StreamClocks &clocks) {
     SmallVector<int64_t> found;
     std::array<bool, kStreams> settled{};
     settled[streamOf(at)] = true;
     for (int64_t before = at; before-- > 0 && !llvm::all_of(settled, [](bool is) { return is; });) {
       bool &isSettled = settled[streamOf(before)];
-      if (isSettled || !(isSettled = clocks.precedes(before, at) || order[before].bytes.conflictsWith(order[at].bytes)))
+      if (isSettled ||
+          !(isSettled = clocks.precedes(before, at) || order[before].bytes.conflictsWith(order[at].bytes)))
         continue;
       if (!clocks.precedes(before, at))
         found.push_back(before);

@@ -1,4 +1,3 @@
-#include "passes/Memory/FunctionPlan.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/PersistentRegion.h"
 #include "lib/Analysis/Reservations.h"
@@ -10,6 +9,7 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Solver/Arena/ArenaPacking.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Memory/FunctionPlan.h"
 #include "passes/Memory/Passes.h"
 #include <deque>
 
@@ -33,7 +33,9 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     packings.clear(); // of another module, with another alignment perhaps
     target = targetOf(getOperation()).str();
     alignment = analysis::arenaAlignment(getOperation());
-    auto workspaceOf = [team = analysis::teamOf(threads)](Operation *op) { return analysis::workspaceOf(op, team); };
+    auto workspaceOf = [team = analysis::teamOf(threads)](Operation *op) {
+      return analysis::workspaceOf(op, team);
+    };
     region.emplace(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.isPrivate())
@@ -47,7 +49,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     int64_t transient = 0, hostTransient = 0;
     // Scalars side by side: a device gets them in one copy.
     for (FunctionPlan &plan : plans)
-      placePersistent(plan, [](train::BindingAttr binding) { return binding.is(train::BindingKind::Scalar); });
+      placePersistent(plan,
+                      [](train::BindingAttr binding) { return binding.is(train::BindingKind::Scalar); });
     for (FunctionPlan &plan : plans)
       placePersistent(plan, [](train::BindingAttr) { return true; });
     for (FunctionPlan &plan : plans) {
@@ -59,8 +62,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     emit(plans, transient, hostTransient);
   }
 
-  /// Keeps the buffers of collectives reserved for longer, so that other launches run beside them. Undone where it
-  /// raises the arena.
+  /// Keeps the buffers of collectives reserved for longer, so that other launches run beside them. Undone
+  /// where it raises the arena.
   void giveCollectivesTime(FunctionPlan &plan) {
     std::vector<PlannedBuffer> before = plan.buffers;
     int64_t held = makeRoomForCollectives(plan);
@@ -138,15 +141,15 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       train::StateOp::create(builder, getOperation().getLoc(), builder.getStringAttr(name),
                              train::RoleAttr::get(&getContext(), train::Role::Constant),
                              TypeAttr::get(cast<ElementsAttr>(value).getShapedType()), value, StringAttr(),
-                             FlatSymbolRefAttr(), builder.getBoolAttr(true),
-                             builder.getF64FloatAttr(1.0));
+                             FlatSymbolRefAttr(), builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
   }
 
   /// A state's place is known even when no function reads it.
   void recordOffsets() {
     for (auto state : getOperation().getOps<train::StateOp>()) {
       auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());
-      auto offset = IntegerAttr::get(IntegerType::get(&getContext(), 64), region->place(binding, {}, state.getType()));
+      auto offset =
+          IntegerAttr::get(IntegerType::get(&getContext(), 64), region->place(binding, {}, state.getType()));
       exec::OffsetNote(&getContext()).setAttr(state, offset);
     }
   }
@@ -155,9 +158,11 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     OpBuilder builder(&getContext());
     builder.setInsertionPointToEnd(getOperation().getBody());
     Location loc = getOperation().getLoc();
-    exec::ArenaOp::create(builder, loc, region->bytes() + transient, region->bytes(), alignment, reservations(builder));
+    exec::ArenaOp::create(builder, loc, region->bytes() + transient, region->bytes(), alignment,
+                          reservations(builder));
     if (region->hostBytes() + hostTransient > 0)
-      exec::HostArenaOp::create(builder, loc, region->hostBytes() + hostTransient, region->hostBytes(), alignment);
+      exec::HostArenaOp::create(builder, loc, region->hostBytes() + hostTransient, region->hostBytes(),
+                                alignment);
     for (FunctionPlan &plan : plans) {
       emitFunction(builder, plan);
       plan.function.erase();
@@ -169,7 +174,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   ArrayAttr reservations(Builder &builder) {
     SmallVector<Attribute> list;
-    for (const analysis::Reservation &entry : analysis::reservationsOf(getOperation(), analysis::teamOf(threads)))
+    for (const analysis::Reservation &entry :
+         analysis::reservationsOf(getOperation(), analysis::teamOf(threads)))
       list.push_back(exec::ReservationAttr::get(&getContext(), entry.name, entry.bytes, entry.source));
     return builder.getArrayAttr(list);
   }
@@ -197,8 +203,9 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   Value emitBuffer(OpBuilder &builder, Location loc, const PlannedBuffer &buffer) {
     FlatSymbolRefAttr state = buffer.isState() ? buffer.binding.getSymbol() : FlatSymbolRefAttr();
     ArrayAttr bindings = buffer.binding && !state ? builder.getArrayAttr({buffer.binding}) : ArrayAttr();
-    return exec::BufferOp::create(builder, loc, builder.getIndexType(), buffer.name, buffer.offset, buffer.bytes,
-                                  buffer.first, buffer.last, cast<RankedTensorType>(buffer.type), state, bindings,
+    return exec::BufferOp::create(builder, loc, builder.getIndexType(), buffer.name, buffer.offset,
+                                  buffer.bytes, buffer.first, buffer.last,
+                                  cast<RankedTensorType>(buffer.type), state, bindings,
                                   buffer.host ? exec::MemorySpace::Host : exec::MemorySpace::Device);
   }
 
@@ -210,40 +217,43 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       return picked;
     };
     Operation *op = launch.op;
-    Operation *emitted = isa<sched::OffloadOp, sched::FetchOp>(op)
-                             ? emitCopy(builder, op, values[launch.reads.front()], values[launch.writes.front()])
-                             : emitKernel(builder, op, pick(launch.reads), pick(launch.writes),
-                                          launch.workspace < 0 ? Value() : values[launch.workspace]);
+    Operation *emitted =
+        isa<sched::OffloadOp, sched::FetchOp>(op)
+            ? emitCopy(builder, op, values[launch.reads.front()], values[launch.writes.front()])
+            : emitKernel(builder, op, pick(launch.reads), pick(launch.writes),
+                         launch.workspace < 0 ? Value() : values[launch.workspace]);
     setPlace(emitted, placeOf(op));
     if (RowsNote rows(op->getContext()); rows.isAttrPresent(op))
       rows.setAttr(emitted, rows.getAttr(op));
   }
 
   static Operation *emitCopy(OpBuilder &builder, Operation *op, Value from, Value to) {
-    return exec::CopyOp::create(builder, op->getLoc(), from, to, builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
-                                IntegerAttr(), TypeAttr::get(op->getResult(0).getType()),
+    return exec::CopyOp::create(builder, op->getLoc(), from, to, builder.getI64IntegerAttr(0),
+                                DenseI64ArrayAttr(), IntegerAttr(), TypeAttr::get(op->getResult(0).getType()),
                                 isa<sched::OffloadOp>(op) ? cast<sched::OffloadOp>(op).getOffloadedAttr()
                                                           : cast<sched::FetchOp>(op).getOffloadedAttr());
   }
 
-  static Operation *emitKernel(OpBuilder &builder, Operation *op, ValueRange reads, ValueRange writes, Value workspace) {
+  static Operation *emitKernel(OpBuilder &builder, Operation *op, ValueRange reads, ValueRange writes,
+                               Value workspace) {
     auto library = dyn_cast<sched::LibraryOp>(op);
     MLIRContext *context = op->getContext();
     StringAttr kernel = sched::KernelNote(context).getAttr(op);
-    auto orNumber = [&](IntegerAttr noted, int64_t otherwise) { return noted ? noted : builder.getI64IntegerAttr(otherwise); };
-    StringAttr name = library  ? library.getKernelAttr()
-                      : kernel ? kernel
-                               : builder.getStringAttr("cluster");
-    return exec::LaunchOp::create(builder, op->getLoc(), name, reads, writes, workspace, 
-                                  orNumber(sched::IterationsNote(context).getAttr(op), 0),
-                                  orNumber(sched::GrainNote(context).getAttr(op), 1), builder.getI64IntegerAttr(0),
-                                  builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
-                                  builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())),
-                                  library ? builder.getUnitAttr() : UnitAttr(),
-                                  library ? library.getAttrs() : DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
-                                  library ? library.getRecomputedAttr() : cast<sched::ClusterOp>(op).getRecomputedAttr(),
-                                  sched::KernelsNote(context).getAttr(op), sched::FlatNote(context).getAttr(op),
-                                  library ? library.getCollectiveAttr() : UnitAttr());
+    auto orNumber = [&](IntegerAttr noted, int64_t otherwise) {
+      return noted ? noted : builder.getI64IntegerAttr(otherwise);
+    };
+    StringAttr name = library ? library.getKernelAttr() : kernel ? kernel : builder.getStringAttr("cluster");
+    return exec::LaunchOp::create(
+        builder, op->getLoc(), name, reads, writes, workspace,
+        orNumber(sched::IterationsNote(context).getAttr(op), 0),
+        orNumber(sched::GrainNote(context).getAttr(op), 1), builder.getI64IntegerAttr(0),
+        builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
+        builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())),
+        library ? builder.getUnitAttr() : UnitAttr(), library ? library.getAttrs() : DictionaryAttr(),
+        DenseI64ArrayAttr(), IntegerAttr(),
+        library ? library.getRecomputedAttr() : cast<sched::ClusterOp>(op).getRecomputedAttr(),
+        sched::KernelsNote(context).getAttr(op), sched::FlatNote(context).getAttr(op),
+        library ? library.getCollectiveAttr() : UnitAttr());
   }
 };
 } // namespace

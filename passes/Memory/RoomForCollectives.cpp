@@ -24,7 +24,8 @@ public:
     return last;
   }
 
-  /// A buffer's first use is at `first`. The first launch from `wanted` on from which its bytes can be kept free.
+  /// A buffer's first use is at `first`. The first launch from `wanted` on from which its bytes can be kept
+  /// free.
   int64_t roomSince(int64_t first, int64_t wanted, int64_t bytes) const {
     while (first > wanted && load[first] + bytes <= most)
       --first;
@@ -46,11 +47,13 @@ bool isCollective(const PlannedLaunch &launch) {
   return library && library.getCollective();
 }
 
-/// The first launch behind `at` that reads something that the launch there writes; the number of launches when none does.
+/// The first launch behind `at` that reads something that the launch there writes; the number of launches
+/// when none does.
 int64_t firstReader(const FunctionPlan &plan, int64_t at) {
   const auto &written = plan.launches[at].writes;
   for (int64_t next = at + 1; next < static_cast<int64_t>(plan.launches.size()); ++next)
-    if (llvm::any_of(plan.launches[next].reads, [&](size_t buffer) { return llvm::is_contained(written, buffer); }))
+    if (llvm::any_of(plan.launches[next].reads,
+                     [&](size_t buffer) { return llvm::is_contained(written, buffer); }))
       return next;
   return static_cast<int64_t>(plan.launches.size());
 }

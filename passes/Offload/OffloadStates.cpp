@@ -18,7 +18,8 @@ constexpr int64_t reach = 4;
 
 class FunctionRewriter {
 public:
-  FunctionRewriter(func::FuncOp function, const DenseSet<StringAttr> &onHost) : function(function), onHost(onHost) {
+  FunctionRewriter(func::FuncOp function, const DenseSet<StringAttr> &onHost)
+      : function(function), onHost(onHost) {
     int64_t next = 0;
     for (Operation &op : function.getBody().front())
       position[&op] = sched::isLaunch(op) ? next++ : next;
@@ -57,7 +58,8 @@ private:
     for (auto [reader, value] : readers) {
       if (!fetched || position[reader] - last > reach) {
         OpBuilder builder(reader);
-        fetched = sched::FetchOp::create(builder, nameOf(state), state.getType(), state, IntegerAttr(), StringAttr(), StringAttr());
+        fetched = sched::FetchOp::create(builder, nameOf(state), state.getType(), state, IntegerAttr(),
+                                         StringAttr(), StringAttr());
         setPlace(fetched.getDefiningOp(), transferOf(state));
         views.clear();
         ++fetches;
@@ -121,12 +123,14 @@ struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
   void runOnOperation() override {
     for (const std::string &kind : states)
       if (!llvm::is_contained({"optimizer", "gradients", "params"}, StringRef(kind))) {
-        getOperation().emitError() << "unknown kind of state '" << kind << "': expected optimizer, gradients or params";
+        getOperation().emitError() << "unknown kind of state '" << kind
+                                   << "': expected optimizer, gradients or params";
         return signalPassFailure();
       }
     int64_t moved = 0;
     for (auto state : getOperation().getOps<train::StateOp>())
-      if (cast<RankedTensorType>(state.getType()).getRank() > 0 && llvm::is_contained(states, kindOf(state.getRole()))) {
+      if (cast<RankedTensorType>(state.getType()).getRank() > 0 &&
+          llvm::is_contained(states, kindOf(state.getRole()))) {
         sched::HostNote(&getContext()).setAttr(state, UnitAttr::get(&getContext()));
         ++moved;
       }
@@ -150,11 +154,15 @@ struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
     case train::Role::Moment1:
     case train::Role::Moment2:
     case train::Role::Momentum:
-    case train::Role::State: return "optimizer";
-    case train::Role::Accumulator: return "gradients";
+    case train::Role::State:
+      return "optimizer";
+    case train::Role::Accumulator:
+      return "gradients";
     case train::Role::Parameter:
-    case train::Role::Frozen: return "params";
-    default: return "";
+    case train::Role::Frozen:
+      return "params";
+    default:
+      return "";
     }
   }
 };

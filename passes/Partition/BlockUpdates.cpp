@@ -11,7 +11,8 @@ using namespace mlir;
 namespace kedge::partition {
 namespace {
 
-/// Borders of ranks lie between blocks, in the parameter as in the blocks: nothing was added to fill the last one.
+/// Borders of ranks lie between blocks, in the parameter as in the blocks: nothing was added to fill the last
+/// one.
 bool isCutBetweenBlocks(train::Adam8bitOp op, int64_t ranks) {
   return op.getParam().getDefiningOp<onnx::ReshapeOp>() && shapeOf(op.getParam())[0] % ranks == 0;
 }
@@ -47,7 +48,8 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
     return x;
   }
 
-  static Operation *onOwnBlocks(train::Adam8bitOp update, dist::LocalShardOp part, PatternRewriter &rewriter) {
+  static Operation *onOwnBlocks(train::Adam8bitOp update, dist::LocalShardOp part,
+                                PatternRewriter &rewriter) {
     const int64_t ranks = part.getRanks(), blocks = shapeOf(update.getParam())[0];
     auto own = [&](Type whole) {
       SmallVector<int64_t> shape(cast<RankedTensorType>(whole).getShape());
@@ -64,7 +66,8 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
       setPlace(piece, placeOf(update));
       operands.push_back(reshaped(rewriter, update, piece.getResult(0), own(operand.getType()).getShape()));
     }
-    SmallVector<Type> types = llvm::map_to_vector(update->getResultTypes(), [&](Type type) -> Type { return own(type); });
+    SmallVector<Type> types =
+        llvm::map_to_vector(update->getResultTypes(), [&](Type type) -> Type { return own(type); });
     OperationState state(update.getLoc(), update->getName(), operands, types, update->getAttrs());
     addStatistic("kedge-partition-states", "ops on parts", 1);
     return rewriter.create(state);

@@ -1,13 +1,13 @@
 // Updates block by block, on a rank's own blocks.
 #pragma once
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
-#include "llvm/ADT/DenseSet.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace kedge::partition {
 
-/// States of moments in blocks (codes, magnitudes) that can be cut between blocks: the parameter is whole blocks, and as many
-/// for each of the ranks.
+/// States of moments in blocks (codes, magnitudes) that can be cut between blocks: the parameter is whole
+/// blocks, and as many for each of the ranks.
 llvm::DenseSet<mlir::StringAttr> statesInBlocks(mlir::func::FuncOp function, int64_t ranks);
 
 /// local_shard of what train.adam8bit gives of such states is what it gives of the own parts of its operands.

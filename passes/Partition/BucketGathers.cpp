@@ -27,7 +27,8 @@ struct BucketGathers : impl::BucketGathersBase<BucketGathers> {
         ofArguments.push_back(gather);
     // Backward makes the last parameters' gradients first.
     for (Value value : llvm::reverse(block.getTerminator()->getOperands()))
-      if (auto gather = value.getDefiningOp<dist::AllGatherOp>(); gather && gather.getInputs().size() == 1 && value.hasOneUse())
+      if (auto gather = value.getDefiningOp<dist::AllGatherOp>();
+          gather && gather.getInputs().size() == 1 && value.hasOneUse())
         returned.push_back(gather);
     join(ofArguments, [](Gathers &bucket) { return bucket.front().getOperation(); });
     join(returned, [&](Gathers &) { return block.getTerminator(); });
@@ -61,7 +62,8 @@ struct BucketGathers : impl::BucketGathersBase<BucketGathers> {
       parts.push_back(gather.getInputs()[0]);
       wholes.push_back(gather.getResult(0).getType());
     }
-    auto merged = dist::AllGatherOp::create(builder, bucket.front()->getLoc(), wholes, parts, bucket.front().group());
+    auto merged =
+        dist::AllGatherOp::create(builder, bucket.front()->getLoc(), wholes, parts, bucket.front().group());
     for (auto [gather, whole] : llvm::zip(bucket, merged.getOutputs())) {
       gather.getResult(0).replaceAllUsesWith(whole);
       gather.erase();

@@ -2,8 +2,8 @@
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Sched/SchedOps.h"
 #include "lib/Support/Statistics.h"
-#include "passes/Partition/RankSchedules.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Partition/RankSchedules.h"
 
 namespace kedge::partition {
 #define GEN_PASS_DEF_CHECKCOLLECTIVES
@@ -22,19 +22,23 @@ std::string text(const Collective &collective) {
   return result;
 }
 
-std::string textAt(ArrayRef<const Collective *> list, size_t at) { return at < list.size() ? text(*list[at]) : "none"; }
+std::string textAt(ArrayRef<const Collective *> list, size_t at) {
+  return at < list.size() ? text(*list[at]) : "none";
+}
 
 /// All ranks' collectives in one function.
 class Orders {
 public:
-  Orders(StringRef function, ArrayRef<RankProgram> ranks, const rt::Mesh &mesh) : function(function), ranks(ranks), mesh(mesh) {
+  Orders(StringRef function, ArrayRef<RankProgram> ranks, const rt::Mesh &mesh)
+      : function(function), ranks(ranks), mesh(mesh) {
     for (const RankProgram &rank : ranks) {
       auto found = rank.schedules.find(function);
       lists.push_back(found == rank.schedules.end() ? ArrayRef<Collective>() : ArrayRef(found->second));
     }
   }
 
-  /// Each group's ranks issue the same collectives in the same order, and no rank waits for one that waits for it.
+  /// Each group's ranks issue the same collectives in the same order, and no rank waits for one that waits
+  /// for it.
   LogicalResult check() {
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       for (const std::vector<int64_t> &members : groupsOf(rank))
@@ -76,12 +80,15 @@ private:
     return success();
   }
 
-  LogicalResult differ(size_t at, ArrayRef<const Collective *> own, ArrayRef<const Collective *> theirs, size_t rank, size_t other) const {
+  LogicalResult differ(size_t at, ArrayRef<const Collective *> own, ArrayRef<const Collective *> theirs,
+                       size_t rank, size_t other) const {
     Operation *here = at < own.size() ? own[at]->op : ranks[rank].module;
-    InFlightDiagnostic error = here->emitOpError()
-                               << "collective " << at << along(at < own.size() ? own[at] : theirs[at]) << " of @" << function << " on "
-                               << ranks[rank].name << " is " << textAt(own, at) << ", on " << ranks[other].name << " it is "
-                               << textAt(theirs, at) << ": " << (isUnmet(own, theirs, at) ? "a send that nobody receives" : "the ranks would wait for each other");
+    InFlightDiagnostic error =
+        here->emitOpError() << "collective " << at << along(at < own.size() ? own[at] : theirs[at]) << " of @"
+                            << function << " on " << ranks[rank].name << " is " << textAt(own, at) << ", on "
+                            << ranks[other].name << " it is " << textAt(theirs, at) << ": "
+                            << (isUnmet(own, theirs, at) ? "a send that nobody receives"
+                                                         : "the ranks would wait for each other");
     if (at < theirs.size())
       error.attachNote(theirs[at]->op->getLoc()) << "the other one is here";
     return error;
@@ -89,15 +96,16 @@ private:
 
   static bool isUnmet(ArrayRef<const Collective *> own, ArrayRef<const Collective *> theirs, size_t at) {
     constexpr StringLiteral transfer = "dist.send_recv";
-    return at < own.size() && at < theirs.size() && own[at]->kernel == transfer && theirs[at]->kernel == transfer &&
-           own[at]->types == theirs[at]->types;
+    return at < own.size() && at < theirs.size() && own[at]->kernel == transfer &&
+           theirs[at]->kernel == transfer && own[at]->types == theirs[at]->types;
   }
 
   std::string along(const Collective *collective) const {
     return mesh.axes().size() < 2 ? "" : " along " + collective->axis.str();
   }
 
-  /// Runs all ranks: a collective ends when all of its group are in it. What is left when none can go on is a circle.
+  /// Runs all ranks: a collective ends when all of its group are in it. What is left when none can go on is a
+  /// circle.
   LogicalResult checkEnds() {
     next.assign(ranks.size(), 0);
     for (bool moved = true; moved;) {
@@ -122,7 +130,8 @@ private:
   std::optional<size_t> blockerOf(size_t rank) const {
     const std::vector<int64_t> members = membersOf(current(rank), rank);
     for (int64_t member : members)
-      if (const auto other = static_cast<size_t>(member); isDone(other) || membersOf(current(other), other) != members)
+      if (const auto other = static_cast<size_t>(member);
+          isDone(other) || membersOf(current(other), other) != members)
         return other;
     return std::nullopt;
   }
@@ -133,10 +142,11 @@ private:
     for (; !llvm::is_contained(path, rank); rank = *blockerOf(rank))
       path.push_back(rank);
     path.erase(path.begin(), llvm::find(path, rank));
-    InFlightDiagnostic error = current(path.front()).op->emitOpError() << "in @" << function << " the ranks wait for each other for ever: ";
+    InFlightDiagnostic error = current(path.front()).op->emitOpError()
+                               << "in @" << function << " the ranks wait for each other for ever: ";
     for (auto [at, waits] : llvm::enumerate(path))
-      error << (at == 0 ? "" : ", ") << ranks[waits].name << " in " << current(waits).kernel << along(&current(waits)) << " for "
-            << ranks[path[(at + 1) % path.size()]].name;
+      error << (at == 0 ? "" : ", ") << ranks[waits].name << " in " << current(waits).kernel
+            << along(&current(waits)) << " for " << ranks[path[(at + 1) % path.size()]].name;
     for (size_t waits : llvm::drop_begin(path))
       error.attachNote(current(waits).op->getLoc()) << ranks[waits].name << " waits here";
     return error;
@@ -169,14 +179,16 @@ struct CheckCollectives : impl::CheckCollectivesBase<CheckCollectives> {
           addStatistic("kedge-check-collectives", "collectives", 1);
           const int64_t has = mesh ? mesh.sizeOf(collective.axis) : 1;
           if (collective.ranks != has)
-            return collective.op->emitOpError() << "(" << collective.kernel << ") is over " << collective.ranks << " ranks along '"
-                                                << collective.axis << "', the module's mesh has " << has;
+            return collective.op->emitOpError()
+                   << "(" << collective.kernel << ") is over " << collective.ranks << " ranks along '"
+                   << collective.axis << "', the module's mesh has " << has;
         }
     }
     return success();
   }
 
-  /// Ranks that all run one program issue the same in every group, at the same place of their lists: none waits for another.
+  /// Ranks that all run one program issue the same in every group, at the same place of their lists: none
+  /// waits for another.
   static LogicalResult checkOrders(ArrayRef<RankProgram> ranks) {
     if (llvm::all_equal(llvm::map_range(ranks, [](const RankProgram &rank) { return rank.module; })))
       return success();

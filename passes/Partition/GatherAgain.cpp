@@ -34,7 +34,8 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
       position[&op] = static_cast<int64_t>(position.size());
       auto library = dyn_cast<sched::LibraryOp>(op);
       auto isArgument = [](Value input) { return isa<BlockArgument>(input); };
-      if (library && library.getKernel() == dist::AllGatherOp::getOperationName() && llvm::all_of(library.getInputs(), isArgument))
+      if (library && library.getKernel() == dist::AllGatherOp::getOperationName() &&
+          llvm::all_of(library.getInputs(), isArgument))
         gathers.push_back(library);
     }
     for (sched::LibraryOp gather : gathers)
@@ -51,12 +52,13 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
     }
   }
 
-  /// The readers of a gathered tensor after the widest gap between its readers. The tensor is gathered again for
-  /// them, so that a step gathers nothing more than twice.
+  /// The readers of a gathered tensor after the widest gap between its readers. The tensor is gathered again
+  /// for them, so that a step gathers nothing more than twice.
   SmallVector<Reader> lateReaders(Value whole) {
     SmallVector<Reader> readers;
     readersOf(whole, readers);
-    llvm::stable_sort(readers, [&](const Reader &a, const Reader &b) { return placeOfReader(a) < placeOfReader(b); });
+    llvm::stable_sort(readers,
+                      [&](const Reader &a, const Reader &b) { return placeOfReader(a) < placeOfReader(b); });
     size_t split = 0;
     int64_t widest = reach;
     for (size_t at = 1; at < readers.size(); ++at)
@@ -75,7 +77,9 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
     for (Value whole : gather.getOutputs())
       if (SmallVector<Reader> readers = lateReaders(whole); !readers.empty())
         late.push_back(std::move(readers));
-    llvm::stable_sort(late, [&](const auto &a, const auto &b) { return placeOfReader(a.front()) < placeOfReader(b.front()); });
+    llvm::stable_sort(late, [&](const auto &a, const auto &b) {
+      return placeOfReader(a.front()) < placeOfReader(b.front());
+    });
     SmallVector<Reader> together;
     int64_t last = 0;
     for (const SmallVector<Reader> &readers : late) {
@@ -94,7 +98,8 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
     PlacedBuilder builder(readers.front().launch, placeOf(gather));
     SmallVector<unsigned> needed;
     for (const Reader &reader : readers)
-      if (unsigned index = cast<OpResult>(sched::rootOf(reader.value)).getResultNumber(); !llvm::is_contained(needed, index))
+      if (unsigned index = cast<OpResult>(sched::rootOf(reader.value)).getResultNumber();
+          !llvm::is_contained(needed, index))
         needed.push_back(index);
     llvm::sort(needed);
     SmallVector<Value> parts;
@@ -103,8 +108,9 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
       parts.push_back(gather.getInputs()[index]);
       wholes.push_back(gather.getOutputs()[index].getType());
     }
-    auto again = sched::LibraryOp::create(builder, gather.getLoc(), wholes, gather.getKernel(), parts, gather.getAttrs(),
-                                          builder.getI64IntegerAttr(++clones), gather.getCollective(), StringAttr());
+    auto again = sched::LibraryOp::create(builder, gather.getLoc(), wholes, gather.getKernel(), parts,
+                                          gather.getAttrs(), builder.getI64IntegerAttr(++clones),
+                                          gather.getCollective(), StringAttr());
     DenseMap<Value, Value> copies;
     for (auto [index, whole] : llvm::zip(needed, again.getOutputs()))
       copies[gather.getOutputs()[index]] = whole;

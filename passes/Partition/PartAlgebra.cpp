@@ -2,10 +2,10 @@
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Interfaces/ClusterableOpInterface.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Interfaces/ClusterableOpInterface.h"
+#include "lib/Support/Statistics.h"
 
 using namespace mlir;
 
@@ -14,7 +14,8 @@ namespace {
 
 bool isScalar(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements() == 1; }
 
-/// Whether parts of the op's results can be computed from parts of its operands: all have one shape, but for scalars.
+/// Whether parts of the op's results can be computed from parts of its operands: all have one shape, but for
+/// scalars.
 bool computesParts(Operation *op) {
   if (!op || !op->hasTrait<ComputesEachElement>() || op->getNumResults() == 0)
     return false;
@@ -28,7 +29,8 @@ bool computesParts(Operation *op) {
 
 /// Whether the op takes this operand element by element.
 bool isWhole(Operation *op, Value operand) {
-  return cast<RankedTensorType>(operand.getType()).getShape() == cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  return cast<RankedTensorType>(operand.getType()).getShape() ==
+         cast<RankedTensorType>(op->getResult(0).getType()).getShape();
 }
 
 /// Parts have one dimension: a single element of more would make a matrix of them.
@@ -41,7 +43,8 @@ Value asScalar(Operation *op, Value one, PatternRewriter &rewriter) {
 }
 
 /// The op on parts: `partOf` gives those of the operands that it takes element by element.
-Operation *onParts(Operation *op, dist::RankGroup group, PatternRewriter &rewriter, function_ref<Value(Value)> partOf) {
+Operation *onParts(Operation *op, dist::RankGroup group, PatternRewriter &rewriter,
+                   function_ref<Value(Value)> partOf) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(isWhole(op, operand) ? partOf(operand) : asScalar(op, operand, rewriter));
@@ -78,12 +81,14 @@ struct PartOfElements : OpRewritePattern<dist::LocalShardOp> {
     });
     for (auto [whole, own] : llvm::zip(op->getResults(), made->getResults()))
       for (Operation *user : llvm::make_early_inc_range(whole.getUsers()))
-        if (auto other = dyn_cast<dist::LocalShardOp>(user); other && other.getInputs().size() == 1 && other.getAxis() == part.getAxis())
+        if (auto other = dyn_cast<dist::LocalShardOp>(user);
+            other && other.getInputs().size() == 1 && other.getAxis() == part.getAxis())
           rewriter.replaceOp(other, own);
     return success();
   }
 
-  static LogicalResult partOfSplat(dist::LocalShardOp part, onnx::ConstantOp constant, PatternRewriter &rewriter) {
+  static LogicalResult partOfSplat(dist::LocalShardOp part, onnx::ConstantOp constant,
+                                   PatternRewriter &rewriter) {
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
     if (!splat)
       return failure();
@@ -107,9 +112,11 @@ struct GatherBehind : OpRewritePattern<dist::AllGatherOp> {
         return failure();
     const dist::RankGroup group = gather.group();
     rewriter.setInsertionPoint(op);
-    Operation *made = onParts(op, group, rewriter,
-                              [](Value whole) { return whole.getDefiningOp<dist::AllGatherOp>().getInputs()[0]; });
-    auto whole = dist::AllGatherOp::create(rewriter, op->getLoc(), op->getResultTypes(), made->getResults(), group);
+    Operation *made = onParts(op, group, rewriter, [](Value whole) {
+      return whole.getDefiningOp<dist::AllGatherOp>().getInputs()[0];
+    });
+    auto whole =
+        dist::AllGatherOp::create(rewriter, op->getLoc(), op->getResultTypes(), made->getResults(), group);
     rewriter.replaceOp(op, placedAs(op, whole));
     return success();
   }

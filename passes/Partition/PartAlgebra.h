@@ -4,8 +4,9 @@
 
 namespace kedge::partition {
 
-/// local_shard(f(x, y, scalar)) becomes f(local_shard(x), local_shard(y), scalar); f(all_gather(p), scalar), where nobody else reads
-/// what was gathered, becomes all_gather(f(p, scalar)). Both leave the bits as they are.
+/// local_shard(f(x, y, scalar)) becomes f(local_shard(x), local_shard(y), scalar); f(all_gather(p), scalar),
+/// where nobody else reads what was gathered, becomes all_gather(f(p, scalar)). Both leave the bits as they
+/// are.
 void populatePartAlgebra(mlir::RewritePatternSet &patterns);
 
 } // namespace kedge::partition

@@ -1,5 +1,3 @@
-#include "passes/Partition/BlockUpdates.h"
-#include "passes/Partition/PartAlgebra.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/Bindings.h"
@@ -7,8 +5,10 @@
 #include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
-#include "passes/Partition/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/Partition/BlockUpdates.h"
+#include "passes/Partition/PartAlgebra.h"
+#include "passes/Partition/Passes.h"
 
 namespace kedge::partition {
 #define GEN_PASS_DEF_PARTITIONSTATES
@@ -20,7 +20,7 @@ using train::Role;
 
 struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   using Base::Base;
-  dist::RankGroup group; ///< whose ranks have the parts
+  dist::RankGroup group;         ///< whose ranks have the parts
   DenseSet<StringAttr> mastered; ///< parameters with a working copy
   DenseSet<StringAttr> sharded, updatedInParts;
   DenseSet<StringAttr> inBlocks; ///< of moments in 8 bits, which are cut between blocks
@@ -67,18 +67,24 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     if (inBlocks.contains(state.getSymNameAttr()))
       return true;
     // Other moments in 8 bits belong to a tensor that is updated as one.
-    if (cast<RankedTensorType>(state.getType()).getElementType().isUnsignedInteger(8) && !tune::encodingOf(state))
+    if (cast<RankedTensorType>(state.getType()).getElementType().isUnsignedInteger(8) &&
+        !tune::encodingOf(state))
       return false;
     bool whole = stage < 3 || bytesOf(state.getType()) <= persistBytes;
     switch (state.getRole()) {
     case Role::Moment1:
     case Role::Moment2:
-    case Role::Momentum: return true;
-    case Role::Accumulator: return stage >= 2 && dist::partsOf(getOperation()) == 0;
-    case Role::Parameter: return !whole || mastered.contains(state.getSymNameAttr());
+    case Role::Momentum:
+      return true;
+    case Role::Accumulator:
+      return stage >= 2 && dist::partsOf(getOperation()) == 0;
+    case Role::Parameter:
+      return !whole || mastered.contains(state.getSymNameAttr());
     case Role::Frozen:
-    case Role::WorkingCopy: return !whole;
-    default: return false;
+    case Role::WorkingCopy:
+      return !whole;
+    default:
+      return false;
     }
   }
 
@@ -94,19 +100,21 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
 
   void rewrite(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments())
-      if (auto state = train::stateOfArgument(function, argument.getArgNumber()); state && sharded.contains(state.getAttr()))
+      if (auto state = train::stateOfArgument(function, argument.getArgNumber());
+          state && sharded.contains(state.getAttr()))
         gather(argument, state);
     Block &block = function.getBody().front();
     for (OpOperand &returned : block.getTerminator()->getOpOperands())
       if (auto state = train::stateOfResult(function, returned.getOperandNumber()))
         giveParts(returned, state.getAttr());
-    function.setFunctionType(FunctionType::get(&getContext(), block.getArgumentTypes(),
-                                               block.getTerminator()->getOperandTypes()));
+    function.setFunctionType(
+        FunctionType::get(&getContext(), block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
   }
 
   PlaceAttr updateOf(StringAttr state) {
     auto op = getOperation().lookupSymbol<train::StateOp>(state);
-    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", op.getOnnxName().value_or(state.getValue()));
+    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "",
+                          op.getOnnxName().value_or(state.getValue()));
   }
 
   /// The function takes the part; who reads the whole finds it gathered.
@@ -132,7 +140,10 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     Value value = returned.get();
     PlacedBuilder builder(returned.getOwner(), updateOf(state));
     Value part = dist::LocalShardOp::create(builder, value.getLoc(), value, group).getResult(0);
-    returned.set(isPart ? part : dist::AllGatherOp::create(builder, value.getLoc(), value.getType(), part, group).getResult(0));
+    returned.set(
+        isPart
+            ? part
+            : dist::AllGatherOp::create(builder, value.getLoc(), value.getType(), part, group).getResult(0));
   }
 };
 } // namespace

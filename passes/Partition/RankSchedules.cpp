@@ -79,19 +79,23 @@ FailureOr<std::vector<RankProgram>> rankPrograms(ModuleOp module) {
   std::vector<RankProgram> ranks(static_cast<size_t>(mesh.size()));
   for (auto [at, program] : llvm::enumerate(programs)) {
     if (program->getAttr(dist::meshName) != programs.front()->getAttr(dist::meshName))
-      return program.emitOpError() << "is of the mesh " << program->getAttr(dist::meshName) << ", the first rank's is "
-                                   << programs.front()->getAttr(dist::meshName) << ": expected one mesh";
+      return program.emitOpError() << "is of the mesh " << program->getAttr(dist::meshName)
+                                   << ", the first rank's is " << programs.front()->getAttr(dist::meshName)
+                                   << ": expected one mesh";
     auto given = program->getAttrOfType<DenseI64ArrayAttr>(dist::ranksName);
     const int64_t own = static_cast<int64_t>(at);
     for (int64_t rank : given ? given.asArrayRef() : ArrayRef<int64_t>(own)) {
       if (rank < 0 || rank >= mesh.size() || ranks[static_cast<size_t>(rank)].module)
-        return program.emitOpError() << "is the program of rank " << rank << ": expected one that has none, of " << mesh.size() << " ranks";
-      ranks[static_cast<size_t>(rank)] = {program.getOperation(), nameOf(program, rank, mesh), schedulesOf(program)};
+        return program.emitOpError() << "is the program of rank " << rank
+                                     << ": expected one that has none, of " << mesh.size() << " ranks";
+      ranks[static_cast<size_t>(rank)] = {program.getOperation(), nameOf(program, rank, mesh),
+                                          schedulesOf(program)};
     }
   }
   for (auto [rank, found] : llvm::enumerate(ranks))
     if (!found.module)
-      return module.emitError() << "rank " << rank << " of " << mesh.size() << " has no program: expected one for each rank of the mesh";
+      return module.emitError() << "rank " << rank << " of " << mesh.size()
+                                << " has no program: expected one for each rank of the mesh";
   return ranks;
 }
 

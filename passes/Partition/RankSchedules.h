@@ -1,8 +1,8 @@
 // The collectives of each rank's program, in the order in which it issues them.
 #pragma once
 #include "lib/Dialect/Dist/DistAttrs.h"
-#include "runtime/program/Mesh.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/program/Mesh.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace kedge::partition {
@@ -25,14 +25,14 @@ using RankSchedules = llvm::MapVector<llvm::StringRef, std::vector<Collective>>;
 
 struct RankProgram {
   mlir::Operation *module = nullptr; ///< several ranks may run one
-  std::string name;      ///< "rank 1 (replica 0, data 1)", or the module's own
+  std::string name;                  ///< "rank 1 (replica 0, data 1)", or the module's own
   RankSchedules schedules;
 };
 
 rt::Mesh meshOf(mlir::Operation *module);
 
-/// By rank: programs that stand in the module, in the order of ranks or, where they say so (`dist.ranks`), for these ranks; else
-/// the module itself, for all. Reports ranks without a program, or with two.
+/// By rank: programs that stand in the module, in the order of ranks or, where they say so (`dist.ranks`),
+/// for these ranks; else the module itself, for all. Reports ranks without a program, or with two.
 mlir::FailureOr<std::vector<RankProgram>> rankPrograms(mlir::ModuleOp module);
 
 } // namespace kedge::partition

@@ -26,10 +26,12 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
 
   void runOnOperation() override {
     if (bucketBytes < 0) {
-      getOperation().emitError() << "bucket-bytes = " << bucketBytes.getValue() << ": expected bytes that are not negative";
+      getOperation().emitError() << "bucket-bytes = " << bucketBytes.getValue()
+                                 << ": expected bytes that are not negative";
       return signalPassFailure();
     }
-    const dist::RankGroup data = dist::dataGroup(getOperation()), replica = dist::replicaGroup(getOperation());
+    const dist::RankGroup data = dist::dataGroup(getOperation()),
+                          replica = dist::replicaGroup(getOperation());
     if (over != "all" && over != "data" && over != "replica") {
       getOperation().emitError() << "over = " << over.getValue() << ": expected all, data or replica";
       return signalPassFailure();
@@ -115,12 +117,15 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
     addStatistic("kedge-reduce-gradients", "buckets", 1);
   }
 
-  /// Over the first group in parts, and each part over the rest: what goes along the slower axis is that much less.
+  /// Over the first group in parts, and each part over the rest: what goes along the slower axis is that much
+  /// less.
   SmallVector<Value> sums(OpBuilder &builder, Location loc, ArrayRef<Value> values, ArrayRef<Along> groups) {
     if (groups.empty())
       return SmallVector<Value>(values);
-    SmallVector<Value> summed = sums(builder, loc, partsOf(builder, loc, values, groups.front()), groups.drop_front());
-    auto wholes = dist::AllGatherOp::create(builder, loc, ValueRange(values).getTypes(), summed, groups.front().group);
+    SmallVector<Value> summed =
+        sums(builder, loc, partsOf(builder, loc, values, groups.front()), groups.drop_front());
+    auto wholes =
+        dist::AllGatherOp::create(builder, loc, ValueRange(values).getTypes(), summed, groups.front().group);
     return SmallVector<Value>(wholes.getOutputs());
   }
 
@@ -133,7 +138,8 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
     return parts;
   }
 
-  SmallVector<Value> scattered(OpBuilder &builder, Location loc, ArrayRef<Value> values, dist::RankGroup group) {
+  SmallVector<Value> scattered(OpBuilder &builder, Location loc, ArrayRef<Value> values,
+                               dist::RankGroup group) {
     auto scatter = dist::ReduceScatterOp::create(builder, loc, values, group);
     scatter.setOrderAttr(order());
     return SmallVector<Value>(scatter.getOutputs());

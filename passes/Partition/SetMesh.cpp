@@ -27,8 +27,8 @@ struct SetMesh : impl::SetMeshBase<SetMesh> {
 
   void setParts(int64_t ranks) {
     if (parts < 0 || !llvm::isPowerOf2_64(static_cast<uint64_t>(parts)) || parts % ranks != 0)
-      throw rt::Error("sums over " + std::to_string(parts) + " parts: expected a power of two that " + std::to_string(ranks) +
-                      " ranks with rows of their own divide");
+      throw rt::Error("sums over " + std::to_string(parts) + " parts: expected a power of two that " +
+                      std::to_string(ranks) + " ranks with rows of their own divide");
     getOperation()->setAttr(dist::partsName, Builder(&getContext()).getI64IntegerAttr(parts));
   }
 

@@ -35,16 +35,19 @@ public:
     Value mean = meanOf(x);
     Value centered = onnx::SubOp::create(builder, loc, x, alongChannels(mean));
     Value variance = meanOf(onnx::MulOp::create(builder, loc, centered, centered));
-    Value shifted = onnx::AddOp::create(builder, loc, variance, scalarLike(builder, loc, variance, norm.getEpsilon().convertToDouble()));
+    Value shifted = onnx::AddOp::create(
+        builder, loc, variance, scalarLike(builder, loc, variance, norm.getEpsilon().convertToDouble()));
     Value deviation = onnx::SqrtOp::create(builder, loc, shifted);
     Value invstd = onnx::DivOp::create(builder, loc, scalarLike(builder, loc, deviation, 1), deviation);
     Value normalized = onnx::MulOp::create(builder, loc, centered, alongChannels(invstd));
-    Value scaled = onnx::MulOp::create(builder, loc, normalized, alongChannels(converted(norm.getScale(), single)));
+    Value scaled =
+        onnx::MulOp::create(builder, loc, normalized, alongChannels(converted(norm.getScale(), single)));
     Value y = onnx::AddOp::create(builder, loc, scaled, alongChannels(converted(norm.getB(), single)));
     bool corrects = norm.getUnbiased() && count > 1;
     norm.getY().replaceAllUsesWith(converted(y, elementOf(norm.getY())));
     norm.getRunningMean().replaceAllUsesWith(running(norm.getInputMean(), mean, 1));
-    norm.getRunningVar().replaceAllUsesWith(running(norm.getInputVar(), variance, corrects ? count / (count - 1) : 1));
+    norm.getRunningVar().replaceAllUsesWith(
+        running(norm.getInputVar(), variance, corrects ? count / (count - 1) : 1));
     norm.getMean().replaceAllUsesWith(mean);
     norm.getInvstd().replaceAllUsesWith(invstd);
     norm.erase();
@@ -52,7 +55,9 @@ public:
 
 private:
   Value converted(Value value, Type element) {
-    return elementOf(value) == element ? value : onnx::CastOp::create(builder, loc, value, TypeAttr::get(element)).getResult();
+    return elementOf(value) == element
+               ? value
+               : onnx::CastOp::create(builder, loc, value, TypeAttr::get(element)).getResult();
   }
 
   /// Over all rows of all ranks, a value a channel.
@@ -70,7 +75,8 @@ private:
     double momentum = norm.getMomentum().convertToDouble();
     now = converted(now, elementOf(old));
     Value kept = onnx::MulOp::create(builder, loc, old, scalarLike(builder, loc, old, momentum));
-    Value taken = onnx::MulOp::create(builder, loc, now, scalarLike(builder, loc, now, (1 - momentum) * factor));
+    Value taken =
+        onnx::MulOp::create(builder, loc, now, scalarLike(builder, loc, now, (1 - momentum) * factor));
     return onnx::AddOp::create(builder, loc, kept, taken);
   }
 

@@ -1,4 +1,5 @@
 #include "passes/Pipelines/Pipelines.h"
+#include "mlir/Transforms/Passes.h"
 #include "passes/Adapters/Passes.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
@@ -10,7 +11,6 @@
 #include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -169,8 +169,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
     manager.addPass(lower::createNoteWorkspaces({target.generatedConvolutions}));
 }
 
-void addOffloadPipeline(OpPassManager &manager, const std::vector<std::string> &states, const std::string &device,
-                        int threads) {
+void addOffloadPipeline(OpPassManager &manager, const std::vector<std::string> &states,
+                        const std::string &device, int threads) {
   remat::ChooseRecomputeOptions before;
   before.policy = "none";
   before.device = device;

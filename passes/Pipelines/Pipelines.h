@@ -18,8 +18,10 @@ struct LossScaleOptions {
 
 /// Options that decide what a step computes; one struct for compile and plan.
 struct StepOptions {
-  std::string precision = "fp32", precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
-  std::string gradientType, accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type
+  std::string precision = "fp32",
+              precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
+  std::string gradientType,
+      accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type
   bool masterWeights = true;
   LossScaleOptions lossScale;
   std::string loss = "cross-entropy"; ///< none, cross-entropy, mse, bce-with-logits
@@ -29,16 +31,16 @@ struct StepOptions {
   std::string classWeights, posWeight; ///< numbers joined by /; empty: all the same
   std::string sampleWeights;           ///< the input that has one for each row
   int64_t accumulate = 1;
-  std::string mesh;                ///< "replica=2,data=4"; empty: one rank
-  int64_t sameBits = 0;            ///< parts of a step's rows whose sums are a tree; 0: in any order
-  int64_t zero = 0;                ///< stage
-  int64_t bucketBytes = 25 << 20;  ///< of gradients that ranks send together
-  int64_t persistBytes = 0;        ///< parameters that stay whole in stage 3
-  bool syncBatchNorm = false;      ///< statistics of BatchNormalization are of all ranks
+  std::string mesh;                      ///< "replica=2,data=4"; empty: one rank
+  int64_t sameBits = 0;                  ///< parts of a step's rows whose sums are a tree; 0: in any order
+  int64_t zero = 0;                      ///< stage
+  int64_t bucketBytes = 25 << 20;        ///< of gradients that ranks send together
+  int64_t persistBytes = 0;              ///< parameters that stay whole in stage 3
+  bool syncBatchNorm = false;            ///< statistics of BatchNormalization are of all ranks
   std::string optimizer = "adamw", muon; ///< `muon`: REGEX of its matrices
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
-  int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
+  int64_t logitsChunk = 128 << 20;                     ///< bytes; see kedge-chunk-logits
   bool isFloat8() const { return precision == "fp8"; } ///< bf16 but for the operands of products
 };
 
@@ -71,10 +73,10 @@ void addPrecisionPipeline(mlir::OpPassManager &manager, const StepOptions &optio
 void addStepPipeline(mlir::OpPassManager &manager, const StepOptions &options);
 /// Level 2 -> 3: clusters, library calls, their order.
 void addSchedulePipeline(mlir::OpPassManager &manager, const TargetOptions &target = {});
-/// Level 3: states of these kinds (optimizer, gradients, params) go to host memory. What the module took before that is
-/// noted first: budgets and overheads are shares of it.
-void addOffloadPipeline(mlir::OpPassManager &manager, const std::vector<std::string> &states, const std::string &device,
-                        int threads);
+/// Level 3: states of these kinds (optimizer, gradients, params) go to host memory. What the module took
+/// before that is noted first: budgets and overheads are shares of it.
+void addOffloadPipeline(mlir::OpPassManager &manager, const std::vector<std::string> &states,
+                        const std::string &device, int threads);
 struct RecomputeOptions {
   std::string policy = "none"; ///< --recompute; auto when a budget is given
   std::string budget, device;  ///< as kedge-choose-recompute takes them

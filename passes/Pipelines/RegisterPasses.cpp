@@ -1,3 +1,6 @@
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 #include "passes/Adapters/Passes.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
@@ -10,9 +13,6 @@
 #include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
-#include "mlir/Pass/PassOptions.h"
-#include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 namespace kedge::pipelines {
 namespace {
@@ -22,16 +22,18 @@ struct RematerializeFlags : mlir::PassPipelineOptions<RematerializeFlags> {
   Option<std::string> device{*this, "device", llvm::cl::desc("as --device"), llvm::cl::init("")};
   Option<int64_t> effort{*this, "effort", llvm::cl::desc("as --effort"), llvm::cl::init(0)};
   Option<int> threads{*this, "threads", llvm::cl::desc("that workspaces are sized for"), llvm::cl::init(0)};
-  Option<bool> offload{*this, "offload", llvm::cl::desc("values may go to host memory"), llvm::cl::init(false)};
-  Option<std::string> hostBudget{*this, "host-budget", llvm::cl::desc("as --host-memory-budget"), llvm::cl::init("")};
+  Option<bool> offload{*this, "offload", llvm::cl::desc("values may go to host memory"),
+                       llvm::cl::init(false)};
+  Option<std::string> hostBudget{*this, "host-budget", llvm::cl::desc("as --host-memory-budget"),
+                                 llvm::cl::init("")};
 };
 
 void registerPipelines() {
   mlir::PassPipelineRegistration<RematerializeFlags>(
       "kedge-rematerialize", "kedge-choose-recompute, then kedge-insert-recompute",
       [](mlir::OpPassManager &manager, const RematerializeFlags &flags) {
-        addRematerializePipeline(manager, {flags.policy, flags.budget, flags.device, flags.effort, flags.threads,
-                                           flags.offload, flags.hostBudget});
+        addRematerializePipeline(manager, {flags.policy, flags.budget, flags.device, flags.effort,
+                                           flags.threads, flags.offload, flags.hostBudget});
       });
 }
 } // namespace

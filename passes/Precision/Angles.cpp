@@ -1,7 +1,7 @@
 #include "passes/Precision/Angles.h"
-#include "passes/Precision/Floats.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/StateOps.h"
+#include "passes/Precision/Floats.h"
 
 namespace kedge::precision {
 using namespace mlir;
@@ -12,21 +12,24 @@ static bool isVector(Value value) {
 }
 
 bool Angles::areFrequencies(BlockArgument argument) {
-  return isCastable(argument) && isVector(argument) && !argument.use_empty() && isSteady(argument) && onlyTurns(argument);
+  return isCastable(argument) && isVector(argument) && !argument.use_empty() && isSteady(argument) &&
+         onlyTurns(argument);
 }
 
 bool Angles::onlyTurns(Value value) {
   auto [known, isNew] = turning.try_emplace(value, false);
   if (!isNew)
     return known->second;
-  bool turns = !value.use_empty() && llvm::all_of(value.getUsers(), [&](Operation *user) { return endsInAngle(user); });
+  bool turns = !value.use_empty() &&
+               llvm::all_of(value.getUsers(), [&](Operation *user) { return endsInAngle(user); });
   return turning[value] = turns;
 }
 
 bool Angles::endsInAngle(Operation *op) {
   if (isa<onnx::SinOp, onnx::CosOp>(op))
     return true;
-  return op->getNumResults() > 0 && llvm::all_of(op->getOperands(), [&](Value operand) { return isSteady(operand); }) &&
+  return op->getNumResults() > 0 &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isSteady(operand); }) &&
          llvm::all_of(op->getResults(), [&](Value result) { return onlyTurns(result); });
 }
 
@@ -37,7 +40,8 @@ bool Angles::isSteady(Value value) {
   auto [known, isNew] = steady.try_emplace(value, false);
   if (!isNew)
     return known->second;
-  bool all = llvm::all_of(value.getDefiningOp()->getOperands(), [&](Value operand) { return isSteady(operand); });
+  bool all =
+      llvm::all_of(value.getDefiningOp()->getOperands(), [&](Value operand) { return isSteady(operand); });
   return steady[value] = all;
 }
 
@@ -45,7 +49,8 @@ bool Angles::isSteadyArgument(BlockArgument argument) {
   if (!isa<FloatType>(elementOf(argument)))
     return true;
   FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
-  auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
+  auto state =
+      symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
   if (!state)
     return false;
   bool learns = state.getRole() == train::Role::Parameter || state.getRole() == train::Role::Frozen ||

@@ -5,8 +5,9 @@
 
 namespace kedge::precision {
 
-/// Finds the arguments whose every use ends in a sine or cosine of positions and frequencies alone: 16 bits would turn
-/// position 4000 by whole radians. A file that labels its tensors calls them buffers; others cannot.
+/// Finds the arguments whose every use ends in a sine or cosine of positions and frequencies alone: 16 bits
+/// would turn position 4000 by whole radians. A file that labels its tensors calls them buffers; others
+/// cannot.
 class Angles {
 public:
   explicit Angles(mlir::func::FuncOp model) : model(model) {}

@@ -1,13 +1,13 @@
-#include "passes/Precision/Angles.h"
-#include "passes/Precision/Floats.h"
-#include "passes/Precision/PolicyFile.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Precision/Angles.h"
+#include "passes/Precision/Floats.h"
 #include "passes/Precision/Passes.h"
+#include "passes/Precision/PolicyFile.h"
 
 namespace kedge::precision {
 #define GEN_PASS_DEF_ASSIGNPRECISION
@@ -50,7 +50,8 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     addStatistic("kedge-assign-precision", "ops in f32", fullOps);
   }
 
-  /// What updates the variables of a training_info: all that neither a loss of it nor an output of the model follows from.
+  /// What updates the variables of a training_info: all that neither a loss of it nor an output of the model
+  /// follows from.
   void findAlgorithm(func::FuncOp function) {
     algorithm.clear();
     if (!function->hasAttr("train.training_info"))
@@ -115,7 +116,8 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     else
       return function.emitError() << "unknown type '" << type.getValue() << "': expected bf16 or fp16";
     if (policy != "master" && policy != "autocast")
-      return function.emitError() << "unknown policy '" << policy.getValue() << "': expected master or autocast";
+      return function.emitError() << "unknown policy '" << policy.getValue()
+                                  << "': expected master or autocast";
     FailureOr<PolicyFile> read = PolicyFile::read(file, function);
     if (failed(read))
       return failure();

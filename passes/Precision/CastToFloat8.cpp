@@ -64,16 +64,20 @@ struct CastToFloat8 : impl::CastToFloat8Base<CastToFloat8> {
 
   static void replace(Operation *op, ArrayAttr types, Float8Casts &casts) {
     PlacedBuilder b(op);
-    auto operand = [&](unsigned k) { return casts.to(b, op->getOperand(k), cast<TypeAttr>(types[k]).getValue()); };
+    auto operand = [&](unsigned k) {
+      return casts.to(b, op->getOperand(k), cast<TypeAttr>(types[k]).getValue());
+    };
     Narrow left = operand(0), right = operand(1);
     auto product = [&](Value c, bool transA, bool transB, APFloat alpha, APFloat beta) -> Value {
-      return train::ScaledProductOp::create(b, op->getLoc(), op->getResult(0).getType(), left.values, right.values, left.inverse,
-                                            right.inverse, c, transA, transB, alpha, beta);
+      return train::ScaledProductOp::create(b, op->getLoc(), op->getResult(0).getType(), left.values,
+                                            right.values, left.inverse, right.inverse, c, transA, transB,
+                                            alpha, beta);
     };
     auto gemm = dyn_cast<onnx::GemmOp>(op);
     auto matmul = dyn_cast<onnx::MatMulOp>(op);
-    Value result = gemm ? product(gemm.getC(), gemm.getTransA(), gemm.getTransB(), gemm.getAlpha(), gemm.getBeta())
-                        : product(Value(), matmul.getTransA(), matmul.getTransB(), APFloat(1.0f), APFloat(1.0f));
+    Value result =
+        gemm ? product(gemm.getC(), gemm.getTransA(), gemm.getTransB(), gemm.getAlpha(), gemm.getBeta())
+             : product(Value(), matmul.getTransA(), matmul.getTransB(), APFloat(1.0f), APFloat(1.0f));
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }

@@ -1,8 +1,8 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
@@ -61,8 +61,10 @@ struct ChooseFloat8 : impl::ChooseFloat8Base<ChooseFloat8> {
         op.setAttr(train::kFloat8, b.getTypeArrayAttr({type, type}));
     }
     if (chosen == 0) {
-      function.emitError() << "--precision fp8: of " << left << " products of matrices none has rows, columns and summed dimension that are "
-                           << "multiples of " << kStep << ", is computed in bf16, and is not the head; give --precision bf16, or a "
+      function.emitError() << "--precision fp8: of " << left
+                           << " products of matrices none has rows, columns and summed dimension that are "
+                           << "multiples of " << kStep
+                           << ", is computed in bf16, and is not the head; give --precision bf16, or a "
                            << "--shape with a multiple of " << kStep << " rows";
       return signalPassFailure();
     }

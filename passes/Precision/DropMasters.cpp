@@ -49,7 +49,8 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
     int64_t bytes = 0;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       for (const Pair &pair : pairs)
-        train::kindOf(function) == train::FunctionKind::Restore ? forget(function, pair) : rewrite(function, pair);
+        train::kindOf(function) == train::FunctionKind::Restore ? forget(function, pair)
+                                                                : rewrite(function, pair);
       updateType(function);
       if (train::kindOf(function) == train::FunctionKind::Restore && function.getNumResults() == 0)
         function.erase();
@@ -88,7 +89,8 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
 
   /// What restored the copy is gone with the master.
   static void forget(func::FuncOp restore, Pair pair) {
-    std::optional<unsigned> result = resultOf(restore, pair.working), argument = argumentOf(restore, pair.master);
+    std::optional<unsigned> result = resultOf(restore, pair.working),
+                            argument = argumentOf(restore, pair.master);
     if (!result || !argument)
       return;
     Operation *terminator = restore.getBody().front().getTerminator();
@@ -115,14 +117,16 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
 
   /// Who read the master reads the 16-bit value, widened.
   void readCopy(func::FuncOp function, Pair pair) {
-    std::optional<unsigned> master = argumentOf(function, pair.master), working = argumentOf(function, pair.working);
+    std::optional<unsigned> master = argumentOf(function, pair.master),
+                            working = argumentOf(function, pair.working);
     if (master) {
       BlockArgument wide = function.getArgument(*master);
       BlockArgument narrow = working ? function.getArgument(*working) : wide;
       PlacedBuilder builder(&function.getBody().front().front(), updateOf(pair));
       if (!working)
         wide.setType(pair.working.getType());
-      auto cast = onnx::CastOp::create(builder, pair.master.getLoc(), narrow, TypeAttr::get(builder.getF32Type()));
+      auto cast =
+          onnx::CastOp::create(builder, pair.master.getLoc(), narrow, TypeAttr::get(builder.getF32Type()));
       wide.replaceAllUsesExcept(cast.getResult(), cast);
       if (working)
         (void)function.eraseArgument(*master);
@@ -136,28 +140,32 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
     PlacedBuilder builder(terminator, updateOf(pair));
     Value exact = terminator->getOperand(result);
     Value seed = scalar(function, "seed"), step = scalar(function, "step");
-    Value rounded = train::StochasticRoundOp::create(builder, exact.getLoc(), exact, seed, step, builder.getI64IntegerAttr(pair.id));
+    Value rounded = train::StochasticRoundOp::create(builder, exact.getLoc(), exact, seed, step,
+                                                     builder.getI64IntegerAttr(pair.id));
     terminator->setOperand(result, rounded);
   }
 
   PlaceAttr updateOf(Pair pair) {
-    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "", pair.master.getOnnxName().value_or(pair.master.getSymName()));
+    return PlaceAttr::get(&getContext(), TrainingPhase::Update, "",
+                          pair.master.getOnnxName().value_or(pair.master.getSymName()));
   }
 
   Value scalar(func::FuncOp function, StringRef name) {
     for (BlockArgument argument : function.getArguments())
-      if (auto binding = train::bindingOfArgument(function, argument.getArgNumber()); binding && binding.is(BindingKind::Scalar, name))
+      if (auto binding = train::bindingOfArgument(function, argument.getArgNumber());
+          binding && binding.is(BindingKind::Scalar, name))
         return argument;
     auto binding = train::BindingAttr::get(&getContext(), BindingKind::Scalar, name);
     auto type = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
-    (void)function.insertArgument(function.getNumArguments(), type, train::boundTo(binding), function.getLoc());
+    (void)function.insertArgument(function.getNumArguments(), type, train::boundTo(binding),
+                                  function.getLoc());
     return function.getArguments().back();
   }
 
   static void updateType(func::FuncOp function) {
     Block &body = function.getBody().front();
-    function.setFunctionType(
-        FunctionType::get(function.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+    function.setFunctionType(FunctionType::get(function.getContext(), body.getArgumentTypes(),
+                                               body.getTerminator()->getOperandTypes()));
   }
 };
 } // namespace

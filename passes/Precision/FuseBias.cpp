@@ -7,7 +7,7 @@
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {
-#define GEN_PASS_DEF_JOINBIAS
+#define GEN_PASS_DEF_FUSEBIAS
 #include "passes/Precision/Passes.h.inc"
 
 namespace {
@@ -16,13 +16,15 @@ using namespace mlir;
 /// The product of rows and one matrix that nothing but a sum reads; null when `value` is none.
 onnx::MatMulOp productOf(Value value) {
   auto product = value.getDefiningOp<onnx::MatMulOp>();
-  bool isLinear = product && value.hasOneUse() && rankOf(product.getA()) >= 2 && rankOf(product.getB()) == 2 && !product.getTransA();
+  bool isLinear = product && value.hasOneUse() && rankOf(product.getA()) >= 2 &&
+                  rankOf(product.getB()) == 2 && !product.getTransA();
   return isLinear ? product : onnx::MatMulOp();
 }
 
 /// One number a column of the product.
 bool isBiasOf(Value bias, Value product) {
-  return rankOf(bias) == 1 && shapeOf(bias)[0] == shapeOf(product).back() && elementOf(bias) == elementOf(product);
+  return rankOf(bias) == 1 && shapeOf(bias)[0] == shapeOf(product).back() &&
+         elementOf(bias) == elementOf(product);
 }
 
 bool join(onnx::AddOp sum) {
@@ -31,8 +33,8 @@ bool join(onnx::AddOp sum) {
     if (!linear || !isBiasOf(bias, product))
       continue;
     OpBuilder builder(sum);
-    auto gemm = onnx::GemmOp::create(builder, linear.getLoc(), linear.getA(), linear.getB(), bias, false, linear.getTransB(),
-                                     APFloat(1.0f), APFloat(1.0f));
+    auto gemm = onnx::GemmOp::create(builder, linear.getLoc(), linear.getA(), linear.getB(), bias, false,
+                                     linear.getTransB(), APFloat(1.0f), APFloat(1.0f));
     gemm->setDiscardableAttrs(linear->getDiscardableAttrDictionary());
     sum.replaceAllUsesWith(gemm.getResult());
     sum.erase();
@@ -50,9 +52,11 @@ bool splitScalar(onnx::GemmOp gemm) {
   OpBuilder builder(gemm);
   builder.setInsertionPointAfter(gemm);
   Location loc = gemm.getLoc();
-  Value scaled = gemm.getBeta().convertToFloat() == 1.0f
-                     ? c
-                     : onnx::MulOp::create(builder, loc, c, scalarLike(builder, loc, c, gemm.getBeta().convertToFloat())).getResult();
+  Value scaled =
+      gemm.getBeta().convertToFloat() == 1.0f
+          ? c
+          : onnx::MulOp::create(builder, loc, c, scalarLike(builder, loc, c, gemm.getBeta().convertToFloat()))
+                .getResult();
   auto sum = onnx::AddOp::create(builder, loc, gemm.getResult(), scaled);
   for (Operation *op = gemm->getNextNode();; op = op->getNextNode()) {
     op->setDiscardableAttrs(gemm->getDiscardableAttrDictionary());

@@ -1,13 +1,13 @@
-#include "passes/Precision/Floats.h"
-#include "passes/Precision/WorkingCopies.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
-#include "passes/Precision/Passes.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "passes/Precision/Floats.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/WorkingCopies.h"
 
 namespace kedge::precision {
 #define GEN_PASS_DEF_INSERTCASTS
@@ -19,11 +19,13 @@ using namespace mlir;
 /// Casts of values, one for each type that is asked for.
 class Casts {
 public:
-  /// `value` with this element type, for `user`. What was cast up from that type is taken from before the cast.
+  /// `value` with this element type, for `user`. What was cast up from that type is taken from before the
+  /// cast.
   Value to(Value value, Type element, Operation *user) {
     if (elementOf(value) == element)
       return value;
-    if (auto cast = value.getDefiningOp<onnx::CastOp>(); cast && elementOf(cast.getX()) == element && isCastable(cast.getX()))
+    if (auto cast = value.getDefiningOp<onnx::CastOp>();
+        cast && elementOf(cast.getX()) == element && isCastable(cast.getX()))
       return cast.getX();
     Value &made = known[{value, element}];
     if (!made) {
@@ -62,7 +64,8 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
     addStatistic("kedge-insert-casts", "frozen tensors in 16 bits", narrowed);
   }
 
-  /// Parameters that are read in 16 bits become arguments of that type; float inputs are cast where they enter.
+  /// Parameters that are read in 16 bits become arguments of that type; float inputs are cast where they
+  /// enter.
   void useWorkingCopies(func::FuncOp model, Casts &casts) {
     SmallVector<CopiedState> made;
     for (BlockArgument argument : model.getArguments()) {
@@ -109,8 +112,9 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
     if (!inferring)
       return op->emitOpError("cannot be cast: its result types do not follow from its operands");
     SmallVector<Type> types;
-    if (failed(inferring.inferReturnTypes(&getContext(), op->getLoc(), op->getOperands(), op->getAttrDictionary(),
-                                          op->getPropertiesStorage(), op->getRegions(), types)))
+    if (failed(inferring.inferReturnTypes(&getContext(), op->getLoc(), op->getOperands(),
+                                          op->getAttrDictionary(), op->getPropertiesStorage(),
+                                          op->getRegions(), types)))
       return op->emitOpError("cannot be computed on 16-bit operands; keep it in f32 by a line 'fp32 op:")
              << op->getName().stripDialect() << "' of --precision-policy FILE";
     for (auto [result, type] : llvm::zip(op->getResults(), types))

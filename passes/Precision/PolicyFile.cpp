@@ -44,7 +44,8 @@ FailureOr<PolicyFile> PolicyFile::read(StringRef path, Operation *where) {
     return policy;
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return where->emitError() << path << ": cannot be read: " << buffer.getError().message() << " (--precision-policy FILE)";
+    return where->emitError() << path << ": cannot be read: " << buffer.getError().message()
+                              << " (--precision-policy FILE)";
   for (llvm::line_iterator at(**buffer, /*SkipBlanks=*/true, '#'); !at.is_at_eof(); ++at) {
     StringRef text = at->split('#').first.trim();
     if (text.empty())
@@ -91,9 +92,10 @@ std::optional<PrecisionClass> PolicyFile::classOf(Operation *op) {
 LogicalResult PolicyFile::checkAllUsed(Operation *where) const {
   for (const Line &line : lines)
     if (!line.used && line.node)
-      return where->emitError() << path << ":" << line.number << ": '" << line.text
-                                << "' fits no node of the model; nodes are named by their module, as `kedge compile "
-                                   "--emit onnx` shows them";
+      return where->emitError()
+             << path << ":" << line.number << ": '" << line.text
+             << "' fits no node of the model; nodes are named by their module, as `kedge compile "
+                "--emit onnx` shows them";
   return success();
 }
 

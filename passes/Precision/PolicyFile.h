@@ -2,8 +2,8 @@
 #pragma once
 #include "lib/Interfaces/PrecisionOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
-#include <optional>
 #include "runtime/io/NamePattern.h"
+#include <optional>
 #include <string>
 #include <vector>
 

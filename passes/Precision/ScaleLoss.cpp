@@ -40,15 +40,16 @@ struct ScaleLoss : impl::ScaleLossBase<ScaleLoss> {
     Type integer = builder.getI64Type();
     makeState(builder, "scaler.loss_scale", builder.getF32Type(), builder.getF64FloatAttr(init));
     makeState(builder, "scaler.growth_counter", integer, builder.getUnitAttr());
-    makeState(builder, "scaler.hysteresis", integer, builder.getF64FloatAttr(static_cast<double>(hysteresis)));
+    makeState(builder, "scaler.hysteresis", integer,
+              builder.getF64FloatAttr(static_cast<double>(hysteresis)));
     makeState(builder, "scaler.optimizer_steps", integer, builder.getUnitAttr());
   }
 
   void makeState(OpBuilder &builder, StringRef name, Type element, Attribute initial) {
     train::StateOp::create(builder, builder.getUnknownLoc(), builder.getStringAttr(name),
                            train::RoleAttr::get(&getContext(), train::Role::Scaler),
-                           TypeAttr::get(RankedTensorType::get({}, element)), initial, StringAttr(), FlatSymbolRefAttr(),
-                           builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
+                           TypeAttr::get(RankedTensorType::get({}, element)), initial, StringAttr(),
+                           FlatSymbolRefAttr(), builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
   }
 
   /// The result loss_sum comes from a train.scale_loss.

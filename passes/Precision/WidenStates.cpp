@@ -1,11 +1,11 @@
-#include "passes/Precision/Floats.h"
-#include "passes/Precision/WorkingCopies.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
+#include "passes/Precision/Floats.h"
 #include "passes/Precision/Passes.h"
+#include "passes/Precision/WorkingCopies.h"
 
 namespace kedge::precision {
 #define GEN_PASS_DEF_WIDENSTATES
@@ -44,7 +44,8 @@ struct WidenStates : impl::WidenStatesBase<WidenStates> {
 
   static train::StateOp narrowStateOf(func::FuncOp model, BlockArgument argument) {
     FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
-    auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
+    auto state =
+        symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
     return state && isHalf(elementOf(argument)) && !tune::encodingOf(state) ? state : train::StateOp();
   }
 
@@ -73,7 +74,9 @@ struct WidenStates : impl::WidenStatesBase<WidenStates> {
   /// A norm gives statistics in the type in which it takes them.
   static void widenResults(BlockArgument argument) {
     for (OpOperand &use : argument.getUses())
-      cast<train::BatchNormOp>(use.getOwner())->getResult(use.getOperandNumber() - 2).setType(argument.getType());
+      cast<train::BatchNormOp>(use.getOwner())
+          ->getResult(use.getOperandNumber() - 2)
+          .setType(argument.getType());
   }
 };
 } // namespace

@@ -16,14 +16,16 @@ train::StateOp makeWorkingCopy(train::StateOp master, Type element) {
   OpBuilder builder(master);
   builder.setInsertionPointAfter(master);
   auto type = cast<RankedTensorType>(master.getType()).clone(element);
-  return train::StateOp::create(builder, master.getLoc(), builder.getStringAttr(master.getSymName() + ".working"),
-                                train::RoleAttr::get(master.getContext(), train::Role::WorkingCopy), TypeAttr::get(type),
-                                builder.getUnitAttr(), StringAttr(), FlatSymbolRefAttr::get(master.getSymNameAttr()),
-                                builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
+  return train::StateOp::create(
+      builder, master.getLoc(), builder.getStringAttr(master.getSymName() + ".working"),
+      train::RoleAttr::get(master.getContext(), train::Role::WorkingCopy), TypeAttr::get(type),
+      builder.getUnitAttr(), StringAttr(), FlatSymbolRefAttr::get(master.getSymNameAttr()),
+      builder.getBoolAttr(true), builder.getF64FloatAttr(1.0));
 }
 
 static func::FuncOp restoreBehind(func::FuncOp model) {
-  if (func::FuncOp known = train::functionOf(model->getParentOfType<ModuleOp>(), train::FunctionKind::Restore))
+  if (func::FuncOp known =
+          train::functionOf(model->getParentOfType<ModuleOp>(), train::FunctionKind::Restore))
     return known;
   OpBuilder builder(model.getContext());
   builder.setInsertionPointAfter(model);
@@ -42,11 +44,14 @@ void addToRestore(func::FuncOp model, ArrayRef<CopiedState> made) {
   OpBuilder builder(terminator);
   for (auto [master, working] : made) {
     unsigned argument = restore.getNumArguments(), result = restore.getNumResults();
-    (void)restore.insertArgument(argument, master.getType(), train::boundTo(bindingOf(master)), model.getLoc());
+    (void)restore.insertArgument(argument, master.getType(), train::boundTo(bindingOf(master)),
+                                 model.getLoc());
     (void)restore.insertResult(result, working.getType(), train::boundTo(bindingOf(working)));
     Type element = cast<RankedTensorType>(working.getType()).getElementType();
-    Value copy = onnx::CastOp::create(builder, master.getLoc(), restore.getArgument(argument), TypeAttr::get(element));
-    setPlace(copy.getDefiningOp(), PlaceAttr::get(model.getContext(), TrainingPhase::Update, "", master.getSymName()));
+    Value copy =
+        onnx::CastOp::create(builder, master.getLoc(), restore.getArgument(argument), TypeAttr::get(element));
+    setPlace(copy.getDefiningOp(),
+             PlaceAttr::get(model.getContext(), TrainingPhase::Update, "", master.getSymName()));
     terminator->insertOperands(result, copy);
   }
 }

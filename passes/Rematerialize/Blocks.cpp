@@ -62,7 +62,8 @@ private:
   }
 
   bool byModule() {
-    auto classes = graph.function->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>("train.modules");
+    auto classes =
+        graph.function->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>("train.modules");
     auto classOf = [&](StringRef path) {
       auto type = classes ? classes.getAs<StringAttr>(path) : StringAttr();
       return type ? type.getValue().str() : classes ? std::string() : pathPattern(path);
@@ -148,9 +149,13 @@ private:
     if (bestLength == 0)
       return false;
     size_t count = (bestLength + bestPeriod) / bestPeriod;
-    assign([&](size_t at) {
-      return at < bestStart || at >= bestStart + count * bestPeriod ? -1 : static_cast<int>((at - bestStart) / bestPeriod);
-    }, static_cast<int>(count));
+    assign(
+        [&](size_t at) {
+          return at < bestStart || at >= bestStart + count * bestPeriod
+                     ? -1
+                     : static_cast<int>((at - bestStart) / bestPeriod);
+        },
+        static_cast<int>(count));
     return true;
   }
 
@@ -169,7 +174,7 @@ private:
 
   const Graph &graph;
   Blocks blocks;
-  std::vector<int> candidates; ///< values that forward launches make
+  std::vector<int> candidates;           ///< values that forward launches make
   DenseMap<Operation *, int> forwardOps; ///< and their place among these
 };
 

@@ -36,7 +36,8 @@ struct Choice {
   bool changed() const { return sequence != graph.problem.order; }
 };
 
-/// Other orders of a plan are tried where it misses the budget by a thirtieth at most, and room costs that share of the time.
+/// Other orders of a plan are tried where it misses the budget by a thirtieth at most, and room costs that
+/// share of the time.
 constexpr int64_t worthReordering = 30;
 constexpr double costlyRoomShare = 0.005;
 
@@ -92,8 +93,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     report(choices, persistent, reference, limit);
   }
 
-  /// The peak and the time that budgets and overheads are shares of: those of the module now or, when this pass ran
-  /// before states were moved to host memory, those of that run.
+  /// The peak and the time that budgets and overheads are shares of: those of the module now or, when this
+  /// pass ran before states were moved to host memory, those of that run.
   struct Reference {
     int64_t peak = 0, transient = 0;
     double seconds = 0;
@@ -119,7 +120,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     Choice choice{graphOf(function)};
     choice.blocks = findBlocks(choice.graph);
     choice.sequence = choice.graph.problem.order;
-    choice.bytes = choice.unconstrained = choice.smallest = packedBytes(choice.graph.problem, choice.sequence);
+    choice.bytes = choice.unconstrained = choice.smallest =
+        packedBytes(choice.graph.problem, choice.sequence);
     for (int node : choice.sequence)
       choice.seconds += choice.graph.problem.nodes[node].cost;
     if (offload)
@@ -131,7 +133,9 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   Graph graphOf(func::FuncOp function) {
     auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
     auto transfer = [&](int64_t bytes) { return analysis::secondsOf(analysis::transferCost(bytes), model); };
-    auto workspace = [team = analysis::teamOf(threads)](Operation *op) { return analysis::workspaceOf(op, team); };
+    auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
+      return analysis::workspaceOf(op, team);
+    };
     GraphCosts costs{seconds, transfer, workspace};
     FailureOr<Graph> graph = buildGraph(function, &costs);
     if (failed(graph))
@@ -146,7 +150,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       values = withinBytes(choice.graph, std::move(values), *hostLeft);
     if (values.empty())
       return;
-    sched::OffloadableNote(&getContext()).setAttr(choice.graph.function, DenseI64ArrayAttr::get(&getContext(), values));
+    sched::OffloadableNote(&getContext())
+        .setAttr(choice.graph.function, DenseI64ArrayAttr::get(&getContext(), values));
     choice.graph = graphOf(choice.graph.function);
     choice.blocks = findBlocks(choice.graph);
     if (wanted.kind == Policy::Kind::None)
@@ -165,9 +170,9 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     }
   }
 
-  /// Launches that make less than a 4096th of the peak (scalars, rows of statistics) run once: they are not worth a
-  /// search. The peak is that of the forward part, since gradients that wait for their norm may be far larger than
-  /// all activations.
+  /// Launches that make less than a 4096th of the peak (scalars, rows of statistics) run once: they are not
+  /// worth a search. The peak is that of the forward part, since gradients that wait for their norm may be
+  /// far larger than all activations.
   static void keepSmall(Choice &choice) {
     std::vector<int64_t> bytes = solver::bytesPerStep(choice.graph.problem, choice.graph.problem.order);
     int64_t peak = 0;
@@ -187,13 +192,20 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
 
   std::optional<int64_t> limitBytes(int64_t persistent, const Reference &reference) {
     MemoryBudget given = parseMemoryBudget(budget);
-    auto share = [&](int64_t bytes) { return static_cast<int64_t>(static_cast<double>(bytes) * given.percent / 100); };
+    auto share = [&](int64_t bytes) {
+      return static_cast<int64_t>(static_cast<double>(bytes) * given.percent / 100);
+    };
     switch (given.kind) {
-    case MemoryBudget::Kind::None: return std::nullopt;
-    case MemoryBudget::Kind::Bytes: return given.bytes;
-    case MemoryBudget::Kind::PeakShare: return share(reference.peak);
-    case MemoryBudget::Kind::ActivationShare: return persistent + share(reference.transient);
-    case MemoryBudget::Kind::Device: break;
+    case MemoryBudget::Kind::None:
+      return std::nullopt;
+    case MemoryBudget::Kind::Bytes:
+      return given.bytes;
+    case MemoryBudget::Kind::PeakShare:
+      return share(reference.peak);
+    case MemoryBudget::Kind::ActivationShare:
+      return persistent + share(reference.transient);
+    case MemoryBudget::Kind::Device:
+      break;
     }
     return model.memoryBytes;
   }
@@ -217,10 +229,11 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return std::max(0.0, cost);
   }
 
-  /// Values that the policy drops are computed again. With `offload`, other values move to host memory until the
-  /// budget is met or, without a budget, as long as that lowers the peak.
+  /// Values that the policy drops are computed again. With `offload`, other values move to host memory until
+  /// the budget is met or, without a budget, as long as that lowers the peak.
   void follow(Choice &choice, const Policy &policy, std::optional<int64_t> left) {
-    std::vector<int> sequence = offloadLazily(choice.graph, droppedBy(policy, choice.graph, choice.blocks), left.value_or(0));
+    std::vector<int> sequence =
+        offloadLazily(choice.graph, droppedBy(policy, choice.graph, choice.blocks), left.value_or(0));
     if (solver::peakOf(choice.graph.problem, sequence) < 0)
       fail("@{}: --recompute {}: what it drops cannot be computed again here (an update comes between)",
            choice.graph.function.getName().str(), this->policy.getValue());
@@ -231,8 +244,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.sequence = std::move(sequence);
   }
 
-  /// The plans of the policies, and plans with copies to host memory for several budgets. The solver starts from
-  /// them, and each may be chosen itself.
+  /// The plans of the policies, and plans with copies to host memory for several budgets. The solver starts
+  /// from them, and each may be chosen itself.
   std::vector<std::vector<int>> starts(const Choice &choice) {
     std::vector<std::vector<int>> found;
     auto add = [&](std::vector<int> sequence) {
@@ -271,10 +284,12 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.plans = options.starts;
     std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, options);
     options.progress(1);
-    addStatistic("kedge-choose-recompute", "launches solved in place of all layers", front.front().foldedNodes);
+    addStatistic("kedge-choose-recompute", "launches solved in place of all layers",
+                 front.front().foldedNodes);
     for (solver::RematPlan &plan : front)
       choice.plans.push_back(std::move(plan.sequence));
-    llvm::stable_sort(choice.plans, [&](const auto &a, const auto &b) { return addedBy(choice, a) < addedBy(choice, b); });
+    llvm::stable_sort(choice.plans,
+                      [&](const auto &a, const auto &b) { return addedBy(choice, a) < addedBy(choice, b); });
     return choice.plans;
   }
 
@@ -294,8 +309,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return function;
   }
 
-  /// Of the plans that no other one beats, as many as there are points, at even distances in bytes: packing all would
-  /// take long.
+  /// Of the plans that no other one beats, as many as there are points, at even distances in bytes: packing
+  /// all would take long.
   std::vector<const std::vector<int> *> fewOf(Choice &choice) {
     std::vector<std::pair<int64_t, const std::vector<int> *>> best;
     for (const std::vector<int> &plan : plansOf(choice))
@@ -303,7 +318,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
         best.push_back({peak, &plan});
     std::vector<const std::vector<int> *> few;
     for (int k = 0; k < frontier && !best.empty(); ++k) {
-      const int64_t wanted = best.front().first - (best.front().first - best.back().first) / std::max(frontier - 1, 1) * k;
+      const int64_t wanted =
+          best.front().first - (best.front().first - best.back().first) / std::max(frontier - 1, 1) * k;
       const auto nearest = llvm::min_element(best, [&](const auto &a, const auto &b) {
         return std::abs(a.first - wanted) < std::abs(b.first - wanted);
       });
@@ -328,8 +344,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return b.getArrayAttr(points);
   }
 
-  /// The cheapest plan of the solver's front and of the policies that fits when it is packed. All of them are found
-  /// without a look at the budget, so that a larger one never costs more.
+  /// The cheapest plan of the solver's front and of the policies that fits when it is packed. All of them are
+  /// found without a look at the budget, so that a larger one never costs more.
   void search(Choice &choice, int64_t left) {
     const std::vector<std::vector<int>> &plans = plansOf(choice);
     bool found = false;
@@ -341,7 +357,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.peakLowerBound = bound.peakLowerBound;
   }
 
-  /// Where the packer cannot place a plan, and one with room to spare costs much more, other orders of it are tried.
+  /// Where the packer cannot place a plan, and one with room to spare costs much more, other orders of it are
+  /// tried.
   bool takeWithin(Choice &choice, const std::vector<std::vector<int>> &plans, size_t index, int64_t left) {
     const solver::RematProblem &problem = choice.graph.problem;
     const int64_t packed = packedBytes(problem, plans[index], left);
@@ -349,7 +366,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       take(choice, plans[index], packed);
       return true;
     }
-    if (packed - left > left / worthReordering || costOfRoom(choice, plans, index, left) <= choice.seconds * costlyRoomShare)
+    if (packed - left > left / worthReordering ||
+        costOfRoom(choice, plans, index, left) <= choice.seconds * costlyRoomShare)
       return false;
     std::optional<PackedSequence> other = orderWithin(problem, plans[index], left);
     if (other)
@@ -357,17 +375,18 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return other.has_value();
   }
 
-  /// What the next plan costs more whose values leave a fiftieth of the bytes free; 0 where there is none, so that a smallest
-  /// feasible budget is the same for all that ask.
-  static double costOfRoom(const Choice &choice, const std::vector<std::vector<int>> &plans, size_t index, int64_t left) {
+  /// What the next plan costs more whose values leave a fiftieth of the bytes free; 0 where there is none, so
+  /// that a smallest feasible budget is the same for all that ask.
+  static double costOfRoom(const Choice &choice, const std::vector<std::vector<int>> &plans, size_t index,
+                           int64_t left) {
     for (size_t next = index + 1; next < plans.size(); ++next)
       if (solver::peakOf(choice.graph.problem, plans[next]) <= left - left / 50)
         return addedBy(choice, plans[next]) - addedBy(choice, plans[index]);
     return 0;
   }
 
-  /// The plan of the smallest peak need not be the smallest when it is packed. Others that could be smaller by at
-  /// least a ten-thousandth are packed, too.
+  /// The plan of the smallest peak need not be the smallest when it is packed. Others that could be smaller
+  /// by at least a ten-thousandth are packed, too.
   void findSmallest(Choice &choice, const std::vector<std::vector<int>> &plans, bool found) {
     std::vector<std::pair<int64_t, size_t>> byPeak;
     for (size_t i = 0; i < plans.size(); ++i)
@@ -393,7 +412,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       return;
     }
     SmallVector<int64_t> sequence(choice.sequence.begin(), choice.sequence.end());
-    sched::SequenceNote(&getContext()).setAttr(choice.graph.function, DenseI64ArrayAttr::get(&getContext(), sequence));
+    sched::SequenceNote(&getContext())
+        .setAttr(choice.graph.function, DenseI64ArrayAttr::get(&getContext(), sequence));
     addStatistic("kedge-choose-recompute", "launches to run again",
                  static_cast<int64_t>(sequence.size() - choice.graph.problem.order.size()) - fetches(choice));
     addStatistic("kedge-choose-recompute", "values to fetch", fetches(choice));
@@ -412,7 +432,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       floor = std::max(floor, choice.peakLowerBound);
       if (!trains(choice))
         continue;
-      ops += static_cast<int64_t>(choice.sequence.size() - choice.graph.problem.order.size()) - fetches(choice);
+      ops +=
+          static_cast<int64_t>(choice.sequence.size() - choice.graph.problem.order.size()) - fetches(choice);
       flops += addedFlops(choice);
       seconds += choice.seconds;
       added += choice.added;
@@ -426,7 +447,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     // Copies of states that live in host memory are part of every plan.
     double moved = seconds - reference.seconds;
     auto share = [&](StringRef name, double value) {
-      facts.set(name, builder.getF64FloatAttr(reference.seconds > 0 ? (moved + value) / reference.seconds : 0));
+      facts.set(name,
+                builder.getF64FloatAttr(reference.seconds > 0 ? (moved + value) / reference.seconds : 0));
     };
     if (limit)
       number("budget_bytes", *limit);
@@ -461,7 +483,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     double flops = 0;
     llvm::DenseSet<int> first;
     for (int node : choice.sequence)
-      if (choice.graph.nodes[node].fetched < 0 && (choice.graph.nodes[node].result >= 0 || !first.insert(node).second))
+      if (choice.graph.nodes[node].fetched < 0 &&
+          (choice.graph.nodes[node].result >= 0 || !first.insert(node).second))
         flops += analysis::costOf(choice.graph.nodes[node].op).flops;
     return flops;
   }

@@ -60,10 +60,12 @@ std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &funct
   std::set<size_t> taken;
   const int64_t most = all.front().bytes, least = all.back().bytes;
   for (size_t k = 0; k < count; ++k) {
-    const int64_t wanted = most - (most - least) / static_cast<int64_t>(std::max<size_t>(count - 1, 1)) * static_cast<int64_t>(k);
-    const auto nearest = std::min_element(all.begin(), all.end(), [&](const FrontierPoint &a, const FrontierPoint &b) {
-      return std::abs(a.bytes - wanted) < std::abs(b.bytes - wanted);
-    });
+    const int64_t wanted = most - (most - least) / static_cast<int64_t>(std::max<size_t>(count - 1, 1)) *
+                                      static_cast<int64_t>(k);
+    const auto nearest =
+        std::min_element(all.begin(), all.end(), [&](const FrontierPoint &a, const FrontierPoint &b) {
+          return std::abs(a.bytes - wanted) < std::abs(b.bytes - wanted);
+        });
     taken.insert(static_cast<size_t>(nearest - all.begin()));
   }
   taken.insert(all.size() - 1);

@@ -29,8 +29,8 @@ struct FrontierPoint {
 /// Runs `work` for 0 to `count` - 1 in threads of its own: for packings and bounds, which touch no IR.
 void sideBySide(size_t count, llvm::function_ref<void(size_t)> work);
 
-/// By falling bytes and rising time, at most `count` points: from the plan that adds nothing to the smallest one, those
-/// between at even distances in bytes.
+/// By falling bytes and rising time, at most `count` points: from the plan that adds nothing to the smallest
+/// one, those between at even distances in bytes.
 std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &functions, size_t count);
 
 } // namespace kedge::remat

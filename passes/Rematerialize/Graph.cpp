@@ -74,7 +74,8 @@ private:
           found != graph.valueOf.end() && !llvm::is_contained(node.inputs, found->second))
         node.inputs.push_back(found->second);
     for (OpResult result : op.getResults())
-      node.outputs.push_back(addValue(result, isa<sched::OffloadOp>(op) ? 0 : sched::bytesOf(result.getType()), false));
+      node.outputs.push_back(
+          addValue(result, isa<sched::OffloadOp>(op) ? 0 : sched::bytesOf(result.getType()), false));
     addReuses(op, node);
     graph.problem.order.push_back(static_cast<int>(graph.nodes.size()));
     graph.nodes.push_back({&op});
@@ -92,8 +93,8 @@ private:
       }
   }
 
-  /// State and results lie in the persistent region, where they are from the first execution on; outputs stay in the
-  /// transient region to the end.
+  /// State and results lie in the persistent region, where they are from the first execution on; outputs stay
+  /// in the transient region to the end.
   void bindReturned() {
     func::FuncOp function = graph.function;
     for (auto [index, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands())) {
@@ -124,9 +125,10 @@ private:
     auto values = sched::OffloadableNote(graph.function.getContext()).getAttr(graph.function);
     int64_t count = static_cast<int64_t>(graph.values.size());
     for (int64_t value : values ? values.asArrayRef() : ArrayRef<int64_t>()) {
-      if (value < 0 || value >= count || !graph.values[value].getDefiningOp() || graph.problem.values[value].keptToEnd)
-        return graph.function.emitOpError() << "'sched.offloadable' names value " << value
-                                            << ", which is no transient result of a launch";
+      if (value < 0 || value >= count || !graph.values[value].getDefiningOp() ||
+          graph.problem.values[value].keptToEnd)
+        return graph.function.emitOpError()
+               << "'sched.offloadable' names value " << value << ", which is no transient result of a launch";
       addFetch(static_cast<int>(value));
     }
     return success();
@@ -173,7 +175,8 @@ private:
       std::vector<int> &overwrites = graph.problem.nodes[nodesOf[writer].front()].overwrites;
       readersOf(argument, [&](Operation *reader) {
         for (int node : nodesOf[reader])
-          if (reader != writer && readsState(graph.nodes[node], argument) && !llvm::is_contained(overwrites, node))
+          if (reader != writer && readsState(graph.nodes[node], argument) &&
+              !llvm::is_contained(overwrites, node))
             overwrites.push_back(node);
       });
     }
@@ -226,7 +229,8 @@ private:
   }
 
   /// As sched::mayOverwrite judges the cluster of one result, which is not there yet.
-  void addReuses(sched::ClusterOp cluster, unsigned result, const ResultSlice &slice, solver::RematNode &node) {
+  void addReuses(sched::ClusterOp cluster, unsigned result, const ResultSlice &slice,
+                 solver::RematNode &node) {
     auto type = cast<RankedTensorType>(cluster.getResult(result).getType());
     Attribute written = cluster.getOutputMaps()[result];
     auto fits = [&](Value tensor, Attribute map) {
@@ -238,9 +242,11 @@ private:
       return;
     for (auto [place, input] : llvm::enumerate(node.inputs)) {
       Value root = graph.values[input];
-      bool all = !graph.problem.values[input].keptToEnd && sched::bytesOf(root.getType()) == sched::bytesOf(type);
+      bool all =
+          !graph.problem.values[input].keptToEnd && sched::bytesOf(root.getType()) == sched::bytesOf(type);
       for (unsigned i : slice.inputs)
-        all &= rootOf(cluster.getInputs()[i]) != root || fits(cluster.getInputs()[i], cluster.getInputMaps()[i]);
+        all &=
+            rootOf(cluster.getInputs()[i]) != root || fits(cluster.getInputs()[i], cluster.getInputMaps()[i]);
       for (unsigned i : slice.results)
         all &= cluster.getResult(i) != root || fits(root, cluster.getOutputMaps()[i]);
       if (all)
@@ -262,7 +268,8 @@ private:
     return all > 0 ? std::min(1.0, own / all) : 1;
   }
 
-  /// The loss is a result named loss_sum or loss; without updates or gradients there is nothing to rematerialize.
+  /// The loss is a result named loss_sum or loss; without updates or gradients there is nothing to
+  /// rematerialize.
   void markForward() {
     graph.forward.assign(graph.nodes.size(), false);
     func::FuncOp function = graph.function;
@@ -291,6 +298,8 @@ private:
 
 } // namespace
 
-FailureOr<Graph> buildGraph(func::FuncOp function, const GraphCosts *costs) { return Builder(function, costs).run(); }
+FailureOr<Graph> buildGraph(func::FuncOp function, const GraphCosts *costs) {
+  return Builder(function, costs).run();
+}
 
 } // namespace kedge::remat

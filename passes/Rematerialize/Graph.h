@@ -6,14 +6,15 @@
 
 namespace kedge::remat {
 
-/// Nodes are the launches in their order, then one for each value of the function's `sched.offloadable` that copies it
-/// back from host memory, then, for clusters with several results, one for each result that can be computed alone (see
-/// ResultSlice.h). Values are what launches and inputs put into the transient region: results that live in persistent
-/// places have no bytes, state and constants are no values at all, what lies in host memory has no bytes.
+/// Nodes are the launches in their order, then one for each value of the function's `sched.offloadable` that
+/// copies it back from host memory, then, for clusters with several results, one for each result that can be
+/// computed alone (see ResultSlice.h). Values are what launches and inputs put into the transient region:
+/// results that live in persistent places have no bytes, state and constants are no values at all, what lies
+/// in host memory has no bytes.
 ///
-/// A value that may be fetched has its copy in host memory as a further result of the launch that makes it. Copying it
-/// out right behind that launch, where it is fetched at all, takes no byte that the launch itself did not take; what it
-/// costs is counted with the fetch.
+/// A value that may be fetched has its copy in host memory as a further result of the launch that makes it.
+/// Copying it out right behind that launch, where it is fetched at all, takes no byte that the launch itself
+/// did not take; what it costs is counted with the fetch.
 struct Graph {
   struct Node {
     mlir::Operation *op = nullptr;
@@ -23,9 +24,10 @@ struct Graph {
   };
   mlir::func::FuncOp function;
   solver::RematProblem problem;
-  std::vector<Node> nodes;         ///< beside problem.nodes
-  std::vector<mlir::Value> values; ///< beside problem.values; no views; a copy in host memory: what it is a copy of
-  std::vector<bool> isHostCopy;    ///< beside problem.values
+  std::vector<Node> nodes; ///< beside problem.nodes
+  std::vector<mlir::Value>
+      values; ///< beside problem.values; no views; a copy in host memory: what it is a copy of
+  std::vector<bool> isHostCopy; ///< beside problem.values
   llvm::DenseMap<mlir::Value, int> valueOf;
   std::vector<bool> forward; ///< launches that the loss follows from; in a function without gradients, none
 };
@@ -36,8 +38,8 @@ struct GraphCosts {
   llvm::function_ref<mlir::FailureOr<int64_t>(mlir::Operation *)> workspace;
 };
 
-/// Needs kedge-bind-results. Costs may be left out where only the structure matters (all are 1 then). Node and value
-/// numbers follow from the function alone.
+/// Needs kedge-bind-results. Costs may be left out where only the structure matters (all are 1 then). Node
+/// and value numbers follow from the function alone.
 mlir::FailureOr<Graph> buildGraph(mlir::func::FuncOp function, const GraphCosts *costs = nullptr);
 
 } // namespace kedge::remat

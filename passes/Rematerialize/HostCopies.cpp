@@ -78,7 +78,8 @@ std::vector<int64_t> withinBytes(const Graph &graph, std::vector<int64_t> values
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     if (graph.nodes[i].isLaunch())
       for (int output : graph.problem.nodes[i].outputs)
-        worth[output] = graph.problem.nodes[i].cost / static_cast<double>(std::max<int64_t>(1, graph.problem.values[output].bytes));
+        worth[output] = graph.problem.nodes[i].cost /
+                        static_cast<double>(std::max<int64_t>(1, graph.problem.values[output].bytes));
   llvm::stable_sort(values, [&](int64_t a, int64_t b) { return worth[a] > worth[b]; });
   std::vector<int64_t> taken;
   for (int64_t value : values)

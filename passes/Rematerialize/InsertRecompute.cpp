@@ -95,7 +95,8 @@ private:
     builder.setInsertionPoint(terminator);
     for (OpResult result : op->getResults())
       if (wanted.contains(result)) {
-        auto copy = sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result, StringAttr());
+        auto copy =
+            sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result, StringAttr());
         setPlace(copy, placeOf(op));
         onHost[result] = copy.getResult();
       }
@@ -104,8 +105,8 @@ private:
   void fetch(Value value, const std::string &why) {
     ++copies;
     builder.setInsertionPoint(terminator);
-    auto copy = sched::FetchOp::create(builder, value.getLoc(), value.getType(), onHost.lookup(value), IntegerAttr(),
-                                       builder.getStringAttr(why), StringAttr());
+    auto copy = sched::FetchOp::create(builder, value.getLoc(), value.getType(), onHost.lookup(value),
+                                       IntegerAttr(), builder.getStringAttr(why), StringAttr());
     setPlace(copy, placeOfMaker(value));
     if (auto offload = copy.getInput().getDefiningOp<sched::OffloadOp>())
       offload.setOffloaded(why);
@@ -226,13 +227,14 @@ struct InsertRecompute : impl::InsertRecomputeBase<InsertRecompute> {
     std::vector<int> numbers;
     for (int64_t number : sequence.asArrayRef()) {
       if (number < 0 || number >= static_cast<int64_t>(graph.nodes.size()))
-        return getOperation().emitOpError() << "'sched.sequence' names launch " << number << ", expected 0 to "
-                                            << graph.nodes.size() - 1;
+        return getOperation().emitOpError()
+               << "'sched.sequence' names launch " << number << ", expected 0 to " << graph.nodes.size() - 1;
       numbers.push_back(static_cast<int>(number));
     }
     if (solver::peakOf(graph.problem, numbers) < 0)
-      return getOperation().emitOpError("'sched.sequence' is no execution of this function: a launch is missing, reads "
-                                        "what is not there, or reads state after its update");
+      return getOperation().emitOpError(
+          "'sched.sequence' is no execution of this function: a launch is missing, reads "
+          "what is not there, or reads state after its update");
     return success();
   }
 };

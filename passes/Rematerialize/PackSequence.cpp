@@ -8,7 +8,8 @@ using kedge::solver::RematProblem;
 
 namespace kedge::remat {
 namespace {
-/// A short try tells orders apart: most of what the packer will reach with all of its effort it reaches at once.
+/// A short try tells orders apart: most of what the packer will reach with all of its effort it reaches at
+/// once.
 constexpr int64_t effortOfTry = 10'000'000;
 /// Fewer for long sequences, whose packing takes longer.
 constexpr size_t fewestTries = 8, mostTries = 32, stepsTimesTries = 8000;
@@ -66,7 +67,8 @@ private:
     std::vector<int> places(node.outputs.size(), -1);
     for (const RematNode::Reuse &reuse : node.reuses) {
       int candidate = bufferOf[node.inputs[reuse.input]];
-      if (places[reuse.output] >= 0 || candidate < 0 || buffers[candidate].upper != now || taken.count(candidate))
+      if (places[reuse.output] >= 0 || candidate < 0 || buffers[candidate].upper != now ||
+          taken.count(candidate))
         continue;
       taken.insert(candidate);
       buffers[candidate].upper = std::max(now, lastRead[at][reuse.output]);
@@ -100,13 +102,17 @@ int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequenc
   return solver::packArena(buffersOf(problem, sequence), options).height;
 }
 
-std::optional<PackedSequence> orderWithin(const RematProblem &problem, const std::vector<int> &sequence, int64_t left) {
+std::optional<PackedSequence> orderWithin(const RematProblem &problem, const std::vector<int> &sequence,
+                                          int64_t left) {
   solver::PackOptions options;
   options.effort = effortOfTry;
-  auto heightOf = [&](const std::vector<int> &order) { return solver::packArena(buffersOf(problem, order), options).height; };
+  auto heightOf = [&](const std::vector<int> &order) {
+    return solver::packArena(buffersOf(problem, order), options).height;
+  };
   std::vector<int> best = sequence;
   int64_t height = heightOf(best);
-  const size_t most = std::clamp(stepsTimesTries / std::max<size_t>(sequence.size(), 1), fewestTries, mostTries);
+  const size_t most =
+      std::clamp(stepsTimesTries / std::max<size_t>(sequence.size(), 1), fewestTries, mostTries);
   for (size_t seed = 1; seed <= most; ++seed) {
     std::vector<int> other = solver::rematOtherOrder(problem, best, seed);
     const int64_t reached = heightOf(other);

@@ -6,11 +6,12 @@
 
 namespace kedge::remat {
 
-/// Buffers of a sequence with in-place reuse decided as kedge-plan-memory decides it: launch by launch, each result
-/// takes the first input that it may. Steps are counted from 1; 0 is before the first launch.
+/// Buffers of a sequence with in-place reuse decided as kedge-plan-memory decides it: launch by launch, each
+/// result takes the first input that it may. Steps are counted from 1; 0 is before the first launch.
 std::vector<solver::Buffer> buffersOf(const solver::RematProblem &problem, const std::vector<int> &sequence);
 
-/// Height of the packed arena, in bytes. What matters alone is, where `good` is given, whether it is below that.
+/// Height of the packed arena, in bytes. What matters alone is, where `good` is given, whether it is below
+/// that.
 int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0);
 
 struct PackedSequence {
@@ -18,8 +19,9 @@ struct PackedSequence {
   int64_t bytes = 0; ///< of the arena
 };
 
-/// The runs of a sequence in an order whose arena is within `left` bytes, where its own is a little above; none where no such
-/// order is found. Costs no more, and depends on nothing but its arguments.
-std::optional<PackedSequence> orderWithin(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t left);
+/// The runs of a sequence in an order whose arena is within `left` bytes, where its own is a little above;
+/// none where no such order is found. Costs no more, and depends on nothing but its arguments.
+std::optional<PackedSequence> orderWithin(const solver::RematProblem &problem,
+                                          const std::vector<int> &sequence, int64_t left);
 
 } // namespace kedge::remat

@@ -8,7 +8,8 @@ using namespace mlir;
 namespace kedge::remat {
 namespace {
 
-/// For each value the blocks whose results follow from it directly (through no other result of the same launch).
+/// For each value the blocks whose results follow from it directly (through no other result of the same
+/// launch).
 std::vector<SmallVector<int>> readingBlocks(const Graph &graph, const std::vector<int> &blockOf) {
   std::vector<SmallVector<int>> readers(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -60,7 +61,9 @@ public:
     fetched.resize(graph.values.size());
     for (size_t i = 0; i < graph.nodes.size(); ++i)
       for (int output : graph.problem.nodes[i].outputs)
-        (graph.nodes[i].fetched >= 0 ? fetch : graph.nodes[i].result < 0 ? whole : alone)[output] = static_cast<int>(i);
+        (graph.nodes[i].fetched >= 0 ? fetch
+         : graph.nodes[i].result < 0 ? whole
+                                     : alone)[output] = static_cast<int>(i);
     keepStatistics();
   }
 
@@ -78,8 +81,8 @@ public:
   }
 
 private:
-  /// Place of the last launch on the way to the loss that makes or reads a dropped value: any later reader of a
-  /// dropped value needs it computed again. (The loss itself may be summed up at the very end.)
+  /// Place of the last launch on the way to the loss that makes or reads a dropped value: any later reader of
+  /// a dropped value needs it computed again. (The loss itself may be summed up at the very end.)
   int lastForward() const {
     int last = -1;
     auto isDropped = [&](int value) { return dropped[value] || fetched[value]; };
@@ -92,8 +95,8 @@ private:
     return last;
   }
 
-  /// Results of folds (means of a norm, running statistics) are cheap to keep but need the whole launch again, while
-  /// the other results can be computed alone or are kept anyway.
+  /// Results of folds (means of a norm, running statistics) are cheap to keep but need the whole launch
+  /// again, while the other results can be computed alone or are kept anyway.
   void keepStatistics() {
     for (const solver::RematNode &node : graph.problem.nodes) {
       if (!node.required)
@@ -102,8 +105,10 @@ private:
       for (int output : node.outputs)
         largest = std::max(largest, graph.problem.values[output].bytes);
       auto isSmall = [&](int output) { return graph.problem.values[output].bytes * 16 < largest; };
-      bool whole = llvm::any_of(node.outputs, [&](int output) { return dropped[output] && alone[output] < 0 && !isSmall(output); });
-      bool stays = llvm::any_of(node.outputs, [&](int output) { return !dropped[output] && !isSmall(output); });
+      bool whole = llvm::any_of(
+          node.outputs, [&](int output) { return dropped[output] && alone[output] < 0 && !isSmall(output); });
+      bool stays =
+          llvm::any_of(node.outputs, [&](int output) { return !dropped[output] && !isSmall(output); });
       for (int output : node.outputs)
         if ((!whole && isSmall(output)) || ((stays || !node.repeatable) && alone[output] < 0))
           dropped[output] = false;
@@ -131,8 +136,9 @@ private:
 
   /// Whether the launch as it is makes nothing that is there already.
   bool allDropped(int node) const {
-    return node >= 0 && llvm::all_of(graph.problem.nodes[node].outputs,
-                                     [&](int output) { return graph.isHostCopy[output] || (dropped[output] && !rebuilt[output]); });
+    return node >= 0 && llvm::all_of(graph.problem.nodes[node].outputs, [&](int output) {
+             return graph.isHostCopy[output] || (dropped[output] && !rebuilt[output]);
+           });
   }
 
   std::vector<int> delayUpdates() {
@@ -140,7 +146,8 @@ private:
     for (size_t at = 0; at < sequence.size(); ++at)
       last[sequence[at]] = static_cast<int>(at);
     auto ready = [&](int node, int at) {
-      return llvm::all_of(graph.problem.nodes[node].overwrites, [&](int reader) { return last[reader] <= at; });
+      return llvm::all_of(graph.problem.nodes[node].overwrites,
+                          [&](int reader) { return last[reader] <= at; });
     };
     for (int at = 0; at < static_cast<int>(sequence.size()); ++at) {
       if (ready(sequence[at], at))
@@ -169,8 +176,11 @@ private:
 
 std::optional<Policy> parsePolicy(StringRef text, std::string &error) {
   using Kind = Policy::Kind;
-  for (auto [name, kind] : {std::pair{"none", Kind::None}, {"full", Kind::Full}, {"sqrt", Kind::Sqrt},
-                            {"attention", Kind::Attention}, {"auto", Kind::Auto}})
+  for (auto [name, kind] : {std::pair{"none", Kind::None},
+                            {"full", Kind::Full},
+                            {"sqrt", Kind::Sqrt},
+                            {"attention", Kind::Attention},
+                            {"auto", Kind::Auto}})
     if (text == name)
       return Policy{kind, 0};
   for (auto [name, kind] : {std::pair{"segments=", Kind::Segments}, {"nth=", Kind::Nth}}) {
@@ -195,20 +205,29 @@ std::vector<bool> droppedBy(const Policy &policy, const Graph &graph, const Bloc
       group = group < 0 ? -1 : static_cast<int>(groupOf(group));
     return insideGroups(graph, std::move(groups));
   };
-  auto segments = [&](int64_t n) { return grouped([=](int64_t block) { return block * std::min(n, count) / count; }); };
+  auto segments = [&](int64_t n) {
+    return grouped([=](int64_t block) { return block * std::min(n, count) / count; });
+  };
   switch (policy.kind) {
-  case Policy::Kind::Full: return grouped([](int64_t block) { return block; });
-  case Policy::Kind::Segments: return segments(policy.count);
-  case Policy::Kind::Sqrt: return segments(static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count)))));
-  case Policy::Kind::Nth: return grouped([&](int64_t block) { return block % policy.count ? -1 : block; });
-  case Policy::Kind::Attention: return attentionCores(graph);
+  case Policy::Kind::Full:
+    return grouped([](int64_t block) { return block; });
+  case Policy::Kind::Segments:
+    return segments(policy.count);
+  case Policy::Kind::Sqrt:
+    return segments(static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(count)))));
+  case Policy::Kind::Nth:
+    return grouped([&](int64_t block) { return block % policy.count ? -1 : block; });
+  case Policy::Kind::Attention:
+    return attentionCores(graph);
   case Policy::Kind::None:
-  case Policy::Kind::Auto: break;
+  case Policy::Kind::Auto:
+    break;
   }
   return std::vector<bool>(graph.values.size());
 }
 
-std::vector<int> rebuildLazily(const Graph &graph, const std::vector<bool> &dropped, const std::vector<bool> &fetched) {
+std::vector<int> rebuildLazily(const Graph &graph, const std::vector<bool> &dropped,
+                               const std::vector<bool> &fetched) {
   return Rebuilder(graph, dropped, fetched).run();
 }
 

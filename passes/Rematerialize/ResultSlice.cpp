@@ -56,9 +56,10 @@ ClusterOp cloneResult(OpBuilder &builder, ClusterOp cluster, unsigned result, Va
   ResultSlice slice = sliceOf(cluster, result);
   SmallVector<Value> operands;
   SmallVector<Attribute> maps;
-  auto copy = ClusterOp::create(builder, cluster.getLoc(), cluster.getResult(result).getType(), ValueRange(),
-                                cluster.getDomain(), ArrayRef<int64_t>{}, builder.getArrayAttr({}),
-                                builder.getArrayAttr({cluster.getOutputMaps()[result]}), IntegerAttr(), StringAttr());
+  auto copy =
+      ClusterOp::create(builder, cluster.getLoc(), cluster.getResult(result).getType(), ValueRange(),
+                        cluster.getDomain(), ArrayRef<int64_t>{}, builder.getArrayAttr({}),
+                        builder.getArrayAttr({cluster.getOutputMaps()[result]}), IntegerAttr(), StringAttr());
   Block &block = copy.getBody().emplaceBlock();
   IRMapping values;
   auto read = [&](Value tensor, Attribute map, Value scalar) {

@@ -5,7 +5,8 @@
 
 namespace kedge::remat {
 
-/// What one result of a cluster follows from when the cluster's other results are read instead of computed again.
+/// What one result of a cluster follows from when the cluster's other results are read instead of computed
+/// again.
 struct ResultSlice {
   llvm::SetVector<mlir::Operation *> ops; ///< of the body, unordered
   llvm::SmallVector<unsigned> inputs;     ///< operands of the cluster that are read
@@ -15,8 +16,9 @@ struct ResultSlice {
 
 ResultSlice sliceOf(sched::ClusterOp cluster, unsigned result);
 
-/// A cluster for `result` alone. `inputs` stand for all operands of `cluster`, `results` for its results (those that
-/// the slice does not read may be null). Needs a slice that does not fold, so that it computes the same bits.
+/// A cluster for `result` alone. `inputs` stand for all operands of `cluster`, `results` for its results
+/// (those that the slice does not read may be null). Needs a slice that does not fold, so that it computes
+/// the same bits.
 sched::ClusterOp cloneResult(mlir::OpBuilder &builder, sched::ClusterOp cluster, unsigned result,
                              mlir::ValueRange inputs, llvm::ArrayRef<mlir::Value> results);
 

@@ -13,7 +13,8 @@ using namespace mlir;
 struct ApproximateExponentials : impl::ApproximateExponentialsBase<ApproximateExponentials> {
   void runOnOperation() override {
     int64_t exponentials = 0;
-    getOperation().walk([&](sched::ClusterOp cluster) { exponentials += sched::markFastExponentials(cluster); });
+    getOperation().walk(
+        [&](sched::ClusterOp cluster) { exponentials += sched::markFastExponentials(cluster); });
     addStatistic("kedge-approximate-exponentials", "exponentials", exponentials);
   }
 };

@@ -6,8 +6,8 @@
 
 using namespace mlir;
 using namespace kedge;
-using schedule::ClusterInputs;
 using sched::ClusterOp;
+using schedule::ClusterInputs;
 
 namespace {
 
@@ -115,9 +115,10 @@ SmallVector<Value> copyBody(OpBuilder &builder, ClusterOp from, IRMapping &value
   return yielded;
 }
 
-/// The place of a result of `reader` after `producer` was fused into it; the body of `reader` may yield a result of
-/// `producer` unchanged.
-PlaceAttr placeBehind(ClusterOp producer, ClusterOp reader, unsigned result, function_ref<int(Value)> producedAs) {
+/// The place of a result of `reader` after `producer` was fused into it; the body of `reader` may yield a
+/// result of `producer` unchanged.
+PlaceAttr placeBehind(ClusterOp producer, ClusterOp reader, unsigned result,
+                      function_ref<int(Value)> producedAs) {
   auto argument = dyn_cast<BlockArgument>(reader.getBody().front().getTerminator()->getOperand(result));
   if (!argument)
     return sched::computedAt(reader, result);
@@ -187,8 +188,8 @@ ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Val
       IRMapping inner;
       for (auto [i, scalar] : llvm::enumerate(made.getArguments())) {
         AffineMap composed = mapAt(producer.getInputMaps(), i).replaceDimsAndSymbols(point, {}, rank, 0);
-        inner.map(scalar, inputs.add(producer.getInputs()[i], simplifyAffineMap(composed),
-                                     scalar.getType(), scalar.getLoc()));
+        inner.map(scalar, inputs.add(producer.getInputs()[i], simplifyAffineMap(composed), scalar.getType(),
+                                     scalar.getLoc()));
       }
       copy = copyBody(builder, producer, inner, point).front();
     }
@@ -197,7 +198,8 @@ ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Val
   finish(builder, fused, inputs, copyBody(builder, reader, values, {}));
   SmallVector<PlaceAttr> places;
   for (unsigned i = 0; i < reader->getNumResults(); ++i)
-    places.push_back(placeBehind(producer, reader, i, [&](Value tensor) { return tensor == input ? 0 : -1; }));
+    places.push_back(
+        placeBehind(producer, reader, i, [&](Value tensor) { return tensor == input ? 0 : -1; }));
   sched::setResultPlaces(fused, places);
   reader.replaceAllUsesWith(fused.getResults());
   reader.erase();
@@ -238,7 +240,8 @@ ClusterOp schedule::joinProducer(ClusterOp producer, ClusterOp reader) {
   finish(builder, joined, inputs, yielded);
   SmallVector<PlaceAttr> places;
   auto producedAs = [&](Value tensor) {
-    return tensor.getDefiningOp() == producer ? static_cast<int>(cast<OpResult>(tensor).getResultNumber()) : -1;
+    return tensor.getDefiningOp() == producer ? static_cast<int>(cast<OpResult>(tensor).getResultNumber())
+                                              : -1;
   };
   for (unsigned i = 0; i < reader->getNumResults(); ++i)
     places.push_back(placeBehind(producer, reader, i, producedAs));

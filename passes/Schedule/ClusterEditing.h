@@ -5,7 +5,8 @@
 
 namespace kedge::schedule {
 
-/// Collects a new cluster's operands, each tensor at each map once, as arguments of its body's block, which has no others.
+/// Collects a new cluster's operands, each tensor at each map once, as arguments of its body's block, which
+/// has no others.
 class ClusterInputs {
 public:
   explicit ClusterInputs(mlir::Block &block) : block(block) {}
@@ -19,8 +20,8 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, unsigned> known;
 };
 
-/// `reader` with `producer`'s scalar computed wherever it read `input`, which is the result of `producer` or a
-/// view of it. The producer must have one result and no folds. Returns the cluster that took the reader's
+/// `reader` with `producer`'s scalar computed wherever it read `input`, which is the result of `producer` or
+/// a view of it. The producer must have one result and no folds. Returns the cluster that took the reader's
 /// place, or null, with nothing changed, where the element that is read is no plain function of the domain.
 /// The producer stays.
 sched::ClusterOp substituteProducer(sched::ClusterOp producer, sched::ClusterOp reader, mlir::Value input);

@@ -1,9 +1,9 @@
 #include "lib/Dialect/Kedge/Place.h"
-#include "passes/Schedule/Passes.h"
 #include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
 #define GEN_PASS_DEF_DECOMPOSE

@@ -50,7 +50,8 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
       return derived.contains(op) || op->getNumOperands() == 0;
     auto argument = cast<BlockArgument>(value);
     FlatSymbolRefAttr name = train::stateOfArgument(getOperation(), argument.getArgNumber());
-    auto state = name ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(getOperation(), name) : train::StateOp();
+    auto state =
+        name ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(getOperation(), name) : train::StateOp();
     return state && tune::encodingOf(state);
   }
 

@@ -1,4 +1,3 @@
-#include "passes/Schedule/Passes.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Sched/BuildCluster.h"
@@ -7,6 +6,7 @@
 #include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
 #define GEN_PASS_DEF_FORMCLUSTERS
@@ -49,7 +49,8 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
       return;
     Block &block = getOperation().getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
-      if (!isa<onnx::ConstantOp, train::FinalGradientOp>(op) && !isa_and_nonnull<sched::SchedDialect>(op.getDialect()))
+      if (!isa<onnx::ConstantOp, train::FinalGradientOp>(op) &&
+          !isa_and_nonnull<sched::SchedDialect>(op.getDialect()))
         if (failed(convert(op)))
           return signalPassFailure();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -69,11 +70,13 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
     } else if (isClusterable(&op)) {
       convertToCluster(builder, op);
       ++clusters;
-    } else if (isMemoryEffectFree(&op) && llvm::all_of(op.getResultTypes(), [](Type t) { return isa<RankedTensorType>(t); })) {
+    } else if (isMemoryEffectFree(&op) &&
+               llvm::all_of(op.getResultTypes(), [](Type t) { return isa<RankedTensorType>(t); })) {
       op.replaceAllUsesWith(buildLibraryCall(builder, &op));
       ++calls;
     } else {
-      return op.emitOpError("has no place in a schedule: it is no cluster, view or library call; expected ops of level 2, which compute tensors "
+      return op.emitOpError("has no place in a schedule: it is no cluster, view or library call; expected "
+                            "ops of level 2, which compute tensors "
                             "without side effects");
     }
     op.erase();

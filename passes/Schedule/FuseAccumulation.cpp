@@ -8,7 +8,7 @@
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
-#define GEN_PASS_DEF_JOINACCUMULATION
+#define GEN_PASS_DEF_FUSEACCUMULATION
 #include "passes/Schedule/Passes.h.inc"
 
 namespace {
@@ -34,14 +34,19 @@ Value beforeCast(Value value) {
   return cast ? cast.getX() : value;
 }
 
-/// The product of two matrices that makes a gradient of the sum's type, and that nothing else reads; null where it is another.
+/// The product of two matrices that makes a gradient of the sum's type, and that nothing else reads; null
+/// where it is another.
 Gradient gradientProduct(Value value, Type sum) {
   Value product = beforeCast(value);
-  if (elementOf(value) != sum || !value.hasOneUse() || !product.hasOneUse() || !train::addsTo(elementOf(product), sum))
+  if (elementOf(value) != sum || !value.hasOneUse() || !product.hasOneUse() ||
+      !train::addsTo(elementOf(product), sum))
     return {};
   Gradient gradient = plainProductOf(product);
-  auto isMatrix = [](Value operand) { return rankOf(operand) == 2 && tensorType(operand).getNumElements() > 0; };
-  const bool fits = gradient.product && isMatrix(gradient.product->getOperand(0)) && isMatrix(gradient.product->getOperand(1));
+  auto isMatrix = [](Value operand) {
+    return rankOf(operand) == 2 && tensorType(operand).getNumElements() > 0;
+  };
+  const bool fits = gradient.product && isMatrix(gradient.product->getOperand(0)) &&
+                    isMatrix(gradient.product->getOperand(1));
   return fits ? gradient : Gradient();
 }
 
@@ -56,7 +61,8 @@ struct FuseAccumulation : impl::FuseAccumulationBase<FuseAccumulation> {
     int64_t joined = 0;
     if (getOperation().isExternal())
       return;
-    for (auto sum : llvm::make_early_inc_range(getOperation().getBody().front().getOps<train::AccumulateOp>()))
+    for (auto sum :
+         llvm::make_early_inc_range(getOperation().getBody().front().getOps<train::AccumulateOp>()))
       joined += join(sum);
     addStatistic("kedge-fuse-accumulation", "products joined", joined);
   }
@@ -67,9 +73,10 @@ struct FuseAccumulation : impl::FuseAccumulationBase<FuseAccumulation> {
     if (!gradient.product || !isThereBefore(gradient.product, sum.getAccumulator()))
       return false;
     PlacedBuilder builder(gradient.product);
-    auto fused = train::AccumulateProductOp::create(builder, sum.getLoc(), sum.getType(), gradient.product->getOperand(0),
-                                                    gradient.product->getOperand(1), sum.getAccumulator(), sum.getMicro(),
-                                                    gradient.transA, gradient.transB);
+    auto fused = train::AccumulateProductOp::create(builder, sum.getLoc(), sum.getType(),
+                                                    gradient.product->getOperand(0),
+                                                    gradient.product->getOperand(1), sum.getAccumulator(),
+                                                    sum.getMicro(), gradient.transA, gradient.transB);
     sum.replaceAllUsesWith(fused.getResult());
     sum.erase();
     if (value.getDefiningOp() != gradient.product)

@@ -102,7 +102,8 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     auto view = input.getDefiningOp<sched::ViewOp>();
     Value source = view ? view.getInput() : input;
     auto producer = source.getDefiningOp<ClusterOp>();
-    bool sameElements = getElementTypeOrSelf(source) == getElementTypeOrSelf(input); // a view may read bits as others
+    bool sameElements =
+        getElementTypeOrSelf(source) == getElementTypeOrSelf(input); // a view may read bits as others
     if (!producer || !sameElements || producer.getClone() || reader.getClone() ||
         bodyOf(producer).getOperations().size() + bodyOf(reader).getOperations().size() > maxBodyOps ||
         producer.getInputs().size() + reader.getInputs().size() > maxOperands)
@@ -181,7 +182,8 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     return true;
   }
 
-  /// Points that are made and folds that read them: one kernel stores the ones and folds the others as it goes.
+  /// Points that are made and folds that read them: one kernel stores the ones and folds the others as it
+  /// goes.
   bool foldsAlong(ClusterOp producer, ClusterOp reader) {
     return producer.getReduced().empty() && sched::foldsOnce(reader);
   }

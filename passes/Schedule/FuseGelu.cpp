@@ -9,7 +9,7 @@
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
-#define GEN_PASS_DEF_JOINGELU
+#define GEN_PASS_DEF_FUSEGELU
 #include "passes/Schedule/Passes.h.inc"
 
 namespace {
@@ -25,7 +25,9 @@ struct Linear {
   explicit operator bool() const { return op; }
 };
 
-bool isBiasOf(Value bias, Value product) { return rankOf(bias) == 1 && shapeOf(bias)[0] == shapeOf(product).back(); }
+bool isBiasOf(Value bias, Value product) {
+  return rankOf(bias) == 1 && shapeOf(bias)[0] == shapeOf(product).back();
+}
 
 Linear linearOf(Value value) {
   if (auto matmul = value.getDefiningOp<onnx::MatMulOp>())
@@ -42,14 +44,18 @@ Linear linearOf(Value value) {
 /// Null where cuBLASLt has no epilogue with GELU.
 Linear productOf(Value value) {
   Linear product = linearOf(value);
-  const bool isOne = product && rankOf(product.b) == 2 && rankOf(product.a) == rankOf(value) && (!product.transA || rankOf(value) == 2);
-  return isOne && train::takesEpilogue(value.getType()) && tensorType(product.a).getNumElements() > 0 ? product : Linear();
+  const bool isOne = product && rankOf(product.b) == 2 && rankOf(product.a) == rankOf(value) &&
+                     (!product.transA || rankOf(value) == 2);
+  return isOne && train::takesEpilogue(value.getType()) && tensorType(product.a).getNumElements() > 0
+             ? product
+             : Linear();
 }
 
 /// The sum of all rows of its operand.
 bool sumsRows(Operation *op) {
   auto sum = dyn_cast<onnx::ReduceSumOp>(op);
-  return sum && !sum.getKeepdims() && llvm::equal(sum.getAxes(), llvm::seq<int64_t>(0, rankOf(sum.getX()) - 1));
+  return sum && !sum.getKeepdims() &&
+         llvm::equal(sum.getAxes(), llvm::seq<int64_t>(0, rankOf(sum.getX()) - 1));
 }
 
 struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
@@ -71,9 +77,11 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
     addStatistic("kedge-fuse-gelu", "bias gradients joined", sums);
   }
 
-  static FusedProductOp create(OpBuilder &builder, Location loc, const Linear &product, TypeRange types, Value c, StringRef epilogue) {
-    return FusedProductOp::create(builder, loc, types, product.a, product.b, c, builder.getStringAttr(epilogue),
-                                  builder.getBoolAttr(product.transA), builder.getBoolAttr(product.transB));
+  static FusedProductOp create(OpBuilder &builder, Location loc, const Linear &product, TypeRange types,
+                               Value c, StringRef epilogue) {
+    return FusedProductOp::create(builder, loc, types, product.a, product.b, c,
+                                  builder.getStringAttr(epilogue), builder.getBoolAttr(product.transA),
+                                  builder.getBoolAttr(product.transB));
   }
 
   /// GELU's input is a result of its own where anything else reads it.

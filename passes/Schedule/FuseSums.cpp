@@ -6,7 +6,7 @@
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
-#define GEN_PASS_DEF_JOINSUMS
+#define GEN_PASS_DEF_FUSESUMS
 #include "passes/Schedule/Passes.h.inc"
 
 namespace {
@@ -22,16 +22,20 @@ bool isSumOfRows(sched::ClusterOp cluster) {
   RankedTensorType type = rowsTypeOf(cluster.getInputs()[0]);
   const int64_t rank = type.getRank();
   AffineMap all = AffineMap::getMultiDimIdentityMap(rank, cluster.getContext());
-  auto isMap = [](Attribute map, AffineMap expected) { return cast<AffineMapAttr>(map).getValue() == expected; };
+  auto isMap = [](Attribute map, AffineMap expected) {
+    return cast<AffineMapAttr>(map).getValue() == expected;
+  };
   const bool shapes = rank >= 2 && cluster.getDomain() == type.getShape() &&
-                      llvm::equal(cluster.getReduced(), llvm::seq<int64_t>(0, rank - 1)) && isMap(cluster.getInputMaps()[0], all) &&
+                      llvm::equal(cluster.getReduced(), llvm::seq<int64_t>(0, rank - 1)) &&
+                      isMap(cluster.getInputMaps()[0], all) &&
                       isMap(cluster.getOutputMaps()[0], all.getMinorSubMap(1)) &&
                       rowsTypeOf(cluster.getResult(0)).getElementType() == type.getElementType();
   int64_t folds = 0;
   const bool onlySums = llvm::all_of(cluster.getBody().front(), [&](Operation &op) {
     auto fold = dyn_cast<sched::ReduceOp>(op);
     folds += fold && fold.getKind() == sched::FoldKind::Add;
-    return fold ? fold.getKind() == sched::FoldKind::Add : isa<arith::ExtFOp, arith::TruncFOp, sched::YieldOp>(op);
+    return fold ? fold.getKind() == sched::FoldKind::Add
+                : isa<arith::ExtFOp, arith::TruncFOp, sched::YieldOp>(op);
   });
   return shapes && onlySums && folds == 1 && train::takesEpilogue(type);
 }
@@ -84,7 +88,8 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
         continue;
       }
       auto call = dyn_cast<LibraryOp>(use.getOwner());
-      if (call && mayTakeSums(call) && rowsTypeOf(value).getShape().back() == rowsTypeOf(sum.getResult(0)).getShape()[0] &&
+      if (call && mayTakeSums(call) &&
+          rowsTypeOf(value).getShape().back() == rowsTypeOf(sum.getResult(0)).getShape()[0] &&
           !epilogueFor(use).empty() && precedes(call, sum.getResult(0)))
         return &use;
     }
@@ -98,12 +103,16 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
   void join(sched::ClusterOp sum, OpOperand &operand) {
     auto product = cast<LibraryOp>(operand.getOwner());
     OpBuilder builder(product);
-    auto trans = [&](StringRef name) { return builder.getNamedAttr(name, builder.getBoolAttr(hasFlag(product, name))); };
+    auto trans = [&](StringRef name) {
+      return builder.getNamedAttr(name, builder.getBoolAttr(hasFlag(product, name)));
+    };
     auto attrs = builder.getDictionaryAttr(
-        {builder.getNamedAttr("epilogue", builder.getStringAttr(epilogueFor(operand))), trans("transA"), trans("transB")});
-    auto fused = LibraryOp::create(builder, product.getLoc(), TypeRange{product.getResult(0).getType(), sum.getResult(0).getType()},
-                                   train::FusedProductOp::getOperationName(), product.getInputs(), attrs, IntegerAttr(), false,
-                                   StringAttr());
+        {builder.getNamedAttr("epilogue", builder.getStringAttr(epilogueFor(operand))), trans("transA"),
+         trans("transB")});
+    auto fused = LibraryOp::create(builder, product.getLoc(),
+                                   TypeRange{product.getResult(0).getType(), sum.getResult(0).getType()},
+                                   train::FusedProductOp::getOperationName(), product.getInputs(), attrs,
+                                   IntegerAttr(), false, StringAttr());
     fused->setDiscardableAttrs(product->getDiscardableAttrDictionary());
     product.getResult(0).replaceAllUsesWith(fused.getResult(0));
     sum.getResult(0).replaceAllUsesWith(fused.getResult(1));

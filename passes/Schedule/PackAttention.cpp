@@ -23,7 +23,8 @@ sched::LibraryOp libraryCall(Operation *op, StringRef kernel) {
 
 bool isAlongLast(sched::LibraryOp call, Value whole) {
   auto axis = call.getAttrs().getAs<IntegerAttr>("axis");
-  return axis && (axis.getInt() == cast<RankedTensorType>(whole.getType()).getRank() - 1 || axis.getInt() == -1);
+  return axis &&
+         (axis.getInt() == cast<RankedTensorType>(whole.getType()).getRank() - 1 || axis.getInt() == -1);
 }
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -94,8 +95,8 @@ sched::LibraryOp joined(sched::LibraryOp gradient, Value projection) {
       return {};
     concat = reader;
   }
-  bool fits = concat && concat.getInputs().size() == 3 && concat.getOutputs()[0].getType() == projection.getType() &&
-              isAlongLast(concat, projection);
+  bool fits = concat && concat.getInputs().size() == 3 &&
+              concat.getOutputs()[0].getType() == projection.getType() && isAlongLast(concat, projection);
   return fits ? concat : sched::LibraryOp();
 }
 
@@ -120,15 +121,16 @@ struct PackAttention : impl::PackAttentionBase<PackAttention> {
     addStatistic("kedge-pack-attention", "calls packed", packed);
   }
 
-  sched::LibraryOp replaced(sched::LibraryOp call, const Packed &operands, unsigned first, TypeRange results) {
+  sched::LibraryOp replaced(sched::LibraryOp call, const Packed &operands, unsigned first,
+                            TypeRange results) {
     SmallVector<Value> inputs(call.getInputs());
     inputs[first] = operands.projection;
     inputs.erase(inputs.begin() + first + 1, inputs.begin() + first + 3);
     PlacedBuilder b(call, placeOf(call));
     ++packed;
     return sched::LibraryOp::create(b, call.getLoc(), results, call.getKernel(), inputs,
-                                    packedAttributes(call, operands, first), call.getCloneAttr(), call.getCollective(),
-                                    call.getRecomputedAttr());
+                                    packedAttributes(call, operands, first), call.getCloneAttr(),
+                                    call.getCollective(), call.getRecomputedAttr());
   }
 
   void packForward(sched::LibraryOp call) {

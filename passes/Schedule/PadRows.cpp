@@ -80,7 +80,8 @@ struct PadRows : impl::PadRowsBase<PadRows> {
       return true;
     }
     auto view = dyn_cast<sched::ViewOp>(reader);
-    if (!view || tensorOf(view.getResult()).getRank() < 2 || widthOf(view.getResult()) != widthOf(use.get()) ||
+    if (!view || tensorOf(view.getResult()).getRank() < 2 ||
+        widthOf(view.getResult()) != widthOf(use.get()) ||
         tensorOf(view.getResult()).getElementType() != tensorOf(use.get()).getElementType())
       return false;
     rows.values.push_back(view.getResult());
@@ -90,7 +91,8 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   /// One product, not a batch; a padded result gets a row added at most.
   static bool mayPad(Operation *op, unsigned operand) {
     auto call = cast<sched::LibraryOp>(op);
-    if (tensorOf(call.getInputs()[1]).getRank() != 2 || tensorOf(call.getInputs()[0]).getRank() < 2 || call.getAttrs().contains("unpack"))
+    if (tensorOf(call.getInputs()[1]).getRank() != 2 || tensorOf(call.getInputs()[0]).getRank() < 2 ||
+        call.getAttrs().contains("unpack"))
       return false;
     auto transposed = call.getAttrs().getAs<BoolAttr>("transA");
     if (transposed && transposed.getValue() && tensorOf(call.getInputs()[0]).getRank() != 2)
@@ -100,7 +102,8 @@ struct PadRows : impl::PadRowsBase<PadRows> {
       return !number || number.getValueAsDouble() == 1;
     };
     return operand != kResult || call.getInputs().size() < 3 ||
-           (tensorOf(call.getInputs()[2]).getNumElements() == widthOf(call.getResult(0)) && isOne("alpha") && isOne("beta"));
+           (tensorOf(call.getInputs()[2]).getNumElements() == widthOf(call.getResult(0)) && isOne("alpha") &&
+            isOne("beta"));
   }
 
   void pad(const Rows &rows) {
@@ -110,7 +113,8 @@ struct PadRows : impl::PadRowsBase<PadRows> {
       noteWidth(cast<sched::LibraryOp>(first.getDefiningOp()), kResult, width);
     for (OpOperand *operand : rows.operands)
       noteWidth(cast<sched::LibraryOp>(operand->getOwner()), operand->getOperandNumber(), width);
-    bytes += tensorOf(first).getNumElements() / width * (wide - width) * tensorOf(first).getElementTypeBitWidth() / 8;
+    bytes += tensorOf(first).getNumElements() / width * (wide - width) *
+             tensorOf(first).getElementTypeBitWidth() / 8;
     for (Value value : rows.values) {
       SmallVector<int64_t> shape(tensorOf(value).getShape());
       shape.back() = wide;
@@ -123,7 +127,8 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   static void noteWidth(sched::LibraryOp call, unsigned operand, int64_t width) {
     Builder b(call.getContext());
     NamedAttrList attrs(call.getAttrs());
-    SmallVector<int64_t> widths{widthOf(call.getInputs()[0]), widthOf(call.getInputs()[1]), widthOf(call.getResult(0))};
+    SmallVector<int64_t> widths{widthOf(call.getInputs()[0]), widthOf(call.getInputs()[1]),
+                                widthOf(call.getResult(0))};
     if (auto known = call.getAttrs().getAs<DenseI64ArrayAttr>("widths"))
       widths.assign(known.asArrayRef().begin(), known.asArrayRef().end());
     widths[operand] = width;

@@ -39,9 +39,12 @@ struct PairFloat8Casts : impl::PairFloat8CastsBase<PairFloat8Casts> {
   static void pair(train::Float8CastOp cast, ArrayRef<onnx::TransposeOp> transposes) {
     PlacedBuilder builder(cast);
     onnx::TransposeOp first = transposes.front();
-    Value matrix = builder.createOrFold<onnx::ReshapeOp>(cast.getLoc(), cast.getX(), shapeOf(first.getData()));
-    auto both = train::Float8CastBothOp::create(builder, cast.getLoc(), matrix, cast.getScale(), TypeAttr::get(cast.getTo()));
-    Value whole = builder.createOrFold<onnx::ReshapeOp>(cast.getLoc(), both.getResult(), shapeOf(cast.getResult()));
+    Value matrix =
+        builder.createOrFold<onnx::ReshapeOp>(cast.getLoc(), cast.getX(), shapeOf(first.getData()));
+    auto both = train::Float8CastBothOp::create(builder, cast.getLoc(), matrix, cast.getScale(),
+                                                TypeAttr::get(cast.getTo()));
+    Value whole =
+        builder.createOrFold<onnx::ReshapeOp>(cast.getLoc(), both.getResult(), shapeOf(cast.getResult()));
     for (onnx::TransposeOp transpose : transposes)
       if (transpose.getType() == both.getTransposed().getType()) {
         transpose.replaceAllUsesWith(both.getTransposed());

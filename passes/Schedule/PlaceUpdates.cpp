@@ -13,9 +13,9 @@ namespace kedge::schedule {
 namespace {
 using namespace mlir;
 
-/// Other results than new states (the norm of all gradients, the loss) are not to delay the ops that lead to them.
-/// Functions of evaluation have only such results: in them, an op moves only if its results are far smaller than what
-/// it reads.
+/// Other results than new states (the norm of all gradients, the loss) are not to delay the ops that lead to
+/// them. Functions of evaluation have only such results: in them, an op moves only if its results are far
+/// smaller than what it reads.
 bool boilsDown(Operation &op) {
   constexpr int64_t scalarBytes = 64, ratio = 64;
   int64_t made = 0, largest = 0;
@@ -26,7 +26,8 @@ bool boilsDown(Operation &op) {
   return made <= std::max(scalarBytes, largest / ratio);
 }
 
-/// Pieces that one launch joins, such as the sums that the norm of all gradients is made of, hold as many bytes apart as together.
+/// Pieces that one launch joins, such as the sums that the norm of all gradients is made of, hold as many
+/// bytes apart as together.
 bool joins(Operation &op) {
   auto library = dyn_cast<sched::LibraryOp>(op);
   return library && library.getKernel() == onnx::ConcatOp::getOperationName();
@@ -82,12 +83,12 @@ private:
   DenseMap<Operation *, int64_t> places;
 };
 
-/// A rank's own part of a parameter takes bytes until its update reads it, whenever it is made: it belongs right in front
-/// of its reader.
+/// A rank's own part of a parameter takes bytes until its update reads it, whenever it is made: it belongs
+/// right in front of its reader.
 bool belongsToReader(Operation *op) {
   auto library = dyn_cast_or_null<sched::LibraryOp>(op);
-  return library && library.getKernel() == dist::LocalShardOp::getOperationName() && !op->use_empty() && llvm::all_equal(op->getUsers()) &&
-         !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>();
+  return library && library.getKernel() == dist::LocalShardOp::getOperationName() && !op->use_empty() &&
+         llvm::all_equal(op->getUsers()) && !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>();
 }
 
 struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
@@ -106,7 +107,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
         continue;
       SmallVector<Operation *> companions;
       for (Value operand : op->getOperands())
-        if (Operation *producer = operand.getDefiningOp(); belongsToReader(producer) && !llvm::is_contained(companions, producer))
+        if (Operation *producer = operand.getDefiningOp();
+            belongsToReader(producer) && !llvm::is_contained(companions, producer))
           companions.push_back(producer);
       Operation *after = lastObstacle(op, places);
       if (!after || after->getNextNode() == op)
@@ -131,7 +133,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     };
     auto considerReaders = [&](Value state) {
       for (Operation *reader : state.getUsers())
-        if (reader->getBlock() == op->getBlock() && places.isBefore(reader, op) && !belongsToReaderOf(reader, op))
+        if (reader->getBlock() == op->getBlock() && places.isBefore(reader, op) &&
+            !belongsToReaderOf(reader, op))
           consider(reader);
     };
     for (Value operand : op->getOperands()) {
@@ -167,8 +170,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     return replaced;
   }
 
-  /// A reduction over ranks may run until the next one begins, beside the launches that compute the gradients of the
-  /// next.
+  /// A reduction over ranks may run until the next one begins, beside the launches that compute the gradients
+  /// of the next.
   void findReductions(Block &block) {
     nextReduction.clear();
     Operation *before = nullptr;

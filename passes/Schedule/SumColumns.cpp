@@ -13,9 +13,11 @@ namespace {
 using namespace mlir;
 using sched::ClusterOp;
 
-/// Rows of a block, at least: partial sums are then small beside the rows. Teams of a block of threads walk rows side by side.
+/// Rows of a block, at least: partial sums are then small beside the rows. Teams of a block of threads walk
+/// rows side by side.
 constexpr int64_t kLeastRows = 16, kTeams = 8;
-/// Sums that a thread keeps in registers beside its row, and elements of a row times all that it keeps of each.
+/// Sums that a thread keeps in registers beside its row, and elements of a row times all that it keeps of
+/// each.
 constexpr int64_t kMostSums = 6, kMostHeld = 16384;
 
 AffineMap mapAt(ArrayAttr maps, size_t at) { return cast<AffineMapAttr>(maps[at]).getValue(); }
@@ -34,7 +36,8 @@ bool namesAny(AffineMap map, ArrayRef<int64_t> dims) {
   return llvm::any_of(dims, [&](int64_t dim) { return map.isFunctionOfDim(dim); });
 }
 
-/// The body of a cluster that folds along columns, in two: what a row's points need, and what comes behind the folds.
+/// The body of a cluster that folds along columns, in two: what a row's points need, and what comes behind
+/// the folds.
 struct Halves {
   SmallVector<sched::ReduceOp> folds;
   SmallVector<Operation *> points, behind; ///< constants are in both
@@ -45,7 +48,8 @@ struct Halves {
     llvm::DenseSet<Value> points(bodyOf(cluster).args_begin(), bodyOf(cluster).args_end()), behind;
     for (Operation &op : bodyOf(cluster).without_terminator()) {
       Value result = op.getResult(0);
-      const bool readsPoints = isa<sched::IndexOp>(op) || llvm::any_of(op.getOperands(), [&](Value v) { return points.contains(v); });
+      const bool readsPoints = isa<sched::IndexOp>(op) ||
+                               llvm::any_of(op.getOperands(), [&](Value v) { return points.contains(v); });
       const bool readsFolds = llvm::any_of(op.getOperands(), [&](Value v) { return behind.contains(v); });
       if (auto fold = dyn_cast<sched::ReduceOp>(op)) {
         if (fold.getKind() != sched::FoldKind::Add || !isa<FloatType>(fold.getType()) || readsFolds)
@@ -65,7 +69,8 @@ struct Halves {
       if (readsFolds)
         behind.insert(result);
     }
-    if (halves.folds.empty() || llvm::any_of(bodyOf(cluster).getTerminator()->getOperands(), [&](Value v) { return !behind.contains(v); }))
+    if (halves.folds.empty() || llvm::any_of(bodyOf(cluster).getTerminator()->getOperands(),
+                                             [&](Value v) { return !behind.contains(v); }))
       return std::nullopt;
     return halves;
   }
@@ -83,7 +88,8 @@ struct Group {
     return all;
   }
 
-  /// The op in front of which all may stand as one: behind all that they read, before all that read them. Null: nowhere.
+  /// The op in front of which all may stand as one: behind all that they read, before all that read them.
+  /// Null: nowhere.
   Operation *place() const {
     Operation *place = rows;
     for (Operation *member : members())
@@ -91,7 +97,8 @@ struct Group {
         place = member;
     for (Operation *member : members())
       for (Value operand : member->getOperands())
-        if (Operation *producer = operand.getDefiningOp(); producer && !contains(producer) && !producer->isBeforeInBlock(place))
+        if (Operation *producer = operand.getDefiningOp();
+            producer && !contains(producer) && !producer->isBeforeInBlock(place))
           place = producer->getNextNode();
     for (Operation *member : members())
       for (Operation *user : member->getUsers())
@@ -117,14 +124,15 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     addStatistic("kedge-sum-columns", "clusters joined", joined);
   }
 
-  /// Rows of a block, of the innermost dim of rows; 0 where the cluster does not fold along rows and store their points, or
-  /// where no number fits.
+  /// Rows of a block, of the innermost dim of rows; 0 where the cluster does not fold along rows and store
+  /// their points, or where no number fits.
   int64_t lengthOfBlock(ClusterOp rows) {
     const int64_t rank = rows.getDomain().size(), folded = rows.getReduced().size();
     SmallVector<int64_t> outer = rowDims(rows);
     if (!folded || outer.empty() || rows.getClone() || outer.back() != rank - folded - 1)
       return 0;
-    if (llvm::none_of(rows.getOutputMaps(), [](Attribute map) { return cast<AffineMapAttr>(map).getValue().isPermutation(); }))
+    if (llvm::none_of(rows.getOutputMaps(),
+                      [](Attribute map) { return cast<AffineMapAttr>(map).getValue().isPermutation(); }))
       return 0;
     int64_t count = 1;
     for (int64_t dim : outer)
@@ -145,10 +153,12 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     int64_t sums = 0;
     for (Operation *reader : readers) {
       auto columns = dyn_cast<ClusterOp>(reader);
-      if (!columns || columns == rows || columns->getBlock() != rows->getBlock() || !readsTheSame(rows, columns))
+      if (!columns || columns == rows || columns->getBlock() != rows->getBlock() ||
+          !readsTheSame(rows, columns))
         continue;
       std::optional<Halves> halves = Halves::of(columns);
-      if (!halves || sums + int64_t(halves->folds.size()) > kMostSums || !isHeld(rows, sums + halves->folds.size()))
+      if (!halves || sums + int64_t(halves->folds.size()) > kMostSums ||
+          !isHeld(rows, sums + halves->folds.size()))
         continue;
       group.columns.push_back(columns);
       if (group.place())
@@ -173,9 +183,11 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
   /// Every tensor of points that `columns` reads is one that `rows` reads or makes, at the same place.
   static bool readsTheSame(ClusterOp rows, ClusterOp columns) {
     SmallVector<int64_t> outer = rowDims(rows);
-    if (rows.getDomain() != columns.getDomain() || columns.getClone() || columns.getReduced() != ArrayRef(outer))
+    if (rows.getDomain() != columns.getDomain() || columns.getClone() ||
+        columns.getReduced() != ArrayRef(outer))
       return false;
-    if (llvm::any_of(columns.getOutputMaps(), [&](Attribute map) { return namesAny(cast<AffineMapAttr>(map).getValue(), outer); }))
+    if (llvm::any_of(columns.getOutputMaps(),
+                     [&](Attribute map) { return namesAny(cast<AffineMapAttr>(map).getValue(), outer); }))
       return false;
     auto isKnown = [&](Value tensor, AffineMap map) {
       if (auto result = dyn_cast<OpResult>(tensor); result && result.getOwner() == rows)
@@ -216,9 +228,10 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     return domain;
   }
 
-  static ClusterOp create(OpBuilder &builder, ClusterOp like, TypeRange types, ArrayRef<int64_t> domain, ArrayAttr outputMaps) {
-    auto cluster = ClusterOp::create(builder, like.getLoc(), types, ValueRange(), domain, like.getReduced(), builder.getArrayAttr({}),
-                                     outputMaps, IntegerAttr(), StringAttr());
+  static ClusterOp create(OpBuilder &builder, ClusterOp like, TypeRange types, ArrayRef<int64_t> domain,
+                          ArrayAttr outputMaps) {
+    auto cluster = ClusterOp::create(builder, like.getLoc(), types, ValueRange(), domain, like.getReduced(),
+                                     builder.getArrayAttr({}), outputMaps, IntegerAttr(), StringAttr());
     setPlace(cluster, placeOf(like));
     cluster.getBody().emplaceBlock();
     return cluster;
@@ -233,7 +246,8 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     for (OpResult result : rows->getResults())
       places.push_back(sched::placeOfResult(result));
     AffineMap ofBlock = builder.getMultiDimIdentityMap(rows.getDomain().size());
-    ofBlock = ofBlock.replace(builder.getAffineDimExpr(dim), builder.getAffineDimExpr(dim).floorDiv(length), ofBlock.getNumDims(), 0);
+    ofBlock = ofBlock.replace(builder.getAffineDimExpr(dim), builder.getAffineDimExpr(dim).floorDiv(length),
+                              ofBlock.getNumDims(), 0);
     for (ClusterOp columns : group.columns) {
       const Halves halves = *Halves::of(columns);
       for (sched::ReduceOp fold : halves.folds) {
@@ -259,7 +273,8 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
       for (Operation *op : halves.points)
         body.clone(*op, own);
       for (sched::ReduceOp fold : halves.folds)
-        yielded.push_back(sched::SumOp::create(body, fold.getLoc(), fold.getType(), own.lookup(fold.getInput())));
+        yielded.push_back(
+            sched::SumOp::create(body, fold.getLoc(), fold.getType(), own.lookup(fold.getInput())));
     }
     sched::YieldOp::create(body, rows.getLoc(), yielded);
     joined->setOperands(inputs.tensors);
@@ -269,11 +284,15 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
   }
 
   /// What `from` reads: `made`, the results of `rows`, or inputs of the joined cluster.
-  static void addInputs(ClusterOp from, ClusterOp rows, ArrayRef<Value> made, ClusterInputs &inputs, IRMapping &values) {
-    for (auto [tensor, map, scalar] : llvm::zip(from.getInputs(), from.getInputMaps(), bodyOf(from).getArguments())) {
+  static void addInputs(ClusterOp from, ClusterOp rows, ArrayRef<Value> made, ClusterInputs &inputs,
+                        IRMapping &values) {
+    for (auto [tensor, map, scalar] :
+         llvm::zip(from.getInputs(), from.getInputMaps(), bodyOf(from).getArguments())) {
       auto result = dyn_cast<OpResult>(tensor);
       const bool isMade = rows && result && result.getOwner() == rows;
-      values.map(scalar, isMade ? made[result.getResultNumber()] : inputs.add(tensor, cast<AffineMapAttr>(map).getValue(), scalar.getType(), scalar.getLoc()));
+      values.map(scalar, isMade ? made[result.getResultNumber()]
+                                : inputs.add(tensor, cast<AffineMapAttr>(map).getValue(), scalar.getType(),
+                                             scalar.getLoc()));
     }
   }
 
@@ -297,7 +316,9 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
       IRMapping values;
       for (sched::ReduceOp fold : halves.folds) {
         Value partial = bodyOf(whole).addArgument(fold.getType(), fold.getLoc());
-        values.map(fold.getResult(), sched::ReduceOp::create(body, fold.getLoc(), fold.getType(), fold.getKind(), partial).getResult());
+        values.map(fold.getResult(),
+                   sched::ReduceOp::create(body, fold.getLoc(), fold.getType(), fold.getKind(), partial)
+                       .getResult());
       }
       for (Operation *op : halves.behind)
         body.clone(*op, values);

@@ -35,11 +35,13 @@ std::optional<Encoded> inFourBits(train::DequantizeOp op) {
 /// Codes as numbers, times a scale for each row or column.
 std::optional<Encoded> inEightBits(onnx::MulOp op) {
   auto numbers = op.getA().getDefiningOp<onnx::CastOp>();
-  if (!numbers || !elementOf(numbers.getOperand()).isSignlessInteger(8) || !elementOf(op.getResult()).isF32() ||
-      rankOf(op.getResult()) != 2 || rankOf(op.getB()) != 2 || shapeOf(numbers.getOperand()) != shapeOf(op.getResult()))
+  if (!numbers || !elementOf(numbers.getOperand()).isSignlessInteger(8) ||
+      !elementOf(op.getResult()).isF32() || rankOf(op.getResult()) != 2 || rankOf(op.getB()) != 2 ||
+      shapeOf(numbers.getOperand()) != shapeOf(op.getResult()))
     return std::nullopt;
   const ArrayRef<int64_t> whole = shapeOf(op.getResult()), scales = shapeOf(op.getB());
-  const bool byRow = scales[0] == whole[0] && scales[1] == 1, byColumn = scales[0] == 1 && scales[1] == whole[1];
+  const bool byRow = scales[0] == whole[0] && scales[1] == 1,
+             byColumn = scales[0] == 1 && scales[1] == whole[1];
   if (!byRow && !byColumn)
     return std::nullopt;
   Builder b(op.getContext());
@@ -121,8 +123,9 @@ struct UnpackInProducts : impl::UnpackInProductsBase<UnpackInProducts> {
     SmallVector<Value> inputs(whole.getInputs());
     inputs[1] = weight.codes;
     inputs.push_back(weight.scales);
-    auto call = sched::LibraryOp::create(builder, product->getLoc(), whole->getResultTypes(), whole.getKernel(), inputs,
-                                         attrs.getDictionary(&getContext()), IntegerAttr(), whole.getCollective(), StringAttr());
+    auto call = sched::LibraryOp::create(builder, product->getLoc(), whole->getResultTypes(),
+                                         whole.getKernel(), inputs, attrs.getDictionary(&getContext()),
+                                         IntegerAttr(), whole.getCollective(), StringAttr());
     whole.erase();
     product->replaceAllUsesWith(call);
     product->erase();

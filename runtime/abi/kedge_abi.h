@@ -9,9 +9,10 @@
 extern "C" {
 #endif
 
-/* `args`: pointers to the first bytes of the operands in the order of the launch, first those that are read, then
- * those that are written. [begin, end): a slice of the parallel iterations. The runtime may cut them anywhere and
- * run slices at the same time; results do not depend on that. A kernel allocates nothing and cannot fail. */
+/* `args`: pointers to the first bytes of the operands in the order of the launch, first those that are read,
+ * then those that are written. [begin, end): a slice of the parallel iterations. The runtime may cut them
+ * anywhere and run slices at the same time; results do not depend on that. A kernel allocates nothing and
+ * cannot fail. */
 typedef void (*KedgeKernel)(char *const *args, int64_t begin, int64_t end);
 
 typedef struct KedgeKernelEntry {

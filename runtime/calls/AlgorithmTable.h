@@ -1,4 +1,5 @@
-// A stored table of which library algorithm computes which product, so that no choice depends on timings of a run.
+// A stored table of which library algorithm computes which product, so that no choice depends on timings of a
+// run.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -23,8 +24,9 @@ public:
     std::string source; ///< where the entry is from, for messages and reports
   };
 
-  /// Entries of later calls replace earlier ones. Throws rt::Error, naming `source` and the entry, if `entries` is no
-  /// list of entries, if a key is malformed or occurs twice, or if an algorithm has the wrong size for its library.
+  /// Entries of later calls replace earlier ones. Throws rt::Error, naming `source` and the entry, if
+  /// `entries` is no list of entries, if a key is malformed or occurs twice, or if an algorithm has the wrong
+  /// size for its library.
   void add(const nlohmann::json &entries, const std::string &source);
   /// {"format": 1, "entries": [...]}
   void addFile(const std::string &path);
@@ -41,7 +43,8 @@ private:
   std::map<std::string, Entry> entries;
 };
 
-/// "cublaslt 130100 | NVIDIA H200 | f32 ...": library and version, device, call. The call is MatmulShape::key().
+/// "cublaslt 130100 | NVIDIA H200 | f32 ...": library and version, device, call. The call is
+/// MatmulShape::key().
 std::string algorithmKey(const std::string &library, uint64_t version, const std::string &device,
                          const std::string &call);
 /// The call in a key; nothing if the key does not have three parts.

@@ -94,10 +94,13 @@ AttentionDropout readDropout(const LibraryCall &call, int64_t batch, size_t firs
 } // namespace
 
 DropoutRow AttentionShape::dropoutRow(const void *const *inputs, int64_t b) const {
-  auto counter = [&](int k) { return static_cast<uint64_t>(*static_cast<const int64_t *>(inputs[dropout.firstInput + k])); };
+  auto counter = [&](int k) {
+    return static_cast<uint64_t>(*static_cast<const int64_t *>(inputs[dropout.firstInput + k]));
+  };
   auto low = [](uint64_t v) { return static_cast<uint32_t>(v); };
   auto high = [](uint64_t v) { return static_cast<uint32_t>(v >> 32); };
-  uint64_t seed = counter(0), step = counter(1), row = counter(2) + static_cast<uint64_t>(b / dropout.rowSize);
+  uint64_t seed = counter(0), step = counter(1),
+           row = counter(2) + static_cast<uint64_t>(b / dropout.rowSize);
   return {{low(seed), dropout.opId ^ high(seed)}, low(row), {low(step), high(step)}, dropout.smallest};
 }
 

@@ -1,4 +1,5 @@
-// Reads the shapes and attributes of train.Attention and train.AttentionGrad. The rules are in docs/library-kernels.md.
+// Reads the shapes and attributes of train.Attention and train.AttentionGrad. The rules are in
+// docs/library-kernels.md.
 #pragma once
 #include "runtime/calls/Call.h"
 #include "runtime/calls/DropoutRow.h"
@@ -51,7 +52,8 @@ struct AttentionShape {
   int64_t visibleKeys(int64_t i) const {
     return causal ? std::max<int64_t>(0, std::min(keys, i + causalOffset + 1)) : keys;
   }
-  /// Pairs of query and key over batch and heads that `causal` does not hide. A mask is not taken into account.
+  /// Pairs of query and key over batch and heads that `causal` does not hide. A mask is not taken into
+  /// account.
   double visiblePairs() const {
     double pairs = 0;
     for (int64_t i = 0; i < queries; ++i)
@@ -63,8 +65,9 @@ struct AttentionShape {
     double width = static_cast<double>(depthProducts * depth + valueProducts * valueDepth);
     double rows = static_cast<double>(std::max<int64_t>(1, batch * queryHeads * queries));
     // Special functions: one exponential for each pair and, as in generated kernels, ten rounds of Philox.
-    return {KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs() * (drops() ? 6 : 1), {}, {},
-            visiblePairs() / rows};
+    return {
+        KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs() * (drops() ? 6 : 1), {}, {},
+        visiblePairs() / rows};
   }
   /// The first query that may see key j.
   int64_t firstQuery(int64_t j) const {

@@ -19,7 +19,8 @@ struct ConvShape {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t groupChannels() const { return channels / groups; }
   int64_t groupFilters() const { return filters / groups; }
-  /// Each filter sees one channel, and there are few per channel: computed as a stencil over planes, not as a product.
+  /// Each filter sees one channel, and there are few per channel: computed as a stencil over planes, not as a
+  /// product.
   bool isDepthwise() const {
     return groupChannels() == 1 && groupFilters() <= 4 && taps() * groupFilters() <= kMostDepthwiseTaps;
   }
@@ -36,13 +37,19 @@ struct ConvShape {
   KernelWork work(int64_t resultChannels) const {
     constexpr double kHalfWidth = 16; // rows of this length are read at half the speed of long rows
     double width = static_cast<double>(out[2]);
-    double points = static_cast<double>(batch) * static_cast<double>(filters) * static_cast<double>(outSize());
-    return {KernelWork::Kind::Convolution, 2 * points * static_cast<double>(groupChannels() * taps()), 0, {}, {},
+    double points =
+        static_cast<double>(batch) * static_cast<double>(filters) * static_cast<double>(outSize());
+    return {KernelWork::Kind::Convolution,
+            2 * points * static_cast<double>(groupChannels() * taps()),
+            0,
+            {},
+            {},
             static_cast<double>(resultChannels) * width / (width + kHalfWidth)};
   }
 };
 
-/// Reads strides, pads, dilations and group, and checks sizes. x, w, y: image, filter and result, whatever the op computes.
+/// Reads strides, pads, dilations and group, and checks sizes. x, w, y: image, filter and result, whatever
+/// the op computes.
 ConvShape readConv(const LibraryCall &call, const TensorDesc &x, const TensorDesc &w, const TensorDesc &y);
 
 /// Which tensor of Y = conv(X, W) a call computes, and the positions of its operands among inputs,

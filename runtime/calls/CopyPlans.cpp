@@ -96,7 +96,8 @@ Plans planDepthToSpace(const LibraryCall &call) {
   Blocks k = readBlocks(call, call.inputs[0], call.outputs[0]);
   int64_t plane = k.h * k.w, depth = k.c * k.b * k.b * plane;
   int64_t channel = k.columnRow ? k.b * k.b * plane : plane;
-  int64_t blockRow = k.columnRow ? k.b * plane : k.b * k.c * plane, blockColumn = k.columnRow ? plane : k.c * plane;
+  int64_t blockRow = k.columnRow ? k.b * plane : k.b * k.c * plane,
+          blockColumn = k.columnRow ? plane : k.c * plane;
   return gatherDims({k.n, k.c, k.h, k.b, k.w, k.b}, {depth, channel, k.w, blockRow, 1, blockColumn});
 }
 
@@ -122,7 +123,8 @@ Plans axisCopies(const LibraryCall &call, const TensorDesc &whole, const std::ve
     Shape expected = whole.shape;
     expected[axis] = static_cast<size_t>(axis) < part.shape.size() ? part.shape[axis] : 0;
     expectShape(call, part, expected, "a part");
-    int64_t partRow = expected[axis] * view.inner, wholeRow = view.size * view.inner, offset = position * view.inner;
+    int64_t partRow = expected[axis] * view.inner, wholeRow = view.size * view.inner,
+            offset = position * view.inner;
     if (fromParts)
       plans.push_back({i, 0, {{view.outer, partRow, wholeRow}, {partRow, 1, 1}}, 0, offset});
     else
@@ -186,7 +188,8 @@ constexpr Planner kPlanners[] = {{"onnx.Transpose", planTranspose},
 
 } // namespace
 
-std::vector<SliceRange> readRanges(const LibraryCall &call, const TensorDesc &whole, const TensorDesc &slice) {
+std::vector<SliceRange> readRanges(const LibraryCall &call, const TensorDesc &whole,
+                                   const TensorDesc &slice) {
   Shape starts = intsAttr(call, "starts", {}), ends = intsAttr(call, "ends", {});
   Shape firstAxes(starts.size()), ones(starts.size(), 1);
   for (size_t i = 0; i < starts.size(); ++i)

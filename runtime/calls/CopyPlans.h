@@ -11,7 +11,8 @@ struct CopyDim {
   int64_t size, src, dst;
 };
 
-/// Sorts the dimensions so that dst is row-major, and merges neighbours that are contiguous in both src and dst.
+/// Sorts the dimensions so that dst is row-major, and merges neighbours that are contiguous in both src and
+/// dst.
 std::vector<CopyDim> simplify(std::vector<CopyDim> dims);
 
 /// A copy from call.inputs[input] to call.outputs[output]; offsets in elements.

@@ -1,4 +1,5 @@
-// Dropout inside attention. Only <cstdint> is included, as kernels for several instruction sets include this file.
+// Dropout inside attention. Only <cstdint> is included, as kernels for several instruction sets include this
+// file.
 #pragma once
 #include <cstdint>
 

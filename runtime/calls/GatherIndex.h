@@ -6,7 +6,8 @@
 
 namespace kedge::rt::calls {
 
-/// Reads one index. Index tensors are small or as long as the data, so a branch for each element is cheap enough.
+/// Reads one index. Index tensors are small or as long as the data, so a branch for each element is cheap
+/// enough.
 struct IndexReader {
   const void *base;
   bool wide; ///< true: i64, false: i32

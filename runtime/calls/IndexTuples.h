@@ -1,4 +1,5 @@
-// Index tensors whose last dimension is a tuple that selects a slice of the data, as in GatherND and ScatterND.
+// Index tensors whose last dimension is a tuple that selects a slice of the data, as in GatherND and
+// ScatterND.
 #pragma once
 #include "runtime/calls/GatherIndex.h"
 

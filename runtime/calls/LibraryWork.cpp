@@ -11,7 +11,8 @@ constexpr uint64_t kMiB = uint64_t(1) << 20;
 /// The innermost dimension is the largest group of matrices that lie at equal distances in both operands.
 void cutBatches(const calls::Product &product, MatmulCalls &calls) {
   const int64_t batches = product.batches();
-  const calls::BatchLayout::Dim group = product.layout.dims.empty() ? calls::BatchLayout::Dim{1, 0, 0} : product.layout.dims[0];
+  const calls::BatchLayout::Dim group =
+      product.layout.dims.empty() ? calls::BatchLayout::Dim{1, 0, 0} : product.layout.dims[0];
   calls.shape.batch = group.size, calls.shape.strideA = group.strideA, calls.shape.strideB = group.strideB;
   for (int64_t begin = 0; begin < batches; begin += group.size) {
     calls.offsetsA.push_back(product.offsetA(begin));
@@ -22,7 +23,9 @@ void cutBatches(const calls::Product &product, MatmulCalls &calls) {
 /// What the first matrix of every call is aligned to.
 int64_t alignmentOf(const MatmulCalls &calls) {
   int64_t places = 256;
-  const auto note = [&](int64_t elements, DType type) { places |= elements * static_cast<int64_t>(dtypeSize(type)); };
+  const auto note = [&](int64_t elements, DType type) {
+    places |= elements * static_cast<int64_t>(dtypeSize(type));
+  };
   for (int64_t offset : calls.offsetsA)
     note(offset, calls.shape.typeA);
   for (int64_t offset : calls.offsetsB)
@@ -49,10 +52,11 @@ void takeAddend(const calls::Addend &addend, MatmulCalls &calls) {
   calls.broadcasts = !whole;
 }
 
-/// Room for partial sums of products that are cut along k, in steps so that similar shapes ask for the same. Sums of 16-bit
-/// numbers are fp32.
+/// Room for partial sums of products that are cut along k, in steps so that similar shapes ask for the same.
+/// Sums of 16-bit numbers are fp32.
 uint64_t productWorkspace(const MatmulShape &shape) {
-  const uint64_t result = static_cast<uint64_t>(shape.m * shape.n * shape.batch) * std::max<uint64_t>(4, dtypeSize(shape.type));
+  const uint64_t result =
+      static_cast<uint64_t>(shape.m * shape.n * shape.batch) * std::max<uint64_t>(4, dtypeSize(shape.type));
   uint64_t bytes = kMiB / 4;
   while (bytes < 8 * result && bytes < 32 * kMiB)
     bytes *= 2;
@@ -86,27 +90,30 @@ static bool isMultiplied(DType type) {
 bool isAmongRanks(const std::string &library) { return library.starts_with("dist."); }
 
 bool isProduct(const std::string &library) {
-  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.ScaledProduct" || library == "train.FusedProduct" ||
-         library == "train.AccumulateProduct";
+  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.ScaledProduct" ||
+         library == "train.FusedProduct" || library == "train.AccumulateProduct";
 }
 
 bool isConvolution(const std::string &library) {
-  return library == "onnx.Conv" || library == "onnx.ConvTranspose" || library.rfind("train.ConvGrad", 0) == 0 ||
-         library.rfind("train.ConvTransposeGrad", 0) == 0;
+  return library == "onnx.Conv" || library == "onnx.ConvTranspose" ||
+         library.rfind("train.ConvGrad", 0) == 0 || library.rfind("train.ConvTransposeGrad", 0) == 0;
 }
 
 /// As keys of the algorithm table have it.
 static std::string epilogueText(const MatmulShape &shape) {
-  static constexpr const char *names[] = {"", " gelu", " gelu-kept", " gelu-grad", " gelu-grad-sums", " sums-a", " sums-b"};
+  static constexpr const char *names[] = {"",        " gelu",  " gelu-kept", " gelu-grad", " gelu-grad-sums",
+                                          " sums-a", " sums-b"};
   return (shape.bias ? "bias" : "plain") + std::string(names[static_cast<size_t>(shape.epilogue)]);
 }
 
 std::string MatmulShape::key() const {
-  const std::string types = typeA != type ? fmt::format("{} {} {}", dtypeName(typeA), dtypeName(typeB), dtypeName(type))
-                                       : std::string(dtypeName(type));
+  const std::string types = typeA != type
+                                ? fmt::format("{} {} {}", dtypeName(typeA), dtypeName(typeB), dtypeName(type))
+                                : std::string(dtypeName(type));
   const std::string rows = isPadded() ? fmt::format(" rows {} {} {}", rowA, rowB, rowY) : "";
-  return fmt::format("{} {}x{}x{} {}{}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}", types, m, n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', rows, batch, strideA, strideB, alpha, beta,
-                     epilogueText(*this), alignment, workspaceBytes);
+  return fmt::format("{} {}x{}x{} {}{}{} batch {} steps {} {} alpha {} beta {} {} align {} workspace {}",
+                     types, m, n, k, transA ? 'T' : 'N', transB ? 'T' : 'N', rows, batch, strideA, strideB,
+                     alpha, beta, epilogueText(*this), alignment, workspaceBytes);
 }
 
 /// A product that is added to the sum of earlier micro-batches.
@@ -114,16 +121,20 @@ static calls::ScaledOperands readAccumulateProduct(const LibraryCall &call) {
   calls::expectCounts(call, 4, 4, 1, 1);
   const DType type = call.inputs[0].type, sum = call.outputs[0].type;
   const bool widens = sum == DType::F32 && (type == DType::BF16 || type == DType::F16);
-  const bool fits = call.inputs[1].type == type && (widens || (sum == type && (type == DType::F32 || type == DType::F64))) &&
-                    call.inputs[2].type == sum && call.inputs[2].shape == call.outputs[0].shape && call.inputs[3].type == DType::I64;
+  const bool fits = call.inputs[1].type == type &&
+                    (widens || (sum == type && (type == DType::F32 || type == DType::F64))) &&
+                    call.inputs[2].type == sum && call.inputs[2].shape == call.outputs[0].shape &&
+                    call.inputs[3].type == DType::I64;
   if (!fits)
-    failCall(call, "two operands of one type, a sum of f32 or f64 and the number of the micro-batch are expected");
+    failCall(call,
+             "two operands of one type, a sum of f32 or f64 and the number of the micro-batch are expected");
   calls::Product product = calls::readGemm(calls::withoutEpilogue(call));
   const calls::Addend addend{1, 1, 2, product.n, 1};
   return {std::move(product), addend};
 }
 
-/// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct and readAccumulateProduct take them.
+/// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct and
+/// readAccumulateProduct take them.
 static calls::ScaledOperands readOperands(const LibraryCall &call) {
   if (call.name == "train.ScaledProduct")
     return calls::readScaledProduct(call);
@@ -180,8 +191,11 @@ static void takeEpilogue(const LibraryCall &call, MatmulCalls &calls) {
     return;
   shape.epilogue = epilogueOf(call);
   const bool narrow = shape.type == DType::BF16 || shape.type == DType::F16;
-  if (!narrow || shape.batch != 1 || calls.offsetsA.size() != 1 || shape.isEmpty() || (shape.hasAuxiliary() && shape.n % kRow != 0))
-    failCall(call, "an epilogue is that of one product of 16-bit floats, with rows of a multiple of {} elements", kRow);
+  if (!narrow || shape.batch != 1 || calls.offsetsA.size() != 1 || shape.isEmpty() ||
+      (shape.hasAuxiliary() && shape.n % kRow != 0))
+    failCall(call,
+             "an epilogue is that of one product of 16-bit floats, with rows of a multiple of {} elements",
+             kRow);
   if (shape.hasAuxiliary())
     calls.auxiliary = shape.epilogue == Epilogue::GeluKept ? calls.result + 1 : 2;
   if (shape.hasSums())
@@ -238,7 +252,9 @@ ConvolutionCall convolutionCallOf(const LibraryCall &call) {
   const calls::ConvRoles roles = calls::convRolesOf(call);
   const calls::ConvShape shape = calls::readConv(call, roles);
   if (!cudnnTakes(call))
-    failCall(call, "cuDNN takes f32 and f64 with equal pads at both ends; other convolutions have generated kernels");
+    failCall(
+        call,
+        "cuDNN takes f32 and f64 with equal pads at both ends; other convolutions have generated kernels");
   const TensorDesc &x = call.inputs[0];
   const size_t rank = x.shape.size() - 2;
   ConvolutionCall result;
@@ -250,7 +266,9 @@ ConvolutionCall convolutionCallOf(const LibraryCall &call) {
   if (roles.bias)
     result.bias = calls::inputIndex(call, 2);
   const size_t skip = static_cast<size_t>(3 - result.dims);
-  const auto spatial = [&](const calls::Space &space) { return std::vector<int64_t>(space.begin() + skip, space.end()); };
+  const auto spatial = [&](const calls::Space &space) {
+    return std::vector<int64_t>(space.begin() + skip, space.end());
+  };
   const auto tensor = [&](int64_t first, int64_t second, const calls::Space &space) {
     std::vector<int64_t> sizes = spatial(space);
     sizes.insert(sizes.begin(), {first, second});
@@ -265,8 +283,8 @@ ConvolutionCall convolutionCallOf(const LibraryCall &call) {
   return result;
 }
 
-/// cuDNN tells what it needs only on a GPU. This much lets its deterministic algorithms run at the sizes that models
-/// have; a program that needs more allocates the rest at start and lists it.
+/// cuDNN tells what it needs only on a GPU. This much lets its deterministic algorithms run at the sizes that
+/// models have; a program that needs more allocates the rest at start and lists it.
 static uint64_t convolutionWorkspace(const LibraryCall &call) {
   uint64_t largest = 0;
   for (const auto *list : {&call.inputs, &call.outputs})

@@ -19,7 +19,8 @@ struct PoolShape {
   KernelWork workByRows() const { return {KernelWork::Kind::Vector, 4 * taps(), 0, {}, {}, 0}; }
 };
 
-/// x: the tensor that the windows slide over. y: one element for each window. Reads kernel_shape, strides, pads, dilations.
+/// x: the tensor that the windows slide over. y: one element for each window. Reads kernel_shape, strides,
+/// pads, dilations.
 PoolShape readPool(const LibraryCall &call, const TensorDesc &x, const TensorDesc &y);
 
 } // namespace kedge::rt::calls

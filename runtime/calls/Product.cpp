@@ -4,8 +4,8 @@
 namespace kedge::rt::calls {
 namespace {
 
-/// Elements from one matrix to the next in each dimension of `batch`, in an operand of dimensions `own` (aligned to the
-/// right, 1 or equal).
+/// Elements from one matrix to the next in each dimension of `batch`, in an operand of dimensions `own`
+/// (aligned to the right, 1 or equal).
 Shape batchStrides(const LibraryCall &call, const Shape &batch, const Shape &own, int64_t matrix) {
   Shape strides(batch.size(), 0);
   int64_t stride = matrix;
@@ -42,7 +42,8 @@ Shape broadcastBatch(const LibraryCall &call, const Shape &a, const Shape &b) {
 /// When B is one matrix and A's rows follow each other, the batch of A is more rows.
 void mergeRows(Product &product) {
   const auto &dims = product.layout.dims;
-  if (product.transA || dims.size() != 1 || dims[0].size < 2 || dims[0].strideA != product.m * product.k || dims[0].strideB != 0)
+  if (product.transA || dims.size() != 1 || dims[0].size < 2 || dims[0].strideA != product.m * product.k ||
+      dims[0].strideB != 0)
     return;
   product.m *= dims[0].size;
   product.layout = {};
@@ -126,7 +127,8 @@ bool isWideSum(const LibraryCall &call) {
   if (!boolAttr(call, "wide", false))
     return false;
   if (dtypeSize(call.inputs[0].type) != 2 || call.outputs[0].type != DType::F32)
-    failCall(call, "a wide sum of {} has a result of {}: 16-bit factors and f32 are expected", dtypeName(call.inputs[0].type), dtypeName(call.outputs[0].type));
+    failCall(call, "a wide sum of {} has a result of {}: 16-bit factors and f32 are expected",
+             dtypeName(call.inputs[0].type), dtypeName(call.outputs[0].type));
   return true;
 }
 
@@ -163,7 +165,8 @@ LibraryCall withoutEpilogue(const LibraryCall &call) {
 }
 
 double specialFunctionsOfEpilogue(const LibraryCall &call) {
-  const bool isGelu = call.name == "train.FusedProduct" && stringAttr(call, "epilogue", "").starts_with("gelu");
+  const bool isGelu =
+      call.name == "train.FusedProduct" && stringAttr(call, "epilogue", "").starts_with("gelu");
   return isGelu ? static_cast<double>(call.outputs.at(0).elements()) : 0; // a tanh each
 }
 
@@ -171,7 +174,8 @@ ScaledOperands readScaledProduct(const LibraryCall &call) {
   expectCounts(call, 4, 5, 1, 1);
   for (size_t k = 0; k < call.inputs.size(); ++k) {
     const DType type = call.inputs[k].type;
-    const bool fits = k < 2 ? type == DType::F8E4M3 || type == DType::F8E5M2 : type == (k < 4 ? DType::F32 : DType::BF16);
+    const bool fits =
+        k < 2 ? type == DType::F8E4M3 || type == DType::F8E5M2 : type == (k < 4 ? DType::F32 : DType::BF16);
     if (!fits || (k >= 2 && k < 4 && call.inputs[k].elements() != 1))
       failCall(call, "two operands of 8-bit floats, two numbers of f32 and a C of bf16 are expected");
   }

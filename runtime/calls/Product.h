@@ -73,18 +73,19 @@ Addend readGemmAddend(const LibraryCall &call, const Product &product);
 /// A Gemm with the attribute `wide`: 16-bit A and B, f32 C and result.
 bool isWideSum(const LibraryCall &call);
 
-/// A product whose rows are longer in memory than what is multiplied has the attribute `widths`: elements of a row of A, B and
-/// Y that count. This is the same product with dense rows.
+/// A product whose rows are longer in memory than what is multiplied has the attribute `widths`: elements of
+/// a row of A, B and Y that count. This is the same product with dense rows.
 LibraryCall withDenseRows(const LibraryCall &call);
 bool hasPaddedRows(const LibraryCall &call);
 
-/// train.FusedProduct without its epilogue, train.AccumulateProduct without its sum: an onnx.Gemm of the same operands. Other calls are
-/// as they were.
+/// train.FusedProduct without its epilogue, train.AccumulateProduct without its sum: an onnx.Gemm of the same
+/// operands. Other calls are as they were.
 LibraryCall withoutEpilogue(const LibraryCall &call);
 /// exp, tanh and the like that the epilogue of a train.FusedProduct computes.
 double specialFunctionsOfEpilogue(const LibraryCall &call);
 
-/// train.ScaledProduct: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is applied, too.
+/// train.ScaledProduct: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is
+/// applied, too.
 struct ScaledOperands {
   Product product;
   Addend addend;

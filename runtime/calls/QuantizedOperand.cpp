@@ -24,12 +24,15 @@ std::optional<QuantizedOperand> readQuantizedOperand(const LibraryCall &call) {
   operand.axis = found->value("axis", 0);
   operand.scales = call.inputs.size() - 1;
   const int64_t elements = product(operand.whole.shape);
-  if (operand.whole.shape.size() != 2 || elements == 0 || !std::has_single_bit(static_cast<uint64_t>(operand.block)))
+  if (operand.whole.shape.size() != 2 || elements == 0 ||
+      !std::has_single_bit(static_cast<uint64_t>(operand.block)))
     failCall(call, "'unpack' describes no matrix in blocks of a power of two");
   const bool inFour = operand.format != QuantizedFormat::Int8;
-  const int64_t scales = inFour ? (elements + operand.block - 1) / operand.block : operand.whole.shape[operand.axis ? 1 : 0];
+  const int64_t scales =
+      inFour ? (elements + operand.block - 1) / operand.block : operand.whole.shape[operand.axis ? 1 : 0];
   const DType codes = inFour ? DType::U8 : DType::I8;
-  if (call.inputs[1].type != codes || product(call.inputs[1].shape) != (inFour ? (elements + 1) / 2 : elements) ||
+  if (call.inputs[1].type != codes ||
+      product(call.inputs[1].shape) != (inFour ? (elements + 1) / 2 : elements) ||
       call.inputs.back().type != DType::F32 || product(call.inputs.back().shape) != scales)
     failCall(call, "codes and scales are not those of the matrix that 'unpack' describes");
   return operand;

@@ -1,11 +1,13 @@
-// A product whose second operand is a weight in few bits. Marked by the attribute "unpack" and an additional operand.
+// A product whose second operand is a weight in few bits. Marked by the attribute "unpack" and an additional
+// operand.
 #pragma once
 #include "runtime/calls/Call.h"
 #include "runtime/format/QuantizedFormats.h"
 
 namespace kedge::rt::calls {
 
-/// The weight that the codes represent. In the call, codes stand at the weight's position and scales are the last input.
+/// The weight that the codes represent. In the call, codes stand at the weight's position and scales are the
+/// last input.
 struct QuantizedOperand {
   QuantizedFormat format = QuantizedFormat::NF4;
   TensorDesc whole;  ///< the type of the matrix with its values unpacked and rounded

@@ -4,7 +4,8 @@
 
 namespace kedge::rt::calls {
 
-/// Element i uses sources[start[i] .. start[i+1]) with weights. `outside`: element i is the extrapolation value.
+/// Element i uses sources[start[i] .. start[i+1]) with weights. `outside`: element i is the extrapolation
+/// value.
 struct AxisTable {
   std::vector<int64_t> start, sources;
   std::vector<double> weights;

@@ -6,14 +6,22 @@
 
 namespace kedge::rt::calls {
 
-template <typename T> struct TypeTag { using type = T; };
+template <typename T> struct TypeTag {
+  using type = T;
+};
 
 /// The type for sums of T: float for float and 16-bit floats, double, or 64-bit integers that wrap around.
-template <typename T> struct ComputeOf { using type = uint64_t; };
-template <> struct ComputeOf<float> { using type = float; };
+template <typename T> struct ComputeOf {
+  using type = uint64_t;
+};
+template <> struct ComputeOf<float> {
+  using type = float;
+};
 template <> struct ComputeOf<BFloat16> : ComputeOf<float> {};
 template <> struct ComputeOf<Float16> : ComputeOf<float> {};
-template <> struct ComputeOf<double> { using type = double; };
+template <> struct ComputeOf<double> {
+  using type = double;
+};
 template <typename T> using Compute = typename ComputeOf<T>::type;
 
 /// Calls f(TypeTag<T>) for the four float types; an error for others.

@@ -11,7 +11,7 @@ constexpr size_t kLongest = 1024;
 } // namespace
 
 void failWithAgreedError(Communicator *ranks, const std::string &head, const std::optional<Word> &mine,
-                       const std::string &tail) {
+                         const std::string &tail) {
   if (!ranks) {
     if (mine)
       throw Error(head + mine->text + tail);

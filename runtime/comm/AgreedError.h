@@ -15,6 +15,7 @@ struct Word {
 
 /// Throws the same error on all ranks: `head`, the selected message,
 /// `tail`. Returns if no rank has a message. Null stands for a single rank.
-void failWithAgreedError(Communicator *ranks, const std::string &head, const std::optional<Word> &mine, const std::string &tail);
+void failWithAgreedError(Communicator *ranks, const std::string &head, const std::optional<Word> &mine,
+                         const std::string &tail);
 
 } // namespace kedge::rt

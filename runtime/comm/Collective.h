@@ -1,4 +1,5 @@
-// A collective of a launch as plain data, and the scratch memory that it needs. Independent of how ranks communicate.
+// A collective of a launch as plain data, and the scratch memory that it needs. Independent of how ranks
+// communicate.
 #pragma once
 #include "runtime/format/Tensor.h"
 #include <span>
@@ -36,7 +37,8 @@ struct Collective {
   /// Runs at the same time as other collectives, but after background ones that were started before.
   bool background = false;
   std::string name; ///< for messages: "dist.reduce_scatter at h.0"
-  std::string axis; ///< along which the ranks of the mesh take part, or several that commas join; empty: all ranks
+  std::string
+      axis; ///< along which the ranks of the mesh take part, or several that commas join; empty: all ranks
 
   /// Transfer only: for each rank of the group, the one of it whose tensors it gets; kNobody: zeros.
   std::vector<int64_t> senders;

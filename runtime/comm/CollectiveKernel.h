@@ -6,7 +6,8 @@
 namespace kedge::rt {
 using namespace calls;
 
-/// Created without ranks, so that its workspace is known. bind() connects it to ranks and operands before the first run.
+/// Created without ranks, so that its workspace is known. bind() connects it to ranks and operands before the
+/// first run.
 class CollectiveKernel : public LibraryKernel {
 public:
   /// Pointers as in run(). `background`: see Collective.
@@ -18,13 +19,15 @@ public:
 
 /// The collective that a call describes, without operands. Throws rt::Error if the call is invalid.
 Collective collectiveOf(const LibraryCall &call);
-/// The number of ranks that a call of this family is for, and the axes along which they lie; throws in the same way.
+/// The number of ranks that a call of this family is for, and the axes along which they lie; throws in the
+/// same way.
 int64_t ranksOf(const LibraryCall &call);
 std::string axisOf(const nlohmann::json &attrs);
 /// The ranks of the mesh that a call joins. Throws rt::Error if they are not as many as it is for.
 RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank);
 
-/// What a launch of a collective sends, as docs/guide/ranks.md counts it. Nothing for other kernels and for local_shard.
+/// What a launch of a collective sends, as docs/guide/ranks.md counts it. Nothing for other kernels and for
+/// local_shard.
 struct Traffic {
   std::string collective; ///< "all_reduce"
   DType type = DType::F32;

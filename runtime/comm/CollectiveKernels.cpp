@@ -14,11 +14,11 @@ using calls::failCall;
 /// Operand i and result i belong together; where they are cut, one is whole and the other a part of it.
 void checkPairs(const LibraryCall &call, int64_t ranks, bool cutInput, bool cutOutput) {
   if (call.inputs.size() != call.outputs.size() || call.inputs.empty())
-    failCall(call, "{} inputs and {} outputs, expected as many of each", call.inputs.size(), call.outputs.size());
+    failCall(call, "{} inputs and {} outputs, expected as many of each", call.inputs.size(),
+             call.outputs.size());
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     calls::expectSameType(call, call.inputs[i], call.outputs[i]);
-    const std::vector<int64_t> part{
-        shardSize((cutInput ? call.outputs : call.inputs)[i].elements(), ranks)};
+    const std::vector<int64_t> part{shardSize((cutInput ? call.outputs : call.inputs)[i].elements(), ranks)};
     if (cutInput)
       calls::expectShape(call, call.inputs[i], part, "a part");
     else
@@ -43,11 +43,12 @@ void checkType(const LibraryCall &call, CollectiveKind kind, Reduction reduction
 
 constexpr std::string_view kPrefix = "dist.";
 constexpr std::string_view kBroadcast = "dist.broadcast", kSendRecv = "dist.send_recv";
-const std::map<std::string_view, CollectiveKind> kKinds{{"dist.reduce_scatter", CollectiveKind::ReduceScatter},
-                                                        {"dist.all_gather", CollectiveKind::AllGather},
-                                                        {"dist.all_reduce", CollectiveKind::AllReduce},
-                                                        {kBroadcast, CollectiveKind::Transfer},
-                                                        {kSendRecv, CollectiveKind::Transfer}};
+const std::map<std::string_view, CollectiveKind> kKinds{
+    {"dist.reduce_scatter", CollectiveKind::ReduceScatter},
+    {"dist.all_gather", CollectiveKind::AllGather},
+    {"dist.all_reduce", CollectiveKind::AllReduce},
+    {kBroadcast, CollectiveKind::Transfer},
+    {kSendRecv, CollectiveKind::Transfer}};
 
 /// Whose tensors each rank gets.
 std::vector<int64_t> giversOf(const LibraryCall &call, int64_t ranks) {
@@ -69,8 +70,9 @@ public:
 
   size_t workspaceBytes() const override { return collectiveWorkspace(what, ranksOf(call)); }
 
-  std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs, void *const *outputs,
-                                      void *workspace, bool background, const std::string &place) const override {
+  std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs,
+                                      void *const *outputs, void *workspace, bool background,
+                                      const std::string &place) const override {
     groupOf(call, communicator.mesh(), communicator.world().rank); // it exists
     Collective bound = what;
     for (size_t i = 0; i < bound.tensors.size(); ++i) {
@@ -92,10 +94,13 @@ private:
 /// A rank's own parts of tensors that it has as a whole.
 class LocalShardKernel final : public CollectiveKernel {
 public:
-  explicit LocalShardKernel(const LibraryCall &call) : call(call) { checkPairs(call, ranksOf(call), false, true); }
+  explicit LocalShardKernel(const LibraryCall &call) : call(call) {
+    checkPairs(call, ranksOf(call), false, true);
+  }
 
-  std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs, void *const *outputs,
-                                      void *, bool, const std::string &) const override {
+  std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs,
+                                      void *const *outputs, void *, bool,
+                                      const std::string &) const override {
     auto run = std::make_unique<Run>();
     const World place = groupOf(call, communicator.mesh(), communicator.world().rank).own;
     for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -172,8 +177,8 @@ std::string axisOf(const nlohmann::json &attrs) {
 RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank) {
   RankGroup group = mesh.groupOf(axisOf(call.attrs), rank);
   if (group.own.size != ranksOf(call))
-    fail("the program is damaged: {} for {} ranks along {}, where a job of {} has {}", call.name, ranksOf(call),
-         axisOf(call.attrs), mesh.size(), group.own.size);
+    fail("the program is damaged: {} for {} ranks along {}, where a job of {} has {}", call.name,
+         ranksOf(call), axisOf(call.attrs), mesh.size(), group.own.size);
   return group;
 }
 

@@ -16,7 +16,8 @@ template <typename T> using Wide = std::conditional_t<isHalf<T>, float, T>;
 struct Add {
   template <typename W> static W apply(W a, W b) {
     if constexpr (std::is_integral_v<W>) // wraps, whatever the sign
-      return static_cast<W>(static_cast<std::make_unsigned_t<W>>(a) + static_cast<std::make_unsigned_t<W>>(b));
+      return static_cast<W>(static_cast<std::make_unsigned_t<W>>(a) +
+                            static_cast<std::make_unsigned_t<W>>(b));
     else
       return a + b;
   }
@@ -90,7 +91,8 @@ void combineAs(const char *const *sources, size_t sourceCount, void *output, int
 }
 
 template <typename T>
-void combineBy(Reduction reduction, bool tree, const char *const *sources, size_t sourceCount, void *output, int64_t count) {
+void combineBy(Reduction reduction, bool tree, const char *const *sources, size_t sourceCount, void *output,
+               int64_t count) {
   if (reduction == Reduction::Sum && tree)
     combineTree<T, Add>(sources, sourceCount, output, count);
   else if (reduction == Reduction::Sum)
@@ -101,8 +103,8 @@ void combineBy(Reduction reduction, bool tree, const char *const *sources, size_
 
 } // namespace
 
-void combine(Reduction reduction, bool tree, DType type, const char *const *sources, size_t sourceCount, void *output,
-             int64_t count) {
+void combine(Reduction reduction, bool tree, DType type, const char *const *sources, size_t sourceCount,
+             void *output, int64_t count) {
   switch (type) {
   case DType::F32:
     return combineBy<float>(reduction, tree, sources, sourceCount, output, count);
@@ -123,7 +125,8 @@ void combine(Reduction reduction, bool tree, DType type, const char *const *sour
   default:
     break;
   }
-  fail("ranks cannot {} values of type {}", reduction == Reduction::Sum ? "sum" : "take the maximum of", dtypeName(type));
+  fail("ranks cannot {} values of type {}", reduction == Reduction::Sum ? "sum" : "take the maximum of",
+       dtypeName(type));
 }
 
 } // namespace kedge::rt

@@ -1,4 +1,5 @@
-// Communication between the ranks of a job. Each target has an engine that implements it; a single rank has none.
+// Communication between the ranks of a job. Each target has an engine that implements it; a single rank has
+// none.
 #pragma once
 #include "runtime/comm/Collective.h"
 #include "runtime/io/Error.h"
@@ -21,7 +22,9 @@ struct AgreedError : Error {
 };
 
 inline int64_t steadyNanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 /// In the clock of steadyNanoseconds.
@@ -35,7 +38,8 @@ public:
   virtual ~CollectiveRun() = default;
   /// Returns at once. All ranks must start the same collectives in the same order.
   virtual void start() = 0;
-  /// Waits until outputs are there and inputs may be overwritten; gives the time it ran. Throws Stopped if a rank is lost.
+  /// Waits until outputs are there and inputs may be overwritten; gives the time it ran. Throws Stopped if a
+  /// rank is lost.
   virtual TimeSpan wait() = 0;
 };
 
@@ -65,8 +69,9 @@ public:
   /// What this rank waits for, for messages; null: nothing. The text must outlive the wait.
   virtual void noteWait(const char *name) = 0;
 
-  /// Tells all ranks that this one ends and why, and returns when the reason was printed: once for the job, by
-  /// rank 0 if it lives. If the text is empty, rank 0 prints its own. Nothing else may be called afterwards.
+  /// Tells all ranks that this one ends and why, and returns when the reason was printed: once for the job,
+  /// by rank 0 if it lives. If the text is empty, rank 0 prints its own. Nothing else may be called
+  /// afterwards.
   virtual void announce(const std::string &text) = 0;
   /// The regular end: every rank calls this.
   virtual void close() = 0;

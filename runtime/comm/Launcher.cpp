@@ -36,11 +36,12 @@ std::optional<Launched> launchedBy(const Names &names) {
   if (!size || !rank)
     return std::nullopt;
   if (*size < 1 || *rank >= *size)
-    fail("{}={} and {}={} contradict each other: start the program by mpirun or srun", names.size, *size, names.rank,
-         *rank);
+    fail("{}={} and {}={} contradict each other: start the program by mpirun or srun", names.size, *size,
+         names.rank, *rank);
   const char *perMachine = std::getenv(names.localSize); // Slurm also has "2(x3)"
   const int64_t local = perMachine ? std::atoll(perMachine) : 1;
-  Launched launched{{*rank, *size}, std::clamp<int64_t>(local, 1, *size), number(names.localRank).value_or(0), {}};
+  Launched launched{
+      {*rank, *size}, std::clamp<int64_t>(local, 1, *size), number(names.localRank).value_or(0), {}};
   return launched;
 }
 
@@ -54,13 +55,15 @@ std::optional<Launched> launchedByTorchrun() {
   if (!launched || launched->world.size == 1)
     return launched;
   const auto port = number("MASTER_PORT");
-  MeetingPlace meeting{textOf("MASTER_ADDR"), port.value_or(0), textOf("TORCHELASTIC_USE_AGENT_STORE") == "True", ""};
+  MeetingPlace meeting{textOf("MASTER_ADDR"), port.value_or(0),
+                       textOf("TORCHELASTIC_USE_AGENT_STORE") == "True", ""};
   if (meeting.host.empty() || meeting.port < 1 || meeting.port > 65535)
-    fail("RANK and WORLD_SIZE are set, MASTER_ADDR={} and MASTER_PORT={} are no place where ranks could meet: start the "
+    fail("RANK and WORLD_SIZE are set, MASTER_ADDR={} and MASTER_PORT={} are no place where ranks could "
+         "meet: start the "
          "program by torchrun --no-python, mpirun or srun",
          meeting.host, textOf("MASTER_PORT"));
-  meeting.job = fmt::format("{} {} {} {}", textOf("TORCHELASTIC_RUN_ID"), textOf("TORCHELASTIC_RESTART_COUNT"), meeting.port,
-                            launched->world.size);
+  meeting.job = fmt::format("{} {} {} {}", textOf("TORCHELASTIC_RUN_ID"),
+                            textOf("TORCHELASTIC_RESTART_COUNT"), meeting.port, launched->world.size);
   launched->meeting = meeting;
   return launched;
 }
@@ -79,10 +82,12 @@ Launched launchedAs(bool withTorchrun) {
     if (const auto launched = launchedByTorchrun())
       return *launched;
   if (const auto tasks = number("SLURM_STEP_NUM_TASKS"); tasks && *tasks > 1)
-    fail("srun started {} tasks without PMI, so that they cannot find each other: srun --mpi=pmix, or mpirun", *tasks);
+    fail("srun started {} tasks without PMI, so that they cannot find each other: srun --mpi=pmix, or mpirun",
+         *tasks);
   if (const auto size = number("WORLD_SIZE"); size && *size > 1)
-    fail("WORLD_SIZE={}: ranks of a CPU program talk by MPI, which torchrun does not start: mpirun -np {} PROGRAM ...", *size,
-         *size);
+    fail("WORLD_SIZE={}: ranks of a CPU program talk by MPI, which torchrun does not start: mpirun -np {} "
+         "PROGRAM ...",
+         *size, *size);
   return {};
 }
 
@@ -96,10 +101,11 @@ int64_t rankForMessages() {
 void checkWorldSize(const World &world, const std::vector<int> &compiledFor) {
   if (std::find(compiledFor.begin(), compiledFor.end(), world.size) != compiledFor.end())
     return;
-  throw AgreedError(fmt::format("{} rank{} started this program, which was compiled for {}: --ranks must contain the world size; "
-                                "compile with --ranks {}, or start it by mpirun -np {}",
-                                world.size, world.size == 1 ? "" : "s", fmt::join(compiledFor, ", "), world.size,
-                                compiledFor.empty() ? 1 : compiledFor.front()));
+  throw AgreedError(fmt::format(
+      "{} rank{} started this program, which was compiled for {}: --ranks must contain the world size; "
+      "compile with --ranks {}, or start it by mpirun -np {}",
+      world.size, world.size == 1 ? "" : "s", fmt::join(compiledFor, ", "), world.size,
+      compiledFor.empty() ? 1 : compiledFor.front()));
 }
 
 } // namespace kedge::rt

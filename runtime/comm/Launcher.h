@@ -25,8 +25,9 @@ struct Launched {
   std::optional<MeetingPlace> meeting;
 };
 
-/// Reads the variables of Open MPI, PMI, Slurm and, if `withTorchrun`, torchrun. Without any, one rank of one.
-/// Throws rt::Error if the program needs MPI and the launcher gives it none (torchrun, srun without PMI).
+/// Reads the variables of Open MPI, PMI, Slurm and, if `withTorchrun`, torchrun. Without any, one rank of
+/// one. Throws rt::Error if the program needs MPI and the launcher gives it none (torchrun, srun without
+/// PMI).
 Launched launchedAs(bool withTorchrun);
 
 /// The rank for use in error messages; 0 if none is known.

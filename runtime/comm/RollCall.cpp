@@ -52,7 +52,7 @@ std::string placeOfFile() {
 }
 
 uint64_t ownPlace() {
-  struct stat status {};
+  struct stat status{};
   return stat("/proc/self/ns/pid", &status) == 0 ? static_cast<uint64_t>(status.st_ino) : 0;
 }
 
@@ -67,13 +67,15 @@ std::unique_ptr<RollCall> RollCall::begin() {
   return roll->lines ? std::move(roll) : nullptr;
 }
 
-RollCall::RollCall(const std::string &file, int64_t rank, int64_t size) : file(file), own(rank), size(size), place(ownPlace()) {
+RollCall::RollCall(const std::string &file, int64_t rank, int64_t size)
+    : file(file), own(rank), size(size), place(ownPlace()) {
   const size_t bytes = static_cast<size_t>(size) * sizeof(Line);
   const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0)
     return;
   if (ftruncate(descriptor, static_cast<off_t>(bytes)) == 0)
-    if (void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0); mapped != MAP_FAILED)
+    if (void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        mapped != MAP_FAILED)
       lines = static_cast<Line *>(mapped);
   close(descriptor);
   if (!lines)
@@ -134,7 +136,8 @@ void RollCall::run() {
 }
 
 bool RollCall::isGone(const Line &line) const {
-  return line.place == place && line.left == 0 && kill(static_cast<pid_t>(line.process), 0) != 0 && errno == ESRCH;
+  return line.place == place && line.left == 0 && kill(static_cast<pid_t>(line.process), 0) != 0 &&
+         errno == ESRCH;
 }
 
 /// What is wrong with a rank of this machine; empty: nothing.
@@ -142,12 +145,15 @@ std::string RollCall::foundOf(int64_t rank, int64_t now) const {
   const Line &line = lines[rank];
   const double seconds = static_cast<double>(timeout) / 1e9;
   if (line.process == 0)
-    return allHere && now - waitingSince > timeout ? fmt::format("rank {} has not begun within {} s (--comm-timeout)", rank, seconds) : "";
+    return allHere && now - waitingSince > timeout
+               ? fmt::format("rank {} has not begun within {} s (--comm-timeout)", rank, seconds)
+               : "";
   if (isGone(line))
     return fmt::format("rank {} is gone: its process {} has ended", rank, line.process.load());
   const bool silent = line.left == 0 && now - line.heard > timeout;
-  return silent ? fmt::format("rank {} has not been heard of for {} s (--comm-timeout): its process {} is stopped", rank, seconds,
-                              line.process.load())
+  return silent ? fmt::format(
+                      "rank {} has not been heard of for {} s (--comm-timeout): its process {} is stopped",
+                      rank, seconds, line.process.load())
                 : "";
 }
 
@@ -157,7 +163,8 @@ void RollCall::judge(int64_t now) {
     if (rank != own)
       found = foundOf(rank, now);
   if (found.empty() && !allHere && now - waitingSince > timeout)
-    found = fmt::format("the ranks of other machines did not come within {} s (--comm-timeout)", static_cast<double>(timeout) / 1e9);
+    found = fmt::format("the ranks of other machines did not come within {} s (--comm-timeout)",
+                        static_cast<double>(timeout) / 1e9);
   if (found.empty())
     foundAt = 0;
   else if (foundAt == 0)

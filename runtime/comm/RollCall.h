@@ -1,5 +1,5 @@
-// The ranks of one machine watch each other while MPI starts and ends, when no message can be sent: each has a line in a file
-// that they share, in the launcher's folder of the job, and renews it.
+// The ranks of one machine watch each other while MPI starts and ends, when no message can be sent: each has
+// a line in a file that they share, in the launcher's folder of the job, and renews it.
 #pragma once
 #include "runtime/comm/Launcher.h"
 #include <atomic>
@@ -18,8 +18,9 @@ public:
   RollCall(const RollCall &) = delete;
   RollCall &operator=(const RollCall &) = delete;
 
-  /// Until rest(): if a rank of this machine is gone, or silent for so long, the process says so and ends with exit code 1.
-  /// Ranks of other machines cannot be seen; where there are some, the wait itself ends after that time.
+  /// Until rest(): if a rank of this machine is gone, or silent for so long, the process says so and ends
+  /// with exit code 1. Ranks of other machines cannot be seen; where there are some, the wait itself ends
+  /// after that time.
   void watch(const Launched &launched, double timeoutSeconds, const char *where);
   void rest();
   /// This rank ends as it should.

@@ -24,7 +24,8 @@ size_t messageLimit(CollectiveKind kind, int64_t ranks) {
   if (kind == CollectiveKind::AllGather)
     return kGatherBytes;
   // Two rounds of messages from, and to, every other rank.
-  const size_t share = kMostWorkspace / (2 * RoundSpace::kSlots) / static_cast<size_t>(std::max<int64_t>(1, ranks - 1));
+  const size_t share =
+      kMostWorkspace / (2 * RoundSpace::kSlots) / static_cast<size_t>(std::max<int64_t>(1, ranks - 1));
   return std::min(kMessageBytes, share / 64 * 64);
 }
 
@@ -66,7 +67,8 @@ ElementRange partOf(CollectiveKind kind, int64_t elements, int64_t rank, int64_t
   return kind == CollectiveKind::AllReduce ? ElementRange{0, elements} : localShardOf(elements, rank, ranks);
 }
 
-ElementRange pieceOf(const Collective &collective, const Round &round, size_t t, int64_t rank, int64_t ranks) {
+ElementRange pieceOf(const Collective &collective, const Round &round, size_t t, int64_t rank,
+                     int64_t ranks) {
   const ElementRange part = partOf(collective.kind, collective.tensors[t].elements, rank, ranks);
   if (round.isPacked())
     return part;

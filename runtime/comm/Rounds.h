@@ -1,12 +1,14 @@
-// Cuts a collective into rounds. In a round every rank sends at most one message to every other. All ranks cut alike.
+// Cuts a collective into rounds. In a round every rank sends at most one message to every other. All ranks
+// cut alike.
 #pragma once
 #include "runtime/comm/Collective.h"
 #include "runtime/program/World.h"
 
 namespace kedge::rt {
 
-/// Tensors [begin, end) of a collective. If it is one tensor: elements [offset, offset + length) of each rank's
-/// part, sent without copying. If they are several small ones: all of their parts, packed into one message.
+/// Tensors [begin, end) of a collective. If it is one tensor: elements [offset, offset + length) of each
+/// rank's part, sent without copying. If they are several small ones: all of their parts, packed into one
+/// message.
 struct Round {
   size_t begin = 0, end = 0;
   int64_t offset = 0, length = 0;
@@ -47,7 +49,7 @@ size_t messageBytesOf(const Collective &collective, const Round &round, int64_t 
 /// The workspace in which rounds receive and pack. Two rounds run at a time.
 struct RoundSpace {
   static constexpr int kSlots = 2;
-  size_t message = 0;           ///< most bytes of a message that goes through the workspace
+  size_t message = 0;             ///< most bytes of a message that goes through the workspace
   size_t receives = 0, packs = 0; ///< messages in each slot
   size_t bytes() const { return kSlots * (receives + packs) * message; }
 };

@@ -1,6 +1,6 @@
 // The host as a device: the arena is the process's own memory, mapped once, and so is that of
-// host memory; only launches that move bytes between them copy. Collectives of ranks on their own stream are started
-// and run beside what computes until their event is waited for. No allocation in run().
+// host memory; only launches that move bytes between them copy. Collectives of ranks on their own stream are
+// started and run beside what computes until their event is waited for. No allocation in run().
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/cpu/isa/Level.h"
 #include "runtime/exec/Device.h"
@@ -29,7 +29,8 @@ char *mapArena(uint64_t bytes, int threads) {
   const uint64_t slack = bytes >= 2 * kHugePage ? kHugePage : 0;
   void *mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED)
-    fail("cannot allocate the arena of {} bytes ({:.2f} GiB): {}; compile with a smaller batch, or with --memory-budget: kedge "
+    fail("cannot allocate the arena of {} bytes ({:.2f} GiB): {}; compile with a smaller batch, or with "
+         "--memory-budget: kedge "
          "plan --compare tells what each way to save memory costs",
          bytes, static_cast<double>(bytes) / (1 << 30), std::strerror(errno));
   char *begin = static_cast<char *>(mapped);
@@ -60,7 +61,9 @@ bool isSet(const char *variable) {
 struct Range {
   const char *begin;
   uint64_t bytes;
-  bool overlaps(const char *other, uint64_t count) const { return begin < other + count && other < begin + bytes; }
+  bool overlaps(const char *other, uint64_t count) const {
+    return begin < other + count && other < begin + bytes;
+  }
 };
 
 /// A launch with every pointer resolved.
@@ -171,7 +174,8 @@ private:
       for (uint64_t offset : source.args)
         entry.args.push_back(base + offset);
       if (source.hostArg >= 0)
-        entry.args[static_cast<size_t>(source.hostArg)] = host + source.args[static_cast<size_t>(source.hostArg)];
+        entry.args[static_cast<size_t>(source.hostArg)] =
+            host + source.args[static_cast<size_t>(source.hostArg)];
       entry.inputs.assign(entry.args.begin(), entry.args.begin() + static_cast<ptrdiff_t>(source.reads));
       entry.outputs.assign(entry.args.begin() + static_cast<ptrdiff_t>(source.reads), entry.args.end());
       if (source.library.empty())
@@ -208,11 +212,13 @@ private:
         continue;
       const Launch &source = function.launches[i];
       if (!communicator)
-        fail("the program is damaged: {} at {} needs ranks, and this process is alone", source.library, source.loc);
+        fail("the program is damaged: {} at {} needs ranks, and this process is alone", source.library,
+             source.loc);
       Prepared &entry = ready[i];
       const bool background = isBackground(source);
-      entry.collective = kernel->bind(*communicator, entry.inputs.data(), entry.outputs.data(), entry.workspace, background,
-                                      source.loc.empty() ? "@" + function.name : source.loc + " in @" + function.name);
+      entry.collective =
+          kernel->bind(*communicator, entry.inputs.data(), entry.outputs.data(), entry.workspace, background,
+                       source.loc.empty() ? "@" + function.name : source.loc + " in @" + function.name);
       for (size_t k = 0; k < source.inputs.size(); ++k)
         entry.touched.push_back({entry.args[k], source.inputs[k].bytes()});
       for (size_t k = 0; k < source.outputs.size(); ++k)
@@ -234,10 +240,12 @@ private:
     pending.erase(pending.begin(), pending.begin() + static_cast<ptrdiff_t>(count));
   }
 
-  /// Those up to the one that records `event`; they end in order. None when that is no collective, or has ended.
+  /// Those up to the one that records `event`; they end in order. None when that is no collective, or has
+  /// ended.
   void finishUntil(const Function &function, int event) {
     for (size_t i = pending.size(); i-- > 0;)
-      if (pending[i].function == &function && function.launches[static_cast<size_t>(pending[i].launch)].records == event)
+      if (pending[i].function == &function &&
+          function.launches[static_cast<size_t>(pending[i].launch)].records == event)
         return finishPending(i + 1);
   }
 
@@ -276,7 +284,7 @@ private:
 
   int threads;
   Communicator *communicator;
-  bool overlaps; ///< KEDGE_NO_OVERLAP=1: collectives run where they stand, for comparison
+  bool overlaps;                ///< KEDGE_NO_OVERLAP=1: collectives run where they stand, for comparison
   std::vector<Pending> pending; ///< in the order of their starts
   char *base = nullptr, *host = nullptr, *extra = nullptr;
   uint64_t baseBytes = 0, hostBytes = 0, extraBytes = 0;

@@ -24,7 +24,9 @@ const Registry &filledRegistry() {
 
 } // namespace
 
-void calls::registerKernel(const std::string &name, KernelFactory factory) { registry()[name] = std::move(factory); }
+void calls::registerKernel(const std::string &name, KernelFactory factory) {
+  registry()[name] = std::move(factory);
+}
 
 bool calls::hasKernel(const std::string &name) { return filledRegistry().contains(name); }
 

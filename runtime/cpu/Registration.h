@@ -1,4 +1,5 @@
-// One function for each file, which registers the kernels in that file. Called by registerCpuKernels (Kernels.cpp).
+// One function for each file, which registers the kernels in that file. Called by registerCpuKernels
+// (Kernels.cpp).
 #pragma once
 
 namespace kedge::rt::cpu {

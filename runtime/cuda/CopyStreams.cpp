@@ -36,7 +36,8 @@ CUstream CopyStreams::makeStream(int number) {
   int least = 0, greatest = 0;
   if (number == kRankStream)
     driver.check(driver.ctxGetStreamPriorityRange(&least, &greatest), "the GPU's priorities cannot be read");
-  driver.check(driver.streamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, greatest), "no stream for copies");
+  driver.check(driver.streamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, greatest),
+               "no stream for copies");
   return made;
 }
 
@@ -63,7 +64,8 @@ void CopyStreams::record(CUevent event, CUstream on) {
 }
 
 void CopyStreams::wait(CUstream on, CUevent event) {
-  gpu.driver().check(gpu.driver().streamWaitEvent(on, event, CU_EVENT_WAIT_DEFAULT), "copies cannot be ordered");
+  gpu.driver().check(gpu.driver().streamWaitEvent(on, event, CU_EVENT_WAIT_DEFAULT),
+                     "copies cannot be ordered");
 }
 
 void CopyStreams::begin(const Function &source, int begin, int end) {

@@ -1,4 +1,5 @@
-// The streams that copy between the arenas and run collectives while the GPU computes, and the events that order them.
+// The streams that copy between the arenas and run collectives while the GPU computes, and the events that
+// order them.
 #pragma once
 #include "runtime/cuda/driver/Gpu.h"
 #include <array>
@@ -16,7 +17,9 @@ public:
   CopyStreams(const CopyStreams &) = delete;
   CopyStreams &operator=(const CopyStreams &) = delete;
 
-  CUstream stream(int number) const { return number == 0 ? gpu.stream() : streams[static_cast<size_t>(number)]; }
+  CUstream stream(int number) const {
+    return number == 0 ? gpu.stream() : streams[static_cast<size_t>(number)];
+  }
 
   /// Call before launches [first, end) of a function are enqueued, for each of them, and after them.
   void begin(const Function &function, int first, int end);
@@ -37,7 +40,8 @@ private:
 
   Gpu &gpu;
   std::array<CUstream, kStreams> streams{};
-  std::array<CUevent, kStreams> joined{}; ///< 0: the start of the sequence; else the end of that stream's part
+  std::array<CUevent, kStreams>
+      joined{}; ///< 0: the start of the sequence; else the end of that stream's part
   std::array<bool, kStreams> used{};
   std::map<const Function *, Events> events;
   const Function *function = nullptr;

@@ -39,7 +39,8 @@ std::vector<ByteRange> inputRanges(const Program &program, const Function &funct
   for (const Place &place : function.inputs) {
     const InputSpec *input = program.input(place.name);
     if (!input)
-      fail("the program is damaged: @{} takes the input '{}', which the program lacks", function.name, place.name);
+      fail("the program is damaged: @{} takes the input '{}', which the program lacks", function.name,
+           place.name);
     stretches.push_back({place.offset, input->desc.bytes(), 0});
   }
   return stretches;
@@ -48,7 +49,8 @@ std::vector<ByteRange> inputRanges(const Program &program, const Function &funct
 class CudaDevice final : public Device, private LaunchSequence {
 public:
   CudaDevice(const Program &program, const ProgramImage &image, Communicator *communicator)
-      : program(program), gpu(program.target.arch, communicator ? launchedAs(true).localRank : 0), atStart(gpu.memory()),
+      : program(program), gpu(program.target.arch, communicator ? launchedAs(true).localRank : 0),
+        atStart(gpu.memory()),
         ranks(communicator ? std::make_unique<NcclRanks>(gpu, program, *communicator) : nullptr),
         arena(gpu.allocate(program.arenaBytes, "the program's arena")),
         host(program.hostArenaBytes != 0 ? gpu.allocateHostArena(program.hostArenaBytes) : nullptr),
@@ -66,8 +68,8 @@ public:
     ready = gpu.memory();
   }
 
-  /// NCCL leaves or aborts a group only when no graph holds calls of it any more. What waits for other ranks ends before
-  /// memory is freed, which would wait for it.
+  /// NCCL leaves or aborts a group only when no graph holds calls of it any more. What waits for other ranks
+  /// ends before memory is freed, which would wait for it.
   ~CudaDevice() override {
     graphs.clear();
     ranks.reset();
@@ -102,7 +104,8 @@ public:
   }
 
   void fill(uint64_t offset, uint64_t bytes, unsigned char value) override {
-    gpu.driver().check(gpu.driver().memsetD8Async(arena + offset, value, bytes, gpu.stream()), "bytes cannot be set");
+    gpu.driver().check(gpu.driver().memsetD8Async(arena + offset, value, bytes, gpu.stream()),
+                       "bytes cannot be set");
   }
 
   char *hostArena() override {
@@ -210,7 +213,7 @@ private:
 
   const Program &program;
   Gpu gpu;
-  Gpu::MemoryInfo atStart, ready; ///< before the arena; before the first step
+  Gpu::MemoryInfo atStart, ready;   ///< before the arena; before the first step
   std::unique_ptr<NcclRanks> ranks; ///< null in a world of one
   CUdeviceptr arena;
   char *host; ///< the arena of host memory, or null
@@ -229,7 +232,7 @@ private:
   bool isFirstMicro = false;
   bool ownBlocks;
   int64_t onBlocks = 0, onArena = 0; ///< launches of generated kernels with ownBlocks
-  bool launchByLaunch; ///< ...waiting for each
+  bool launchByLaunch;               ///< ...waiting for each
 };
 
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
@@ -237,17 +240,22 @@ uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 std::vector<Reservation> CudaDevice::reservations() {
   std::vector<Reservation> list;
   if (const auto context = gpu.contextBytes())
-    list.push_back({"cuda_context", *context, "measured: the driver's count around the making of the context"});
+    list.push_back(
+        {"cuda_context", *context, "measured: the driver's count around the making of the context"});
   else
     list.push_back({"cuda_context", 0, "unknown: libnvidia-ml.so.1 is not there to tell"});
   const uint64_t group = ranks ? ranks->memoryBytes() : 0;
   const uint64_t known = program.arenaBytes + launches.extraBytes() + group;
-  list.push_back({"cuda_code_and_libraries", minus(minus(atStart.free, ready.free), known),
-                  "measured: free memory of the GPU around the loading of kernels and libraries, less the arena"});
+  list.push_back(
+      {"cuda_code_and_libraries", minus(minus(atStart.free, ready.free), known),
+       "measured: free memory of the GPU around the loading of kernels and libraries, less the arena"});
   if (launches.extraBytes() != 0)
-    list.push_back({"library_workspaces", launches.extraBytes(), "computed: what cuDNN asks for beyond the plan"});
+    list.push_back(
+        {"library_workspaces", launches.extraBytes(), "computed: what cuDNN asks for beyond the plan"});
   if (ranks)
-    list.push_back({"nccl", group, "measured: free memory of the GPU around the making of the group and its first collectives"});
+    list.push_back(
+        {"nccl", group,
+         "measured: free memory of the GPU around the making of the group and its first collectives"});
   list.push_back({"cuda_steps", minus(ready.free, gpu.memory().free),
                   "measured: free memory of the GPU before the first step, less that at the end"});
   return list;
@@ -273,7 +281,8 @@ nlohmann::json CudaDevice::memoryFigures() {
 
 } // namespace
 
-std::unique_ptr<Device> makeCudaDevice(const Program &program, const ProgramImage &image, int, Communicator *communicator) {
+std::unique_ptr<Device> makeCudaDevice(const Program &program, const ProgramImage &image, int,
+                                       Communicator *communicator) {
   if (program.target.kind != "cuda")
     fail("the program is damaged: it is linked for CUDA, and was compiled for {}", program.target.kind);
   return std::make_unique<CudaDevice>(program, image, communicator);

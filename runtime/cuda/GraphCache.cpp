@@ -35,7 +35,8 @@ void GraphCache::run(const Function &function, int first, int end, int variant, 
     return launches.enqueue(function, first, end);
   if (!entry->second)
     entry->second = record(entry->first, launches);
-  gpu.driver().check(gpu.driver().graphLaunch(entry->second, gpu.stream()), "@{} does not start", function.name);
+  gpu.driver().check(gpu.driver().graphLaunch(entry->second, gpu.stream()), "@{} does not start",
+                     function.name);
 }
 
 } // namespace kedge::rt::cuda

@@ -19,10 +19,12 @@ public:
   GraphCache(const GraphCache &) = delete;
   GraphCache &operator=(const GraphCache &) = delete;
 
-  /// Runs launches [first, end) of a function, which enqueue something else for each `variant`: the first time one by one (the driver loads code then, which is not
-  /// allowed while recording), the second time recording, then as a graph. Allocates nothing from the third time on.
+  /// Runs launches [first, end) of a function, which enqueue something else for each `variant`: the first
+  /// time one by one (the driver loads code then, which is not allowed while recording), the second time
+  /// recording, then as a graph. Allocates nothing from the third time on.
   void run(const Function &function, int first, int end, int variant, LaunchSequence &launches);
-  /// Destroys the graphs, and waits for nothing: the driver frees one that still runs when it has come to its end.
+  /// Destroys the graphs, and waits for nothing: the driver frees one that still runs when it has come to its
+  /// end.
   void clear();
 
 private:

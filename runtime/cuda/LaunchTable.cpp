@@ -40,12 +40,13 @@ void ReadyLaunch::start(const Kernel &kernel, void *const *arguments) const {
       gpu->driver().launchKernel(kernel.function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
                                  gpu->stream(), const_cast<void **>(arguments), nullptr);
   if (result != CUDA_SUCCESS)
-    gpu->driver().failWith(result, fmt::format("{} (grid {}x{}x{}, block {}x{}x{}) does not start", name(), grid[0],
-                                               grid[1], grid[2], block[0], block[1], block[2]));
+    gpu->driver().failWith(result, fmt::format("{} (grid {}x{}x{}, block {}x{}x{}) does not start", name(),
+                                               grid[0], grid[1], grid[2], block[0], block[1], block[2]));
 }
 
-LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
-                         const CopyStreams &streams, const AlgorithmTable &table, NcclRanks *ranks)
+LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena,
+                         char *hostArena, const CopyStreams &streams, const AlgorithmTable &table,
+                         NcclRanks *ranks)
     : gpu(gpu), arena(arena), hostArena(hostArena), streams(streams), table(table), ranks(ranks) {
   for (const auto &[name, function] : program.functions) {
     std::vector<ReadyLaunch> &list = functions[&function];
@@ -70,7 +71,8 @@ void LaunchTable::noteMicro(const Program &program, const Function &function, co
       matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs}).micro));
   const auto isIt = [&](const ScalarSlot &slot) { return slot.name == "micro" && slot.offset == place; };
   if (std::none_of(program.scalars.begin(), program.scalars.end(), isIt))
-    fail("the program is damaged: {} at {} is not given the number of the micro-batch", launch.library, launch.loc);
+    fail("the program is damaged: {} at {} is not given the number of the micro-batch", launch.library,
+         launch.loc);
   micros[&function] = place;
 }
 
@@ -86,9 +88,11 @@ void LaunchTable::bindKernels(ReadyLaunch &ready, const Launch &launch, const Mo
     kernel.shape = &source;
     for (const GpuKernel::Operand &operand : source.operands) {
       if (operand.workspace ? operand.value > launch.workspaceBytes : operand.value >= launch.args.size())
-        fail("the program is damaged: kernel '{}' names an operand {} that its launch lacks", source.name, operand.value);
-      kernel.operands.push_back(arena + (operand.workspace ? launch.workspaceOffset + operand.value
-                                                           : launch.args[static_cast<size_t>(operand.value)]));
+        fail("the program is damaged: kernel '{}' names an operand {} that its launch lacks", source.name,
+             operand.value);
+      kernel.operands.push_back(arena + (operand.workspace
+                                             ? launch.workspaceOffset + operand.value
+                                             : launch.args[static_cast<size_t>(operand.value)]));
     }
     for (CUdeviceptr &operand : kernel.operands)
       kernel.arguments.push_back(&operand);
@@ -118,18 +122,20 @@ void LaunchTable::bindLibrary(ReadyLaunch &ready, const Launch &launch) {
   } else if (isAmongRanks(launch.library)) {
     ready.library = makeRankLaunch(gpu, ranks, launch, placesOf(launch), streams.stream(launch.stream));
   } else {
-    fail("the program is damaged: '{}' at {} has neither kernels nor a library for CUDA", 
+    fail("the program is damaged: '{}' at {} has neither kernels nor a library for CUDA",
          launch.library.empty() ? launch.kernel : launch.library, launch.loc);
   }
 }
 
 void LaunchTable::bindCopy(ReadyLaunch &ready, const Launch &launch) {
   const bool toHost = launch.hostArg == 1;
-  ready.library = std::make_unique<CopyLaunch>(gpu, streams.stream(launch.stream), arena + launch.args[toHost ? 0 : 1],
-                                               hostArena + launch.args[toHost ? 1 : 0], launch.outputs[0].bytes(), toHost);
+  ready.library = std::make_unique<CopyLaunch>(
+      gpu, streams.stream(launch.stream), arena + launch.args[toHost ? 0 : 1],
+      hostArena + launch.args[toHost ? 1 : 0], launch.outputs[0].bytes(), toHost);
 }
 
-/// Calls of libraries run one after the other, so those whose library wants more than was planned share one block.
+/// Calls of libraries run one after the other, so those whose library wants more than was planned share one
+/// block.
 void LaunchTable::placeOversized() {
   for (auto &[function, list] : functions)
     for (const ReadyLaunch &ready : list)

@@ -1,9 +1,9 @@
 // The launches of a program, ready to run: kernels found, operands placed, library calls set up.
 #pragma once
 #include "runtime/cuda/CopyStreams.h"
+#include "runtime/cuda/driver/Module.h"
 #include "runtime/cuda/library/CublasLt.h"
 #include "runtime/cuda/library/Cudnn.h"
-#include "runtime/cuda/driver/Module.h"
 #include "runtime/cuda/library/NcclRanks.h"
 #include "runtime/cuda/library/OperandBlocks.h"
 
@@ -43,14 +43,18 @@ public:
   /// be null if nothing is copied there, and `ranks` if there is one rank.
   LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
               const CopyStreams &streams, const AlgorithmTable &table, NcclRanks *ranks);
-  const std::vector<ReadyLaunch> &of(const Function &function) const { return functions.find(&function)->second; }
+  const std::vector<ReadyLaunch> &of(const Function &function) const {
+    return functions.find(&function)->second;
+  }
   /// Where the number of the micro-batch lies, if launches of the function depend on it.
   std::optional<uint64_t> microOf(const Function &function) const;
   void setFirstMicro(bool first) { products->setFirstMicro(first); }
   /// Workspace bytes that library calls need outside the arena.
   uint64_t extraBytes() const { return extra; }
   /// Number of different products by the source of their algorithm.
-  std::map<std::string, int> productChoices() const { return products ? products->choices() : std::map<std::string, int>(); }
+  std::map<std::string, int> productChoices() const {
+    return products ? products->choices() : std::map<std::string, int>();
+  }
 
 private:
   void bindKernels(ReadyLaunch &ready, const Launch &launch, const Module &module);

@@ -11,7 +11,8 @@ LaunchTimes::~LaunchTimes() {
 void LaunchTimes::mark() {
   const Driver &driver = gpu.driver();
   if (used == 0)
-    started = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+    started = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                  std::chrono::steady_clock::now().time_since_epoch())
                   .count();
   if (used == events.size()) {
     CUevent event = nullptr;

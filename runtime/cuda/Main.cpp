@@ -10,7 +10,8 @@ namespace {
 /// KEDGE_TUNE=FILE: no run, but the algorithm table of this program's products (kedge-bench tune).
 int tune(const char *path) {
   try {
-    kedge::rt::cuda::tuneProgram(kedge::rt::parseProgram(kedge::rt::imageFor(kedge::rt::linkedImage(nullptr), 1, 1).json), path);
+    kedge::rt::cuda::tuneProgram(
+        kedge::rt::parseProgram(kedge::rt::imageFor(kedge::rt::linkedImage(nullptr), 1, 1).json), path);
     return 0;
   } catch (const std::exception &error) {
     fmt::print(stderr, "kedge: error: {}\n", error.what());

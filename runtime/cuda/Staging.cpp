@@ -80,7 +80,8 @@ void DoubleBlock::send(CUdeviceptr arena) {
     return;
   const Driver &driver = gpu.driver();
   for (const ByteRange &stretch : copies)
-    driver.check(driver.memcpyHtoDAsync(arena + stretch.offset, block[current] + stretch.at, stretch.bytes, gpu.stream()),
+    driver.check(driver.memcpyHtoDAsync(arena + stretch.offset, block[current] + stretch.at, stretch.bytes,
+                                        gpu.stream()),
                  "a copy to the GPU failed");
   driver.check(driver.eventRecord(sent[current], gpu.stream()), "a copy to the GPU failed");
   pending[current] = true;
@@ -102,8 +103,9 @@ const char *ResultBlock::read(CUdeviceptr arena, uint64_t offset, uint64_t bytes
   if (!fresh) {
     const Driver &driver = gpu.driver();
     for (const ByteRange &stretch : copies)
-      driver.check(driver.memcpyDtoHAsync(block + stretch.at, arena + stretch.offset, stretch.bytes, gpu.stream()),
-                   "results cannot be copied from the GPU");
+      driver.check(
+          driver.memcpyDtoHAsync(block + stretch.at, arena + stretch.offset, stretch.bytes, gpu.stream()),
+          "results cannot be copied from the GPU");
     gpu.synchronize();
     fresh = true;
   }

@@ -1,4 +1,5 @@
-// Page-locked host memory through which data, scalars and results go between the host and the arena on the GPU.
+// Page-locked host memory through which data, scalars and results go between the host and the arena on the
+// GPU.
 #pragma once
 #include "runtime/cuda/driver/Gpu.h"
 #include <map>

@@ -32,9 +32,11 @@ void tuneProgram(const Program &program, const std::string &path) {
   AtomicFile out(path);
   out.write(file.dump(1) + "\n");
   out.commit();
-  fmt::print(stderr, "{}: {} products tuned on '{}': {:.1f} us in all, {:.1f} us with the library's first choices{}\n",
-             path, tuned.size(), gpu.name(), best, first,
-             refused ? fmt::format("; {} proposals did not run", refused) : "");
+  fmt::print(
+      stderr,
+      "{}: {} products tuned on '{}': {:.1f} us in all, {:.1f} us with the library's first choices{}\n", path,
+      tuned.size(), gpu.name(), best, first,
+      refused ? fmt::format("; {} proposals did not run", refused) : "");
 }
 
 } // namespace kedge::rt::cuda

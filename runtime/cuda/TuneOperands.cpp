@@ -15,13 +15,15 @@ constexpr int64_t kNumbers = 1 << 20;
 std::vector<char> randomBytes(DType type, int64_t count) {
   std::vector<char> bytes(static_cast<size_t>(count) * dtypeSize(type));
   std::minstd_rand random;
-  if (type == DType::F8E4M3 || type == DType::F8E5M2) { // codes without the exponent's first bit are less than 2
+  if (type == DType::F8E4M3 ||
+      type == DType::F8E5M2) { // codes without the exponent's first bit are less than 2
     for (char &code : bytes)
       code = static_cast<char>(random() & 0xbf);
     return bytes;
   }
   for (int64_t i = 0; i < count; ++i)
-    storeDouble(type, bytes.data(), i, static_cast<double>(random()) / static_cast<double>(random.max()) * 2 - 1);
+    storeDouble(type, bytes.data(), i,
+                static_cast<double>(random()) / static_cast<double>(random.max()) * 2 - 1);
   return bytes;
 }
 
@@ -52,7 +54,8 @@ void TuneOperands::fill(CUdeviceptr place, const TensorDesc &tensor) {
   const std::vector<char> numbers = randomBytes(tensor.type, std::min(tensor.elements(), kNumbers));
   if (numbers.empty())
     return;
-  driver.check(driver.memcpyHtoDAsync(place, numbers.data(), numbers.size(), gpu.stream()), "no operand to tune with");
+  driver.check(driver.memcpyHtoDAsync(place, numbers.data(), numbers.size(), gpu.stream()),
+               "no operand to tune with");
   gpu.synchronize();
   for (uint64_t filled = numbers.size(), all = tensor.bytes(); filled < all; filled *= 2)
     driver.check(driver.memcpyDtoDAsync(place + filled, place, std::min(filled, all - filled), gpu.stream()),

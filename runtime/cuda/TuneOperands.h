@@ -1,4 +1,5 @@
-// Operands of a product that is timed. Random numbers, because products of zeros draw less power and run faster.
+// Operands of a product that is timed. Random numbers, because products of zeros draw less power and run
+// faster.
 #pragma once
 #include "runtime/cuda/library/LibraryLaunch.h"
 

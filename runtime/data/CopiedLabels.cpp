@@ -7,13 +7,14 @@
 namespace kedge::rt {
 namespace {
 
-constexpr int64_t kRows = 64;  // looked at
-constexpr int64_t kItems = 8;  // fewer may agree by chance
+constexpr int64_t kRows = 64; // looked at
+constexpr int64_t kItems = 8; // fewer may agree by chance
 
 /// Whether labels, as far as they count, are the tokens `distance` further on in all of the first rows.
 bool areTokens(const TokenRows &tokens, const TokenRows &labels, int64_t ignored, int64_t distance) {
   const TensorDesc &desc = tokens.input->desc;
-  const int64_t length = desc.shape[1], rows = std::min({kRows, tokens.source->rows(), labels.source->rows()});
+  const int64_t length = desc.shape[1],
+                rows = std::min({kRows, tokens.source->rows(), labels.source->rows()});
   std::vector<char> ids(desc.bytes() / static_cast<size_t>(desc.shape[0]));
   std::vector<char> wanted(labels.input->desc.bytes() / static_cast<size_t>(desc.shape[0]));
   int64_t items = 0;
@@ -37,19 +38,24 @@ bool areTokens(const TokenRows &tokens, const TokenRows &labels, int64_t ignored
 
 } // namespace
 
-std::string aboutCopiedLabels(const TokenRows &tokens, const TokenRows &labels, int64_t ignored, bool shifted) try {
+std::string aboutCopiedLabels(const TokenRows &tokens, const TokenRows &labels, int64_t ignored,
+                              bool shifted) try {
   const std::vector<int64_t> &shape = tokens.input->desc.shape;
-  const bool comparable = !isFloat(tokens.input->desc.type) && !isFloat(labels.input->desc.type) && shape.size() == 2 && shape[1] > 1 &&
-                          tokens.input->batched && labels.input->batched && labels.input->desc.shape == shape;
+  const bool comparable = !isFloat(tokens.input->desc.type) && !isFloat(labels.input->desc.type) &&
+                          shape.size() == 2 && shape[1] > 1 && tokens.input->batched &&
+                          labels.input->batched && labels.input->desc.shape == shape;
   if (!comparable)
     return "";
   if (!shifted && areTokens(tokens, labels, ignored, 0))
-    return fmt::format("the labels '{}' ({}) equal the inputs '{}' ({}): a model that sees them learns to copy. Models of Hugging Face "
-                       "shift such labels inside, this program does not: --shift-labels makes each label that of the next token",
+    return fmt::format("the labels '{}' ({}) equal the inputs '{}' ({}): a model that sees them learns to "
+                       "copy. Models of Hugging Face "
+                       "shift such labels inside, this program does not: --shift-labels makes each label "
+                       "that of the next token",
                        labels.input->name, labels.file, tokens.input->name, tokens.file);
   // Two steps on: shifted here, and in the file before.
   if (shifted && areTokens(tokens, labels, ignored, 2))
-    return fmt::format("--shift-labels: the labels '{}' ({}) were the next tokens of '{}' ({}) already, and are now those after them; leave "
+    return fmt::format("--shift-labels: the labels '{}' ({}) were the next tokens of '{}' ({}) already, and "
+                       "are now those after them; leave "
                        "the option out",
                        labels.input->name, labels.file, tokens.input->name, tokens.file);
   return "";

@@ -12,7 +12,9 @@ struct TokenRows {
   std::string file;
 };
 
-/// What to tell of these labels beside these inputs (after --shift-labels, if `shifted`); empty: nothing. Looks at the first rows.
-std::string aboutCopiedLabels(const TokenRows &tokens, const TokenRows &labels, int64_t ignored, bool shifted);
+/// What to tell of these labels beside these inputs (after --shift-labels, if `shifted`); empty: nothing.
+/// Looks at the first rows.
+std::string aboutCopiedLabels(const TokenRows &tokens, const TokenRows &labels, int64_t ignored,
+                              bool shifted);
 
 } // namespace kedge::rt

@@ -53,7 +53,8 @@ DataFiles trainingFiles(const Options &options) {
 }
 
 DataFiles evaluationFiles(const Options &options) {
-  return {"--eval-data", options.evalData, options.evalTokens, options.evalDocuments, options.maskPrompt, options.shiftLabels};
+  return {"--eval-data",         options.evalData,   options.evalTokens,
+          options.evalDocuments, options.maskPrompt, options.shiftLabels};
 }
 
 Dataset::Dataset(const Program &program, const DataFiles &files, bool labelsNeeded) : program(program) {
@@ -70,7 +71,8 @@ Dataset::Dataset(const Program &program, const DataFiles &files, bool labelsNeed
   check(files.kind, files.kind + " {}=FILE.npy", labelsNeeded);
 }
 
-Dataset::Dataset(const Program &program, Given given, const std::string &how, bool labelsNeeded) : program(program) {
+Dataset::Dataset(const Program &program, Given given, const std::string &how, bool labelsNeeded)
+    : program(program) {
   for (auto &[name, source] : given)
     bind(*program.input(name), std::move(source), "memory");
   check("rows", how, labelsNeeded);
@@ -105,7 +107,8 @@ void Dataset::check(const std::string &kind, const std::string &how, bool labels
 /// The label of items that do not count. Throws if the program's loss has none; `flag` needs it.
 int64_t Dataset::ignoredLabel(const char *flag) const {
   if (!program.options.ignoreIndex)
-    fail("{}: the program's loss ({}) has no label that does not count; it needs --loss cross-entropy", flag, program.options.lossName);
+    fail("{}: the program's loss ({}) has no label that does not count; it needs --loss cross-entropy", flag,
+         program.options.lossName);
   return *program.options.ignoreIndex;
 }
 
@@ -133,7 +136,8 @@ void Dataset::bindTokens(const DataFiles &files) {
   }
 }
 
-std::unique_ptr<Source> Dataset::nextTokens(const PackedTokens &packed, const InputSpec &labels, const DataFiles &files) const {
+std::unique_ptr<Source> Dataset::nextTokens(const PackedTokens &packed, const InputSpec &labels,
+                                            const DataFiles &files) const {
   if (!packed.documents)
     return openTokens(packed.tokens, labels, 1);
   return packedLabels(packed, labels, ignoredLabel("--documents"), files.maskPrompt);
@@ -153,7 +157,8 @@ std::string Dataset::aboutLabels() const {
     for (const Bound &tokens : sources)
       if (labels.input->labels && !tokens.input->labels)
         if (std::string text = aboutCopiedLabels({tokens.input, tokens.source.get(), tokens.file},
-                                                 {labels.input, labels.source.get(), labels.file}, *program.options.ignoreIndex, shifted);
+                                                 {labels.input, labels.source.get(), labels.file},
+                                                 *program.options.ignoreIndex, shifted);
             !text.empty())
           return text;
   return "";
@@ -233,7 +238,8 @@ void Dataset::fill(Executor &executor, const std::string &function, RowRange row
 }
 
 void Dataset::fillMasked(Executor &executor, const std::string &function, RowRange valid) const {
-  fillRows(executor, function, [&](int64_t i) { return valid.count == 0 ? 0 : valid.first + std::min(i, valid.count - 1); });
+  fillRows(executor, function,
+           [&](int64_t i) { return valid.count == 0 ? 0 : valid.first + std::min(i, valid.count - 1); });
 }
 
 void Dataset::maskLabels(Executor &executor, const std::string &function, int64_t valid,

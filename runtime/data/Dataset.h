@@ -20,8 +20,8 @@ DataFiles evaluationFiles(const Options &options);
 
 class Dataset {
 public:
-  /// Throws if an input has no data (labels may lack them if `labelsNeeded` is false), a name is unknown, or numbers of
-  /// rows differ.
+  /// Throws if an input has no data (labels may lack them if `labelsNeeded` is false), a name is unknown, or
+  /// numbers of rows differ.
   Dataset(const Program &program, const DataFiles &files, bool labelsNeeded);
 
   /// Rows in memory with the names of their inputs. `how` tells in messages how an input is given.
@@ -41,7 +41,8 @@ public:
   /// the number of samples, permuted if shuffled. They must be a complete micro-batch.
   void fill(Executor &executor, const std::string &function, RowRange rows) const;
 
-  /// For evaluation: writes these rows; the rest of the batch repeats the last one (or row 0, if there are none).
+  /// For evaluation: writes these rows; the rest of the batch repeats the last one (or row 0, if there are
+  /// none).
   void fillMasked(Executor &executor, const std::string &function, RowRange valid) const;
 
   /// Sets the labels of rows from `valid` on to `ignored`.
@@ -59,7 +60,8 @@ public:
   /// The first non-finite value in these rows (as fill takes them).
   std::optional<Place> firstNonFinite(RowRange rows) const;
 
-  /// Number of labels in the first `valid` rows of the current batch that are not ignored; `valid` if there are no labels.
+  /// Number of labels in the first `valid` rows of the current batch that are not ignored; `valid` if there
+  /// are no labels.
   int64_t countLabels(Executor &executor, const std::string &function, int64_t valid) const;
 
 private:
@@ -71,7 +73,8 @@ private:
   };
   void check(const std::string &kind, const std::string &how, bool labelsNeeded);
   void bindTokens(const DataFiles &files);
-  std::unique_ptr<Source> nextTokens(const PackedTokens &packed, const InputSpec &labels, const DataFiles &files) const;
+  std::unique_ptr<Source> nextTokens(const PackedTokens &packed, const InputSpec &labels,
+                                     const DataFiles &files) const;
   void bindPacked(const PackedTokens &packed, const std::string &file);
   int64_t ignoredLabel(const char *flag) const;
   void bind(const InputSpec &input, std::unique_ptr<Source> source, const std::string &file);

@@ -9,7 +9,8 @@ Documents::Documents(const std::string &path, const TokenFile &tokens) : name(pa
   const Npy npy(path);
   const bool pairs = npy.shape.size() == 2 && npy.shape[1] == 2;
   if (isFloat(npy.type) || npy.type == DType::Bool || (npy.shape.size() != 1 && !pairs))
-    fail("{}: holds {} of shape {}, expected integers of shape [documents] (where each begins in '{}') or [documents, 2] (and where "
+    fail("{}: holds {} of shape {}, expected integers of shape [documents] (where each begins in '{}') or "
+         "[documents, 2] (and where "
          "its answer begins)",
          path, dtypeName(npy.type), shapeText(npy.shape), tokens.path());
   if (npy.shape[0] == 0)
@@ -22,13 +23,15 @@ Documents::Documents(const std::string &path, const TokenFile &tokens) : name(pa
     if (i == 0 && begin != 0)
       fail("{}: the first document begins at token {}, expected 0", path, begin);
     if (end <= begin)
-      fail("{}: document {} begins at token {} and ends at {}: expected rising numbers below the {} tokens of '{}'", path, i, begin,
-           end, tokens.tokens(), tokens.path());
+      fail("{}: document {} begins at token {} and ends at {}: expected rising numbers below the {} tokens "
+           "of '{}'",
+           path, i, begin, end, tokens.tokens(), tokens.path());
     begins.push_back(begin);
     if (!pairs)
       continue;
     if (value(i, 1) < begin || value(i, 1) > end)
-      fail("{}: the answer of document {} begins at token {}, expected one of the document, {} to {}", path, i, value(i, 1), begin, end);
+      fail("{}: the answer of document {} begins at token {}, expected one of the document, {} to {}", path,
+           i, value(i, 1), begin, end);
     answers.push_back(value(i, 1));
   }
 }

@@ -1,5 +1,5 @@
-// Documents in a token file: where each begins, and where its answer does. Windows are cut from the file without regard to them;
-// what a window holds of two documents is kept apart by labels, positions and masks.
+// Documents in a token file: where each begins, and where its answer does. Windows are cut from the file
+// without regard to them; what a window holds of two documents is kept apart by labels, positions and masks.
 #pragma once
 #include "runtime/data/Source.h"
 
@@ -16,7 +16,9 @@ public:
   int64_t at(int64_t token) const;
   int64_t begin(int64_t document) const { return begins[static_cast<size_t>(document)]; }
   /// Whether a token belongs to the prompt of its document.
-  bool isPrompt(int64_t token, int64_t document) const { return token < answers[static_cast<size_t>(document)]; }
+  bool isPrompt(int64_t token, int64_t document) const {
+    return token < answers[static_cast<size_t>(document)];
+  }
 
 private:
   std::string name;
@@ -29,12 +31,15 @@ struct PackedTokens {
   int64_t length = 0; ///< of a window
 };
 
-/// The next tokens, and `ignored` where the next one is another document's (or, with `maskPrompt`, one of a prompt).
-std::unique_ptr<Source> packedLabels(const PackedTokens &packed, const InputSpec &labels, int64_t ignored, bool maskPrompt);
+/// The next tokens, and `ignored` where the next one is another document's (or, with `maskPrompt`, one of a
+/// prompt).
+std::unique_ptr<Source> packedLabels(const PackedTokens &packed, const InputSpec &labels, int64_t ignored,
+                                     bool maskPrompt);
 
-/// What documents say of an input that has no file: of [batch, length] named `position_ids`, the place in the document (or
-/// in its part within the window); named `attention_mask`, 1; of [batch, 1, length, length] or [batch, length, length] named
-/// `attention_mask`, which token sees which: earlier ones of its document. Null if it is none of these.
+/// What documents say of an input that has no file: of [batch, length] named `position_ids`, the place in the
+/// document (or in its part within the window); named `attention_mask`, 1; of [batch, 1, length, length] or
+/// [batch, length, length] named `attention_mask`, which token sees which: earlier ones of its document. Null
+/// if it is none of these.
 std::unique_ptr<Source> packedInput(const PackedTokens &packed, const InputSpec &input);
 
 } // namespace kedge::rt

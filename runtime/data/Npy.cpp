@@ -30,8 +30,8 @@ void checkRow(const InputSpec &input, const std::string &place, DType type, int6
   for (int64_t i = 0, elements = elementsOfRow(input); i < elements; ++i) {
     const int64_t value = loadAsInt(type, source, i);
     if (!inBounds(input, value))
-      fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}; correct the data{}", place, row, i, value,
-           input.labels ? "labels" : "input", input.name, boundsText(input),
+      fail("{}: row {}, element {}: {} is out of range for the {} '{}', which takes {}; correct the data{}",
+           place, row, i, value, input.labels ? "labels" : "input", input.name, boundsText(input),
            input.labels ? fmt::format(", or compile with --ignore-index {}", value) : "");
   }
 }
@@ -59,7 +59,8 @@ private:
 
 class NpySource : public Source {
 public:
-  NpySource(Npy npy, const InputSpec &input) : npy(std::move(npy)), input(input), rowElements(elementsOfRow(input)) {}
+  NpySource(Npy npy, const InputSpec &input)
+      : npy(std::move(npy)), input(input), rowElements(elementsOfRow(input)) {}
 
   int64_t rows() const override { return input.batched ? npy.shape[0] : 1; }
 

@@ -15,7 +15,8 @@ public:
 
 protected:
   void put(char *destination, int64_t element, int64_t value) const {
-    convert(destination + element * static_cast<int64_t>(dtypeSize(input.desc.type)), input.desc.type, 1, &value, DType::I64, 1, 1);
+    convert(destination + element * static_cast<int64_t>(dtypeSize(input.desc.type)), input.desc.type, 1,
+            &value, DType::I64, 1, 1);
   }
 
   std::shared_ptr<TokenFile> tokens;
@@ -27,7 +28,8 @@ protected:
 class PackedLabels : public PackedSource {
 public:
   PackedLabels(const PackedTokens &packed, const InputSpec &labels, int64_t ignored, bool maskPrompt)
-      : PackedSource(packed, labels), next(openTokens(packed.tokens, labels, 1)), ignored(ignored), maskPrompt(maskPrompt) {}
+      : PackedSource(packed, labels), next(openTokens(packed.tokens, labels, 1)), ignored(ignored),
+        maskPrompt(maskPrompt) {}
 
   void read(int64_t row, char *destination) const override {
     next->read(row, destination);
@@ -66,7 +68,8 @@ public:
   }
 };
 
-/// 1 where a token sees another; of floats, which models add to scores: 0, and their lowest number where it does not.
+/// 1 where a token sees another; of floats, which models add to scores: 0, and their lowest number where it
+/// does not.
 class BlockMask : public PackedSource {
 public:
   using PackedSource::PackedSource;
@@ -89,9 +92,11 @@ public:
 
 } // namespace
 
-std::unique_ptr<Source> packedLabels(const PackedTokens &packed, const InputSpec &labels, int64_t ignored, bool maskPrompt) {
+std::unique_ptr<Source> packedLabels(const PackedTokens &packed, const InputSpec &labels, int64_t ignored,
+                                     bool maskPrompt) {
   if (maskPrompt && !packed.documents->hasAnswers())
-    fail("--mask-prompt: {} tells where documents begin, not where their answers do: expected integers of shape [documents, 2]",
+    fail("--mask-prompt: {} tells where documents begin, not where their answers do: expected integers of "
+         "shape [documents, 2]",
          packed.documents->path());
   return std::make_unique<PackedLabels>(packed, labels, ignored, maskPrompt);
 }
@@ -105,7 +110,8 @@ std::unique_ptr<Source> packedInput(const PackedTokens &packed, const InputSpec 
     return std::make_unique<Positions>(packed, input);
   if (shape.size() == 2 && isMask)
     return std::make_unique<Ones>(packed, input);
-  const bool square = shape[shape.size() - 2] == packed.length && (shape.size() == 3 || (shape.size() == 4 && shape[1] == 1));
+  const bool square =
+      shape[shape.size() - 2] == packed.length && (shape.size() == 3 || (shape.size() == 4 && shape[1] == 1));
   return isMask && square ? std::make_unique<BlockMask>(packed, input) : nullptr;
 }
 

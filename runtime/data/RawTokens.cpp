@@ -1,4 +1,5 @@
-// A raw token file is nothing but numbers, and any file can be read as such. What other files look like is told.
+// A raw token file is nothing but numbers, and any file can be read as such. What other files look like is
+// told.
 #include "runtime/data/Source.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
@@ -7,8 +8,8 @@
 namespace kedge::rt {
 namespace {
 
-constexpr int64_t kSample = 4096;   // bytes: tokens show their high bytes within these
-constexpr int64_t kFewest = 16;     // numbers: fewer may have any pattern
+constexpr int64_t kSample = 4096; // bytes: tokens show their high bytes within these
+constexpr int64_t kFewest = 16;   // numbers: fewer may have any pattern
 
 struct Kind {
   const char *magic, *name;
@@ -52,21 +53,25 @@ bool hasUpperQuarters(const TokenFile &file) {
 void TokenFile::checkRaw(const InputSpec &input) const {
   if (!raw)
     return;
-  constexpr const char *kRemedy = "save the tokens with numpy.save (FILE.npy), or as array.astype('<u2').tofile(FILE)";
+  constexpr const char *kRemedy =
+      "save the tokens with numpy.save (FILE.npy), or as array.astype('<u2').tofile(FILE)";
   for (const Kind &kind : kOthers)
-    if (file.size() >= std::strlen(kind.magic) && std::memcmp(file.data(), kind.magic, std::strlen(kind.magic)) == 0)
+    if (file.size() >= std::strlen(kind.magic) &&
+        std::memcmp(file.data(), kind.magic, std::strlen(kind.magic)) == 0)
       fail("{}: is {}, expected a token file; {}", path(), kind.name, kRemedy);
   if (count < kFewest)
     return;
   const auto bytes = static_cast<int64_t>(file.size());
   if (isText(file.data(), std::min(kSample, bytes)))
-    fail("{}: is text, expected the numbers of tokens; make them with the model's tokenizer, and {}", path(), kRemedy);
+    fail("{}: is text, expected the numbers of tokens; make them with the model's tokenizer, and {}", path(),
+         kRemedy);
   const int64_t high = input.hi ? std::max<int64_t>(0, *input.hi) >> 16 : 0;
   if (hasUpperHalves(*this, high))
-    fail("{}: read as uint16, every second token is {}: this is what a file of {} looks like. If it is one, {}; if its tokens are "
+    fail("{}: read as uint16, every second token is {}: this is what a file of {} looks like. If it is one, "
+         "{}; if its tokens are "
          "such, save them as FILE.npy, which tells its type",
-         path(), high == 0 ? "0" : fmt::format("at most {}", high), high == 0 && hasUpperQuarters(*this) ? "int64" : "int32",
-         kRemedy);
+         path(), high == 0 ? "0" : fmt::format("at most {}", high),
+         high == 0 && hasUpperQuarters(*this) ? "int64" : "int32", kRemedy);
 }
 
 } // namespace kedge::rt

@@ -37,8 +37,8 @@ private:
 
 std::unique_ptr<Source> shiftLabels(std::unique_ptr<Source> labels, const InputSpec &input, int64_t ignored) {
   if (!input.batched || input.desc.shape.size() < 2)
-    fail("--shift-labels: the labels '{}' have shape {}, expected [batch, length]: a label for each token", input.name,
-         shapeText(input.desc.shape));
+    fail("--shift-labels: the labels '{}' have shape {}, expected [batch, length]: a label for each token",
+         input.name, shapeText(input.desc.shape));
   return std::make_unique<ShiftedLabels>(std::move(labels), input, ignored);
 }
 

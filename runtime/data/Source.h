@@ -1,4 +1,5 @@
-// Reads the rows of an input from npy and token files. Files are memory-mapped; rows are converted one by one.
+// Reads the rows of an input from npy and token files. Files are memory-mapped; rows are converted one by
+// one.
 #pragma once
 #include "runtime/format/Npy.h"
 #include "runtime/program/Program.h"
@@ -22,7 +23,8 @@ std::unique_ptr<Source> rowsInMemory(const void *data, int64_t rows, const Input
 /// Throws rt::Error if type or shape do not fit the input.
 std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input);
 
-/// A token file: one of integers as numpy.save writes it, raw uint16 as in nanoGPT, or uint16 or uint32 with llm.c's header.
+/// A token file: one of integers as numpy.save writes it, raw uint16 as in nanoGPT, or uint16 or uint32 with
+/// llm.c's header.
 class TokenFile {
 public:
   explicit TokenFile(const std::string &path);
@@ -48,8 +50,8 @@ private:
 /// Window k is the tokens [kT + shift, kT + shift + T); shift is 1 for labels.
 std::unique_ptr<Source> openTokens(std::shared_ptr<TokenFile> file, const InputSpec &input, int64_t shift);
 
-/// Labels that are the inputs themselves, as Hugging Face's models take them: element i of a row becomes element i + 1, the
-/// last one `ignored`.
+/// Labels that are the inputs themselves, as Hugging Face's models take them: element i of a row becomes
+/// element i + 1, the last one `ignored`.
 std::unique_ptr<Source> shiftLabels(std::unique_ptr<Source> labels, const InputSpec &input, int64_t ignored);
 
 } // namespace kedge::rt

@@ -63,8 +63,8 @@ void TokenFile::openFlat() {
   count = static_cast<uint32_t>(header[2]);
   const uint64_t need = kHeaderBytes + static_cast<uint64_t>(count) * dtypeSize(type);
   if (need > file.size())
-    fail("{}: truncated: its header promises {} tokens ({} bytes), the file has {} bytes", path(), count, need,
-         file.size());
+    fail("{}: truncated: its header promises {} tokens ({} bytes), the file has {} bytes", path(), count,
+         need, file.size());
 }
 
 void TokenFile::openNpy() {
@@ -72,7 +72,8 @@ void TokenFile::openNpy() {
   if (isFloat(npy.type) || npy.type == DType::Bool)
     fail("{}: holds {}, expected integers: the numbers of tokens", path(), dtypeName(npy.type));
   if (npy.shape.size() != 1)
-    fail("{}: has shape {}, expected one row of tokens, from which --tokens cuts the windows; give rows that are cut already by "
+    fail("{}: has shape {}, expected one row of tokens, from which --tokens cuts the windows; give rows that "
+         "are cut already by "
          "--data INPUT={}, or save x.reshape(-1)",
          path(), shapeText(npy.shape), path());
   type = npy.type;

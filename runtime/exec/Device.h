@@ -28,7 +28,8 @@ public:
   /// The bytes [offset, offset + bytes) of the arena after all
   /// earlier calls have taken effect. Valid until the next call.
   virtual const char *read(uint64_t offset, uint64_t bytes) = 0;
-  /// Host memory for the new content of this range; all of it must be filled. It takes effect with endWrite().
+  /// Host memory for the new content of this range; all of it must be filled. It takes effect with
+  /// endWrite().
   virtual char *beginWrite(uint64_t offset, uint64_t bytes) = 0;
   virtual void endWrite() = 0;
   /// Sets every byte of the range to `value`.

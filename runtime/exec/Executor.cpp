@@ -17,9 +17,11 @@ void checkRange(const Program &program, uint64_t offset, uint64_t bytes, const s
 
 /// A copy moves between the arenas; every other launch works on the arena alone.
 void checkSpaces(const Launch &launch) {
-  const bool isCopy = launch.library == "copy", hasBoth = launch.args.size() == 2 && launch.outputs.size() == 1;
+  const bool isCopy = launch.library == "copy",
+             hasBoth = launch.args.size() == 2 && launch.outputs.size() == 1;
   if (isCopy ? !hasBoth || launch.hostArg < 0 || launch.hostArg > 1 : launch.hostArg != -1)
-    fail("the program is damaged: a launch at {} has host operand {} of {}, expected one of two of a copy, and none of "
+    fail("the program is damaged: a launch at {} has host operand {} of {}, expected one of two of a copy, "
+         "and none of "
          "any other launch",
          launch.loc, launch.hostArg, launch.args.size());
 }
@@ -31,7 +33,8 @@ void checkLaunch(const Program &program, const std::string &function, size_t at,
   checkSpaces(launch);
   for (size_t i = 0; i < launch.args.size(); ++i)
     checkRange(program, launch.args[i], launch.hostArg < 0 ? 0 : launch.outputs[0].bytes(),
-               "an operand at " + launch.loc, static_cast<int>(i) == launch.hostArg ? Space::Host : Space::Device);
+               "an operand at " + launch.loc,
+               static_cast<int>(i) == launch.hostArg ? Space::Host : Space::Device);
   checkRange(program, launch.workspaceOffset, launch.workspaceBytes, "the workspace at " + launch.loc);
 }
 
@@ -47,11 +50,13 @@ void checkStreams(const Function &function) {
   std::set<int> recorded;
   for (const Launch &launch : function.launches) {
     if (!mayRunOn(launch))
-      fail("the program is damaged: a launch at {} of @{} is on stream {}, expected 0, below {} of a copy, {} of a collective",
+      fail("the program is damaged: a launch at {} of @{} is on stream {}, expected 0, below {} of a copy, "
+           "{} of a collective",
            launch.loc, function.name, launch.stream, kRankStream, kRankStream);
     for (int event : launch.waits)
       if (!recorded.count(event))
-        fail("the program is damaged: a launch at {} of @{} waits for event {}, which no earlier launch records",
+        fail("the program is damaged: a launch at {} of @{} waits for event {}, which no earlier launch "
+             "records",
              launch.loc, function.name, event);
     if (launch.records >= 0 && !recorded.insert(launch.records).second)
       fail("the program is damaged: two launches of @{} record event {}", function.name, launch.records);
@@ -67,9 +72,11 @@ void checkRanges(const Program &program) {
     checkRange(program, slot.offset, slot.desc.bytes(), "result '" + slot.name + "'");
   for (const auto &[name, function] : program.functions) {
     for (const BufferLife &buffer : function.buffers)
-      checkRange(program, buffer.offset, buffer.bytes, "buffer '" + buffer.name + "' of @" + name, buffer.space);
+      checkRange(program, buffer.offset, buffer.bytes, "buffer '" + buffer.name + "' of @" + name,
+                 buffer.space);
     for (const GradientPlace &place : function.gradients)
-      checkRange(program, place.offset, dtypeSize(place.type), "the gradient of '" + place.parameter + "'", place.space);
+      checkRange(program, place.offset, dtypeSize(place.type), "the gradient of '" + place.parameter + "'",
+                 place.space);
     for (size_t at = 0; at < function.launches.size(); ++at)
       checkLaunch(program, name, at, function.launches[at]);
     checkStreams(function);
@@ -89,7 +96,8 @@ std::unique_ptr<Device> makeDevice(const Program &program, const ProgramImage &i
   if (image.device)
     return image.device(program, image, threads, communicator);
   if (program.target.kind != "cpu")
-    fail("the program '{}' was compiled for {}, and this runtime has no such device: link it with the runtime of that "
+    fail("the program '{}' was compiled for {}, and this runtime has no such device: link it with the "
+         "runtime of that "
          "target",
          program.name, program.target.kind);
   return makeHostDevice(program, image, threads, communicator);
@@ -101,7 +109,8 @@ Executor::Executor(const Program &program, const ProgramImage &image, int thread
     : prog(program), threadCount(std::max(1, threads)), ranks(communicator),
       target(makeDevice(program, image, threadCount, communicator)) {
   if (program.hostArenaBytes != 0 && !target->hostArena())
-    fail("the program '{}' keeps {} bytes in host memory, which its device '{}' cannot yet: compile it without --offload",
+    fail("the program '{}' keeps {} bytes in host memory, which its device '{}' cannot yet: compile it "
+         "without --offload",
          program.name, program.hostArenaBytes, program.target.kind);
 }
 

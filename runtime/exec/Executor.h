@@ -33,7 +33,8 @@ class OriginalValues {
 public:
   virtual ~OriginalValues() = default;
   virtual bool has(const State &state) const = 0;
-  /// The whole tensor in f32, with the state's order of axes; valid until the next call. Only for states that it has.
+  /// The whole tensor in f32, with the state's order of axes; valid until the next call. Only for states that
+  /// it has.
   virtual const char *fetch(const State &state) = 0;
 };
 
@@ -41,7 +42,8 @@ class Executor {
 public:
   /// Creates the device (image.device, or the host). Throws rt::Error if it cannot run the
   /// program or the program is damaged. `communicator` must outlive this object; null: one rank.
-  Executor(const Program &program, const ProgramImage &image, int threads, Communicator *communicator = nullptr);
+  Executor(const Program &program, const ProgramImage &image, int threads,
+           Communicator *communicator = nullptr);
   ~Executor();
   Executor(const Executor &) = delete;
   Executor &operator=(const Executor &) = delete;

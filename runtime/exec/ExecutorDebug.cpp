@@ -13,11 +13,12 @@ namespace {
 using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
 
 /// `width`: elements of a row that count, and are counted; 0: all.
-std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what, bool nanAlone = false,
-                              int64_t width = 0) {
+std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const std::string &what,
+                              bool nanAlone = false, int64_t width = 0) {
   if (!isFloat(desc.type))
     return std::nullopt;
-  const int64_t length = desc.shape.empty() ? 1 : desc.shape.back(), rows = length == 0 ? 0 : desc.elements() / length;
+  const int64_t length = desc.shape.empty() ? 1 : desc.shape.back(),
+                rows = length == 0 ? 0 : desc.elements() / length;
   const int64_t counted = width != 0 ? width : length; // between rows lies what nobody has written
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < counted; ++column) {
@@ -28,7 +29,8 @@ std::optional<NonFinite> scan(const TensorDesc &desc, const char *data, const st
   return std::nullopt;
 }
 
-/// Elements of a row of a result that count, which products know: this one, or one behind it that reads the result. 0: all.
+/// Elements of a row of a result that count, which products know: this one, or one behind it that reads the
+/// result. 0: all.
 int64_t widthOfRows(const Program &program, const Launch &source, size_t output) {
   if (source.attrs.contains("widths"))
     return source.attrs["widths"].at(2).get<int64_t>();
@@ -85,8 +87,8 @@ Ranges dying(const Function &function, Space space, int at) {
   return result;
 }
 
-/// For each launch, beginning with the state before the first: the transient bytes of one arena that hold no value
-/// from there on.
+/// For each launch, beginning with the state before the first: the transient bytes of one arena that hold no
+/// value from there on.
 std::vector<Ranges> deadRanges(const Function &function, Space space, uint64_t persistent, uint64_t bytes) {
   std::vector<Ranges> dead{subtract({{persistent, bytes}}, live(function, space, -1))};
   for (int i = 0; i < static_cast<int>(function.launches.size()); ++i)
@@ -108,7 +110,8 @@ std::optional<NonFinite> Executor::nonFiniteBefore(const Function &function) {
   target->begin(function);
   for (const Place &place : function.inputs)
     if (const InputSpec *input = prog.input(place.name))
-      if (auto found = scan(input->desc, read(place.offset, input->desc.bytes()), "input '" + place.name + "'"))
+      if (auto found =
+              scan(input->desc, read(place.offset, input->desc.bytes()), "input '" + place.name + "'"))
         return found;
   return std::nullopt;
 }
@@ -116,11 +119,11 @@ std::optional<NonFinite> Executor::nonFiniteBefore(const Function &function) {
 std::optional<NonFinite> Executor::nonFiniteResult(const Launch &source) {
   const Space space = source.hostArg == static_cast<int>(source.reads) ? Space::Host : Space::Device;
   for (size_t k = 0; k < source.outputs.size() && source.reads + k < source.args.size(); ++k)
-    if (auto found = scan(source.outputs[k], read(space, source.args[source.reads + k], source.outputs[k].bytes()),
-                          (source.library.empty() ? "the result of " + source.kernel
-                                                  : "the result of " + source.library) +
-                              (source.loc.empty() ? "" : " at " + source.loc),
-                          /*nanAlone=*/false, widthOfRows(prog, source, k)))
+    if (auto found = scan(
+            source.outputs[k], read(space, source.args[source.reads + k], source.outputs[k].bytes()),
+            (source.library.empty() ? "the result of " + source.kernel : "the result of " + source.library) +
+                (source.loc.empty() ? "" : " at " + source.loc),
+            /*nanAlone=*/false, widthOfRows(prog, source, k)))
       return found;
   return std::nullopt;
 }
@@ -146,7 +149,8 @@ std::optional<NonFinite> Executor::nonFiniteGradient(const Function &function, i
     const World own = ranks ? localShards(*ranks).own : World();
     const TensorDesc desc{place.type, {place.shard ? localShardOf(whole, own.rank, own.size).count : whole}};
     const std::string &name = state->onnxName.empty() ? state->name : state->onnxName;
-    if (auto found = scan(desc, read(place.space, place.offset, desc.bytes()), "the gradient of '" + name + "'"))
+    if (auto found =
+            scan(desc, read(place.space, place.offset, desc.bytes()), "the gradient of '" + name + "'"))
       return found;
   }
   return std::nullopt;

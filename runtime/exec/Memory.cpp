@@ -59,7 +59,8 @@ void MemoryMeter::noteStep(int64_t done) {
 
 namespace {
 
-/// Communication of the functions that make up a step: one row for each collective, axis of --mesh and type, scalars apart.
+/// Communication of the functions that make up a step: one row for each collective, axis of --mesh and type,
+/// scalars apart.
 nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) {
   struct Row {
     int64_t calls = 0, elements = 0;
@@ -74,7 +75,8 @@ nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) 
       std::set<std::tuple<std::string, std::string, DType>> called;
       for (const Traffic &traffic : trafficOf(launch.library, launch.inputs, launch.outputs)) {
         const std::string axis = meshed ? axisOf(launch.attrs) : "";
-        const auto key = std::tuple(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective, axis, traffic.type);
+        const auto key = std::tuple(traffic.scalar ? traffic.collective + "_scalar" : traffic.collective,
+                                    axis, traffic.type);
         rows[key].elements += traffic.elements * times;
         rows[key].calls += called.insert(key).second ? times : 0;
       }
@@ -109,7 +111,8 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
     list.push_back({{"name", name}, {"bytes", bytes}, {"source", source}});
     sum += bytes;
   };
-  const auto measured = [&](const char *name, uint64_t before, uint64_t after, uint64_t known, const char *source) {
+  const auto measured = [&](const char *name, uint64_t before, uint64_t after, uint64_t known,
+                            const char *source) {
     add(name, minus(after, before + known), source);
     list.back()["rss_anon_before"] = before;
     list.back()["rss_anon_after"] = after;
@@ -120,11 +123,13 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
   const bool onHost = list.empty();
   if (onHost) {
     measured("threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
-    measured("library_kernels", beforeArena, afterKernels, pageAligned(arena) + pageAligned(host) + workspaces,
-             "measured: RssAnon around the mapping of the arenas and the making of the kernels, less the arenas");
+    measured(
+        "library_kernels", beforeArena, afterKernels, pageAligned(arena) + pageAligned(host) + workspaces,
+        "measured: RssAnon around the mapping of the arenas and the making of the kernels, less the arenas");
     if (workspaces != 0)
       add("library_workspaces", workspaces, "computed: more threads than compiled for");
-    measured("first_steps", afterKernels, afterSteps, 0, "measured: growth of RssAnon until the fourth step is done");
+    measured("first_steps", afterKernels, afterSteps, 0,
+             "measured: growth of RssAnon until the fourth step is done");
   }
   if (const Communicator *ranks = executor.communicator()) {
     if (onHost)

@@ -16,14 +16,17 @@ const std::string &nameOf(const Launch &launch) {
 /// The row of the trace that says which step runs; rows below it are streams.
 constexpr int kStepRow = 1000;
 
-/// Finds steps in the order of their launches: each is one run of @step, or of @micro as often as batches are accumulated, and then
-/// of @update. Evaluations are none.
+/// Finds steps in the order of their launches: each is one run of @step, or of @micro as often as batches are
+/// accumulated, and then of @update. Evaluations are none.
 class StepFinder {
 public:
   explicit StepFinder(const Program &program)
-      : micros(program.function("update") ? program.options.accumulate : 1), update(program.function("update")) {}
+      : micros(program.function("update") ? program.options.accumulate : 1),
+        update(program.function("update")) {}
 
-  static bool isForward(const Function &function) { return function.name == "step" || function.name == "micro"; }
+  static bool isForward(const Function &function) {
+    return function.name == "step" || function.name == "micro";
+  }
   bool isOfStep(const Function &function) const { return isForward(function) || &function == update; }
   /// To be asked for each launch, in their order.
   bool begins(const Function &function, int launch) {
@@ -104,15 +107,18 @@ void Profile::finish(const std::string &path) const {
   for (size_t i = 0; i < kept; ++i) {
     const Event &event = events[i];
     const Launch &launch = event.function->launches[static_cast<size_t>(event.launch)];
-    const nlohmann::ordered_json json = {
-        {"name", nameOf(launch)},
-        {"cat", event.function->name},
-        {"ph", "X"},
-        {"ts", microseconds(event.begin - origin)},
-        {"dur", microseconds(event.end - event.begin)},
-        {"pid", 0},
-        {"tid", launch.stream},
-        {"args", {{"loc", launch.loc}, {"operator", nameOf(launch)}, {"launch", event.launch}, {"iterations", launch.iterations}}}};
+    const nlohmann::ordered_json json = {{"name", nameOf(launch)},
+                                         {"cat", event.function->name},
+                                         {"ph", "X"},
+                                         {"ts", microseconds(event.begin - origin)},
+                                         {"dur", microseconds(event.end - event.begin)},
+                                         {"pid", 0},
+                                         {"tid", launch.stream},
+                                         {"args",
+                                          {{"loc", launch.loc},
+                                           {"operator", nameOf(launch)},
+                                           {"launch", event.launch},
+                                           {"iterations", launch.iterations}}}};
     file.write(json.dump() + (i + 1 < kept + steps.size() ? ",\n" : "\n"));
   }
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -149,8 +155,10 @@ void Profile::printTable() const {
                    [](const Row &a, const Row &b) { return a.total.nanoseconds > b.total.nanoseconds; });
   say(fmt::format("{:>10} {:>7} {:>6}  launch", "ms", "calls", "%"));
   for (size_t i = 0; i < std::min<size_t>(20, rows.size()); ++i)
-    say(fmt::format("{:10.3f} {:7} {:6.2f}  {}", static_cast<double>(rows[i].total.nanoseconds) / 1e6, rows[i].total.calls,
-                    100.0 * static_cast<double>(rows[i].total.nanoseconds) / static_cast<double>(std::max<int64_t>(1, sum)),
+    say(fmt::format("{:10.3f} {:7} {:6.2f}  {}", static_cast<double>(rows[i].total.nanoseconds) / 1e6,
+                    rows[i].total.calls,
+                    100.0 * static_cast<double>(rows[i].total.nanoseconds) /
+                        static_cast<double>(std::max<int64_t>(1, sum)),
                     rows[i].text));
 }
 

@@ -20,7 +20,8 @@ public:
       futex(FUTEX_WAKE_PRIVATE, INT32_MAX);
   }
 
-  /// Returns once `ready()` is true; it may change only before a post(). It loads with memory order acquire or stronger.
+  /// Returns once `ready()` is true; it may change only before a post(). It loads with memory order acquire
+  /// or stronger.
   template <typename Ready> void await(Ready &&ready) {
     if (ready() || spin(ready))
       return;

@@ -36,8 +36,8 @@ private:
   int64_t part_ = 0;
 };
 
-/// A loop on lent threads. Each task has a slot of its own and takes parts until none is left: how many tasks run at once
-/// changes nothing but the time.
+/// A loop on lent threads. Each task has a slot of its own and takes parts until none is left: how many tasks
+/// run at once changes nothing but the time.
 struct LentLoop {
   int64_t parts;
   PartFunction function;
@@ -63,14 +63,15 @@ struct LentLoop {
 void runOnLent(const TaskRunner &runner, int threads, int64_t parts, PartFunction function, void *body) {
   LentLoop loop{parts, function, body};
   const int64_t tasks = std::min<int64_t>(std::clamp(threads, 1, kMostThreads), parts);
-  runner.run(runner.self, tasks, [](void *self, int64_t slot) { static_cast<LentLoop *>(self)->work(static_cast<int>(slot)); },
-             &loop);
+  runner.run(
+      runner.self, tasks,
+      [](void *self, int64_t slot) { static_cast<LentLoop *>(self)->work(static_cast<int>(slot)); }, &loop);
   loop.failure.rethrow();
 }
 
-/// The parts of one thread's share that nobody has begun, with the thread count of the loop: to take one is to exchange
-/// the pair for one with a part less. Who succeeds has a part of the loop that is running now, and so reads what the loop
-/// is (ThreadPool::Loop) after that, while it cannot change.
+/// The parts of one thread's share that nobody has begun, with the thread count of the loop: to take one is
+/// to exchange the pair for one with a part less. Who succeeds has a part of the loop that is running now,
+/// and so reads what the loop is (ThreadPool::Loop) after that, while it cannot change.
 struct alignas(64) Share {
   std::atomic<uint64_t> ticket{0};
   int64_t end = 0; ///< of its parts
@@ -121,7 +122,8 @@ private:
       try {
         std::thread([this, slot = running_] { help(slot); }).detach();
       } catch (const std::system_error &error) {
-        fail("cannot start {} threads, only {} run: {}; give fewer by --threads", threads, running_, error.what());
+        fail("cannot start {} threads, only {} run: {}; give fewer by --threads", threads, running_,
+             error.what());
       }
     }
     finished_.await([this] { return alive_.load(std::memory_order_acquire) == running_ - 1; });

@@ -1,4 +1,5 @@
-// The threads of the process. Loops are cut into parts; the caller and its helpers take the next part when they are free.
+// The threads of the process. Loops are cut into parts; the caller and its helpers take the next part when
+// they are free.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -37,10 +38,12 @@ template <typename Body> void parallelParts(int threads, int64_t parts, Body &&b
   runParts(threads, parts, function, const_cast<void *>(static_cast<const void *>(&body)));
 }
 
-/// Parts for each thread where results do not depend on the cut. More parts leave less to wait for at the end.
+/// Parts for each thread where results do not depend on the cut. More parts leave less to wait for at the
+/// end.
 constexpr int64_t kPartsPerThread = 4;
 
-/// Calls body(begin, end) for parts of [0, n) with at least `grain` iterations. Results must not depend on the cut.
+/// Calls body(begin, end) for parts of [0, n) with at least `grain` iterations. Results must not depend on
+/// the cut.
 template <typename Body> void parallelFor(int threads, int64_t n, int64_t grain, Body &&body) {
   if (n <= 0)
     return;

@@ -14,16 +14,35 @@ using nlohmann::json;
 
 /// Settings that change nothing of what the file's tensors mean.
 const std::set<std::string> &harmless() {
-  static const std::set<std::string> keys = {
-      "auto_mapping",    "base_model_name_or_path", "exclude_modules", "fan_in_fan_out",      "inference_mode", "layers_pattern",
-      "lora_alpha",      "layers_to_transform",     "lora_dropout",    "megatron_core",       "modules_to_save", "peft_type",
-      "peft_version",    "qalora_group_size",       "r",               "rank_pattern",        "alpha_pattern",  "revision",
-      "target_modules",  "task_type",               "use_rslora",      "ensure_weight_tying", "runtime_config"};
+  static const std::set<std::string> keys = {"auto_mapping",
+                                             "base_model_name_or_path",
+                                             "exclude_modules",
+                                             "fan_in_fan_out",
+                                             "inference_mode",
+                                             "layers_pattern",
+                                             "lora_alpha",
+                                             "layers_to_transform",
+                                             "lora_dropout",
+                                             "megatron_core",
+                                             "modules_to_save",
+                                             "peft_type",
+                                             "peft_version",
+                                             "qalora_group_size",
+                                             "r",
+                                             "rank_pattern",
+                                             "alpha_pattern",
+                                             "revision",
+                                             "target_modules",
+                                             "task_type",
+                                             "use_rslora",
+                                             "ensure_weight_tying",
+                                             "runtime_config"};
   return keys;
 }
 
 bool isDefault(const std::string &key, const json &value) {
-  if (value.is_null() || (value.is_boolean() && !value.get<bool>()) || (value.is_structured() && value.empty()))
+  if (value.is_null() || (value.is_boolean() && !value.get<bool>()) ||
+      (value.is_structured() && value.empty()))
     return true;
   if (key == "bias")
     return value == "none";
@@ -61,11 +80,13 @@ bool isOfLayers(const json &config, const std::string &path) {
   const auto layers = config.find("layers_to_transform"), pattern = config.find("layers_pattern");
   static const std::regex layer(R"(.*\.[^.]*\.(\d+)\..*)");
   std::smatch found;
-  if (layers == config.end() || layers->is_null() || (pattern != config.end() && !isDefault("layers_pattern", *pattern)) ||
+  if (layers == config.end() || layers->is_null() ||
+      (pattern != config.end() && !isDefault("layers_pattern", *pattern)) ||
       !std::regex_match(path, found, layer))
     return true;
   const json number = json::parse(found[1].str(), nullptr, /*allow_exceptions=*/false);
-  return layers->is_array() ? std::find(layers->begin(), layers->end(), number) != layers->end() : *layers == number;
+  return layers->is_array() ? std::find(layers->begin(), layers->end(), number) != layers->end()
+                            : *layers == number;
 }
 
 bool cutEnd(std::string &text, std::string_view end) {
@@ -80,7 +101,8 @@ bool cutEnd(std::string &text, std::string_view end) {
 bool endsWithPath(const std::string &name, const std::string &end) {
   if (!name.ends_with(end))
     return false;
-  return name.size() == end.size() || name[name.size() - end.size() - 1] == '.' || name[name.size() - end.size() - 1] == '/';
+  return name.size() == end.size() || name[name.size() - end.size() - 1] == '.' ||
+         name[name.size() - end.size() - 1] == '/';
 }
 
 AdapterFolder AdapterFolder::open(const std::string &folder) {
@@ -109,8 +131,8 @@ void AdapterFolder::checkSettings() const {
          type == settings.end() ? "missing" : type->dump());
   for (const auto &[key, value] : settings.items())
     if (!harmless().count(key) && !isDefault(key, value))
-      fail("{}: '{}' is {}, which is not available: expected peft's default; train the adapter without it", path, key,
-           value.dump());
+      fail("{}: '{}' is {}, which is not available: expected peft's default; train the adapter without it",
+           path, key, value.dump());
 }
 
 const TensorView &AdapterFolder::tensor(const std::string &key) const {
@@ -123,8 +145,8 @@ const TensorView &AdapterFolder::tensor(const std::string &key) const {
 void AdapterFolder::sortTensors() {
   for (const auto &[name, view] : file.tensors()) {
     if (name.rfind(kAdapterPrefix, 0) != 0)
-      fail("{}: tensor '{}' does not begin with '{}': expected what peft's save_pretrained writes", tensorsPath(), name,
-           kAdapterPrefix);
+      fail("{}: tensor '{}' does not begin with '{}': expected what peft's save_pretrained writes",
+           tensorsPath(), name, kAdapterPrefix);
     std::string path = name.substr(std::string_view(kAdapterPrefix).size());
     if (cutEnd(path, ".lora_B.weight")) {
       AdaptedModule module{path, 0, 0};
@@ -133,7 +155,8 @@ void AdapterFolder::sortTensors() {
     }
     if (!cutEnd(path, ".lora_A.weight")) {
       if (path.find(".lora_") != std::string::npos)
-        fail("{}: tensor '{}' is of an adapter that is not available: expected those of linear and convolutional modules",
+        fail("{}: tensor '{}' is of an adapter that is not available: expected those of linear and "
+             "convolutional modules",
              tensorsPath(), name);
       whole.push_back(path);
       continue;
@@ -143,15 +166,18 @@ void AdapterFolder::sortTensors() {
     const json *expected = patternOf(settings, "rank_pattern", path);
     const int64_t rank = expected ? expected->get<int64_t>() : settings.value("r", int64_t(8));
     if (rank != module.rank || rank < 1)
-      fail("{}: tensor '{}' has rank {}, '{}' says {}", tensorsPath(), name, module.rank, kAdapterConfig, rank);
+      fail("{}: tensor '{}' has rank {}, '{}' says {}", tensorsPath(), name, module.rank, kAdapterConfig,
+           rank);
     if (!isOfLayers(settings, path))
-      fail("{}: tensor '{}' is of a layer that 'layers_to_transform' of {} ({}) leaves out: expected adapters of its layers only",
+      fail("{}: tensor '{}' is of a layer that 'layers_to_transform' of {} ({}) leaves out: expected "
+           "adapters of its layers only",
            tensorsPath(), name, kAdapterConfig, settings.at("layers_to_transform").dump());
     module.scale = scaleOf(path, rank);
     adapted.push_back(module);
   }
   if (adapted.empty())
-    fail("{}: holds no adapter: expected tensors named '{}<module>.lora_A.weight'", tensorsPath(), kAdapterPrefix);
+    fail("{}: holds no adapter: expected tensors named '{}<module>.lora_A.weight'", tensorsPath(),
+         kAdapterPrefix);
 }
 
 double AdapterFolder::scaleOf(const std::string &path, int64_t rank) const {

@@ -7,7 +7,9 @@
 namespace kedge::rt {
 namespace {
 
-template <typename T> struct Tag { using type = T; };
+template <typename T> struct Tag {
+  using type = T;
+};
 
 template <typename F> auto dispatch(DType type, F &&body) {
   switch (type) {
@@ -168,7 +170,8 @@ void transposeRows(void *destination, DType destinationType, const std::vector<i
   int64_t row = 1;
   for (size_t axis = 1; axis < shape.size(); ++axis)
     row *= shape[axis];
-  transposeRange(destination, destinationType, shape, source, sourceType, perm, begin * row, (end - begin) * row);
+  transposeRange(destination, destinationType, shape, source, sourceType, perm, begin * row,
+                 (end - begin) * row);
 }
 
 void transpose(void *destination, DType destinationType, const std::vector<int64_t> &shape,

@@ -20,8 +20,9 @@ void storeDouble(DType type, void *data, int64_t index, double value);
 void convert(void *destination, DType destinationType, int64_t destinationStride, const void *source,
              DType sourceType, int64_t sourceStride, int64_t count);
 
-/// Elements [begin, begin + count) of transpose(source, perm) in row-major order, written from `destination` on.
-/// `shape` is that of the result. An empty perm is the identity. source has a shape s with s[perm[k]] = shape[k].
+/// Elements [begin, begin + count) of transpose(source, perm) in row-major order, written from `destination`
+/// on. `shape` is that of the result. An empty perm is the identity. source has a shape s with s[perm[k]] =
+/// shape[k].
 void transposeRange(void *destination, DType destinationType, const std::vector<int64_t> &shape,
                     const void *source, DType sourceType, const std::vector<int> &perm, int64_t begin,
                     int64_t count);
@@ -35,7 +36,8 @@ void transposeRows(void *destination, DType destinationType, const std::vector<i
 void transpose(void *destination, DType destinationType, const std::vector<int64_t> &shape,
                const void *source, DType sourceType, const std::vector<int> &perm);
 
-/// desc.bytes(); nothing if a dimension is negative or the product overflows. For shapes that come from files.
+/// desc.bytes(); nothing if a dimension is negative or the product overflows. For shapes that come from
+/// files.
 std::optional<uint64_t> checkedBytes(const TensorDesc &desc);
 
 std::vector<int> inversePerm(const std::vector<int> &perm);

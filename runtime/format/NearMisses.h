@@ -9,7 +9,8 @@
 namespace kedge::rt {
 
 namespace detail {
-/// Keeps letters, digits and characters that names contain; removes anchors, escapes and other parts of expressions.
+/// Keeps letters, digits and characters that names contain; removes anchors, escapes and other parts of
+/// expressions.
 inline std::string asName(const std::string &wanted) {
   std::string name;
   for (const char c : wanted)
@@ -34,13 +35,15 @@ inline size_t editsInto(const std::string &wanted, const std::string &name) {
 }
 } // namespace detail
 
-/// "; near misses: 'a', 'b'" or, if no name is similar, the existing names: "; there are 'a', 'b' and 7 more".
+/// "; near misses: 'a', 'b'" or, if no name is similar, the existing names: "; there are 'a', 'b' and 7
+/// more".
 inline std::string nearMisses(const std::string &wanted, const std::vector<std::string> &names) {
   constexpr size_t shown = 3;
   const std::string meant = detail::asName(wanted);
   std::vector<std::pair<size_t, std::string>> near;
   for (const std::string &name : names)
-    if (const size_t edits = detail::editsInto(meant, detail::asName(name)); !meant.empty() && edits <= meant.size() / 3)
+    if (const size_t edits = detail::editsInto(meant, detail::asName(name));
+        !meant.empty() && edits <= meant.size() / 3)
       near.push_back({edits, name});
   std::stable_sort(near.begin(), near.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   std::string text;
@@ -53,7 +56,8 @@ inline std::string nearMisses(const std::string &wanted, const std::vector<std::
     add(names[i]);
   if (names.empty())
     return "; there are none";
-  return "; there are " + text + (names.size() > shown ? " and " + std::to_string(names.size() - shown) + " more" : "");
+  return "; there are " + text +
+         (names.size() > shown ? " and " + std::to_string(names.size() - shown) + " more" : "");
 }
 
 /// The one name that a mistyped word probably means; empty if no name is similar, or if two are

@@ -13,8 +13,9 @@ struct Descr {
 };
 
 constexpr Descr kDescrs[] = {{"<f2", DType::F16}, {"<f4", DType::F32}, {"<f8", DType::F64},
-                             {"|u1", DType::U8},  {"<u2", DType::U16}, {"<u4", DType::U32}, {"|i1", DType::I8},
-                             {"<i2", DType::I16}, {"<i4", DType::I32}, {"<i8", DType::I64}, {"|b1", DType::Bool}};
+                             {"|u1", DType::U8},  {"<u2", DType::U16}, {"<u4", DType::U32},
+                             {"|i1", DType::I8},  {"<i2", DType::I16}, {"<i4", DType::I32},
+                             {"<i8", DType::I64}, {"|b1", DType::Bool}};
 
 constexpr size_t kShownHeader = 200;
 
@@ -36,16 +37,19 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
   const std::string_view text(file.data() + prefix, length);
   const std::optional<NpyHeader> header = parseNpyHeader(text);
   if (!header)
-    fail("{}: damaged npy header, expected 'descr', 'fortran_order' and 'shape' as numpy.save writes them: {}{}", path,
-         text.substr(0, kShownHeader), text.size() > kShownHeader ? "..." : "");
+    fail("{}: damaged npy header, expected 'descr', 'fortran_order' and 'shape' as numpy.save writes them: "
+         "{}{}",
+         path, text.substr(0, kShownHeader), text.size() > kShownHeader ? "..." : "");
   if (header->fortranOrder)
     fail("{}: in Fortran order; save numpy.ascontiguousarray(x)", path);
   const Descr *known = nullptr;
   for (const Descr &entry : kDescrs)
-    if (header->descr == entry.text || (entry.text[0] == '|' && header->descr == std::string("<") + (entry.text + 1)))
+    if (header->descr == entry.text ||
+        (entry.text[0] == '|' && header->descr == std::string("<") + (entry.text + 1)))
       known = &entry;
   if (!known)
-    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, u2, u4, i1, i2, i4, i8 or bool in little endian; "
+    fail("{}: holds elements of type '{}', expected f2, f4, f8, u1, u2, u4, i1, i2, i4, i8 or bool in little "
+         "endian; "
          "convert it with numpy's astype",
          path, header->descr);
   type = known->type;
@@ -56,8 +60,8 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
   if (!need)
     fail("{}: shape {} of {} is more than any file holds", path, shapeText(shape), dtypeName(type));
   if (*need > have)
-    fail("{}: truncated: shape {} of {} needs {} bytes, the file has {}", path, shapeText(shape), dtypeName(type), *need,
-         have);
+    fail("{}: truncated: shape {} of {} needs {} bytes, the file has {}", path, shapeText(shape),
+         dtypeName(type), *need, have);
 }
 
 std::string npyHeader(DType type, const std::vector<int64_t> &shape) {

@@ -140,7 +140,8 @@ private:
     auto &entry = files[index];
     if (!entry) {
       std::string location = skeleton.at("files").at(index).get<std::string>();
-      entry = std::make_unique<FileMap>(location.empty() ? modelPath : besideFile(modelPath, location), "model file");
+      entry = std::make_unique<FileMap>(location.empty() ? modelPath : besideFile(modelPath, location),
+                                        "model file");
     }
     return *entry;
   }

@@ -10,10 +10,13 @@ namespace {
 using nlohmann::json;
 
 constexpr const char *kStates[] = {".quant_state.bitsandbytes__nf4", ".quant_state.bitsandbytes__fp4"};
-constexpr const char *kParts[] = {".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map", kStates[0], kStates[1]};
+constexpr const char *kParts[] = {".absmax",           ".quant_map", ".nested_absmax",
+                                  ".nested_quant_map", kStates[0],   kStates[1]};
 constexpr std::string_view kWeight = ".weight";
 
-std::string withoutEnd(const std::string &text, std::string_view end) { return text.substr(0, text.size() - end.size()); }
+std::string withoutEnd(const std::string &text, std::string_view end) {
+  return text.substr(0, text.size() - end.size());
+}
 
 const TensorView *stateOf(const TensorFile &file, const std::string &name, std::string &key) {
   for (const char *state : kStates)
@@ -24,13 +27,15 @@ const TensorView *stateOf(const TensorFile &file, const std::string &name, std::
 
 bool isCodes8(const TensorFile &file, const std::string &name) {
   const TensorView *view = file.find(name);
-  return view && view->desc.type == DType::I8 && name.ends_with(kWeight) && file.find(withoutEnd(name, kWeight) + ".SCB");
+  return view && view->desc.type == DType::I8 && name.ends_with(kWeight) &&
+         file.find(withoutEnd(name, kWeight) + ".SCB");
 }
 
 /// Reads the keys of one weight.
 class Keys {
 public:
-  Keys(const TensorFile &file, const std::string &path, const std::string &name) : file(file), path(path), name(name) {}
+  Keys(const TensorFile &file, const std::string &path, const std::string &name)
+      : file(file), path(path), name(name) {}
 
   QuantisedTensor eightBits() const {
     QuantisedTensor result;
@@ -51,14 +56,16 @@ public:
     } catch (const json::exception &error) {
       fail("{}: '{}' is damaged: {}", path, key, error.what());
     }
-    const int64_t elements = TensorDesc{DType::F32, result.shape}.elements(), blocks = (elements + kQuantizedBlock - 1) / kQuantizedBlock;
+    const int64_t elements = TensorDesc{DType::F32, result.shape}.elements(),
+                  blocks = (elements + kQuantizedBlock - 1) / kQuantizedBlock;
     result.codes = part(name, DType::U8, (elements + 1) / 2);
     checkMap(".quant_map", fourBitTable(result.format));
     result.absmax = part(name + ".absmax", result.doubled ? DType::U8 : DType::F32, blocks);
     if (!result.doubled)
       return result;
     checkMap(".nested_quant_map", dynamicMap(true));
-    result.nestedAbsmax = part(name + ".nested_absmax", DType::F32, (blocks + kNestedBlock - 1) / kNestedBlock);
+    result.nestedAbsmax =
+        part(name + ".nested_absmax", DType::F32, (blocks + kNestedBlock - 1) / kNestedBlock);
     return result;
   }
 
@@ -81,16 +88,18 @@ private:
 
   void expectBlock(const char *key, int64_t found, int64_t expected) const {
     if (found != expected)
-      fail("{}: '{}' has a {} of {}, expected {}: quantise it again with that", path, name, key, found, expected);
+      fail("{}: '{}' has a {} of {}, expected {}: quantise it again with that", path, name, key, found,
+           expected);
   }
 
   const TensorView *part(const std::string &key, DType type, int64_t elements) const {
     const TensorView *view = file.find(key);
     if (!view)
-      fail("{}: '{}' is quantised by bitsandbytes, and '{}', which belongs to it, is missing", path, name, key);
+      fail("{}: '{}' is quantised by bitsandbytes, and '{}', which belongs to it, is missing", path, name,
+           key);
     if (view->desc.type != type || view->desc.elements() != elements)
-      fail("{}: '{}' is {}{}, expected {} elements of {}", path, key, dtypeName(view->desc.type), shapeText(view->desc.shape), elements,
-           dtypeName(type));
+      fail("{}: '{}' is {}{}, expected {} elements of {}", path, key, dtypeName(view->desc.type),
+           shapeText(view->desc.shape), elements, dtypeName(type));
     return view;
   }
 
@@ -100,7 +109,8 @@ private:
       float value;
       std::memcpy(&value, view->data + k * sizeof(float), sizeof(float));
       if (!(std::abs(value - expected[k]) <= 1e-6f))
-        fail("{}: '{}{}' has {} for the code {}, expected {}: a table that Kedge does not have", path, name, end, value, k, expected[k]);
+        fail("{}: '{}{}' has {} for the code {}, expected {}: a table that Kedge does not have", path, name,
+             end, value, k, expected[k]);
     }
   }
 
@@ -110,7 +120,8 @@ private:
 
 } // namespace
 
-std::optional<QuantisedTensor> QuantisedTensor::find(const TensorFile &file, const std::string &path, const std::string &name) {
+std::optional<QuantisedTensor> QuantisedTensor::find(const TensorFile &file, const std::string &path,
+                                                     const std::string &name) {
   std::string key;
   if (const TensorView *state = stateOf(file, name, key))
     return Keys(file, path, name).fourBits(*state, key);

@@ -19,13 +19,16 @@ struct QuantisedTensor {
 
   /// Nullopt if the tensor is not quantised. Throws rt::Error, which names `path`, if its
   /// keys do not match each other or its codes are of a kind that Kedge does not support.
-  static std::optional<QuantisedTensor> find(const TensorFile &file, const std::string &path, const std::string &name);
+  static std::optional<QuantisedTensor> find(const TensorFile &file, const std::string &path,
+                                             const std::string &name);
   /// Whether `name` is a key of a quantised weight: its codes or a tensor that belongs to them.
   static bool hasKey(const TensorFile &file, const std::string &name);
 };
 
 /// In the order of the enumerators of QuantizedFormat.
 inline constexpr const char *kQuantizedNames[] = {"nf4", "fp4", "int8"};
-constexpr const char *quantizedName(QuantizedFormat format) { return kQuantizedNames[static_cast<size_t>(format)]; }
+constexpr const char *quantizedName(QuantizedFormat format) {
+  return kQuantizedNames[static_cast<size_t>(format)];
+}
 
 } // namespace kedge::rt

@@ -5,13 +5,25 @@
 namespace kedge::rt {
 namespace {
 
-constexpr std::array<float, 16> kNF4 = {-1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
-                                        -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0.0f,
-                                        0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f,
-                                        0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f,
-                                        0.7229568362236023f, 1.0f};
-constexpr std::array<float, 16> kFP4 = {0.0f,  0.0625f / 12,  8.0f / 12,  1.0f,  4.0f / 12,  0.5f,  2.0f / 12,  0.25f,
-                                        0.0f, -0.0625f / 12, -8.0f / 12, -1.0f, -4.0f / 12, -0.5f, -2.0f / 12, -0.25f};
+constexpr std::array<float, 16> kNF4 = {-1.0f,
+                                        -0.6961928009986877f,
+                                        -0.5250730514526367f,
+                                        -0.39491748809814453f,
+                                        -0.28444138169288635f,
+                                        -0.18477343022823334f,
+                                        -0.09105003625154495f,
+                                        0.0f,
+                                        0.07958029955625534f,
+                                        0.16093020141124725f,
+                                        0.24611230194568634f,
+                                        0.33791524171829224f,
+                                        0.44070982933044434f,
+                                        0.5626170039176941f,
+                                        0.7229568362236023f,
+                                        1.0f};
+constexpr std::array<float, 16> kFP4 = {
+    0.0f, 0.0625f / 12,  8.0f / 12,  1.0f,  4.0f / 12,  0.5f,  2.0f / 12,  0.25f,
+    0.0f, -0.0625f / 12, -8.0f / 12, -1.0f, -4.0f / 12, -0.5f, -2.0f / 12, -0.25f};
 /// Codes in the order of their values.
 constexpr std::array<uint8_t, 16> kNF4Order = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 constexpr std::array<uint8_t, 16> kFP4Order = {11, 10, 13, 12, 15, 14, 9, 0, 8, 1, 6, 7, 4, 5, 2, 3};
@@ -30,7 +42,8 @@ std::vector<float> boundaries(int items) {
   const float step = (1.0f - 0.1f) / static_cast<float>(items);
   std::vector<float> values;
   for (int k = 0; k <= items; ++k)
-    values.push_back(k < (items + 1) / 2 ? 0.1f + step * static_cast<float>(k) : 1.0f - step * static_cast<float>(items - k));
+    values.push_back(k < (items + 1) / 2 ? 0.1f + step * static_cast<float>(k)
+                                         : 1.0f - step * static_cast<float>(items - k));
   return values;
 }
 
@@ -83,14 +96,17 @@ float largest(std::span<const float> values) {
 
 } // namespace
 
-const std::array<float, 16> &fourBitTable(QuantizedFormat format) { return format == QuantizedFormat::NF4 ? kNF4 : kFP4; }
+const std::array<float, 16> &fourBitTable(QuantizedFormat format) {
+  return format == QuantizedFormat::NF4 ? kNF4 : kFP4;
+}
 
 const std::array<float, 256> &dynamicMap(bool isSigned) {
   static const std::array<float, 256> withSign = makeDynamicMap(true), without = makeDynamicMap(false);
   return isSigned ? withSign : without;
 }
 
-void encodeFourBits(QuantizedFormat format, const float *values, int64_t count, bool isEnd, uint8_t *codes, float *absmax) {
+void encodeFourBits(QuantizedFormat format, const float *values, int64_t count, bool isEnd, uint8_t *codes,
+                    float *absmax) {
   constexpr float tiny = 1e-38f;
   for (int64_t begin = 0; begin < count; begin += kQuantizedBlock) {
     const int64_t size = std::min(kQuantizedBlock, count - begin);
@@ -141,7 +157,8 @@ NestedAbsmax nestAbsmax(std::span<const float> absmax) {
   std::vector<float> block;
   for (size_t begin = 0; begin < absmax.size(); begin += kNestedBlock) {
     block.assign(absmax.begin() + static_cast<std::ptrdiff_t>(begin),
-                 absmax.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(absmax.size(), begin + kNestedBlock)));
+                 absmax.begin() +
+                     static_cast<std::ptrdiff_t>(std::min<size_t>(absmax.size(), begin + kNestedBlock)));
     for (float &value : block)
       value -= nested.offset;
     nested.absmax.push_back(encodeDynamic(true, block, nested.codes.data() + begin));

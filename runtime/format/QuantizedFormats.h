@@ -11,8 +11,9 @@ namespace kedge::rt {
 enum class QuantizedFormat : uint8_t { NF4, FP4, Int8 };
 enum class EncodedPart : uint8_t { Codes, Absmax, AbsmaxCodes, NestedAbsmax, Offset };
 
-inline constexpr int64_t kQuantizedBlock = 64;   ///< elements that share an absmax (the largest magnitude of a block)
-inline constexpr int64_t kNestedBlock = 256;  ///< absmaxes that share an absmax of their own
+inline constexpr int64_t kQuantizedBlock =
+    64; ///< elements that share an absmax (the largest magnitude of a block)
+inline constexpr int64_t kNestedBlock = 256; ///< absmaxes that share an absmax of their own
 
 /// Which part of an encoded weight a state contains.
 struct Encoding {
@@ -30,7 +31,8 @@ const std::array<float, 256> &dynamicMap(bool isSigned);
 
 /// Encodes `count` elements that start at the beginning of a block. A byte holds two codes, the even element
 /// in the high nibble; each block has an absmax. `isEnd`: the tensor ends here. Either result may be null.
-void encodeFourBits(QuantizedFormat format, const float *values, int64_t count, bool isEnd, uint8_t *codes, float *absmax);
+void encodeFourBits(QuantizedFormat format, const float *values, int64_t count, bool isEnd, uint8_t *codes,
+                    float *absmax);
 
 /// Absmaxes minus their mean, in dynamic codes.
 struct NestedAbsmax {

@@ -52,7 +52,8 @@ nlohmann::json parseUnique(std::string_view text, const std::string &path) {
   const auto notice = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json &parsed) {
     if (depth > kMostNested)
       fail("{}: damaged safetensors header: nested {} deep", path, depth);
-    if (event == nlohmann::json::parse_event_t::key && depth == 1 && !names.insert(parsed.get<std::string>()).second)
+    if (event == nlohmann::json::parse_event_t::key && depth == 1 &&
+        !names.insert(parsed.get<std::string>()).second)
       fail("{}: holds two tensors named '{}'", path, parsed.get<std::string>());
     return true;
   };
@@ -76,7 +77,8 @@ void checkRanges(const std::map<std::string, TensorView> &views, const std::stri
 } // namespace
 
 std::string safetensorsName(const std::string &name) {
-  const bool taken = name.rfind(kMetadata, 0) == 0 && name.find_first_not_of('_', kMetadata.size()) == std::string::npos;
+  const bool taken =
+      name.rfind(kMetadata, 0) == 0 && name.find_first_not_of('_', kMetadata.size()) == std::string::npos;
   return taken ? name + "_" : name;
 }
 
@@ -89,7 +91,8 @@ TensorFile TensorFile::open(const std::string &path) {
     return openSafetensors(path);
   if (path.ends_with(".onnx"))
     return openOnnx(path);
-  fail("{}: expected a file that ends in .onnx, .safetensors or .safetensors.index.json, or a folder of them", path);
+  fail("{}: expected a file that ends in .onnx, .safetensors or .safetensors.index.json, or a folder of them",
+       path);
 }
 
 TensorFile TensorFile::openSafetensors(const std::string &path) {

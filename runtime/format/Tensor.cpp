@@ -37,7 +37,8 @@ DType parseDType(std::string_view name) {
   for (size_t i = 0; i < kFacts.size(); ++i)
     if (kFacts[i].name == name)
       return static_cast<DType>(i);
-  fail("unknown element type '{}': expected one of f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool f8e4m3fn f8e5m2",
+  fail("unknown element type '{}': expected one of f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool "
+       "f8e4m3fn f8e5m2",
        name);
 }
 

@@ -10,7 +10,23 @@
 namespace kedge::rt {
 
 /// Element types that a program may use. Files contain their names (dtypeName), never these numbers.
-enum class DType : uint8_t { F32, F64, F16, BF16, I8, I16, I32, I64, U8, U16, U32, U64, Bool, F8E4M3, F8E5M2 };
+enum class DType : uint8_t {
+  F32,
+  F64,
+  F16,
+  BF16,
+  I8,
+  I16,
+  I32,
+  I64,
+  U8,
+  U16,
+  U32,
+  U64,
+  Bool,
+  F8E4M3,
+  F8E5M2
+};
 
 /// Bytes of one element (Bool takes one byte, 0 or 1).
 size_t dtypeSize(DType type);

@@ -32,7 +32,8 @@ public:
   const FileMap &file() const { return maps.front(); }
   /// All files that are read: shards and their index, external data.
   std::vector<std::string> paths() const;
-  /// A function that releases memory pages of tensors after they were read (FileMap::letGo). Valid as long as this object.
+  /// A function that releases memory pages of tensors after they were read (FileMap::letGo). Valid as long as
+  /// this object.
   std::function<void(const char *begin, size_t count)> releaser() const;
 
 private:

@@ -1,4 +1,5 @@
-// Weights in several safetensors files, as Hugging Face keeps them: shards, and an index of which tensor is in which.
+// Weights in several safetensors files, as Hugging Face keeps them: shards, and an index of which tensor is
+// in which.
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
@@ -15,13 +16,17 @@ constexpr const char *kIndex = "model.safetensors.index.json", *kSingle = "model
 std::map<std::string, std::string> weightMap(const std::string &path) {
   const FileMap file(path, "index of safetensors files");
   const auto index = nlohmann::json::parse(std::string_view(file.data(), file.size()), nullptr, false);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() || index["weight_map"].empty())
-    fail("{}: expected an index of safetensors files: a JSON object whose 'weight_map' names the file of each tensor", path);
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() ||
+      index["weight_map"].empty())
+    fail("{}: expected an index of safetensors files: a JSON object whose 'weight_map' names the file of "
+         "each tensor",
+         path);
   std::map<std::string, std::string> shards;
   for (const auto &[name, shard] : index["weight_map"].items()) {
     const std::string text = shard.is_string() ? shard.get<std::string>() : "";
     if (text.empty() || text.find('/') != std::string::npos)
-      fail("{}: tensor '{}' lies in {}, expected the name of a file beside the index", path, name, shard.dump());
+      fail("{}: tensor '{}' lies in {}, expected the name of a file beside the index", path, name,
+           shard.dump());
     shards[name] = text;
   }
   return shards;
@@ -67,7 +72,10 @@ TensorFile TensorFile::openFolder(const std::string &path) {
     if (entry.path().extension() == ".bin" || entry.path().extension() == ".pt")
       other = entry.path().filename().string();
   fail("{}: expected {} or {} in this folder{}", path, kSingle, kIndex,
-       other.empty() ? "" : fmt::format("; '{}' is PyTorch's own format: save the model with safe_serialization=True", other));
+       other.empty()
+           ? ""
+           : fmt::format("; '{}' is PyTorch's own format: save the model with safe_serialization=True",
+                         other));
 }
 
 } // namespace kedge::rt

@@ -1,4 +1,5 @@
-// A hash that tells whether a tensor in a file is the one a program was compiled with. About as fast as memory.
+// A hash that tells whether a tensor in a file is the one a program was compiled with. About as fast as
+// memory.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -20,7 +20,8 @@ std::string replaceable(const std::string &path) {
 } // namespace
 
 AtomicFile::AtomicFile(const std::string &path)
-    : target(replaceable(path)), file(fmt::format("{}.tmp.{}", target, getpid()), path), unfinished(file.path()) {}
+    : target(replaceable(path)), file(fmt::format("{}.tmp.{}", target, getpid()), path),
+      unfinished(file.path()) {}
 
 AtomicFile::~AtomicFile() {
   if (unfinished)

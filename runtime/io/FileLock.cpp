@@ -24,20 +24,25 @@ struct Holder {
 
   explicit Holder(int descriptor) {
     char text[512] = "", name[256] = "";
-    if (pread(descriptor, text, sizeof(text) - 1, 0) > 0 && std::sscanf(text, "process %ld on %255s", &process, name) == 2)
+    if (pread(descriptor, text, sizeof(text) - 1, 0) > 0 &&
+        std::sscanf(text, "process %ld on %255s", &process, name) == 2)
       host = name;
   }
   /// Only where the file system keeps no locks: elsewhere the lock itself says so.
-  bool mayLive() const { return !host.empty() && (host != hostName() || kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM); }
+  bool mayLive() const {
+    return !host.empty() &&
+           (host != hostName() || kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
+  }
   std::string text() const {
-    return host.empty() ? "another program" : fmt::format("another program (process {} on {})", process, host);
+    return host.empty() ? "another program"
+                        : fmt::format("another program (process {} on {})", process, host);
   }
 };
 
 bool isStillAt(const std::string &path, int descriptor) {
-  struct stat opened {}, there {};
-  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &there) == 0 && opened.st_dev == there.st_dev &&
-         opened.st_ino == there.st_ino;
+  struct stat opened{}, there{};
+  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
 } // namespace

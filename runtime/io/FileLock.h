@@ -4,10 +4,12 @@
 
 namespace kedge::rt {
 
-/// Held while the object exists, and released when its process ends: the lock file of a killed program is taken over.
+/// Held while the object exists, and released when its process ends: the lock file of a killed program is
+/// taken over.
 class FileLock {
 public:
-  /// Throws rt::Error that names `what` and the process and host of the holder, if another program holds the lock.
+  /// Throws rt::Error that names `what` and the process and host of the holder, if another program holds the
+  /// lock.
   FileLock(const std::string &path, const std::string &what);
   ~FileLock();
   FileLock(const FileLock &) = delete;

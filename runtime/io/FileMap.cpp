@@ -17,7 +17,7 @@ FileMap::FileMap(const std::string &path, const std::string &what) : name(path) 
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     fail("cannot open the {} '{}': {}", what, path, std::strerror(errno));
-  struct stat status {};
+  struct stat status{};
   if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(descriptor);
     fail("the {} '{}' is not a regular file", what, path);

@@ -46,7 +46,7 @@ void putZeros(int, siginfo_t *info, void *) {
 } // namespace
 
 void guardMaps() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = putZeros;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&action.sa_mask);
@@ -75,9 +75,10 @@ void forgetMap(const void *begin) {
 
 void failIfLost() {
   if (const Map *map = lost.load())
-    throw LostFile(fmt::format("'{}' cannot be read any more: it has become shorter while the program ran, or its disk "
-                               "failed; leave files alone that a program reads",
-                               map->path));
+    throw LostFile(
+        fmt::format("'{}' cannot be read any more: it has become shorter while the program ran, or its disk "
+                    "failed; leave files alone that a program reads",
+                    map->path));
 }
 
 } // namespace kedge::rt

@@ -1,4 +1,5 @@
-// Mapped files that become shorter. Reading beyond the new end raises SIGBUS; this turns it into an error naming the file.
+// Mapped files that become shorter. Reading beyond the new end raises SIGBUS; this turns it into an error
+// naming the file.
 #pragma once
 #include "runtime/io/Error.h"
 #include <cstddef>

@@ -5,8 +5,9 @@
 
 namespace kedge::rt {
 
-/// Its time and memory are linear in the length of a name, whereas plain std::regex backtracks, with one nested
-/// call for each character. Expressions that need backtracking (references to an earlier group) are refused.
+/// Its time and memory are linear in the length of a name, whereas plain std::regex backtracks, with one
+/// nested call for each character. Expressions that need backtracking (references to an earlier group) are
+/// refused.
 class NamePattern {
 public:
   /// Throws std::regex_error.

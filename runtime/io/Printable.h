@@ -12,7 +12,11 @@ inline size_t utf8Length(std::string_view text) {
   if (text.empty())
     return 0;
   const unsigned first = byte(0);
-  const size_t length = first < 0x80 ? 1 : first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                        : first >= 0xe0                 ? 3
+                        : first >= 0xc2                 ? 2
+                                                        : 0;
   if (length == 0 || first >= 0xf5 || length > text.size())
     return 0;
   for (size_t at = 1; at < length; ++at)

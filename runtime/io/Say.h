@@ -7,7 +7,8 @@ namespace kedge::rt {
 /// Prints one line; `line` has no line end.
 void say(const std::string &line);
 
-/// While it exists, lines of the calling thread are appended to `lines`. A library uses it, since it must not print.
+/// While it exists, lines of the calling thread are appended to `lines`. A library uses it, since it must not
+/// print.
 class Listener {
 public:
   explicit Listener(std::string &lines);

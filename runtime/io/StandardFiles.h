@@ -25,8 +25,8 @@ inline bool hasNoReader(int descriptor) {
   return poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0;
 }
 
-/// Why standard output did not take everything that was written to it; empty if it did, or if its reader has gone: he has what
-/// he wanted.
+/// Why standard output did not take everything that was written to it; empty if it did, or if its reader has
+/// gone: he has what he wanted.
 inline const char *lostOutput() {
   if ((std::fflush(stdout) == 0 && !std::ferror(stdout)) || hasNoReader(STDOUT_FILENO))
     return "";

@@ -4,12 +4,12 @@
 #include "runtime/io/FileLock.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/BeginRun.h"
-#include "runtime/train/report/Effects.h"
 #include "runtime/train/Evaluate.h"
-#include "runtime/train/output/Export.h"
 #include "runtime/train/FiniteStates.h"
 #include "runtime/train/LinkedImage.h"
+#include "runtime/train/output/Export.h"
 #include "runtime/train/output/OutputFiles.h"
+#include "runtime/train/report/Effects.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
 #include <cstring>
@@ -23,9 +23,11 @@ namespace {
 const World kAlone;
 
 /// Flags of the compiled program that mean the same to a session. Data, files and reports are calls here.
-constexpr const char *kFlags[] = {"--steps", "--lr", "--min-lr", "--schedule", "--warmup", "--warmup-start", "--decay-steps",
-                                  "--weight-decay", "--betas", "--eps", "--seed", "--shuffle", "--model", "--weights",
-                                  "--weights-partial", "--adapter", "--init", "--threads", "--on-nan"};
+constexpr const char *kFlags[] = {
+    "--steps",        "--lr",          "--min-lr",       "--schedule", "--warmup",
+    "--warmup-start", "--decay-steps", "--weight-decay", "--betas",    "--eps",
+    "--seed",         "--shuffle",     "--model",        "--weights",  "--weights-partial",
+    "--adapter",      "--init",        "--threads",      "--on-nan"};
 
 /// What throws because of the caller's arguments.
 template <typename Body> auto asWrongCall(Body &&body) {
@@ -38,14 +40,16 @@ template <typename Body> auto asWrongCall(Body &&body) {
 
 void checkFlag(const std::string &name) {
   if (std::none_of(std::begin(kFlags), std::end(kFlags), [&](const char *flag) { return name == flag; }))
-    fail("'{}' is no option of a session; it takes {}. Data, checkpoints and exports have functions of their own", name,
-         fmt::join(kFlags, " "));
+    fail("'{}' is no option of a session; it takes {}. Data, checkpoints and exports have functions of their "
+         "own",
+         name, fmt::join(kFlags, " "));
 }
 
 /// Without an end there is nothing that a schedule could decline to.
 void checkSchedule(const RunScalars &scalars) {
   if (scalars.schedule != ScheduleKind::Constant && scalars.steps == 0 && !scalars.decayStepsGiven)
-    fail("--schedule {} needs --steps or --decay-steps: where the rate has come down", scheduleName(scalars.schedule));
+    fail("--schedule {} needs --steps or --decay-steps: where the rate has come down",
+         scheduleName(scalars.schedule));
 }
 
 } // namespace
@@ -63,12 +67,16 @@ LearningSession::LearningSession(const OptionTexts &texts, const TaskRunner &len
     if (options.continueOnNan)
       checkSkipsUpdates(program);
   });
-  executor = std::make_unique<Executor>(program, image, options.threads != 0 ? options.threads : physicalCores());
-  loadInitialValues(*executor, image, {options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed},
-                    /*onlyUnsaved=*/false);
-  originals = std::make_unique<Originals>(*executor, image,
-                                          WeightSources{options.model, options.weights, options.weightsPartial, options.adapter,
-                                                        options.init, scalars.seed});
+  executor =
+      std::make_unique<Executor>(program, image, options.threads != 0 ? options.threads : physicalCores());
+  loadInitialValues(
+      *executor, image,
+      {options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed},
+      /*onlyUnsaved=*/false);
+  originals =
+      std::make_unique<Originals>(*executor, image,
+                                  WeightSources{options.model, options.weights, options.weightsPartial,
+                                                options.adapter, options.init, scalars.seed});
   executor->setOriginals(originals.get());
   checkpoints.world = kAlone;
   checkpoints.id = newRunId();
@@ -93,7 +101,8 @@ void LearningSession::parse(const OptionTexts &texts) {
 
 void LearningSession::requireWhole() const {
   if (broken)
-    throw BrokenSession("an earlier call failed half-way, and the states are no longer those of a step: call kedge_resume with "
+    throw BrokenSession("an earlier call failed half-way, and the states are no longer those of a step: call "
+                        "kedge_resume with "
                         "a folder of checkpoints, or close the session");
 }
 
@@ -102,11 +111,14 @@ void LearningSession::setInput(const std::string &name, const void *data, int64_
   if (!input)
     throw WrongCall(fmt::format("the model has no input '{}'; kedge_input_at lists them", name));
   if (!data || rows < 1 || (!input->batched && rows != 1))
-    throw WrongCall(fmt::format("the input '{}' was given as {} rows at {}; expected {} at the address of the first", name, rows,
-                                data ? "an address" : "NULL", input->batched ? "one row or more" : "one (it has no rows)"));
-  const int64_t rowBytes = static_cast<int64_t>(input->desc.bytes()) / std::max<int64_t>(1, input->batched ? input->desc.shape[0] : 1);
+    throw WrongCall(fmt::format(
+        "the input '{}' was given as {} rows at {}; expected {} at the address of the first", name, rows,
+        data ? "an address" : "NULL", input->batched ? "one row or more" : "one (it has no rows)"));
+  const int64_t rowBytes = static_cast<int64_t>(input->desc.bytes()) /
+                           std::max<int64_t>(1, input->batched ? input->desc.shape[0] : 1);
   if (rows > std::numeric_limits<int64_t>::max() / 16 / std::max<int64_t>(1, rowBytes))
-    throw WrongCall(fmt::format("the input '{}' was given as {} rows of {} bytes, more than any memory holds", name, rows, rowBytes));
+    throw WrongCall(fmt::format("the input '{}' was given as {} rows of {} bytes, more than any memory holds",
+                                name, rows, rowBytes));
   inputs[name] = {data, rows};
 }
 
@@ -121,10 +133,13 @@ Dataset LearningSession::takeInputs(bool labelsNeeded) {
       continue;
     first = first ? first : &entry;
     if (lentRows.rows != first->second.rows)
-      throw WrongCall(fmt::format("the input '{}' was given {} rows and '{}' {}; each row of one needs its row of the other",
-                                  first->first, first->second.rows, name, lentRows.rows));
+      throw WrongCall(fmt::format(
+          "the input '{}' was given {} rows and '{}' {}; each row of one needs its row of the other",
+          first->first, first->second.rows, name, lentRows.rows));
   }
-  return asWrongCall([&] { return Dataset(program, std::move(given), "it by kedge_set_input(session, \"{}\", ...)", labelsNeeded); });
+  return asWrongCall([&] {
+    return Dataset(program, std::move(given), "it by kedge_set_input(session, \"{}\", ...)", labelsNeeded);
+  });
 }
 
 /// A label or a token that is out of range is told before it can do harm.
@@ -135,21 +150,26 @@ void LearningSession::checkIntegers(const Dataset &data, RowRange rows) const {
 kedge_step_result LearningSession::step() {
   requireWhole();
   if (scalars.steps != 0 && progress.step >= scalars.steps)
-    throw WrongCall(fmt::format("all {} steps of --steps are done: open the session with more", scalars.steps));
+    throw WrongCall(
+        fmt::format("all {} steps of --steps are done: open the session with more", scalars.steps));
   Dataset data = takeInputs(true);
   data.shuffle(scalars.shuffle);
-  checkIntegers(data, {progress.samples, rowsInStep(kAlone, program.options.batch, program.options.accumulate)});
+  checkIntegers(data,
+                {progress.samples, rowsInStep(kAlone, program.options.batch, program.options.accumulate)});
   inputs.clear();
   StepRunner runner(*executor, data, scalars, kAlone, whenNonFinite(*scaler, options.continueOnNan));
   kedge_step_result result{};
   result.step = progress.step;
-  result.learning_rate = program.options.trainingInfo ? std::numeric_limits<double>::quiet_NaN() : learningRate(scalars, progress.step);
+  result.learning_rate = program.options.trainingInfo ? std::numeric_limits<double>::quiet_NaN()
+                                                      : learningRate(scalars, progress.step);
   broken = true;
   const CompletedStep done = completeStep(runner, *executor, *scaler, kAlone, progress);
   broken = false;
   savedStep = -1;
   if (done.result.items == 0)
-    say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss and gradient are 0", result.step));
+    say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss "
+                    "and gradient are 0",
+                    result.step));
   result.loss = done.result.loss;
   result.gradient_norm = done.result.gradNorm.value_or(std::numeric_limits<double>::quiet_NaN());
   result.skipped = done.skipped;
@@ -172,10 +192,12 @@ void LearningSession::predict(const std::string &output, void *values, size_t by
   checkIntegers(data, {0, data.rows()});
   const TensorDesc whole = predictedRows(program, output, data.rows());
   if (!checkedBytes(whole))
-    throw WrongCall(fmt::format("the output '{}' of {} rows is more than any memory holds", output, data.rows()));
+    throw WrongCall(
+        fmt::format("the output '{}' of {} rows is more than any memory holds", output, data.rows()));
   if (!values || whole.bytes() != bytes)
-    throw WrongCall(fmt::format("the output '{}' of {} rows takes {} bytes ({}{}), the place for it has {}", output, data.rows(),
-                                whole.bytes(), dtypeName(whole.type), shapeText(whole.shape), values ? bytes : 0));
+    throw WrongCall(fmt::format("the output '{}' of {} rows takes {} bytes ({}{}), the place for it has {}",
+                                output, data.rows(), whole.bytes(), dtypeName(whole.type),
+                                shapeText(whole.shape), values ? bytes : 0));
   inputs.clear();
   char *to = static_cast<char *>(values);
   predictRows(*executor, data, scalars, progress, output, [&](const char *rows, size_t count) {
@@ -190,9 +212,10 @@ void LearningSession::prepareFolder(const std::string &dir) {
   if (folder == dir) {
     setAsideLater(dir, resumedAt);
   } else if (holdsCheckpoints(dir)) {
-    throw WrongCall(fmt::format("'{}' holds checkpoints already: call kedge_resume to go on from the newest, or name another "
-                                "folder",
-                                dir));
+    throw WrongCall(fmt::format(
+        "'{}' holds checkpoints already: call kedge_resume to go on from the newest, or name another "
+        "folder",
+        dir));
   } else if (!folder.empty()) { // in another place they are another series
     checkpoints.whole.clear();
     checkpoints.id = newRunId();

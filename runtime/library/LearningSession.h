@@ -77,12 +77,13 @@ private:
   std::map<std::string, Lent> inputs; ///< given for the next call that reads them
   std::vector<Described> describedInputs, describedOutputs, describedStates;
   CheckpointRun checkpoints;
-  bool knowsFrozen = false; ///< whether checkpoints.frozen is up to date
+  bool knowsFrozen = false;             ///< whether checkpoints.frozen is up to date
   std::unique_ptr<FileLock> folderLock; ///< while this session writes there
   std::string lockedFolder;
-  std::string folder;       ///< of the checkpoints that this session wrote or resumed from
-  int64_t resumedAt = -1;   ///< step given by kedge_resume, until later checkpoints there are set aside
-  int64_t savedStep = -1;   ///< the step of the newest checkpoint in `folder`, while the states have not changed since
+  std::string folder;     ///< of the checkpoints that this session wrote or resumed from
+  int64_t resumedAt = -1; ///< step given by kedge_resume, until later checkpoints there are set aside
+  int64_t savedStep =
+      -1; ///< the step of the newest checkpoint in `folder`, while the states have not changed since
   bool broken = false;
 };
 

@@ -1,5 +1,5 @@
-// The C functions of kedge_session.h. A session begins with the functions of the library that made it, so that programs
-// which link the libraries of several models may call any one's kedge_step.
+// The C functions of kedge_session.h. A session begins with the functions of the library that made it, so
+// that programs which link the libraries of several models may call any one's kedge_step.
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
 #include "runtime/library/LearningSession.h"
@@ -102,7 +102,8 @@ void require(const void *argument, const char *name) {
 OptionTexts textsOf(const kedge_option *options) {
   OptionTexts texts;
   for (; options && options->name; ++options)
-    texts.emplace_back(options->name, options->value ? std::optional<std::string>(options->value) : std::nullopt);
+    texts.emplace_back(options->name,
+                       options->value ? std::optional<std::string>(options->value) : std::nullopt);
   return texts;
 }
 
@@ -195,14 +196,17 @@ int openSession(const kedge_option *options, const TaskRunner &lent, kedge_sessi
   *session = new (std::nothrow) kedge_session{&kFunctions, {}, {}, nullptr};
   if (!*session)
     return KEDGE_NO_MEMORY;
-  return guarded(*session, [&] { (*session)->learning = std::make_unique<LearningSession>(textsOf(options), lent); });
+  return guarded(*session,
+                 [&] { (*session)->learning = std::make_unique<LearningSession>(textsOf(options), lent); });
 }
 
 } // namespace
 
 extern "C" {
 
-int kedge_open(const kedge_option *options, kedge_session **session) { return openSession(options, {}, session); }
+int kedge_open(const kedge_option *options, kedge_session **session) {
+  return openSession(options, {}, session);
+}
 
 int kedge_open_on(const kedge_option *options, kedge_run_tasks run, void *self, kedge_session **session) {
   if (run)
@@ -218,24 +222,38 @@ void kedge_close(kedge_session *session) {
 }
 
 const char *kedge_error(const kedge_session *session) {
-  return session ? session->functions->error(session) : "there is no session: it was not opened, or there was no memory for it";
+  return session ? session->functions->error(session)
+                 : "there is no session: it was not opened, or there was no memory for it";
 }
 
-const char *kedge_notes(const kedge_session *session) { return session ? session->functions->notes(session) : ""; }
+const char *kedge_notes(const kedge_session *session) {
+  return session ? session->functions->notes(session) : "";
+}
 
 // Each by the library that made the session.
-#define KEDGE_FORWARD(FUNCTION, MEMBER, PARAMETERS, ...)                                                                          \
-  int FUNCTION PARAMETERS { return session ? session->functions->MEMBER(session, __VA_ARGS__) : KEDGE_WRONG_CALL; }
+#define KEDGE_FORWARD(FUNCTION, MEMBER, PARAMETERS, ...)                                                     \
+  int FUNCTION PARAMETERS {                                                                                  \
+    return session ? session->functions->MEMBER(session, __VA_ARGS__) : KEDGE_WRONG_CALL;                    \
+  }
 
-KEDGE_FORWARD(kedge_input_at, inputAt, (kedge_session * session, size_t index, kedge_tensor *tensor), index, tensor)
-KEDGE_FORWARD(kedge_output_at, outputAt, (kedge_session * session, size_t index, kedge_tensor *tensor), index, tensor)
-KEDGE_FORWARD(kedge_state_at, stateAt, (kedge_session * session, size_t index, kedge_tensor *tensor), index, tensor)
-KEDGE_FORWARD(kedge_set_input, setInput, (kedge_session * session, const char *name, const void *data, int64_t rows), name, data, rows)
+KEDGE_FORWARD(kedge_input_at, inputAt, (kedge_session * session, size_t index, kedge_tensor *tensor), index,
+              tensor)
+KEDGE_FORWARD(kedge_output_at, outputAt, (kedge_session * session, size_t index, kedge_tensor *tensor), index,
+              tensor)
+KEDGE_FORWARD(kedge_state_at, stateAt, (kedge_session * session, size_t index, kedge_tensor *tensor), index,
+              tensor)
+KEDGE_FORWARD(kedge_set_input, setInput,
+              (kedge_session * session, const char *name, const void *data, int64_t rows), name, data, rows)
 KEDGE_FORWARD(kedge_step, step, (kedge_session * session, kedge_step_result *result), result)
 KEDGE_FORWARD(kedge_evaluate, evaluate, (kedge_session * session, double *loss), loss)
-KEDGE_FORWARD(kedge_predict, predict, (kedge_session * session, const char *output, void *values, size_t bytes), output, values, bytes)
-KEDGE_FORWARD(kedge_get_state, getState, (kedge_session * session, const char *name, void *values, size_t bytes), name, values, bytes)
-KEDGE_FORWARD(kedge_set_state, setState, (kedge_session * session, const char *name, const void *values, size_t bytes), name, values, bytes)
+KEDGE_FORWARD(kedge_predict, predict,
+              (kedge_session * session, const char *output, void *values, size_t bytes), output, values,
+              bytes)
+KEDGE_FORWARD(kedge_get_state, getState,
+              (kedge_session * session, const char *name, void *values, size_t bytes), name, values, bytes)
+KEDGE_FORWARD(kedge_set_state, setState,
+              (kedge_session * session, const char *name, const void *values, size_t bytes), name, values,
+              bytes)
 KEDGE_FORWARD(kedge_steps_done, stepsDone, (kedge_session * session, int64_t *steps), steps)
 KEDGE_FORWARD(kedge_checkpoint, checkpoint, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_resume, resume, (kedge_session * session, const char *dir), dir)

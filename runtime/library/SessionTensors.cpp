@@ -1,4 +1,5 @@
-// What a session says of its model, and its states as the caller sees them: by ONNX name, in the file's layout.
+// What a session says of its model, and its states as the caller sees them: by ONNX name, in the file's
+// layout.
 #include "runtime/format/Convert.h"
 #include "runtime/library/LearningSession.h"
 #include "runtime/train/BeginRun.h"
@@ -16,21 +17,35 @@ DType callersType(DType type) { return type == DType::F16 || type == DType::BF16
 
 kedge_type typeOf(DType type) {
   switch (type) {
-  case DType::F32: return KEDGE_FLOAT32;
-  case DType::F64: return KEDGE_FLOAT64;
-  case DType::F16: return KEDGE_FLOAT16;
-  case DType::BF16: return KEDGE_BFLOAT16;
-  case DType::I8: return KEDGE_INT8;
-  case DType::I16: return KEDGE_INT16;
-  case DType::I32: return KEDGE_INT32;
-  case DType::I64: return KEDGE_INT64;
-  case DType::U8: return KEDGE_UINT8;
-  case DType::U16: return KEDGE_UINT16;
-  case DType::U32: return KEDGE_UINT32;
-  case DType::U64: return KEDGE_UINT64;
-  case DType::Bool: return KEDGE_BOOL;
+  case DType::F32:
+    return KEDGE_FLOAT32;
+  case DType::F64:
+    return KEDGE_FLOAT64;
+  case DType::F16:
+    return KEDGE_FLOAT16;
+  case DType::BF16:
+    return KEDGE_BFLOAT16;
+  case DType::I8:
+    return KEDGE_INT8;
+  case DType::I16:
+    return KEDGE_INT16;
+  case DType::I32:
+    return KEDGE_INT32;
+  case DType::I64:
+    return KEDGE_INT64;
+  case DType::U8:
+    return KEDGE_UINT8;
+  case DType::U16:
+    return KEDGE_UINT16;
+  case DType::U32:
+    return KEDGE_UINT32;
+  case DType::U64:
+    return KEDGE_UINT64;
+  case DType::Bool:
+    return KEDGE_BOOL;
   case DType::F8E4M3:
-  case DType::F8E5M2: break; // no state is of them
+  case DType::F8E5M2:
+    break; // no state is of them
   }
   return KEDGE_FLOAT32;
 }
@@ -58,19 +73,27 @@ void LearningSession::describe() {
       describedStates.push_back({state.onnxName, typeOf(callersType(state.desc.type)), state.fileShape()});
 }
 
-kedge_tensor LearningSession::inputAt(size_t index) const { return tensorAt(describedInputs, index, "input"); }
-kedge_tensor LearningSession::outputAt(size_t index) const { return tensorAt(describedOutputs, index, "output"); }
-kedge_tensor LearningSession::stateAt(size_t index) const { return tensorAt(describedStates, index, "state"); }
+kedge_tensor LearningSession::inputAt(size_t index) const {
+  return tensorAt(describedInputs, index, "input");
+}
+kedge_tensor LearningSession::outputAt(size_t index) const {
+  return tensorAt(describedOutputs, index, "output");
+}
+kedge_tensor LearningSession::stateAt(size_t index) const {
+  return tensorAt(describedStates, index, "state");
+}
 
 const State &LearningSession::stateNamed(const std::string &name, size_t bytes) const {
-  const auto found = std::find_if(program.states.begin(), program.states.end(),
-                                  [&](const State &state) { return isShown(state) && state.onnxName == name; });
+  const auto found = std::find_if(program.states.begin(), program.states.end(), [&](const State &state) {
+    return isShown(state) && state.onnxName == name;
+  });
   if (found == program.states.end())
-    throw WrongCall(fmt::format("the model has no parameter or buffer '{}'; kedge_state_at lists them", name));
+    throw WrongCall(
+        fmt::format("the model has no parameter or buffer '{}'; kedge_state_at lists them", name));
   const TensorDesc desc{callersType(found->desc.type), found->fileShape()};
   if (desc.bytes() != bytes)
-    throw WrongCall(fmt::format("'{}' takes {} bytes ({}{}), and was given {}", name, desc.bytes(), dtypeName(desc.type),
-                                shapeText(desc.shape), bytes));
+    throw WrongCall(fmt::format("'{}' takes {} bytes ({}{}), and was given {}", name, desc.bytes(),
+                                dtypeName(desc.type), shapeText(desc.shape), bytes));
   return *found;
 }
 
@@ -84,7 +107,8 @@ void LearningSession::getState(const std::string &name, void *values, size_t byt
 void LearningSession::setState(const std::string &name, const void *values, size_t bytes) {
   requireWhole();
   const State &state = stateNamed(name, values ? bytes : 0);
-  const TensorSource source{static_cast<const char *>(values), callersType(state.desc.type), layoutOf(program, state)};
+  const TensorSource source{static_cast<const char *>(values), callersType(state.desc.type),
+                            layoutOf(program, state)};
   executor->write(state, [&](char *destination) { fillFromTensor(state, source, destination); });
   restoreDerived(*executor, scalars, progress, World());
   knowsFrozen = knowsFrozen && state.role != StateRole::Frozen;

@@ -1,8 +1,10 @@
-/* The functions of a library that `kedge compile --emit lib` made: a model that learns within another program.
+/* The functions of a library that `kedge compile --emit lib` made: a model that learns within another
+ * program.
  *
- * Functions return KEDGE_OK or another kedge_code; kedge_error says what was wrong and what to do. They print nothing, catch no
- * signal and never end the process. One thread at a time may use a session. There may be several sessions at the same time,
- * of one model or of several. Text is UTF-8. Requires a C99 or C++11 compiler. */
+ * Functions return KEDGE_OK or another kedge_code; kedge_error says what was wrong and what to do. They print
+ * nothing, catch no signal and never end the process. One thread at a time may use a session. There may be
+ * several sessions at the same time, of one model or of several. Text is UTF-8. Requires a C99 or C++11
+ * compiler. */
 #ifndef KEDGE_SESSION_H
 #define KEDGE_SESSION_H
 
@@ -41,20 +43,23 @@ typedef enum kedge_type {
   KEDGE_BFLOAT16 = 16
 } kedge_type;
 
-/* A flag of the compiled program with its value, which is NULL for a flag without one. A list ends with {NULL, NULL}.
- * Accepted: --steps --lr --min-lr --schedule --warmup --warmup-start --decay-steps --weight-decay --betas --eps --seed
+/* A flag of the compiled program with its value, which is NULL for a flag without one. A list ends with
+ * {NULL, NULL}. Accepted: --steps --lr --min-lr --schedule --warmup --warmup-start --decay-steps
+ * --weight-decay --betas --eps --seed
  * --shuffle --model --weights --weights-partial --adapter --init --threads --on-nan. */
 typedef struct kedge_option {
   const char *name;
   const char *value;
 } kedge_option;
 
-/* Loads the model and its initial weights. Without --threads it uses as many threads as the machine has cores. `options` may
- * be NULL. On failure *session is NULL, or a session that can only be given to kedge_error and kedge_close. */
+/* Loads the model and its initial weights. Without --threads it uses as many threads as the machine has
+ * cores. `options` may be NULL. On failure *session is NULL, or a session that can only be given to
+ * kedge_error and kedge_close. */
 int kedge_open(const kedge_option *options, kedge_session **session);
 
-/* The same, but on threads of the caller. run(self, count, task, context) must call task(context, i) for every i from 0 to
- * count - 1, in parallel or in sequence, on any threads, and return after all of them. `count` is at most --threads. */
+/* The same, but on threads of the caller. run(self, count, task, context) must call task(context, i) for
+ * every i from 0 to count - 1, in parallel or in sequence, on any threads, and return after all of them.
+ * `count` is at most --threads. */
 typedef void (*kedge_task)(void *context, int64_t index);
 typedef void (*kedge_run_tasks)(void *self, int64_t count, kedge_task task, void *context);
 int kedge_open_on(const kedge_option *options, kedge_run_tasks run, void *self, kedge_session **session);
@@ -67,7 +72,8 @@ const char *kedge_error(const kedge_session *session);
 /* Notes of the last call, one a line; mostly empty. Valid until the next call. */
 const char *kedge_notes(const kedge_session *session);
 
-/* shape[0] of an input or an output is the rows of a micro-batch. Pointers are valid until the session is closed. */
+/* shape[0] of an input or an output is the rows of a micro-batch. Pointers are valid until the session is
+ * closed. */
 typedef struct kedge_tensor {
   const char *name;
   kedge_type type;
@@ -75,15 +81,16 @@ typedef struct kedge_tensor {
   const int64_t *shape;
 } kedge_tensor;
 
-/* `index` counts from 0; KEDGE_WRONG_CALL after the last one. States are parameters and buffers, with their names in ONNX. */
+/* `index` counts from 0; KEDGE_WRONG_CALL after the last one. States are parameters and buffers, with their
+ * names in ONNX. */
 int kedge_input_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_output_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_state_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 
-/* Sets `rows` rows of an input, in its type, for the next kedge_step, kedge_evaluate or kedge_predict. `data` is not copied: it
- * must stay valid and unchanged until that call returns. A step takes the same rows as the program: with B rows a micro-batch
- * and A micro-batches, step s takes rows sAB to sAB + AB - 1, modulo `rows`. With AB rows every step takes all of them. For an
- * input without a row dimension, `rows` is 1. */
+/* Sets `rows` rows of an input, in its type, for the next kedge_step, kedge_evaluate or kedge_predict. `data`
+ * is not copied: it must stay valid and unchanged until that call returns. A step takes the same rows as the
+ * program: with B rows a micro-batch and A micro-batches, step s takes rows sAB to sAB + AB - 1, modulo
+ * `rows`. With AB rows every step takes all of them. For an input without a row dimension, `rows` is 1. */
 int kedge_set_input(kedge_session *session, const char *name, const void *data, int64_t rows);
 
 typedef struct kedge_step_result {
@@ -98,19 +105,20 @@ typedef struct kedge_step_result {
 int kedge_step(kedge_session *session, kedge_step_result *result);
 /* The loss of all rows that were set, in evaluation mode. */
 int kedge_evaluate(kedge_session *session, double *loss);
-/* An output of all rows that were set, in evaluation mode, one row after the other; 16-bit floats become 32-bit. `bytes` is the
- * size of `values`. Labels need not be set. */
+/* An output of all rows that were set, in evaluation mode, one row after the other; 16-bit floats become
+ * 32-bit. `bytes` is the size of `values`. Labels need not be set. */
 int kedge_predict(kedge_session *session, const char *output, void *values, size_t bytes);
 
-/* Copies a parameter or buffer, laid out as in the ONNX file; floats are 32-bit. `bytes` is the size of `values`. */
+/* Copies a parameter or buffer, laid out as in the ONNX file; floats are 32-bit. `bytes` is the size of
+ * `values`. */
 int kedge_get_state(kedge_session *session, const char *name, void *values, size_t bytes);
 int kedge_set_state(kedge_session *session, const char *name, const void *values, size_t bytes);
 
 /* Number of steps done, including those before kedge_resume. */
 int kedge_steps_done(kedge_session *session, int64_t *steps);
 
-/* Writes the checkpoint DIR/step-N, completely or not at all, and keeps the two newest. The compiled program and other sessions
- * can resume from it. */
+/* Writes the checkpoint DIR/step-N, completely or not at all, and keeps the two newest. The compiled program
+ * and other sessions can resume from it. */
 int kedge_checkpoint(kedge_session *session, const char *dir);
 /* Continues from the newest complete checkpoint in DIR. */
 int kedge_resume(kedge_session *session, const char *dir);

@@ -36,7 +36,9 @@ MeshAxis axisOf(const std::string &word) {
 
 } // namespace
 
-bool Mesh::knows(const std::string &axis) { return std::find(std::begin(kAxes), std::end(kAxes), axis) != std::end(kAxes); }
+bool Mesh::knows(const std::string &axis) {
+  return std::find(std::begin(kAxes), std::end(kAxes), axis) != std::end(kAxes);
+}
 
 Mesh Mesh::ofData(int64_t ranks) {
   Mesh mesh;
@@ -50,7 +52,8 @@ Mesh Mesh::parse(const std::string &text) {
   if (!text.empty())
     for (const std::string &word : split(text)) {
       given.push_back(axisOf(word));
-      if (std::count_if(given.begin(), given.end(), [&](const MeshAxis &axis) { return axis.name == given.back().name; }) > 1)
+      if (std::count_if(given.begin(), given.end(),
+                        [&](const MeshAxis &axis) { return axis.name == given.back().name; }) > 1)
         fail("axis '{}' is named twice; name each axis once", given.back().name);
     }
   Mesh mesh;
@@ -91,7 +94,9 @@ std::vector<int64_t> Mesh::strides() const {
 RankGroup Mesh::groupOf(const std::string &axes, int64_t rank) const {
   const std::vector<std::string> names = split(axes);
   const std::vector<int64_t> steps = strides();
-  const auto isFree = [&](size_t axis) { return std::find(names.begin(), names.end(), all[axis].name) != names.end(); };
+  const auto isFree = [&](size_t axis) {
+    return std::find(names.begin(), names.end(), all[axis].name) != names.end();
+  };
   RankGroup group;
   for (int64_t other = 0; other < size(); ++other) {
     bool together = true;

@@ -97,13 +97,15 @@ std::string rangeText(const NumberRange &range) {
   if (range.high == kAny)
     return fmt::format("{} from -2^63 to 2^63 - 1", kind);
   if (isAbove(range))
-    return fmt::format("{} above {}, at most {}{}", kind, numberText(range.low), numberText(range.high), also);
+    return fmt::format("{} above {}, at most {}{}", kind, numberText(range.low), numberText(range.high),
+                       also);
   return fmt::format("{} from {}{} {}{}", kind, numberText(range.low), isBelow(range) ? ", below" : " to",
                      numberText(range.high), also);
 }
 
 bool isWithin(const NumberRange &range, double value) {
-  return (isAbove(range) ? value > range.low : value >= range.low) && (isBelow(range) ? value < range.high : value <= range.high);
+  return (isAbove(range) ? value > range.low : value >= range.low) &&
+         (isBelow(range) ? value < range.high : value <= range.high);
 }
 
 std::string outOfRange(const NumberRange &range, std::string_view text) {

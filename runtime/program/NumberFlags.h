@@ -16,7 +16,7 @@ enum class RangeEnds : uint8_t { Both, Above, Below };
 
 struct NumberRange {
   const char *flag;
-  bool whole;       ///< integers only
+  bool whole; ///< integers only
   double low, high;
   RangeEnds ends = RangeEnds::Both;
   const char *also = nullptr; ///< a word that may be given in place of a number

@@ -2,8 +2,8 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/NamePattern.h"
 #include "runtime/program/NumberFlags.h"
-#include "runtime/program/Version.h"
 #include "runtime/program/ParseErrors.h"
+#include "runtime/program/Version.h"
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <sstream>
@@ -87,19 +87,28 @@ void parseInjections(const std::vector<std::string> &texts, std::map<int64_t, do
 }
 
 void addDataFlags(CLI::App &app, Options &o, Texts &t) {
-  app.add_option("--data", t.data, "INPUT=FILE.npy: one for each input: its rows (f2 f4 f8 u1 u2 u4 i1 i2 i4 i8)");
-  app.add_option("--tokens", t.tokens, "[INPUT=]FILE: token file (npy of integers, raw uint16, or with llm.c's header)");
+  app.add_option("--data", t.data,
+                 "INPUT=FILE.npy: one for each input: its rows (f2 f4 f8 u1 u2 u4 i1 i2 i4 i8)");
+  app.add_option("--tokens", t.tokens,
+                 "[INPUT=]FILE: token file (npy of integers, raw uint16, or with llm.c's header)");
   app.add_option("--eval-data", t.evalData, "INPUT=FILE.npy, one for each input: rows to evaluate on");
   app.add_option("--eval-tokens", t.evalTokens, "[INPUT=]FILE: tokens to evaluate on");
-  app.add_option("--documents", o.documents, "FILE.npy: where the documents in --tokens begin (and their answers); labels at their borders do not count");
+  app.add_option("--documents", o.documents,
+                 "FILE.npy: where the documents in --tokens begin (and their answers); labels at their "
+                 "borders do not count");
   app.add_option("--eval-documents", o.evalDocuments, "FILE.npy: the same for --eval-tokens");
-  app.add_flag("--mask-prompt", o.maskPrompt, "labels before the answers that --documents names do not count");
-  app.add_flag("--shift-labels", o.shiftLabels, "the labels given are the inputs: each counts at the place before its own");
+  app.add_flag("--mask-prompt", o.maskPrompt,
+               "labels before the answers that --documents names do not count");
+  app.add_flag("--shift-labels", o.shiftLabels,
+               "the labels given are the inputs: each counts at the place before its own");
   app.add_option("--eval-every", o.evalEvery, "evaluate after every N-th step, and at the end");
-  app.add_option("--metric", o.metrics, "accuracy, top5, perplexity, f1, mae: what evaluation measures besides the loss")
+  app.add_option("--metric", o.metrics,
+                 "accuracy, top5, perplexity, f1, mae: what evaluation measures besides the loss")
       ->delimiter(',');
-  app.add_option("--keep-best", o.keepBest, "METRIC, or loss: the checkpoint 'best' is that of the best evaluation");
-  app.add_option("--stop-after", o.stopAfter, "end after N evaluations without a better one (of --keep-best's metric, else of the loss)");
+  app.add_option("--keep-best", o.keepBest,
+                 "METRIC, or loss: the checkpoint 'best' is that of the best evaluation");
+  app.add_option("--stop-after", o.stopAfter,
+                 "end after N evaluations without a better one (of --keep-best's metric, else of the loss)");
   app.add_option("--shuffle", o.scalars.shuffle, "SEED: permute the samples once an epoch");
 }
 
@@ -123,20 +132,27 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
 
 void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--model", o.model, "where the compiled model file is now");
-  app.add_option("--weights", o.weights, "FILE.onnx, FILE.safetensors, INDEX.json of shards or a Hugging Face folder: initial values by name and shape");
-  app.add_flag("--weights-partial", o.weightsPartial, "parameters that --weights lacks keep the model's values");
+  app.add_option("--weights", o.weights,
+                 "FILE.onnx, FILE.safetensors, INDEX.json of shards or a Hugging Face folder: initial values "
+                 "by name and shape");
+  app.add_flag("--weights-partial", o.weightsPartial,
+               "parameters that --weights lacks keep the model's values");
   app.add_option("--adapter", o.adapter, "DIR: first values of the adapters, as peft saves them");
   app.add_option("--init", t.init, "REGEX=zeros|ones|normal:STD|uniform:A: initial values");
   app.add_option("--checkpoint-dir", o.checkpointDir, "folder of checkpoints");
-  app.add_option("--checkpoint-every", o.checkpointEvery, "checkpoint after every N-th step (and at the end)");
+  app.add_option("--checkpoint-every", o.checkpointEvery,
+                 "checkpoint after every N-th step (and at the end)");
   app.add_option("--keep", o.keep, "checkpoints to keep (2)");
   app.add_option("--resume", o.resumeDir, "[DIR]: go on from the newest checkpoint")->expected(0, 1);
-  app.add_option("--export-onnx", o.exportOnnx, "write the trained model; adapters are merged into their weights");
-  app.add_option("--export-onnx-adapters", o.exportOnnxAdapters, "write the model with its adapters as nodes of their own");
+  app.add_option("--export-onnx", o.exportOnnx,
+                 "write the trained model; adapters are merged into their weights");
+  app.add_option("--export-onnx-adapters", o.exportOnnxAdapters,
+                 "write the model with its adapters as nodes of their own");
   app.add_option("--export-adapter", o.exportAdapter, "DIR: write the adapters as peft loads them");
   app.add_flag("--export-training-mode", o.exportTrainingMode,
                "export Dropout and BatchNormalization in training mode");
-  app.add_option("--export-safetensors", o.exportSafetensors, "FILE[:bf16|fp16]: write the trained weights (as they are held: fp32 masters)");
+  app.add_option("--export-safetensors", o.exportSafetensors,
+                 "FILE[:bf16|fp16]: write the trained weights (as they are held: fp32 masters)");
 }
 
 void addReportFlags(CLI::App &app, Options &o, Texts &t) {
@@ -146,8 +162,10 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_flag("--plan", o.plan, "print the plan and exit");
   app.add_option("--threads", o.threads, "threads (physical cores)");
   app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)");
-  app.add_flag("--shared-gpu", o.sharedGpu, "several ranks on one GPU, for tests: by an NCCL that can (2.30 does)");
-  app.add_option("--on-nan", t.onNan, "when loss or gradients are not finite: stop, or continue without that step's update")
+  app.add_flag("--shared-gpu", o.sharedGpu,
+               "several ranks on one GPU, for tests: by an NCCL that can (2.30 does)");
+  app.add_option("--on-nan", t.onNan,
+                 "when loss or gradients are not finite: stop, or continue without that step's update")
       ->check(CLI::IsMember({"stop", "continue"}));
   app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");
   app.add_option("--dump-gradients", o.dumpGradients, "FILE.safetensors: gradients of --dump-step");
@@ -156,7 +174,9 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
 }
 
 /// As kedge compile's --shape: `--data x=x.npy labels=y.npy`.
-bool takesSeveral(const std::string &flag) { return flag == "--data" || flag == "--eval-data" || flag == "--predict"; }
+bool takesSeveral(const std::string &flag) {
+  return flag == "--data" || flag == "--eval-data" || flag == "--predict";
+}
 
 void checkDataOptions(const CLI::App &app, const Options &o) {
   if (!o.documents.empty() && o.tokens.size() != 1)
@@ -164,7 +184,8 @@ void checkDataOptions(const CLI::App &app, const Options &o) {
   if (!o.evalDocuments.empty() && o.evalTokens.size() != 1)
     fail("--eval-documents needs one --eval-tokens file: it tells where the documents in it begin");
   if (o.maskPrompt && o.documents.empty() && o.evalDocuments.empty())
-    fail("--mask-prompt needs --documents (or --eval-documents): an array of [documents, 2], where each begins and where its answer begins");
+    fail("--mask-prompt needs --documents (or --eval-documents): an array of [documents, 2], where each "
+         "begins and where its answer begins");
   if (o.shiftLabels && o.data.empty() && o.evalData.empty())
     fail("--shift-labels needs --data or --eval-data: the labels of --tokens are the next tokens already");
   if (app.count("--epochs") != 0 && app.count("--steps") != 0)
@@ -180,7 +201,8 @@ void takeExportType(Options &o) {
     return;
   const std::string type = o.exportSafetensors.substr(colon + 1);
   if (type != "bf16" && type != "fp16")
-    fail("--export-safetensors {}: '{}' is no type to write: expected FILE, FILE:bf16 or FILE:fp16", o.exportSafetensors, type);
+    fail("--export-safetensors {}: '{}' is no type to write: expected FILE, FILE:bf16 or FILE:fp16",
+         o.exportSafetensors, type);
   o.exportType = type == "bf16" ? DType::BF16 : DType::F16;
   o.exportSafetensors.resize(colon);
 }
@@ -218,7 +240,8 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
   if (!o.keepBest.empty() && o.checkpointDir.empty())
     fail("--keep-best needs --checkpoint-dir");
   if ((!o.keepBest.empty() || o.stopAfter != 0) && o.evalEvery == 0)
-    fail("{} needs --eval-every: it compares evaluations", o.keepBest.empty() ? "--stop-after" : "--keep-best");
+    fail("{} needs --eval-every: it compares evaluations",
+         o.keepBest.empty() ? "--stop-after" : "--keep-best");
   if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
     fail("--dump-step needs --dump-gradients");
   if (o.weightsPartial && o.weights.empty())

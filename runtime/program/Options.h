@@ -48,11 +48,12 @@ struct Options {
   int64_t checkpointEvery = 0, keep = 2;
   bool resume = false;
   std::string exportOnnx, exportOnnxAdapters, exportSafetensors, exportAdapter;
-  std::optional<DType> exportType; ///< float type in --export-safetensors; nothing: the type in which states are held
+  std::optional<DType>
+      exportType; ///< float type in --export-safetensors; nothing: the type in which states are held
   bool exportTrainingMode = false;
   std::string log, profile, memoryReport;
   bool plan = false;
-  int threads = 0; ///< 0: the number of physical cores
+  int threads = 0;         ///< 0: the number of physical cores
   double commTimeout = 30; ///< seconds
   bool sharedGpu = false;
   bool continueOnNan = false;
@@ -62,7 +63,8 @@ struct Options {
   std::string asGiven;              ///< the arguments, one per line
 };
 
-/// The exit code if the program should end now (as after --help), else nothing. `speaks`: whether to print help.
+/// The exit code if the program should end now (as after --help), else nothing. `speaks`: whether to print
+/// help.
 std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
                                 bool speaks = true);
 

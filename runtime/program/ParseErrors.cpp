@@ -5,7 +5,8 @@
 namespace kedge::rt {
 namespace {
 
-std::string orElse(const std::string &word, const std::vector<std::string> &names, const std::string &otherwise) {
+std::string orElse(const std::string &word, const std::vector<std::string> &names,
+                   const std::string &otherwise) {
   const std::string meant = closestName(word, names);
   return meant.empty() ? otherwise : fmt::format("; did you mean '{}'?", meant);
 }

@@ -11,7 +11,8 @@ using nlohmann::json;
 std::string_view bytesAt(const ProgramImage &image, const json &place) {
   const uint64_t offset = place.at("offset"), length = place.at("length");
   if (offset > image.dataSize || length > image.dataSize - offset)
-    fail("the program is damaged: a part of {} bytes at {} ends beyond its {} bytes of data", length, offset, image.dataSize);
+    fail("the program is damaged: a part of {} bytes at {} ends beyond its {} bytes of data", length, offset,
+         image.dataSize);
   return {reinterpret_cast<const char *>(image.data) + offset, length};
 }
 
@@ -22,9 +23,7 @@ ProgramImage partOf(const ProgramImage &image, const json &entry) {
   part.data = reinterpret_cast<const unsigned char *>(data.data());
   part.dataSize = data.size();
   const std::string prefix = entry.value("kernels", fmt::format("r{}.", entry.at("ranks").get<int64_t>()));
-  part.kernel = [all = image.kernel, prefix](const std::string &name) {
-    return all(prefix + name);
-  };
+  part.kernel = [all = image.kernel, prefix](const std::string &name) { return all(prefix + name); };
   return part;
 }
 
@@ -39,11 +38,13 @@ ProgramImage imageFor(const ProgramImage &image, int64_t ranks, int64_t onMachin
     bool known = false;
     for (const json &entry : worlds) {
       known |= entry.at("ranks") == ranks;
-      if (entry.at("ranks") == ranks && (!meshed || Mesh::parse(entry.at("mesh")).sizeOf(Mesh::kData) == onMachine))
+      if (entry.at("ranks") == ranks &&
+          (!meshed || Mesh::parse(entry.at("mesh")).sizeOf(Mesh::kData) == onMachine))
         return partOf(image, entry);
     }
     if (meshed && known)
-      fail("{} ranks, {} of them on this machine: --replicas node needs as many ranks on each machine, and a number that divides "
+      fail("{} ranks, {} of them on this machine: --replicas node needs as many ranks on each machine, and a "
+           "number that divides "
            "all; start them so, or compile with --mesh",
            ranks, onMachine);
     return partOf(image, worlds.at(0));

@@ -34,15 +34,18 @@ void State::expectWhole(const char *done) const {
 void placeShards(Program &program, const World &world) {
   program.mesh = program.options.mesh.empty() ? Mesh::ofData(world.size) : Mesh::parse(program.options.mesh);
   if (program.mesh.size() != world.size)
-    fail("the program is damaged: its mesh {} has {} ranks in a job of {}", program.options.mesh, program.mesh.size(), world.size);
+    fail("the program is damaged: its mesh {} has {} ranks in a job of {}", program.options.mesh,
+         program.mesh.size(), world.size);
   const World own = program.mesh.groupOf(Mesh::kData, world.rank).own;
   for (State &state : program.states) {
     if (!state.shard)
       continue;
-    const int64_t elements = TensorDesc{state.desc.type, *state.shard}.elements(), room = shardSize(elements, own.size);
+    const int64_t elements = TensorDesc{state.desc.type, *state.shard}.elements(),
+                  room = shardSize(elements, own.size);
     if (state.desc.elements() != room)
-      fail("the program is damaged: state '{}' has room for {} elements, expected {}: a part of {} on {} ranks", state.name,
-           state.desc.elements(), room, elements, own.size);
+      fail("the program is damaged: state '{}' has room for {} elements, expected {}: a part of {} on {} "
+           "ranks",
+           state.name, state.desc.elements(), room, elements, own.size);
     const ElementRange part = localShardOf(elements, own.rank, own.size);
     state.view = StateView{*state.shard, part.first, 0, part.count};
   }

@@ -1,8 +1,8 @@
 // A compiled program as structs. runtime/abi/program.md describes the format.
 #pragma once
 #include "runtime/abi/kedge_abi.h"
-#include "runtime/format/QuantizedFormats.h"
 #include "runtime/format/GraphHash.h"
+#include "runtime/format/QuantizedFormats.h"
 #include "runtime/format/Tensor.h"
 #include "runtime/program/Mesh.h"
 #include "runtime/program/Options.h"
@@ -23,15 +23,17 @@ class Device;
 struct Program;
 struct ProgramImage;
 /// Creates the device that a program runs on (runtime/exec/Device.h). The communicator may be null: one rank.
-using DeviceFactory = std::unique_ptr<Device> (*)(const Program &, const ProgramImage &, int threads, Communicator *);
+using DeviceFactory = std::unique_ptr<Device> (*)(const Program &, const ProgramImage &, int threads,
+                                                  Communicator *);
 
-/// The parts of a program, from its object file or from a compiler in this process. Must outlive everything made from it.
+/// The parts of a program, from its object file or from a compiler in this process. Must outlive everything
+/// made from it.
 struct ProgramImage {
   std::string_view json;
   const unsigned char *data = nullptr;
   size_t dataSize = 0;
   std::function<KedgeKernel(const std::string &name)> kernel; ///< null when there is none of that name
-  DeviceFactory device = nullptr;                           ///< null: the host
+  DeviceFactory device = nullptr;                             ///< null: the host
 };
 
 enum class StateRole : uint8_t {
@@ -56,8 +58,9 @@ struct StateInit {
   uint64_t length = 0;
   DType type = DType::F32; ///< type of the bytes in the file or in the program
   std::vector<int> perm;   ///< arena tensor = transpose(those bytes, perm); empty: no transposition
-  double value = 0;        ///< Fill: the value. Uniform: values are in [-value, value). Normal: standard deviation
-  std::string hash;        ///< File: hashWeights (runtime/format/WeightHash.h) of those bytes at compile time; empty: unknown
+  double value = 0; ///< Fill: the value. Uniform: values are in [-value, value). Normal: standard deviation
+  std::string hash; ///< File: hashWeights (runtime/format/WeightHash.h) of those bytes at compile time;
+                    ///< empty: unknown
 };
 
 /// Says that a state is a factor of a low-rank adapter: the frozen weight `base` is used as base + scale B A.
@@ -91,15 +94,19 @@ struct State {
   std::vector<int> perm; ///< arena tensor = transpose(tensor in the exported file, perm)
   StateInit init;
   std::optional<AdapterFactor> adapter;
-  std::optional<Encoding> encoding; ///< set if it is part of a weight in few bits; `init` then has the weight's values
-  /// Set if the state is one rank's part of a tensor of this shape; localShardOf (runtime/program/World.h) defines the parts.
+  std::optional<Encoding>
+      encoding; ///< set if it is part of a weight in few bits; `init` then has the weight's values
+  /// Set if the state is one rank's part of a tensor of this shape; localShardOf (runtime/program/World.h)
+  /// defines the parts.
   std::optional<std::vector<int64_t>> shard;
-  std::optional<StateView> view; ///< not set: the state is the whole tensor. For shards it is set once the rank is known
+  std::optional<StateView>
+      view; ///< not set: the state is the whole tensor. For shards it is set once the rank is known
 
   StateView viewOrWhole() const;
   /// The shape of the whole tensor in the exported file, in safetensors and in checkpoints.
   std::vector<int64_t> fileShape() const;
-  /// Throws rt::Error if this process has only a part of the tensor. `done`: what the whole tensor is needed for.
+  /// Throws rt::Error if this process has only a part of the tensor. `done`: what the whole tensor is needed
+  /// for.
   void expectWhole(const char *done) const;
 };
 
@@ -129,8 +136,9 @@ struct Place {
   std::string name;
   uint64_t offset = 0;
   TensorDesc desc; ///< for outputs
-  /// For an output in parts (one Place each): its elements [first, first + elements) are at `offset` right after
-  /// launch afterLaunch, and only then. afterLaunch -1: the whole output is there at the end of the function.
+  /// For an output in parts (one Place each): its elements [first, first + elements) are at `offset` right
+  /// after launch afterLaunch, and only then. afterLaunch -1: the whole output is there at the end of the
+  /// function.
   int64_t first = 0, elements = 0;
   int afterLaunch = -1;
 };
@@ -145,7 +153,8 @@ struct BufferLife {
 /// A GPU kernel: its function in the program's module, and its operands.
 struct GpuKernel {
   struct Operand {
-    bool workspace = false; ///< true: `value` is an offset in the launch's workspace; false: the number of an argument
+    bool workspace =
+        false; ///< true: `value` is an offset in the launch's workspace; false: the number of an argument
     uint64_t value = 0;
   };
   std::string name;
@@ -161,12 +170,13 @@ constexpr int kRankStream = 3;
 struct Launch {
   std::string kernel;  ///< name of a generated kernel, or empty
   std::string library; ///< name of the op that a library kernel computes, or empty
-  /// `kernels` do the work, in order; if there are none, there is nothing to do. Of a product they do what the library cannot.
+  /// `kernels` do the work, in order; if there are none, there is nothing to do. Of a product they do what
+  /// the library cannot.
   bool onGpu = false;
   std::vector<GpuKernel> kernels;
   nlohmann::json attrs;
   std::vector<uint64_t> args;
-  int hostArg = -1; ///< the argument that is an offset in the host arena; -1: none
+  int hostArg = -1;       ///< the argument that is an offset in the host arena; -1: none
   int stream = 0;         ///< launches of one stream run one after the other; see kStreams
   std::vector<int> waits; ///< numbers of events that earlier launches of the function record
   int records = -1;       ///< the event that this launch records at its end; -1: none
@@ -184,7 +194,8 @@ struct GradientPlace {
   DType type = DType::F32;
   int afterLaunch = -1;
   Space space = Space::Device;
-  std::optional<std::vector<int64_t>> shard; ///< set if this is one rank's part of the gradient, as in State::shard
+  std::optional<std::vector<int64_t>>
+      shard; ///< set if this is one rank's part of the gradient, as in State::shard
 };
 
 struct Function {
@@ -193,7 +204,8 @@ struct Function {
   std::vector<BufferLife> buffers;
   std::vector<Launch> launches;
   int lossReady = -1; ///< the launch after which the loss is known; -1: at the function's end
-  int normReady = -1; ///< the launch after which grad_norm is known and nothing has been updated yet; -1: none
+  int normReady =
+      -1; ///< the launch after which grad_norm is known and nothing has been updated yet; -1: none
   std::vector<GradientPlace> gradients;
   bool gradientsPerItems = false; ///< gradients must still be multiplied by nominal items / items
 };
@@ -217,13 +229,14 @@ enum class LossKind : uint8_t { Items, Mean, None };
 struct CompileOptions {
   LossKind loss = LossKind::Items;
   int64_t batch = 1, accumulate = 1;
-  int64_t parts = 1; ///< --same-bits: each `accumulate / parts` micro-batches are of one part of a rank's rows
+  int64_t parts =
+      1; ///< --same-bits: each `accumulate / parts` micro-batches are of one part of a rank's rows
   std::vector<int> ranks{1};
   std::string mesh; ///< of --mesh; empty: all ranks along `data`
   double nominalItems = 0, itemsPerBatch = 0;
   std::optional<int64_t> ignoreIndex;
-  std::string lossName = "none"; ///< --loss
-  std::string labels, logits;    ///< logits: empty if the model has only one float output
+  std::string lossName = "none";    ///< --loss
+  std::string labels, logits;       ///< logits: empty if the model has only one float output
   std::optional<int64_t> classAxis; ///< --class-axis
   double tokensPerRow = 1;
   std::string optimizer = "adamw";
@@ -235,7 +248,8 @@ struct CompileOptions {
   ScalarOptions schedule; ///< defaults of --schedule and what belongs to it
   int64_t parameters = 0;
   bool trainingInfo = false;
-  nlohmann::json adapter; ///< of the adapter folder: "config" in peft's form, "whole": states beside the adapters; null: none
+  nlohmann::json adapter; ///< of the adapter folder: "config" in peft's form, "whole": states beside the
+                          ///< adapters; null: none
 };
 
 struct Program {
@@ -266,7 +280,8 @@ struct Program {
   const ResultSlot *result(const std::string &function, const std::string &name) const;
 };
 
-/// Arranges the ranks and sets the view of every shard for this one. Throws rt::Error if the program is for other ranks.
+/// Arranges the ranks and sets the view of every shard for this one. Throws rt::Error if the program is for
+/// other ranks.
 void placeShards(Program &program, const World &world);
 
 /// Throws rt::Error if the text is not a program, has another format, or contains offsets outside the arena.

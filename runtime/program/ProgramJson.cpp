@@ -8,9 +8,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kRoles[] = {"parameter", "frozen",   "buffer",      "constant", "moment1",
-                                       "moment2",   "momentum", "accumulator", "counter",  "state",
-                                       "working_copy", "scaler"};
+constexpr std::string_view kRoles[] = {"parameter", "frozen",  "buffer",       "constant",
+                                       "moment1",   "moment2", "momentum",     "accumulator",
+                                       "counter",   "state",   "working_copy", "scaler"};
 
 StateRole parseRole(const std::string &name) {
   for (size_t i = 0; i < std::size(kRoles); ++i)
@@ -78,11 +78,13 @@ std::optional<std::vector<int64_t>> shardIn(const json &value) {
 }
 
 StateView viewOf(const json &value, const State &state) {
-  StateView view{value.at("shape"), value.value("first", int64_t(0)), value.value("at", int64_t(0)), value.at("count")};
+  StateView view{value.at("shape"), value.value("first", int64_t(0)), value.value("at", int64_t(0)),
+                 value.at("count")};
   const int64_t whole = TensorDesc{state.desc.type, view.whole}.elements(), here = state.desc.elements();
-  if (view.count < 0 || view.first < 0 || view.first > whole - view.count || view.at < 0 || view.at > here - view.count)
-    fail("the view of state '{}' ({} elements at {} of {}, here at {} of {}) lies outside", state.name, view.count,
-         view.first, whole, view.at, here);
+  if (view.count < 0 || view.first < 0 || view.first > whole - view.count || view.at < 0 ||
+      view.at > here - view.count)
+    fail("the view of state '{}' ({} elements at {} of {}, here at {} of {}) lies outside", state.name,
+         view.count, view.first, whole, view.at, here);
   return view;
 }
 
@@ -96,7 +98,8 @@ template <size_t N> size_t indexOf(const std::string &name, const char *const (&
 Encoding encodingOf(const json &value) {
   constexpr const char *parts[] = {"codes", "absmax", "absmax_codes", "nested_absmax", "offset"};
   return {static_cast<QuantizedFormat>(indexOf(value.at("format"), kQuantizedNames)),
-          static_cast<EncodedPart>(indexOf(value.at("part"), parts)), value.at("double"), value.at("shape"), value.at("axis")};
+          static_cast<EncodedPart>(indexOf(value.at("part"), parts)), value.at("double"), value.at("shape"),
+          value.at("axis")};
 }
 
 State stateOf(const json &value) {
@@ -140,7 +143,8 @@ std::vector<Place> placesOf(const json &function, const char *key) {
   std::vector<Place> result;
   if (auto found = function.find(key); found != function.end())
     for (const json &entry : *found) {
-      Place place{entry.at("name"), entry.at("offset"), entry.contains("dtype") ? descOf(entry) : TensorDesc{}};
+      Place place{entry.at("name"), entry.at("offset"),
+                  entry.contains("dtype") ? descOf(entry) : TensorDesc{}};
       if (auto part = entry.find("part"); part != entry.end()) {
         place.first = part->at("first");
         place.elements = part->at("elements");
@@ -210,9 +214,8 @@ Function functionOf(const std::string &name, const json &value) {
   function.lossReady = value.value("loss_ready", -1);
   function.normReady = value.value("norm_ready", -1);
   for (const json &entry : value.value("gradients", json::array()))
-    function.gradients.push_back(
-        {entry.at("parameter"), entry.at("offset"), typeOf(entry), entry.value("after_launch", -1), spaceOf(entry),
-         shardIn(entry)});
+    function.gradients.push_back({entry.at("parameter"), entry.at("offset"), typeOf(entry),
+                                  entry.value("after_launch", -1), spaceOf(entry), shardIn(entry)});
   function.gradientsPerItems = value.value("gradient_scale", "one") == "items";
   return function;
 }

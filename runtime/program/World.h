@@ -32,10 +32,12 @@ struct RowRange {
   int64_t first = 0, count = 0;
 };
 
-/// The rows of a step that this rank takes in micro-batch `micro`, counted from the step's first row. `batch` is
-/// the number of rows of one rank's micro-batch. Data are read at these rows, and random numbers are keyed by them.
-/// With several `parts`, a rank's rows of `rounds` micro-batches are cut into so many: the first of all rounds come first.
-inline RowRange rowsOfStep(const World &world, int64_t batch, int64_t micro, int64_t parts = 1, int64_t rounds = 1) {
+/// The rows of a step that this rank takes in micro-batch `micro`, counted from the step's first row. `batch`
+/// is the number of rows of one rank's micro-batch. Data are read at these rows, and random numbers are keyed
+/// by them. With several `parts`, a rank's rows of `rounds` micro-batches are cut into so many: the first of
+/// all rounds come first.
+inline RowRange rowsOfStep(const World &world, int64_t batch, int64_t micro, int64_t parts = 1,
+                           int64_t rounds = 1) {
   const int64_t round = parts == 1 ? micro : micro % rounds, part = parts == 1 ? 0 : micro / rounds;
   return {((round * world.size + world.rank) * parts + part) * batch, batch};
 }

@@ -18,7 +18,8 @@ void setLossScale(LossScaler &scaler, const Progress &progress, const Checkpoint
   scaler.write(values);
 }
 
-void writeScalars(Executor &executor, const RunScalars &scalars, const Progress &progress, const World &world) {
+void writeScalars(Executor &executor, const RunScalars &scalars, const Progress &progress,
+                  const World &world) {
   StepPoint point;
   point.step = progress.step;
   point.optimizerSteps = progress.optimizerSteps;
@@ -28,8 +29,8 @@ void writeScalars(Executor &executor, const RunScalars &scalars, const Progress 
 
 } // namespace
 
-std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scalars, const Progress &progress, const World &world,
-                                     const Checkpoint *checkpoint) {
+std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scalars, const Progress &progress,
+                                     const World &world, const Checkpoint *checkpoint) {
   auto scaler = std::make_unique<LossScaler>(executor);
   setLossScale(*scaler, progress, checkpoint);
   writeScalars(executor, scalars, progress, world);
@@ -40,7 +41,8 @@ std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scala
   return scaler;
 }
 
-void restoreDerived(Executor &executor, const RunScalars &scalars, const Progress &progress, const World &world) {
+void restoreDerived(Executor &executor, const RunScalars &scalars, const Progress &progress,
+                    const World &world) {
   if (!executor.program().function("restore"))
     return;
   writeScalars(executor, scalars, progress, world);

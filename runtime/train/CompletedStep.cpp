@@ -13,11 +13,14 @@ NonFiniteStep whenNonFinite(const LossScaler &scaler, bool skips) {
 
 void checkSkipsUpdates(const Program &program) {
   if (!program.state("scaler.loss_scale") && !canSkipUpdates(program))
-    fail("--on-nan continue: this program updates each parameter as soon as its gradient is there, and cannot leave a step's "
-         "updates out; compile it with --clip-norm or --accumulate, which hold all gradients until they are checked");
+    fail("--on-nan continue: this program updates each parameter as soon as its gradient is there, and "
+         "cannot leave a step's "
+         "updates out; compile it with --clip-norm or --accumulate, which hold all gradients until they are "
+         "checked");
 }
 
-CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &scaler, const World &world, Progress &progress) {
+CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &scaler, const World &world,
+                           Progress &progress) {
   CompletedStep step;
   step.before = scaler.isActive() ? scaler.read() : LossScale();
   step.result = runner.run(progress);
@@ -32,7 +35,8 @@ CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &s
   step.skipped |= step.result.skipped;
   const std::optional<double> norm = step.result.gradNorm;
   if (!step.skipped && norm && !std::isfinite(*norm))
-    fail("the gradients of step {} are finite, but their norm is not ({}): the sum of their squares is too large for fp32; a "
+    fail("the gradients of step {} are finite, but their norm is not ({}): the sum of their squares is too "
+         "large for fp32; a "
          "lower --lr or a longer --warmup may help",
          progress.step, *norm);
   if (step.skipped && !scaler.isActive())

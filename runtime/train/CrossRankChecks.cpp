@@ -25,7 +25,8 @@ struct Found {
 };
 
 bool isOneFile(const Found &a, const Found &b) {
-  return a.machine == b.machine && a.device == b.device && a.inode == b.inode && a.bytes == b.bytes && a.changed == b.changed;
+  return a.machine == b.machine && a.device == b.device && a.inode == b.inode && a.bytes == b.bytes &&
+         a.changed == b.changed;
 }
 
 uint64_t ownMachine() {
@@ -54,7 +55,8 @@ std::vector<std::string> pathsOfFirst(Communicator &ranks, const std::vector<Rea
   return paths;
 }
 
-std::vector<Found> foundHere(const std::vector<std::string> &paths, const std::vector<ReadFiles::File> &files) {
+std::vector<Found> foundHere(const std::vector<std::string> &paths,
+                             const std::vector<ReadFiles::File> &files) {
   std::vector<Found> found(paths.size());
   const uint64_t machine = ownMachine();
   for (size_t at = 0; at < paths.size(); ++at)
@@ -70,7 +72,8 @@ std::vector<size_t> severalFiles(Communicator &ranks, const std::vector<Found> &
   withAllRanks(ranks, mine.data(), mine.size(), [&](const Found *all) {
     for (size_t at = 0; at < mine.size(); ++at)
       for (int64_t rank = 1; rank < ranks.world().size; ++rank)
-        if (const Found &theirs = all[static_cast<size_t>(rank) * mine.size() + at]; theirs.read && !isOneFile(theirs, all[at])) {
+        if (const Found &theirs = all[static_cast<size_t>(rank) * mine.size() + at];
+            theirs.read && !isOneFile(theirs, all[at])) {
           several.push_back(at);
           break;
         }
@@ -112,10 +115,12 @@ void checkSameFiles(Communicator *ranks, const ReadFiles &read) {
     for (int64_t rank = 1; rank < ranks->world().size; ++rank)
       for (size_t at = 0; at < mine.size(); ++at) {
         const Sum &theirs = all[static_cast<size_t>(rank) * mine.size() + at];
-        if (std::memcmp(theirs.text, none.text, kDigits) != 0 && std::memcmp(theirs.text, all[at].text, kDigits) != 0)
-          throw AgreedError(fmt::format("'{}': rank {} reads another file of this name than rank 0, their checksums differ: all "
-                                        "ranks read the same files; copy rank 0's to that machine",
-                                        paths[several[at]], rank));
+        if (std::memcmp(theirs.text, none.text, kDigits) != 0 &&
+            std::memcmp(theirs.text, all[at].text, kDigits) != 0)
+          throw AgreedError(fmt::format(
+              "'{}': rank {} reads another file of this name than rank 0, their checksums differ: all "
+              "ranks read the same files; copy rank 0's to that machine",
+              paths[several[at]], rank));
       }
   });
 }
@@ -133,9 +138,10 @@ void checkSameProgram(Communicator *ranks, const ProgramImage &image, const Opti
     for (size_t text = 0; text < kTexts; ++text)
       for (int64_t rank = 1; rank < ranks->world().size; ++rank)
         if (std::memcmp(all[rank].texts[text], all[0].texts[text], kDigits) != 0)
-          throw AgreedError(fmt::format("rank {} was started with {} than rank 0: all ranks run the same program with the "
-                                        "same options",
-                                        rank, what[text]));
+          throw AgreedError(
+              fmt::format("rank {} was started with {} than rank 0: all ranks run the same program with the "
+                          "same options",
+                          rank, what[text]));
   });
 }
 
@@ -148,8 +154,9 @@ void checkSameData(Communicator *ranks, int64_t rows, int64_t evaluationRows) {
     for (size_t kind = 0; kind < 2; ++kind)
       for (int64_t rank = 1; rank < ranks->world().size; ++rank)
         if (const int64_t theirs = all[2 * static_cast<size_t>(rank) + kind]; theirs != all[kind])
-          throw AgreedError(fmt::format("{}: rank {} found {} rows where rank 0 found {}: all ranks read the same files",
-                                        what[kind], rank, theirs, all[kind]));
+          throw AgreedError(
+              fmt::format("{}: rank {} found {} rows where rank 0 found {}: all ranks read the same files",
+                          what[kind], rank, theirs, all[kind]));
   });
 }
 

@@ -13,8 +13,8 @@ void checkSameProgram(Communicator *ranks, const ProgramImage &image, const Opti
 /// The same for numbers of rows; 0: no such data.
 void checkSameData(Communicator *ranks, int64_t rows, int64_t evaluationRows);
 
-/// Throws on all ranks unless every file that rank 0 and another rank have read under one path is the same, byte by byte.
-/// Only files that are not one and the same on the disk are read for that.
+/// Throws on all ranks unless every file that rank 0 and another rank have read under one path is the same,
+/// byte by byte. Only files that are not one and the same on the disk are read for that.
 void checkSameFiles(Communicator *ranks, const ReadFiles &read);
 
 } // namespace kedge::rt

@@ -23,8 +23,10 @@ RowRange EvaluationRounds::rowsOf(int64_t round, int64_t rank) const {
 void checkEvaluation(const Program &program) {
   const std::vector<std::string> &draws = program.options.drawsInEvaluation;
   if (!draws.empty())
-    fail("evaluation: {} random numbers of the model are no Dropout's ('{}'{}), and nothing shows whether model.eval() switches them "
-         "off: compile with --allow random-evaluation to draw them here, too, or leave evaluation and --predict out",
+    fail("evaluation: {} random numbers of the model are no Dropout's ('{}'{}), and nothing shows whether "
+         "model.eval() switches them "
+         "off: compile with --allow random-evaluation to draw them here, too, or leave evaluation and "
+         "--predict out",
          draws.size(), draws.front(), draws.size() > 1 ? " and others" : "");
 }
 

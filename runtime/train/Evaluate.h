@@ -65,7 +65,8 @@ void takeBuffersOfFirstRank(Executor &executor);
 /// Called with rows as they are predicted.
 using RowSink = std::function<void(const char *rows, size_t bytes)>;
 
-/// The type and shape of all rows of an output as prediction returns them: fp16 and bf16 as fp32. Throws if it has no rows.
+/// The type and shape of all rows of an output as prediction returns them: fp16 and bf16 as fp32. Throws if
+/// it has no rows.
 TensorDesc predictedRows(const Program &program, const std::string &name, int64_t rows);
 
 /// Passes the rows of output `name` to `sink` (on rank 0), in order.
@@ -76,7 +77,7 @@ int predictRows(Executor &executor, const Dataset &data, const RunScalars &scala
 /// Writes all rows of output `name` to FILE.npy (fp16 and bf16 as fp32). Returns the
 /// signal that ended it early, on any rank; then no file is written. Otherwise 0.
 int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
-             const std::string &name, const std::string &path);
+            const std::string &name, const std::string &path);
 
 /// Throws unless the program computes this output in evaluation mode.
 void checkPredictable(const Program &program, const std::string &name);

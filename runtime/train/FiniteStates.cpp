@@ -57,7 +57,8 @@ bool isWritten(const Program &program, const State &state) {
     for (const Launch &launch : function.launches)
       for (size_t i = launch.reads; i < launch.args.size(); ++i) {
         const Space space = static_cast<int>(i) == launch.hostArg ? Space::Host : Space::Device;
-        if (space == state.space && launch.args[i] >= state.offset && launch.args[i] < state.offset + state.desc.bytes())
+        if (space == state.space && launch.args[i] >= state.offset &&
+            launch.args[i] < state.offset + state.desc.bytes())
           return true;
       }
   return false;
@@ -73,8 +74,8 @@ std::optional<Word> firstFault(const Executor &executor) {
     const int64_t at = firstNotFinite(state.desc.type, data, state.desc.elements());
     if (at >= 0)
       return Word{order, fmt::format("{} '{}' is not finite ({} at element {})", roleName(state.role),
-                                     state.onnxName.empty() ? state.name : state.onnxName, loadAsDouble(state.desc.type, data, at),
-                                     at)};
+                                     state.onnxName.empty() ? state.name : state.onnxName,
+                                     loadAsDouble(state.desc.type, data, at), at)};
   }
   return std::nullopt;
 }
@@ -82,10 +83,12 @@ std::optional<Word> firstFault(const Executor &executor) {
 } // namespace
 
 void checkStatesFinite(const Executor &executor, int64_t step, const char *consequence) {
-  failWithAgreedError(executor.communicator(), fmt::format("after step {} the ", step), firstFault(executor),
-                    fmt::format(": {}; a lower --lr, a longer --warmup or --clip-norm may help, and --resume goes on from the "
-                                "last checkpoint",
-                                consequence));
+  failWithAgreedError(
+      executor.communicator(), fmt::format("after step {} the ", step), firstFault(executor),
+      fmt::format(
+          ": {}; a lower --lr, a longer --warmup or --clip-norm may help, and --resume goes on from the "
+          "last checkpoint",
+          consequence));
 }
 
 } // namespace kedge::rt

@@ -6,6 +6,8 @@
 namespace kedge::rt {
 
 /// Runs the linked program on `device` (null: the host).
-inline int linkedMain(int argc, char **argv, DeviceFactory device) { return programMain(argc, argv, linkedImage(device)); }
+inline int linkedMain(int argc, char **argv, DeviceFactory device) {
+  return programMain(argc, argv, linkedImage(device));
+}
 
 } // namespace kedge::rt

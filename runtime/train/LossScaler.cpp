@@ -39,23 +39,29 @@ void LossScaler::write(const LossScale &values) {
   store(*optimizerSteps, static_cast<double>(values.optimizerSteps));
 }
 
-std::optional<ScaleCollapse> LossScaler::collapse(const LossScale &before, const LossScale &after, int64_t step) {
+std::optional<ScaleCollapse> LossScaler::collapse(const LossScale &before, const LossScale &after,
+                                                  int64_t step) {
   const bool skipped = after.optimizerSteps == before.optimizerSteps;
   skipsInRow = skipped ? skipsInRow + 1 : 0;
   if (!skipped)
     return std::nullopt;
-  constexpr const char *remedy = "; no scale is small enough: a lower --lr, a longer --warmup, --clip-norm, or --precision bf16 may "
-                                 "help; the last checkpoint is whole";
+  constexpr const char *remedy =
+      "; no scale is small enough: a lower --lr, a longer --warmup, --clip-norm, or --precision bf16 may "
+      "help; the last checkpoint is whole";
   const CompileOptions &options = executor.program().options;
   if (options.lossScaleFixed && skipsInRow >= kMostSkipsInRow)
-    return ScaleCollapse{fmt::format("step {} overflowed, the {}th step in a row, and --loss-scale {} stays as it is", step, skipsInRow,
-                                     before.scale),
-                         "; a smaller one, --loss-scale dynamic, a lower --lr or --precision bf16 may help; the last checkpoint is whole"};
-  if (options.lossScaleMin > 0 && before.scale <= options.lossScaleMin && before.hysteresis <= 1)
     return ScaleCollapse{
-        fmt::format("step {} overflowed at the smallest loss scale, {} (--loss-scale-min)", step, before.scale), remedy};
+        fmt::format("step {} overflowed, the {}th step in a row, and --loss-scale {} stays as it is", step,
+                    skipsInRow, before.scale),
+        "; a smaller one, --loss-scale dynamic, a lower --lr or --precision bf16 may help; the last "
+        "checkpoint is whole"};
+  if (options.lossScaleMin > 0 && before.scale <= options.lossScaleMin && before.hysteresis <= 1)
+    return ScaleCollapse{fmt::format("step {} overflowed at the smallest loss scale, {} (--loss-scale-min)",
+                                     step, before.scale),
+                         remedy};
   if (after.scale < kSmallest)
-    return ScaleCollapse{fmt::format("step {} overflowed and the loss scale fell to {}", step, after.scale), remedy};
+    return ScaleCollapse{fmt::format("step {} overflowed and the loss scale fell to {}", step, after.scale),
+                         remedy};
   return std::nullopt;
 }
 

@@ -18,7 +18,9 @@ std::string sealed(std::string_view open) {
   return fmt::format("{}{}{}\"{}\n", open, kMark, checksumOf(open.data(), open.size()), kEnd);
 }
 
-bool isOlder(const ordered_json &format) { return format == kUnsealedFormat || format == kUnsealedPartedFormat; }
+bool isOlder(const ordered_json &format) {
+  return format == kUnsealedFormat || format == kUnsealedPartedFormat;
+}
 
 ordered_json number(const std::optional<double> &value) {
   return value && std::isfinite(*value) ? ordered_json(*value) : ordered_json(nullptr);
@@ -54,8 +56,8 @@ ordered_json openManifest(std::string_view text) {
     fail("no object stands in it");
   const ordered_json &format = manifest.at("format");
   if (format != kCheckpointFormat && format != kPartedFormat && !isOlder(format))
-    fail("checkpoint format {}, this program reads formats {} to {}", format.is_structured() ? format.type_name() : format.dump(),
-         kUnsealedFormat, kPartedFormat);
+    fail("checkpoint format {}, this program reads formats {} to {}",
+         format.is_structured() ? format.type_name() : format.dump(), kUnsealedFormat, kPartedFormat);
   if (!hasSum && !isOlder(format))
     fail("damaged: it has no checksum");
   return manifest;
@@ -68,7 +70,8 @@ int64_t countIn(const ordered_json &json, const char *key) {
   const bool whole = value.is_number_unsigned() ? value.get<uint64_t>() <= kMost
                                                 : value.is_number_integer() && value.get<int64_t>() >= 0;
   if (!whole) // what is nested may be deep
-    fail("'{}' is {}, expected a whole number from 0 to 2^53", key, value.is_structured() ? value.type_name() : value.dump());
+    fail("'{}' is {}, expected a whole number from 0 to 2^53", key,
+         value.is_structured() ? value.type_name() : value.dump());
   return value.get<int64_t>();
 }
 

@@ -43,7 +43,9 @@ MetricLayout layoutOf(const std::vector<int64_t> &shape, const CompileOptions &o
   MetricLayout layout;
   layout.classes = options.lossName == "cross-entropy";
   for (int64_t i = 0; i < rank; ++i)
-    (i < axis || axis == 0 ? layout.outer : i == axis ? layout.count : layout.inner) *= shape[static_cast<size_t>(i)];
+    (i < axis || axis == 0 ? layout.outer
+     : i == axis           ? layout.count
+                           : layout.inner) *= shape[static_cast<size_t>(i)];
   return layout;
 }
 
@@ -79,7 +81,8 @@ void MetricSums::add(const float *logits, const void *labels, DType labelType, i
         row[static_cast<size_t>(k)] = logits[first + k * layout.inner];
       if (!layout.classes) {
         for (int64_t k = 0; k < layout.count; ++k)
-          addElement(row[static_cast<size_t>(k)], loadAsDouble(labelType, labels, first + k * layout.inner), k);
+          addElement(row[static_cast<size_t>(k)], loadAsDouble(labelType, labels, first + k * layout.inner),
+                     k);
         continue;
       }
       const int64_t label = loadAsInt(labelType, labels, block * layout.inner + i);
@@ -131,21 +134,28 @@ double MetricSums::macroF1() const {
 
 double MetricSums::value(MetricKind kind, double loss) const {
   switch (kind) {
-  case MetricKind::Accuracy: return right / items;
-  case MetricKind::Top5: return amongFive / items;
-  case MetricKind::Perplexity: return std::exp(loss);
-  case MetricKind::F1: return macroF1();
-  case MetricKind::Mae: return error / items;
+  case MetricKind::Accuracy:
+    return right / items;
+  case MetricKind::Top5:
+    return amongFive / items;
+  case MetricKind::Perplexity:
+    return std::exp(loss);
+  case MetricKind::F1:
+    return macroF1();
+  case MetricKind::Mae:
+    return error / items;
   }
   return loss;
 }
 
-Metrics::Metrics(const Executor &executor, const std::vector<MetricKind> &kinds) : program(executor.program()), kinds(kinds) {
+Metrics::Metrics(const Executor &executor, const std::vector<MetricKind> &kinds)
+    : program(executor.program()), kinds(kinds) {
   check();
   if (std::all_of(kinds.begin(), kinds.end(), [](MetricKind kind) { return kind == MetricKind::Perplexity; }))
     return;
   const std::vector<std::string> outputs = floatOutputs(program);
-  const std::string name = program.options.logits.empty() && outputs.size() == 1 ? outputs.front() : program.options.logits;
+  const std::string name =
+      program.options.logits.empty() && outputs.size() == 1 ? outputs.front() : program.options.logits;
   for (const InputSpec &input : program.inputs)
     if (input.labels)
       labels = &input;
@@ -154,7 +164,8 @@ Metrics::Metrics(const Executor &executor, const std::vector<MetricKind> &kinds)
     fail("--metric: the program '{}' keeps no logits to measure: compile it again", program.name);
   const std::vector<int64_t> &shape = outputOf(program, from, name)->desc.shape;
   if (shape.empty() || shape[0] != program.options.batch)
-    fail("--metric: the shape {} of '{}' has no leading batch of {} rows", shapeText(shape), name, program.options.batch);
+    fail("--metric: the shape {} of '{}' has no leading batch of {} rows", shapeText(shape), name,
+         program.options.batch);
   layout = layoutOf(shape, program.options);
   for (MetricKind kind : kinds)
     if (kind == MetricKind::Top5 && layout.count < 5)

@@ -8,11 +8,12 @@
 namespace kedge::rt {
 
 enum class MetricKind : uint8_t {
-  Accuracy,   ///< items whose largest logit is the label's, or (bce) whose logit has the label's sign, as a share
+  Accuracy,   ///< items whose largest logit is the label's, or (bce) whose logit has the label's sign, as a
+              ///< share
   Top5,       ///< share of items whose label is among the five largest logits
   Perplexity, ///< exp(loss)
-  F1,         ///< mean of 2 TP / (2 TP + FP + FN) over classes (bce: columns) that occur in labels or predictions
-  Mae         ///< mean absolute error
+  F1, ///< mean of 2 TP / (2 TP + FP + FN) over classes (bce: columns) that occur in labels or predictions
+  Mae ///< mean absolute error
 };
 
 /// accuracy, top5, perplexity, f1, mae. Throws for any other name; `flag` is for the message.
@@ -28,7 +29,8 @@ struct MetricValue {
   double value = 0; ///< NaN if there were no items
 };
 
-/// Layout of logits and labels in a batch: classes along one axis, with `outer` elements before and `inner` after it.
+/// Layout of logits and labels in a batch: classes along one axis, with `outer` elements before and `inner`
+/// after it.
 struct MetricLayout {
   bool classes = true; ///< labels are class numbers; otherwise one for each logit
   int64_t outer = 1, count = 1, inner = 1;
@@ -39,8 +41,10 @@ class MetricSums {
 public:
   explicit MetricSums(const MetricLayout &layout) : layout(layout) {}
   void clear();
-  /// Adds the first `outer` blocks: fp32 logits, and labels of the given type. Labels equal to `ignored` are left out.
-  void add(const float *logits, const void *labels, DType labelType, int64_t outer, std::optional<int64_t> ignored);
+  /// Adds the first `outer` blocks: fp32 logits, and labels of the given type. Labels equal to `ignored` are
+  /// left out.
+  void add(const float *logits, const void *labels, DType labelType, int64_t outer,
+           std::optional<int64_t> ignored);
   void sumOver(Communicator *ranks);
   double value(MetricKind kind, double loss) const;
 

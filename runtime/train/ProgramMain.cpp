@@ -1,8 +1,8 @@
 #include "runtime/train/ProgramMain.h"
 #include "runtime/comm/Launcher.h"
+#include "runtime/comm/RollCall.h"
 #include "runtime/comm/mpi/Connect.h"
 #include "runtime/comm/tcp/Connect.h"
-#include "runtime/comm/RollCall.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/StandardFiles.h"
@@ -29,7 +29,8 @@ Ranks connect(const Program &program, const Launched &launched, double timeout) 
   checkWorldSize(launched.world, program.options.ranks);
   if (launched.world.size == 1)
     return nullptr;
-  return launched.meeting ? connectByTcp(launched.world, *launched.meeting, timeout) : connectByMpi(launched.world, timeout);
+  return launched.meeting ? connectByTcp(launched.world, *launched.meeting, timeout)
+                          : connectByMpi(launched.world, timeout);
 }
 
 /// What nobody could read was not said. A run that a signal ended has its own code.
@@ -82,7 +83,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
     shareGpus(image);
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
-  // A signal in MPI_Init, which RollCall bounds, ends the run as in training. In a meeting by TCP it ends the process at once.
+  // A signal in MPI_Init, which RollCall bounds, ends the run as in training. In a meeting by TCP it ends the
+  // process at once.
   if (!launched.meeting)
     catchSignals();
   if (roll)
@@ -107,7 +109,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   return code;
 }
 
-/// The launcher ends the job with the first rank that fails, and what the others had to say is lost: rank 0 speaks first.
+/// The launcher ends the job with the first rank that fails, and what the others had to say is lost: rank 0
+/// speaks first.
 constexpr std::chrono::seconds kFirstSpeaks{1};
 
 /// Ranks that have not met cannot agree who speaks.
@@ -129,7 +132,6 @@ void say(Communicator *ranks, const std::string &text, bool agreed) {
   else
     sayAlone(printable(text).c_str(), agreed);
 }
-
 
 } // namespace
 

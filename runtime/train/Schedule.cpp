@@ -57,7 +57,9 @@ constexpr Formula kFormulas[] = {
     {"micro", [](const Context &c) { return static_cast<double>(c.point.micro); }},
     {"row_base",
      [](const Context &c) {
-       return static_cast<double>(rowsOfStep(c.point.world, c.options.batch, c.point.micro, c.options.parts, c.options.accumulate / c.options.parts).first);
+       return static_cast<double>(rowsOfStep(c.point.world, c.options.batch, c.point.micro, c.options.parts,
+                                             c.options.accumulate / c.options.parts)
+                                      .first);
      }},
     {"nominal_items", [](const Context &c) { return c.options.nominalItems; }},
     {"items", [](const Context &c) { return c.point.items; }},

@@ -4,14 +4,14 @@
 #include "runtime/io/MapGuard.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
-#include "runtime/train/weights/Adapters.h"
-#include "runtime/train/CrossRankChecks.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/CompletedStep.h"
-#include "runtime/train/report/Effects.h"
-#include "runtime/train/output/Export.h"
+#include "runtime/train/CrossRankChecks.h"
 #include "runtime/train/FiniteStates.h"
+#include "runtime/train/output/Export.h"
 #include "runtime/train/output/OutputFiles.h"
+#include "runtime/train/report/Effects.h"
+#include "runtime/train/weights/Adapters.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
 #include <csignal>
@@ -44,15 +44,17 @@ std::string ofRank(const std::string &path, const World &world) {
   if (world.isFirst() || path.empty())
     return path;
   const std::filesystem::path file(path);
-  return (file.parent_path() / fmt::format("{}.rank-{}{}", file.stem().string(), world.rank, file.extension().string()))
+  return (file.parent_path() /
+          fmt::format("{}.rank-{}{}", file.stem().string(), world.rank, file.extension().string()))
       .string();
 }
 
 } // namespace
 
-Session::Session(const ProgramImage &image, const Program &program, const Options &options, const Launched &launched,
-                 Communicator *ranks)
-    : image(image), program(program), options(options), launched(launched), world(launched.world), ranks(ranks) {}
+Session::Session(const ProgramImage &image, const Program &program, const Options &options,
+                 const Launched &launched, Communicator *ranks)
+    : image(image), program(program), options(options), launched(launched), world(launched.world),
+      ranks(ranks) {}
 
 void Session::checkOptions() {
   checkOutputFiles(options, program);
@@ -97,13 +99,15 @@ void Session::checkOptions() {
 
 void Session::resume() {
   if (options.resume) {
-    checkpoint = newestCheckpoint(options.resumeDir.empty() ? options.checkpointDir : options.resumeDir, ranks);
+    checkpoint =
+        newestCheckpoint(options.resumeDir.empty() ? options.checkpointDir : options.resumeDir, ranks);
     progress = checkpoint->progress;
   }
   const ScalarOptions saved = checkpoint ? checkpoint->scalars : ScalarOptions{};
   const bool hasData = !options.data.empty() || !options.tokens.empty();
   if (!options.scalars.steps && !saved.steps && hasData && options.epochs == 0)
-    fail("--steps N is missing: how many optimizer steps to train in all (or --epochs N: how often all rows are used)");
+    fail("--steps N is missing: how many optimizer steps to train in all (or --epochs N: how often all rows "
+         "are used)");
   ScalarOptions given = options.scalars;
   if (options.epochs != 0)
     given.steps = stepsOfEpochs();
@@ -119,12 +123,14 @@ void Session::warnOf(const std::string &text) const {
 /// As a DataLoader that keeps its last, smaller batch counts them, but that the rows go on without a gap.
 int64_t Session::stepsOfEpochs() {
   data = std::make_unique<Dataset>(program, trainingFiles(options), true);
-  const int64_t rows = data->rows(), each = rowsInStep(world, program.options.batch, program.options.accumulate);
+  const int64_t rows = data->rows(),
+                each = rowsInStep(world, program.options.batch, program.options.accumulate);
   if (rows > (int64_t(1) << 40) / options.epochs)
     fail("--epochs {}: of {} rows are more steps than a run has; give --steps", options.epochs, rows);
   const int64_t steps = (options.epochs * rows + each - 1) / each;
   if (world.isFirst())
-    say(fmt::format("kedge: note: {} epochs of {} rows are {} steps of {} rows", options.epochs, rows, steps, each));
+    say(fmt::format("kedge: note: {} epochs of {} rows are {} steps of {} rows", options.epochs, rows, steps,
+                    each));
   return steps;
 }
 
@@ -161,7 +167,8 @@ void Session::makeExecutor() {
 }
 
 void Session::setStates() {
-  const WeightSources sources{options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed};
+  const WeightSources sources{options.model,   options.weights, options.weightsPartial,
+                              options.adapter, options.init,    scalars.seed};
   loadInitialValues(*executor, image, sources, checkpoint.has_value());
   originals = std::make_unique<Originals>(*executor, image, sources);
   executor->setOriginals(originals.get());
@@ -178,9 +185,11 @@ void Session::makeEvaluator() {
   evaluator = std::make_unique<Evaluator>(*executor, *evalData, scalars);
   std::vector<MetricKind> kinds;
   for (const std::string &name : options.metrics)
-    if (const MetricKind kind = metricNamed("--metric", name); std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+    if (const MetricKind kind = metricNamed("--metric", name);
+        std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
       kinds.push_back(kind);
-  if (const auto kind = bestMetric(options).kind; kind && std::find(kinds.begin(), kinds.end(), *kind) == kinds.end())
+  if (const auto kind = bestMetric(options).kind;
+      kind && std::find(kinds.begin(), kinds.end(), *kind) == kinds.end())
     kinds.push_back(*kind);
   if (!kinds.empty())
     evaluator->measure(kinds);
@@ -204,7 +213,9 @@ int Session::run() {
     executor->setTimer(profile.get());
   }
   if (!options.log.empty() && world.isFirst())
-    log = std::make_unique<Log>(options.log, checkpoint ? std::optional(progress.unevaluated ? progress.step - 1 : progress.step) : std::nullopt);
+    log = std::make_unique<Log>(
+        options.log,
+        checkpoint ? std::optional(progress.unevaluated ? progress.step - 1 : progress.step) : std::nullopt);
   if (!options.checkpointDir.empty() && world.isFirst()) {
     removeLeftovers(options.checkpointDir);
     if (checkpoint && progress.step < scalars.steps)
@@ -215,8 +226,8 @@ int Session::run() {
   else if (exportsWhenStopped())
     exportStopped();
   if (signal == SIGPIPE)
-    throw AgreedError(fmt::format("cannot write to standard error: the run ended after {} of {} steps", progress.step,
-                                  scalars.steps));
+    throw AgreedError(fmt::format("cannot write to standard error: the run ended after {} of {} steps",
+                                  progress.step, scalars.steps));
   return signal == 0 ? 0 : 128 + signal;
 }
 
@@ -228,31 +239,38 @@ void Session::printExportNotes() const {
   for (const auto &note : notes)
     say(fmt::format("{}: {}", options.exportOnnx, note.get<std::string>()));
   if (const int64_t merged = countAdapted(program))
-    say(fmt::format("{}: the adapters of {} weights are merged into them (--export-onnx-adapters keeps them apart)", options.exportOnnx,
-                    merged));
+    say(fmt::format(
+        "{}: the adapters of {} weights are merged into them (--export-onnx-adapters keeps them apart)",
+        options.exportOnnx, merged));
 }
 
 std::vector<std::string> Session::exportFiles() const {
   std::vector<std::string> files;
-  for (const std::string *file : {&options.exportOnnx, &options.exportOnnxAdapters, &options.exportAdapter, &options.exportSafetensors})
+  for (const std::string *file :
+       {&options.exportOnnx, &options.exportOnnxAdapters, &options.exportAdapter, &options.exportSafetensors})
     if (!file->empty())
       files.push_back(fmt::format("'{}'", *file));
   return files;
 }
 
-/// Who presses Ctrl-C wants the run's results, and so does who only lost sight of it; SIGTERM and SIGHUP may leave no time for them.
-bool Session::exportsWhenStopped() const { return (signal == SIGINT || signal == SIGPIPE) && stepsRun > 0 && !exportFiles().empty(); }
+/// Who presses Ctrl-C wants the run's results, and so does who only lost sight of it; SIGTERM and SIGHUP may
+/// leave no time for them.
+bool Session::exportsWhenStopped() const {
+  return (signal == SIGINT || signal == SIGPIPE) && stepsRun > 0 && !exportFiles().empty();
+}
 
 void Session::exportStopped() {
   checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
   exportAll();
   if (world.isFirst())
-    say(fmt::format("kedge: note: exported after step {} of {}: {}", progress.step, scalars.steps, fmt::join(exportFiles(), ", ")));
+    say(fmt::format("kedge: note: exported after step {} of {}: {}", progress.step, scalars.steps,
+                    fmt::join(exportFiles(), ", ")));
 }
 
 void Session::exportAll() {
   if (!options.exportOnnx.empty()) {
-    exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportTrainingMode ? "training" : "inference");
+    exportOnnx(options.exportOnnx, *executor, image, options.model,
+               options.exportTrainingMode ? "training" : "inference");
     if (world.isFirst())
       printExportNotes();
   }

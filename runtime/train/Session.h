@@ -6,8 +6,8 @@
 #include "runtime/exec/Profile.h"
 #include "runtime/io/FileLock.h"
 #include "runtime/program/Options.h"
-#include "runtime/train/checkpoint/Best.h"
 #include "runtime/train/Evaluate.h"
+#include "runtime/train/checkpoint/Best.h"
 #include "runtime/train/output/Gradients.h"
 #include "runtime/train/report/Log.h"
 #include "runtime/train/weights/Weights.h"
@@ -72,9 +72,9 @@ private:
   std::unique_ptr<Profile> profile;
   std::unique_ptr<Log> log;
   std::unique_ptr<FileLock> folderLock, logLock; ///< on rank 0 only
-  int64_t stepsRun = 0; ///< by this process
-  int64_t savedStep = -1; ///< step of the newest checkpoint
-  int signal = 0;       ///< signal that some rank received
+  int64_t stepsRun = 0;                          ///< by this process
+  int64_t savedStep = -1;                        ///< step of the newest checkpoint
+  int signal = 0;                                ///< signal that some rank received
   bool warnedEmpty = false;
 };
 

@@ -14,7 +14,7 @@ void remember(int number) {
 }
 
 void install(int number, void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
@@ -26,7 +26,7 @@ void install(int number, void (*handler)(int)) {
 void catchSignals() {
   install(SIGINT, remember);
   install(SIGTERM, remember);
-  struct sigaction before {};
+  struct sigaction before{};
   if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) // nohup stays as it is
     install(SIGHUP, remember);
   install(SIGXFSZ, SIG_IGN);

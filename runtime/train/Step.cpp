@@ -34,15 +34,17 @@ struct Watched {
   const ResultSlot *loss = nullptr, *items = nullptr, *norm = nullptr;
 };
 
-/// Looks at the loss, and at the norm of gradients that no update has used yet, as soon as they are there when that may
-/// end the function, else at the end; shows gradients to the watcher. Loss and items are those of all ranks.
+/// Looks at the loss, and at the norm of gradients that no update has used yet, as soon as they are there
+/// when that may end the function, else at the end; shows gradients to the watcher. Loss and items are those
+/// of all ranks.
 class StepObserver : public LaunchObserver {
 public:
   StepObserver(Executor &executor, const Watched &watched, bool stop)
       : executor(executor), loss(watched.loss), items(watched.items), norm(watched.norm), stop(stop) {}
 
   bool watches(const Function &function, int launch) const override {
-    return (loss && (stop || watcher) && launch == lookedAtIn(function)) || (holds(function) && launch == function.normReady) ||
+    return (loss && (stop || watcher) && launch == lookedAtIn(function)) ||
+           (holds(function) && launch == function.normReady) ||
            (watcher && std::any_of(function.gradients.begin(), function.gradients.end(),
                                    [&](const GradientPlace &place) { return place.afterLaunch == launch; }));
   }
@@ -85,7 +87,8 @@ private:
 
   /// A device waits for the host once where both are looked at.
   int lookedAtIn(const Function &function) const {
-    const int ready = function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
+    const int ready =
+        function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
     return holds(function) && !watcher ? std::max(ready, function.normReady) : ready;
   }
 
@@ -109,8 +112,8 @@ bool canSkipUpdates(const Program &program) {
 
 StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, const World &world,
                        NonFiniteStep whenNonFinite)
-    : executor(executor), program(executor.program()), data(data), scalars(scalars), world(world), writer(program),
-      whenNonFinite(whenNonFinite), forward(program.function("step") ? "step" : "micro") {
+    : executor(executor), program(executor.program()), data(data), scalars(scalars), world(world),
+      writer(program), whenNonFinite(whenNonFinite), forward(program.function("step") ? "step" : "micro") {
   if (!program.function(forward) || (forward == "micro" && !program.function("update")))
     fail("the program '{}' cannot train: it has neither @step nor @micro and @update", program.name);
   if (forward == "step" && program.options.accumulate != 1)
@@ -182,7 +185,9 @@ void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
   readAhead(progress, micro);
   sums.loss += observer.lossSum;
   const Communicator *ranks = executor.communicator();
-  sums.items += program.options.loss == LossKind::Items ? observer.itemCount : ranks ? static_cast<double>(world.size) : 1;
+  sums.items += program.options.loss == LossKind::Items ? observer.itemCount
+                : ranks                                 ? static_cast<double>(world.size)
+                                                        : 1;
   sums.signal = observer.signal;
 }
 
@@ -221,8 +226,10 @@ StepResult StepRunner::run(const Progress &progress) {
   result.skipped = !sums.finite;
   result.lossOverflow = sums.lossOverflow;
   if (gradNorm)
-    result.gradNorm = result.skipped ? std::numeric_limits<double>::quiet_NaN() : readResult(executor, *gradNorm);
-  if (whenNonFinite == NonFiniteStep::Ends && result.gradNorm && !std::isfinite(*result.gradNorm)) // so is a gradient
+    result.gradNorm =
+        result.skipped ? std::numeric_limits<double>::quiet_NaN() : readResult(executor, *gradNorm);
+  if (whenNonFinite == NonFiniteStep::Ends && result.gradNorm &&
+      !std::isfinite(*result.gradNorm)) // so is a gradient
     explainGradients(progress, readResult(executor, *gradNorm));
   return result;
 }

@@ -1,8 +1,8 @@
 // One optimizer step: batches, scalars, functions, loss.
 #pragma once
 #include "runtime/data/Dataset.h"
-#include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/Schedule.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
 
 namespace kedge::rt {
 
@@ -17,27 +17,28 @@ struct NotFinite : Error {
 };
 
 struct StepResult {
-  double loss = 0; ///< mean over the step's items; NaN if the program has no loss
-  double items = 0; ///< over all ranks
-  std::optional<double> gradNorm; ///< the norm before clipping
-  bool skipped = false;           ///< loss or gradients were not finite, so nothing was updated
+  double loss = 0;                     ///< mean over the step's items; NaN if the program has no loss
+  double items = 0;                    ///< over all ranks
+  std::optional<double> gradNorm;      ///< the norm before clipping
+  bool skipped = false;                ///< loss or gradients were not finite, so nothing was updated
   std::optional<int64_t> lossOverflow; ///< the first micro-batch whose loss was not finite; all ranks agree
-  int signal = 0;                 ///< signal that some rank had received when ranks agreed on the loss
+  int signal = 0;                      ///< signal that some rank had received when ranks agreed on the loss
 };
 
 /// Observes a step to dump or inject gradients.
 class GradientWatch {
 public:
   virtual ~GradientWatch() = default;
-  /// Called after `launch` of a function with gradients (-1: before the first). `items`: those of the step so far.
+  /// Called after `launch` of a function with gradients (-1: before the first). `items`: those of the step so
+  /// far.
   virtual void visit(const Function &function, int launch, int64_t step, double items) = 0;
   virtual bool wants(int64_t step) const = 0;
 };
 
 /// What happens in a step whose loss or gradients are not finite.
 enum class NonFiniteStep : uint8_t {
-  Ends,  ///< the run ends with an error that names the first such value
-  Skips, ///< the update is skipped; the program must support this (canSkipUpdates)
+  Ends,   ///< the run ends with an error that names the first such value
+  Skips,  ///< the update is skipped; the program must support this (canSkipUpdates)
   Scales, ///< the program itself skips it: loss scaling; but not where the data are at fault
   Passes  ///< the same, whatever the data are
 };
@@ -56,10 +57,10 @@ public:
   /// ends the run. Also throws for labels and tokens out of range. States must not be saved afterwards.
   StepResult run(const Progress &progress);
 
-  /// Throws rt::Error, with the first value of the step that was not finite between `head` and `help`. States,
-  /// the loss scale among them, must be those that the step found.
-  [[noreturn]] void explainOverflow(const Progress &progress, const StepResult &result, const std::string &head,
-                                    const std::string &help);
+  /// Throws rt::Error, with the first value of the step that was not finite between `head` and `help`.
+  /// States, the loss scale among them, must be those that the step found.
+  [[noreturn]] void explainOverflow(const Progress &progress, const StepResult &result,
+                                    const std::string &head, const std::string &help);
 
 private:
   struct Sums {
@@ -73,14 +74,16 @@ private:
   void readAhead(const Progress &progress, int64_t micro);
   void runUpdate(const Progress &progress, Sums &sums);
   void refuseData(const Progress &progress, int64_t micro);
-  bool isHandled() const { return whenNonFinite == NonFiniteStep::Scales || whenNonFinite == NonFiniteStep::Passes; }
+  bool isHandled() const {
+    return whenNonFinite == NonFiniteStep::Scales || whenNonFinite == NonFiniteStep::Passes;
+  }
   [[noreturn]] void explainLoss(const Progress &progress, int64_t micro, double lossSum);
   [[noreturn]] void explainGradients(const Progress &progress, double norm);
   NonFiniteGradients findAgain(const Progress &progress);
   std::optional<NonFinite> findInLoss(const Progress &progress, int64_t micro);
   std::optional<NonFinite> findInGradients(const Progress &progress, bool ofSquaresAlone);
-  [[noreturn]] void failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing,
-                             const std::string &help);
+  [[noreturn]] void failWith(const std::string &head, const std::optional<NonFinite> &found,
+                             const std::string &nothing, const std::string &help);
   void nameData(std::optional<NonFinite> &found, RowRange rows);
   std::string remedy() const;
   double lossOf(const Sums &sums) const;

@@ -20,7 +20,8 @@ void StepRunner::nameData(std::optional<NonFinite> &found, RowRange rows) {
   const std::optional<Dataset::Place> place = data.firstNonFinite(rows);
   foundInData = place && place->inBatch == found->element;
   if (foundInData)
-    found->what += fmt::format(", which is row {}, element {} of {}", place->row, place->element, place->file);
+    found->what +=
+        fmt::format(", which is row {}, element {} of {}", place->row, place->element, place->file);
 }
 
 std::string StepRunner::remedy() const {
@@ -28,12 +29,13 @@ std::string StepRunner::remedy() const {
   return canSkipUpdates(program) ? help + "; --on-nan continue skips such a step" : help;
 }
 
-void StepRunner::failWith(const std::string &head, const std::optional<NonFinite> &found, const std::string &nothing,
-                          const std::string &help) {
+void StepRunner::failWith(const std::string &head, const std::optional<NonFinite> &found,
+                          const std::string &nothing, const std::string &help) {
   const std::string tail = foundInData ? "; correct the data" : help;
   Communicator *ranks = executor.communicator();
   if (!ranks)
-    throw NotFinite(head + ": " + (found ? "the first value that is not finite is " + describe(*found) : nothing) + tail);
+    throw NotFinite(head + ": " +
+                    (found ? "the first value that is not finite is " + describe(*found) : nothing) + tail);
   std::optional<Word> word;
   if (found)
     word = {found->launch, fmt::format("is, on rank {}, ", world.rank) + describe(*found)};
@@ -62,9 +64,11 @@ void StepRunner::refuseData(const Progress &progress, int64_t micro) {
   const std::optional<Dataset::Place> place = data.firstNonFinite(rowsOf(progress, micro));
   std::optional<Word> word;
   if (place)
-    word = {0, fmt::format("row {}, element {} of {} is not finite", place->row, place->element, place->file)};
-  failWithAgreedError(executor.communicator(), fmt::format("the loss of step {} is not finite: ", progress.step), word,
-                    "; correct the data");
+    word = {0,
+            fmt::format("row {}, element {} of {} is not finite", place->row, place->element, place->file)};
+  failWithAgreedError(executor.communicator(),
+                      fmt::format("the loss of step {} is not finite: ", progress.step), word,
+                      "; correct the data");
 }
 
 /// All micro-batches run again, on all ranks alike. Accumulators then hold what they held.
@@ -108,16 +112,19 @@ std::optional<NonFinite> StepRunner::findInGradients(const Progress &progress, b
 void StepRunner::explainGradients(const Progress &progress, double norm) {
   const bool held = canSkipUpdates(program);
   const std::optional<NonFinite> found = findInGradients(progress, std::isinf(norm));
-  const char *nothing = !held             ? "when it ran again after its updates, all of them were"
-                        : std::isinf(norm) ? "every one of them is, and the sum of their squares is beyond fp32"
-                                           : "when it ran again, all of them were";
-  failWith(fmt::format("the gradients of step {} are not finite (grad_norm {})", progress.step, norm), found, nothing, remedy());
+  const char *nothing = !held ? "when it ran again after its updates, all of them were"
+                        : std::isinf(norm)
+                            ? "every one of them is, and the sum of their squares is beyond fp32"
+                            : "when it ran again, all of them were";
+  failWith(fmt::format("the gradients of step {} are not finite (grad_norm {})", progress.step, norm), found,
+           nothing, remedy());
 }
 
 void StepRunner::explainOverflow(const Progress &progress, const StepResult &result, const std::string &head,
                                  const std::string &help) {
-  const std::optional<NonFinite> found =
-      result.lossOverflow ? findInLoss(progress, *result.lossOverflow) : findInGradients(progress, /*ofSquaresAlone=*/false);
+  const std::optional<NonFinite> found = result.lossOverflow
+                                             ? findInLoss(progress, *result.lossOverflow)
+                                             : findInGradients(progress, /*ofSquaresAlone=*/false);
   failWith(head, found, "when it ran again, every value was", help);
 }
 

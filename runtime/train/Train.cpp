@@ -1,15 +1,15 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
-#include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/CompletedStep.h"
-#include "runtime/train/report/Display.h"
 #include "runtime/train/FiniteStates.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
+#include "runtime/train/report/Display.h"
 #include <chrono>
-#include <csignal>
 #include <cmath>
+#include <csignal>
 
 namespace kedge::rt {
 namespace {
@@ -30,7 +30,9 @@ LogLine Session::runStep(StepRunner &runner) {
   LogLine line;
   line.step = progress.step - 1;
   if (step.result.items == 0 && !warnedEmpty && world.isFirst()) {
-    say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss and gradient are 0", line.step));
+    say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss "
+                    "and gradient are 0",
+                    line.step));
     warnedEmpty = true;
   }
   const CompileOptions &compiled = program.options;
@@ -79,16 +81,18 @@ std::string Session::describeRun() const {
     ++trained;
     elements += state.shard ? TensorDesc{state.desc.type, *state.shard}.elements() : state.desc.elements();
   }
-  return fmt::format("training {} tensors with {} elements ({} frozen) by {}, steps {} to {}; {:.2f} MB planned", trained, elements,
-                     frozen, program.options.optimizer, progress.step + 1, scalars.steps,
-                     static_cast<double>(program.arenaBytes) / 1e6);
+  return fmt::format(
+      "training {} tensors with {} elements ({} frozen) by {}, steps {} to {}; {:.2f} MB planned", trained,
+      elements, frozen, program.options.optimizer, progress.step + 1, scalars.steps,
+      static_cast<double>(program.arenaBytes) / 1e6);
 }
 
 bool Session::keepIfBest(const LogLine &line) {
   if (!line.evalLoss || (options.keepBest.empty() && options.stopAfter == 0))
     return false;
   const BestMetric metric = bestMetric(options);
-  if (takeEvaluation(progress.best, metric, *line.evalLoss, line.metrics, progress.step) && !options.keepBest.empty()) {
+  if (takeEvaluation(progress.best, metric, *line.evalLoss, line.metrics, progress.step) &&
+      !options.keepBest.empty()) {
     checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
     writeBestCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints);
   }
@@ -104,11 +108,13 @@ void Session::noteStop() const {
     kept = fmt::format("'{}' holds it", folderOfStep(options.checkpointDir, savedStep));
   else if (exportsWhenStopped())
     kept = "there is no --checkpoint-dir to go on from";
-  say(fmt::format("kedge: note: stopped by {} after step {} of {}: {}{}", signal == SIGINT ? "SIGINT" : "a signal", progress.step,
-                  scalars.steps, kept, exportsWhenStopped() ? "; exporting now, unless a second signal comes" : ""));
+  say(fmt::format("kedge: note: stopped by {} after step {} of {}: {}{}",
+                  signal == SIGINT ? "SIGINT" : "a signal", progress.step, scalars.steps, kept,
+                  exportsWhenStopped() ? "; exporting now, unless a second signal comes" : ""));
 }
 
-/// What was trained is not lost with a data file. Ranks cannot agree on it any more: the others wait in the step.
+/// What was trained is not lost with a data file. Ranks cannot agree on it any more: the others wait in the
+/// step.
 void Session::saveBefore(const StepNotBegun &reason) {
   if (ranks || options.checkpointDir.empty() || stepsRun == 0)
     fail("{}", reason.what());
@@ -188,8 +194,8 @@ int Session::train() {
   if (signal != 0 && signal != SIGPIPE && progress.step < scalars.steps && world.isFirst())
     noteStop();
   if (ends && world.isFirst())
-    say(fmt::format("kedge: note: {} evaluations without a better {} than {} after step {}: the run ends", progress.best.since,
-                    progress.best.metric, progress.best.value, progress.best.step));
+    say(fmt::format("kedge: note: {} evaluations without a better {} than {} after step {}: the run ends",
+                    progress.best.since, progress.best.metric, progress.best.value, progress.best.step));
   const bool evaluated = !evaluator || evaluator->stoppedBy() == 0;
   return signal = progress.step < scalars.steps || !evaluated ? signal : 0;
 }

@@ -1,6 +1,6 @@
-// kedge-bench-collectives kedge|mpi, under mpirun: bytes a second of reduce-scatters and all-gathers, by the runtime's
-// engine or by MPI's own functions. Prints "COLLECTIVE ELEMENTS SECONDS" lines (the least of all rounds, of the slowest
-// rank); collectives.py puts the two side by side.
+// kedge-bench-collectives kedge|mpi, under mpirun: bytes a second of reduce-scatters and all-gathers, by the
+// runtime's engine or by MPI's own functions. Prints "COLLECTIVE ELEMENTS SECONDS" lines (the least of all
+// rounds, of the slowest rank); collectives.py puts the two side by side.
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/mpi/Connect.h"
@@ -47,13 +47,17 @@ void measureKedge(const World &world) {
     for (const char *name : {"dist.reduce_scatter", "dist.all_gather"}) {
       const bool gathers = std::strcmp(name, "dist.all_gather") == 0;
       const int64_t part = shardSize(n, world.size);
-      LibraryCall call{name, {{"ranks", world.size}}, {{DType::F32, {gathers ? part : n}}}, {{DType::F32, {gathers ? n : part}}}};
+      LibraryCall call{name,
+                       {{"ranks", world.size}},
+                       {{DType::F32, {gathers ? part : n}}},
+                       {{DType::F32, {gathers ? n : part}}}};
       const auto kernel = makeKernel(call, 1);
       std::vector<float> input(static_cast<size_t>(n), 1), output(static_cast<size_t>(n));
       std::vector<char> workspace(kernel->workspaceBytes());
       const void *in = input.data();
       void *out = output.data();
-      const auto run = dynamic_cast<CollectiveKernel &>(*kernel).bind(*ranks, &in, &out, workspace.data(), false, "");
+      const auto run =
+          dynamic_cast<CollectiveKernel &>(*kernel).bind(*ranks, &in, &out, workspace.data(), false, "");
       print(world, name + 5, n, measure([&] { run->start(), run->wait(); }, barrier, largest));
     }
   ranks->close();
@@ -90,9 +94,11 @@ void measureMpi(const World &world) {
     std::vector<float> input(static_cast<size_t>(n), 1), output(static_cast<size_t>(n));
     const std::vector<int> counts(static_cast<size_t>(world.size), part);
     print(world, "reduce_scatter", n,
-          measure([&] { reduceScatter(input.data(), output.data(), counts.data(), real, sum, api.world); }, barrier, largest));
+          measure([&] { reduceScatter(input.data(), output.data(), counts.data(), real, sum, api.world); },
+                  barrier, largest));
     print(world, "all_gather", n,
-          measure([&] { allGather(input.data(), part, real, output.data(), part, real, api.world); }, barrier, largest));
+          measure([&] { allGather(input.data(), part, real, output.data(), part, real, api.world); }, barrier,
+                  largest));
   }
   api.Finalize();
 }

@@ -100,14 +100,18 @@ BENCHMARK(AttentionGrad)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-/// args: 0 forward, 1 gradient of the image, 2 of the filter; batch, channels, filters, group, size, kernel, stride.
+/// args: 0 forward, 1 gradient of the image, 2 of the filter; batch, channels, filters, group, size, kernel,
+/// stride.
 void Convolution(benchmark::State &state) {
-  const int64_t kind = state.range(0), n = state.range(1), channels = state.range(2), filters = state.range(3);
-  const int64_t group = state.range(4), size = state.range(5), kernel = state.range(6), stride = state.range(7);
+  const int64_t kind = state.range(0), n = state.range(1), channels = state.range(2),
+                filters = state.range(3);
+  const int64_t group = state.range(4), size = state.range(5), kernel = state.range(6),
+                stride = state.range(7);
   const int64_t pad = kernel / 2, out = (size + 2 * pad - kernel) / stride + 1;
   const TensorDesc x = f32({n, channels, size, size}), w = f32({filters, channels / group, kernel, kernel}),
                    y = f32({n, filters, out, out});
-  const nlohmann::json attrs = {{"group", group}, {"strides", {stride, stride}}, {"pads", {pad, pad, pad, pad}}};
+  const nlohmann::json attrs = {
+      {"group", group}, {"strides", {stride, stride}}, {"pads", {pad, pad, pad, pad}}};
   const LibraryCall calls[] = {{"onnx.Conv", attrs, {x, w}, {y}},
                                {"train.ConvGradInput", attrs, {y, w}, {x}},
                                {"train.ConvGradWeight", attrs, {x, y}, {w}}};
@@ -119,7 +123,8 @@ void Convolution(benchmark::State &state) {
 /// Of MobileNetV2, ResNet-50 and the U-Net at four images: depthwise, pointwise, and ones with strides.
 void convolutions(benchmark::internal::Benchmark *bench) {
   for (int64_t kind : {0, 1, 2}) {
-    for (auto [channels, size, stride] : {std::tuple{96, 112, 2}, {144, 56, 1}, {192, 28, 1}, {576, 14, 1}, {960, 7, 1}})
+    for (auto [channels, size, stride] :
+         {std::tuple{96, 112, 2}, {144, 56, 1}, {192, 28, 1}, {576, 14, 1}, {960, 7, 1}})
       bench->Args({kind, 4, channels, channels, channels, size, 3, stride});
     bench->Args({kind, 4, 192, 192, 192, 28, 5, 1});
     bench->Args({kind, 4, 96, 96, 96, 56, 7, 1});
@@ -135,8 +140,15 @@ void convolutions(benchmark::internal::Benchmark *bench) {
     bench->Args({kind, 4, 3, 64, 1, 224, 7, 2});
     bench->Args({kind, 4, 64, 256, 1, 56, 1, 1});
     bench->Args({kind, 4, 960, 160, 1, 7, 1, 1});
-    for (auto [channels, filters, size] : {std::tuple{64, 64, 56}, {128, 128, 28}, {256, 256, 14}, {512, 512, 7},
-                                           {64, 32, 224}, {32, 32, 224}, {128, 64, 112}, {256, 128, 56}, {512, 256, 28}})
+    for (auto [channels, filters, size] : {std::tuple{64, 64, 56},
+                                           {128, 128, 28},
+                                           {256, 256, 14},
+                                           {512, 512, 7},
+                                           {64, 32, 224},
+                                           {32, 32, 224},
+                                           {128, 64, 112},
+                                           {256, 128, 56},
+                                           {512, 256, 28}})
       bench->Args({kind, 4, channels, filters, 1, size, 3, 1});
     bench->Args({kind, 4, 128, 128, 1, 56, 3, 2});
     bench->Args({kind, 4, 256, 512, 1, 56, 1, 2});
@@ -151,7 +163,8 @@ void MaxPool(benchmark::State &state) {
   const int64_t out = (size + 2 * pad - kernel) / stride + 1;
   const TensorDesc x = f32({n, channels, size, size}), y = f32({n, channels, out, out});
   const TensorDesc places{DType::I64, y.shape};
-  const nlohmann::json attrs = {{"kernel_shape", {kernel, kernel}}, {"strides", {stride, stride}}, {"pads", {pad, pad, pad, pad}}};
+  const nlohmann::json attrs = {
+      {"kernel_shape", {kernel, kernel}}, {"strides", {stride, stride}}, {"pads", {pad, pad, pad, pad}}};
   const LibraryCall calls[] = {{"onnx.MaxPool", attrs, {x}, {y}},
                                {"onnx.MaxPool", attrs, {x}, {y, places}},
                                {"train.MaxPoolGrad", attrs, {y, x}, {x}}};
@@ -160,7 +173,8 @@ void MaxPool(benchmark::State &state) {
   for (const auto *operands : {&calls[kind].inputs, &calls[kind].outputs})
     for (const TensorDesc &desc : *operands)
       bytes += desc.bytes();
-  state.counters["GB/s"] = benchmark::Counter(1e-9 * static_cast<double>(bytes), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GB/s"] =
+      benchmark::Counter(1e-9 * static_cast<double>(bytes), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 /// VGG's and U-Net's, ResNet's, the spatial pyramid of detectors, and one of few results.

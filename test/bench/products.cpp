@@ -1,9 +1,9 @@
-// What products of GPT-2 124M's shapes reach of this processor's own peak, which loops on registers measure beside them.
-// kedge-bench-products [rounds [part of a name]], e.g. 9 "1024 qkv". Everything is measured in turns and the least time of all rounds counts, as
-// other programs may run on the machine.
+// What products of GPT-2 124M's shapes reach of this processor's own peak, which loops on registers measure
+// beside them. kedge-bench-products [rounds [part of a name]], e.g. 9 "1024 qkv". Everything is measured in
+// turns and the least time of all rounds counts, as other programs may run on the machine.
 #include "runtime/calls/LibraryKernel.h"
-#include "runtime/cpu/isa/Isa.h"
 #include "runtime/cpu/Kernel.h"
+#include "runtime/cpu/isa/Isa.h"
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>
@@ -22,19 +22,18 @@ constexpr int kSteps = 40'000, kSums = 12;
 
 #if defined(__x86_64__)
 // Twelve sums in registers that are named, as a compiler would see that all are one.
-#define KEDGE_TWELVE(op) \
-  op(0) op(1) op(2) op(3) op(4) op(5) op(6) op(7) op(8) op(9) op(10) op(11)
+#define KEDGE_TWELVE(op) op(0) op(1) op(2) op(3) op(4) op(5) op(6) op(7) op(8) op(9) op(10) op(11)
 #define KEDGE_CLEAR(i) "vpxord %%zmm" #i ", %%zmm" #i ", %%zmm" #i "\n"
 #define KEDGE_MULTIPLY_ADD(i) "vfmadd231ps %%zmm30, %%zmm31, %%zmm" #i "\n"
 #define KEDGE_DOT(i) "vdpbf16ps %%zmm30, %%zmm31, %%zmm" #i "\n"
-#define KEDGE_REGISTER_LOOP(op) \
-  int64_t steps = kSteps; \
-  asm volatile(KEDGE_TWELVE(KEDGE_CLEAR) KEDGE_CLEAR(30) KEDGE_CLEAR(31) "1:\n" KEDGE_TWELVE(op) \
-               "dec %0\njnz 1b" \
-               : "+r"(steps) \
-               : \
-               : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
-                 "xmm30", "xmm31", "cc")
+#define KEDGE_REGISTER_LOOP(op)                                                                              \
+  int64_t steps = kSteps;                                                                                    \
+  asm volatile(KEDGE_TWELVE(KEDGE_CLEAR) KEDGE_CLEAR(30)                                                     \
+                   KEDGE_CLEAR(31) "1:\n" KEDGE_TWELVE(op) "dec %0\njnz 1b"                                  \
+               : "+r"(steps)                                                                                 \
+               :                                                                                             \
+               : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",    \
+                 "xmm11", "xmm30", "xmm31", "cc")
 
 [[gnu::target("avx512f")]] void multiplyAdds() { KEDGE_REGISTER_LOOP(KEDGE_MULTIPLY_ADD); }
 [[gnu::target("avx512f")]] void dots() { KEDGE_REGISTER_LOOP(KEDGE_DOT); }
@@ -103,8 +102,8 @@ Memory numbers(size_t bytes) {
   return memory;
 }
 
-/// One thread is timed by what it computes, which other programs disturb less; several, which wait for each other, by
-/// the clock on the wall.
+/// One thread is timed by what it computes, which other programs disturb less; several, which wait for each
+/// other, by the clock on the wall.
 double seconds(int threads) {
   timespec now;
   clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
@@ -179,7 +178,8 @@ void measure(const Shape &s, const std::vector<Variant> &variants, int rounds) {
       entries.push_back({&variant, threads, makeKernel(call, threads)});
       workspace = std::max(workspace, entries.back().kernel->workspaceBytes());
     }
-  Memory a = numbers(4 * s.m * s.k), b = numbers(4 * s.n * s.k), c = numbers(4 * s.m * s.n), scratch = numbers(workspace);
+  Memory a = numbers(4 * s.m * s.k), b = numbers(4 * s.n * s.k), c = numbers(4 * s.m * s.n),
+         scratch = numbers(workspace);
   const void *inputs[] = {a.get(), b.get()};
   void *outputs[] = {c.get()};
   for (int round = 0; round < rounds; ++round)
@@ -205,7 +205,8 @@ int main(int argc, char **argv) {
   std::vector<Variant> variants = variantsOfThisMachine();
   int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
   std::string wanted = argc > 2 ? argv[2] : "";
-  fmt::print("GFLOP/s of the product / of its arithmetic on registers, and the share; least of {} rounds in turns\n{:18}",
+  fmt::print("GFLOP/s of the product / of its arithmetic on registers, and the share; least of {} rounds in "
+             "turns\n{:18}",
              rounds, "tokens, product");
   for (const Variant &variant : variants)
     for (int threads : {1, 2})

@@ -1,5 +1,5 @@
-// A host whose decimal sign is a comma, and whose numbers are grouped, as German ones are. Its session must train and write what
-// that of a plain host does.
+// A host whose decimal sign is a comma, and whose numbers are grouped, as German ones are. Its session must
+// train and write what that of a plain host does.
 //   comma FOLDER OUT: FOLDER has input.npy and labels.npy; LOCPATH names the folder of the locale `comma`
 #include "perceptron.hpp"
 #include <clocale>
@@ -38,7 +38,11 @@ Trained train(const std::string &folder, const std::string &out) {
     session.setInput("labels", labels.data(), kRows);
     trained.losses.push_back(session.step().loss);
   };
-  kedge::Session session = perceptron::open({{"--lr", "2.5e-2"}, {"--betas", "0.8,0.95"}, {"--eps", "0.001"}, {"--weight-decay", "0.125"}, {"--threads", "1"}});
+  kedge::Session session = perceptron::open({{"--lr", "2.5e-2"},
+                                             {"--betas", "0.8,0.95"},
+                                             {"--eps", "0.001"},
+                                             {"--weight-decay", "0.125"},
+                                             {"--threads", "1"}});
   for (int at = 0; at < 12; ++at)
     step(session);
   session.checkpoint(out + "/checkpoints");
@@ -62,7 +66,8 @@ int main(int, char **argv) {
   std::locale::global(std::locale("comma")); // C's, too
   std::ostringstream grouped;
   grouped << 1234567;
-  std::printf("half is %.1f, a million %s, read back %g\n", 0.5, grouped.str().c_str(), std::strtod("0,25", nullptr));
+  std::printf("half is %.1f, a million %s, read back %g\n", 0.5, grouped.str().c_str(),
+              std::strtod("0,25", nullptr));
   const Trained comma = train(folder, out + "/comma");
   std::printf("losses %s\n", plain.losses == comma.losses ? "agree" : "DIFFER");
   std::printf("errors %s: %s\n", plain.wrong == comma.wrong ? "agree" : "DIFFER", comma.wrong.c_str());

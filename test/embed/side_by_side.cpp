@@ -1,5 +1,6 @@
-// Three sessions at the same time: two of one model, one of them on threads of ours, and one of another model. Prints the
-// losses of the first; the second must have the same bits. Then what a caller may do wrong, a line each.
+// Three sessions at the same time: two of one model, one of them on threads of ours, and one of another
+// model. Prints the losses of the first; the second must have the same bits. Then what a caller may do wrong,
+// a line each.
 //   side_by_side FOLDER OUT: FOLDER has input.npy and labels.npy
 #include "perceptron.hpp"
 #include "taste.hpp"
@@ -20,7 +21,9 @@ struct Rows {
     bytes.assign(std::istreambuf_iterator<char>(file), {});
   }
   const float *data() const { return reinterpret_cast<const float *>(bytes.data() + begin()); }
-  size_t begin() const { return 10 + static_cast<unsigned char>(bytes[8]) + 256 * static_cast<unsigned char>(bytes[9]); }
+  size_t begin() const {
+    return 10 + static_cast<unsigned char>(bytes[8]) + 256 * static_cast<unsigned char>(bytes[9]);
+  }
   size_t floats() const { return (bytes.size() - begin()) / sizeof(float); }
 };
 
@@ -39,7 +42,8 @@ void runTasks(void *, int64_t count, kedge_task task, void *context) {
 
 constexpr int kSteps = 40;
 
-std::vector<double> losses(kedge::Session &session, const Rows &input, const Rows &labels, int steps = kSteps) {
+std::vector<double> losses(kedge::Session &session, const Rows &input, const Rows &labels,
+                           int steps = kSteps) {
   std::vector<double> result;
   for (int step = 0; step < steps; ++step) {
     session.setInput("input", input.data(), static_cast<int64_t>(input.floats() / 10));
@@ -51,7 +55,8 @@ std::vector<double> losses(kedge::Session &session, const Rows &input, const Row
 
 double tasteLoss(int steps) {
   kedge::Session session = taste::open({{"--lr", "0.01"}, {"--threads", "2"}});
-  const float features[16] = {0.9f, 0.1f, 0.4f, 0.7f, 0.2f, 0.8f, 0.5f, 0.1f, 0.7f, 0.3f, 0.9f, 0.6f, 0.1f, 0.9f, 0.2f, 0.3f};
+  const float features[16] = {0.9f, 0.1f, 0.4f, 0.7f, 0.2f, 0.8f, 0.5f, 0.1f,
+                              0.7f, 0.3f, 0.9f, 0.6f, 0.1f, 0.9f, 0.2f, 0.3f};
   const float answers[4] = {0.8f, 0.1f, 0.7f, 0.1f};
   for (int step = 0; step < steps; ++step) {
     session.setInput("features", features, 4);
@@ -75,7 +80,8 @@ template <typename Call> void wrong(const char *what, Call &&call) {
 }
 
 /// A second half from a checkpoint is the second half of the whole. One session at a time has a folder.
-void resumesAlone(const std::vector<double> &whole, const Rows &input, const Rows &labels, const std::string &folder) {
+void resumesAlone(const std::vector<double> &whole, const Rows &input, const Rows &labels,
+                  const std::string &folder) {
   kedge::Session first = perceptron::open({{"--lr", "0.1"}, {"--threads", "2"}});
   losses(first, input, labels, kSteps / 2);
   first.checkpoint(folder);
@@ -88,7 +94,8 @@ void resumesAlone(const std::vector<double> &whole, const Rows &input, const Row
   same(std::equal(rest.begin(), rest.end(), whole.begin() + kSteps / 2), "resumed losses");
 }
 
-void resumes(const std::vector<double> &whole, const Rows &input, const Rows &labels, const std::string &folder) {
+void resumes(const std::vector<double> &whole, const Rows &input, const Rows &labels,
+             const std::string &folder) {
   resumesAlone(whole, input, labels, folder);
   wrong("a folder of other checkpoints", [&] { perceptron::open().checkpoint(folder); });
 }
@@ -98,7 +105,8 @@ void states(kedge::Session &session) {
   for (const kedge_tensor &state : session.states())
     if (!std::strcmp(state.name, "hidden.weight")) {
       weight.resize(static_cast<size_t>(state.shape[0] * state.shape[1]));
-      std::printf("hidden.weight is %lld x %lld\n", static_cast<long long>(state.shape[0]), static_cast<long long>(state.shape[1]));
+      std::printf("hidden.weight is %lld x %lld\n", static_cast<long long>(state.shape[0]),
+                  static_cast<long long>(state.shape[1]));
     }
   again = weight;
   session.getState("hidden.weight", weight);
@@ -165,7 +173,8 @@ int main(int, char **argv) {
   kedge::Session second({{"--lr", "0.1"}, {"--threads", "2"}}, runTasks, nullptr, perceptron_open_on);
   std::vector<double> mine, theirs;
   double other = 0;
-  std::thread lent([&] { theirs = losses(second, input, labels); }), taste([&] { other = tasteLoss(kSteps); });
+  std::thread lent([&] { theirs = losses(second, input, labels); }),
+      taste([&] { other = tasteLoss(kSteps); });
   mine = losses(first, input, labels);
   lent.join();
   taste.join();

@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   context.getDiagEngine().registerHandler([](mlir::Diagnostic &) { return mlir::success(); });
   context.loadAllAvailableDialects();
   try {
-    model::Model model = model::parseModel({data, data + size}, "/nowhere/fuzz.onnx", {.requireExternalData = false});
+    model::Model model =
+        model::parseModel({data, data + size}, "/nowhere/fuzz.onnx", {.requireExternalData = false});
     lint::Options options;
     options.repair = options.trainMode = true;
     options.loss = "none";

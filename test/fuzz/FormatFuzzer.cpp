@@ -1,9 +1,10 @@
-// Files that programs read: npy, safetensors, token files, ONNX weights, manifests with and without a checksum. The first byte says which.
+// Files that programs read: npy, safetensors, token files, ONNX weights, manifests with and without a
+// checksum. The first byte says which.
 #include "runtime/data/Source.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
-#include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/Manifest.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +24,8 @@ struct Folder {
   ~Folder() { std::filesystem::remove_all(path); }
   std::string write(const char *name, const uint8_t *data, size_t size) const {
     const std::string file = path + "/" + name;
-    std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char *>(data), static_cast<std::streamsize>(size));
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char *>(data), static_cast<std::streamsize>(size));
     return file;
   }
   std::string path = std::filesystem::temp_directory_path() / "kedge-fuzz-XXXXXX";
@@ -100,19 +102,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 std::vector<std::vector<uint8_t>> fuzzSeeds() {
-  const std::string manifest = R"({"format":3,"program":"p","run":"0123","step":7,"optimizer_steps":7,"samples":70,"optimizer":"adamw",
+  const std::string manifest =
+      R"({"format":3,"program":"p","run":"0123","step":7,"optimizer_steps":7,"samples":70,"optimizer":"adamw",
 "batch":8,"accumulate":1,"ranks":2,"loss_scale":65536.0,"growth_counter":3,"hysteresis":1,"scalars":{"steps":20,"decay_steps":20,
 "lr":0.1,"min_lr":0.0,"schedule":"cosine","warmup":3,"warmup_start":0.0,"weight_decay":0.01,"betas":[0.9,0.999],"eps":1e-8,"seed":0,
 "shuffle":5},"frozen":[{"name":"b","dtype":"f32","checksum":"00"}],"files":[{"name":"model.safetensors","bytes":0,
 "checksum":"cbf29ce484222325"},{"name":"optimizer.safetensors","bytes":0,"checksum":"cbf29ce484222325"}],
 "parts":{"ranks":2,"tensors":{"model.safetensors":{"w":{"shape":[2,3],"perm":[1,0]}}}}})";
-  return {seed('n', npyHeader(DType::F32, {2, 3}) + std::string(24, 1)),
-          seed('n', npyHeader(DType::I64, {4}) + std::string(32, 2)),
-          seed('s', withLength(R"({"__metadata__":{"a":"b"},"w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},)"
-                               R"("b":{"dtype":"I64","shape":[1],"data_offsets":[24,32]}})", 32)),
-          seed('t', std::string(64, 3)),
-          seed('o', std::string("\x3a\x12\x2a\x10\x08\x01\x10\x01\x42\x01w\x4a\x04\x01\x02\x03\x04", 17)),
-          seed('m', manifest),
-          seed('m', sealedManifest(nlohmann::ordered_json::parse(manifest))),
-          seed('c', manifest)};
+  return {
+      seed('n', npyHeader(DType::F32, {2, 3}) + std::string(24, 1)),
+      seed('n', npyHeader(DType::I64, {4}) + std::string(32, 2)),
+      seed('s',
+           withLength(R"({"__metadata__":{"a":"b"},"w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},)"
+                      R"("b":{"dtype":"I64","shape":[1],"data_offsets":[24,32]}})",
+                      32)),
+      seed('t', std::string(64, 3)),
+      seed('o', std::string("\x3a\x12\x2a\x10\x08\x01\x10\x01\x42\x01w\x4a\x04\x01\x02\x03\x04", 17)),
+      seed('m', manifest),
+      seed('m', sealedManifest(nlohmann::ordered_json::parse(manifest))),
+      seed('c', manifest)};
 }

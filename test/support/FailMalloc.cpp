@@ -1,5 +1,5 @@
-// Preloaded into a tool: the N-th allocation of C++ behind the beginning of its main() fails (KEDGE_FAIL_ALLOCATION=N). Not
-// malloc's: MLIR's headers (InterfaceMap) take its result unasked.
+// Preloaded into a tool: the N-th allocation of C++ behind the beginning of its main() fails
+// (KEDGE_FAIL_ALLOCATION=N). Not malloc's: MLIR's headers (InterfaceMap) take its result unasked.
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -37,8 +37,8 @@ void *operator new(size_t size) {
 
 extern "C" {
 
-int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(), void (*fini)(),
-                      void (*loaderEnd)(), void *stackEnd) {
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(),
+                      void (*fini)(), void (*loaderEnd)(), void *stackEnd) {
   realMain = main;
   auto real = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
   return real(countedMain, argc, argv, init, fini, loaderEnd, stackEnd);

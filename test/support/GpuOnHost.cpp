@@ -75,7 +75,8 @@ private:
   }
   Value shuffle(mlir::gpu::ShuffleOp op) {
     if (!op.getValid().use_empty() || !matchesWarp(op.getWidth()))
-      fail("kernel {}: a shuffle's 'valid', and widths other than 32, are not simulated", source.getName().str());
+      fail("kernel {}: a shuffle's 'valid', and widths other than 32, are not simulated",
+           source.getName().str());
     Type type = op.getShuffleResult().getType(), word = b.getI32Type();
     Value value = op.getValue();
     if (type.getIntOrFloatBitWidth() != 32)
@@ -91,10 +92,14 @@ private:
   }
   static int modeOf(mlir::gpu::ShuffleMode mode) {
     switch (mode) {
-    case mlir::gpu::ShuffleMode::XOR: return 0;
-    case mlir::gpu::ShuffleMode::UP: return 1;
-    case mlir::gpu::ShuffleMode::DOWN: return 2;
-    case mlir::gpu::ShuffleMode::IDX: return 3;
+    case mlir::gpu::ShuffleMode::XOR:
+      return 0;
+    case mlir::gpu::ShuffleMode::UP:
+      return 1;
+    case mlir::gpu::ShuffleMode::DOWN:
+      return 2;
+    case mlir::gpu::ShuffleMode::IDX:
+      return 3;
     }
     llvm_unreachable("shuffle mode");
   }
@@ -114,7 +119,8 @@ private:
       return LLVM::LoadOp::create(b, loc, result, word(from));
     Value value = LLVM::UndefOp::create(b, loc, result);
     for (auto [part, type] : llvm::enumerate(all.getBody()))
-      value = LLVM::InsertValueOp::create(b, loc, value, LLVM::LoadOp::create(b, loc, type, word(from + part)), part);
+      value = LLVM::InsertValueOp::create(b, loc, value,
+                                          LLVM::LoadOp::create(b, loc, type, word(from + part)), part);
     return value;
   }
   Value multiply(NVVM::MmaOp op) {
@@ -130,7 +136,8 @@ private:
     bool isTransposed = op.getLayout() == NVVM::MMALayout::col;
     auto work = isTransposed ? MatrixWork::LoadTransposed1 : MatrixWork::Load1;
     int32_t power = op.getNum() == 1 ? 0 : op.getNum() == 2 ? 1 : 2;
-    return matrices(static_cast<MatrixWork>(static_cast<int32_t>(work) + power), op.getPtr(), op.getRes().getType(), 0);
+    return matrices(static_cast<MatrixWork>(static_cast<int32_t>(work) + power), op.getPtr(),
+                    op.getRes().getType(), 0);
   }
   /// cvt.rn: the first operand goes to the upper half.
   Value narrowed(Value upper, Value lower, Type type) {
@@ -221,7 +228,8 @@ private:
     } else if (isa<mlir::gpu::ReturnOp>(op)) {
       LLVM::ReturnOp::create(b, loc, ValueRange());
       op->erase();
-    } else if (op->getName().getDialectNamespace() == "gpu" || op->getName().getDialectNamespace() == "nvvm") {
+    } else if (op->getName().getDialectNamespace() == "gpu" ||
+               op->getName().getDialectNamespace() == "nvvm") {
       fail("kernel {}: {} is not simulated", source.getName().str(), op->getName().getStringRef().str());
     } else {
       for (OpResult result : op->getResults())
@@ -239,8 +247,10 @@ private:
 
 bool isShared(LLVM::GlobalOp global) { return !global.getConstant(); }
 
-/// Finds places for the shared globals of one kernel, copies its constants into `host`; gives the shared bytes.
-int64_t place(mlir::gpu::GPUFuncOp kernel, mlir::gpu::GPUModuleOp module, ModuleOp host, SharedPlaces &shared) {
+/// Finds places for the shared globals of one kernel, copies its constants into `host`; gives the shared
+/// bytes.
+int64_t place(mlir::gpu::GPUFuncOp kernel, mlir::gpu::GPUModuleOp module, ModuleOp host,
+              SharedPlaces &shared) {
   int64_t bytes = 0;
   auto builder = OpBuilder::atBlockEnd(host.getBody());
   kernel.walk([&](LLVM::AddressOfOp address) {
@@ -248,7 +258,8 @@ int64_t place(mlir::gpu::GPUFuncOp kernel, mlir::gpu::GPUModuleOp module, Module
     if (!isShared(global)) {
       if (!host.lookupSymbol(global.getSymName()))
         LLVM::GlobalOp::create(builder, global.getLoc(), global.getGlobalType(), /*isConstant=*/true,
-                               LLVM::Linkage::Private, global.getSymName(), global.getValueAttr(), /*alignment=*/16);
+                               LLVM::Linkage::Private, global.getSymName(), global.getValueAttr(),
+                               /*alignment=*/16);
       return;
     }
     auto [entry, isNew] = shared.try_emplace(address.getGlobalName(), bytes);

@@ -14,7 +14,8 @@ struct HostKernel {
   int64_t operands = 0;
   bool meets = false;      ///< has barriers or shuffles
   int64_t sharedBytes = 0; ///< of a block
-  /// The function with its constants, for lower::compileKernels, and for who has nothing but the object a global
+  /// The function with its constants, for lower::compileKernels, and for who has nothing but the object a
+  /// global
   /// `<name>_facts` of three 64-bit integers: operands, meets, sharedBytes.
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };

@@ -1,5 +1,6 @@
-// kedge-gpu-on-host KERNELS.mlir OUT.o: the kernels of `kedge compile --target cuda --emit llvm` as an object for this
-// processor. As a shared library it makes the driver's stand-in (test/unit/cuda/stubs) run whole programs.
+// kedge-gpu-on-host KERNELS.mlir OUT.o: the kernels of `kedge compile --target cuda --emit llvm` as an object
+// for this processor. As a shared library it makes the driver's stand-in (test/unit/cuda/stubs) run whole
+// programs.
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"

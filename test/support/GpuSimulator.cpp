@@ -30,8 +30,9 @@ void GpuSimulator::run(const lower::gpu::LaunchCode &code, llvm::ArrayRef<char *
     KedgeKernel kernel = program->lookup(launch.name);
     std::vector<char *> arguments;
     for (const auto &operand : launch.operands)
-      arguments.push_back(operand.kind == lower::gpu::KernelLaunch::Operand::Tensor ? tensors[operand.value]
-                                                                                    : workspace + operand.value);
+      arguments.push_back(operand.kind == lower::gpu::KernelLaunch::Operand::Tensor
+                              ? tensors[operand.value]
+                              : workspace + operand.value);
     const KernelCode host{launch.name, kernel, facts.meets, facts.sharedBytes};
     runGrid(host, launch.grid, launch.block, arguments.data(), random);
   }

@@ -33,8 +33,8 @@ struct PendingCopy {
   }
 };
 
-/// Where a stack goes on. Only the compiler's own jumps write and read it: those of libc make a system call each under a
-/// sanitizer, and switching contexts makes two.
+/// Where a stack goes on. Only the compiler's own jumps write and read it: those of libc make a system call
+/// each under a sanitizer, and switching contexts makes two.
 using Place = void *[5];
 
 /// A stack on which threads of one number run, block after block.
@@ -53,12 +53,13 @@ struct Fiber {
   GpuThread self{};
   State state = State::Ready;
   int32_t value = 0, offset = 0, mode = 0;
-  int32_t *words = nullptr; ///< of a meeting for matrices, whose kind is `mode`
+  int32_t *words = nullptr;                     ///< of a meeting for matrices, whose kind is `mode`
   std::vector<std::vector<PendingCopy>> groups; ///< copies that are committed
   std::vector<PendingCopy> copies;              ///< those that are not yet
 
   bool hasCopies() const {
-    return !copies.empty() || std::any_of(groups.begin(), groups.end(), [](const auto &group) { return !group.empty(); });
+    return !copies.empty() ||
+           std::any_of(groups.begin(), groups.end(), [](const auto &group) { return !group.empty(); });
   }
 };
 
@@ -159,7 +160,8 @@ KEDGE_JUMPS void resume(Scheduler &scheduler, size_t number) {
   enter(stack, number);
 }
 
-/// At the end of a block, stacks that are left in the middle of a thread, by an error, are to be entered anew.
+/// At the end of a block, stacks that are left in the middle of a thread, by an error, are to be entered
+/// anew.
 struct BlockEnd {
   const Scheduler &scheduler;
   ~BlockEnd() {
@@ -175,14 +177,19 @@ bool all(std::vector<Fiber> &fibers, size_t from, size_t to, State state) {
 
 int64_t partner(const Fiber &fiber, int64_t lane) {
   switch (fiber.mode) {
-  case 0: return lane ^ fiber.offset;
-  case 1: return lane - fiber.offset < 0 ? lane : lane - fiber.offset;
-  case 2: return lane + fiber.offset >= kWarp ? lane : lane + fiber.offset;
-  default: return fiber.offset % kWarp;
+  case 0:
+    return lane ^ fiber.offset;
+  case 1:
+    return lane - fiber.offset < 0 ? lane : lane - fiber.offset;
+  case 2:
+    return lane + fiber.offset >= kWarp ? lane : lane + fiber.offset;
+  default:
+    return fiber.offset % kWarp;
   }
 }
 
-/// A copy comes at any moment until it is waited for: who writes where one is on its way finds it over what it wrote.
+/// A copy comes at any moment until it is waited for: who writes where one is on its way finds it over what
+/// it wrote.
 void landSome(std::vector<Fiber> &fibers, std::mt19937 &random) {
   const auto land = [&](std::vector<PendingCopy> &copies) {
     for (PendingCopy &copy : copies)
@@ -295,8 +302,8 @@ void GpuBlock::run(const GpuThread &pattern, bool meets, const std::function<voi
   fail("threads of a block wait for each other in different places");
 }
 
-void runGrid(const KernelCode &kernel, const std::array<int64_t, 3> &grid, const std::array<int64_t, 3> &block,
-             char *const *arguments, std::mt19937 &random) {
+void runGrid(const KernelCode &kernel, const std::array<int64_t, 3> &grid,
+             const std::array<int64_t, 3> &block, char *const *arguments, std::mt19937 &random) {
   std::vector<int64_t> places(grid[0] * grid[1] * grid[2]);
   std::iota(places.begin(), places.end(), 0);
   std::shuffle(places.begin(), places.end(), random);
@@ -310,8 +317,9 @@ void runGrid(const KernelCode &kernel, const std::array<int64_t, 3> &grid, const
     pattern.gridSize = grid;
     pattern.shared = reinterpret_cast<char *>(shared.data());
     try {
-      threads.run(pattern, kernel.meets,
-                  [&](GpuThread *thread) { kernel.function(arguments, reinterpret_cast<int64_t>(thread), 0); });
+      threads.run(pattern, kernel.meets, [&](GpuThread *thread) {
+        kernel.function(arguments, reinterpret_cast<int64_t>(thread), 0);
+      });
     } catch (const Error &error) {
       fail("kernel {}: {}", kernel.name, error.what());
     }

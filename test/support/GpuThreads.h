@@ -18,12 +18,13 @@ struct GpuThread {
   int32_t (*shuffle)(GpuThread *, int32_t value, int32_t offset, int32_t mode);
   /// What a warp does as one with the registers of all lanes (GpuMatrices.h); `words` are this lane's.
   void (*matrices)(GpuThread *, int32_t kind, int32_t *words);
-  /// cp.async: `bytes` at `to`, `given` of them from there, the others zeros. They are garbage until they are waited for.
+  /// cp.async: `bytes` at `to`, `given` of them from there, the others zeros. They are garbage until they are
+  /// waited for.
   void (*copy)(GpuThread *, char *to, const char *from, int32_t bytes, int32_t given);
   void (*commitCopies)(GpuThread *);
   /// All groups of this thread's copies but the last `groups` are there.
   void (*waitForCopies)(GpuThread *, int32_t groups);
-  float (*exp2)(GpuThread *, float); ///< ex2.approx.ftz; a device may be 2 units in the last place away
+  float (*exp2)(GpuThread *, float);       ///< ex2.approx.ftz; a device may be 2 units in the last place away
   float (*reciprocal)(GpuThread *, float); ///< rcp.approx.ftz; a device may be 1 unit away
   class GpuBlock *owner;
   int64_t number;
@@ -48,9 +49,9 @@ struct KernelCode {
   int64_t sharedBytes = 0;
 };
 
-/// Runs all blocks of a launch in a random order; shared memory starts as garbage. Throws kedge::Error that names the
-/// kernel.
-void runGrid(const KernelCode &kernel, const std::array<int64_t, 3> &grid, const std::array<int64_t, 3> &block,
-             char *const *arguments, std::mt19937 &random);
+/// Runs all blocks of a launch in a random order; shared memory starts as garbage. Throws kedge::Error that
+/// names the kernel.
+void runGrid(const KernelCode &kernel, const std::array<int64_t, 3> &grid,
+             const std::array<int64_t, 3> &block, char *const *arguments, std::mt19937 &random);
 
 } // namespace kedge::test

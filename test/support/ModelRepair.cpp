@@ -1,7 +1,7 @@
 // kedge-model-repair IN.onnx OUT.onnx: writes IN as an exported file would have it after --repair, untrained;
 // the tests compare what both files compute, and what lint says of the second.
-#include "lib/Export/Template/ModelDiff.h"
 #include "lib/Export/Template/ExportTemplate.h"
+#include "lib/Export/Template/ModelDiff.h"
 #include "lib/Lint/Lint.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/OnnxWriter.h"

@@ -1,8 +1,8 @@
 // kedge-bench arena: MiniMalloc's CSV in, the same rows with an offset out.
-#include "tools/kedge-bench/BufferTable.h"
-#include "tools/kedge-bench/Commands.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
+#include "tools/kedge-bench/BufferTable.h"
+#include "tools/kedge-bench/Commands.h"
 #include <memory>
 #include <stdexcept>
 
@@ -38,8 +38,9 @@ void kedge::bench::addArenaCommand(CLI::App &app) {
   auto options = std::make_shared<ArenaFlags>();
   command->add_option("--input", options->input, "P.csv: id,lower,upper,size")->required();
   command->add_option("--output", options->output, "S.csv: the same rows and their offset")->required();
-  command->add_option("--time-limit", options->timeLimit,
-                      "seconds of processor time to search for a lower packing; default: a fixed amount of work")
+  command
+      ->add_option("--time-limit", options->timeLimit,
+                   "seconds of processor time to search for a lower packing; default: a fixed amount of work")
       ->check(CLI::PositiveNumber);
   command->callback([=] { pack(*options); });
 }

@@ -87,7 +87,8 @@ std::string bufferTableText(const BufferTable &table, const std::vector<int64_t>
   std::string text = "id,lower,upper,size,offset\n";
   for (size_t i = 0; i < offsets.size(); ++i) {
     const solver::Buffer &buffer = table.buffers[i];
-    text += fmt::format("{},{},{},{},{}\n", table.ids[i], buffer.lower, buffer.upper, buffer.size, offsets[i]);
+    text +=
+        fmt::format("{},{},{},{},{}\n", table.ids[i], buffer.lower, buffer.upper, buffer.size, offsets[i]);
   }
   return text;
 }

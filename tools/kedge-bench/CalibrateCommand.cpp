@@ -1,9 +1,9 @@
 // kedge-bench calibrate: a device file of this machine, from the runtime's and the compiler's own kernels.
-#include "tools/kedge-bench/Commands.h"
-#include "tools/kedge-bench/TimedKernel.h"
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
 #include "runtime/exec/Executor.h"
+#include "tools/kedge-bench/Commands.h"
+#include "tools/kedge-bench/TimedKernel.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <fstream>
@@ -59,7 +59,8 @@ template <typename Rate> Saturation fit(const Rate &small, const Rate &large) {
 }
 
 void Calibration::products() {
-  const int64_t shapes[][3] = {{512, 512, 512}, {256, 768, 768}, {768, 768, 256}, {256, 1024, 512}, {384, 384, 1536}};
+  const int64_t shapes[][3] = {
+      {512, 512, 512}, {256, 768, 768}, {768, 768, 256}, {256, 1024, 512}, {384, 384, 1536}};
   double best = 0, logs = 0;
   for (auto [m, n, k] : shapes) {
     double rate = product(m, n, k);
@@ -79,7 +80,10 @@ void Calibration::attention() {
   auto rate = [&](int64_t batch, int64_t length) {
     rt::TensorDesc heads{DType::F32, {batch, 4, length, 64}}, sums{DType::F32, {batch, 4, length}};
     LibraryCall forward{"train.Attention", {{"causal", true}}, {heads, heads, heads}, {heads, sums}};
-    LibraryCall backward{"train.AttentionGrad", {{"causal", true}}, {heads, heads, heads, heads, heads, sums}, {heads, heads, heads}};
+    LibraryCall backward{"train.AttentionGrad",
+                         {{"causal", true}},
+                         {heads, heads, heads, heads, heads, sums},
+                         {heads, heads, heads}};
     Rate there = rateOf(fmt::format("attention, {} tokens", length), forward);
     Rate back = rateOf(fmt::format("gradient of attention, {} tokens", length), backward);
     return Rate{std::sqrt(there.flops * back.flops), there.extent};
@@ -92,7 +96,8 @@ void Calibration::attention() {
 
 void Calibration::convolution() {
   auto rate = [&](int64_t channels, int64_t size) {
-    rt::TensorDesc image{DType::F32, {4, channels, size, size}}, weight{DType::F32, {channels, channels, 3, 3}};
+    rt::TensorDesc image{DType::F32, {4, channels, size, size}},
+        weight{DType::F32, {channels, channels, 3, 3}};
     json attributes = {{"pads", {1, 1, 1, 1}}};
     const char *what[] = {"onnx.Conv", "train.ConvGradInput", "train.ConvGradWeight"};
     double logs = 0, extent = 0;
@@ -111,8 +116,10 @@ void Calibration::convolution() {
 }
 
 void Calibration::irregular() {
-  LibraryCall pool{"onnx.MaxPool", {{"kernel_shape", {3, 3}}, {"strides", {2, 2}}, {"pads", {1, 1, 1, 1}}},
-                   {{DType::F32, {8, 16, 56, 56}}}, {{DType::F32, {8, 16, 28, 28}}}};
+  LibraryCall pool{"onnx.MaxPool",
+                   {{"kernel_shape", {3, 3}}, {"strides", {2, 2}}, {"pads", {1, 1, 1, 1}}},
+                   {{DType::F32, {8, 16, 56, 56}}},
+                   {{DType::F32, {8, 16, 28, 28}}}};
   device.irregularFlops = rateOf("max pool 3x3", pool).flops;
 }
 
@@ -127,15 +134,18 @@ std::string pointwise(int64_t count, const std::string &body) {
 void Calibration::memory() {
   const std::string sum = "%s = arith.addf %a, %b : f32\nsched.yield %s : f32\n";
   auto bandwidth = [&](const char *what, int64_t count) {
-    return 1e9 * report(what, 12e-9 * count / ClusterTiming(pointwise(count, sum), threads).bestSeconds(), "GB/s");
+    return 1e9 *
+           report(what, 12e-9 * count / ClusterTiming(pointwise(count, sum), threads).bestSeconds(), "GB/s");
   };
   device.bytesPerSecond = bandwidth("sum of large vectors", int64_t(1) << 25);
   device.cacheBytesPerSecond =
-      std::max(device.bytesPerSecond, bandwidth("sum of vectors in the cache", static_cast<int64_t>(device.cacheBytes / 24)));
+      std::max(device.bytesPerSecond,
+               bandwidth("sum of vectors in the cache", static_cast<int64_t>(device.cacheBytes / 24)));
   device.hostBytesPerSecond = device.bytesPerSecond / 2;
   rt::TensorDesc half{DType::F32, {1 << 14, 512}}, whole{DType::F32, {1 << 14, 1024}};
   LibraryTiming concat({"onnx.Concat", {{"axis", 1}}, {half, half}, {whole}}, threads);
-  double copied = 1e9 * report("concatenation", 2e-9 * static_cast<double>(whole.bytes()) / concat.bestSeconds(), "GB/s");
+  double copied =
+      1e9 * report("concatenation", 2e-9 * static_cast<double>(whole.bytes()) / concat.bestSeconds(), "GB/s");
   device.copyEfficiency = std::min(1.0, copied / device.bytesPerSecond);
   device.memoryEfficiency = 1;
 }
@@ -143,14 +153,17 @@ void Calibration::memory() {
 void Calibration::scalars() {
   constexpr int64_t count = 1 << 17;
   constexpr double kTanh = 1.5; // of a special function, as the cost of clusters counts it
-  auto seconds = [&](const std::string &body) { return ClusterTiming(pointwise(count, body), threads).bestSeconds(); };
+  auto seconds = [&](const std::string &body) {
+    return ClusterTiming(pointwise(count, body), threads).bestSeconds();
+  };
   std::string chain = "%p0 = arith.addf %a, %b : f32\n";
   constexpr int steps = 64;
   for (int i = 0; i < steps; ++i)
     chain += fmt::format("%p{} = arith.{} %p{}, %a : f32\n", i + 1, i % 2 ? "addf" : "mulf", i);
   double vector = seconds(chain + fmt::format("sched.yield %p{} : f32\n", steps));
   double tangents = seconds("%e = math.tanh %a : f32\n%f = math.tanh %e : f32\nsched.yield %f : f32\n");
-  device.vectorFlops = 1e9 * report("additions and multiplications", 1e-9 * count * (steps + 1) / vector, "GFLOP/s");
+  device.vectorFlops =
+      1e9 * report("additions and multiplications", 1e-9 * count * (steps + 1) / vector, "GFLOP/s");
   device.specialFunctions = 1e9 * report("special functions", 1e-9 * 2 * kTanh * count / tangents, "G/s");
   double launch = ClusterTiming(pointwise(16, "sched.yield %a : f32\n"), 1).bestSeconds();
   device.launchSeconds = 1e-6 * report("launch", 1e6 * launch, "microseconds");
@@ -159,7 +172,9 @@ void Calibration::scalars() {
   device.team = threads;
   if (threads > 1)
     device.teamSeconds =
-        1e-6 * report("start of threads", 1e6 * std::max(0.0, together - 8.0 * shared / device.cacheBytesPerSecond), "microseconds");
+        1e-6 * report("start of threads",
+                      1e6 * std::max(0.0, together - 8.0 * shared / device.cacheBytesPerSecond),
+                      "microseconds");
 }
 
 void calibrate(const std::string &output, int threads) {

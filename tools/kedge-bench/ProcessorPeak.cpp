@@ -12,14 +12,14 @@ constexpr int64_t kLoopSteps = 2'000'000;
 constexpr int kSums = 12; ///< independent, so that none waits for itself
 
 // A macro, as vectors of a function that is inlined into one for another instruction set are split before.
-#define KEDGE_MULTIPLY_ADDS(Bytes) \
-  typedef float Vector __attribute__((vector_size(Bytes))); \
-  Vector sums[kSums] = {}; \
-  const Vector factor = Vector{} + 0.5f, term = Vector{} + 1.0f; \
-  for (int64_t step = 0; step < kLoopSteps; ++step) \
-    _Pragma("GCC unroll 12") for (int i = 0; i < kSums; ++i) sums[i] = sums[i] * factor + term; \
-  for (int i = 1; i < kSums; ++i) \
-    sums[0] += sums[i]; \
+#define KEDGE_MULTIPLY_ADDS(Bytes)                                                                           \
+  typedef float Vector __attribute__((vector_size(Bytes)));                                                  \
+  Vector sums[kSums] = {};                                                                                   \
+  const Vector factor = Vector{} + 0.5f, term = Vector{} + 1.0f;                                             \
+  for (int64_t step = 0; step < kLoopSteps; ++step)                                                          \
+    _Pragma("GCC unroll 12") for (int i = 0; i < kSums; ++i) sums[i] = sums[i] * factor + term;              \
+  for (int i = 1; i < kSums; ++i)                                                                            \
+    sums[0] += sums[i];                                                                                      \
   *result = sums[0][0]
 
 void addsOfBase(volatile float *result) { KEDGE_MULTIPLY_ADDS(16); }

@@ -1,8 +1,8 @@
 // kedge-bench remat: a graph as JSON in, an execution sequence with recomputation out.
-#include "tools/kedge-bench/Commands.h"
-#include "tools/kedge-bench/RematGraph.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
+#include "tools/kedge-bench/Commands.h"
+#include "tools/kedge-bench/RematGraph.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -66,7 +66,9 @@ void kedge::bench::addRematCommand(CLI::App &app) {
   command->add_option("--output", options->output, "SEQ.txt: node indices in execution order")->required();
   command->add_option("--order", options->order, "of first executions: free, or given by the graph")
       ->check(CLI::IsMember({"free", "given"}));
-  command->add_option("--time-limit", options->timeLimit, "seconds of processor time; without it a fixed amount of work")
+  command
+      ->add_option("--time-limit", options->timeLimit,
+                   "seconds of processor time; without it a fixed amount of work")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options->seed, "of the search; 1 if not given");
   command->callback([=] { plan(*options); });

@@ -1,8 +1,8 @@
 // kedge-bench step: what scripts that time PyTorch print, for a compiled program.
+#include "lib/Support/Error.h"
 #include "tools/kedge-bench/Commands.h"
 #include "tools/kedge-bench/ProcessorPeak.h"
 #include "tools/kedge-bench/SyntheticData.h"
-#include "lib/Support/Error.h"
 #include <algorithm>
 #include <chrono>
 #include <fcntl.h>
@@ -92,19 +92,23 @@ void step(const StepFlags &options) {
   ScratchFolder folder;
   fs::path program = folder.path / "program", log = folder.path / "log.jsonl", ir = folder.path / "ir";
   std::string kedge = (fs::read_symlink("/proc/self/exe").parent_path() / "kedge").string();
-  std::vector<std::string> compile{kedge, "compile", options.model, "--loss", options.loss, "--precision", options.precision};
+  std::vector<std::string> compile{kedge,        "compile",     options.model,    "--loss",
+                                   options.loss, "--precision", options.precision};
   for (const std::string &shape : options.shapes)
     compile.insert(compile.end(), {"--shape", shape});
   compile.insert(compile.end(), options.compileFlags.begin(), options.compileFlags.end());
   compile.insert(compile.end(), {"--save-ir", ir.string(), "-o", program.string()});
   double compileSeconds = runProcess(compile, folder.path / "compile.txt").seconds;
-  // What scripts that time PyTorch subtract: what is resident when program and libraries are loaded, before the model.
+  // What scripts that time PyTorch subtract: what is resident when program and libraries are loaded, before
+  // the model.
   int64_t loadedBytes = runProcess({program.string(), "--plan"}, folder.path / "plan.json").peakBytes;
   const double peak = bench::multiplyAddRate(options.threads);
   const size_t warmUp = 3, steps = static_cast<size_t>(options.steps) + warmUp;
-  const bench::SyntheticInputs inputs = bench::writeSyntheticInputs(ir / "03-schedule.mlir", folder.path, options.vocabulary);
-  std::vector<std::string> command{program.string(), "--steps", std::to_string(steps), "--threads",
-                                   std::to_string(options.threads), "--log", log.string()};
+  const bench::SyntheticInputs inputs =
+      bench::writeSyntheticInputs(ir / "03-schedule.mlir", folder.path, options.vocabulary);
+  std::vector<std::string> command{
+      program.string(), "--steps",   std::to_string(steps), "--threads", std::to_string(options.threads),
+      "--log",          log.string()};
   for (const std::string &data : inputs.data)
     command.insert(command.end(), {"--data", data});
   Run run = runProcess(command, folder.path / "run.txt");
@@ -117,10 +121,17 @@ void step(const StepFlags &options) {
   std::sort(seconds.begin(), seconds.end());
   const double median = medianOf(seconds);
   Json plan = Json::parse(std::ifstream(folder.path / "plan.json"));
-  Json result{{"precision", options.precision}, {"mode", "kedge"}, {"seconds", median}, {"best_seconds", seconds.front()},
-              {"samples_per_second", static_cast<double>(inputs.batch) / median}, {"first_step_seconds", first},
-              {"peak_bytes", run.peakBytes - loadedBytes}, {"loss", last["loss"]}, {"batch", inputs.batch},
-              {"threads", options.threads}, {"compile_seconds", compileSeconds}};
+  Json result{{"precision", options.precision},
+              {"mode", "kedge"},
+              {"seconds", median},
+              {"best_seconds", seconds.front()},
+              {"samples_per_second", static_cast<double>(inputs.batch) / median},
+              {"first_step_seconds", first},
+              {"peak_bytes", run.peakBytes - loadedBytes},
+              {"loss", last["loss"]},
+              {"batch", inputs.batch},
+              {"threads", options.threads},
+              {"compile_seconds", compileSeconds}};
   if (inputs.tokens)
     result["tokens_per_second"] = static_cast<double>(inputs.tokens) / median;
   // By the definitions of the operators: kernels with fewer multiplications can be above the peak.
@@ -137,12 +148,19 @@ void kedge::bench::addStepCommand(CLI::App &app) {
   CLI::App *command = app.add_subcommand("step", "time the training step of a model on random data");
   auto options = std::make_shared<StepFlags>();
   command->add_option("--model", options->model, "FILE.onnx")->required();
-  command->add_option("--shape", options->shapes, "INPUT=4x3x224x224: shapes of the inputs, as kedge compile takes them")->required();
-  command->add_option("--loss", options->loss, "cross-entropy (the default), mse...: as kedge compile takes it");
+  command
+      ->add_option("--shape", options->shapes,
+                   "INPUT=4x3x224x224: shapes of the inputs, as kedge compile takes them")
+      ->required();
+  command->add_option("--loss", options->loss,
+                      "cross-entropy (the default), mse...: as kedge compile takes it");
   command->add_option("--threads", options->threads, "threads of the program")->check(CLI::PositiveNumber);
-  command->add_option("--precision", options->precision, "fp32 (the default), bf16, fp16 or fp8: as kedge compile takes it");
+  command->add_option("--precision", options->precision,
+                      "fp32 (the default), bf16, fp16 or fp8: as kedge compile takes it");
   command->add_option("--steps", options->steps, "steps to time, after 3 others")->check(CLI::PositiveNumber);
-  command->add_option("--vocabulary", options->vocabulary, "random integers, classes as well as tokens, lie below this (50257)")
+  command
+      ->add_option("--vocabulary", options->vocabulary,
+                   "random integers, classes as well as tokens, lie below this (50257)")
       ->check(CLI::PositiveNumber);
   command->add_option("flags", options->compileFlags, "after --: more flags of kedge compile");
   command->callback([=] { step(*options); });

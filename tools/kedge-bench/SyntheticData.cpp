@@ -23,35 +23,40 @@ std::string npyHeader(const char *type, ArrayRef<int64_t> shape) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, sizes);
   text.resize((text.size() + 11 + 63) / 64 * 64 - 11, ' ');
   const size_t length = text.size() + 1;
-  return std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(length & 255) + static_cast<char>(length >> 8) + text + '\n';
+  return std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(length & 255) +
+         static_cast<char>(length >> 8) + text + '\n';
 }
 
-template <typename T, typename Draw> void writeRows(const std::filesystem::path &file, const char *type, ArrayRef<int64_t> shape, Draw draw) {
+template <typename T, typename Draw>
+void writeRows(const std::filesystem::path &file, const char *type, ArrayRef<int64_t> shape, Draw draw) {
   std::ofstream out(file, std::ios::binary);
   out << npyHeader(type, shape);
   std::vector<T> values(static_cast<size_t>(ShapedType::getNumElements(shape)));
   for (T &value : values)
     value = draw();
-  out.write(reinterpret_cast<const char *>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
+  out.write(reinterpret_cast<const char *>(values.data()),
+            static_cast<std::streamsize>(values.size() * sizeof(T)));
   if (!out.flush())
     fail("{}: cannot be written", file.string());
 }
 
-void writeInput(const std::filesystem::path &file, RankedTensorType type, int64_t integersBelow, std::mt19937 &random) {
+void writeInput(const std::filesystem::path &file, RankedTensorType type, int64_t integersBelow,
+                std::mt19937 &random) {
   SmallVector<int64_t> shape(type.getShape());
   shape[0] *= kSteps;
   const int64_t below = type.getElementType().isInteger(1) ? 2 : integersBelow;
   std::normal_distribution<float> normal;
   if (type.getElementType().isInteger())
-    writeRows<int64_t>(file, "<i8", shape, [&] { return static_cast<int64_t>(random() % static_cast<uint64_t>(below)); });
+    writeRows<int64_t>(file, "<i8", shape,
+                       [&] { return static_cast<int64_t>(random() % static_cast<uint64_t>(below)); });
   else
     writeRows<float>(file, "<f4", shape, [&] { return normal(random); });
 }
 
 } // namespace
 
-SyntheticInputs writeSyntheticInputs(const std::filesystem::path &schedule, const std::filesystem::path &folder,
-                                     int64_t integersBelow) {
+SyntheticInputs writeSyntheticInputs(const std::filesystem::path &schedule,
+                                     const std::filesystem::path &folder, int64_t integersBelow) {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);

@@ -10,12 +10,14 @@ namespace kedge::bench {
 struct SyntheticInputs {
   std::vector<std::string> data; ///< values of a program's --data
   int64_t batch = 0;             ///< rows of a step
-  int64_t tokens = 0;            ///< elements of the only input of integers but the labels, where there is no other; else 0
+  int64_t tokens =
+      0; ///< elements of the only input of integers but the labels, where there is no other; else 0
 };
 
-/// Writes a file in `folder` for each input of the step of `schedule`, IR of --save-ir: rows of two steps, which a program
-/// takes again and again. Floats are normal, integers lie in [0, integersBelow). Throws kedge::Error.
-SyntheticInputs writeSyntheticInputs(const std::filesystem::path &schedule, const std::filesystem::path &folder,
-                                     int64_t integersBelow);
+/// Writes a file in `folder` for each input of the step of `schedule`, IR of --save-ir: rows of two steps,
+/// which a program takes again and again. Floats are normal, integers lie in [0, integersBelow). Throws
+/// kedge::Error.
+SyntheticInputs writeSyntheticInputs(const std::filesystem::path &schedule,
+                                     const std::filesystem::path &folder, int64_t integersBelow);
 
 } // namespace kedge::bench

@@ -51,7 +51,8 @@ void TimedKernel::fillFloats(void *memory, int64_t count) {
   }
 }
 
-LibraryTiming::LibraryTiming(const rt::calls::LibraryCall &call, int threads) : kernel(rt::calls::makeKernel(call, threads)) {
+LibraryTiming::LibraryTiming(const rt::calls::LibraryCall &call, int threads)
+    : kernel(rt::calls::makeKernel(call, threads)) {
   for (const rt::TensorDesc &desc : call.inputs) {
     char *operand = allocate(desc.bytes());
     if (desc.type == rt::DType::F32)
@@ -79,8 +80,9 @@ ClusterTiming::ClusterTiming(const std::string &function, int threads) : threads
       fail("calibrate: a kernel could not be generated (above)");
     name = emitted->name, iterations = emitted->iterations, grain = emitted->grain;
     for (Value operand : cluster->getOperands())
-      fillFloats(arguments.emplace_back(allocate(4 * cast<RankedTensorType>(operand.getType()).getNumElements())),
-                 cast<RankedTensorType>(operand.getType()).getNumElements());
+      fillFloats(
+          arguments.emplace_back(allocate(4 * cast<RankedTensorType>(operand.getType()).getNumElements())),
+          cast<RankedTensorType>(operand.getType()).getNumElements());
     for (Value result : cluster->getResults())
       arguments.push_back(allocate(4 * cast<RankedTensorType>(result.getType()).getNumElements()));
   });

@@ -10,7 +10,8 @@ namespace kedge::bench {
 class TimedKernel {
 public:
   virtual ~TimedKernel() = default;
-  /// Best of many runs, of at least two; about 0.3 s in all. Other work on the machine shows in long runs only.
+  /// Best of many runs, of at least two; about 0.3 s in all. Other work on the machine shows in long runs
+  /// only.
   double bestSeconds();
 
 protected:

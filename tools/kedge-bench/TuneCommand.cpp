@@ -1,9 +1,10 @@
-// kedge-bench tune: programs of --target cuda time their own products on this machine's GPU; one table comes of it.
-#include "tools/kedge-bench/Commands.h"
+// kedge-bench tune: programs of --target cuda time their own products on this machine's GPU; one table comes
+// of it.
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
-#include "runtime/io/FileMap.h"
 #include "runtime/calls/AlgorithmTable.h"
+#include "runtime/io/FileMap.h"
+#include "tools/kedge-bench/Commands.h"
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -66,7 +67,8 @@ void tune(const TuneOptions &options) {
 } // namespace
 
 void addTuneCommand(CLI::App &app) {
-  CLI::App *command = app.add_subcommand("tune", "fill the algorithm table of a GPU: products of compiled programs");
+  CLI::App *command =
+      app.add_subcommand("tune", "fill the algorithm table of a GPU: products of compiled programs");
   auto options = std::make_shared<TuneOptions>();
   command->add_option("--device", options->device, "name of the GPU, or a part of it: h200")->required();
   command->add_option("--output", options->output, "FILE.json: the table, for KEDGE_ALGORITHMS")->required();

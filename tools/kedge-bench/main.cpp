@@ -1,7 +1,7 @@
 // kedge-bench: solvers and steps on benchmark inputs.
-#include "tools/kedge-bench/Commands.h"
 #include "runtime/program/ParseErrors.h"
 #include "tools/CommandLine.h"
+#include "tools/kedge-bench/Commands.h"
 
 int main(int argc, char **argv) {
   using namespace kedge::tool;

@@ -1,13 +1,13 @@
 // kedge-opt: passes and pipelines on .mlir files, like mlir-opt. --kedge-statistics prints our own counters.
-#include "tools/kedge-opt/DeclaredDialects.h"
 #include "lib/Dialect/Registration.h"
 #include "lib/Support/Statistics.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Lower/Codegen/KernelDialects.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/Version.h"
 #include "tools/CommandLine.h"
-#include "mlir/Support/FileUtilities.h"
-#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "tools/kedge-opt/DeclaredDialects.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -52,7 +52,8 @@ int main(int argc, char **argv) {
     _exit(1);
   });
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << kedge::rt::version() << '\n'; });
-  static llvm::cl::opt<bool> statistics("kedge-statistics", llvm::cl::desc("Print the counters of Kedge's passes"));
+  static llvm::cl::opt<bool> statistics("kedge-statistics",
+                                        llvm::cl::desc("Print the counters of Kedge's passes"));
   mlir::DialectRegistry registry;
   kedge::registerDialects(registry);
   kedge::lower::registerKernelDialects(registry);

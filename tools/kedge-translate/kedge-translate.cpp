@@ -3,8 +3,8 @@
 #include "lib/Export/Onnx/OnnxGraph.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Support/Error.h"
-#include "tools/CommandLine.h"
 #include "mlir/Parser/Parser.h"
+#include "tools/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 
@@ -33,7 +33,8 @@ static std::string readIr(const std::string &path) {
   return kedge::exporter::onnxModel(*module);
 }
 
-static std::string readModel(const std::string &path, const kedge::importer::ImportOptions &options, bool locations) {
+static std::string readModel(const std::string &path, const kedge::importer::ImportOptions &options,
+                             bool locations) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = kedge::importer::importModel(context, kedge::model::loadModel(path), options);
   std::string text;
@@ -63,7 +64,8 @@ int main(int argc, char **argv) {
   app.add_option("--export-onnx", ir, "FILE.mlir: write level 1 as an ONNX model")->excludes(import);
   app.add_option("-o", output, "where to (default: standard output)");
   app.add_option("--shape", shapes, "INPUT=8x1024, one for each input");
-  app.add_flag("--keep-unsupported", options.keepUnsupported, "print onnx.unsupported ops instead of failing");
+  app.add_flag("--keep-unsupported", options.keepUnsupported,
+               "print onnx.unsupported ops instead of failing");
   app.add_flag("--locations", locations, "print where in the model each op came from");
   CLI11_PARSE(app, argc, argv);
   try {

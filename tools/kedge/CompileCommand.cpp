@@ -1,17 +1,17 @@
 // kedge compile MODEL -o PROGRAM, and what lies between.
-#include "tools/kedge/Commands.h"
-#include "tools/kedge/DeepSpeedFlags.h"
-#include "tools/kedge/SavedCommand.h"
 #include "driver/Algorithms.h"
 #include "driver/Compilation.h"
 #include "driver/KernelLevels.h"
+#include "driver/PlansByWorld.h"
+#include "driver/Remedies.h"
+#include "driver/SavedIr.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
-#include "driver/SavedIr.h"
-#include "driver/PlansByWorld.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
-#include "driver/Remedies.h"
+#include "tools/kedge/Commands.h"
+#include "tools/kedge/DeepSpeedFlags.h"
+#include "tools/kedge/SavedCommand.h"
 #include <cstdio>
 #include <fmt/ranges.h>
 
@@ -38,7 +38,8 @@ void checkLibrary(const CompileOptions &options) {
   if (options.onGpu())
     fail("--emit lib is for --target cpu so far, found --target {}", options.target);
   if (options.model.ranks != std::vector<int64_t>{1})
-    fail("--emit lib: a library learns in one process, found --ranks {}; leave it out", fmt::join(options.model.ranks, ","));
+    fail("--emit lib: a library learns in one process, found --ranks {}; leave it out",
+         fmt::join(options.model.ranks, ","));
   link::libraryPlace(options.output);
   link::checkRuntime(link::RuntimeKind::Library);
 }

@@ -1,7 +1,7 @@
 // Flags of plan and compile beyond the model's.
 #pragma once
-#include "tools/kedge/ModelFlags.h"
 #include "driver/options/CompileOptions.h"
+#include "tools/kedge/ModelFlags.h"
 
 namespace kedge::tool {
 

@@ -1,7 +1,7 @@
 #include "tools/kedge/DeepSpeedFlags.h"
-#include "tools/kedge/SavedCommand.h"
 #include "driver/deepspeed/DeepSpeedConfig.h"
 #include "lib/Support/Error.h"
+#include "tools/kedge/SavedCommand.h"
 #include <algorithm>
 
 namespace kedge::tool {
@@ -38,7 +38,8 @@ CompileOptions withDeepSpeedConfig(const CLI::App &command, const CompileOptions
   parseAlso(config.arguments(), options);
   // What a file of --save-ir keeps needs no other file.
   options.arguments = typed;
-  std::erase_if(options.arguments, [](const auto &argument) { return argument.first == "--deepspeed-config"; });
+  std::erase_if(options.arguments,
+                [](const auto &argument) { return argument.first == "--deepspeed-config"; });
   options.arguments.insert(options.arguments.end(), config.arguments().begin(), config.arguments().end());
   return options;
 }

@@ -1,9 +1,9 @@
 // kedge lint MODEL: what would train wrongly, silently.
-#include "tools/kedge/Commands.h"
-#include "tools/kedge/ModelFlags.h"
 #include "lib/Dialect/Registration.h"
 #include "lib/Import/LintOps.h"
 #include "runtime/program/NumberFlags.h"
+#include "tools/kedge/Commands.h"
+#include "tools/kedge/ModelFlags.h"
 #include <cstdio>
 #include <cstdlib>
 #include <sys/ioctl.h>

@@ -49,7 +49,8 @@ std::string givenAxes(const CLI::App &command, const CompileOptions &o) {
       continue;
     if (text.find(std::string(axis.name) + "=") != std::string::npos)
       fail("{}: {} ranks are named twice; name them in one of both", wordsOf(command), axis.name);
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name, command.get_option(axis.flag)->as<std::string>());
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name,
+                        command.get_option(axis.flag)->as<std::string>());
   }
   return text;
 }
@@ -59,11 +60,13 @@ void fillData(const CLI::App &command, CompileOptions &o, std::string &text) {
   const int64_t ranks = o.model.ranks.front(), others = parsed(command, text).size();
   const bool hasData = ("," + text).find(",data=") != std::string::npos;
   if (hasData && others != ranks)
-    fail("{}: the mesh has {} ranks; leave --ranks out, or give --ranks {}", wordsOf(command), others, others);
+    fail("{}: the mesh has {} ranks; leave --ranks out, or give --ranks {}", wordsOf(command), others,
+         others);
   if (hasData)
     return;
   if (ranks % others != 0)
-    fail("{}: {} does not divide {} ranks; sizes that do are {}", wordsOf(command), others, ranks, fmt::join(divisorsOf(ranks), ", "));
+    fail("{}: {} does not divide {} ranks; sizes that do are {}", wordsOf(command), others, ranks,
+         fmt::join(divisorsOf(ranks), ", "));
   text += fmt::format("{}data={}", text.empty() ? "" : ",", ranks / others);
 }
 
@@ -71,12 +74,25 @@ void fillData(const CLI::App &command, CompileOptions &o, std::string &text) {
 
 void addMeshOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Ranks";
-  command.add_option("--same-bits", o.sameBits, "N, a power of two: sums over a step's rows are trees over N parts, so that all meshes whose ranks divide N have equal losses, norms and weights to the bit")->group(group);
-  command.add_option("--mesh", o.model.mesh, "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state) and data (what --zero cuts)")->group(group);
+  command
+      .add_option("--same-bits", o.sameBits,
+                  "N, a power of two: sums over a step's rows are trees over N parts, so that all meshes "
+                  "whose ranks divide N have equal losses, norms and weights to the bit")
+      ->group(group);
+  command
+      .add_option("--mesh", o.model.mesh,
+                  "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state) and data "
+                  "(what --zero cuts)")
+      ->group(group);
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh; not available yet")->group(group);
-  command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh; not available yet")->group(group);
-  command.add_option("--replicas", o.replicas, "node: each machine has whole copies of the state, which --zero cuts over its own ranks; decided at start, for --ranks N")
-      ->check(CLI::IsMember({"node"}))->group(group);
+  command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh; not available yet")
+      ->group(group);
+  command
+      .add_option("--replicas", o.replicas,
+                  "node: each machine has whole copies of the state, which --zero cuts over its own ranks; "
+                  "decided at start, for --ranks N")
+      ->check(CLI::IsMember({"node"}))
+      ->group(group);
 }
 
 namespace {
@@ -91,12 +107,15 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
   if (o.model.ranks.size() != 1 || !o.replicas.empty())
     fail("--same-bits {}: expected one number of ranks, or a mesh", parts);
   if (parts % o.model.ranks.front() != 0)
-    fail("--same-bits {}: {} ranks do not divide {} parts; numbers that do are {}", parts, o.model.ranks.front(), parts,
-         fmt::join(divisorsOf(parts), ", "));
+    fail("--same-bits {}: {} ranks do not divide {} parts; numbers that do are {}", parts,
+         o.model.ranks.front(), parts, fmt::join(divisorsOf(parts), ", "));
   if (o.onGpu())
-    fail("--same-bits {}: not available with --target {}, where the order of sums is NCCL's; expected cpu", parts, o.target);
+    fail("--same-bits {}: not available with --target {}, where the order of sums is NCCL's; expected cpu",
+         parts, o.target);
   if (o.syncBatchNorm)
-    fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of all ranks", parts);
+    fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of "
+         "all ranks",
+         parts);
   if (!o.maxBatchInput.empty())
     fail("--same-bits {}: not available with --max-batch; give --shape", parts);
   o.parts = parts / o.model.ranks.front();
@@ -104,9 +123,12 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
 }
 
 void resolveAxes(const CLI::App &command, CompileOptions &o) {
-  const bool meshed = isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
+  const bool meshed =
+      isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
   if (!o.replicas.empty() && (meshed || o.model.ranks.size() != 1 || o.model.ranks.front() == 1))
-    fail("--replicas {}: expected one number of ranks, --ranks N, and no --mesh, which says itself which ranks are copies", o.replicas);
+    fail("--replicas {}: expected one number of ranks, --ranks N, and no --mesh, which says itself which "
+         "ranks are copies",
+         o.replicas);
   if (!meshed)
     return;
   if (o.model.ranks.size() != 1)

@@ -57,9 +57,18 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       .add_option("--label-smoothing", options.labelSmoothing,
                   "share of the loss that is spread over all classes")
       ->group(group);
-  command.add_option("--class-weights", options.classWeights, "FILE.npy: weight of each class (cross-entropy)")->group(group);
-  command.add_option("--pos-weight", options.posWeight, "FILE.npy: weight of positive labels, one number or one for each element of the last axis (bce-with-logits)")->group(group);
-  command.add_option("--sample-weights", options.sampleWeights, "input of a weight for each row; made when the graph has none")->group(group);
+  command
+      .add_option("--class-weights", options.classWeights, "FILE.npy: weight of each class (cross-entropy)")
+      ->group(group);
+  command
+      .add_option("--pos-weight", options.posWeight,
+                  "FILE.npy: weight of positive labels, one number or one for each element of the last axis "
+                  "(bce-with-logits)")
+      ->group(group);
+  command
+      .add_option("--sample-weights", options.sampleWeights,
+                  "input of a weight for each row; made when the graph has none")
+      ->group(group);
   command
       .add_option("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it")
       ->group(group);
@@ -72,15 +81,21 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->group(group)
       ->allow_extra_args(false);
   command
-      .add_flag("--train-mode", options.trainMode, "put Dropout and BatchNormalization into training mode; --train-mode=REGEX: those of these modules alone")
+      .add_flag("--train-mode", options.trainMode,
+                "put Dropout and BatchNormalization into training mode; --train-mode=REGEX: those of these "
+                "modules alone")
       ->group(group);
   command
       .add_option("--tie", options.tie,
-                  "REGEX: keep the parameters of these names one tensor, where the file does not tell whether the model ties them")
+                  "REGEX: keep the parameters of these names one tensor, where the file does not tell "
+                  "whether the model ties them")
       ->group(group)
       ->allow_extra_args(false);
   command.add_flag("--repair", options.repair, "undo what the exporter did to the parameters")->group(group);
-  command.add_flag("--strict", options.strict, "take no guess on whether a tensor is a parameter: --train or --freeze says so")->group(group);
+  command
+      .add_flag("--strict", options.strict,
+                "take no guess on whether a tensor is a parameter: --train or --freeze says so")
+      ->group(group);
   command.add_option("--allow", options.allow, "CODE: accept this error of lint")
       ->group(group)
       ->allow_extra_args(false)

@@ -22,56 +22,79 @@ bool givenAny(const CLI::App &command, const std::vector<const char *> &flags, s
   return false;
 }
 
-bool has(const std::vector<std::string> &list, const char *value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+bool has(const std::vector<std::string> &list, const char *value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 std::vector<Rule> optimizerRules(const CompileOptions &o) {
   const bool isSgd = o.optimizer == "sgd", isMuon = o.optimizer == "muon";
-  return {{{"--momentum"}, isSgd || isMuon || o.optimizer == "rmsprop" || o.momentum == 0.0,
-           fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.optimizer)},
-          {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
-          {{"--nesterov"}, isMuon || (isSgd && o.momentumOrDefault() > 0), "it is a form of momentum; give --optimizer sgd and --momentum with it"},
-          {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
-          {{"--min-lr", "--decay-steps"}, o.schedule.kind.value_or("constant") != "constant",
-           "--schedule constant keeps the rate; give another schedule with it"},
-          {{"--warmup-start"}, o.schedule.warmup.value_or(0) > 0, "there is no warm-up; give --warmup N with it"},
-          {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
-          {{"--accumulate-dtype"}, o.accumulate > 1, "without --accumulate there are no accumulators; give --accumulate N with it"}};
+  return {
+      {{"--momentum"},
+       isSgd || isMuon || o.optimizer == "rmsprop" || o.momentum == 0.0,
+       fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.optimizer)},
+      {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
+      {{"--nesterov"},
+       isMuon || (isSgd && o.momentumOrDefault() > 0),
+       "it is a form of momentum; give --optimizer sgd and --momentum with it"},
+      {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
+      {{"--min-lr", "--decay-steps"},
+       o.schedule.kind.value_or("constant") != "constant",
+       "--schedule constant keeps the rate; give another schedule with it"},
+      {{"--warmup-start"}, o.schedule.warmup.value_or(0) > 0, "there is no warm-up; give --warmup N with it"},
+      {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
+      {{"--accumulate-dtype"},
+       o.accumulate > 1,
+       "without --accumulate there are no accumulators; give --accumulate N with it"}};
 }
 
 std::vector<Rule> lossRules(const CompileOptions &o) {
   const driver::ModelOptions &m = o.model;
-  const bool inGraph = !m.lossOutput.empty() || m.loss == "none", classes = m.loss.empty() || m.loss == "cross-entropy";
-  return {{{"--loss"}, m.lossOutput.empty() || m.loss == "none",
+  const bool inGraph = !m.lossOutput.empty() || m.loss == "none",
+             classes = m.loss.empty() || m.loss == "cross-entropy";
+  return {{{"--loss"},
+           m.lossOutput.empty() || m.loss == "none",
            fmt::format("--loss-output {} is the loss; leave one of them out", m.lossOutput)},
-          {{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing", "--class-weights", "--pos-weight", "--sample-weights"}, !inGraph,
+          {{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing", "--class-weights",
+            "--pos-weight", "--sample-weights"},
+           !inGraph,
            "the graph computes its loss itself; leave it out"},
-          {{"--class-axis", "--ignore-index", "--label-smoothing", "--class-weights"}, classes,
+          {{"--class-axis", "--ignore-index", "--label-smoothing", "--class-weights"},
+           classes,
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy", m.loss)},
-          {{"--pos-weight"}, m.loss == "bce-with-logits", "it is for --loss bce-with-logits; leave it out, or give that"}};
+          {{"--pos-weight"},
+           m.loss == "bce-with-logits",
+           "it is for --loss bce-with-logits; leave it out, or give that"}};
 }
 
 /// A script that tries several worlds and stages says --ranks 1 and --zero 0 itself.
 std::vector<Rule> rankRules(const CLI::App &command, const CompileOptions &o) {
   std::string given;
   const bool several = givenAny(command, {"--ranks", "--mesh"}, given);
-  return {{{"--bucket-bytes", "--persist-bytes", "--sync-batchnorm"}, several, "it is for several ranks; give --ranks N with it"},
-          {{"--persist-bytes"}, o.zero == 3 || givenAny(command, {"--zero"}, given), "parameters are in parts with --zero 3 alone; give that with it"}};
+  return {{{"--bucket-bytes", "--persist-bytes", "--sync-batchnorm"},
+           several,
+           "it is for several ranks; give --ranks N with it"},
+          {{"--persist-bytes"},
+           o.zero == 3 || givenAny(command, {"--zero"}, given),
+           "parameters are in parts with --zero 3 alone; give that with it"}};
 }
 
 std::vector<Rule> precisionRules(const CompileOptions &o) {
   const bool narrow = has(o.precisions, "bf16") || has(o.precisions, "fp16") || has(o.precisions, "fp8");
   const bool scales = o.lossScale.scales || has(o.precisions, "fp16");
-  return {{{"--precision-policy"}, narrow, "it is for 16 bits; give --precision bf16 or fp16 with it"},
-          {{"--loss-scale-init", "--loss-scale-growth", "--loss-scale-backoff", "--loss-scale-min", "--loss-scale-window",
-            "--loss-scale-hysteresis"},
-           scales, fmt::format("--precision {} does not scale its loss; give --loss-scale dynamic with it", o.precision)},
-          {{"--host-memory-budget"}, !o.offload.empty(), "nothing goes to host memory; give --offload with it"}};
+  return {
+      {{"--precision-policy"}, narrow, "it is for 16 bits; give --precision bf16 or fp16 with it"},
+      {{"--loss-scale-init", "--loss-scale-growth", "--loss-scale-backoff", "--loss-scale-min",
+        "--loss-scale-window", "--loss-scale-hysteresis"},
+       scales,
+       fmt::format("--precision {} does not scale its loss; give --loss-scale dynamic with it", o.precision)},
+      {{"--host-memory-budget"}, !o.offload.empty(), "nothing goes to host memory; give --offload with it"}};
 }
 
 } // namespace
 
 void checkEffects(const CLI::App &command, const CompileOptions &options) {
-  for (const auto &rules : {optimizerRules(options), lossRules(options), rankRules(command, options), precisionRules(options)})
+  for (const auto &rules :
+       {optimizerRules(options), lossRules(options), rankRules(command, options), precisionRules(options)})
     for (const Rule &rule : rules)
       if (std::string flag; !rule.acts && givenAny(command, rule.flags, flag))
         fail("{} would have no effect: {}", flag, rule.needs);

@@ -5,8 +5,8 @@
 
 namespace kedge::tool {
 
-/// Throws kedge::Error that names an option without effect, and what it needs. For options that one command line holds
-/// as a whole.
+/// Throws kedge::Error that names an option without effect, and what it needs. For options that one command
+/// line holds as a whole.
 void checkEffects(const CLI::App &command, const driver::CompileOptions &options);
 
 } // namespace kedge::tool

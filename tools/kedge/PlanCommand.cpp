@@ -1,16 +1,16 @@
 // kedge plan MODEL: memory of a step, before running it.
-#include "tools/kedge/Commands.h"
-#include "tools/kedge/DeepSpeedFlags.h"
-#include "driver/plan/Compare.h"
 #include "driver/Compilation.h"
 #include "driver/KernelLevels.h"
+#include "driver/Remedies.h"
+#include "driver/options/ProgramOptions.h"
+#include "driver/plan/Compare.h"
 #include "driver/plan/MaxBatch.h"
 #include "driver/plan/PlanCheck.h"
-#include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
-#include "driver/Remedies.h"
+#include "tools/kedge/Commands.h"
+#include "tools/kedge/DeepSpeedFlags.h"
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -84,7 +84,8 @@ int runPlan(const CompileOptions &options) {
     writeText(options.launchFile, analysis::launchTable(compilation.launches()));
   writeReport(compilation, options);
   const std::string rows = options.compare ? compare(options, report) : "";
-  std::string text = options.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
+  std::string text =
+      options.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
   fflush(stdout);
   if (!compilation.fits())
@@ -92,8 +93,8 @@ int runPlan(const CompileOptions &options) {
   const std::string worse = stored ? worseThan(*stored, report) : "";
   if (worse.empty())
     return 0;
-  return fprintf(stderr, "kedge: %s: worse than the plan in '%s':\n%s", options.model.model.c_str(), options.checkFile.c_str(),
-                 worse.c_str()),
+  return fprintf(stderr, "kedge: %s: worse than the plan in '%s':\n%s", options.model.model.c_str(),
+                 options.checkFile.c_str(), worse.c_str()),
          2;
 }
 
@@ -108,7 +109,9 @@ void checkBudgetOfMaxBatch(const CLI::Option &budget) {
 double shareOf(const std::string &text) {
   double percent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (error != std::errc() || std::string_view(end, static_cast<size_t>(text.data() + text.size() - end)) != "%" || !(percent >= 0) || percent > 1e6)
+  if (error != std::errc() ||
+      std::string_view(end, static_cast<size_t>(text.data() + text.size() - end)) != "%" || !(percent >= 0) ||
+      percent > 1e6)
     fail("--max-added-time {}: expected a share of the step's time, as in 20%", text);
   return percent / 100;
 }
@@ -119,14 +122,33 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   auto options = std::make_shared<CompileOptions>();
   addCompileOptions(*command, *options);
   command->add_flag("--json", options->json, "the report for machines")->group("Output");
-  command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")->group("Output");
-  command->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")->group("Output");
-  command->add_flag("--compare", options->compare, "add tables: peak, added time and fit of each --recompute policy, of each precision, of each ZeRO stage")->group("Output");
-  command->add_flag("--frontier", options->frontier, "add a table: added time for a range of budgets, with a proven bound")->group("Output");
-  command->add_option("--check", options->checkFile, "FILE.json: exit 2 when the peak or the added time is worse than this stored plan's")->group("Output");
-  command->add_option("--max-batch", options->maxBatchInput, "INPUT: plan with its largest first size that fits --memory-budget")->group("Output");
-  command->add_option_function<std::string>("--max-added-time", [options](const std::string &text) { options->maxAddedTime = shareOf(text); },
-                                            "PERCENT: with --max-batch, the most that computing again may add to a step, as in 20%")->group("Output");
+  command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")
+      ->group("Output");
+  command
+      ->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")
+      ->group("Output");
+  command
+      ->add_flag("--compare", options->compare,
+                 "add tables: peak, added time and fit of each --recompute policy, of each precision, of "
+                 "each ZeRO stage")
+      ->group("Output");
+  command
+      ->add_flag("--frontier", options->frontier,
+                 "add a table: added time for a range of budgets, with a proven bound")
+      ->group("Output");
+  command
+      ->add_option("--check", options->checkFile,
+                   "FILE.json: exit 2 when the peak or the added time is worse than this stored plan's")
+      ->group("Output");
+  command
+      ->add_option("--max-batch", options->maxBatchInput,
+                   "INPUT: plan with its largest first size that fits --memory-budget")
+      ->group("Output");
+  command
+      ->add_option_function<std::string>(
+          "--max-added-time", [options](const std::string &text) { options->maxAddedTime = shareOf(text); },
+          "PERCENT: with --max-batch, the most that computing again may add to a step, as in 20%")
+      ->group("Output");
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
     if (options->maxAddedTime && options->maxBatchInput.empty())

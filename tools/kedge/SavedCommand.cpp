@@ -12,7 +12,8 @@ namespace {
 std::optional<Phase> lastPhaseOf(const CLI::Option &option) {
   const std::string name = option.get_name(), group = option.get_group();
   // Defaults of the program's own options.
-  for (const char *scalar : {"--lr", "--betas", "--eps", "--weight-decay", "--schedule", "--warmup", "--warmup-start", "--decay-steps", "--min-lr"})
+  for (const char *scalar : {"--lr", "--betas", "--eps", "--weight-decay", "--schedule", "--warmup",
+                             "--warmup-start", "--decay-steps", "--min-lr"})
     if (name == scalar)
       return Phase::Exec;
   if (group == "Output")
@@ -27,16 +28,21 @@ std::optional<Phase> lastPhaseOf(const CLI::Option &option) {
 void checkActsLater(const CLI::Option &option, Phase done, const std::string &path) {
   std::optional<Phase> last = lastPhaseOf(option);
   if (!last)
-    fail("{}: {} takes effect before the phase that this file holds; give it when you compile the ONNX file", path, option.get_name());
+    fail("{}: {} takes effect before the phase that this file holds; give it when you compile the ONNX file",
+         path, option.get_name());
   if (*last < done)
-    fail("{}: {} takes effect before phase '{}', which this file holds; start from a file of an earlier phase, or give it "
+    fail("{}: {} takes effect before phase '{}', which this file holds; start from a file of an earlier "
+         "phase, or give it "
          "when you compile the ONNX file",
          path, option.get_name(), nameOf(done));
 }
 
 /// --emit of a level that is over already is an error.
 void checkStillAhead(const std::string &emit, Phase done, const std::string &path) {
-  Phase last = emit == "onnx" ? Phase::Model : emit == "train" ? Phase::Step : emit == "schedule" ? Phase::Rematerialize : Phase::Exec;
+  Phase last = emit == "onnx"       ? Phase::Model
+               : emit == "train"    ? Phase::Step
+               : emit == "schedule" ? Phase::Rematerialize
+                                    : Phase::Exec;
   if (last < done)
     fail("{}: --emit {} is the IR of a phase before '{}', which this file holds", path, emit, nameOf(done));
 }
@@ -56,7 +62,8 @@ SavedArguments argumentsOf(const CLI::App &command) {
   SavedArguments arguments;
   for (const CLI::Option *option : command.get_options()) {
     const std::string name = option->get_name();
-    bool ofFiles = name == "-o" || name == "--emit" || name == "--save-ir" || name == "--report" || name == "--print-pipeline";
+    bool ofFiles = name == "-o" || name == "--emit" || name == "--save-ir" || name == "--report" ||
+                   name == "--print-pipeline";
     if (option->count() == 0 || name == "MODEL" || name == "--help" || ofFiles)
       continue;
     std::vector<std::string> values = option->results();
@@ -93,7 +100,8 @@ CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &giv
   }
   options.arguments = saved.arguments;
   options.resumedFrom = path;
-  options.output = given.output, options.emit = given.emit, options.saveIr = given.saveIr, options.report = given.report, options.printPipeline = given.printPipeline;
+  options.output = given.output, options.emit = given.emit, options.saveIr = given.saveIr,
+  options.report = given.report, options.printPipeline = given.printPipeline;
   return options;
 }
 

@@ -6,8 +6,8 @@ namespace kedge::tool {
 
 /// What was given to `command`, but for where its results go.
 driver::SavedArguments argumentsOf(const CLI::App &command);
-/// The options of the command that saved the file, and those given now (`command` was parsed for MODEL.mlir), which may
-/// only say what later phases do.
+/// The options of the command that saved the file, and those given now (`command` was parsed for MODEL.mlir),
+/// which may only say what later phases do.
 CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &given);
 
 } // namespace kedge::tool

@@ -1,10 +1,10 @@
 // kedge: lint an ONNX model, plan its training, compile it to a program.
-#include "tools/kedge/Commands.h"
-#include "tools/kedge/ModelFlags.h"
-#include "tools/CommandLine.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include "runtime/program/ParseErrors.h"
+#include "tools/CommandLine.h"
+#include "tools/kedge/Commands.h"
+#include "tools/kedge/ModelFlags.h"
 #include <algorithm>
 #include <new>
 

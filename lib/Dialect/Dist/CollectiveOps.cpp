@@ -19,8 +19,8 @@ template <typename OpType> LogicalResult verifyForm(OpType op) {
   auto module = op->template getParentOfType<ModuleOp>();
   auto mesh = module ? module->template getAttrOfType<MeshAttr>(meshName) : MeshAttr();
   if (mesh && mesh.sizeOf(op.getAxis()) != static_cast<int64_t>(op.getRanks()))
-    return op.emitOpError("is over ") << op.getRanks() << " ranks along '" << op.getAxis() << "', where the module's mesh has "
-                                      << mesh.sizeOf(op.getAxis());
+    return op.emitOpError("is over ") << op.getRanks() << " ranks along '" << op.getAxis()
+                                      << "', where the module's mesh has " << mesh.sizeOf(op.getAxis());
   return success();
 }
 
@@ -29,8 +29,9 @@ template <typename OpType> LogicalResult verifyParts(OpType op, ValueRange whole
     return failure();
   for (auto [whole, part] : llvm::zip(wholes, parts))
     if (part.getType() != localShardOf(whole.getType(), op.getRanks()))
-      return op.emitOpError("takes ") << part.getType() << " for a part of " << whole.getType() << " over "
-                                      << op.getRanks() << " ranks, expected " << localShardOf(whole.getType(), op.getRanks());
+      return op.emitOpError("takes ")
+             << part.getType() << " for a part of " << whole.getType() << " over " << op.getRanks()
+             << " ranks, expected " << localShardOf(whole.getType(), op.getRanks());
   return success();
 }
 
@@ -39,7 +40,8 @@ template <typename OpType> LogicalResult verifySame(OpType op) {
     return failure();
   for (auto [from, to] : llvm::zip(op.getInputs(), op.getOutputs()))
     if (from.getType() != to.getType())
-      return op.emitOpError("gives ") << to.getType() << " for " << from.getType() << ", expected the same type";
+      return op.emitOpError("gives ")
+             << to.getType() << " for " << from.getType() << ", expected the same type";
   return success();
 }
 
@@ -81,7 +83,8 @@ struct LocalShardOfGathered : OpRewritePattern<LocalShardOp> {
     bool changed = false;
     for (auto [input, output] : llvm::zip(op.getInputs(), op.getOutputs())) {
       auto gathered = input.getDefiningOp<AllGatherOp>();
-      if (!gathered || gathered.getRanks() != op.getRanks() || gathered.getAxis() != op.getAxis() || output.use_empty())
+      if (!gathered || gathered.getRanks() != op.getRanks() || gathered.getAxis() != op.getAxis() ||
+          output.use_empty())
         continue;
       rewriter.replaceAllUsesWith(output, gathered.getInputs()[cast<OpResult>(input).getResultNumber()]);
       changed = true;
@@ -96,26 +99,33 @@ bool kedge::dist::isCollective(Operation *op) {
 }
 
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
-  build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis, StringAttr());
+  build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks),
+        group.axis, StringAttr());
 }
 void LocalShardOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
-  build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks), group.axis);
+  build(builder, state, shardsOf(inputs, group.ranks), inputs, builder.getI64IntegerAttr(group.ranks),
+        group.axis);
 }
-void AllGatherOp::build(OpBuilder &builder, OperationState &state, TypeRange wholes, ValueRange inputs, RankGroup group) {
+void AllGatherOp::build(OpBuilder &builder, OperationState &state, TypeRange wholes, ValueRange inputs,
+                        RankGroup group) {
   build(builder, state, wholes, inputs, builder.getI64IntegerAttr(group.ranks), group.axis);
 }
-void SendRecvOp::build(OpBuilder &builder, OperationState &state, Value input, RankGroup group, ArrayRef<int64_t> from) {
+void SendRecvOp::build(OpBuilder &builder, OperationState &state, Value input, RankGroup group,
+                       ArrayRef<int64_t> from) {
   build(builder, state, input.getType(), input, builder.getI64IntegerAttr(group.ranks), group.axis,
         builder.getDenseI64ArrayAttr(from));
 }
-void AllReduceOp::build(OpBuilder &builder, OperationState &state, Value input, RankGroup group, StringRef kind) {
-  build(builder, state, input.getType(), input, builder.getI64IntegerAttr(group.ranks), group.axis, builder.getStringAttr(kind), StringAttr());
+void AllReduceOp::build(OpBuilder &builder, OperationState &state, Value input, RankGroup group,
+                        StringRef kind) {
+  build(builder, state, input.getType(), input, builder.getI64IntegerAttr(group.ranks), group.axis,
+        builder.getStringAttr(kind), StringAttr());
 }
 
 /// Of a sum.
 template <typename OpType> static LogicalResult verifyOrder(OpType op) {
   if (op.getOrder().value_or("tree") != "tree")
-    return op.emitOpError("sums in the order '") << *op.getOrder() << "', expected tree, or none for that of ranks";
+    return op.emitOpError("sums in the order '")
+           << *op.getOrder() << "', expected tree, or none for that of ranks";
   return success();
 }
 
@@ -131,11 +141,13 @@ LogicalResult AllReduceOp::verify() {
   return failed(verifyOrder(*this)) ? failure() : verifySame(*this);
 }
 
-LogicalResult AllReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult AllReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                         SmallVectorImpl<Value> &operandGrads) {
   if (getKind() != "sum")
     return emitOpError("of kind '") << getKind() << "' has no gradient: only sums have";
   for (Value grad : resultGrads)
-    operandGrads.push_back(grad ? AllReduceOp::create(builder, getLoc(), grad, group(), "sum").getResult(0) : Value());
+    operandGrads.push_back(grad ? AllReduceOp::create(builder, getLoc(), grad, group(), "sum").getResult(0)
+                                : Value());
   return success();
 }
 
@@ -146,13 +158,15 @@ LogicalResult BroadcastOp::verify() {
   return verifySame(*this);
 }
 
-LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                         SmallVectorImpl<Value> &operandGrads) {
   SmallVector<int64_t> rootAlone(getRanks(), -1);
   rootAlone[getRoot()] = getRoot();
   for (Value grad : resultGrads) {
     if (grad)
       grad = AllReduceOp::create(builder, getLoc(), grad, group(), "sum").getResult(0);
-    operandGrads.push_back(grad ? SendRecvOp::create(builder, getLoc(), grad, group(), rootAlone).getResult(0) : Value());
+    operandGrads.push_back(grad ? SendRecvOp::create(builder, getLoc(), grad, group(), rootAlone).getResult(0)
+                                : Value());
   }
   return success();
 }
@@ -160,7 +174,8 @@ LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGr
 LogicalResult SendRecvOp::verify() {
   const int64_t ranks = static_cast<int64_t>(getRanks()), least = ranks > 1 ? -1 : 0;
   if (static_cast<int64_t>(getFrom().size()) != ranks)
-    return emitOpError("says for ") << getFrom().size() << " ranks from whom they receive, expected " << ranks;
+    return emitOpError("says for ") << getFrom().size() << " ranks from whom they receive, expected "
+                                    << ranks;
   for (auto [receiver, sender] : llvm::enumerate(getFrom()))
     if (sender < least || sender >= ranks)
       return emitOpError("has rank ") << receiver << " receive from rank " << sender << " of " << ranks
@@ -168,7 +183,8 @@ LogicalResult SendRecvOp::verify() {
   return verifySame(*this);
 }
 
-LogicalResult SendRecvOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult SendRecvOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                        SmallVectorImpl<Value> &operandGrads) {
   SmallVector<int64_t> back(getRanks(), -1);
   for (auto [receiver, sender] : llvm::enumerate(getFrom()))
     if (sender >= 0 && std::exchange(back[sender], receiver) != -1)

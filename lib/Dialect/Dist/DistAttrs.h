@@ -12,12 +12,15 @@ inline constexpr llvm::StringLiteral meshName = "dist.mesh";
 inline constexpr llvm::StringLiteral stageName = "dist.stage";
 /// Attribute of a module that is the program of some ranks of its mesh: their numbers.
 inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
-/// Attribute of a module whose sums over rows are balanced trees over so many equal parts of a step's rows, on any mesh.
+/// Attribute of a module whose sums over rows are balanced trees over so many equal parts of a step's rows,
+/// on any mesh.
 inline constexpr llvm::StringLiteral partsName = "dist.parts";
-/// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data` alone.
+/// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
+/// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";
 
-/// The ranks that take part in a collective: those along one axis, or along several ("replica,data"), as the mesh orders them.
+/// The ranks that take part in a collective: those along one axis, or along several ("replica,data"), as the
+/// mesh orders them.
 struct RankGroup {
   mlir::StringAttr axis;
   int64_t ranks = 1;
@@ -30,13 +33,15 @@ int64_t shardElements(int64_t elements, int64_t ranks);
 /// The type of the part of a tensor that a rank holds: one dimension, padding included.
 mlir::RankedTensorType localShardOf(mlir::Type whole, int64_t ranks);
 
-/// Groups of the mesh of an op's module; one rank without a mesh. `rowGroup` has all ranks that train on different rows.
+/// Groups of the mesh of an op's module; one rank without a mesh. `rowGroup` has all ranks that train on
+/// different rows.
 RankGroup dataGroup(mlir::Operation *op);
 RankGroup replicaGroup(mlir::Operation *op);
 RankGroup rowGroup(mlir::Operation *op);
 /// All ranks of the mesh.
 int64_t meshRanks(mlir::Operation *op);
-/// Parts of the rows of a step whose sums are a tree (dist.parts); 0: sums are in any order. And those of one rank.
+/// Parts of the rows of a step whose sums are a tree (dist.parts); 0: sums are in any order. And those of one
+/// rank.
 int64_t partsOf(mlir::Operation *op);
 int64_t ownPartsOf(mlir::Operation *op);
 /// The ZeRO stage of a module; 0 without one.

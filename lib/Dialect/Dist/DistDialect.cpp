@@ -38,7 +38,8 @@ int64_t MeshAttr::ranks() const { return llvm::product_of(getSizes()); }
 LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> axes,
                                ArrayRef<int64_t> sizes) {
   if (axes.size() != sizes.size())
-    return emitError() << "a mesh of " << axes.size() << " axes has " << sizes.size() << " sizes, expected one an axis";
+    return emitError() << "a mesh of " << axes.size() << " axes has " << sizes.size()
+                       << " sizes, expected one an axis";
   for (auto [name, size] : llvm::zip(axes, sizes))
     if (size < 1 || llvm::count(axes, name) != 1)
       return emitError() << "axis " << name << " of a mesh has " << size
@@ -46,8 +47,8 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, Arr
   return success();
 }
 
-LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, StringAttr axis,
-                                   int64_t ranks) {
+LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                   StringAttr axis, int64_t ranks) {
   if (ranks < 1 || llvm::any_of(shape, [](int64_t size) { return size < 0; }))
     return emitError() << "a shard over " << ranks << " ranks along " << axis
                        << ": expected 1 or more ranks and sizes that are not negative";
@@ -63,7 +64,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   if (attribute.getName() == ranksName && isa<ModuleOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
     return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
-                                  << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName << "' or '" << partsName << "' (a number) or '" << ranksName
+                                  << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
+                                  << "' or '" << partsName << "' (a number) or '" << ranksName
                                   << "' (an array of numbers), on a module";
 }
 
@@ -74,7 +76,9 @@ RankedTensorType kedge::dist::localShardOf(Type whole, int64_t ranks) {
   return RankedTensorType::get(shardElements(type.getNumElements(), ranks), type.getElementType());
 }
 
-static ModuleOp moduleOf(Operation *op) { return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>(); }
+static ModuleOp moduleOf(Operation *op) {
+  return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+}
 
 static MeshAttr meshOf(Operation *op) {
   ModuleOp module = moduleOf(op);

@@ -1,3 +1,3 @@
 #pragma once
-#include "mlir/IR/Dialect.h"
 #include "lib/Dialect/Dist/DistDialect.h.inc"
+#include "mlir/IR/Dialect.h"

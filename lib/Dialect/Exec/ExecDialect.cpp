@@ -17,10 +17,12 @@ using namespace kedge::exec;
 
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   auto offset = dyn_cast<IntegerAttr>(attribute.getValue());
-  bool isOffset = attribute.getName() == OffsetNote::getNameStr() && op->getName().getStringRef() == "train.state";
+  bool isOffset =
+      attribute.getName() == OffsetNote::getNameStr() && op->getName().getStringRef() == "train.state";
   if (!isOffset || !offset || !offset.getType().isInteger(64) || offset.getInt() < 0)
-    return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
-                                    << ": the dialect exec knows 'exec.offset', a number of bytes on a train.state";
+    return op->emitOpError("has '")
+           << attribute.getName().getValue() << "' = " << attribute.getValue()
+           << ": the dialect exec knows 'exec.offset', a number of bytes on a train.state";
   return success();
 }
 

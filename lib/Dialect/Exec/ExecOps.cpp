@@ -47,21 +47,24 @@ LogicalResult verifyBytes(Operation *op, BufferOp buffer, Type type) {
   int64_t needed = bytesOf(type);
   if (static_cast<int64_t>(buffer.getSize()) >= needed)
     return success();
-  InFlightDiagnostic error = op->emitOpError() << "touches " << needed << " bytes (" << type << ") of buffer '"
-                                               << buffer.getName() << "', which has " << buffer.getSize();
+  InFlightDiagnostic error = op->emitOpError()
+                             << "touches " << needed << " bytes (" << type << ") of buffer '"
+                             << buffer.getName() << "', which has " << buffer.getSize();
   error.attachNote(buffer.getLoc()) << "the buffer";
   return error;
 }
 
 LogicalResult verifyOperands(LaunchOp launch, OperandRange buffers, ArrayAttr types, StringRef what) {
   if (buffers.size() != types.size())
-    return launch.emitOpError() << what << " " << buffers.size() << " buffers, but has " << types.size() << " types for them";
+    return launch.emitOpError() << what << " " << buffers.size() << " buffers, but has " << types.size()
+                                << " types for them";
   for (auto [operand, type] : llvm::zip_equal(buffers, types.getAsValueRange<TypeAttr>())) {
     BufferOp buffer = expectBuffer(launch, operand);
     if (!buffer)
       return failure();
     if (buffer.getHost())
-      return launch.emitOpError() << "touches buffer '" << buffer.getName() << "' in host memory: only exec.copy may";
+      return launch.emitOpError() << "touches buffer '" << buffer.getName()
+                                  << "' in host memory: only exec.copy may";
     if (!isOfNumbers(type))
       return launch.emitOpError() << what << " a " << type << ", expected a ranked tensor of numbers";
     if (failed(verifyBytes(launch, buffer, type)))
@@ -91,8 +94,8 @@ LogicalResult HostArenaOp::verify() { return verifyArena(*this); }
 
 LogicalResult FunctionOp::verifyRegions() {
   if (getKind() && getSymName() != kedge::train::stringifyFunctionKind(*getKind()))
-    return emitOpError() << "is of kind '" << kedge::train::stringifyFunctionKind(*getKind()) << "' and called '"
-                         << getSymName() << "': programs know the kind by the name";
+    return emitOpError() << "is of kind '" << kedge::train::stringifyFunctionKind(*getKind())
+                         << "' and called '" << getSymName() << "': programs know the kind by the name";
   for (Operation &op : getBody().front())
     if (!isa<BufferOp, LaunchOp, CopyOp, GradientOp>(op)) {
       InFlightDiagnostic error = emitOpError() << "holds buffers, launches, copies and gradients only";
@@ -113,9 +116,11 @@ LogicalResult BufferOp::verify() {
   if (getStateAttr() && getBindingsAttr())
     return emitOpError() << "is a state and bound to something else, too";
   for (BindingAttr binding : bound())
-    if (!llvm::is_contained({BindingKind::Input, BindingKind::Scalar, BindingKind::Result, BindingKind::Output},
-                            binding.getKind()))
-      return emitOpError() << "binds " << binding << ", but the host writes or reads inputs, scalars, results and outputs";
+    if (!llvm::is_contained(
+            {BindingKind::Input, BindingKind::Scalar, BindingKind::Result, BindingKind::Output},
+            binding.getKind()))
+      return emitOpError() << "binds " << binding
+                           << ", but the host writes or reads inputs, scalars, results and outputs";
   return success();
 }
 
@@ -149,6 +154,8 @@ LogicalResult CopyOp::verify() {
   if (!source || !destination)
     return failure();
   if (source.getHost() == destination.getHost())
-    return emitOpError() << "copies within one memory: expected one buffer of the arena and one in host memory";
-  return success(succeeded(verifyBytes(*this, source, getType())) && succeeded(verifyBytes(*this, destination, getType())));
+    return emitOpError()
+           << "copies within one memory: expected one buffer of the arena and one in host memory";
+  return success(succeeded(verifyBytes(*this, source, getType())) &&
+                 succeeded(verifyBytes(*this, destination, getType())));
 }

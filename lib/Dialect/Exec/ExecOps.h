@@ -1,10 +1,10 @@
 #pragma once
 #include "lib/Dialect/Exec/ExecAttrs.h"
+#include "lib/Dialect/Exec/ExecInterfaces.h.inc"
 #include "lib/Dialect/Train/TrainAttrs.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
-#include "lib/Dialect/Exec/ExecInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "lib/Dialect/Exec/ExecOps.h.inc"

@@ -9,7 +9,8 @@ static bool meetsAny(const ArenaRange &range, ArrayRef<ArenaRange> list) {
 }
 
 ArenaRange::ArenaRange(BufferOp buffer)
-    : onHost(buffer.getHost()), begin(buffer.getOffset()), end(begin + static_cast<int64_t>(buffer.getSize())) {}
+    : onHost(buffer.getHost()), begin(buffer.getOffset()),
+      end(begin + static_cast<int64_t>(buffer.getSize())) {}
 
 BufferOp kedge::exec::bufferOf(Value operand) { return operand.getDefiningOp<BufferOp>(); }
 
@@ -29,7 +30,9 @@ void LaunchBytes::add(const LaunchBytes &other) {
 
 bool LaunchBytes::writes(const ArenaRange &range) const { return meetsAny(range, written); }
 
-bool LaunchBytes::touches(const ArenaRange &range) const { return meetsAny(range, read) || meetsAny(range, written); }
+bool LaunchBytes::touches(const ArenaRange &range) const {
+  return meetsAny(range, read) || meetsAny(range, written);
+}
 
 bool LaunchBytes::conflictsWith(const LaunchBytes &other) const {
   return llvm::any_of(written, [&](const ArenaRange &range) { return other.touches(range); }) ||

@@ -25,7 +25,8 @@ public:
   void add(const LaunchBytes &other);
   bool writes(const ArenaRange &range) const;
   bool touches(const ArenaRange &range) const;
-  /// Whether one writes bytes that the other touches. Then they may be neither reordered nor run at the same time.
+  /// Whether one writes bytes that the other touches. Then they may be neither reordered nor run at the same
+  /// time.
   bool conflictsWith(const LaunchBytes &other) const;
 
 private:

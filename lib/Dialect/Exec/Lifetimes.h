@@ -1,4 +1,5 @@
-// Attributes that hold launch numbers of a function: lifetimes of buffers, and launches after which gradients are complete.
+// Attributes that hold launch numbers of a function: lifetimes of buffers, and launches after which gradients
+// are complete.
 #pragma once
 #include "lib/Dialect/Exec/ExecOps.h"
 

@@ -33,8 +33,8 @@ LogicalResult verifyResultPlaces(Operation *op, Attribute value) {
   if (!places || !llvm::all_of(places, [](Attribute place) { return isa<PlaceAttr>(place); }))
     return op->emitOpError("'kedge.result_places' should be a list of #kedge.place");
   if (places.size() != op->getNumResults())
-    return op->emitOpError("'kedge.result_places' has ") << places.size() << " places for " << op->getNumResults()
-                                                         << " results";
+    return op->emitOpError("'kedge.result_places' has ")
+           << places.size() << " places for " << op->getNumResults() << " results";
   return success();
 }
 } // namespace
@@ -67,4 +67,6 @@ StringRef PlaceAttr::label() const {
   return getModule().empty() ? getNode() : getModule();
 }
 
-PlaceAttr PlaceAttr::in(TrainingPhase phase) const { return get(getContext(), phase, getModule(), getNode()); }
+PlaceAttr PlaceAttr::in(TrainingPhase phase) const {
+  return get(getContext(), phase, getModule(), getNode());
+}

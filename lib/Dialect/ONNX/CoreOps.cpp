@@ -24,7 +24,8 @@ LogicalResult IdentityOp::inferReturnTypes(MLIRContext *, std::optional<Location
 
 OpFoldResult IdentityOp::fold(FoldAdaptor) { return getStopsGradient() ? OpFoldResult() : getInput(); }
 
-LogicalResult IdentityOp::buildGradient(OpBuilder &, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult IdentityOp::buildGradient(OpBuilder &, ValueRange resultGrads,
+                                        SmallVectorImpl<Value> &operandGrads) {
   operandGrads.push_back(getStopsGradient() ? Value() : resultGrads[0]);
   return success();
 }

@@ -42,8 +42,8 @@ SmallVector<int64_t> kedge::reducedShape(ArrayRef<int64_t> shape, ArrayRef<int64
   return result;
 }
 
-LogicalResult kedge::inferReduction(std::optional<Location> location, Value x, ArrayRef<int64_t> axes, bool keepdims,
-                                    SmallVectorImpl<Type> &types, Type element) {
+LogicalResult kedge::inferReduction(std::optional<Location> location, Value x, ArrayRef<int64_t> axes,
+                                    bool keepdims, SmallVectorImpl<Type> &types, Type element) {
   auto normal = normalizeAxes(location, axes, rankOf(x));
   if (failed(normal))
     return failure();
@@ -80,7 +80,8 @@ void kedge::describeReduction(Operation *op, ArrayRef<int64_t> axes, bool keepdi
 LogicalResult kedge::inferAlongAxis(std::optional<Location> location, Value x, int64_t axis,
                                     SmallVectorImpl<Type> &types) {
   if (axis < 0 || axis >= rankOf(x))
-    return emitOptionalError(location, "axis ", axis, " is out of range: expected one of [0, ", rankOf(x) - 1, "]");
+    return emitOptionalError(location, "axis ", axis, " is out of range: expected one of [0, ", rankOf(x) - 1,
+                             "]");
   types.push_back(x.getType());
   return success();
 }

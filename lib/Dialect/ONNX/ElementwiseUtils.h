@@ -12,12 +12,14 @@ mlir::LogicalResult inferElementwise(std::optional<mlir::Location> location, mli
                                      llvm::SmallVectorImpl<mlir::Type> &types, mlir::Type element = {});
 
 /// Shape of `shape` with the dims `axes` dropped, or with size 1.
-llvm::SmallVector<int64_t> reducedShape(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes, bool keepdims);
-mlir::LogicalResult inferReduction(std::optional<mlir::Location> location, mlir::Value x, llvm::ArrayRef<int64_t> axes,
-                                   bool keepdims, llvm::SmallVectorImpl<mlir::Type> &types,
-                                   mlir::Type element = {});
+llvm::SmallVector<int64_t> reducedShape(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes,
+                                        bool keepdims);
+mlir::LogicalResult inferReduction(std::optional<mlir::Location> location, mlir::Value x,
+                                   llvm::ArrayRef<int64_t> axes, bool keepdims,
+                                   llvm::SmallVectorImpl<mlir::Type> &types, mlir::Type element = {});
 /// Map from a domain to a tensor that lacks (or keeps with size 1) the dims `axes`.
-mlir::AffineMap reducedMap(mlir::MLIRContext *context, int64_t rank, llvm::ArrayRef<int64_t> axes, bool keepdims);
+mlir::AffineMap reducedMap(mlir::MLIRContext *context, int64_t rank, llvm::ArrayRef<int64_t> axes,
+                           bool keepdims);
 /// Domain: operand 0's shape; operand 0 at each point; results once a fold.
 void describeReduction(mlir::Operation *op, llvm::ArrayRef<int64_t> axes, bool keepdims, ClusterSpec &spec);
 
@@ -31,35 +33,35 @@ inline bool isFloatTensor(mlir::Value v) { return mlir::isa<mlir::FloatType>(ele
 } // namespace kedge
 
 /// Body of a unary (x) or binary (a, b) op as one expression; `body` is the builder.
-#define KEDGE_UNARY_BODY(Op, expression)                                                                       \
-  void Op::buildClusterBody(::kedge::ClusterBodyBuilder &body, ::mlir::ValueRange scalars,                     \
-                            ::llvm::SmallVectorImpl<::mlir::Value> &results) {                                 \
-    body.isUnsigned = ::kedge::isUnsigned(::kedge::elementOf(getOperation()->getOperand(0)));                  \
-    ::mlir::Value x = scalars[0];                                                                              \
-    results.push_back(expression);                                                                             \
+#define KEDGE_UNARY_BODY(Op, expression)                                                                     \
+  void Op::buildClusterBody(::kedge::ClusterBodyBuilder &body, ::mlir::ValueRange scalars,                   \
+                            ::llvm::SmallVectorImpl<::mlir::Value> &results) {                               \
+    body.isUnsigned = ::kedge::isUnsigned(::kedge::elementOf(getOperation()->getOperand(0)));                \
+    ::mlir::Value x = scalars[0];                                                                            \
+    results.push_back(expression);                                                                           \
   }
-#define KEDGE_BINARY_BODY(Op, expression)                                                                      \
-  void Op::buildClusterBody(::kedge::ClusterBodyBuilder &body, ::mlir::ValueRange scalars,                     \
-                            ::llvm::SmallVectorImpl<::mlir::Value> &results) {                                 \
-    body.isUnsigned = ::kedge::isUnsigned(::kedge::elementOf(getOperation()->getOperand(0)));                  \
-    ::mlir::Value a = scalars[0], b = scalars[1];                                                              \
-    results.push_back(expression);                                                                             \
+#define KEDGE_BINARY_BODY(Op, expression)                                                                    \
+  void Op::buildClusterBody(::kedge::ClusterBodyBuilder &body, ::mlir::ValueRange scalars,                   \
+                            ::llvm::SmallVectorImpl<::mlir::Value> &results) {                               \
+    body.isUnsigned = ::kedge::isUnsigned(::kedge::elementOf(getOperation()->getOperand(0)));                \
+    ::mlir::Value a = scalars[0], b = scalars[1];                                                            \
+    results.push_back(expression);                                                                           \
   }
 /// Gradients of a unary or binary op as expressions of `grad`; `math` is a GradientBuilder.
-#define KEDGE_UNARY_GRADIENT(Op, expression)                                                                   \
-  ::llvm::LogicalResult Op::buildGradient(::mlir::OpBuilder &builder, ::mlir::ValueRange resultGrads,          \
-                                          ::llvm::SmallVectorImpl<::mlir::Value> &operandGrads) {              \
-    ::kedge::GradientBuilder math{builder, getLoc()};                                                          \
-    ::mlir::Value grad = resultGrads[0];                                                                       \
-    operandGrads.push_back(expression);                                                                        \
-    return ::mlir::success();                                                                                  \
+#define KEDGE_UNARY_GRADIENT(Op, expression)                                                                 \
+  ::llvm::LogicalResult Op::buildGradient(::mlir::OpBuilder &builder, ::mlir::ValueRange resultGrads,        \
+                                          ::llvm::SmallVectorImpl<::mlir::Value> &operandGrads) {            \
+    ::kedge::GradientBuilder math{builder, getLoc()};                                                        \
+    ::mlir::Value grad = resultGrads[0];                                                                     \
+    operandGrads.push_back(expression);                                                                      \
+    return ::mlir::success();                                                                                \
   }
-#define KEDGE_BINARY_GRADIENT(Op, gradientOfA, gradientOfB)                                                    \
-  ::llvm::LogicalResult Op::buildGradient(::mlir::OpBuilder &builder, ::mlir::ValueRange resultGrads,          \
-                                          ::llvm::SmallVectorImpl<::mlir::Value> &operandGrads) {              \
-    ::kedge::GradientBuilder math{builder, getLoc()};                                                          \
-    ::mlir::Value grad = resultGrads[0];                                                                       \
-    operandGrads.push_back(math.reduceTo(gradientOfA, getA()));                                                \
-    operandGrads.push_back(math.reduceTo(gradientOfB, getB()));                                                \
-    return ::mlir::success();                                                                                  \
+#define KEDGE_BINARY_GRADIENT(Op, gradientOfA, gradientOfB)                                                  \
+  ::llvm::LogicalResult Op::buildGradient(::mlir::OpBuilder &builder, ::mlir::ValueRange resultGrads,        \
+                                          ::llvm::SmallVectorImpl<::mlir::Value> &operandGrads) {            \
+    ::kedge::GradientBuilder math{builder, getLoc()};                                                        \
+    ::mlir::Value grad = resultGrads[0];                                                                     \
+    operandGrads.push_back(math.reduceTo(gradientOfA, getA()));                                              \
+    operandGrads.push_back(math.reduceTo(gradientOfB, getB()));                                              \
+    return ::mlir::success();                                                                                \
   }

@@ -18,7 +18,8 @@ struct GradientBuilder {
   mlir::Value cast(mlir::Value x, mlir::Type element);
   /// Builds train.PointwiseGrad. Its operands are the gradient of the result, then the inputs that
   /// `function` reads. `parameters` are the attributes of the forward op that the formula reads.
-  mlir::Value pointwise(llvm::StringRef function, mlir::ValueRange inputs, mlir::DictionaryAttr parameters = {});
+  mlir::Value pointwise(llvm::StringRef function, mlir::ValueRange inputs,
+                        mlir::DictionaryAttr parameters = {});
   mlir::Value reduceTo(mlir::Value grad, mlir::Value like);
 };
 

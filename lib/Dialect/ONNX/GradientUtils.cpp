@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace kedge;
 
 /// Dims of `shape` that a tensor of `target` was stretched along; the leading ones that it lacks apart.
-static void stretchedAxes(ArrayRef<int64_t> shape, ArrayRef<int64_t> target, SmallVectorImpl<int64_t> &leading,
-                          SmallVectorImpl<int64_t> &inner) {
+static void stretchedAxes(ArrayRef<int64_t> shape, ArrayRef<int64_t> target,
+                          SmallVectorImpl<int64_t> &leading, SmallVectorImpl<int64_t> &inner) {
   size_t lacking = shape.size() - target.size();
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     if (dim < lacking)
@@ -58,7 +58,9 @@ Value kedge::scalarLike(OpBuilder &builder, Location loc, Value like, double val
   return splat(builder, loc, RankedTensorType::get({}, elementOf(like)), value);
 }
 
-Value kedge::zerosLike(OpBuilder &builder, Location loc, Value like) { return splat(builder, loc, tensorType(like), 0); }
+Value kedge::zerosLike(OpBuilder &builder, Location loc, Value like) {
+  return splat(builder, loc, tensorType(like), 0);
+}
 
 Value GradientBuilder::add(Value a, Value b) { return onnx::AddOp::create(builder, loc, a, b); }
 Value GradientBuilder::sub(Value a, Value b) { return onnx::SubOp::create(builder, loc, a, b); }

@@ -18,8 +18,8 @@ FailureOr<SmallVector<int64_t>> kedge::broadcastShapes(std::optional<Location> l
       if (dim == 1)
         dim = shape[i];
       else if (shape[i] != 1 && shape[i] != dim)
-        return emitOptionalError(location, "operand shapes do not broadcast: dimension ", i, " of [", shape, "] is ",
-                                 shape[i], ", expected 1 or ", dim);
+        return emitOptionalError(location, "operand shapes do not broadcast: dimension ", i, " of [", shape,
+                                 "] is ", shape[i], ", expected 1 or ", dim);
     }
   return result;
 }
@@ -38,7 +38,8 @@ LogicalResult kedge::inferBroadcast(std::optional<Location> location, ValueRange
 
 FailureOr<int64_t> kedge::normalizeAxis(std::optional<Location> location, int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
-    return emitOptionalError(location, "axis ", axis, " is out of range: expected one of [", -rank, ", ", rank - 1, "]");
+    return emitOptionalError(location, "axis ", axis, " is out of range: expected one of [", -rank, ", ",
+                             rank - 1, "]");
   return axis < 0 ? axis + rank : axis;
 }
 

@@ -8,12 +8,15 @@
 
 namespace kedge {
 
-inline mlir::RankedTensorType tensorType(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
+inline mlir::RankedTensorType tensorType(mlir::Value v) {
+  return mlir::cast<mlir::RankedTensorType>(v.getType());
+}
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value v) { return tensorType(v).getShape(); }
 inline mlir::Type elementOf(mlir::Value v) { return tensorType(v).getElementType(); }
 inline int64_t rankOf(mlir::Value v) { return tensorType(v).getRank(); }
 
-/// The shape that all shapes broadcast to by numpy's rules. Reports an error at `location` and fails if there is none.
+/// The shape that all shapes broadcast to by numpy's rules. Reports an error at `location` and fails if there
+/// is none.
 mlir::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(std::optional<mlir::Location> location,
                                                             llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 /// Result type of an elementwise op: the broadcast shape, with `element` or else operand 0's element type.

@@ -64,14 +64,16 @@ sched::ClusterOp kedge::buildCluster(OpBuilder &builder, Operation *op, const ll
     types.push_back(op->getResult(i).getType());
     outputMaps.push_back(spec.outputMaps[i]);
   }
-  auto cluster = sched::ClusterOp::create(builder, op->getLoc(), types, op->getOperands(), spec.domain, reduced,
-                                          builder.getAffineMapArrayAttr(spec.inputMaps),
-                                          builder.getAffineMapArrayAttr(outputMaps), IntegerAttr(), StringAttr());
+  auto cluster =
+      sched::ClusterOp::create(builder, op->getLoc(), types, op->getOperands(), spec.domain, reduced,
+                               builder.getAffineMapArrayAttr(spec.inputMaps),
+                               builder.getAffineMapArrayAttr(outputMaps), IntegerAttr(), StringAttr());
   Block &block = cluster.getBody().emplaceBlock();
   builder.setInsertionPointToStart(&block);
   SmallVector<Value> scalars, results, yielded;
   for (Value operand : op->getOperands())
-    scalars.push_back(widen(builder, op->getLoc(), block.addArgument(scalarType(operand.getType()), op->getLoc())));
+    scalars.push_back(
+        widen(builder, op->getLoc(), block.addArgument(scalarType(operand.getType()), op->getLoc())));
   ClusterBodyBuilder body(builder, op->getLoc());
   clusterable.buildClusterBody(body, scalars, results);
   for (unsigned i : used.set_bits())

@@ -44,12 +44,24 @@ Value ClusterBodyBuilder::reduce(Fold kind, Value x) {
   using sched::FoldKind;
   FoldKind fold = FoldKind::Add;
   switch (kind) {
-  case Fold::Add: fold = FoldKind::Add; break;
-  case Fold::Mul: fold = FoldKind::Mul; break;
-  case Fold::Max: fold = isUnsigned && !isFloat(x) ? FoldKind::UMax : FoldKind::Max; break;
-  case Fold::Min: fold = isUnsigned && !isFloat(x) ? FoldKind::UMin : FoldKind::Min; break;
-  case Fold::And: fold = FoldKind::And; break;
-  case Fold::Or: fold = FoldKind::Or; break;
+  case Fold::Add:
+    fold = FoldKind::Add;
+    break;
+  case Fold::Mul:
+    fold = FoldKind::Mul;
+    break;
+  case Fold::Max:
+    fold = isUnsigned && !isFloat(x) ? FoldKind::UMax : FoldKind::Max;
+    break;
+  case Fold::Min:
+    fold = isUnsigned && !isFloat(x) ? FoldKind::UMin : FoldKind::Min;
+    break;
+  case Fold::And:
+    fold = FoldKind::And;
+    break;
+  case Fold::Or:
+    fold = FoldKind::Or;
+    break;
   }
   return sched::ReduceOp::create(builder, loc, x.getType(), fold, x);
 }
@@ -59,11 +71,21 @@ Value ClusterBodyBuilder::random(Value seed, int64_t opId, Value step, Value row
                                  builder.getI64IntegerAttr(opId));
 }
 
-Value ClusterBodyBuilder::add(Value a, Value b) { return pick<arith::AddFOp, arith::AddIOp, arith::AddIOp>(*this, a, b); }
-Value ClusterBodyBuilder::sub(Value a, Value b) { return pick<arith::SubFOp, arith::SubIOp, arith::SubIOp>(*this, a, b); }
-Value ClusterBodyBuilder::mul(Value a, Value b) { return pick<arith::MulFOp, arith::MulIOp, arith::MulIOp>(*this, a, b); }
-Value ClusterBodyBuilder::div(Value a, Value b) { return pick<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(*this, a, b); }
-Value ClusterBodyBuilder::rem(Value a, Value b) { return pick<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>(*this, a, b); }
+Value ClusterBodyBuilder::add(Value a, Value b) {
+  return pick<arith::AddFOp, arith::AddIOp, arith::AddIOp>(*this, a, b);
+}
+Value ClusterBodyBuilder::sub(Value a, Value b) {
+  return pick<arith::SubFOp, arith::SubIOp, arith::SubIOp>(*this, a, b);
+}
+Value ClusterBodyBuilder::mul(Value a, Value b) {
+  return pick<arith::MulFOp, arith::MulIOp, arith::MulIOp>(*this, a, b);
+}
+Value ClusterBodyBuilder::div(Value a, Value b) {
+  return pick<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(*this, a, b);
+}
+Value ClusterBodyBuilder::rem(Value a, Value b) {
+  return pick<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>(*this, a, b);
+}
 Value ClusterBodyBuilder::maximum(Value a, Value b) {
   return pick<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(*this, a, b);
 }
@@ -78,7 +100,9 @@ Value ClusterBodyBuilder::abs(Value a) {
     return make<math::AbsFOp>(*this, a);
   return isUnsigned ? a : make<math::AbsIOp>(*this, a);
 }
-Value ClusterBodyBuilder::fma(Value a, Value b, Value c) { return math::FmaOp::create(builder, loc, a, b, c); }
+Value ClusterBodyBuilder::fma(Value a, Value b, Value c) {
+  return math::FmaOp::create(builder, loc, a, b, c);
+}
 
 Value ClusterBodyBuilder::exp(Value a) { return make<math::ExpOp>(*this, a); }
 Value ClusterBodyBuilder::log(Value a) { return make<math::LogOp>(*this, a); }
@@ -87,8 +111,9 @@ Value ClusterBodyBuilder::expm1(Value a) { return make<math::ExpM1Op>(*this, a);
 Value ClusterBodyBuilder::sqrt(Value a) { return make<math::SqrtOp>(*this, a); }
 Value ClusterBodyBuilder::rsqrt(Value a) {
   Value half = constant(a.getType(), 0.5), one = constant(a.getType(), 1.0);
-  // Root and quotient round one after the other, on average down: a bias that all rows of a normalization share. One
-  // step of Newton with exact products takes it out; 0 and infinity have no finite residual and stay as they are.
+  // Root and quotient round one after the other, on average down: a bias that all rows of a normalization
+  // share. One step of Newton with exact products takes it out; 0 and infinity have no finite residual and
+  // stay as they are.
   Value first = div(one, sqrt(a));
   Value product = mul(a, first), rest = fma(a, first, neg(product));
   Value residual = sub(fma(neg(product), first, one), mul(rest, first));
@@ -140,7 +165,8 @@ Value ClusterBodyBuilder::cast(Value a, Type to, bool fromUnsigned, bool toUnsig
                       : Value(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, a, zero));
   }
   if (isa<FloatType>(from) && isa<FloatType>(to))
-    return to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth() ? create(arith::ExtFOp()) : create(arith::TruncFOp());
+    return to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth() ? create(arith::ExtFOp())
+                                                                     : create(arith::TruncFOp());
   if (isa<FloatType>(from))
     return toUnsigned ? create(arith::FPToUIOp()) : create(arith::FPToSIOp());
   if (isa<FloatType>(to))

@@ -9,8 +9,8 @@ namespace {
 
 bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 16; }
 
-/// Whether all results of the body that depend on `value` are rounded to 16 bits or fewer on the way. False when a
-/// comparison or an integer depends on it.
+/// Whether all results of the body that depend on `value` are rounded to 16 bits or fewer on the way. False
+/// when a comparison or an integer depends on it.
 bool isRoundedBeforeItLeaves(Value value) {
   SmallVector<Value> open{value};
   llvm::DenseSet<Value> seen;
@@ -49,17 +49,21 @@ bool isMadeOfRounded(Value value) {
   return found;
 }
 
-bool isHidden(Operation &op) { return isRoundedBeforeItLeaves(op.getResult(0)) || isMadeOfRounded(op.getOperand(0)); }
+bool isHidden(Operation &op) {
+  return isRoundedBeforeItLeaves(op.getResult(0)) || isMadeOfRounded(op.getOperand(0));
+}
 
 } // namespace
 
 int64_t sched::markFastExponentials(ClusterOp cluster) {
   int64_t marked = 0;
   for (Operation &op : cluster.getBody().front()) {
-    if (!isa<math::ExpOp, math::TanhOp, math::ErfOp>(op) || !op.getResult(0).getType().isF32() || !isHidden(op))
+    if (!isa<math::ExpOp, math::TanhOp, math::ErfOp>(op) || !op.getResult(0).getType().isF32() ||
+        !isHidden(op))
       continue;
     auto fast = cast<arith::ArithFastMathInterface>(op);
-    op.setAttr(fast.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op.getContext(), arith::FastMathFlags::afn));
+    op.setAttr(fast.getFastMathAttrName(),
+               arith::FastMathFlagsAttr::get(op.getContext(), arith::FastMathFlags::afn));
     ++marked;
   }
   return marked;

@@ -17,8 +17,8 @@ bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, Fetch
 
 static bool isForCuda(Operation *op) { return targetOf(op->getParentOfType<ModuleOp>()) == "cuda"; }
 
-/// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is read for all rows. CPUs'
-/// products round their sums before they read C, but not wide ones.
+/// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is
+/// read for all rows. CPUs' products round their sums before they read C, but not wide ones.
 static bool addsInPlace(LibraryOp product, Value root) {
   const bool accumulates = product.getKernel() == "train.AccumulateProduct"; // GPUs alone have it
   if (!accumulates && (product.getKernel() != "onnx.Gemm" || product.getInputs().size() != 3 ||
@@ -31,8 +31,9 @@ static bool addsInPlace(LibraryOp product, Value root) {
          (accumulates || type.getNumElements() > type.getShape().back());
 }
 
-/// Whether a kernel that folds has read all of a point's elements when it stores the point, and no other row reads them. CPUs
-/// fold a row before they store its points. GPUs store a point in the first walk that can compute it.
+/// Whether a kernel that folds has read all of a point's elements when it stores the point, and no other row
+/// reads them. CPUs fold a row before they store its points. GPUs store a point in the first walk that can
+/// compute it.
 static bool foldsBeforeItStores(ClusterOp cluster, OpResult result, Value root, AffineMap written) {
   return written.isPermutation() && (!isForCuda(cluster) || storesAfterAllReads(cluster, result, root));
 }

@@ -10,7 +10,8 @@ PlaceAttr computedAt(ClusterOp cluster, unsigned result);
 /// Where a result was computed. For a cluster: the place of the op in its body if
 /// its module is known, else the place of the cluster. Null if nothing is known.
 PlaceAttr placeOfResult(mlir::OpResult result);
-/// One place for each result; null stands for the cluster's own. Stored only if some result has a place of its own.
+/// One place for each result; null stands for the cluster's own. Stored only if some result has a place of
+/// its own.
 void setResultPlaces(ClusterOp cluster, llvm::ArrayRef<PlaceAttr> places);
 
 } // namespace kedge::sched

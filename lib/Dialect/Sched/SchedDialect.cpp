@@ -7,8 +7,8 @@
 using namespace mlir;
 using namespace kedge::sched;
 
-#include "lib/Dialect/Sched/SchedDialect.cpp.inc"
 #include "lib/Dialect/Sched/SchedAttrsEnums.cpp.inc"
+#include "lib/Dialect/Sched/SchedDialect.cpp.inc"
 #define GET_OP_CLASSES
 #include "lib/Dialect/Sched/SchedOps.cpp.inc"
 
@@ -29,15 +29,20 @@ struct NoteRule {
   bool (*fits)(Operation *op, Attribute value);
 };
 
-template <typename Attr> bool onLaunch(Operation *op, Attribute value) { return isLaunch(op) && isa<Attr>(value); }
-template <typename Attr> bool onFunction(Operation *op, Attribute value) { return isKernel(op) && isa<Attr>(value); }
+template <typename Attr> bool onLaunch(Operation *op, Attribute value) {
+  return isLaunch(op) && isa<Attr>(value);
+}
+template <typename Attr> bool onFunction(Operation *op, Attribute value) {
+  return isKernel(op) && isa<Attr>(value);
+}
 bool isCount(Attribute value) {
   auto number = dyn_cast<IntegerAttr>(value);
   return number && number.getType().isInteger(64) && number.getInt() >= 0;
 }
 
 constexpr NoteRule noteRules[] = {
-    {KernelNote::getNameStr(), "the name of the function that a cluster or a library call runs", onLaunch<StringAttr>},
+    {KernelNote::getNameStr(), "the name of the function that a cluster or a library call runs",
+     onLaunch<StringAttr>},
     {IterationsNote::getNameStr(), "a number of iterations, on a launch or a kernel",
      [](Operation *op, Attribute value) { return (isLaunch(op) || isKernel(op)) && isCount(value); }},
     {GrainNote::getNameStr(), "a number of iterations, on a launch or a kernel",
@@ -49,7 +54,9 @@ constexpr NoteRule noteRules[] = {
      [](Operation *op, Attribute value) { return isa<ClusterOp>(op) && isa<DictionaryAttr>(value); }},
     {GridNote::getNameStr(), "the size of a grid, on a GPU's kernel", onFunction<StringAttr>},
     {HostNote::getNameStr(), "a unit, on a train.state",
-     [](Operation *op, Attribute value) { return op->getName().getStringRef() == "train.state" && isa<UnitAttr>(value); }},
+     [](Operation *op, Attribute value) {
+       return op->getName().getStringRef() == "train.state" && isa<UnitAttr>(value);
+     }},
     {RecomputeNote::getNameStr(), "a dictionary, on the module",
      [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<DictionaryAttr>(value); }},
     {SequenceNote::getNameStr(), "a list of launches, on a function", onFunction<DenseI64ArrayAttr>},
@@ -60,10 +67,12 @@ constexpr NoteRule noteRules[] = {
 LogicalResult SchedDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   for (const NoteRule &rule : noteRules)
     if (attribute.getName() == rule.name)
-      return rule.fits(op, attribute.getValue())
-                 ? success()
-                 : op->emitOpError("'") << rule.name << "' should be " << rule.expected << ", found " << attribute.getValue();
-  return op->emitOpError("has '") << attribute.getName().getValue() << "', which is no note of the dialect sched";
+      return rule.fits(op, attribute.getValue()) ? success()
+                                                 : op->emitOpError("'")
+                                                       << rule.name << "' should be " << rule.expected
+                                                       << ", found " << attribute.getValue();
+  return op->emitOpError("has '") << attribute.getName().getValue()
+                                  << "', which is no note of the dialect sched";
 }
 
 namespace {
@@ -76,7 +85,8 @@ Type scalarOf(Type tensor) {
 
 LogicalResult checkMaps(ClusterOp op, ArrayAttr maps, ValueRange tensors, StringRef what) {
   if (maps.size() != tensors.size())
-    return op.emitOpError("has ") << maps.size() << " " << what << " maps for " << tensors.size() << " tensors";
+    return op.emitOpError("has ") << maps.size() << " " << what << " maps for " << tensors.size()
+                                  << " tensors";
   for (auto [attr, tensor] : llvm::zip(maps, tensors)) {
     AffineMap map = cast<AffineMapAttr>(attr).getValue();
     if (map.getNumDims() != op.getDomain().size() || map.getNumSymbols() != 0)
@@ -91,7 +101,8 @@ LogicalResult checkMaps(ClusterOp op, ArrayAttr maps, ValueRange tensors, String
 LogicalResult OffloadOp::verify() {
   for (Operation *user : getResult().getUsers())
     if (!isa<FetchOp>(user) && !user->hasTrait<OpTrait::IsTerminator>())
-      return emitOpError("makes a value in host memory, which a launch reads: only sched.fetch and the return may")
+      return emitOpError(
+                 "makes a value in host memory, which a launch reads: only sched.fetch and the return may")
                  .attachNote(user->getLoc())
              << "read here";
   return success();
@@ -100,7 +111,8 @@ LogicalResult OffloadOp::verify() {
 LogicalResult FetchOp::verify() {
   Value root = rootOf(getInput());
   if (root.getDefiningOp() && !root.getDefiningOp<OffloadOp>())
-    return emitOpError("reads a value that is not in host memory: expected the result of sched.offload or a state");
+    return emitOpError(
+        "reads a value that is not in host memory: expected the result of sched.offload or a state");
   return success();
 }
 
@@ -109,11 +121,14 @@ static LogicalResult checkSums(ClusterOp op, YieldOp yield) {
   for (auto sum : op.getBody().front().getOps<SumOp>())
     for (OpOperand &use : sum.getResult().getUses()) {
       if (use.getOwner() != yield)
-        return sum.emitOpError("is read in the body: expected only sched.yield").attachNote(use.getOwner()->getLoc()) << "read here";
+        return sum.emitOpError("is read in the body: expected only sched.yield")
+                   .attachNote(use.getOwner()->getLoc())
+               << "read here";
       AffineMap map = cast<AffineMapAttr>(op.getOutputMaps()[use.getOperandNumber()]).getValue();
       for (int64_t dim : op.getReduced())
         if (!map.isFunctionOfDim(dim))
-          return op.emitOpError("yields a sched.sum as output ") << use.getOperandNumber() << ", whose map leaves out the reduced dim " << dim;
+          return op.emitOpError("yields a sched.sum as output ")
+                 << use.getOperandNumber() << ", whose map leaves out the reduced dim " << dim;
     }
   return success();
 }
@@ -131,7 +146,8 @@ LogicalResult ClusterOp::verify() {
       return emitOpError("reduces dim ") << dim << " of a domain of rank " << getDomain().size();
   Block &block = getBody().front();
   if (block.getNumArguments() != getInputs().size())
-    return emitOpError("body takes ") << block.getNumArguments() << " scalars for " << getInputs().size() << " inputs";
+    return emitOpError("body takes ")
+           << block.getNumArguments() << " scalars for " << getInputs().size() << " inputs";
   for (auto [argument, input] : llvm::zip(block.getArguments(), getInputs()))
     if (argument.getType() != scalarOf(input.getType()))
       return emitOpError("body argument ") << argument.getType() << " for input " << input.getType();

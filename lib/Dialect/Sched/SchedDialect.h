@@ -1,11 +1,12 @@
 #pragma once
+#include "lib/Dialect/Sched/SchedDialect.h.inc"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/Operation.h"
-#include "lib/Dialect/Sched/SchedDialect.h.inc"
 
 namespace kedge::sched {
-/// Attributes that passes leave for later passes, read as `KernelNote(context).getAttr(op)`. See SchedDialect.td.
+/// Attributes that passes leave for later passes, read as `KernelNote(context).getAttr(op)`. See
+/// SchedDialect.td.
 using KernelNote = SchedDialect::KernelAttrHelper;
 using IterationsNote = SchedDialect::IterationsAttrHelper;
 using GrainNote = SchedDialect::GrainAttrHelper;

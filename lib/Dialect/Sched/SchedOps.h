@@ -1,7 +1,7 @@
 #pragma once
 #include "lib/Dialect/ONNX/OnnxFamily.h"
+#include "lib/Dialect/Sched/SchedAttrsEnums.h.inc"
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "lib/Dialect/Sched/SchedAttrsEnums.h.inc"
 #define GET_OP_CLASSES
 #include "lib/Dialect/Sched/SchedOps.h.inc"

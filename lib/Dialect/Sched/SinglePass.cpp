@@ -7,7 +7,8 @@ using namespace mlir;
 namespace kedge::sched {
 
 bool isAlongFolds(ClusterOp cluster, AffineMap output) {
-  return llvm::any_of(cluster.getReduced(), [&](int64_t dim) { return output.isFunctionOfDim(static_cast<unsigned>(dim)); });
+  return llvm::any_of(cluster.getReduced(),
+                      [&](int64_t dim) { return output.isFunctionOfDim(static_cast<unsigned>(dim)); });
 }
 
 bool foldsOnce(ClusterOp cluster) {

@@ -4,12 +4,13 @@
 
 namespace kedge::sched {
 
-/// Whether no fold of the cluster waits for another one, and no output with an element a point for a fold: a kernel that
-/// stores points while it folds computes every scalar once.
+/// Whether no fold of the cluster waits for another one, and no output with an element a point for a fold: a
+/// kernel that stores points while it folds computes every scalar once.
 bool foldsOnce(ClusterOp cluster);
 
-/// Whether the points of a result may lie on what they are computed from, even in a kernel that stores each point in the
-/// first walk that can compute it: nothing is folded or stored later that reads the elements of `root` again.
+/// Whether the points of a result may lie on what they are computed from, even in a kernel that stores each
+/// point in the first walk that can compute it: nothing is folded or stored later that reads the elements of
+/// `root` again.
 bool storesAfterAllReads(ClusterOp cluster, mlir::OpResult result, mlir::Value root);
 
 /// Whether an output of this map has elements along a dim that the cluster folds.

@@ -30,24 +30,27 @@ public:
   LogicalResult run() {
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
       if (BindingAttr binding = bindingOfArgument(function, index))
-        if (failed(once(arguments, binding, "argument", index)) || failed(check(binding, type, "argument", index)))
+        if (failed(once(arguments, binding, "argument", index)) ||
+            failed(check(binding, type, "argument", index)))
           return failure();
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
       if (BindingAttr binding = bindingOfResult(function, index)) {
         bool isPlace = binding.is(BindingKind::State) || binding.is(BindingKind::Result);
-        if ((isPlace && failed(once(results, binding, "result", index))) || failed(check(binding, type, "result", index)))
+        if ((isPlace && failed(once(results, binding, "result", index))) ||
+            failed(check(binding, type, "result", index)))
           return failure();
       }
     return success();
   }
 
 private:
-  LogicalResult once(DenseMap<Attribute, unsigned> &seen, BindingAttr binding, StringRef what, unsigned index) {
+  LogicalResult once(DenseMap<Attribute, unsigned> &seen, BindingAttr binding, StringRef what,
+                     unsigned index) {
     auto [first, isNew] = seen.try_emplace(binding, index);
     if (isNew)
       return success();
-    return function->emitOpError() << what << " " << index << " is bound to " << binding << ", as " << what << " "
-                                   << first->second << " is";
+    return function->emitOpError() << what << " " << index << " is bound to " << binding << ", as " << what
+                                   << " " << first->second << " is";
   }
 
   LogicalResult check(BindingAttr binding, Type type, StringRef what, unsigned index) {
@@ -61,8 +64,8 @@ private:
       return success(); // the state says so itself
     if (binding.is(BindingKind::Gradient) ? isGradientType(type, state.wholeType()) : state.getType() == type)
       return success();
-    InFlightDiagnostic error = function->emitOpError() << what << " " << index << " is bound to " << binding.getSymbol()
-                                                       << " and of type " << type;
+    InFlightDiagnostic error = function->emitOpError() << what << " " << index << " is bound to "
+                                                       << binding.getSymbol() << " and of type " << type;
     error.attachNote(state.getLoc()) << "the state is of type " << state.getType();
     return error;
   }
@@ -101,8 +104,8 @@ LogicalResult verifyForm(Operation *op, NamedAttribute attribute, StringRef what
     return op->emitOpError() << what << " " << index << " has '" << kBinding << "' = " << attribute.getValue()
                              << ", expected a #train.binding";
   if (!llvm::is_contained(kinds, binding.getKind()))
-    return op->emitOpError() << what << " " << index << " is bound as " << stringifyBindingKind(binding.getKind())
-                             << ", which no " << what << " can be";
+    return op->emitOpError() << what << " " << index << " is bound as "
+                             << stringifyBindingKind(binding.getKind()) << ", which no " << what << " can be";
   return success();
 }
 } // namespace
@@ -118,8 +121,8 @@ StringRef BindingAttr::getName() const {
   return symbol ? symbol.getValue() : cast<StringAttr>(getTarget()).getValue();
 }
 
-LogicalResult BindingAttr::verify(function_ref<InFlightDiagnostic()> emitError, BindingKind kind, Attribute target,
-                                  std::optional<int64_t> part, Type whole) {
+LogicalResult BindingAttr::verify(function_ref<InFlightDiagnostic()> emitError, BindingKind kind,
+                                  Attribute target, std::optional<int64_t> part, Type whole) {
   if (namesState(kind) ? !isa<FlatSymbolRefAttr>(target) : !isa<StringAttr>(target))
     return emitError() << stringifyBindingKind(kind) << " names " << target << ", expected "
                        << (namesState(kind) ? "the symbol of a train.state" : "a string");
@@ -161,7 +164,8 @@ void bindResult(FunctionOpInterface function, unsigned index, BindingAttr bindin
 
 bool isGradientType(Type gradient, Type parameter) {
   auto type = dyn_cast<RankedTensorType>(gradient);
-  return type && isa<FloatType>(type.getElementType()) && type.getShape() == cast<RankedTensorType>(parameter).getShape();
+  return type && isa<FloatType>(type.getElementType()) &&
+         type.getShape() == cast<RankedTensorType>(parameter).getShape();
 }
 
 DictionaryAttr boundTo(BindingAttr binding) {
@@ -169,7 +173,8 @@ DictionaryAttr boundTo(BindingAttr binding) {
   return DictionaryAttr::get(context, NamedAttribute(StringAttr::get(context, kBinding), binding));
 }
 
-LogicalResult TrainDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+LogicalResult TrainDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index,
+                                                     NamedAttribute attribute) {
   using enum BindingKind;
   if (failed(verifyForm(op, attribute, "argument", index, {State, Input, Scalar})))
     return failure();

@@ -21,7 +21,8 @@ mlir::FlatSymbolRefAttr stateOfResult(mlir::FunctionOpInterface function, unsign
 void bindArgument(mlir::FunctionOpInterface function, unsigned index, BindingAttr binding);
 void bindResult(mlir::FunctionOpInterface function, unsigned index, BindingAttr binding);
 
-/// Whether a gradient of `parameter` may have this type: the parameter's shape, in the float type that it is read in.
+/// Whether a gradient of `parameter` may have this type: the parameter's shape, in the float type that it is
+/// read in.
 bool isGradientType(mlir::Type gradient, mlir::Type parameter);
 
 /// {train.binding = `binding`}, for an argument or result that is being created.

@@ -1,7 +1,7 @@
 // train.dropout and its gradient, which draws the same mask again.
-#include "lib/Dialect/Train/RandomPlace.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Dialect/Train/RandomPlace.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -9,14 +9,16 @@ using namespace kedge;
 using namespace kedge::train;
 
 template <typename Adaptor>
-static LogicalResult inferDropout(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+static LogicalResult inferDropout(std::optional<Location> location, Adaptor adaptor,
+                                  SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getX().getType());
   return checkRows(location, tensorType(adaptor.getX()), adaptor.getBatchAxis(), adaptor.getRowSize());
 }
 
 /// Whether the element stays.
 template <typename Op> static Value keeps(Op op, ClusterBodyBuilder &body, ValueRange scalars) {
-  RandomRows rows{shapeOf(op.getX()), static_cast<int64_t>(op.getBatchAxis()), static_cast<int64_t>(op.getRowSize())};
+  RandomRows rows{shapeOf(op.getX()), static_cast<int64_t>(op.getBatchAxis()),
+                  static_cast<int64_t>(op.getRowSize())};
   auto [row, element] = rows.placeOf(body, scalars[3]);
   Value drawn = body.random(scalars[1], op.getOpId(), scalars[2], row, element);
   Value ratio = body.constant(drawn.getType(), op.getRatio().convertToDouble());
@@ -29,8 +31,8 @@ template <typename Op> static Value scaled(Op op, ClusterBodyBuilder &body, Valu
   return body.select(kept, body.mul(x, scale), body.constant(x.getType(), 0));
 }
 
-LogicalResult DropoutOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
+LogicalResult DropoutOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (failed(inferDropout(location, adaptor, types)))
     return failure();
   if (adaptor.getWithMask())
@@ -46,30 +48,34 @@ LogicalResult DropoutOp::verify() {
 
 void DropoutOp::describeCluster(ClusterSpec &spec) { describeBroadcast(getOperation(), spec); }
 
-void DropoutOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void DropoutOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                 SmallVectorImpl<Value> &results) {
   Value kept = keeps(*this, body, scalars);
   results.push_back(scaled(*this, body, scalars[0], kept));
   if (getWithMask())
     results.push_back(kept);
 }
 
-LogicalResult DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                       SmallVectorImpl<Value> &operandGrads) {
   operandGrads.resize(getNumOperands());
   if (resultGrads[0])
-    operandGrads[0] = DropoutGradOp::create(builder, getLoc(), resultGrads[0], getSeed(), getStep(), getRowBase(),
-                                            getRatioAttr(), getOpIdAttr(), getBatchAxisAttr(), getRowSizeAttr());
+    operandGrads[0] =
+        DropoutGradOp::create(builder, getLoc(), resultGrads[0], getSeed(), getStep(), getRowBase(),
+                              getRatioAttr(), getOpIdAttr(), getBatchAxisAttr(), getRowSizeAttr());
   return success();
 }
 
 bool DropoutOp::isDifferentiableOperand(unsigned index) { return index == 0; }
 
-LogicalResult DropoutGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
+LogicalResult DropoutGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferDropout(location, adaptor, types);
 }
 
 void DropoutGradOp::describeCluster(ClusterSpec &spec) { describeBroadcast(getOperation(), spec); }
 
-void DropoutGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void DropoutGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                     SmallVectorImpl<Value> &results) {
   results.push_back(scaled(*this, body, scalars[0], keeps(*this, body, scalars)));
 }

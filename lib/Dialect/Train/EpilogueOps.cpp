@@ -45,15 +45,19 @@ LogicalResult AccumulateProductOp::verify() {
   const Type element = elementOf(getA()), sum = elementOf(getAccumulator());
   const bool areMatrices = rankOf(getA()) == 2 && rankOf(getB()) == 2 && rankOf(getAccumulator()) == 2;
   SmallVector<int64_t> a = dims(getA(), getTransA()), b = dims(getB(), getTransB());
-  if (!areMatrices || element != elementOf(getB()) || !addsTo(element, sum) || getType() != getAccumulator().getType() ||
-      a[1] != b[0] || shapeOf(getResult()) != ArrayRef<int64_t>{a[0], b[1]})
-    return emitOpError("adds ") << getA().getType() << " times " << getB().getType() << " to " << getAccumulator().getType()
-                                << "; expected matrices of one type, and an accumulator of it, f32 or f64, or of f32 for 16 bits";
+  if (!areMatrices || element != elementOf(getB()) || !addsTo(element, sum) ||
+      getType() != getAccumulator().getType() || a[1] != b[0] ||
+      shapeOf(getResult()) != ArrayRef<int64_t>{a[0], b[1]})
+    return emitOpError("adds ")
+           << getA().getType() << " times " << getB().getType() << " to " << getAccumulator().getType()
+           << "; expected matrices of one type, and an accumulator of it, f32 or f64, or of f32 for 16 bits";
   return success();
 }
 
 /// All dims but the last.
-static SmallVector<int64_t> rowDims(Value tensor) { return llvm::to_vector(llvm::seq<int64_t>(0, rankOf(tensor) - 1)); }
+static SmallVector<int64_t> rowDims(Value tensor) {
+  return llvm::to_vector(llvm::seq<int64_t>(0, rankOf(tensor) - 1));
+}
 
 /// The sum of a tensor's rows: a number a column.
 static Value sumOfRows(OpBuilder &builder, Location loc, Value tensor) {
@@ -64,8 +68,8 @@ bool FusedProductOp::hasKernelOn(StringRef target) { return target == "cuda"; }
 
 LogicalResult FusedProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
   const bool isGelu = getEpilogue() == "gelu", isGradient = getEpilogue() == "gelu_grad";
-  Value product = onnx::GemmOp::create(builder, getLoc(), getA(), getB(), isGelu ? getC() : Value(), getTransA(), getTransB(),
-                                       APFloat(1.0f), APFloat(1.0f));
+  Value product = onnx::GemmOp::create(builder, getLoc(), getA(), getB(), isGelu ? getC() : Value(),
+                                       getTransA(), getTransB(), APFloat(1.0f), APFloat(1.0f));
   Value y = product, summed = getEpilogue() == "sums_a" ? getA() : getB();
   if (isGelu)
     y = onnx::GeluOp::create(builder, getLoc(), product, "tanh");
@@ -108,7 +112,8 @@ LogicalResult FusedProductOp::verify() {
   const Type z = typeOfZ(*this);
   const bool sums = getEpilogue().starts_with("sums_");
   if (!z || !takesC(*this) || (getZ() ? getZ().getType() != z : sums))
-    return emitOpError("expected the epilogue gelu, gelu_grad, sums_a of a transposed A or sums_b of a B that is not, with the C and "
+    return emitOpError("expected the epilogue gelu, gelu_grad, sums_a of a transposed A or sums_b of a B "
+                       "that is not, with the C and "
                        "the second result that it takes");
   return success();
 }

@@ -46,13 +46,14 @@ LogicalResult TrainDialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return success();
   auto kind = dyn_cast<FunctionKindAttr>(attribute.getValue());
   if (!kind)
-    return op->emitOpError() << "has '" << kKind << "' = " << attribute.getValue() << ", expected a #train.kind";
+    return op->emitOpError() << "has '" << kKind << "' = " << attribute.getValue()
+                             << ", expected a #train.kind";
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError() << "has '" << kKind << "', but is no function";
   if (function.getName() != stringifyFunctionKind(kind.getValue()))
-    return op->emitOpError() << "is of kind '" << stringifyFunctionKind(kind.getValue())
-                             << "' and called '" << function.getName() << "': programs know the kind by the name";
+    return op->emitOpError() << "is of kind '" << stringifyFunctionKind(kind.getValue()) << "' and called '"
+                             << function.getName() << "': programs know the kind by the name";
   return success();
 }
 

@@ -13,7 +13,9 @@ void setKind(mlir::func::FuncOp function, FunctionKind kind);
 mlir::func::FuncOp functionOf(mlir::ModuleOp module, FunctionKind kind);
 
 /// Whether functions of this kind run in evaluation mode.
-inline bool evaluates(FunctionKind kind) { return kind == FunctionKind::Eval || kind == FunctionKind::Predict; }
+inline bool evaluates(FunctionKind kind) {
+  return kind == FunctionKind::Eval || kind == FunctionKind::Predict;
+}
 /// How often it runs in a step of `accumulate` micro-batches.
 int64_t runsInStep(FunctionKind kind, int64_t accumulate);
 

@@ -1,7 +1,7 @@
 // Numbers drawn by counters: where an element's lie, and train.random.
-#include "lib/Dialect/Train/RandomPlace.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Dialect/Train/RandomPlace.h"
 #include "mlir/IR/Builders.h"
 #include <numbers>
 
@@ -9,12 +9,15 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::train;
 
-LogicalResult train::checkRows(std::optional<Location> location, RankedTensorType type, int64_t axis, int64_t rowSize) {
+LogicalResult train::checkRows(std::optional<Location> location, RankedTensorType type, int64_t axis,
+                               int64_t rowSize) {
   int64_t rank = type.getRank();
   if (axis < -1 || axis >= rank)
-    return emitOptionalError(location, "batch_axis ", axis, " is out of range: expected one of [-1, ", rank - 1, "]");
+    return emitOptionalError(location, "batch_axis ", axis, " is out of range: expected one of [-1, ",
+                             rank - 1, "]");
   if (axis >= 0 && (rowSize < 1 || type.getDimSize(axis) % rowSize != 0))
-    return emitOptionalError(location, "row_size ", rowSize, " does not divide dimension ", axis, " of ", type);
+    return emitOptionalError(location, "row_size ", rowSize, " does not divide dimension ", axis, " of ",
+                             type);
   return success();
 }
 
@@ -62,7 +65,8 @@ static Value normalOf(ClusterBodyBuilder &body, Value first, Value second) {
   return body.mul(radius, body.cos(body.mul(number(2 * std::numbers::pi), second)));
 }
 
-void RandomOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void RandomOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                SmallVectorImpl<Value> &results) {
   RandomRows rows{getShape(), static_cast<int64_t>(getBatchAxis()), static_cast<int64_t>(getRowSize())};
   auto [row, element] = rows.placeOf(body, scalars[2]);
   auto draw = [&](Value number) { return body.random(scalars[0], getOpId(), scalars[1], row, number); };
@@ -89,8 +93,8 @@ LogicalResult ByModeOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   return success();
 }
 
-LogicalResult StraightThroughOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                                  SmallVectorImpl<Type> &types) {
+LogicalResult StraightThroughOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                  Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (adaptor.getValue().getType() != adaptor.getAlong().getType())
     return emitOptionalError(location, "passes gradients along ", adaptor.getAlong().getType(), ", expected ",
                              adaptor.getValue().getType());

@@ -6,8 +6,8 @@
 
 namespace kedge::train {
 
-/// How rows of the batch lie in a tensor (Train/ElementwiseOps.td): rows along dim `axis`, `rowSize` places of it each;
-/// -1: all elements are of one row.
+/// How rows of the batch lie in a tensor (Train/ElementwiseOps.td): rows along dim `axis`, `rowSize` places
+/// of it each; -1: all elements are of one row.
 struct RandomRows {
   llvm::ArrayRef<int64_t> shape;
   int64_t axis = 0, rowSize = 1;
@@ -16,7 +16,7 @@ struct RandomRows {
   std::pair<mlir::Value, mlir::Value> placeOf(ClusterBodyBuilder &body, mlir::Value rowBase) const;
 };
 
-mlir::LogicalResult checkRows(std::optional<mlir::Location> location, mlir::RankedTensorType type, int64_t axis,
-                              int64_t rowSize);
+mlir::LogicalResult checkRows(std::optional<mlir::Location> location, mlir::RankedTensorType type,
+                              int64_t axis, int64_t rowSize);
 
 } // namespace kedge::train

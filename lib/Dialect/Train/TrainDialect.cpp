@@ -1,14 +1,14 @@
 #include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
-#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
-#include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
-#include "lib/Dialect/Train/Loss/LossOps.h"
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
+#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "lib/Dialect/Train/Quantized/Float8Ops.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
@@ -78,11 +78,13 @@ LogicalResult StateOp::verify() {
     return emitOpError("is of type ") << getType() << ", expected numbers of a static shape";
   if (std::string why = tooLarge(wholeType().getShape()); !why.empty())
     return emitOpError("cannot be held: ") << why;
-  if (auto weight = dyn_cast_or_null<WeightAttr>(getInitAttr()); weight && (weight.getOffset() < 0 || weight.getLength() < 0))
+  if (auto weight = dyn_cast_or_null<WeightAttr>(getInitAttr());
+      weight && (weight.getOffset() < 0 || weight.getLength() < 0))
     return emitOpError("is read from ") << weight << ": a place in a file is not negative";
   if (getRole() == Role::WorkingCopy && !getOfAttr())
     return emitOpError("is a working copy of nothing: expected 'of' with the state that it copies");
-  if (getRole() == Role::WorkingCopy && !SymbolTable::lookupNearestSymbolFrom<StateOp>(getOperation()->getParentOp(), getOfAttr()))
+  if (getRole() == Role::WorkingCopy &&
+      !SymbolTable::lookupNearestSymbolFrom<StateOp>(getOperation()->getParentOp(), getOfAttr()))
     return emitOpError("is a working copy of ") << getOfAttr() << ", and no state has that name";
   if (!getSharding())
     return success();

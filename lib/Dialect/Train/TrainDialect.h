@@ -1,3 +1,3 @@
 #pragma once
-#include "mlir/IR/Dialect.h"
 #include "lib/Dialect/Train/TrainDialect.h.inc"
+#include "mlir/IR/Dialect.h"

@@ -1,8 +1,8 @@
 #pragma once
+#include "lib/Dialect/Tune/TuneAttrsEnums.h.inc"
 #include "lib/Dialect/Tune/TuneDialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
-#include "lib/Dialect/Tune/TuneAttrsEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "lib/Dialect/Tune/TuneAttrs.h.inc"
 
@@ -13,7 +13,11 @@ inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName 
                                      orthogonalName = "tune.orthogonal", storedName = "tune.stored";
 
 /// The attribute, or null if the state has none.
-inline AdapterAttr adapterOf(mlir::Operation *state) { return state->getAttrOfType<AdapterAttr>(adapterName); }
-inline EncodingAttr encodingOf(mlir::Operation *state) { return state->getAttrOfType<EncodingAttr>(encodingName); }
+inline AdapterAttr adapterOf(mlir::Operation *state) {
+  return state->getAttrOfType<AdapterAttr>(adapterName);
+}
+inline EncodingAttr encodingOf(mlir::Operation *state) {
+  return state->getAttrOfType<EncodingAttr>(encodingName);
+}
 
 } // namespace kedge::tune

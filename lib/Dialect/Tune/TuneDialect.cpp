@@ -30,8 +30,9 @@ LogicalResult TuneDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                                              : false;
   if (isState && fits)
     return success();
-  return op->emitOpError("has '") << name << "' = " << value
-                                  << ": expected a #tune.adapter, a #tune.encoding, a unit or a type under the names '"
-                                  << adapterName << "', '" << encodingName << "', '" << orthogonalName << "' and '"
-                                  << storedName << "', on a train.state";
+  return op->emitOpError("has '")
+         << name << "' = " << value
+         << ": expected a #tune.adapter, a #tune.encoding, a unit or a type under the names '" << adapterName
+         << "', '" << encodingName << "', '" << orthogonalName << "' and '" << storedName
+         << "', on a train.state";
 }

@@ -1,10 +1,10 @@
-// Composites of level 1 as ONNX: norms keep their operators, attention, rotary embedding and gated activations become
-// the primitives that import raises them from.
-#include "lib/Export/Onnx/OnnxWriter.h"
+// Composites of level 1 as ONNX: norms keep their operators, attention, rotary embedding and gated
+// activations become the primitives that import raises them from.
 #include "lib/Dialect/ONNX/Composite/CompositeOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Export/Onnx/OnnxWriter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
 
@@ -29,7 +29,8 @@ void writeNorm(OnnxWriter &w, Operation *op, const std::string &type) {
   w.result(op, type, w.operands(op), attributesOf(op));
 }
 
-void writeSwish(OnnxWriter &w, Operation *op, const std::string &gate, double alpha, Type element, const std::string &factor) {
+void writeSwish(OnnxWriter &w, Operation *op, const std::string &gate, double alpha, Type element,
+                const std::string &factor) {
   std::string argument = alpha == 1 ? gate : w.value("Mul", {gate, w.number(element, alpha)});
   std::string sigmoid = w.value("Sigmoid", {argument});
   if (factor.empty())
@@ -72,7 +73,8 @@ private:
   /// (a, b) -> (-b, a) of every pair.
   std::string rotated(const std::string &x) {
     auto transposed = [&](const std::string &pairs, int64_t half) {
-      return w.value("Concat", {w.value("Neg", {part(pairs, half, 2 * half)}), part(pairs, 0, half)}, {axis(-1)});
+      return w.value("Concat", {w.value("Neg", {part(pairs, half, 2 * half)}), part(pairs, 0, half)},
+                     {axis(-1)});
     };
     if (!op.getInterleaved())
       return transposed(x, size / 2);
@@ -89,7 +91,8 @@ private:
 
 class Attention {
 public:
-  Attention(OnnxWriter &w, train::AttentionOp op) : w(w), op(op), element(elementOf(op.getQ())), lse(shapeOf(op.getLSE())) {}
+  Attention(OnnxWriter &w, train::AttentionOp op)
+      : w(w), op(op), element(elementOf(op.getQ())), lse(shapeOf(op.getLSE())) {}
 
   void write() {
     if (anyUsed(op, 1) || !op.getRandom().empty())
@@ -103,8 +106,9 @@ public:
     if (hides)
       weights = w.value("Where", {w.value("IsNaN", {weights}), w.number(element, 0), weights});
     if (op.getTrainingMode() && !op.getRatio().isZero())
-      weights = w.value("Dropout", {weights, w.number(Float32Type::get(op.getContext()), op.getRatio().convertToDouble()),
-                                    w.number(IntegerType::get(op.getContext(), 1), 1)});
+      weights = w.value(
+          "Dropout", {weights, w.number(Float32Type::get(op.getContext()), op.getRatio().convertToDouble()),
+                      w.number(IntegerType::get(op.getContext(), 1), 1)});
     std::string v = perHead(op.getV(), op.getVLayout());
     if (op.getOLayout() == "bhtd")
       return w.result(op, "MatMul", {weights, v});
@@ -149,7 +153,8 @@ private:
     }
     if (!op.getCausal())
       return scores;
-    int64_t queries = lse[2], keys = shapeOf(op.getK())[op.getKLayout() == "bhtd" ? 2 : 1], offset = op.getCausalOffset();
+    int64_t queries = lse[2], keys = shapeOf(op.getK())[op.getKLayout() == "bhtd" ? 2 : 1],
+            offset = op.getCausalOffset();
     SmallVector<bool> visible;
     for (int64_t i = 0; i < queries; ++i)
       for (int64_t j = 0; j < keys; ++j)
@@ -182,7 +187,9 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
   auto in = [&](Value v) { return w.nameOf(v); };
   bool known = true;
   llvm::TypeSwitch<Operation *>(operation)
-      .Case([&](onnx::LayerNormalizationOp op) { w.node(op, "LayerNormalization", w.operands(op), attributesOf(op)); })
+      .Case([&](onnx::LayerNormalizationOp op) {
+        w.node(op, "LayerNormalization", w.operands(op), attributesOf(op));
+      })
       .Case([&](onnx::InstanceNormalizationOp op) { writeNorm(w, op, "InstanceNormalization"); })
       .Case([&](onnx::RMSNormalizationOp op) {
         w.needOpset(23);
@@ -193,15 +200,21 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
           return w.unsupported(op, "with a scale for each group");
         writeNorm(w, op, "GroupNormalization");
       })
-      .Case([&](onnx::BatchNormalizationOp op) { w.result(op, "BatchNormalization", w.operands(op), attributesOf(op)); })
+      .Case([&](onnx::BatchNormalizationOp op) {
+        w.result(op, "BatchNormalization", w.operands(op), attributesOf(op));
+      })
       .Case([&](train::BatchNormOp op) { writeTrainingNorm(w, op); })
       .Case([&](onnx::SwishOp op) {
         writeSwish(w, op, in(op.getX()), op.getAlpha().convertToDouble(), elementOf(op.getX()), "");
       })
       .Case([&](train::ByModeOp op) { w.result(op, "Identity", {in(op.getTraining())}); })
       .Case([&](train::StraightThroughOp op) { w.result(op, "Identity", {in(op.getValue())}); })
-      .Case([&](train::SwigluOp op) { writeSwish(w, op, in(op.getGate()), 1, elementOf(op.getGate()), in(op.getUp())); })
-      .Case([&](train::RotaryOp op) { op.getInverse() ? w.unsupported(op, "backwards") : Rotary(w, op).write(); })
+      .Case([&](train::SwigluOp op) {
+        writeSwish(w, op, in(op.getGate()), 1, elementOf(op.getGate()), in(op.getUp()));
+      })
+      .Case([&](train::RotaryOp op) {
+        op.getInverse() ? w.unsupported(op, "backwards") : Rotary(w, op).write();
+      })
       .Case([&](train::AttentionOp op) { Attention(w, op).write(); })
       .Default([&](Operation *) { known = false; });
   return known;

@@ -1,5 +1,4 @@
 // Ops of level 1 as ONNX nodes: what became an attribute at import is an operand again.
-#include "lib/Export/Onnx/OnnxWriter.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
@@ -7,6 +6,7 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Export/Onnx/OnnxWriter.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -21,17 +21,95 @@ using Names = OnnxWriter::Names;
 const std::map<std::string, std::set<std::string>> &plainOps() {
   static const std::map<std::string, std::set<std::string>> ops = [] {
     std::map<std::string, std::set<std::string>> all;
-    for (const char *name :
-         {"Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool",
-          "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Clip", "Concat", "Conv", "ConvInteger",
-          "ConvTranspose", "Cos", "Cosh", "Div", "Elu", "Equal", "Erf", "Exp",
-          "Floor", "GatherElements", "GatherND", "Gelu", "GlobalAveragePool", "GlobalMaxPool", "Greater",
-          "GreaterOrEqual", "GRU", "Hardmax", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN",
-          "LeakyRelu", "Less", "LessOrEqual", "Log", "LogSoftmax", "LRN", "LSTM", "MatMulInteger", "Max", "Min",
-          "Mish", "Mod", "Mul", "Neg", "NegativeLogLikelihoodLoss", "Not", "Or", "Pow", "PRelu", "QLinearMatMul",
-          "Reciprocal", "Relu", "ReverseSequence", "RNN", "Round", "ScatterElements", "ScatterND", "Selu",
-          "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Tan", "Tanh",
-          "ThresholdedRelu", "Transpose", "Where", "Xor"})
+    for (const char *name : {"Abs",
+                             "Acos",
+                             "Acosh",
+                             "Add",
+                             "And",
+                             "ArgMax",
+                             "ArgMin",
+                             "Asin",
+                             "Asinh",
+                             "Atan",
+                             "Atanh",
+                             "AveragePool",
+                             "BitwiseAnd",
+                             "BitwiseNot",
+                             "BitwiseOr",
+                             "BitwiseXor",
+                             "Ceil",
+                             "Celu",
+                             "Clip",
+                             "Concat",
+                             "Conv",
+                             "ConvInteger",
+                             "ConvTranspose",
+                             "Cos",
+                             "Cosh",
+                             "Div",
+                             "Elu",
+                             "Equal",
+                             "Erf",
+                             "Exp",
+                             "Floor",
+                             "GatherElements",
+                             "GatherND",
+                             "Gelu",
+                             "GlobalAveragePool",
+                             "GlobalMaxPool",
+                             "Greater",
+                             "GreaterOrEqual",
+                             "GRU",
+                             "Hardmax",
+                             "HardSigmoid",
+                             "HardSwish",
+                             "Identity",
+                             "IsInf",
+                             "IsNaN",
+                             "LeakyRelu",
+                             "Less",
+                             "LessOrEqual",
+                             "Log",
+                             "LogSoftmax",
+                             "LRN",
+                             "LSTM",
+                             "MatMulInteger",
+                             "Max",
+                             "Min",
+                             "Mish",
+                             "Mod",
+                             "Mul",
+                             "Neg",
+                             "NegativeLogLikelihoodLoss",
+                             "Not",
+                             "Or",
+                             "Pow",
+                             "PRelu",
+                             "QLinearMatMul",
+                             "Reciprocal",
+                             "Relu",
+                             "ReverseSequence",
+                             "RNN",
+                             "Round",
+                             "ScatterElements",
+                             "ScatterND",
+                             "Selu",
+                             "Shrink",
+                             "Sigmoid",
+                             "Sign",
+                             "Sin",
+                             "Sinh",
+                             "Softmax",
+                             "Softplus",
+                             "Softsign",
+                             "Sqrt",
+                             "Sub",
+                             "Tan",
+                             "Tanh",
+                             "ThresholdedRelu",
+                             "Transpose",
+                             "Where",
+                             "Xor"})
       all[name] = {};
     all["MaxPool"] = {"with_indices"};
     all["Gather"] = {"padding_idx"};
@@ -70,8 +148,9 @@ std::string swapped(OnnxWriter &w, const std::string &name, int64_t rank, bool s
 }
 
 void writeMatMul(OnnxWriter &w, onnx::MatMulOp op) {
-  w.result(op, "MatMul", {swapped(w, w.nameOf(op.getA()), rankOf(op.getA()), op.getTransA()),
-                          swapped(w, w.nameOf(op.getB()), rankOf(op.getB()), op.getTransB())});
+  w.result(op, "MatMul",
+           {swapped(w, w.nameOf(op.getA()), rankOf(op.getA()), op.getTransA()),
+            swapped(w, w.nameOf(op.getB()), rankOf(op.getB()), op.getTransB())});
 }
 
 /// ONNX's Gemm has matrices only: with more leading dims it is a product and a sum.
@@ -79,7 +158,8 @@ void writeGemm(OnnxWriter &w, onnx::GemmOp op) {
   if (rankOf(op.getA()) == 2)
     return w.result(op, "Gemm", w.operands(op), attributesOf(op));
   Type element = elementOf(op.getY());
-  std::string sum = w.value("MatMul", {w.nameOf(op.getA()), swapped(w, w.nameOf(op.getB()), 2, op.getTransB())});
+  std::string sum =
+      w.value("MatMul", {w.nameOf(op.getA()), swapped(w, w.nameOf(op.getB()), 2, op.getTransB())});
   auto scaled = [&](const std::string &name, double factor) {
     return factor == 1 ? name : w.value("Mul", {name, w.number(element, factor)});
   };
@@ -91,7 +171,8 @@ void writeGemm(OnnxWriter &w, onnx::GemmOp op) {
 
 void writeResize(OnnxWriter &w, onnx::ResizeOp op) {
   auto floats = [&](ArrayRef<float> values) {
-    auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, Float32Type::get(op.getContext()));
+    auto type =
+        RankedTensorType::get({static_cast<int64_t>(values.size())}, Float32Type::get(op.getContext()));
     return w.constant(DenseElementsAttr::get(type, values));
   };
   std::string roi = op.getRoi() ? floats(*op.getRoi()) : "";
@@ -113,11 +194,13 @@ void writeMovement(OnnxWriter &w, Operation *operation) {
       .Case([&](onnx::ExpandOp op) { w.result(op, "Expand", {in(op.getInput()), w.ints(op.getShape())}); })
       .Case([&](onnx::TileOp op) { w.result(op, "Tile", {in(op.getInput()), w.ints(op.getRepeats())}); })
       .Case([&](onnx::SplitOp op) {
-        w.node(op, "Split", {in(op.getInput()), w.ints(op.getSplit())}, {Attr::makeInt("axis", op.getAxis())});
+        w.node(op, "Split", {in(op.getInput()), w.ints(op.getSplit())},
+               {Attr::makeInt("axis", op.getAxis())});
       })
       .Case([&](onnx::SliceOp op) {
-        w.result(op, "Slice", {in(op.getData()), w.ints(op.getStarts()), w.ints(op.getEnds()), all(rankOf(op.getData())),
-                               w.ints(op.getSteps())});
+        w.result(op, "Slice",
+                 {in(op.getData()), w.ints(op.getStarts()), w.ints(op.getEnds()), all(rankOf(op.getData())),
+                  w.ints(op.getSteps())});
       })
       .Case([&](onnx::PadOp op) {
         Names inputs = {in(op.getData()), w.ints(op.getPads())};
@@ -127,21 +210,27 @@ void writeMovement(OnnxWriter &w, Operation *operation) {
       })
       .Case([&](onnx::RangeOp op) {
         Type type = elementOf(op.getStart());
-        std::string length = w.value("Mul", {in(op.getDelta()), w.number(type, static_cast<double>(op.getSize()))});
-        w.result(op, "Range", {in(op.getStart()), w.value("Add", {in(op.getStart()), length}), in(op.getDelta())});
+        std::string length =
+            w.value("Mul", {in(op.getDelta()), w.number(type, static_cast<double>(op.getSize()))});
+        w.result(op, "Range",
+                 {in(op.getStart()), w.value("Add", {in(op.getStart()), length}), in(op.getDelta())});
       })
       .Case([&](onnx::TriluOp op) {
-        w.result(op, "Trilu", {in(op.getInput()), w.intScalar(op.getK())}, {Attr::makeInt("upper", op.getUpper())});
+        w.result(op, "Trilu", {in(op.getInput()), w.intScalar(op.getK())},
+                 {Attr::makeInt("upper", op.getUpper())});
       })
       .Case([&](onnx::OneHotOp op) {
         std::string one = w.ints({1});
-        std::string values = w.value("Concat", {w.value("Reshape", {in(op.getOff()), one}), w.value("Reshape", {in(op.getOn()), one})},
-                                     {Attr::makeInt("axis", 0)});
-        w.result(op, "OneHot", {in(op.getIndices()), w.intScalar(op.getDepth()), values}, {Attr::makeInt("axis", op.getAxis())});
+        std::string values = w.value(
+            "Concat", {w.value("Reshape", {in(op.getOff()), one}), w.value("Reshape", {in(op.getOn()), one})},
+            {Attr::makeInt("axis", 0)});
+        w.result(op, "OneHot", {in(op.getIndices()), w.intScalar(op.getDepth()), values},
+                 {Attr::makeInt("axis", op.getAxis())});
       })
       .Case([&](onnx::EyeLikeOp op) {
         w.result(op, "EyeLike", {w.value("ConstantOfShape", {w.ints(op.getShape())})},
-                 {Attr::makeInt("k", op.getK()), Attr::makeInt("dtype", static_cast<int64_t>(onnxType(op.getDtype())))});
+                 {Attr::makeInt("k", op.getK()),
+                  Attr::makeInt("dtype", static_cast<int64_t>(onnxType(op.getDtype())))});
       })
       .Default([&](Operation *op) { w.unsupported(op); });
 }
@@ -151,11 +240,13 @@ void writeOther(OnnxWriter &w, Operation *operation) {
   llvm::TypeSwitch<Operation *>(operation)
       .Case([&](onnx::ConstantOp op) { w.result(op, "Identity", {w.constant(op.getValue())}); })
       .Case([&](onnx::CastOp op) {
-        w.result(op, "Cast", {in(op.getX())}, {Attr::makeInt("to", static_cast<int64_t>(onnxType(op.getTo())))});
+        w.result(op, "Cast", {in(op.getX())},
+                 {Attr::makeInt("to", static_cast<int64_t>(onnxType(op.getTo())))});
       })
       .Case([&](onnx::BitCastOp op) {
         w.needOpset(26);
-        w.result(op, "BitCast", {in(op.getData())}, {Attr::makeInt("to", static_cast<int64_t>(onnxType(op.getTo())))});
+        w.result(op, "BitCast", {in(op.getData())},
+                 {Attr::makeInt("to", static_cast<int64_t>(onnxType(op.getTo())))});
       })
       .Case<onnx::RandomNormalOp, onnx::RandomUniformOp>([&](auto op) {
         OnnxWriter::Attributes attributes = attributesOf(op, {"dtype", "op_id"});
@@ -163,7 +254,8 @@ void writeOther(OnnxWriter &w, Operation *operation) {
         w.result(op, op->getName().stripDialect().str(), {}, attributes);
       })
       .Case([&](onnx::BitShiftOp op) {
-        w.result(op, "BitShift", {in(op.getA()), in(op.getB())}, {Attr::makeString("direction", op.getLeft() ? "LEFT" : "RIGHT")});
+        w.result(op, "BitShift", {in(op.getA()), in(op.getB())},
+                 {Attr::makeString("direction", op.getLeft() ? "LEFT" : "RIGHT")});
       })
       .Case([&](onnx::MatMulOp op) { writeMatMul(w, op); })
       .Case([&](onnx::GemmOp op) { writeGemm(w, op); })
@@ -171,14 +263,20 @@ void writeOther(OnnxWriter &w, Operation *operation) {
       .Case([&](onnx::CumSumOp op) {
         w.result(op, "CumSum", {in(op.getX()), w.intScalar(op.getAxis())}, attributesOf(op, {"axis"}));
       })
-      .Case([&](onnx::TopKOp op) { w.node(op, "TopK", {in(op.getX()), w.ints({static_cast<int64_t>(op.getK())})}, attributesOf(op, {"k"})); })
+      .Case([&](onnx::TopKOp op) {
+        w.node(op, "TopK", {in(op.getX()), w.ints({static_cast<int64_t>(op.getK())})},
+               attributesOf(op, {"k"}));
+      })
       .Case([&](onnx::DropoutOp op) {
-        w.node(op, "Dropout", {in(op.getX()), w.number(Float32Type::get(op.getContext()), op.getRatio().convertToDouble()),
-                               w.number(IntegerType::get(op.getContext(), 1), op.getTrainingMode())});
+        w.node(op, "Dropout",
+               {in(op.getX()), w.number(Float32Type::get(op.getContext()), op.getRatio().convertToDouble()),
+                w.number(IntegerType::get(op.getContext(), 1), op.getTrainingMode())});
       })
       .Case([&](onnx::GridSampleOp op) {
         // Names of opset 16, which import leaves as they are.
-        std::string mode = op.getMode() == "bilinear" ? "linear" : op.getMode() == "bicubic" ? "cubic" : op.getMode().str();
+        std::string mode = op.getMode() == "bilinear"  ? "linear"
+                           : op.getMode() == "bicubic" ? "cubic"
+                                                       : op.getMode().str();
         OnnxWriter::Attributes attributes = attributesOf(op, {"mode"});
         attributes.push_back(Attr::makeString("mode", mode));
         w.result(op, "GridSample", w.operands(op), attributes);

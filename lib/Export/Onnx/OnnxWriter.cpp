@@ -1,16 +1,16 @@
 #include "lib/Export/Onnx/OnnxWriter.h"
-#include "lib/Export/Template/ExportTemplateProto.h"
-#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Export/Onnx/OnnxGraph.h"
+#include "lib/Export/Template/ExportTemplateProto.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Support/AttrJson.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/Builders.h"
-#include <fmt/ranges.h>
 #include <filesystem>
+#include <fmt/ranges.h>
 #include <fstream>
 
 using namespace mlir;
@@ -32,24 +32,26 @@ std::vector<char> readBytes(train::WeightAttr weight) {
   std::string path = weight.getFile().str();
   std::error_code missing;
   const uintmax_t size = std::filesystem::file_size(path, missing);
-  if (missing || weight.getOffset() < 0 || weight.getLength() < 0 || static_cast<uintmax_t>(weight.getOffset()) > size ||
+  if (missing || weight.getOffset() < 0 || weight.getLength() < 0 ||
+      static_cast<uintmax_t>(weight.getOffset()) > size ||
       static_cast<uintmax_t>(weight.getLength()) > size - static_cast<uintmax_t>(weight.getOffset()))
-    fail("{}: has no {} bytes of weights at {}; expected the model that the IR was imported from", path, weight.getLength(),
-         weight.getOffset());
+    fail("{}: has no {} bytes of weights at {}; expected the model that the IR was imported from", path,
+         weight.getLength(), weight.getOffset());
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes(weight.getLength());
   file.seekg(weight.getOffset());
   if (!file.read(bytes.data(), bytes.size()))
-    fail("{}: cannot read the {} bytes of weights at {}; expected the model that the IR was imported from", path,
-         bytes.size(), weight.getOffset());
+    fail("{}: cannot read the {} bytes of weights at {}; expected the model that the IR was imported from",
+         path, bytes.size(), weight.getOffset());
   return bytes;
 }
 
 interpret::HostTensor splatOf(RankedTensorType type, double value) {
   Builder builder(type.getContext());
-  Attribute element = isa<FloatType>(type.getElementType())
-                          ? Attribute(builder.getFloatAttr(type.getElementType(), value))
-                          : Attribute(builder.getIntegerAttr(type.getElementType(), static_cast<int64_t>(value)));
+  Attribute element =
+      isa<FloatType>(type.getElementType())
+          ? Attribute(builder.getFloatAttr(type.getElementType(), value))
+          : Attribute(builder.getIntegerAttr(type.getElementType(), static_cast<int64_t>(value)));
   return interpret::HostTensor::fromAttribute(DenseElementsAttr::get(type, element));
 }
 
@@ -77,10 +79,10 @@ std::string nameOfPlace(Operation *op) {
 
 model::DType onnxType(Type element) {
   static const std::map<std::string, model::DType> types = {
-      {"f32", model::DType::Float},    {"f64", model::DType::Double}, {"f16", model::DType::Float16},
-      {"bf16", model::DType::BFloat16}, {"bool", model::DType::Bool}, {"i8", model::DType::Int8},
-      {"i16", model::DType::Int16},    {"i32", model::DType::Int32},  {"i64", model::DType::Int64},
-      {"u8", model::DType::UInt8},     {"u16", model::DType::UInt16}, {"u32", model::DType::UInt32},
+      {"f32", model::DType::Float},     {"f64", model::DType::Double}, {"f16", model::DType::Float16},
+      {"bf16", model::DType::BFloat16}, {"bool", model::DType::Bool},  {"i8", model::DType::Int8},
+      {"i16", model::DType::Int16},     {"i32", model::DType::Int32},  {"i64", model::DType::Int64},
+      {"u8", model::DType::UInt8},      {"u16", model::DType::UInt16}, {"u32", model::DType::UInt32},
       {"u64", model::DType::UInt64}};
   auto found = types.find(dtypeName(element));
   if (found == types.end())
@@ -88,9 +90,11 @@ model::DType onnxType(Type element) {
   return found->second;
 }
 
-OnnxWriter::OnnxWriter(ModuleOp module) : module(module), function(train::functionOf(module, train::FunctionKind::Model)) {
+OnnxWriter::OnnxWriter(ModuleOp module)
+    : module(module), function(train::functionOf(module, train::FunctionKind::Model)) {
   if (!function)
-    fail("the IR has no function @model: only level 1 (--import-onnx, 01-model.mlir of --save-ir) can be written as ONNX");
+    fail("the IR has no function @model: only level 1 (--import-onnx, 01-model.mlir of --save-ir) can be "
+         "written as ONNX");
   graph.name = "model";
   inputs();
   states();
@@ -129,7 +133,8 @@ void OnnxWriter::states() {
     auto state = module.lookupSymbol<train::StateOp>(symbol.getValue());
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!state || !type || !type.hasStaticShape())
-      fail("the IR binds an argument of @model to '{}', which is no train.state of a static shape", symbol.getValue().str());
+      fail("the IR binds an argument of @model to '{}', which is no train.state of a static shape",
+           symbol.getValue().str());
     std::string name = fresh(state.getOnnxName().value_or(state.getSymName()).str());
     Attribute init = state.getInitAttr();
     if (auto weight = dyn_cast_or_null<train::WeightAttr>(init)) {
@@ -139,7 +144,8 @@ void OnnxWriter::states() {
     }
     auto fill = dyn_cast_or_null<FloatAttr>(init);
     auto elements = dyn_cast_or_null<ElementsAttr>(init);
-    interpret::HostTensor tensor = elements ? interpret::HostTensor::fromAttribute(elements) : splatOf(type, fill ? fill.getValueAsDouble() : 0);
+    interpret::HostTensor tensor = elements ? interpret::HostTensor::fromAttribute(elements)
+                                            : splatOf(type, fill ? fill.getValueAsDouble() : 0);
     add(ownedTensor(name, type, tensor.bytes));
     names[argument] = name;
   }
@@ -149,7 +155,8 @@ void OnnxWriter::body() {
   for (Operation &op : function.getBody().front().without_terminator()) {
     current = &op;
     writeOp(*this, &op);
-    // Errors are reported at the end: a value that could not be written gets a name, so that the rest can be written.
+    // Errors are reported at the end: a value that could not be written gets a name, so that the rest can be
+    // written.
     for (Value result : op.getResults())
       if (!names.contains(result))
         names[result] = fresh(nameOfPlace(&op));
@@ -217,11 +224,14 @@ void OnnxWriter::result(Operation *op, const std::string &type, Names inputs, At
 }
 
 std::string OnnxWriter::ints(ArrayRef<int64_t> values) {
-  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, IntegerType::get(module.getContext(), 64));
+  auto type =
+      RankedTensorType::get({static_cast<int64_t>(values.size())}, IntegerType::get(module.getContext(), 64));
   return constant(DenseElementsAttr::get(type, values));
 }
 
-std::string OnnxWriter::intScalar(int64_t value) { return number(IntegerType::get(module.getContext(), 64), value); }
+std::string OnnxWriter::intScalar(int64_t value) {
+  return number(IntegerType::get(module.getContext(), 64), value);
+}
 
 std::string OnnxWriter::number(Type element, double value) {
   std::string name = fresh("constant");
@@ -232,7 +242,8 @@ std::string OnnxWriter::number(Type element, double value) {
 
 std::string OnnxWriter::constant(ElementsAttr elements) {
   std::string name = fresh("constant");
-  add(ownedTensor(name, cast<RankedTensorType>(elements.getShapedType()), interpret::HostTensor::fromAttribute(elements).bytes));
+  add(ownedTensor(name, cast<RankedTensorType>(elements.getShapedType()),
+                  interpret::HostTensor::fromAttribute(elements).bytes));
   return name;
 }
 

@@ -24,7 +24,8 @@ public:
   /// Operands by their place in the op's definition; "" where one is absent.
   Names operands(mlir::Operation *op) const;
   /// One node whose outputs are the op's results, or the first `count` of them.
-  void node(mlir::Operation *op, const std::string &type, Names inputs, Attributes attributes = {}, unsigned count = ~0u);
+  void node(mlir::Operation *op, const std::string &type, Names inputs, Attributes attributes = {},
+            unsigned count = ~0u);
   /// A node of one new value.
   std::string value(const std::string &type, Names inputs, Attributes attributes = {});
   /// The same as the op's first result.

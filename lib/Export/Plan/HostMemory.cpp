@@ -23,7 +23,8 @@ llvm::DenseMap<Operation *, train::StateOp> kedge::exporter::statesInTransit(exe
   auto module = function->getParentOfType<ModuleOp>();
   llvm::DenseMap<Operation *, train::StateOp> states;
   for (auto copy : function.getBody().getOps<exec::CopyOp>()) {
-    exec::BufferOp there = copy.fetches() ? copy.from() : copy.to(), here = copy.fetches() ? copy.to() : copy.from();
+    exec::BufferOp there = copy.fetches() ? copy.from() : copy.to(),
+                   here = copy.fetches() ? copy.to() : copy.from();
     if (there.getStateAttr())
       states[here] = module.lookupSymbol<train::StateOp>(there.getStateAttr().getAttr());
   }
@@ -51,7 +52,8 @@ std::vector<std::pair<std::string, int64_t>> kedge::exporter::largestOnHost(Modu
   for (auto state : module.getOps<train::StateOp>())
     if (sched::isOnHost(state))
       states.push_back({state.getSymName().str(), bytesOf(state.getType())});
-  std::stable_sort(states.begin(), states.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
+  std::stable_sort(states.begin(), states.end(),
+                   [](const auto &a, const auto &b) { return a.second > b.second; });
   states.resize(std::min(states.size(), count));
   return states;
 }

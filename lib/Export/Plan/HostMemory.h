@@ -7,12 +7,12 @@
 
 namespace kedge::exporter {
 
-/// Transient buffers of the arena that hold a state for as long as a launch works on it, with that state: what copies
-/// from or to a state in host memory read or write.
+/// Transient buffers of the arena that hold a state for as long as a launch works on it, with that state:
+/// what copies from or to a state in host memory read or write.
 llvm::DenseMap<mlir::Operation *, train::StateOp> statesInTransit(exec::FunctionOp function);
 
-/// `host_bytes` and, with a host arena, `offload{state_bytes, value_bytes}` and what each function copies. `report` has
-/// its functions already.
+/// `host_bytes` and, with a host arena, `offload{state_bytes, value_bytes}` and what each function copies.
+/// `report` has its functions already.
 void addHostFacts(nlohmann::json &report, mlir::ModuleOp module);
 
 } // namespace kedge::exporter

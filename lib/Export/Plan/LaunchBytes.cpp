@@ -1,7 +1,7 @@
 #include "lib/Export/Plan/LaunchBytes.h"
-#include "lib/Export/Plan/HostMemory.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Export/Plan/HostMemory.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -32,9 +32,11 @@ int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {
   return height;
 }
 
-/// What ranks gather, and the scratch of collectives, is there to be sent; gathered gradients, and what is made of reduced
-/// ones, are gradients. What a reduction reads is a gradient as long as stages keep gradients whole, then it is on its way.
-void noteCollectives(exec::FunctionOp function, llvm::DenseSet<Operation *> &gradients, llvm::DenseSet<Operation *> &sent) {
+/// What ranks gather, and the scratch of collectives, is there to be sent; gathered gradients, and what is
+/// made of reduced ones, are gradients. What a reduction reads is a gradient as long as stages keep gradients
+/// whole, then it is on its way.
+void noteCollectives(exec::FunctionOp function, llvm::DenseSet<Operation *> &gradients,
+                     llvm::DenseSet<Operation *> &sent) {
   const bool keepsWhole = dist::stageOf(function->getParentOfType<ModuleOp>()) < 2;
   llvm::DenseSet<Operation *> reduced;
   const auto isReduced = [&](Value value) { return reduced.contains(value.getDefiningOp()); };
@@ -48,7 +50,8 @@ void noteCollectives(exec::FunctionOp function, llvm::DenseSet<Operation *> &gra
     if (launch.getWorkspace())
       sent.insert(launch.getWorkspace().getDefiningOp());
     for (auto [index, value] : llvm::enumerate(reduces ? launch.getReads() : launch.getWrites())) {
-      const bool isGradient = reduces ? keepsWhole : index < launch.getReads().size() && isReduced(launch.getReads()[index]);
+      const bool isGradient =
+          reduces ? keepsWhole : index < launch.getReads().size() && isReduced(launch.getReads()[index]);
       (isGradient ? gradients : sent).insert(value.getDefiningOp());
     }
   }
@@ -78,7 +81,8 @@ Turns turnsInUse(exec::FunctionOp function) {
 }
 
 /// Bytes of a function's transient buffers at each launch: entry k + 1 is of launch k.
-std::vector<TransientBytes> bytesAtLaunches(exec::FunctionOp function, int64_t persistent, const Turns &turns) {
+std::vector<TransientBytes> bytesAtLaunches(exec::FunctionOp function, int64_t persistent,
+                                            const Turns &turns) {
   llvm::DenseSet<Operation *> gradients;
   for (auto gradient : function.getBody().getOps<exec::GradientOp>())
     gradients.insert(gradient.getBuffer().getDefiningOp());
@@ -115,12 +119,14 @@ bool kedge::exporter::isTransient(exec::BufferOp buffer, int64_t persistentBytes
 
 TransientBytes kedge::exporter::fullestLaunch(exec::FunctionOp function, int64_t persistent) {
   std::vector<TransientBytes> at = bytesAtLaunches(function, persistent, turnsInArena(function));
-  TransientBytes fullest = *std::max_element(at.begin(), at.end(), [](const TransientBytes &a, const TransientBytes &b) { return a.live < b.live; });
+  TransientBytes fullest = *std::max_element(
+      at.begin(), at.end(), [](const TransientBytes &a, const TransientBytes &b) { return a.live < b.live; });
   fullest.height = transientHeight(function, persistent);
   return fullest;
 }
 
-std::optional<TransientBytes> kedge::exporter::atUpdate(ModuleOp module, exec::FunctionOp function, int64_t persistent) {
+std::optional<TransientBytes> kedge::exporter::atUpdate(ModuleOp module, exec::FunctionOp function,
+                                                        int64_t persistent) {
   int64_t index = 0;
   for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
     ++index;

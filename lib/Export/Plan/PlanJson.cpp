@@ -1,11 +1,11 @@
-#include "lib/Export/Plan/HostMemory.h"
-#include "lib/Export/Plan/LaunchBytes.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/StateOps.h"
+#include "lib/Export/Plan/HostMemory.h"
+#include "lib/Export/Plan/LaunchBytes.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/StorageBytes.h"
 #include <algorithm>
@@ -21,13 +21,16 @@ namespace {
 struct StateBytes {
   int64_t parameters = 0, frozen = 0, optimizer = 0, accumulators = 0, buffers = 0, constants = 0;
   int64_t workingCopies = 0, scaler = 0;
-  int64_t gradients = 0; ///< the formula, not what is held: accumulators, or of each parameter in the type that it is read in
+  int64_t gradients =
+      0; ///< the formula, not what is held: accumulators, or of each parameter in the type that it is read in
 };
 
-/// A gradient as ZeRO's formulas count it: whole up to stage 1, then a rank's part. `elementSize`: 0 for the type of the state.
+/// A gradient as ZeRO's formulas count it: whole up to stage 1, then a rank's part. `elementSize`: 0 for the
+/// type of the state.
 int64_t gradientBytes(ModuleOp module, train::StateOp state, int64_t elementSize) {
   RankedTensorType whole = state.wholeType();
-  RankedTensorType held = dist::stageOf(module) < 2 ? whole : dist::localShardOf(whole, dist::dataGroup(module).ranks);
+  RankedTensorType held =
+      dist::stageOf(module) < 2 ? whole : dist::localShardOf(whole, dist::dataGroup(module).ranks);
   return elementSize ? elementSize * held.getNumElements() : bytesOf(held);
 }
 
@@ -72,7 +75,8 @@ StateBytes stateBytes(ModuleOp module, bool onHost, int64_t gradientSize) {
     }
   }
   // Summed over micro-batches they are states of their own, in a type of their own.
-  if (llvm::any_of(module.getOps<train::StateOp>(), [](auto state) { return state.getRole() == train::Role::Accumulator; }))
+  if (llvm::any_of(module.getOps<train::StateOp>(),
+                   [](auto state) { return state.getRole() == train::Role::Accumulator; }))
     bytes.gradients = bytes.accumulators;
   return bytes;
 }
@@ -210,7 +214,8 @@ json kedge::exporter::planReport(ModuleOp module, const StepCounts &counts) {
                  {"composites", counts.composites},
                  {"casts", counts.casts}};
   for (auto function : module.getOps<exec::FunctionOp>())
-    if (std::optional<TransientBytes> update = atUpdate(module, function, persistent); update && isOfStep(function))
+    if (std::optional<TransientBytes> update = atUpdate(module, function, persistent);
+        update && isOfStep(function))
       report["update_breakdown"] = breakdownJson(state, *update, persistent + update->live);
   addHostFacts(report, module);
   addRecomputeFacts(report, module);
@@ -220,7 +225,8 @@ json kedge::exporter::planReport(ModuleOp module, const StepCounts &counts) {
 /// "persistent.wte.weight"; a place without a name is named by its offset. Commas would end the field.
 static std::string persistentId(const std::map<int64_t, std::string> &tensors, int64_t offset) {
   auto found = tensors.find(offset);
-  std::string id = fmt::format("persistent.{}", found == tensors.end() ? std::to_string(offset) : found->second);
+  std::string id =
+      fmt::format("persistent.{}", found == tensors.end() ? std::to_string(offset) : found->second);
   return id.find_first_of(",\"\n") == std::string::npos ? id : fmt::format("persistent.{}", offset);
 }
 
@@ -257,6 +263,7 @@ std::string kedge::exporter::arenaTable(ModuleOp module) {
   }
   std::string table = "id,lower,upper,size,offset\n";
   for (auto [offset, bytes] : persistentSizes)
-    table += fmt::format("{},0,{},{},{}\n", persistentId(tensors, offset), time, arenaBytes(module, bytes), offset);
+    table += fmt::format("{},0,{},{},{}\n", persistentId(tensors, offset), time, arenaBytes(module, bytes),
+                         offset);
   return table + rows;
 }

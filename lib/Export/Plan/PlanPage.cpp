@@ -26,14 +26,22 @@ private:
 };
 
 json rangeJson(const PlanRange &range, Strings &strings) {
-  return {strings(range.name), strings(range.type),  strings(range.layer), strings(layerGroup(range.layer)),
-          strings(range.share), range.bytes, range.offset, range.first, range.last};
+  return {strings(range.name),
+          strings(range.type),
+          strings(range.layer),
+          strings(layerGroup(range.layer)),
+          strings(range.share),
+          range.bytes,
+          range.offset,
+          range.first,
+          range.last};
 }
 
 json functionJson(const PlanFunction &function, Strings &strings) {
   json launches = json::array(), ranges = json::array();
   for (const PlanLaunch &launch : function.launches)
-    launches.push_back({strings(launch.kernel), strings(launch.layer), static_cast<int>(launch.phase), strings(launch.reason)});
+    launches.push_back({strings(launch.kernel), strings(launch.layer), static_cast<int>(launch.phase),
+                        strings(launch.reason)});
   for (const PlanRange &range : function.ranges)
     ranges.push_back(rangeJson(range, strings));
   return {{"name", function.name}, {"launches", launches}, {"ranges", ranges}};
@@ -46,10 +54,17 @@ json pageJson(const json &report, const PlanView &view, const std::string &title
     state.push_back(rangeJson(range, strings));
   for (const PlanFunction &function : view.functions)
     functions.push_back(functionJson(function, strings));
-  return {{"title", title}, {"report", report}, {"arena", view.arenaBytes}, {"persistent", view.persistentBytes},
-          {"shares", {"parameters", "working_copies", "buffers", "optimizer", "gradients", "communication", "activations",
-                      "workspace"}},
-          {"fullest", view.fullest()}, {"state", state}, {"functions", functions}, {"strings", strings.list}};
+  return {{"title", title},
+          {"report", report},
+          {"arena", view.arenaBytes},
+          {"persistent", view.persistentBytes},
+          {"shares",
+           {"parameters", "working_copies", "buffers", "optimizer", "gradients", "communication",
+            "activations", "workspace"}},
+          {"fullest", view.fullest()},
+          {"state", state},
+          {"functions", functions},
+          {"strings", strings.list}};
 }
 
 void replace(std::string &text, const std::string &mark, const std::string &content) {

@@ -1,6 +1,6 @@
 #include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/AttrJson.h"
 #include <algorithm>
@@ -54,7 +54,8 @@ std::vector<std::pair<std::string, int64_t>> kedge::exporter::largestAtPeak(Modu
   std::vector<std::pair<std::string, int64_t>> values{{"state: parameters, optimizer, buffers", persistent}};
   for (exec::BufferOp buffer : worst.second)
     values.push_back({name + ": " + buffer.getName().str(), buffer.getSize()});
-  std::stable_sort(values.begin(), values.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
+  std::stable_sort(values.begin(), values.end(),
+                   [](const auto &a, const auto &b) { return a.second > b.second; });
   values.resize(std::min(values.size(), count));
   return values;
 }
@@ -64,8 +65,8 @@ void kedge::exporter::addRecomputeFacts(json &report, ModuleOp module) {
   if (!facts)
     return;
   json known = toJson(facts);
-  for (const char *name : {"budget_bytes", "fits", "unconstrained_peak_bytes", "unconstrained_transient_bytes",
-                           "smallest_feasible_bytes"})
+  for (const char *name : {"budget_bytes", "fits", "unconstrained_peak_bytes",
+                           "unconstrained_transient_bytes", "smallest_feasible_bytes"})
     if (known.contains(name))
       report[name] = known[name];
   for (const char *name : {"policy", "ops", "flops", "overhead", "lower_bound", "blocks"})

@@ -10,7 +10,8 @@ namespace kedge::exporter {
 /// Facts of a level-2 function, and how it was compiled.
 struct StepCounts {
   std::map<std::string, int64_t> composites; ///< composites of the forward pass by their names in the report
-  int64_t casts = 0; ///< casts between float types in forward and backward; rounding in the optimizer is not counted
+  int64_t casts =
+      0; ///< casts between float types in forward and backward; rounding in the optimizer is not counted
   int64_t gradientSize = 0; ///< bytes of an element of a gradient, set by --grad-dtype
 };
 StepCounts countStep(mlir::Operation *function);
@@ -21,7 +22,8 @@ nlohmann::json planReport(mlir::ModuleOp module, const StepCounts &counts);
 /// Adds the results of kedge-choose-recompute (`sched.recompute`) to a report.
 void addRecomputeFacts(nlohmann::json &report, mlir::ModuleOp module);
 
-/// The largest values at the launch with the highest load, with their bytes. The persistent region counts as one.
+/// The largest values at the launch with the highest load, with their bytes. The persistent region counts as
+/// one.
 std::vector<std::pair<std::string, int64_t>> largestAtPeak(mlir::ModuleOp module, size_t count);
 
 /// The largest states that live in host memory, with their bytes.

@@ -24,10 +24,12 @@ std::string recomputation(const json &report) {
   bool copies = report["host_bytes"].get<int64_t>() != 0;
   if (ops == 0 && !copies)
     return "recomputation   none\n";
-  std::string text = fmt::format("recomputation   {}{}, {:.2f}% more time", ops == 0 ? "no ops" : fmt::format("{} ops", ops),
-                                 copies ? " and copies" : "", 100 * recompute["overhead"].get<double>());
+  std::string text =
+      fmt::format("recomputation   {}{}, {:.2f}% more time", ops == 0 ? "no ops" : fmt::format("{} ops", ops),
+                  copies ? " and copies" : "", 100 * recompute["overhead"].get<double>());
   if (report["budget_bytes"].is_number())
-    text += fmt::format(" (any plan within this budget adds at least {:.2f}%)", 100 * recompute["lower_bound"].get<double>());
+    text += fmt::format(" (any plan within this budget adds at least {:.2f}%)",
+                        100 * recompute["lower_bound"].get<double>());
   return text + "\n";
 }
 
@@ -35,13 +37,14 @@ std::string hostMemory(const json &report) {
   if (report["host_bytes"].get<int64_t>() == 0)
     return "";
   const json &offload = report["offload"];
-  std::string text = fmt::format("host memory     {:>12}  (states {}, values {})\n", formatAmount(report["host_bytes"]),
-                                 formatAmount(offload["state_bytes"]), formatAmount(offload["value_bytes"]));
+  std::string text =
+      fmt::format("host memory     {:>12}  (states {}, values {})\n", formatAmount(report["host_bytes"]),
+                  formatAmount(offload["state_bytes"]), formatAmount(offload["value_bytes"]));
   if (report.contains("host_budget_bytes"))
     text += fmt::format("host budget     {:>12}\n", formatAmount(report["host_budget_bytes"]));
   if (offload.contains("to_host_bytes"))
-    text += fmt::format("copied a step   {:>12}  to host memory, {} back\n", formatAmount(offload["to_host_bytes"]),
-                        formatAmount(offload["to_device_bytes"]));
+    text += fmt::format("copied a step   {:>12}  to host memory, {} back\n",
+                        formatAmount(offload["to_host_bytes"]), formatAmount(offload["to_device_bytes"]));
   return text;
 }
 
@@ -52,7 +55,8 @@ std::string summary(const json &report, const PlanView &view) {
     text += fmt::format("budget          {:>12}  ({})\n", formatAmount(report["budget_bytes"]),
                         report["fits"].get<bool>() ? "fits" : "DOES NOT FIT");
   if (report.contains("max_batch"))
-    text += fmt::format("largest batch   {:>12}  (first size of {})\n", report["max_batch"]["batch"].get<int64_t>(),
+    text += fmt::format("largest batch   {:>12}  (first size of {})\n",
+                        report["max_batch"]["batch"].get<int64_t>(),
                         report["max_batch"]["input"].get<std::string>());
   int64_t free = report["unconstrained_peak_bytes"];
   if (free != report["peak_bytes"].get<int64_t>())
@@ -64,8 +68,8 @@ std::string summary(const json &report, const PlanView &view) {
     text += fmt::format("packing         {:.2f}% lost in gaps between buffers\n",
                         100 * static_cast<double>(height - load) / static_cast<double>(load));
   if (report.contains("step_seconds"))
-    text += fmt::format("a step          {:>10.3g} s  predicted, {:.4g} GFLOP\n", report["step_seconds"].get<double>(),
-                        report["flops"].get<double>() / 1e9);
+    text += fmt::format("a step          {:>10.3g} s  predicted, {:.4g} GFLOP\n",
+                        report["step_seconds"].get<double>(), report["flops"].get<double>() / 1e9);
   return text;
 }
 
@@ -84,10 +88,11 @@ std::string breakdown(const json &report) {
 std::string frontier(const json &report) {
   if (!report.contains("frontier"))
     return "";
-  std::string text = fmt::format("\nadded time against bytes\n  {:>12}{:>14}{:>20}\n", "peak", "added time", "proven at least");
+  std::string text = fmt::format("\nadded time against bytes\n  {:>12}{:>14}{:>20}\n", "peak", "added time",
+                                 "proven at least");
   for (const json &point : report["frontier"])
-    text += fmt::format("  {:>12}{:>13.3f}%{:>19.3f}%\n", formatAmount(point["peak_bytes"]), 100 * point["overhead"].get<double>(),
-                        100 * point["lower_bound"].get<double>());
+    text += fmt::format("  {:>12}{:>13.3f}%{:>19.3f}%\n", formatAmount(point["peak_bytes"]),
+                        100 * point["overhead"].get<double>(), 100 * point["lower_bound"].get<double>());
   return text;
 }
 
@@ -109,20 +114,24 @@ std::string ranks(const json &report) {
   if (!report.contains("ranks"))
     return "";
   const bool meshed = report.contains("mesh");
-  std::string text = fmt::format("\nstate of each of {}, --zero {}\n", ranksOf(report), report["zero"].get<int64_t>());
+  std::string text =
+      fmt::format("\nstate of each of {}, --zero {}\n", ranksOf(report), report["zero"].get<int64_t>());
   for (const auto &[name, bytes] : report["state_bytes"].items())
     if (bytes.get<int64_t>() != 0)
       text += fmt::format("  {:<16}{:>12}\n", name, formatAmount(bytes));
   int64_t sent = 0;
-  text += fmt::format("\nsent a step, by each rank\n  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n", "", "type", "calls", "elements", "bytes", meshed ? "  along" : "");
+  text += fmt::format("\nsent a step, by each rank\n  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n", "", "type", "calls",
+                      "elements", "bytes", meshed ? "  along" : "");
   for (const json &row : report["communication"]) {
-    text += fmt::format("  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n", row["collective"].get<std::string>(), row["type"].get<std::string>(),
-                        row["calls"].get<int64_t>(), row["elements"].get<int64_t>(), formatAmount(row["bytes"]),
+    text += fmt::format("  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n", row["collective"].get<std::string>(),
+                        row["type"].get<std::string>(), row["calls"].get<int64_t>(),
+                        row["elements"].get<int64_t>(), formatAmount(row["bytes"]),
                         meshed ? "  " + row["axis"].get<std::string>() : "");
     sent += row["bytes"].get<int64_t>();
   }
   const double seconds = report["communication_seconds"], hidden = report["communication_hidden_seconds"];
-  return text + fmt::format("  {:<48}{:>12}\n  {:.3g} s predicted, {:.3g} s of them beside computing\n", "in all", formatAmount(sent), seconds, hidden);
+  return text + fmt::format("  {:<48}{:>12}\n  {:.3g} s predicted, {:.3g} s of them beside computing\n",
+                            "in all", formatAmount(sent), seconds, hidden);
 }
 
 /// The largest load of each column of the timeline.
@@ -157,7 +166,8 @@ std::string timeline(const PlanView &view) {
   if (top == 0)
     return "";
   auto eighths = [&](int64_t bytes) {
-    return static_cast<int64_t>(8.0 * timelineRows * static_cast<double>(bytes) / static_cast<double>(top) + 0.5);
+    return static_cast<int64_t>(8.0 * timelineRows * static_cast<double>(bytes) / static_cast<double>(top) +
+                                0.5);
   };
   int64_t state = eighths(view.persistentBytes);
   std::string text = fmt::format("\nmemory over the {} launches of {} (░ state, █ values of the step)\n",
@@ -172,7 +182,9 @@ std::string timeline(const PlanView &view) {
     text += '\n';
   }
   return text + fmt::format("{:>12} +{}\n", "", axis(function, columns.size())) +
-         fmt::format("{:>13} f forward, b backward, u update, r recomputation, c copy to host memory or back, ^ peak\n", "");
+         fmt::format("{:>13} f forward, b backward, u update, r recomputation, c copy to host memory or "
+                     "back, ^ peak\n",
+                     "");
 }
 
 struct LayerBytes {
@@ -204,12 +216,13 @@ std::string layerRow(const std::string &name, size_t width, const LayerBytes &la
     return bytes == 0 ? std::string("-") : formatAmount(bytes);
   };
   return fmt::format("  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}\n", name, width, formatAmount(layer.total),
-                     amount({"parameters", "working_copies", "buffers", "optimizer"}), amount({"activations"}),
-                     amount({"gradients", "communication"}), amount({"workspace"}));
+                     amount({"parameters", "working_copies", "buffers", "optimizer"}),
+                     amount({"activations"}), amount({"gradients", "communication"}), amount({"workspace"}));
 }
 
 std::string layers(const PlanView &view) {
-  std::vector<std::pair<std::string, LayerBytes>> sorted; // in the order of the model where they are of one size
+  std::vector<std::pair<std::string, LayerBytes>>
+      sorted; // in the order of the model where they are of one size
   std::map<std::string, size_t> places;
   auto count = [&](const PlanRange &range) {
     std::string name = range.layer.empty() ? "(no module)" : layerGroup(range.layer);
@@ -222,12 +235,13 @@ std::string layers(const PlanView &view) {
     count(range);
   for (const PlanRange &range : rangesAtPeak(view.functions[view.fullest()]))
     count(range);
-  std::stable_sort(sorted.begin(), sorted.end(), [](auto &a, auto &b) { return a.second.total > b.second.total; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](auto &a, auto &b) { return a.second.total > b.second.total; });
   size_t width = 12;
   for (size_t i = 0; i < std::min(mostRows, sorted.size()); ++i)
     width = std::max(width, sorted[i].first.size());
-  std::string text = fmt::format("\nat the peak, by layer\n  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", width, "total",
-                                 "state", "activations", "gradients", "workspace");
+  std::string text = fmt::format("\nat the peak, by layer\n  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "",
+                                 width, "total", "state", "activations", "gradients", "workspace");
   LayerBytes others;
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (i < mostRows) {
@@ -238,7 +252,9 @@ std::string layers(const PlanView &view) {
     for (const auto &[share, bytes] : sorted[i].second.shares)
       others.shares[share] += bytes;
   }
-  return sorted.size() <= mostRows ? text : text + layerRow(fmt::format("{} others", sorted.size() - mostRows), width, others);
+  return sorted.size() <= mostRows
+             ? text
+             : text + layerRow(fmt::format("{} others", sorted.size() - mostRows), width, others);
 }
 
 std::string largest(const PlanView &view) {
@@ -252,8 +268,8 @@ std::string largest(const PlanView &view) {
   for (const PlanRange &range : ranges)
     width = std::max(width, range.name.size());
   for (const PlanRange &range : ranges)
-    text += fmt::format("  {:>12}  {:<{}}  {:<18} {} to {}\n", formatAmount(range.bytes), range.name, width, range.type,
-                        range.first, range.last);
+    text += fmt::format("  {:>12}  {:<{}}  {:<18} {} to {}\n", formatAmount(range.bytes), range.name, width,
+                        range.type, range.first, range.last);
   return text;
 }
 
@@ -269,5 +285,6 @@ std::string functions(const json &report) {
 
 std::string kedge::exporter::planText(const json &report, ModuleOp module) {
   PlanView view = viewPlan(module);
-  return summary(report, view) + breakdown(report) + ranks(report) + frontier(report) + timeline(view) + layers(view) + largest(view) + functions(report);
+  return summary(report, view) + breakdown(report) + ranks(report) + frontier(report) + timeline(view) +
+         layers(view) + largest(view) + functions(report);
 }

@@ -1,9 +1,9 @@
-#include "lib/Export/Plan/HostMemory.h"
+#include "lib/Export/Plan/PlanView.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Export/Plan/PlanView.h"
+#include "lib/Export/Plan/HostMemory.h"
 #include "lib/Support/StorageBytes.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>

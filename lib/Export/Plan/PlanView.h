@@ -41,7 +41,8 @@ struct PlanView {
 /// `module` holds exec.function, exec.arena and train.state ops.
 PlanView viewPlan(mlir::ModuleOp module);
 
-/// The group in which reports list a module path: the path up to its first numbered part ("h.0" of "h.0.attn.c_attn").
+/// The group in which reports list a module path: the path up to its first numbered part ("h.0" of
+/// "h.0.attn.c_attn").
 std::string layerGroup(const std::string &layer);
 
 /// "512 B", "1.25 GiB".

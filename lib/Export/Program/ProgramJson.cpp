@@ -3,8 +3,8 @@
 #include "lib/Dialect/Exec/LaunchBytes.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/AttrJson.h"
 #include "lib/Export/Program/ProgramStates.h"
+#include "lib/Support/AttrJson.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -38,7 +38,8 @@ json descriptions(ArrayAttr types) {
 json turnJson(exec::LaunchInterface launch) {
   json args = json::array();
   int hostArg = -1;
-  for (Value value : llvm::concat<Value>(llvm::to_vector(launch.getReads()), llvm::to_vector(launch.getWrites()))) {
+  for (Value value :
+       llvm::concat<Value>(llvm::to_vector(launch.getReads()), llvm::to_vector(launch.getWrites()))) {
     if (bufferOf(value).getHost())
       hostArg = static_cast<int>(args.size());
     args.push_back(bufferOf(value).getOffset());
@@ -110,14 +111,20 @@ public:
 
 private:
   json functionJson(exec::FunctionOp function) {
-    json entry = {{"inputs", json::array()}, {"outputs", json::array()}, {"buffers", json::array()},
-                  {"launches", json::array()}, {"gradients", json::array()}};
+    json entry = {{"inputs", json::array()},
+                  {"outputs", json::array()},
+                  {"buffers", json::array()},
+                  {"launches", json::array()},
+                  {"gradients", json::array()}};
     int64_t id = 0;
     for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
       if (!buffer.isPersistent()) {
-        entry["buffers"].push_back({{"id", id++}, {"offset", buffer.getOffset()}, {"bytes", buffer.getSize()},
+        entry["buffers"].push_back({{"id", id++},
+                                    {"offset", buffer.getOffset()},
+                                    {"bytes", buffer.getSize()},
                                     {"first", static_cast<int64_t>(buffer.getFirst())},
-                                    {"last", static_cast<int64_t>(buffer.getLast())}, {"name", buffer.getName().str()}});
+                                    {"last", static_cast<int64_t>(buffer.getLast())},
+                                    {"name", buffer.getName().str()}});
         markSpace(entry["buffers"].back(), buffer);
       }
       for (train::BindingAttr binding : buffer.bound())
@@ -215,7 +222,9 @@ private:
   }
 
   static bool holdsResult(exec::BufferOp buffer, StringRef name) {
-    return llvm::any_of(buffer.bound(), [&](train::BindingAttr binding) { return binding.is(train::BindingKind::Result, name); });
+    return llvm::any_of(buffer.bound(), [&](train::BindingAttr binding) {
+      return binding.is(train::BindingKind::Result, name);
+    });
   }
 
   /// The last launch that writes loss_sum or items.
@@ -253,7 +262,8 @@ private:
 };
 } // namespace
 
-ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> data) {
+ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFacts &facts,
+                                               std::vector<unsigned char> data) {
   ProgramImageParts parts{json::object(), std::move(data)};
   TableBuilder builder(module, facts);
   json functions = builder.functions();
@@ -264,9 +274,13 @@ ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFac
   StateTable states = stateTable(module, facts, parts.data);
   out["model"] = states.model;
   for (auto arena : module.getOps<exec::ArenaOp>())
-    out["arena"] = {{"bytes", arena.getBytes()}, {"persistent_bytes", arena.getPersistent()}, {"align", arena.getAlign()}};
+    out["arena"] = {{"bytes", arena.getBytes()},
+                    {"persistent_bytes", arena.getPersistent()},
+                    {"align", arena.getAlign()}};
   for (auto arena : module.getOps<exec::HostArenaOp>())
-    out["host_arena"] = {{"bytes", arena.getBytes()}, {"persistent_bytes", arena.getPersistent()}, {"align", arena.getAlign()}};
+    out["host_arena"] = {{"bytes", arena.getBytes()},
+                         {"persistent_bytes", arena.getPersistent()},
+                         {"align", arena.getAlign()}};
   out["states"] = states.states;
   out["scalars"] = builder.scalars;
   out["results"] = builder.results;

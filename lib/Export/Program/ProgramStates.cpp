@@ -7,9 +7,9 @@
 #include "lib/Support/AttrJson.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/StorageBytes.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/WeightHash.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <filesystem>
 #include <fstream>
 
@@ -74,17 +74,21 @@ public:
   json modelJson() {
     json list = json::array();
     for (size_t i = 0; i < files.size(); ++i)
-      list.push_back({{"path", i == 0 ? files[0] : besideModel(files[i], files[0])}, {"bytes", fileSize(files[i])}});
+      list.push_back(
+          {{"path", i == 0 ? files[0] : besideModel(files[i], files[0])}, {"bytes", fileSize(files[i])}});
     json places = json::array();
     for (const rt::WeightPlace &place : weights)
       places.push_back({{"offset", place.offset}, {"length", place.length}});
-    return {{"files", list}, {"graph_hash", graphHash()}, {"weights", places}, {"embedded", facts.embedWeights}};
+    return {
+        {"files", list}, {"graph_hash", graphHash()}, {"weights", places}, {"embedded", facts.embedWeights}};
   }
 
 private:
   static json adapterJson(tune::AdapterAttr adapter) {
-    return {{"factor", tune::stringifyFactor(adapter.getFactor()).str()}, {"base", adapter.getBase().getValue().str()},
-            {"scale", adapter.getScale().getValueAsDouble()}, {"transposed", adapter.getTransposed().getValue()},
+    return {{"factor", tune::stringifyFactor(adapter.getFactor()).str()},
+            {"base", adapter.getBase().getValue().str()},
+            {"scale", adapter.getScale().getValueAsDouble()},
+            {"transposed", adapter.getTransposed().getValue()},
             {"path", adapter.getPath().str()}};
   }
 
@@ -97,8 +101,10 @@ private:
         for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(part.getType()).getShape()))
           if (size != 1)
             axis = dim;
-    return {{"format", tune::stringifyFormat(encoding.getFormat()).str()}, {"part", tune::stringifyPart(encoding.getPart()).str()},
-            {"double", encoding.getDoubled().getValue()}, {"shape", cast<RankedTensorType>(encoding.getWhole()).getShape().vec()},
+    return {{"format", tune::stringifyFormat(encoding.getFormat()).str()},
+            {"part", tune::stringifyPart(encoding.getPart()).str()},
+            {"double", encoding.getDoubled().getValue()},
+            {"shape", cast<RankedTensorType>(encoding.getWhole()).getShape().vec()},
             {"axis", axis}};
   }
 
@@ -109,7 +115,8 @@ private:
     if (auto fill = dyn_cast<FloatAttr>(init))
       return {{"kind", "fill"}, {"value", fill.getValueAsDouble()}};
     if (auto random = dyn_cast<tune::RandomAttr>(init))
-      return {{"kind", tune::stringifyDistribution(random.getKind()).str()}, {"value", random.getAmount().getValueAsDouble()}};
+      return {{"kind", tune::stringifyDistribution(random.getKind()).str()},
+              {"value", random.getAmount().getValueAsDouble()}};
     if (auto weight = dyn_cast<train::WeightAttr>(init))
       return weightJson(weight, typeInFile(state, weight));
     interpret::HostTensor values = interpret::HostTensor::fromAttribute(cast<ElementsAttr>(init));
@@ -123,7 +130,8 @@ private:
     auto wide = whole.clone(Float32Type::get(state.getContext()));
     if (auto stored = state->getAttrOfType<TypeAttr>(tune::storedName))
       return tensorDescription(whole.clone(stored.getValue()))["dtype"];
-    bool isWider = isa<BFloat16Type, Float16Type>(whole.getElementType()) && static_cast<int64_t>(weight.getLength()) == bytesOf(wide);
+    bool isWider = isa<BFloat16Type, Float16Type>(whole.getElementType()) &&
+                   static_cast<int64_t>(weight.getLength()) == bytesOf(wide);
     return tensorDescription(isWider ? wide : whole)["dtype"];
   }
 
@@ -132,9 +140,13 @@ private:
       return embedded(weight, dtype);
     size_t file = fileIndex(weight.getFile().str());
     if (file == 0)
-      weights.push_back({static_cast<uint64_t>(weight.getOffset()), static_cast<uint64_t>(weight.getLength()), ""});
-    json entry = {{"kind", "file"}, {"file", file}, {"offset", weight.getOffset()},
-                  {"length", weight.getLength()}, {"dtype", dtype}};
+      weights.push_back(
+          {static_cast<uint64_t>(weight.getOffset()), static_cast<uint64_t>(weight.getLength()), ""});
+    json entry = {{"kind", "file"},
+                  {"file", file},
+                  {"offset", weight.getOffset()},
+                  {"length", weight.getLength()},
+                  {"dtype", dtype}};
     if (std::string hash = hashOf(weight); !hash.empty())
       entry["hash"] = hash;
     return entry;
@@ -154,8 +166,8 @@ private:
     std::vector<char> bytes(weight.getLength());
     file.seekg(weight.getOffset());
     if (!file.read(bytes.data(), bytes.size()))
-      fail("{}: cannot read {} bytes at {} to embed them (--embed-weights needs all weight files)", path, bytes.size(),
-           weight.getOffset());
+      fail("{}: cannot read {} bytes at {} to embed them (--embed-weights needs all weight files)", path,
+           bytes.size(), weight.getOffset());
     return literal(bytes.data(), bytes.size(), dtype);
   }
 
@@ -181,7 +193,8 @@ private:
     auto buffer = llvm::MemoryBuffer::getFile(files[0], /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!buffer)
       fail("{}: cannot be read: {}", files[0], buffer.getError().message());
-    return rt::hashGraph(reinterpret_cast<const uint8_t *>((*buffer)->getBufferStart()), (*buffer)->getBufferSize(), weights);
+    return rt::hashGraph(reinterpret_cast<const uint8_t *>((*buffer)->getBufferStart()),
+                         (*buffer)->getBufferSize(), weights);
   }
 
   const ProgramFacts &facts;
@@ -191,7 +204,8 @@ private:
 };
 } // namespace
 
-StateTable kedge::exporter::stateTable(ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> &data) {
+StateTable kedge::exporter::stateTable(ModuleOp module, const ProgramFacts &facts,
+                                       std::vector<unsigned char> &data) {
   Table table(facts, data);
   StateTable result{json::array(), {}};
   for (auto state : module.getOps<train::StateOp>())

@@ -82,12 +82,12 @@ uint64_t sizeOf(const Pieces &pieces) {
 }
 
 ExportTemplateBuilder::ExportTemplateBuilder(const model::Model &model, const Edits &edits,
-                                 const ExportTemplateOptions &options, bool moveWeightsOut)
+                                             const ExportTemplateOptions &options, bool moveWeightsOut)
     : model(model), edits(edits), options(options), moveWeightsOut(moveWeightsOut),
       loadOptions{.requireExternalData = false, .inlineFunctions = false}, context{model.file, loadOptions} {}
 
 void ExportTemplateBuilder::editMetadata(model::WireReader &reader, int field, const MetadataEdit &edit,
-                                   MessageParts &parts) {
+                                         MessageParts &parts) {
   std::string key = model::parseEntry(context, reader.bytes()).first;
   bool goes =
       edit.set.contains(key) || std::find(edit.erase.begin(), edit.erase.end(), key) != edit.erase.end();
@@ -200,7 +200,7 @@ void ExportTemplateBuilder::addNewNodes(const GraphEdit &edit, uint64_t before, 
 }
 
 bool ExportTemplateBuilder::rewriteRemovable(const model::WireReader &reader, model::Span span,
-                                       MessageParts &parts) {
+                                             MessageParts &parts) {
   auto isRemoved = [&](const auto &all) {
     const auto *edit = find(all, span.offset);
     return edit && edit->remove;
@@ -321,7 +321,8 @@ ExportTemplate ExportTemplateBuilder::build() {
   return std::move(skeleton);
 }
 
-ExportTemplate buildExportTemplate(const model::Model &model, const Edits &edits, const ExportTemplateOptions &options) {
+ExportTemplate buildExportTemplate(const model::Model &model, const Edits &edits,
+                                   const ExportTemplateOptions &options) {
   ExportTemplate skeleton = ExportTemplateBuilder(model, edits, options, false).build();
   if (sizeOf(skeleton.model) > options.maxModelBytes)
     skeleton = ExportTemplateBuilder(model, edits, options, true).build();

@@ -1,9 +1,9 @@
 // Rewrites the original file's messages: what nothing changes stays a range of the file.
 #pragma once
-#include "lib/Export/Template/ExportTemplateProto.h"
 #include "lib/Export/Template/ExportTemplate.h"
-#include "lib/Model/ModelWire.h"
+#include "lib/Export/Template/ExportTemplateProto.h"
 #include "lib/Model/ModelParse.h"
+#include "lib/Model/ModelWire.h"
 #include <set>
 
 namespace kedge::exporter {
@@ -36,7 +36,8 @@ uint64_t sizeOf(const Pieces &);
 
 class ExportTemplateBuilder {
 public:
-  ExportTemplateBuilder(const model::Model &, const Edits &, const ExportTemplateOptions &, bool moveWeightsOut);
+  ExportTemplateBuilder(const model::Model &, const Edits &, const ExportTemplateOptions &,
+                        bool moveWeightsOut);
   ExportTemplate build();
 
 private:

@@ -80,8 +80,10 @@ struct Edits {
 /// Returns a description of each node that must stay in training mode because its training outputs are read.
 std::vector<std::string> setInferenceMode(const model::Model &, Edits &);
 
-/// Adds the edits that set Dropout and BatchNormalization of the main graph to training mode where `trained` has it and `before`
-/// does not. Returns a sentence on those that stay as they are, since the file's opset has no such mode.
-std::vector<std::string> setTrainingMode(const model::Model &before, const model::Model &trained, Edits &edits);
+/// Adds the edits that set Dropout and BatchNormalization of the main graph to training mode where `trained`
+/// has it and `before` does not. Returns a sentence on those that stay as they are, since the file's opset
+/// has no such mode.
+std::vector<std::string> setTrainingMode(const model::Model &before, const model::Model &trained,
+                                         Edits &edits);
 
 } // namespace kedge::exporter

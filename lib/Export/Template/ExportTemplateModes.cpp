@@ -92,7 +92,8 @@ void trainNorm(const model::Node &node, NodeEdit &edit) {
 }
 } // namespace
 
-std::vector<std::string> setTrainingMode(const model::Model &before, const model::Model &trained, Edits &edits) {
+std::vector<std::string> setTrainingMode(const model::Model &before, const model::Model &trained,
+                                         Edits &edits) {
   std::map<uint64_t, const model::Node *> old;
   for (const model::Node &node : before.graph.nodes)
     old.emplace(node.place, &node);
@@ -123,7 +124,9 @@ std::vector<std::string> setTrainingMode(const model::Model &before, const model
       edits.graphs[before.graph.place].initializers.push_back({tensor.name, tensor, tensor.metadata});
   std::vector<std::string> kept;
   if (norms + dropouts)
-    kept.push_back(fmt::format("{} BatchNormalization and {} Dropout stay in inference mode: opset {} has no other", norms, dropouts, opset));
+    kept.push_back(
+        fmt::format("{} BatchNormalization and {} Dropout stay in inference mode: opset {} has no other",
+                    norms, dropouts, opset));
   return kept;
 }
 

@@ -65,7 +65,7 @@ bool isDataField(int field) {
 } // namespace
 
 std::optional<Piece> ExportTemplateBuilder::elementsOf(const model::Tensor &tensor, const TensorEdit *edit,
-                                                 bool external) {
+                                                       bool external) {
   if (edit) {
     if (auto *state = std::get_if<StateElements>(&edit->elements))
       return statePiece(*state);

@@ -1,7 +1,7 @@
 // NonMaxSuppression of boxes that are known at compile time: how many stay decides the shape.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -16,13 +16,15 @@ struct Box {
 
 Box boxOf(ArrayRef<double> numbers, bool byCentre) {
   if (byCentre) // x, y, width, height
-    return {numbers[1] - numbers[3] / 2, numbers[0] - numbers[2] / 2, numbers[1] + numbers[3] / 2, numbers[0] + numbers[2] / 2};
-  return {std::min(numbers[0], numbers[2]), std::min(numbers[1], numbers[3]), std::max(numbers[0], numbers[2]),
-          std::max(numbers[1], numbers[3])};
+    return {numbers[1] - numbers[3] / 2, numbers[0] - numbers[2] / 2, numbers[1] + numbers[3] / 2,
+            numbers[0] + numbers[2] / 2};
+  return {std::min(numbers[0], numbers[2]), std::min(numbers[1], numbers[3]),
+          std::max(numbers[0], numbers[2]), std::max(numbers[1], numbers[3])};
 }
 
 double overlap(const Box &a, const Box &b) {
-  double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top), width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top),
+         width = std::min(a.right, b.right) - std::max(a.left, b.left);
   if (height <= 0 || width <= 0)
     return 0;
   double common = height * width;
@@ -68,13 +70,18 @@ void importNonMaxSuppression(NodeContext &node) {
   for (int64_t sample = 0; sample < shape[0]; ++sample) {
     SmallVector<Box> boxes;
     for (int64_t k = 0; k < shape[2]; ++k)
-      boxes.push_back(boxOf(ArrayRef<double>(numbers).slice((sample * shape[2] + k) * 4, 4), node.node.attrBool("center_point_box", false)));
+      boxes.push_back(boxOf(ArrayRef<double>(numbers).slice((sample * shape[2] + k) * 4, 4),
+                            node.node.attrBool("center_point_box", false)));
     for (int64_t label = 0; label < shape[1]; ++label)
-      for (int64_t k : kept(boxes, ArrayRef<double>(scores).slice((sample * shape[1] + label) * shape[2], shape[2]), rule))
+      for (int64_t k : kept(
+               boxes, ArrayRef<double>(scores).slice((sample * shape[1] + label) * shape[2], shape[2]), rule))
         rows.insert(rows.end(), {sample, label, k});
   }
-  node.setResult(0, node.constantTensor(model::Tensor::makeInts("", {static_cast<int64_t>(rows.size() / 3), 3}, rows)));
+  node.setResult(
+      0, node.constantTensor(model::Tensor::makeInts("", {static_cast<int64_t>(rows.size() / 3), 3}, rows)));
 }
 } // namespace
 
-void kedge::importer::registerBoxImporters(NodeImporters &importers) { importers.add("NonMaxSuppression", importNonMaxSuppression); }
+void kedge::importer::registerBoxImporters(NodeImporters &importers) {
+  importers.add("NonMaxSuppression", importNonMaxSuppression);
+}

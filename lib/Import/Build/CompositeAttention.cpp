@@ -1,9 +1,8 @@
 // ONNX Attention in 3-D and 4-D form, with caches and masks, as train.Attention; what only the score output
 // needs is composed from primitives.
 #include "lib/Import/Build/CompositeAttention.h"
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
@@ -11,6 +10,7 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Import/Build/MovementUtils.h"
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -100,8 +100,8 @@ Value AttentionImport::paddedMask(Value given) {
   return ConcatOp::create(builder, loc, ValueRange{given, hidden}, rankOf(given) - 1);
 }
 
-/// bool, broadcasting to [B, H, Tq, Tk]: keys that a cache's lengths and the window leave; null: all. Lengths move
-/// queries to the end of their keys, and then stand for causality, too.
+/// bool, broadcasting to [B, H, Tq, Tk]: keys that a cache's lengths and the window leave; null: all. Lengths
+/// move queries to the end of their keys, and then stand for causality, too.
 Value AttentionImport::visibleKeys() {
   Value lengths = c.operand(6);
   bool window = left >= 0 || right >= 0;
@@ -109,7 +109,9 @@ Value AttentionImport::visibleKeys() {
     return {};
   Value key = c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(0, keys())));
   int64_t first = lengths ? -queries() : causalOffset;
-  Value at = reshape(builder, loc, c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(first, first + queries()))), {queries(), 1});
+  Value at =
+      reshape(builder, loc, c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(first, first + queries()))),
+              {queries(), 1});
   Value visible;
   if (lengths) {
     Value used = reshape(builder, loc, CastOp::create(builder, loc, lengths, builder.getI64Type()),
@@ -119,7 +121,9 @@ Value AttentionImport::visibleKeys() {
     if (std::exchange(causal, false))
       visible = both(visible, LessOrEqualOp::create(builder, loc, key, at));
   }
-  auto moved = [&](int64_t by) -> Value { return AddOp::create(builder, loc, at, scalarLike(builder, loc, at, by)); };
+  auto moved = [&](int64_t by) -> Value {
+    return AddOp::create(builder, loc, at, scalarLike(builder, loc, at, by));
+  };
   if (left >= 0)
     visible = both(visible, GreaterOrEqualOp::create(builder, loc, key, moved(-left)));
   if (right >= 0)
@@ -158,7 +162,8 @@ Value AttentionImport::bias() {
                          scalarLike(builder, loc, q, -std::numeric_limits<double>::infinity()));
 }
 
-/// The optional output [B, Hq, Tq, Tk]: scale Q K^T (mode 0), capped (1), with the bias (2), as probabilities (3).
+/// The optional output [B, Hq, Tq, Tk]: scale Q K^T (mode 0), capped (1), with the bias (2), as probabilities
+/// (3).
 Value AttentionImport::scores(int64_t mode) {
   Value query = qLayout == "bhtd" ? q : transposed(q), key = kvLayout == "bhtd" ? k : transposed(k);
   int64_t group = shapeOf(query)[1] / shapeOf(key)[1];
@@ -172,7 +177,8 @@ Value AttentionImport::scores(int64_t mode) {
   Value found = MulOp::create(builder, loc, product, scalarLike(builder, loc, product, scale));
   if (mode >= 1 && softcap != 0) {
     Value cap = scalarLike(builder, loc, found, softcap);
-    found = MulOp::create(builder, loc, cap, TanhOp::create(builder, loc, DivOp::create(builder, loc, found, cap)));
+    found = MulOp::create(builder, loc, cap,
+                          TanhOp::create(builder, loc, DivOp::create(builder, loc, found, cap)));
   }
   if (mode < 2)
     return found;
@@ -186,7 +192,8 @@ Value AttentionImport::scores(int64_t mode) {
     return weights;
   // A row that sees no key is zero.
   Value highest = ReduceMaxOp::create(builder, loc, added, ArrayRef<int64_t>{rankOf(added) - 1}, true);
-  Value sees = GreaterOp::create(builder, loc, highest, scalarLike(builder, loc, highest, -std::numeric_limits<double>::infinity()));
+  Value sees = GreaterOp::create(builder, loc, highest,
+                                 scalarLike(builder, loc, highest, -std::numeric_limits<double>::infinity()));
   return WhereOp::create(builder, loc, sees, weights, scalarLike(builder, loc, weights, 0));
 }
 } // namespace
@@ -213,10 +220,10 @@ void AttentionImport::run() {
   Value found = wantsScores ? scores(mode) : Value();
   causal = asked;
   Value hidden = mask();
-  auto op =
-      train::AttentionOp::create(builder, loc, q, k, v, hidden, ValueRange(), llvm::APFloat(scale), causal, causalOffset,
-                                 llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout,
-                                 /*ratio=*/llvm::APFloat(0.0f), /*op_id=*/0, /*row_size=*/1, /*training_mode=*/false);
+  auto op = train::AttentionOp::create(
+      builder, loc, q, k, v, hidden, ValueRange(), llvm::APFloat(scale), causal, causalOffset,
+      llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout,
+      /*ratio=*/llvm::APFloat(0.0f), /*op_id=*/0, /*row_size=*/1, /*training_mode=*/false);
   Value y = op.getO();
   if (flat)
     y = reshape(builder, loc, y, {shapeOf(y)[0], shapeOf(y)[1], shapeOf(y)[2] * shapeOf(y)[3]});

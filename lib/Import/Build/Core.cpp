@@ -42,7 +42,8 @@ static void importSize(NodeContext &node) {
 static void importIf(NodeContext &node) {
   auto condition = node.maybeConstantInts(0);
   if (!condition)
-    node.unsupported("the condition depends on data; only an If whose condition is known at compile time works");
+    node.unsupported(
+        "the condition depends on data; only an If whose condition is known at compile time works");
   if (condition->size() != 1)
     node.fail("the condition has {} elements, expected one", condition->size());
   const model::Graph &branch = node.node.attrGraph((*condition)[0] ? "then_branch" : "else_branch");

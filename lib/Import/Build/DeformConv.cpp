@@ -1,15 +1,16 @@
-// DeformConv: each place of the window reads the image at a point of its own, between places; then one product with the weights.
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Import/Build/NarrowCasts.h"
-#include "lib/Import/Build/NeuralNetworkWindow.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
+// DeformConv: each place of the window reads the image at a point of its own, between places; then one
+// product with the weights.
 #include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/WindowShape.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
+#include "lib/Import/Build/NeuralNetworkWindow.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -23,14 +24,17 @@ struct Deformed {
   int64_t rank() const { return image.size(); }
 };
 
-/// What stands in a node's list for dimension `dim`, tap by point: where the window's tap lies without an offset.
-Value regularPlaces(NodeContext &node, Type element, const Deformed &sizes, const ImportedWindow &window, int64_t dim) {
+/// What stands in a node's list for dimension `dim`, tap by point: where the window's tap lies without an
+/// offset.
+Value regularPlaces(NodeContext &node, Type element, const Deformed &sizes, const ImportedWindow &window,
+                    int64_t dim) {
   std::vector<double> values;
   int64_t tapStride = elementCount(ArrayRef(sizes.kernel).drop_front(dim + 1));
   int64_t pointStride = elementCount(ArrayRef(sizes.places).drop_front(dim + 1));
   for (int64_t tap = 0; tap < sizes.taps; ++tap)
     for (int64_t point = 0; point < sizes.points; ++point)
-      values.push_back(static_cast<double>(point / pointStride % sizes.places[dim] * window.strides[dim] - window.pads[dim] +
+      values.push_back(static_cast<double>(point / pointStride % sizes.places[dim] * window.strides[dim] -
+                                           window.pads[dim] +
                                            tap / tapStride % sizes.kernel[dim] * window.dilations[dim]));
   return constantNumbers(node, element, {sizes.taps, sizes.points}, values);
 }
@@ -48,8 +52,9 @@ Neighbour neighbour(NodeContext &node, Value at, bool upper, int64_t size) {
   Value place = upper ? math.add(low, number(1)) : low;
   Value share = upper ? part : math.sub(number(1), part);
   Value last = number(static_cast<double>(size - 1));
-  Value inside = onnx::AndOp::create(b, node.loc, onnx::GreaterOrEqualOp::create(b, node.loc, place, number(0)).getResult(),
-                                     onnx::LessOrEqualOp::create(b, node.loc, place, last).getResult());
+  Value inside = onnx::AndOp::create(
+      b, node.loc, onnx::GreaterOrEqualOp::create(b, node.loc, place, number(0)).getResult(),
+      onnx::LessOrEqualOp::create(b, node.loc, place, last).getResult());
   return {castTo(node, onnx::ClipOp::create(b, node.loc, place, number(0), last), b.getI64Type()),
           onnx::WhereOp::create(b, node.loc, inside, share, number(0))};
 }
@@ -58,12 +63,13 @@ Value wholeNumbers(NodeContext &node, ArrayRef<int64_t> shape, ArrayRef<int64_t>
   return reshape(node.builder, node.loc, node.constantInts1d(values), shape);
 }
 
-/// What the taps read, weighted: [batch, offset group, tap, point, channel of the group]. `at` has the places they read,
-/// [batch, offset group, tap, point], a dimension each.
+/// What the taps read, weighted: [batch, offset group, tap, point, channel of the group]. `at` has the places
+/// they read, [batch, offset group, tap, point], a dimension each.
 Value readTaps(NodeContext &node, Value x, const Deformed &sizes, ArrayRef<Value> at, Value mask) {
   OpBuilder &b = node.builder;
   GradientBuilder math{b, node.loc};
-  int64_t images = sizes.batch * sizes.offsetGroup, area = elementCount(sizes.image), width = sizes.channels / sizes.offsetGroup;
+  int64_t images = sizes.batch * sizes.offsetGroup, area = elementCount(sizes.image),
+          width = sizes.channels / sizes.offsetGroup;
   Value rows = transpose(b, node.loc, reshape(b, node.loc, x, {images, width, area}), {0, 2, 1});
   rows = reshape(b, node.loc, rows, {images * area, width});
   Dims firsts;
@@ -113,17 +119,29 @@ void expectShape(NodeContext &node, size_t k, StringRef what, ArrayRef<int64_t> 
 
 Deformed sizesOf(NodeContext &node, const ImportedWindow &window) {
   ArrayRef<int64_t> x = shapeOf(node.require(0)), w = shapeOf(node.require(1));
-  Deformed sizes{Dims(x.drop_front(2)), window.kernel, {}, x[0], x[1], w[0], node.node.attrInt("group", 1),
-                 node.node.attrInt("offset_group", 1), elementCount(window.kernel), 0};
-  if (sizes.group < 1 || sizes.offsetGroup < 1 || x[1] % sizes.group || x[1] % sizes.offsetGroup || w[0] % sizes.group)
-    node.fail("{} input and {} output channels do not divide into {} groups and {} of offsets", x[1], w[0], sizes.group,
-              sizes.offsetGroup);
-  auto places = windowPlaces(std::nullopt, sizes.image, {window.kernel, window.strides, window.pads, window.dilations});
+  Deformed sizes{Dims(x.drop_front(2)),
+                 window.kernel,
+                 {},
+                 x[0],
+                 x[1],
+                 w[0],
+                 node.node.attrInt("group", 1),
+                 node.node.attrInt("offset_group", 1),
+                 elementCount(window.kernel),
+                 0};
+  if (sizes.group < 1 || sizes.offsetGroup < 1 || x[1] % sizes.group || x[1] % sizes.offsetGroup ||
+      w[0] % sizes.group)
+    node.fail("{} input and {} output channels do not divide into {} groups and {} of offsets", x[1], w[0],
+              sizes.group, sizes.offsetGroup);
+  auto places =
+      windowPlaces(std::nullopt, sizes.image, {window.kernel, window.strides, window.pads, window.dilations});
   if (failed(places))
-    node.fail("the window [{}] does not fit the image [{}]", fmt::join(window.kernel, " x "), fmt::join(sizes.image, " x "));
+    node.fail("the window [{}] does not fit the image [{}]", fmt::join(window.kernel, " x "),
+              fmt::join(sizes.image, " x "));
   sizes.places = *places;
   sizes.points = elementCount(sizes.places);
-  Dims weights = {w[0], x[1] / sizes.group}, offsets = {x[0], sizes.offsetGroup * sizes.taps * sizes.rank()}, mask = offsets;
+  Dims weights = {w[0], x[1] / sizes.group}, offsets = {x[0], sizes.offsetGroup * sizes.taps * sizes.rank()},
+       mask = offsets;
   mask[1] = sizes.offsetGroup * sizes.taps;
   llvm::append_range(weights, window.kernel);
   llvm::append_range(offsets, sizes.places);
@@ -140,7 +158,8 @@ void importDeformConv(NodeContext &node) {
   GradientBuilder math{b, node.loc};
   Value x = node.require(0), w = node.require(1);
   if (rankOf(x) < 3 || rankOf(x) > 5 || rankOf(w) != rankOf(x))
-    node.fail("expected an image [N, C, spatial...] of one to three dimensions and weights of its rank, found [{}] and [{}]",
+    node.fail("expected an image [N, C, spatial...] of one to three dimensions and weights of its rank, "
+              "found [{}] and [{}]",
               fmt::join(shapeOf(x), " x "), fmt::join(shapeOf(w), " x "));
   ImportedWindow window = importWindow(node, x, shapeOf(w).drop_front(2));
   Deformed sizes = sizesOf(node, window);
@@ -157,4 +176,6 @@ void importDeformConv(NodeContext &node) {
 }
 } // namespace
 
-void kedge::importer::registerDeformConvImporter(NodeImporters &importers) { importers.add("DeformConv", importDeformConv); }
+void kedge::importer::registerDeformConvImporter(NodeImporters &importers) {
+  importers.add("DeformConv", importDeformConv);
+}

@@ -1,12 +1,12 @@
 // Det: elimination with the largest pivot of each column, one step after another.
-#include "lib/Import/Build/MathImporters.h"
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MathImporters.h"
+#include "lib/Import/Build/MovementUtils.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -16,7 +16,8 @@ namespace {
 /// Each row is a dozen ops.
 constexpr int64_t mostRows = 64;
 
-/// The pivot of the first column, with the sign that its exchange of rows brings, and what elimination leaves.
+/// The pivot of the first column, with the sign that its exchange of rows brings, and what elimination
+/// leaves.
 struct Step {
   Value pivot, rest;
 };
@@ -25,7 +26,9 @@ Step eliminate(NodeContext &node, Value a) {
   OpBuilder &b = node.builder;
   GradientBuilder math{b, node.loc};
   int64_t rank = rankOf(a), rows = shapeOf(a).back(), column = rank - 1, row = rank - 2;
-  auto part = [&](Value v, int64_t axis, int64_t start, int64_t end) { return sliceAxis(b, node.loc, v, axis, start, end); };
+  auto part = [&](Value v, int64_t axis, int64_t start, int64_t end) {
+    return sliceAxis(b, node.loc, v, axis, start, end);
+  };
   auto whole = [&](int64_t value) { return reshape(b, node.loc, node.constantInts1d({value}), {}); };
   auto same = [&](Value x, Value y) -> Value { return onnx::EqualOp::create(b, node.loc, x, y); };
 
@@ -41,7 +44,8 @@ Step eliminate(NodeContext &node, Value a) {
   Value divisor = onnx::WhereOp::create(b, node.loc, same(pivot, scalarLike(b, node.loc, a, 0)), one, pivot);
   Value factors = math.div(part(rest, column, 0, 1), divisor);
   Value sign = onnx::WhereOp::create(b, node.loc, same(place, whole(0)), one, scalarLike(b, node.loc, a, -1));
-  return {math.mul(pivot, sign), math.sub(part(rest, column, 1, rows), math.mul(factors, part(chosen, column, 1, rows)))};
+  return {math.mul(pivot, sign),
+          math.sub(part(rest, column, 1, rows), math.mul(factors, part(chosen, column, 1, rows)))};
 }
 
 void importDet(NodeContext &node) {
@@ -52,7 +56,9 @@ void importDet(NodeContext &node) {
   if (rows > mostRows)
     node.unsupported(fmt::format("the determinant of {} rows; at most {} are supported", rows, mostRows));
   Dims shape(shapeOf(a).drop_back(2));
-  auto times = [&](Value x) { product = product ? onnx::MulOp::create(node.builder, node.loc, product, x).getResult() : x; };
+  auto times = [&](Value x) {
+    product = product ? onnx::MulOp::create(node.builder, node.loc, product, x).getResult() : x;
+  };
   for (int64_t k = rows; k > 1; --k) {
     Step step = eliminate(node, a);
     times(step.pivot);

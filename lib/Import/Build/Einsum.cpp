@@ -1,10 +1,10 @@
 // Einsum as diagonals, sums, matrix products and transposes.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 #include <cctype>
 #include <map>
 
@@ -82,7 +82,8 @@ struct Einsum {
         flat[i] = size * size;
         Dims starts(flat.size(), 0), ends(flat), steps(flat.size(), 1);
         steps[i] = size + 1;
-        term.value = onnx::SliceOp::create(builder, loc, reshape(builder, loc, moved, flat), starts, ends, steps);
+        term.value =
+            onnx::SliceOp::create(builder, loc, reshape(builder, loc, moved, flat), starts, ends, steps);
         term.labels.erase(term.labels.begin() + j);
       }
   }
@@ -107,8 +108,8 @@ struct Einsum {
       if (!other.has(label) || sizeOf(other, label) == shape[i])
         continue;
       if (shape[i] != 1 && sizeOf(other, label) != 1)
-        node.fail("a label of equation '{}' names sizes {} and {}", node.node.attrString("equation"), shape[i],
-                  sizeOf(other, label));
+        node.fail("a label of equation '{}' names sizes {} and {}", node.node.attrString("equation"),
+                  shape[i], sizeOf(other, label));
       shape[i] = shape[i] == 1 ? sizeOf(other, label) : shape[i];
     }
     term.value = expand(builder, loc, term.value, shape);
@@ -123,7 +124,8 @@ struct Einsum {
 
   /// batch x rows x columns; batch left out when there is none. `swapped` when the term lies as
   /// batch x columns x rows already.
-  Value asMatrix(const Term &term, ArrayRef<int> batch, ArrayRef<int> rows, ArrayRef<int> columns, bool &swapped) {
+  Value asMatrix(const Term &term, ArrayRef<int> batch, ArrayRef<int> rows, ArrayRef<int> columns,
+                 bool &swapped) {
     auto order = [&](ArrayRef<int> second, ArrayRef<int> third) {
       Labels all(batch);
       llvm::append_range(all, second);
@@ -158,7 +160,8 @@ struct Einsum {
     for (const Labels *part : {&batch, &onlyA, &onlyB})
       llvm::append_range(result.labels, *part);
     if (contracted.empty()) {
-      result.value = onnx::MulOp::create(builder, loc, arranged(a, result.labels), arranged(b, result.labels));
+      result.value =
+          onnx::MulOp::create(builder, loc, arranged(a, result.labels), arranged(b, result.labels));
       return result;
     }
     bool transA = false, transB = false;
@@ -210,8 +213,8 @@ struct Einsum {
     auto [inputs, output] = StringRef(equation).split("->");
     int64_t ellipsisDims = 0;
     SmallVector<Term> all = terms(inputs, ellipsisDims);
-    Labels wanted = StringRef(equation).contains("->") ? parse(output, ellipsisDims)
-                                                       : implicitOutput(all, ellipsisDims);
+    Labels wanted =
+        StringRef(equation).contains("->") ? parse(output, ellipsisDims) : implicitOutput(all, ellipsisDims);
     for (Term &term : all)
       takeDiagonals(term);
     Term result = all[0];
@@ -231,4 +234,6 @@ struct Einsum {
 
 static void importEinsum(NodeContext &node) { Einsum(node).run(); }
 
-void kedge::importer::registerEinsumImporter(NodeImporters &importers) { importers.add("Einsum", importEinsum); }
+void kedge::importer::registerEinsumImporter(NodeImporters &importers) {
+  importers.add("Einsum", importEinsum);
+}

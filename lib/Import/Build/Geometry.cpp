@@ -1,14 +1,14 @@
 // Images from columns, grids from matrices, crops around the centre, regions of images.
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -54,8 +54,8 @@ void importCol2Im(NodeContext &node) {
   Dims shape = {columns, 1};
   llvm::append_range(shape, *block);
   Value w = constantNumbers(node, elementOf(x), shape, values);
-  node.setResult(0, onnx::ConvTransposeOp::create(b, node.loc, reshape(b, node.loc, x, apart), w, Value(), strides, pads,
-                                                  dilations, padding, columns / places));
+  node.setResult(0, onnx::ConvTransposeOp::create(b, node.loc, reshape(b, node.loc, x, apart), w, Value(),
+                                                  strides, pads, dilations, padding, columns / places));
 }
 
 /// theta times the homogeneous coordinates of every point, x first.
@@ -86,9 +86,10 @@ void importAffineGrid(NodeContext &node) {
   node.setResult(0, reshape(b, node.loc, grid, shape));
 }
 
-/// What a region's cells take of the lines of an image along one axis: [regions, cells, lines]. Samples of a cell lie evenly in
-/// it; each takes from the two lines around it, and nothing from beyond the edge.
-Value cellWeights(NodeContext &node, Value start, Value extent, int64_t cells, int64_t samples, int64_t lines) {
+/// What a region's cells take of the lines of an image along one axis: [regions, cells, lines]. Samples of a
+/// cell lie evenly in it; each takes from the two lines around it, and nothing from beyond the edge.
+Value cellWeights(NodeContext &node, Value start, Value extent, int64_t cells, int64_t samples,
+                  int64_t lines) {
   OpBuilder &b = node.builder;
   GradientBuilder math{b, node.loc};
   Type element = elementOf(start);
@@ -106,7 +107,8 @@ Value cellWeights(NodeContext &node, Value start, Value extent, int64_t cells, i
       b, node.loc, onnx::GreaterOrEqualOp::create(b, node.loc, at, number(-1)).getResult(),
       onnx::LessOrEqualOp::create(b, node.loc, at, number(static_cast<double>(lines))).getResult());
   at = onnx::ClipOp::create(b, node.loc, at, number(0), number(static_cast<double>(lines - 1)));
-  Value distance = onnx::AbsOp::create(b, node.loc, math.sub(at, constantNumbers(node, element, {lines}, line)));
+  Value distance =
+      onnx::AbsOp::create(b, node.loc, math.sub(at, constantNumbers(node, element, {lines}, line)));
   Value weights = onnx::ReluOp::create(b, node.loc, math.sub(number(1), distance));
   weights = onnx::WhereOp::create(b, node.loc, inside, weights, number(0));
   return onnx::ReduceMeanOp::create(b, node.loc, weights, ArrayRef<int64_t>{2}, false);
@@ -120,7 +122,8 @@ void importRoiAlign(NodeContext &node) {
   int64_t samples = node.node.attrInt("sampling_ratio", 0);
   if (node.node.attrString("mode", "avg") != "avg" || samples <= 0)
     node.unsupported("RoiAlign of maxima, or with as many samples as a region is large (sampling_ratio 0)");
-  bool shifted = node.opset() >= 16 && node.node.attrString("coordinate_transformation_mode", "half_pixel") == "half_pixel";
+  bool shifted = node.opset() >= 16 &&
+                 node.node.attrString("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   auto edge = [&](int64_t k) {
     Value v = reshape(b, node.loc, sliceAxis(b, node.loc, rois, 1, k, k + 1), {shapeOf(rois)[0]});
     v = math.scale(v, node.node.attrFloat("spatial_scale", 1));
@@ -133,9 +136,12 @@ void importRoiAlign(NodeContext &node) {
     Value found = cellWeights(node, start, extent, node.node.attrInt(cells, 1), samples, lines);
     return reshape(b, node.loc, found, {shapeOf(found)[0], 1, shapeOf(found)[1], lines});
   };
-  Value images = onnx::GatherOp::create(b, node.loc, x, node.require(2), b.getI64IntegerAttr(0), IntegerAttr());
-  Value rows = onnx::MatMulOp::create(b, node.loc, weights(1, "output_height", shapeOf(x)[2]), images, false, false);
-  node.setResult(0, onnx::MatMulOp::create(b, node.loc, rows, weights(0, "output_width", shapeOf(x)[3]), false, true));
+  Value images =
+      onnx::GatherOp::create(b, node.loc, x, node.require(2), b.getI64IntegerAttr(0), IntegerAttr());
+  Value rows =
+      onnx::MatMulOp::create(b, node.loc, weights(1, "output_height", shapeOf(x)[2]), images, false, false);
+  node.setResult(
+      0, onnx::MatMulOp::create(b, node.loc, rows, weights(0, "output_width", shapeOf(x)[3]), false, true));
 }
 
 void importCenterCropPad(NodeContext &node) {

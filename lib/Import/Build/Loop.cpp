@@ -1,8 +1,8 @@
 // Loops whose iterations are known at compile time are unrolled.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -23,7 +23,8 @@ static int64_t tripCount(NodeContext &node) {
     return mostIterations + 1;
   auto count = node.maybeConstantInts(0);
   if (!count || count->size() != 1)
-    node.unsupported("the trip count depends on data; only a Loop whose iterations are known at compile time works");
+    node.unsupported(
+        "the trip count depends on data; only a Loop whose iterations are known at compile time works");
   return count->front();
 }
 

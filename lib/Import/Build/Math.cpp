@@ -1,14 +1,14 @@
 // Elementwise arithmetic, functions, logic and casts, from any opset to the canonical ops.
-#include "lib/Import/Build/MathImporters.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Lint/Lint.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Import/Build/MathImporters.h"
+#include "lib/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -27,18 +27,23 @@ template <typename Op> static Value chain(NodeContext &node) {
 
 template <typename Op> static void importChain(NodeContext &node) { node.setResult(0, chain<Op>(node)); }
 
-/// A clamp by a number, which the exporter writes as the Max or Min of two values: nothing passes on the bound.
+/// A clamp by a number, which the exporter writes as the Max or Min of two values: nothing passes on the
+/// bound.
 template <typename Op> static void importClamp(NodeContext &node) {
-  const bool clamps = node.operandCount() == 2 && isa<FloatType>(elementOf(node.require(0))) && lint::pyTorchGradient(node.node).clamps;
+  const bool clamps = node.operandCount() == 2 && isa<FloatType>(elementOf(node.require(0))) &&
+                      lint::pyTorchGradient(node.node).clamps;
   if (!clamps || shapeOf(node.require(0)).size() < shapeOf(node.require(1)).size())
     return importChain<Op>(node);
-  Value low = std::is_same_v<Op, onnx::MaxOp> ? node.require(1) : Value(), high = low ? Value() : node.require(1);
+  Value low = std::is_same_v<Op, onnx::MaxOp> ? node.require(1) : Value(),
+        high = low ? Value() : node.require(1);
   node.setResult(0, onnx::ClipOp::create(node.builder, node.loc, node.require(0), low, high));
 }
 
-/// A function that is -100 at the least and takes a log: half of PyTorch's binary_cross_entropy, of a probability that may be 0.
+/// A function that is -100 at the least and takes a log: half of PyTorch's binary_cross_entropy, of a
+/// probability that may be 0.
 static bool isLogOfProbability(NodeContext &node) {
-  if (node.operandCount() != 2 || !node.require(0).getDefiningOp<onnx::LogOp>() || !node.require(1).getDefiningOp())
+  if (node.operandCount() != 2 || !node.require(0).getDefiningOp<onnx::LogOp>() ||
+      !node.require(1).getDefiningOp())
     return false;
   const auto least = node.constantFloats(1, "least log");
   return least && llvm::all_of(*least, [](double value) { return value == -100; });
@@ -56,7 +61,8 @@ static void importMax(NodeContext &node) {
   node.setResult(0, train::StraightThroughOp::create(b, node.loc, chain<onnx::MaxOp>(node), along));
 }
 
-/// Whether `v` adds up a row, perhaps scaled: variances and squared lengths, of which roots are deviations and norms.
+/// Whether `v` adds up a row, perhaps scaled: variances and squared lengths, of which roots are deviations
+/// and norms.
 static bool isFold(Value v) {
   Operation *op = v.getDefiningOp();
   if (!op)
@@ -68,7 +74,8 @@ static bool isFold(Value v) {
   return isa<onnx::MulOp>(op) && llvm::any_of(op->getOperands(), isFold);
 }
 
-/// The root of a fold: where it is 0, so is PyTorch's gradient of std(), norms and distances. ONNX writes them with these operators.
+/// The root of a fold: where it is 0, so is PyTorch's gradient of std(), norms and distances. ONNX writes
+/// them with these operators.
 template <typename Root> static Value rootOfFold(NodeContext &node, Value x, Root root) {
   OpBuilder &b = node.builder;
   Value none = scalarLike(b, node.loc, x, 0), isNone = onnx::EqualOp::create(b, node.loc, x, none);
@@ -96,7 +103,9 @@ static bool isRoot(NodeContext &node) {
 }
 
 static void importPow(NodeContext &node) {
-  auto power = [&](Value x) -> Value { return onnx::PowOp::create(node.builder, node.loc, x, node.require(1)); };
+  auto power = [&](Value x) -> Value {
+    return onnx::PowOp::create(node.builder, node.loc, x, node.require(1));
+  };
   Value x = node.require(0);
   node.setResult(0, isFold(x) && isRoot(node) ? rootOfFold(node, x, power) : power(x));
 }
@@ -142,7 +151,8 @@ static void importIsInf(NodeContext &node) {
 }
 
 static void importWhere(NodeContext &node) {
-  node.setResult(0, onnx::WhereOp::create(node.builder, node.loc, node.require(0), node.require(1), node.require(2)));
+  node.setResult(
+      0, onnx::WhereOp::create(node.builder, node.loc, node.require(0), node.require(1), node.require(2)));
 }
 
 static void addFunctions(NodeImporters &importers) {

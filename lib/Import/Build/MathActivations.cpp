@@ -1,9 +1,9 @@
 // Activations and Dropout, with ONNX's defaults.
-#include "lib/Import/Build/MathImporters.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MathImporters.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -29,7 +29,8 @@ static void importTwoParameters(NodeContext &node, StringRef first, float a, Str
 }
 
 static void importSelu(NodeContext &node) {
-  importTwoParameters<onnx::SeluOp>(node, "alpha", 1.67326319217681884765625f, "gamma", 1.05070102214813232421875f);
+  importTwoParameters<onnx::SeluOp>(node, "alpha", 1.67326319217681884765625f, "gamma",
+                                    1.05070102214813232421875f);
 }
 static void importHardSigmoid(NodeContext &node) {
   importTwoParameters<onnx::HardSigmoidOp>(node, "alpha", 0.2f, "beta", 0.5f);
@@ -64,8 +65,9 @@ static void importDropout(NodeContext &node) {
   bool withMask = node.node.hasOutput(1);
   if (dropoutTrains(node) && ratio > 0) {
     Builder &b = node.builder;
-    auto op = onnx::DropoutOp::create(node.builder, node.loc, x, b.getF32FloatAttr(ratio), b.getBoolAttr(true),
-                                      b.getI64IntegerAttr(node.node.id), b.getBoolAttr(withMask));
+    auto op =
+        onnx::DropoutOp::create(node.builder, node.loc, x, b.getF32FloatAttr(ratio), b.getBoolAttr(true),
+                                b.getI64IntegerAttr(node.node.id), b.getBoolAttr(withMask));
     node.setResults(op->getResults());
     return;
   }

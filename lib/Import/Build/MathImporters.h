@@ -19,6 +19,7 @@ void addWindowImporters(NodeImporters &importers);
 void addDeterminantImporter(NodeImporters &importers);
 
 /// onnx.ConvInteger with the node's window; zero points may be null.
-mlir::Value integerConvolution(NodeContext &node, mlir::Value x, mlir::Value w, mlir::Value zeroX, mlir::Value zeroW);
+mlir::Value integerConvolution(NodeContext &node, mlir::Value x, mlir::Value w, mlir::Value zeroX,
+                               mlir::Value zeroW);
 
 } // namespace kedge::importer

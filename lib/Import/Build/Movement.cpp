@@ -1,7 +1,7 @@
 // Reshapes, permutations, joins and splits, from any opset to the canonical ops.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -21,7 +21,8 @@ static void importReshape(NodeContext &node) {
   for (auto [i, size] : llvm::enumerate(*wanted)) {
     if (size == 0 && !keepZero) {
       if (i >= from.size())
-        node.fail("dimension {} of the new shape copies one that the operand [{}] lacks", i, fmt::join(from, " x "));
+        node.fail("dimension {} of the new shape copies one that the operand [{}] lacks", i,
+                  fmt::join(from, " x "));
       size = from[i];
     }
     if (size == -1 && inferred >= 0)
@@ -178,7 +179,8 @@ static void importDepthToSpace(NodeContext &node) {
     node.fail("blocks of {} do not fit an operand [{}]", block, fmt::join(s, " x "));
   int64_t depth = s[1] / (block * block);
   bool columnRow = node.node.attrString("mode", "DCR") == "CRD";
-  Dims apart = columnRow ? Dims{s[0], depth, block, block, s[2], s[3]} : Dims{s[0], block, block, depth, s[2], s[3]};
+  Dims apart =
+      columnRow ? Dims{s[0], depth, block, block, s[2], s[3]} : Dims{s[0], block, block, depth, s[2], s[3]};
   Dims perm = columnRow ? Dims{0, 1, 4, 2, 5, 3} : Dims{0, 3, 4, 1, 5, 2};
   Value moved = transpose(node.builder, node.loc, reshape(node.builder, node.loc, x, apart), perm);
   node.setResult(0, reshape(node.builder, node.loc, moved, {s[0], depth, s[2] * block, s[3] * block}));

@@ -1,11 +1,11 @@
 // Gathers and scatters.
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Lint/Lint.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Lint/Lint.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -31,7 +31,8 @@ static void checkConstantIndices(NodeContext &node, int64_t axis, int64_t size) 
                 axis, node.node.input(0), size, index, at);
 }
 
-/// An embedding with scale_grad_by_freq: the gradient of a row is divided by how often the batch looks the row up.
+/// An embedding with scale_grad_by_freq: the gradient of a row is divided by how often the batch looks the
+/// row up.
 static Value scaledByFrequency(NodeContext &node, Value rows, Value indices, int64_t count) {
   OpBuilder &b = node.builder;
   Type element = elementOf(rows);
@@ -61,7 +62,8 @@ static void importGather(NodeContext &node) {
     return node.setResult(0, reshape(node.builder, node.loc, slice, shape));
   }
   checkConstantIndices(node, axis, size);
-  Value rows = onnx::GatherOp::create(node.builder, node.loc, data, indices, node.builder.getI64IntegerAttr(axis), paddingIndex(node));
+  Value rows = onnx::GatherOp::create(node.builder, node.loc, data, indices,
+                                      node.builder.getI64IntegerAttr(axis), paddingIndex(node));
   const bool scales = axis == 0 && rankOf(data) == 2 && lint::pyTorchGradient(node.node).scalesByFrequency;
   node.setResult(0, scales ? scaledByFrequency(node, rows, indices, size) : rows);
 }
@@ -88,8 +90,8 @@ static std::string reductionOf(NodeContext &node) {
 static void importScatterElements(NodeContext &node) {
   Value data = node.require(0);
   int64_t axis = axisOf(node, node.node.attrInt("axis", 0), rankOf(data));
-  node.setResult(0, onnx::ScatterElementsOp::create(node.builder, node.loc, data, node.require(1), node.require(2),
-                                                    axis, reductionOf(node)));
+  node.setResult(0, onnx::ScatterElementsOp::create(node.builder, node.loc, data, node.require(1),
+                                                    node.require(2), axis, reductionOf(node)));
 }
 
 static void importScatterND(NodeContext &node) {
@@ -101,8 +103,8 @@ static void importReverseSequence(NodeContext &node) {
   Value input = node.require(0);
   int64_t batch = axisOf(node, node.node.attrInt("batch_axis", 1), rankOf(input));
   int64_t time = axisOf(node, node.node.attrInt("time_axis", 0), rankOf(input));
-  node.setResult(0,
-                 onnx::ReverseSequenceOp::create(node.builder, node.loc, input, node.require(1), batch, time));
+  node.setResult(
+      0, onnx::ReverseSequenceOp::create(node.builder, node.loc, input, node.require(1), batch, time));
 }
 
 void kedge::importer::registerGatherImporters(NodeImporters &importers) {

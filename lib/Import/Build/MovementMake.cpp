@@ -1,8 +1,8 @@
 // Tensors made from little: ranges, splats, triangles, one-hot rows.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Support/AttrJson.h"
 #include <cmath>
 
@@ -19,7 +19,8 @@ static int64_t rangeSize(NodeContext &node) {
       v[k] = node.constantInts(k, names[k]).value_or(Dims{0}).front();
     if (v[2] == 0)
       node.fail("delta is 0");
-    return std::max<int64_t>(0, v[2] > 0 ? (v[1] - v[0] + v[2] - 1) / v[2] : (v[0] - v[1] - v[2] - 1) / -v[2]);
+    return std::max<int64_t>(0,
+                             v[2] > 0 ? (v[1] - v[0] + v[2] - 1) / v[2] : (v[0] - v[1] - v[2] - 1) / -v[2]);
   }
   double v[3];
   for (size_t k = 0; k < 3; ++k)
@@ -31,10 +32,12 @@ static int64_t rangeSize(NodeContext &node) {
 
 /// torch's exporter writes arange(1.0, n) with an integer n.
 static void checkOneType(NodeContext &node) {
-  Type start = elementOf(node.require(0)), limit = elementOf(node.require(1)), delta = elementOf(node.require(2));
+  Type start = elementOf(node.require(0)), limit = elementOf(node.require(1)),
+       delta = elementOf(node.require(2));
   if (start != limit || start != delta)
-    node.fail("start, limit and delta have the types {}, {} and {}, expected one type: give arange() numbers of one type", dtypeName(start),
-              dtypeName(limit), dtypeName(delta));
+    node.fail("start, limit and delta have the types {}, {} and {}, expected one type: give arange() numbers "
+              "of one type",
+              dtypeName(start), dtypeName(limit), dtypeName(delta));
 }
 
 static void importRange(NodeContext &node) {
@@ -73,8 +76,8 @@ static void importEyeLike(NodeContext &node) {
 
 static void importTrilu(NodeContext &node) {
   int64_t k = node.constantInts(1, "k").value_or(Dims{0}).front();
-  node.setResult(
-      0, onnx::TriluOp::create(node.builder, node.loc, node.require(0), node.node.attrBool("upper", true), k));
+  node.setResult(0, onnx::TriluOp::create(node.builder, node.loc, node.require(0),
+                                          node.node.attrBool("upper", true), k));
 }
 
 static void importOneHot(NodeContext &node) {

@@ -1,7 +1,7 @@
 // Resize and Upsample of all opsets, GridSample.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 #include <cmath>
 
 using namespace mlir;
@@ -86,15 +86,15 @@ void giveResized(NodeContext &node, const Resampling &to) {
   if (same)
     return node.setResult(0, x);
   DenseF32ArrayAttr none;
-  node.setResult(
-      0, onnx::ResizeOp::create(node.builder, node.loc, x, b.getDenseI64ArrayAttr(to.sizes), b.getStringAttr(to.mode),
-                                b.getStringAttr(to.coordinates), b.getStringAttr(to.nearest),
-                                b.getF32FloatAttr(node.node.attrFloat("cubic_coeff_a", -0.75f)),
-                                b.getBoolAttr(node.node.attrBool("exclude_outside", false)),
-                                b.getF32FloatAttr(node.node.attrFloat("extrapolation_value", 0)),
-                                b.getBoolAttr(node.node.attrBool("antialias", false)),
-                                to.scales.empty() ? none : b.getDenseF32ArrayAttr(to.scales),
-                                to.roi.empty() ? none : b.getDenseF32ArrayAttr(to.roi)));
+  node.setResult(0, onnx::ResizeOp::create(node.builder, node.loc, x, b.getDenseI64ArrayAttr(to.sizes),
+                                           b.getStringAttr(to.mode), b.getStringAttr(to.coordinates),
+                                           b.getStringAttr(to.nearest),
+                                           b.getF32FloatAttr(node.node.attrFloat("cubic_coeff_a", -0.75f)),
+                                           b.getBoolAttr(node.node.attrBool("exclude_outside", false)),
+                                           b.getF32FloatAttr(node.node.attrFloat("extrapolation_value", 0)),
+                                           b.getBoolAttr(node.node.attrBool("antialias", false)),
+                                           to.scales.empty() ? none : b.getDenseF32ArrayAttr(to.scales),
+                                           to.roi.empty() ? none : b.getDenseF32ArrayAttr(to.roi)));
 }
 
 std::string modeOf(NodeContext &node) {

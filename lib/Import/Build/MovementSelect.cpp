@@ -1,7 +1,7 @@
 // Ops whose result's size hangs on values: only with values known at compile time.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 #include <map>
 
 using namespace mlir;

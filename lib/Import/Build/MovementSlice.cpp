@@ -1,8 +1,8 @@
 // Slices and pads.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
@@ -53,9 +53,11 @@ static void importSlice(NodeContext &node) {
       allEnds[axis] = -(size + 1);
     }
   }
-  bool whole = ArrayRef<int64_t>(allEnds) == shape && llvm::all_of(allStarts, [](int64_t s) { return s == 0; }) &&
+  bool whole = ArrayRef<int64_t>(allEnds) == shape &&
+               llvm::all_of(allStarts, [](int64_t s) { return s == 0; }) &&
                llvm::all_of(allSteps, [](int64_t s) { return s == 1; });
-  node.setResult(0, whole ? data : onnx::SliceOp::create(node.builder, node.loc, data, allStarts, allEnds, allSteps));
+  node.setResult(
+      0, whole ? data : onnx::SliceOp::create(node.builder, node.loc, data, allStarts, allEnds, allSteps));
 }
 
 /// The value that constant padding writes; null for zero.

@@ -34,7 +34,7 @@ Value kedge::importer::expand(OpBuilder &builder, Location loc, Value value, Arr
 }
 
 Value kedge::importer::sliceAxis(OpBuilder &builder, Location loc, Value value, int64_t axis, int64_t start,
-                       int64_t end) {
+                                 int64_t end) {
   if (start == 0 && end == shapeOf(value)[axis])
     return value;
   SmallVector<int64_t> starts(rankOf(value), 0), ends(shapeOf(value)), steps(rankOf(value), 1);
@@ -43,7 +43,8 @@ Value kedge::importer::sliceAxis(OpBuilder &builder, Location loc, Value value, 
   return onnx::SliceOp::create(builder, loc, value, starts, ends, steps);
 }
 
-Value kedge::importer::constantNumbers(NodeContext &node, Type element, ArrayRef<int64_t> shape, ArrayRef<double> values) {
+Value kedge::importer::constantNumbers(NodeContext &node, Type element, ArrayRef<int64_t> shape,
+                                       ArrayRef<double> values) {
   SmallVector<Attribute> numbers;
   for (double value : values)
     numbers.push_back(isa<FloatType>(element) ? Attribute(FloatAttr::get(element, value))
@@ -61,7 +62,7 @@ Dims kedge::importer::without(ArrayRef<int64_t> shape, int64_t axis) {
 }
 
 Value kedge::importer::padConstant(OpBuilder &builder, Location loc, Value value, Value constant,
-                         ArrayRef<int64_t> pads) {
+                                   ArrayRef<int64_t> pads) {
   int64_t rank = rankOf(value);
   if (llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
     return value;

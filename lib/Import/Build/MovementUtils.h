@@ -10,14 +10,17 @@ namespace kedge::importer {
 using Dims = llvm::SmallVector<int64_t>;
 
 /// onnx.Reshape of the value, or of what it was reshaped from; the value itself.
-mlir::Value reshape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
+mlir::Value reshape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                    llvm::ArrayRef<int64_t> shape);
 /// onnx.Transpose; a reshape when only dimensions of size 1 move; the value itself.
-mlir::Value transpose(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> perm);
+mlir::Value transpose(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                      llvm::ArrayRef<int64_t> perm);
 /// onnx.Expand, or the value itself.
-mlir::Value expand(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
+mlir::Value expand(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                   llvm::ArrayRef<int64_t> shape);
 /// onnx.Slice of [start, end) along one axis, or the value itself.
-mlir::Value sliceAxis(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t axis, int64_t start,
-                      int64_t end);
+mlir::Value sliceAxis(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t axis,
+                      int64_t start, int64_t end);
 /// onnx.Pad by zeros or crop (all begins, then all ends); a slice where nothing is added; the value itself.
 mlir::Value padConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value constant,
                         llvm::ArrayRef<int64_t> pads);

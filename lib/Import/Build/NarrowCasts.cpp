@@ -1,12 +1,12 @@
 #include "lib/Import/Build/NarrowCasts.h"
-#include "lib/Import/Build/MathImporters.h"
-#include "lib/Import/NodeConstants.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MathImporters.h"
+#include "lib/Import/NodeConstants.h"
 #include <cmath>
 
 using namespace mlir;
@@ -14,7 +14,9 @@ using namespace kedge;
 using namespace kedge::importer;
 
 Value kedge::importer::castTo(NodeContext &node, Value x, Type element) {
-  return elementOf(x) == element ? x : onnx::CastOp::create(node.builder, node.loc, x, TypeAttr::get(element)).getResult();
+  return elementOf(x) == element
+             ? x
+             : onnx::CastOp::create(node.builder, node.loc, x, TypeAttr::get(element)).getResult();
 }
 
 Value kedge::importer::fromNarrow(NodeContext &node, Value codes, model::DType type) {
@@ -52,8 +54,8 @@ struct Bits {
 
 constexpr int64_t infinityBits = 0x7f800000, magnitudeBits = 0x7fffffff;
 
-/// The magnitude is scaled so that its exponent field becomes the format's, which also makes the format's subnormal
-/// numbers f32's; the mantissa is then rounded to even.
+/// The magnitude is scaled so that its exponent field becomes the format's, which also makes the format's
+/// subnormal numbers f32's; the mantissa is then rounded to even.
 Value codesOfFloats(Bits bits, Value x, const model::NarrowFloat &format, bool saturates) {
   OpBuilder &b = bits.b;
   Value given = bits.masked(bits.of(x), magnitudeBits);
@@ -64,14 +66,17 @@ Value codesOfFloats(Bits bits, Value x, const model::NarrowFloat &format, bool s
   Value odd = bits.masked(bits.right(magnitude, shift), 1);
   Value code = bits.right(bits.add(bits.add(magnitude, bits.number((1 << (shift - 1)) - 1)), odd), shift);
   int beyond = saturates ? format.largest : format.infinity >= 0 ? format.infinity : format.nan;
-  code = bits.choose(bits.above(code, format.largest), bits.number(beyond < 0 ? format.largest : beyond), code);
+  code =
+      bits.choose(bits.above(code, format.largest), bits.number(beyond < 0 ? format.largest : beyond), code);
   int signBit = 1 << (format.exponentBits + format.mantissaBits);
   Value negative = onnx::LessOp::create(b, bits.loc, bits.of(x), bits.number(0));
   if (!format.signedZero)
-    negative = bits.both(negative, bits.both(bits.above(code, 0), onnx::LessOp::create(b, bits.loc, code, bits.number(signBit))));
+    negative = bits.both(negative, bits.both(bits.above(code, 0),
+                                             onnx::LessOp::create(b, bits.loc, code, bits.number(signBit))));
   code = bits.choose(negative, bits.add(code, bits.number(signBit)), code);
   // Without a NaN it is the negative zero, as in ml_dtypes.
-  return bits.choose(bits.above(given, infinityBits), bits.number(format.nan < 0 ? signBit : format.nan), code);
+  return bits.choose(bits.above(given, infinityBits), bits.number(format.nan < 0 ? signBit : format.nan),
+                     code);
 }
 
 /// Powers of two by their exponents; what is not finite is NaN.
@@ -80,7 +85,8 @@ Value codesOfExponents(NodeContext &node, Bits bits, Value x, const NarrowRoundi
   Value exponent = bits.right(given, 23), fraction = bits.masked(given, 0x7fffff), up;
   if (rounding.ofExponents == "up")
     up = bits.above(fraction, 0);
-  else if (rounding.ofExponents == "nearest") // the half goes up, but between 0 and the smallest normal number
+  else if (rounding.ofExponents ==
+           "nearest") // the half goes up, but between 0 and the smallest normal number
     up = onnx::OrOp::create(bits.b, bits.loc, bits.above(fraction, 0x400000),
                             bits.both(bits.above(fraction, 0x3fffff), bits.above(exponent, 0)));
   else if (rounding.ofExponents != "down")
@@ -100,12 +106,14 @@ Value wrapped(NodeContext &node, Value x, const model::NarrowInteger &range) {
   int count = range.high - range.low + 1;
   Value whole = castTo(node, x, b.getI64Type());
   Value moved = onnx::SubOp::create(b, node.loc, whole, scalarLike(b, node.loc, whole, range.low));
-  Value low = onnx::ModOp::create(b, node.loc, moved, scalarLike(b, node.loc, whole, count), b.getBoolAttr(false));
+  Value low =
+      onnx::ModOp::create(b, node.loc, moved, scalarLike(b, node.loc, whole, count), b.getBoolAttr(false));
   return onnx::AddOp::create(b, node.loc, low, scalarLike(b, node.loc, whole, range.low));
 }
 } // namespace
 
-Value kedge::importer::toNarrow(NodeContext &node, Value x, model::DType type, const NarrowRounding &rounding) {
+Value kedge::importer::toNarrow(NodeContext &node, Value x, model::DType type,
+                                const NarrowRounding &rounding) {
   Type stored = storedType(*node.builder.getContext(), type);
   if (auto range = model::narrowInteger(type))
     return castTo(node, wrapped(node, x, *range), stored);
@@ -150,9 +158,12 @@ void importBitCast(NodeContext &node) {
   model::DType from = node.narrowType(0);
   Value x = node.require(0);
   bool narrow = model::isNarrow(to);
-  unsigned bits = model::isNarrow(from) ? model::dtypeBits(from) : tensorType(x).getElementType().isInteger(1) ? 8 : tensorType(x).getElementTypeBitWidth();
+  unsigned bits = model::isNarrow(from)                         ? model::dtypeBits(from)
+                  : tensorType(x).getElementType().isInteger(1) ? 8
+                                                                : tensorType(x).getElementTypeBitWidth();
   if (model::dtypeBits(to) != bits)
-    node.fail("reads elements of {} bits as {}, expected a type of the same width", bits, model::dtypeName(to));
+    node.fail("reads elements of {} bits as {}, expected a type of the same width", bits,
+              model::dtypeName(to));
   if (bits < 8 && model::narrowInteger(to))
     return node.setResult(0, ImportedValue{toNarrow(node, x, to), std::nullopt, to});
   if (bits < 8)

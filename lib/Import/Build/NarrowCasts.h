@@ -13,7 +13,8 @@ struct NarrowRounding {
   std::string ofExponents = "up"; ///< float8e8m0: up, down or nearest
 };
 /// The codes of numbers of any element type. Integers wrap around, as casts of wider ones do.
-mlir::Value toNarrow(NodeContext &node, mlir::Value x, model::DType type, const NarrowRounding &rounding = {});
+mlir::Value toNarrow(NodeContext &node, mlir::Value x, model::DType type,
+                     const NarrowRounding &rounding = {});
 
 /// `x` in another element type, or itself.
 mlir::Value castTo(NodeContext &node, mlir::Value x, mlir::Type element);

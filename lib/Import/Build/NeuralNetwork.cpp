@@ -1,8 +1,8 @@
 // Products, convolutions, recurrent layers from any opset to the canonical ops. Pools: NeuralNetworkPool.cpp.
-#include "lib/Import/Build/MathImporters.h"
-#include "lib/Import/Build/NeuralNetworkWindow.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MathImporters.h"
+#include "lib/Import/Build/NeuralNetworkWindow.h"
 #include "lib/Import/NodeImporter.h"
 
 using namespace mlir;
@@ -12,8 +12,8 @@ using namespace kedge::onnx;
 
 Value kedge::importer::integerConvolution(NodeContext &c, Value x, Value w, Value zeroX, Value zeroW) {
   ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(std::min<int64_t>(2, rankOf(w))));
-  return ConvIntegerOp::create(c.builder, c.loc, x, w, zeroX, zeroW, window.strides, window.pads, window.dilations,
-                               c.node.attrInt("group", 1));
+  return ConvIntegerOp::create(c.builder, c.loc, x, w, zeroX, zeroW, window.strides, window.pads,
+                               window.dilations, c.node.attrInt("group", 1));
 }
 
 namespace {
@@ -100,10 +100,12 @@ void importConvTranspose(NodeContext &c) {
 //===--- Recurrent --------------------------------------------------------------------------------------===//
 
 void checkActivations(NodeContext &c, ArrayRef<std::string> names) {
-  static const std::vector<std::string> known = {"Affine",  "Elu",      "HardSigmoid", "LeakyRelu",       "Relu",
-                                                 "ScaledTanh", "Sigmoid", "Softplus",    "Softsign", "Tanh",
-                                                 "ThresholdedRelu"};
-  size_t expected = (c.node.opType == "LSTM" ? 3 : c.node.opType == "GRU" ? 2 : 1) *
+  static const std::vector<std::string> known = {"Affine",   "Elu",        "HardSigmoid",    "LeakyRelu",
+                                                 "Relu",     "ScaledTanh", "Sigmoid",        "Softplus",
+                                                 "Softsign", "Tanh",       "ThresholdedRelu"};
+  size_t expected = (c.node.opType == "LSTM"  ? 3
+                     : c.node.opType == "GRU" ? 2
+                                              : 1) *
                     (c.node.attrString("direction", "forward") == "bidirectional" ? 2 : 1);
   if (names.size() != expected)
     c.fail("{} activations are given, expected {}", names.size(), expected);

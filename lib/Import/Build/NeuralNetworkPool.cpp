@@ -1,21 +1,22 @@
 // Pools and local response normalisation.
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Import/Build/NeuralNetworkWindow.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/WindowShape.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NeuralNetworkWindow.h"
 
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::importer;
 using namespace kedge::onnx;
 
-ImportedWindow kedge::importer::importWindow(NodeContext &c, Value x, ArrayRef<int64_t> kernel, bool resolveAuto) {
+ImportedWindow kedge::importer::importWindow(NodeContext &c, Value x, ArrayRef<int64_t> kernel,
+                                             bool resolveAuto) {
   if (rankOf(x) < 3)
     c.fail("expected an input [N, C, spatial...], found rank {}", rankOf(x));
   ArrayRef<int64_t> input = shapeOf(x).drop_front(2);
@@ -78,12 +79,15 @@ Value normOf(NodeContext &c, int64_t count, function_ref<Value(Value)> mean) {
     c.fail("p is {}, expected at least 1", p);
   Value x = c.require(0), size = AbsOp::create(b, c.loc, x);
   auto number = [&](double value) { return scalarLike(b, c.loc, x, value); };
-  auto power = [&](Value v, double exponent) -> Value { return PowOp::create(b, c.loc, v, number(exponent)); };
+  auto power = [&](Value v, double exponent) -> Value {
+    return PowOp::create(b, c.loc, v, number(exponent));
+  };
   Value sum = mean(p == 1 ? size : p == 2 ? math.mul(x, x) : power(size, static_cast<double>(p)));
   sum = math.scale(sum, static_cast<double>(count));
   if (p == 1)
     return sum;
-  Value zero = EqualOp::create(b, c.loc, sum, number(0)), base = WhereOp::create(b, c.loc, zero, number(1), sum);
+  Value zero = EqualOp::create(b, c.loc, sum, number(0)),
+        base = WhereOp::create(b, c.loc, zero, number(1), sum);
   Value root = p == 2 ? Value(SqrtOp::create(b, c.loc, base)) : power(base, 1 / static_cast<double>(p));
   return WhereOp::create(b, c.loc, zero, number(0), root);
 }
@@ -105,26 +109,29 @@ void importLpPool(NodeContext &c) {
   if (c.node.attrBool("ceil_mode", false))
     widenPads(window, shapeOf(x).drop_front(2));
   c.setResult(0, normOf(c, elementCount(window.kernel), [&](Value powers) -> Value {
-                return AveragePoolOp::create(c.builder, c.loc, powers, window.kernel, window.strides, window.pads,
-                                             window.dilations, /*ceil_mode=*/false, /*count_include_pad=*/true);
+                return AveragePoolOp::create(c.builder, c.loc, powers, window.kernel, window.strides,
+                                             window.pads, window.dilations, /*ceil_mode=*/false,
+                                             /*count_include_pad=*/true);
               }));
 }
 
-/// Values scattered into zeros. Indices count in the tensor that a MaxPool with this window would have had; output_shape may be
-/// larger at the ends.
+/// Values scattered into zeros. Indices count in the tensor that a MaxPool with this window would have had;
+/// output_shape may be larger at the ends.
 void importMaxUnpool(NodeContext &c) {
   OpBuilder &b = c.builder;
   Value x = c.require(0), places = c.require(1);
   ImportedWindow window = importWindow(c, x, {}, /*resolveAuto=*/false);
   Dims shape(shapeOf(x)), pads(2 * rankOf(x), 0), all = {elementCount(shapeOf(x))};
   for (size_t i = 0, n = window.kernel.size(); i < n; ++i)
-    shape[i + 2] = (shape[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] - window.pads[i + n];
+    shape[i + 2] =
+        (shape[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] - window.pads[i + n];
   auto wanted = c.constantInts(2, "output_shape");
   if (shapeOf(places) != shapeOf(x) || (wanted && static_cast<int64_t>(wanted->size()) != rankOf(x)))
     c.fail("X [{}], I [{}] and an output_shape of {} entries do not fit", fmt::join(shapeOf(x), " x "),
            fmt::join(shapeOf(places), " x "), wanted ? wanted->size() : shape.size());
   Value zeros = splat(b, c.loc, RankedTensorType::get({elementCount(shape)}, elementOf(x)), 0);
-  Value y = ScatterElementsOp::create(b, c.loc, zeros, reshape(b, c.loc, places, all), reshape(b, c.loc, x, all), 0, "none");
+  Value y = ScatterElementsOp::create(b, c.loc, zeros, reshape(b, c.loc, places, all),
+                                      reshape(b, c.loc, x, all), 0, "none");
   y = reshape(b, c.loc, y, shape);
   for (int64_t dim = 0; wanted && dim < rankOf(x); ++dim)
     pads[rankOf(x) + dim] = (*wanted)[dim] - shape[dim];
@@ -139,7 +146,9 @@ void importGlobalLpPool(NodeContext &c) {
   if (rankOf(c.require(0)) < 3)
     c.fail("expected an input [N, C, spatial...], found rank {}", rankOf(c.require(0)));
   int64_t count = elementCount(shapeOf(c.require(0)).drop_front(2));
-  c.setResult(0, normOf(c, count, [&](Value powers) -> Value { return GlobalAveragePoolOp::create(c.builder, c.loc, powers); }));
+  c.setResult(0, normOf(c, count, [&](Value powers) -> Value {
+                return GlobalAveragePoolOp::create(c.builder, c.loc, powers);
+              }));
 }
 
 void importLRN(NodeContext &c) {

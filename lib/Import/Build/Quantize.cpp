@@ -1,9 +1,5 @@
-// QuantizeLinear and its relatives, in ops of the wide types around them. What is quantised and read back trains: the
-// gradient passes where nothing was clipped, as PyTorch's fake quantisation has it.
-#include "lib/Import/NodeConstants.h"
-#include "lib/Import/Build/MathImporters.h"
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Import/Build/NarrowCasts.h"
+// QuantizeLinear and its relatives, in ops of the wide types around them. What is quantised and read back
+// trains: the gradient passes where nothing was clipped, as PyTorch's fake quantisation has it.
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
@@ -13,6 +9,10 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Import/Build/MathImporters.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
+#include "lib/Import/NodeConstants.h"
 #include <cmath>
 
 using namespace mlir;
@@ -40,9 +40,12 @@ model::DType dtypeOf(Type element) {
   using model::DType;
   bool isUnsigned = element.isUnsignedInteger();
   switch (element.getIntOrFloatBitWidth()) {
-  case 8: return isUnsigned ? DType::UInt8 : DType::Int8;
-  case 16: return isUnsigned ? DType::UInt16 : DType::Int16;
-  default: return DType::Int32;
+  case 8:
+    return isUnsigned ? DType::UInt8 : DType::Int8;
+  case 16:
+    return isUnsigned ? DType::UInt16 : DType::Int16;
+  default:
+    return DType::Int32;
   }
 }
 
@@ -87,7 +90,8 @@ Value numbers(NodeContext &node, size_t k) {
 
 model::DType quantisedType(NodeContext &node) {
   if (node.has(2))
-    return node.narrowType(2) != model::DType::Undefined ? node.narrowType(2) : dtypeOf(elementOf(node.require(2)));
+    return node.narrowType(2) != model::DType::Undefined ? node.narrowType(2)
+                                                         : dtypeOf(elementOf(node.require(2)));
   auto given = static_cast<model::DType>(node.node.attrInt("output_dtype", 0));
   return given == model::DType::Undefined ? model::DType::UInt8 : given;
 }
@@ -148,7 +152,8 @@ void importDequantize(NodeContext &node) {
     element = node.elementType(static_cast<model::DType>(type));
   Value y = castTo(node, math.mul(difference, broadcast(node, numbers(node, 1), x)), element);
   auto from = node.imported(0).quantised;
-  if (from && sameValue(from->scale, scale) && sameValue(from->zero, node.operand(2)) && isa<FloatType>(elementOf(from->source)))
+  if (from && sameValue(from->scale, scale) && sameValue(from->zero, node.operand(2)) &&
+      isa<FloatType>(elementOf(from->source)))
     y = straightThrough(node, y, *from);
   node.setResult(0, y);
 }
@@ -160,8 +165,10 @@ void importDynamicQuantize(NodeContext &node) {
   Value x = node.require(0);
   Dims all = firstDims(rankOf(x));
   Value none = scalarLike(b, node.loc, x, 0), steps = scalarLike(b, node.loc, x, 255);
-  Value high = onnx::MaxOp::create(b, node.loc, onnx::ReduceMaxOp::create(b, node.loc, x, all, false).getResult(), none);
-  Value low = onnx::MinOp::create(b, node.loc, onnx::ReduceMinOp::create(b, node.loc, x, all, false).getResult(), none);
+  Value high = onnx::MaxOp::create(b, node.loc,
+                                   onnx::ReduceMaxOp::create(b, node.loc, x, all, false).getResult(), none);
+  Value low = onnx::MinOp::create(b, node.loc,
+                                  onnx::ReduceMinOp::create(b, node.loc, x, all, false).getResult(), none);
   Value scale = math.div(math.sub(high, low), steps);
   auto rounded = [&](Value v) -> Value { return onnx::RoundOp::create(b, node.loc, v); };
   auto inRange = [&](Value v) -> Value { return onnx::ClipOp::create(b, node.loc, v, none, steps); };
@@ -186,7 +193,8 @@ void importQLinearConv(NodeContext &node) {
   };
   if (node.has(8))
     sum = math.add(sum, channels(node.require(8)));
-  Value scale = math.div(math.mul(channels(node.require(1)), channels(node.require(4))), channels(node.require(6)));
+  Value scale =
+      math.div(math.mul(channels(node.require(1)), channels(node.require(4))), channels(node.require(6)));
   Value rounded = onnx::RoundOp::create(b, node.loc, math.mul(castTo(node, sum, b.getF32Type()), scale));
   Type element = elementOf(node.require(7));
   Value shifted = math.add(rounded, channels(numbers(node, 7)));

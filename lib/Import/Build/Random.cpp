@@ -1,14 +1,14 @@
 // Random numbers of the model. A `seed` attribute is not read: a run's numbers follow from its own --seed.
-#include "lib/Import/NodeConstants.h"
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Import/Build/NarrowCasts.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
+#include "lib/Import/NodeConstants.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -37,12 +37,13 @@ void drawNormal(NodeContext &node, bool like) {
 }
 
 Value uniform(NodeContext &node, RankedTensorType type, float low, float high) {
-  return onnx::RandomUniformOp::create(node.builder, node.loc, type.getShape(), type.getElementType(), APFloat(low),
-                                       APFloat(high), node.node.id);
+  return onnx::RandomUniformOp::create(node.builder, node.loc, type.getShape(), type.getElementType(),
+                                       APFloat(low), APFloat(high), node.node.id);
 }
 
 void drawUniform(NodeContext &node, bool like) {
-  node.setResult(0, uniform(node, drawnType(node, like), node.node.attrFloat("low", 0), node.node.attrFloat("high", 1)));
+  node.setResult(
+      0, uniform(node, drawnType(node, like), node.node.attrFloat("low", 0), node.node.attrFloat("high", 1)));
 }
 
 void importNormal(NodeContext &node) { drawNormal(node, false); }
@@ -56,10 +57,12 @@ void importBernoulli(NodeContext &node) {
   Value drawn = uniform(node, tensorType(p), 0, 1);
   Value one = onnx::LessOp::create(node.builder, node.loc, drawn, p);
   auto element = static_cast<model::DType>(node.node.attrInt("dtype", 0));
-  node.setResult(0, castTo(node, one, element == model::DType::Undefined ? elementOf(p) : node.elementType(element)));
+  node.setResult(
+      0, castTo(node, one, element == model::DType::Undefined ? elementOf(p) : node.elementType(element)));
 }
 
-/// Classes drawn by unnormalised log probabilities: the greatest of them with Gumbel noise, drawn anew for each sample.
+/// Classes drawn by unnormalised log probabilities: the greatest of them with Gumbel noise, drawn anew for
+/// each sample.
 void importMultinomial(NodeContext &node) {
   OpBuilder &b = node.builder;
   GradientBuilder math{b, node.loc};
@@ -74,9 +77,11 @@ void importMultinomial(NodeContext &node) {
   drawn = onnx::MaxOp::create(b, node.loc, drawn, scalarLike(b, node.loc, drawn, 1e-30));
   auto minusLog = [&](Value v) { return math.neg(onnx::LogOp::create(b, node.loc, v)); };
   Value noise = minusLog(minusLog(drawn));
-  Value noisy = math.add(castTo(node, reshape(b, node.loc, logits, {batch, 1, classes}), b.getF32Type()), noise);
+  Value noisy =
+      math.add(castTo(node, reshape(b, node.loc, logits, {batch, 1, classes}), b.getF32Type()), noise);
   Value chosen = onnx::ArgMaxOp::create(b, node.loc, noisy, 2, false, false);
-  node.setResult(0, castTo(node, chosen, node.elementType(static_cast<model::DType>(node.node.attrInt("dtype", 6)))));
+  node.setResult(
+      0, castTo(node, chosen, node.elementType(static_cast<model::DType>(node.node.attrInt("dtype", 6)))));
 }
 
 /// What lint::prepare() puts where random numbers, or updates of buffers, end with training.

@@ -1,5 +1,4 @@
 // Reductions, softmax, CumSum, TopK, from any opset to the canonical ops.
-#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
@@ -7,6 +6,7 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
 #include "lib/Import/NodeImporter.h"
 #include "lib/Lint/Lint.h"
 
@@ -47,14 +47,16 @@ template <typename Op> static void importReduce(NodeContext &node) {
   node.setResult(0, Op::create(node.builder, node.loc, x, reducedAxes(node, rankOf(x)), keepdims));
 }
 
-/// max(dim) of PyTorch: all of the gradient goes to the first of equal elements, while ONNX's extremum shares it.
+/// max(dim) of PyTorch: all of the gradient goes to the first of equal elements, while ONNX's extremum shares
+/// it.
 template <typename Op, typename Arg> static void importExtremum(NodeContext &node) {
   Value x = node.require(0);
   SmallVector<int64_t> axes = reducedAxes(node, rankOf(x));
   if (axes.size() != 1 || !isa<FloatType>(elementOf(x)) || !lint::pyTorchGradient(node.node).firstOfEqual)
     return importReduce<Op>(node);
   OpBuilder &b = node.builder;
-  Value place = Arg::create(b, node.loc, x, b.getI64IntegerAttr(axes[0]), b.getBoolAttr(true), b.getBoolAttr(false));
+  Value place =
+      Arg::create(b, node.loc, x, b.getI64IntegerAttr(axes[0]), b.getBoolAttr(true), b.getBoolAttr(false));
   Value y = onnx::GatherElementsOp::create(b, node.loc, x, place, b.getI64IntegerAttr(axes[0]));
   if (!node.node.attrBool("keepdims", true)) {
     SmallVector<int64_t> shape(shapeOf(y));

@@ -1,12 +1,13 @@
-// Operators with graphs inside that are taken apart: Scan is unrolled, FlexAttention's graphs are placed in its middle.
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Import/Build/NarrowCasts.h"
+// Operators with graphs inside that are taken apart: Scan is unrolled, FlexAttention's graphs are placed in
+// its middle.
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
 #include <cmath>
 
 using namespace mlir;
@@ -24,7 +25,8 @@ struct Scanned {
 };
 
 Scanned scannedBy(NodeContext &node, StringRef which, size_t k, int64_t rank) {
-  auto axes = node.node.attrInts((which + "_axes").str(), {}), directions = node.node.attrInts((which + "_directions").str(), {});
+  auto axes = node.node.attrInts((which + "_axes").str(), {}),
+       directions = node.node.attrInts((which + "_directions").str(), {});
   return {axisOf(node, k < axes.size() ? axes[k] : 0, rank), k < directions.size() && directions[k] != 0};
 }
 
@@ -35,7 +37,8 @@ void importScan(NodeContext &node) {
     node.unsupported("Scan before opset 9 has another form");
   size_t scanned = node.node.attrInt("num_scan_inputs");
   if (scanned < 1 || scanned > node.operandCount() || body.outputs.size() < node.operandCount() - scanned)
-    node.fail("num_scan_inputs is {} with {} inputs and a body of {} outputs", scanned, node.operandCount(), body.outputs.size());
+    node.fail("num_scan_inputs is {} with {} inputs and a body of {} outputs", scanned, node.operandCount(),
+              body.outputs.size());
   size_t states = node.operandCount() - scanned;
   SmallVector<ImportedValue> carried;
   for (size_t k = 0; k < states; ++k)
@@ -74,7 +77,8 @@ void importScan(NodeContext &node) {
     }
     if (backwards)
       std::reverse(rows.begin(), rows.end());
-    node.setResult(states + k, rows.size() == 1 ? rows[0] : Value(onnx::ConcatOp::create(b, node.loc, rows, axis)));
+    node.setResult(states + k,
+                   rows.size() == 1 ? rows[0] : Value(onnx::ConcatOp::create(b, node.loc, rows, axis)));
   }
 }
 
@@ -86,7 +90,8 @@ Value sharedHeads(NodeContext &node, Value x, int64_t heads) {
   if (s[1] == 0 || heads % s[1] != 0)
     node.fail("{} query heads share {} heads", heads, s[1]);
   OpBuilder &b = node.builder;
-  Value apart = expand(b, node.loc, reshape(b, node.loc, x, {s[0], s[1], 1, s[2], s[3]}), {s[0], s[1], heads / s[1], s[2], s[3]});
+  Value apart = expand(b, node.loc, reshape(b, node.loc, x, {s[0], s[1], 1, s[2], s[3]}),
+                       {s[0], s[1], heads / s[1], s[2], s[3]});
   return reshape(b, node.loc, apart, {s[0], heads, s[2], s[3]});
 }
 
@@ -114,7 +119,8 @@ void importFlexAttention(NodeContext &node) {
   if (int64_t precision = node.node.attrInt("softmax_precision", 0))
     wide = node.elementType(static_cast<model::DType>(precision));
   // Both operands take a part of the scale, so that no product grows large.
-  Value scores = onnx::MatMulOp::create(b, node.loc, math.scale(q, std::sqrt(scale)), math.scale(key, std::sqrt(scale)), false, true);
+  Value scores = onnx::MatMulOp::create(b, node.loc, math.scale(q, std::sqrt(scale)),
+                                        math.scale(key, std::sqrt(scale)), false, true);
   scores = modified(node, "score_mod", castTo(node, scores, wide));
   Value weights = onnx::SoftmaxOp::create(b, node.loc, scores, b.getI64IntegerAttr(3));
   weights = modified(node, "prob_mod", weights);

@@ -1,11 +1,11 @@
 // Fourier transforms as products with constant matrices; mel weights.
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Import/Build/NarrowCasts.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
 #include <cmath>
 #include <numbers>
 
@@ -33,7 +33,8 @@ Value matrixOf(NodeContext &node, Type element, const Transform &t, int64_t part
   std::vector<double> values(t.inputs() * partsIn * columns);
   for (int64_t i = 0; i < t.inputs(); ++i)
     for (int64_t k = 0; k < t.outputs(); ++k) {
-      double angle = 2 * std::numbers::pi * static_cast<double>(i * k % t.length) / static_cast<double>(t.length);
+      double angle =
+          2 * std::numbers::pi * static_cast<double>(i * k % t.length) / static_cast<double>(t.length);
       // One side of a real signal's spectrum stands for both, but for the ends.
       double twice = t.isReal() && i != 0 && 2 * i != t.length ? 2 : 1;
       double factor = t.inverse ? twice / static_cast<double>(t.length) : 1;
@@ -65,7 +66,8 @@ Value transformed(NodeContext &node, Value x, int64_t axis, const Transform &t) 
   x = transpose(b, node.loc, x, perm);
   Dims rest(shapeOf(x).drop_back(2)), flat(rest);
   flat.push_back(t.inputs() * parts);
-  Value y = onnx::MatMulOp::create(b, node.loc, reshape(b, node.loc, x, flat), matrixOf(node, elementOf(x), t, parts), false, false);
+  Value y = onnx::MatMulOp::create(b, node.loc, reshape(b, node.loc, x, flat),
+                                   matrixOf(node, elementOf(x), t, parts), false, false);
   rest.append({t.outputs(), t.isReal() ? 1 : 2});
   return transpose(b, node.loc, reshape(b, node.loc, y, rest), inverse);
 }
@@ -83,8 +85,9 @@ void importDft(NodeContext &node) {
   int64_t given = node.opset() < 20 ? node.node.attrInt("axis", 1) : oneNumber(node, 2, "axis", -2);
   int64_t axis = axisOf(node, given, rankOf(x)), parts = shapeOf(x).back();
   if (axis == rankOf(x) - 1 || parts > 2)
-    node.fail("expected real numbers or pairs in the last dimension, and another axis; found [{}] and axis {}",
-              fmt::join(shapeOf(x), " x "), axis);
+    node.fail(
+        "expected real numbers or pairs in the last dimension, and another axis; found [{}] and axis {}",
+        fmt::join(shapeOf(x), " x "), axis);
   Transform t{0, node.node.attrBool("inverse", false), node.node.attrBool("onesided", false)};
   t.length = oneNumber(node, 1, "dft_length", t.isReal() ? 2 * (shapeOf(x)[axis] - 1) : shapeOf(x)[axis]);
   node.setResult(0, transformed(node, x, axis, t));
@@ -97,7 +100,8 @@ void importStft(NodeContext &node) {
   if (rankOf(x) == 2)
     x = reshape(b, node.loc, x, {shapeOf(x)[0], shapeOf(x)[1], 1});
   int64_t step = oneNumber(node, 1, "frame_step", 0);
-  int64_t length = oneNumber(node, 3, "frame_length", node.has(2) ? shapeOf(node.operand(2))[0] : shapeOf(x)[1]);
+  int64_t length =
+      oneNumber(node, 3, "frame_length", node.has(2) ? shapeOf(node.operand(2))[0] : shapeOf(x)[1]);
   if (step <= 0 || length <= 0 || length > shapeOf(x)[1])
     node.fail("frames of {} every {} places do not fit a signal of {}", length, step, shapeOf(x)[1]);
   int64_t count = 1 + (shapeOf(x)[1] - length) / step;
@@ -129,8 +133,12 @@ void importMelWeights(NodeContext &node) {
   double low = mel(oneFloat(node, 3, "lower_edge_hertz")), high = mel(oneFloat(node, 4, "upper_edge_hertz"));
   Dims edges;
   for (int64_t k = 0; k < count + 2; ++k) {
-    double hertz = 700 * (std::pow(10, (low + static_cast<double>(k) * (high - low) / static_cast<double>(count + 2)) / 2595) - 1);
-    edges.push_back(static_cast<int64_t>(std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
+    double hertz =
+        700 *
+        (std::pow(10, (low + static_cast<double>(k) * (high - low) / static_cast<double>(count + 2)) / 2595) -
+         1);
+    edges.push_back(static_cast<int64_t>(
+        std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
     if (edges.back() < 0 || edges.back() >= bins + (k > count))
       node.fail("the edge of mel bin {} lies at bin {} of a spectrum of {}", k, edges.back(), bins);
   }
@@ -138,7 +146,8 @@ void importMelWeights(NodeContext &node) {
   for (int64_t k = 0; k < count; ++k) {
     int64_t first = edges[k], middle = edges[k + 1], last = edges[k + 2];
     for (int64_t j = first; j <= middle; ++j)
-      weights[j * count + k] = first == middle ? 1 : static_cast<double>(j - first) / static_cast<double>(middle - first);
+      weights[j * count + k] =
+          first == middle ? 1 : static_cast<double>(j - first) / static_cast<double>(middle - first);
     for (int64_t j = middle; j < last; ++j)
       weights[j * count + k] = static_cast<double>(last - j) / static_cast<double>(last - middle);
   }

@@ -1,12 +1,13 @@
-// Operators that carry something along a sequence: cumulative products, caches, causal convolutions, linear attention.
-#include "lib/Import/Build/MovementUtils.h"
-#include "lib/Import/Build/NarrowCasts.h"
+// Operators that carry something along a sequence: cumulative products, caches, causal convolutions, linear
+// attention.
 #include "lib/Dialect/ONNX/Composite/CompositeOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
 #include <cmath>
 
 using namespace mlir;
@@ -19,7 +20,8 @@ Value movedWithOnes(NodeContext &node, Value x, int64_t axis, int64_t by) {
   Dims pads(2 * rankOf(x), 0);
   pads[axis] = by;
   pads[axis + rankOf(x)] = -by;
-  return onnx::PadOp::create(node.builder, node.loc, x, scalarLike(node.builder, node.loc, x, 1), "constant", pads);
+  return onnx::PadOp::create(node.builder, node.loc, x, scalarLike(node.builder, node.loc, x, 1), "constant",
+                             pads);
 }
 
 Value flipped(NodeContext &node, Value x, int64_t axis) {
@@ -95,7 +97,8 @@ void importCausalConv(NodeContext &node) {
   if (!past && kept > 0)
     past = splat(b, node.loc, RankedTensorType::get({shapeOf(x)[0], channels, kept}, elementOf(x)), 0);
   Value all = kept > 0 ? Value(onnx::ConcatOp::create(b, node.loc, ValueRange{past, x}, 2)) : x;
-  Value y = onnx::ConvOp::create(b, node.loc, all, w, node.operand(2), Dims{1}, Dims{0, 0}, Dims{1}, channels);
+  Value y =
+      onnx::ConvOp::create(b, node.loc, all, w, node.operand(2), Dims{1}, Dims{0, 0}, Dims{1}, channels);
   std::string activation = node.node.attrString("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish")
     node.fail("activation '{}' is none of none, silu, swish", activation);
@@ -121,8 +124,9 @@ public:
     int64_t keySize = shapeOf(k)[3], valueSize = shapeOf(v)[3], steps = shapeOf(q)[2], batch = shapeOf(q)[0];
     if (steps > mostSteps)
       node.unsupported(fmt::format("more than {} steps", mostSteps));
-    Value state = node.has(3) ? castTo(node, node.require(3), f32)
-                              : splat(b, node.loc, RankedTensorType::get({batch, heads, keySize, valueSize}, f32), 0);
+    Value state = node.has(3)
+                      ? castTo(node, node.require(3), f32)
+                      : splat(b, node.loc, RankedTensorType::get({batch, heads, keySize, valueSize}, f32), 0);
     double scale = node.node.attrFloat("scale", 0);
     q = math.scale(q, scale == 0 ? 1 / std::sqrt(double(keySize)) : scale);
     SmallVector<Value> rows;
@@ -151,7 +155,8 @@ private:
     if (!gated && !delta && rule != "linear")
       node.fail("update_rule '{}' is none of linear, gated, delta, gated_delta", rule);
     if (gated != node.has(4) || delta != node.has(5))
-      node.fail("update_rule '{}' {} decay and {} beta", rule, gated ? "needs" : "has no", delta ? "needs" : "has no");
+      node.fail("update_rule '{}' {} decay and {} beta", rule, gated ? "needs" : "has no",
+                delta ? "needs" : "has no");
     if (queryHeads <= 0 || heads <= 0 || queryHeads % heads != 0)
       node.fail("q_num_heads {} is no multiple of kv_num_heads {}", queryHeads, heads);
   }
@@ -160,7 +165,8 @@ private:
   Value perHead(size_t k, int64_t count) {
     Value x = castTo(node, node.require(k), f32);
     if (rankOf(x) != 3 || shapeOf(x)[2] % count != 0)
-      node.fail("input {} is [{}], expected [batch, time, heads times size] of {} heads", k, fmt::join(shapeOf(x), " x "), count);
+      node.fail("input {} is [{}], expected [batch, time, heads times size] of {} heads", k,
+                fmt::join(shapeOf(x), " x "), count);
     Value apart = reshape(b, node.loc, x, {shapeOf(x)[0], shapeOf(x)[1], count, shapeOf(x)[2] / count});
     return transpose(b, node.loc, apart, {0, 2, 1, 3});
   }
@@ -180,7 +186,8 @@ private:
     Dims s(shapeOf(state));
     if (group == 1)
       return state;
-    Value apart = expand(b, node.loc, reshape(b, node.loc, state, {s[0], s[1], 1, s[2], s[3]}), {s[0], s[1], group, s[2], s[3]});
+    Value apart = expand(b, node.loc, reshape(b, node.loc, state, {s[0], s[1], 1, s[2], s[3]}),
+                         {s[0], s[1], group, s[2], s[3]});
     return reshape(b, node.loc, apart, {s[0], queryHeads, s[2], s[3]});
   }
 

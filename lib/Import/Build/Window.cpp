@@ -1,6 +1,6 @@
 // Window functions of signal processing: constants, since their size is known at compile time.
-#include "lib/Import/Build/MathImporters.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Import/Build/MathImporters.h"
 #include <cmath>
 #include <numbers>
 

@@ -1,4 +1,5 @@
-// What compile must know, and cannot because it depends on data: control flow that it unrolls, shapes, axes and bounds.
+// What compile must know, and cannot because it depends on data: control flow that it unrolls, shapes, axes
+// and bounds.
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/OperatorFacts.h"
 #include <algorithm>
@@ -51,13 +52,16 @@ private:
   void checkOperands(const Node &node) {
     for (size_t k = 0; k < node.inputs.size(); ++k)
       if (depends(node.input(k)) && decidesShape(node, k))
-        report(node, fmt::format("input {} ('{}') must be known at compile time, but depends on data", k, node.input(k)),
+        report(node,
+               fmt::format("input {} ('{}') must be known at compile time, but depends on data", k,
+                           node.input(k)),
                "export the model with that value fixed");
   }
 
   void visitIf(const Node &node) {
     if (depends(node.input(0))) {
-      report(node, "the condition depends on data; only an If whose condition is known at compile time works");
+      report(node,
+             "the condition depends on data; only an If whose condition is known at compile time works");
       return mark(node);
     }
     for (const char *name : {"then_branch", "else_branch"})
@@ -75,7 +79,8 @@ private:
     if (!body)
       return;
     if (depends(node.input(0)))
-      report(node, "the trip count depends on data; only a Loop whose iterations are known at compile time works");
+      report(node,
+             "the trip count depends on data; only a Loop whose iterations are known at compile time works");
     for (size_t before = fed.size() + 1; before != fed.size();) {
       before = fed.size();
       for (size_t k = 1; k < body->inputs.size(); ++k)
@@ -100,8 +105,8 @@ private:
   void report(const Node &node, const std::string &reason,
               const char *remedy = "export the model with that branch or number of turns fixed") {
     if (!quiet)
-      context.findings.push_back(
-          {Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node), reason, remedy, false, ""});
+      context.findings.push_back({Severity::Error, "unsupported-op", nodeName(node), node.output(0),
+                                  moduleOf(node), reason, remedy, false, ""});
   }
 
   FindingContext &context;

@@ -14,17 +14,20 @@ const char *const trainModeRemedy = "compile with --train-mode";
 /// Statistics that the model computes from the batch are not frozen.
 bool isStored(const FindingContext &context, const std::string &statistic) {
   const model::Graph &graph = context.graph();
-  return graph.findInitializer(statistic) || std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node &node) {
-    return std::find(node.outputs.begin(), node.outputs.end(), statistic) != node.outputs.end() && !node.is("Constant") &&
-           !node.is("Identity");
-  });
+  return graph.findInitializer(statistic) ||
+         std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node &node) {
+           return std::find(node.outputs.begin(), node.outputs.end(), statistic) != node.outputs.end() &&
+                  !node.is("Constant") && !node.is("Identity");
+         });
 }
 
 /// The tensor behind what only moves, repeats or retypes it.
 std::string sourceOf(const FindingContext &context, std::string name) {
-  static const std::set<std::string> moves = {"Identity", "Cast", "CastLike", "Reshape", "Squeeze", "Unsqueeze", "Expand", "Flatten"};
+  static const std::set<std::string> moves = {"Identity", "Cast",      "CastLike", "Reshape",
+                                              "Squeeze",  "Unsqueeze", "Expand",   "Flatten"};
   const std::vector<Node> &nodes = context.graph().nodes;
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) // topological: a maker stands before its readers
+  for (auto node = nodes.rbegin(); node != nodes.rend();
+       ++node) // topological: a maker stands before its readers
     if (node->domain.empty() && moves.count(node->opType) && node->output(0) == name)
       name = node->input(0);
   return name;
@@ -48,18 +51,20 @@ public:
     const std::string &tensor = scaleTrains ? scale : biasTrains ? bias : node.input(3);
     const bool unnamed = !context.options.trainModules.empty();
     if (unnamed || modes.staysFrozen(node)) {
-      context.findings.push_back({Severity::Note, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
-                                  unnamed ? "no expression of --train-mode names it, and it keeps its running statistics"
-                                          : "it was in eval() when other norms were in train(), and keeps its running statistics",
-                                  "nothing to do; --train-mode=REGEX names the modules that are in training mode", false, ""});
+      context.findings.push_back(
+          {Severity::Note, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
+           unnamed ? "no expression of --train-mode names it, and it keeps its running statistics"
+                   : "it was in eval() when other norms were in train(), and keeps its running statistics",
+           "nothing to do; --train-mode=REGEX names the modules that are in training mode", false, ""});
       return;
     }
-    context.findings.push_back({Severity::Error, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
-                                fmt::format("it normalizes with frozen running statistics while {}", trained),
-                                std::string(trainModeRemedy) +
-                                    (scaleTrains || biasTrains ? ", or freeze the norm with --freeze"
-                                                               : ", or keep its statistics with --allow frozen-batchnorm"),
-                                true, ""});
+    context.findings.push_back(
+        {Severity::Error, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
+         fmt::format("it normalizes with frozen running statistics while {}", trained),
+         std::string(trainModeRemedy) + (scaleTrains || biasTrains
+                                             ? ", or freeze the norm with --freeze"
+                                             : ", or keep its statistics with --allow frozen-batchnorm"),
+         true, ""});
   }
 
 private:

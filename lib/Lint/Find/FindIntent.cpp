@@ -19,7 +19,8 @@ const Node *makerOf(const model::Graph &graph, const std::string &value) {
 
 /// The node that makes a value's numbers: what moves or retypes them is passed over.
 const Node *sourceOf(const model::Graph &graph, std::string value) {
-  static const std::set<std::string> moves = {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"};
+  static const std::set<std::string> moves = {"Identity",  "Cast",    "Reshape",  "Squeeze",
+                                              "Unsqueeze", "Flatten", "Transpose"};
   const Node *producer = makerOf(graph, value);
   while (producer && producer->domain.empty() && moves.count(producer->opType))
     producer = makerOf(graph, producer->input(0));
@@ -29,34 +30,39 @@ const Node *sourceOf(const model::Graph &graph, std::string value) {
 /// Cross-entropy and bce-with-logits make probabilities of their input themselves.
 void checkActivation(FindingContext &context) {
   const Options &options = context.options;
-  if (!options.lossOutput.empty() || options.loss == "none" || options.loss == "mse" || !context.evidence.model.trainingInfo.empty())
+  if (!options.lossOutput.empty() || options.loss == "none" || options.loss == "mse" ||
+      !context.evidence.model.trainingInfo.empty())
     return;
   const std::string logits = options.logits.empty() ? onlyFloatOutput(context.graph()) : options.logits;
   const Node *source = sourceOf(context.graph(), logits);
   if (!source || !(source->is("Softmax") || source->is("Sigmoid")))
     return;
   const bool named = !options.loss.empty();
-  const std::string reason = fmt::format("the output '{}' comes from a {}, and {} in it already", logits, source->opType,
-                                         named ? fmt::format("--loss {} has that", options.loss)
-                                               : std::string("cross-entropy and bce-with-logits have that"));
-  context.findings.push_back({named ? Severity::Error : Severity::Note, "activation-before-loss", nodeName(*source), logits,
-                              moduleOf(*source), reason, "export the value before it as an output, or choose --loss mse", false, ""});
+  const std::string reason =
+      fmt::format("the output '{}' comes from a {}, and {} in it already", logits, source->opType,
+                  named ? fmt::format("--loss {} has that", options.loss)
+                        : std::string("cross-entropy and bce-with-logits have that"));
+  context.findings.push_back({named ? Severity::Error : Severity::Note, "activation-before-loss",
+                              nodeName(*source), logits, moduleOf(*source), reason,
+                              "export the value before it as an output, or choose --loss mse", false, ""});
 }
 
 /// Adapters train beside their base only because files do not keep requires_grad.
 void checkAdapters(FindingContext &context) {
-  static const rt::NamePattern adapter("(^|[._/])(lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector|ia3_l|adapter)([._/]|$)");
+  static const rt::NamePattern adapter(
+      "(^|[._/])(lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector|ia3_l|adapter)([._/]|$)");
   std::vector<std::string> adapters, others;
   for (const Initializer &initializer : context.initializers)
     if (initializer.verdict == Verdict::Parameter)
       (adapter.isIn(initializer.original) ? adapters : others).push_back(initializer.original);
   if (adapters.empty() || others.empty())
     return;
-  context.findings.push_back({Severity::Warning, "adapters-and-base", "", adapters.front(), parentModule(adapters.front()),
-                              fmt::format("{} tensors are adapters, and {} others train beside them: a file does not keep what "
-                                          "was frozen when it was exported",
-                                          adapters.size(), others.size()),
-                              "compile with --freeze '^(?!.*(lora_|ia3_|adapter))' to train the adapters alone", false, ""});
+  context.findings.push_back(
+      {Severity::Warning, "adapters-and-base", "", adapters.front(), parentModule(adapters.front()),
+       fmt::format("{} tensors are adapters, and {} others train beside them: a file does not keep what "
+                   "was frozen when it was exported",
+                   adapters.size(), others.size()),
+       "compile with --freeze '^(?!.*(lora_|ia3_|adapter))' to train the adapters alone", false, ""});
 }
 
 /// Compiling needs names and lengths alone; a program needs the bytes.
@@ -71,9 +77,11 @@ void checkWeightFiles(FindingContext &context) {
     told.insert(tensor.path);
     context.findings.push_back(
         {Severity::Warning, "missing-weights", "", tensor.name, "",
-         size < 0 ? fmt::format("its data file '{}' is missing: a program would not start", tensor.externalLocation)
-                  : fmt::format("its data file '{}' has {} bytes and ends before it: a program would not start",
-                                tensor.externalLocation, size),
+         size < 0
+             ? fmt::format("its data file '{}' is missing: a program would not start",
+                           tensor.externalLocation)
+             : fmt::format("its data file '{}' has {} bytes and ends before it: a program would not start",
+                           tensor.externalLocation, size),
          "put the data file beside the model, or start the program with --weights or --init", false, ""});
   }
 }
@@ -89,11 +97,12 @@ void findNothingTrained(const model::Model &model, Report &report) {
     const model::Tensor *tensor = model.graph.findInitializer(initializer.name);
     integers += tensor && !model::isFloat(tensor->dtype) && tensor->numElements() > 1;
   }
-  const std::string reason = frozen != 0     ? fmt::format("--freeze keeps all {} parameters as they are", frozen)
-                             : integers != 0 ? fmt::format("{} tensors hold integers, which carry no gradient: a quantised "
-                                                           "model does not train",
-                                                           integers)
-                                             : std::string("no initializer is a parameter");
+  const std::string reason =
+      frozen != 0     ? fmt::format("--freeze keeps all {} parameters as they are", frozen)
+      : integers != 0 ? fmt::format("{} tensors hold integers, which carry no gradient: a quantised "
+                                    "model does not train",
+                                    integers)
+                      : std::string("no initializer is a parameter");
   report.findings.insert(report.findings.begin(),
                          {Severity::Error, "nothing-trained", "", "", "", reason,
                           frozen != 0 ? "narrow --freeze, or name what trains by --train"

@@ -106,8 +106,8 @@ void findFoldedParameters(FindingContext &context) {
   }
 }
 
-/// Parameters of the signature that no tensor holds and no call of the file reads. A tied parameter is there under its other
-/// name: a call of its module reads a parameter of another one.
+/// Parameters of the signature that no tensor holds and no call of the file reads. A tied parameter is there
+/// under its other name: a call of its module reads a parameter of another one.
 std::vector<std::string> goneParameters(const FindingContext &context) {
   std::set<std::string> seen, served;
   for (const Initializer &initializer : context.initializers)
@@ -131,10 +131,12 @@ std::vector<std::string> goneParameters(const FindingContext &context) {
   return gone;
 }
 
-/// Whether what a parameter of `owner` became can be read in `reader`: there, within, or one or two modules above.
+/// Whether what a parameter of `owner` became can be read in `reader`: there, within, or one or two modules
+/// above.
 bool isReadNear(const std::string &reader, const std::string &owner) {
   const std::string above = parentModule(owner);
-  return reader == owner || reader == above || reader == parentModule(above) || reader.starts_with(owner + ".");
+  return reader == owner || reader == above || reader == parentModule(above) ||
+         reader.starts_with(owner + ".");
 }
 
 /// Those of the parameters that a constant read in `reader` can have been computed from.
@@ -152,7 +154,8 @@ void findComputedConstants(FindingContext &context) {
     return;
   for (const Initializer &initializer : context.initializers) {
     if (initializer.verdict != Verdict::Constant || context.evidence.damage.foldedOf(initializer.name) ||
-        !context.evidence.reach.reaches(initializer.name) || initializer.name.starts_with("scalar_tensor")) // a number of the model's text
+        !context.evidence.reach.reaches(initializer.name) ||
+        initializer.name.starts_with("scalar_tensor")) // a number of the model's text
       continue;
     for (const Use &use : context.evidence.uses.of(initializer.name)) {
       const FxCall *call = context.evidence.uses.call(use.node);
@@ -163,8 +166,10 @@ void findComputedConstants(FindingContext &context) {
       const std::vector<std::string> sources = sourcesNear(moduleOf(node), gone);
       if (sources.empty())
         continue;
-      context.findings.push_back({Severity::Error, "folded-parameter", nodeName(node), initializer.name, moduleOf(node),
-                                  fmt::format("computed at export, from what the file no longer says; of the parameters '{}' it holds nothing",
+      context.findings.push_back({Severity::Error, "folded-parameter", nodeName(node), initializer.name,
+                                  moduleOf(node),
+                                  fmt::format("computed at export, from what the file no longer says; of the "
+                                              "parameters '{}' it holds nothing",
                                               fmt::join(sources, "', '")),
                                   exportAgain, false, ""});
       break;

@@ -1,5 +1,5 @@
-// Constants of the model's text, torch.ones(6), whose values are those of a parameter: the exporter's optimizer stores the two once,
-// and the constant would train.
+// Constants of the model's text, torch.ones(6), whose values are those of a parameter: the exporter's
+// optimizer stores the two once, and the constant would train.
 #include "lib/Lint/Find/Findings.h"
 
 namespace kedge::lint {
@@ -7,12 +7,14 @@ using model::Node;
 
 namespace {
 
-/// "ones", "zeros_like_2", "c_lifted_tensor_0", "lifted_tensor_1": what torch.export calls values that no parameter goes into.
+/// "ones", "zeros_like_2", "c_lifted_tensor_0", "lifted_tensor_1": what torch.export calls values that no
+/// parameter goes into.
 bool isConstant(const std::string &value) {
-  static const std::set<std::string> producers = {"ones",      "zeros",      "full",      "ones_like", "zeros_like",   "full_like",
-                                               "new_ones",  "new_zeros",  "new_full",  "eye",       "arange",       "lifted_tensor",
-                                               "linspace", "scalar_tensor"};
-  return value.starts_with("c_") || producers.count(value.substr(0, value.find_last_not_of("_0123456789") + 1));
+  static const std::set<std::string> producers = {
+      "ones",      "zeros",    "full", "ones_like", "zeros_like",    "full_like", "new_ones",
+      "new_zeros", "new_full", "eye",  "arange",    "lifted_tensor", "linspace",  "scalar_tensor"};
+  return value.starts_with("c_") ||
+         producers.count(value.substr(0, value.find_last_not_of("_0123456789") + 1));
 }
 
 std::set<std::string> valuesOf(const model::Graph &graph) {
@@ -37,14 +39,17 @@ void findMergedConstants(FindingContext &context) {
       const FxCall *call = context.evidence.uses.call(use.node);
       const Node &node = context.graph().nodes[use.node];
       const std::vector<std::string> refs = call ? call->refs() : std::vector<std::string>();
-      if (refs.size() != node.inputs.size() || !isConstant(refs[use.operand]) || values.count(refs[use.operand]))
+      if (refs.size() != node.inputs.size() || !isConstant(refs[use.operand]) ||
+          values.count(refs[use.operand]))
         continue;
-      context.findings.push_back(
-          {Severity::Error, "merged-parameters", nodeName(node), initializer.name, moduleOf(node),
-           fmt::format("it also stands for the constant '{}', which had its values when the exporter stored the two once: the constant "
-                       "would train",
-                       refs[use.operand]),
-           "export again with torch.onnx.export(..., optimize=False)", false, fmt::format("stands for the constant {}", refs[use.operand])});
+      context.findings.push_back({Severity::Error, "merged-parameters", nodeName(node), initializer.name,
+                                  moduleOf(node),
+                                  fmt::format("it also stands for the constant '{}', which had its values "
+                                              "when the exporter stored the two once: the constant "
+                                              "would train",
+                                              refs[use.operand]),
+                                  "export again with torch.onnx.export(..., optimize=False)", false,
+                                  fmt::format("stands for the constant {}", refs[use.operand])});
     }
   }
 }

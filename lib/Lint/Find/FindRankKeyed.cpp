@@ -1,7 +1,7 @@
+#include "lib/Lint/BatchAxis.h"
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Modes.h"
 #include "lib/Lint/OperatorFacts.h"
-#include "lib/Lint/BatchAxis.h"
 
 namespace kedge::lint {
 
@@ -10,7 +10,8 @@ namespace {
 /// write the shape of a draw as a value to be like, which no input makes.
 class BatchLead {
 public:
-  BatchLead(const model::Graph &graph, const std::map<std::string, int64_t> &axes) : graph(graph), axes(axes) {
+  BatchLead(const model::Graph &graph, const std::map<std::string, int64_t> &axes)
+      : graph(graph), axes(axes) {
     for (const model::ValueInfo *input : graph.feeds())
       if (input->hasShape && !input->dims.empty() && !batch)
         batch = input->dims.front();
@@ -42,7 +43,9 @@ private:
            node.is("RandomNormalLike");
   }
 
-  bool isBatch(const model::Dim &dim) const { return batch && dim.kind != model::Dim::Kind::Unknown && dim == *batch; }
+  bool isBatch(const model::Dim &dim) const {
+    return batch && dim.kind != model::Dim::Kind::Unknown && dim == *batch;
+  }
 
   const model::Node *makerOf(const std::string &name) const {
     auto producer = producers.find(name);
@@ -64,7 +67,8 @@ private:
   }
 
   bool isFirstSize(const model::Tensor &sizes) const {
-    return sizes.dtype == model::DType::Int64 && sizes.numElements() > 0 && isBatch(model::Dim::of(sizes.ints().front()));
+    return sizes.dtype == model::DType::Int64 && sizes.numElements() > 0 &&
+           isBatch(model::Dim::of(sizes.ints().front()));
   }
 
   const model::Graph &graph;
@@ -91,8 +95,10 @@ void findRankKeyed(FindingContext &context) {
         {severity, "keyed-by-rank", nodeName(node), node.output(0), moduleOf(node),
          fmt::format("the axis of the batch in this {} is not known: its random numbers depend on the rank",
                      node.opType),
-         "draw a number for each row of the batch, which is the first axis; or accept by --allow keyed-by-rank that each rank "
-         "draws its own, as PyTorch's ranks do", false, ""});
+         "draw a number for each row of the batch, which is the first axis; or accept by --allow "
+         "keyed-by-rank that each rank "
+         "draws its own, as PyTorch's ranks do",
+         false, ""});
   }
 }
 

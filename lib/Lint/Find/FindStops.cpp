@@ -42,18 +42,20 @@ public:
   }
 
 private:
-  /// Whether what stands for reference `k` depends on a parameter; of a node with other operands than the call: whether any does.
+  /// Whether what stands for reference `k` depends on a parameter; of a node with other operands than the
+  /// call: whether any does.
   bool moves(const Node &node, const std::vector<std::string> &refs, size_t k) const {
     if (node.inputs.size() == refs.size())
       return moving.count(node.input(k)) != 0;
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const std::string &name) { return moving.count(name) != 0; });
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](const std::string &name) { return moving.count(name) != 0; });
   }
 
   void report(const Node &node, const std::string &value) {
-    context.findings.push_back(
-        {Severity::Error, "lost-detach", nodeName(node), value, moduleOf(node),
-         "it reads the result of a detach() that the exporter's optimizer removed: the gradient would pass where the model stopped it",
-         "export again with torch.onnx.export(..., optimize=False)", false, ""});
+    context.findings.push_back({Severity::Error, "lost-detach", nodeName(node), value, moduleOf(node),
+                                "it reads the result of a detach() that the exporter's optimizer removed: "
+                                "the gradient would pass where the model stopped it",
+                                "export again with torch.onnx.export(..., optimize=False)", false, ""});
   }
 
   FindingContext &context;

@@ -1,4 +1,5 @@
-// Findings about files without a record of parameters: merged and untied parameters, and names that were lost.
+// Findings about files without a record of parameters: merged and untied parameters, and names that were
+// lost.
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/OperatorFacts.h"
 #include "lib/Lint/Traced.h"
@@ -15,7 +16,8 @@ const char *const exportFresh = "export again with torch.onnx.export(..., dynamo
 
 class TracedFindings {
 public:
-  explicit TracedFindings(FindingContext &context) : context(context), traced(context.graph()), shared(traced.shared()), copies(traced.copies()) {}
+  explicit TracedFindings(FindingContext &context)
+      : context(context), traced(context.graph()), shared(traced.shared()), copies(traced.copies()) {}
 
   void find() {
     for (const SharedTensor &one : shared)
@@ -37,23 +39,29 @@ public:
   }
 
 private:
-  const Node &nodeAt(const std::vector<Operand> &operands) const { return context.graph().nodes[operands.front().node]; }
+  const Node &nodeAt(const std::vector<Operand> &operands) const {
+    return context.graph().nodes[operands.front().node];
+  }
 
-  void add(Severity severity, const char *code, const Node &node, const std::string &tensor, const std::string &module,
-           std::string reason, std::string remedy, bool repairable, std::string detail) {
-    context.findings.push_back({severity, code, nodeName(node), tensor, module, std::move(reason), std::move(remedy), repairable, std::move(detail)});
+  void add(Severity severity, const char *code, const Node &node, const std::string &tensor,
+           const std::string &module, std::string reason, std::string remedy, bool repairable,
+           std::string detail) {
+    context.findings.push_back({severity, code, nodeName(node), tensor, module, std::move(reason),
+                                std::move(remedy), repairable, std::move(detail)});
   }
 
   bool isFrozenName(const std::string &name) const {
     auto fits = [&](const std::vector<std::string> &texts) {
-      return std::any_of(texts.begin(), texts.end(), [&](const std::string &text) { return rt::NamePattern(text).isIn(name); });
+      return std::any_of(texts.begin(), texts.end(),
+                         [&](const std::string &text) { return rt::NamePattern(text).isIn(name); });
     };
     return fits(context.options.freeze) && !fits(context.options.train);
   }
 
   /// Whether a step would move the tensor, or would move a part of it that another part's role keeps still.
   bool mayTrain(const SharedTensor &one) const {
-    if (std::all_of(one.names.begin(), one.names.end(), [&](const NamedOperands &named) { return isFrozenName(named.name); }))
+    if (std::all_of(one.names.begin(), one.names.end(),
+                    [&](const NamedOperands &named) { return isFrozenName(named.name); }))
       return false;
     if (context.evidence.reach.reaches(one.tensor))
       return true;
@@ -83,31 +91,40 @@ private:
       const std::string &other = follows ? leader : one.tensor;
       if (follows || one.isTable)
         add(Severity::Note, "tied-parameters", nodeAt(named.operands), one.tensor, parentModule(named.name),
-            fmt::format("'{}' and '{}' train as one tensor: {}", other, named.name,
-                        follows ? "--tie says so" : "a table that is looked up and multiplied is taken for an embedding and its head"),
-            follows ? "none needed" : "none needed if the model ties them; otherwise " + std::string(exportFresh), false,
-            fmt::format("is {}, too", named.name));
+            fmt::format(
+                "'{}' and '{}' train as one tensor: {}", other, named.name,
+                follows ? "--tie says so"
+                        : "a table that is looked up and multiplied is taken for an embedding and its head"),
+            follows ? "none needed"
+                    : "none needed if the model ties them; otherwise " + std::string(exportFresh),
+            false, fmt::format("is {}, too", named.name));
       else
-        add(Severity::Error, "merged-parameters", nodeAt(named.operands), one.tensor, parentModule(named.name),
-            fmt::format("'{}' was merged with '{}' of equal content; one tensor would train for both", named.name, one.tensor),
-            fmt::format("compile with --repair, or {}; --tie REGEX keeps those together that the model ties", exportFresh), true,
-            "stands for " + named.name);
+        add(Severity::Error, "merged-parameters", nodeAt(named.operands), one.tensor,
+            parentModule(named.name),
+            fmt::format("'{}' was merged with '{}' of equal content; one tensor would train for both",
+                        named.name, one.tensor),
+            fmt::format("compile with --repair, or {}; --tie REGEX keeps those together that the model ties",
+                        exportFresh),
+            true, "stands for " + named.name);
     }
   }
 
   void report(const TableCopy &copy) {
     const bool tied = !tiedNames({copy.table, copy.copy}, context.options.tie).empty();
     const char *how = copy.transposed ? "transposed" : "in its own layout";
-    add(tied ? Severity::Note : Severity::Error, tied ? "tied-parameters" : "untied-parameters", nodeAt(copy.operands), copy.copy,
-        parentModule(copy.copy),
-        fmt::format("it holds the values of the table '{}', {}: the model ties the two, and {}", copy.table, how,
-                    tied ? "--tie makes them one" : "they would train apart"),
+    add(tied ? Severity::Note : Severity::Error, tied ? "tied-parameters" : "untied-parameters",
+        nodeAt(copy.operands), copy.copy, parentModule(copy.copy),
+        fmt::format("it holds the values of the table '{}', {}: the model ties the two, and {}", copy.table,
+                    how, tied ? "--tie makes them one" : "they would train apart"),
         tied ? "none needed"
-             : fmt::format("compile with --repair, which ties them; --allow untied-parameters trains them apart; or {}", exportFresh),
+             : fmt::format("compile with --repair, which ties them; --allow untied-parameters trains them "
+                           "apart; or {}",
+                           exportFresh),
         !tied, "");
   }
 
-  /// Fresh norms and zero biases that an optimizer of graphs merged, in a file that has lost the paths of its nodes as well.
+  /// Fresh norms and zero biases that an optimizer of graphs merged, in a file that has lost the paths of its
+  /// nodes as well.
   void warnOfEqualValues(const Initializer &parameter) {
     const model::Tensor *tensor = context.graph().findInitializer(parameter.name);
     std::vector<const Node *> readers;
@@ -115,23 +132,32 @@ private:
       for (size_t operand = 1; operand < node.inputs.size(); ++operand)
         if (node.inputs[operand] == parameter.name && isWeightOperand(node, operand))
           readers.push_back(&node);
-    const auto hasPath = [](const Node *node) { return tracedModule(*node) || !node->meta("namespace").empty(); };
-    if (!tensor || readers.size() < 2 || std::any_of(readers.begin(), readers.end(), hasPath) || !isUniform(*tensor))
+    const auto hasPath = [](const Node *node) {
+      return tracedModule(*node) || !node->meta("namespace").empty();
+    };
+    if (!tensor || readers.size() < 2 || std::any_of(readers.begin(), readers.end(), hasPath) ||
+        !isUniform(*tensor))
       return;
     add(Severity::Warning, "merged-parameters", *readers[1], parameter.name, parentModule(parameter.name),
-        fmt::format("{} operators read it, all its values are equal, and the file has no paths of modules: optimizers of graphs merge "
+        fmt::format("{} operators read it, all its values are equal, and the file has no paths of modules: "
+                    "optimizers of graphs merge "
                     "fresh norms and zero biases so; what they merged trains as one",
                     readers.size()),
-        fmt::format("none needed if the model shares it; otherwise train the file that the optimizer was given, or {}", exportFresh), false, "");
+        fmt::format("none needed if the model shares it; otherwise train the file that the optimizer was "
+                    "given, or {}",
+                    exportFresh),
+        false, "");
   }
 
   void noteBuffer(const Initializer &buffer) {
-    context.findings.push_back({Severity::Note, "buffer-by-name", "", buffer.name, parentModule(buffer.name),
-                                "a gradient reaches it, but PyTorch's libraries call a buffer so: it does not train",
-                                "none needed if it is one; --train trains it", false, ""});
+    context.findings.push_back(
+        {Severity::Note, "buffer-by-name", "", buffer.name, parentModule(buffer.name),
+         "a gradient reaches it, but PyTorch's libraries call a buffer so: it does not train",
+         "none needed if it is one; --train trains it", false, ""});
   }
 
-  /// Names that mean arithmetic at export; products, and recurrent layers, whose weights are only moved, have others.
+  /// Names that mean arithmetic at export; products, and recurrent layers, whose weights are only moved, have
+  /// others.
   static bool isComputed(const std::string &former) {
     if (!isNameless(former))
       return false;
@@ -144,19 +170,24 @@ private:
       return;
     const Node *reader = nullptr;
     for (const Node &node : context.graph().nodes)
-      if (!node.is("Identity") && std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end())
+      if (!node.is("Identity") &&
+          std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end())
         reader = reader ? reader : &node;
     if (!reader)
       return;
     if (name != former && name.ends_with(transposedSuffix))
       add(Severity::Note, "renamed-parameter", *reader, former, parentModule(name),
-          fmt::format("the file lost its name: it is called '{}' here, after the path of its node; it trains", name),
-          "none needed; --repair gives it PyTorch's layout and with it the name that PyTorch has", true, "is " + name);
+          fmt::format("the file lost its name: it is called '{}' here, after the path of its node; it trains",
+                      name),
+          "none needed; --repair gives it PyTorch's layout and with it the name that PyTorch has", true,
+          "is " + name);
     else if (isComputed(former) && context.trains(name))
       add(Severity::Warning, "computed-parameter", *reader, name, parentModule(name),
-          "computed at export from parameters or buffers (1 + weight, a look-up of positions, a norm folded into a Conv): it trains in "
+          "computed at export from parameters or buffers (1 + weight, a look-up of positions, a norm folded "
+          "into a Conv): it trains in "
           "their stead",
-          fmt::format("{}; or keep it as it is by --freeze, where buffers went into it", exportFresh), false, "");
+          fmt::format("{}; or keep it as it is by --freeze, where buffers went into it", exportFresh), false,
+          "");
   }
 
   FindingContext &context;
@@ -190,9 +221,11 @@ void checkTie(const model::Model &model, const std::vector<std::string> &tie) {
             ties |= tiedNames(group, tie).count(name) != 0;
           }
       if (found.empty())
-        fail("{}: --tie '{}' matches no parameter that shares its tensor or holds a table's values", model.path, text);
+        fail("{}: --tie '{}' matches no parameter that shares its tensor or holds a table's values",
+             model.path, text);
       if (!ties)
-        fail("{}: --tie '{}' matches '{}' alone: name what it is tied to as well, as in --tie 'a|b'", model.path, text, found);
+        fail("{}: --tie '{}' matches '{}' alone: name what it is tied to as well, as in --tie 'a|b'",
+             model.path, text, found);
     } catch (const std::regex_error &error) {
       fail("--tie '{}' is no ECMAScript expression: {}", text, error.what());
     }

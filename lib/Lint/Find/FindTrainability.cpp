@@ -31,13 +31,15 @@ void findMissingGradients(FindingContext &context) {
   for (const Node *node : context.evidence.reach.between(trained)) {
     if (!context.operators.isSupported(node->domain, node->opType))
       continue;
-    const std::string gap = context.operators.gradientGap ? context.operators.gradientGap(*node) : std::string();
+    const std::string gap =
+        context.operators.gradientGap ? context.operators.gradientGap(*node) : std::string();
     if (gap.empty() && context.operators.hasGradient(node->domain, node->opType))
       continue;
-    context.findings.push_back({Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
-                                fmt::format("parameters before this {} get no gradient: it has none yet{}", operatorName(*node),
-                                            gap.empty() ? "" : " for " + gap),
-                                "replace the operator, or freeze what lies before it with --freeze", false, ""});
+    context.findings.push_back(
+        {Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
+         fmt::format("parameters before this {} get no gradient: it has none yet{}", operatorName(*node),
+                     gap.empty() ? "" : " for " + gap),
+         "replace the operator, or freeze what lies before it with --freeze", false, ""});
   }
 }
 

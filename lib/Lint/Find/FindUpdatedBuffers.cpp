@@ -14,9 +14,11 @@ void findUpdatedBuffers(FindingContext &context) {
     context.findings.push_back(
         {Severity::Note, "updated-buffer", nodeName(node), update.buffer, parentModule(update.target),
          update.followsBuffers
-             ? "forward updates it: a step begins with what the step before left, and no gradient passes through the new value; "
+             ? "forward updates it: a step begins with what the step before left, and no gradient passes "
+               "through the new value; "
                "evaluation, --predict and exported files read it as it is"
-             : "forward puts a new value into it: a step begins with what the step before left; what reads the new value reads it with "
+             : "forward puts a new value into it: a step begins with what the step before left; what reads "
+               "the new value reads it with "
                "its gradient and in every mode, since the file does not tell it from the buffer",
          "nothing to do", false, ""});
   }
@@ -24,9 +26,11 @@ void findUpdatedBuffers(FindingContext &context) {
     if (context.verdicts[update.buffer] == Verdict::Buffer)
       context.findings.push_back(
           {Severity::Error, "lost-update", "", update.buffer, parentModule(update.target),
-           fmt::format("forward changes this buffer (BUFFER_MUTATION in the graph signature), but {}: it would keep its first value",
+           fmt::format("forward changes this buffer (BUFFER_MUTATION in the graph signature), but {}: it "
+                       "would keep its first value",
                        update.reason),
-           "let forward update the buffer before it reads it, or return the new value as another output (the exporter leaves out what "
+           "let forward update the buffer before it reads it, or return the new value as another output (the "
+           "exporter leaves out what "
            "no output needs, and detach() of an input), or keep the first value with --allow lost-update",
            false, ""});
 }

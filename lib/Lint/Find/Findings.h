@@ -26,8 +26,8 @@ void findMergedConstants(FindingContext &);
 void findLostStops(FindingContext &);
 /// guessed-verdict.
 void findGuesses(FindingContext &);
-/// merged-parameters, untied-parameters, tied-parameters, renamed-parameter, computed-parameter, buffer-by-name in
-/// files without a record.
+/// merged-parameters, untied-parameters, tied-parameters, renamed-parameter, computed-parameter,
+/// buffer-by-name in files without a record.
 void findTraced(FindingContext &);
 /// frozen-batchnorm, dropout-off.
 void findInferenceMode(FindingContext &);

@@ -15,7 +15,9 @@ using model::Node;
 using model::Tensor;
 
 namespace {
-std::string howMany(size_t n, const char *one, const char *many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
+std::string howMany(size_t n, const char *one, const char *many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
 
 Node nodeOf(std::string opType, std::string input, std::string output) {
   Node node;
@@ -29,7 +31,8 @@ Node nodeOf(std::string opType, std::string input, std::string output) {
 bool holdSameValues(const Tensor &a, const Tensor &b) {
   try {
     const model::Bytes left = a.bytes(), right = b.bytes();
-    return a.dtype == b.dtype && a.dims == b.dims && left.size == right.size && std::memcmp(left.data, right.data, left.size) == 0;
+    return a.dtype == b.dtype && a.dims == b.dims && left.size == right.size &&
+           std::memcmp(left.data, right.data, left.size) == 0;
   } catch (const Error &) {
     return false; // external data that is not there
   }
@@ -61,7 +64,8 @@ public:
   /// The same for all that rename a tensor, which has another name now.
   void retireAll(const std::string &tensor, const std::string &now) {
     for (size_t n = 0; n < graph.nodes.size(); ++n)
-      if (graph.nodes[n].is("Identity") && graph.nodes[n].input(0) == tensor && !graph.findOutput(graph.nodes[n].output(0))) {
+      if (graph.nodes[n].is("Identity") && graph.nodes[n].input(0) == tensor &&
+          !graph.findOutput(graph.nodes[n].output(0))) {
         graph.nodes[n].inputs[0] = now;
         retire(n);
       }
@@ -81,7 +85,8 @@ public:
 
   void finish() {
     edit.finish();
-    std::erase_if(graph.nodes, [&](const Node &node) { return node.is("Identity") && retired.count(node.output(0)); });
+    std::erase_if(graph.nodes,
+                  [&](const Node &node) { return node.is("Identity") && retired.count(node.output(0)); });
   }
 
   Graph &graph;
@@ -109,8 +114,10 @@ private:
     const std::string &wanted = nameless.names[0].name;
     const Tensor *same = former.count(wanted) ? editing.edit.tensor(wanted) : nullptr;
     // A layer that is called twice was folded twice.
-    const bool again = nameless.names.size() == 1 && nameless.isMatrix && same && !isUniform(source) && holdSameValues(*same, source);
-    const bool taken = former.count(wanted) && nameless.isMatrix && !again; // by another layer's: "f_1" is a module after all
+    const bool again = nameless.names.size() == 1 && nameless.isMatrix && same && !isUniform(source) &&
+                       holdSameValues(*same, source);
+    const bool taken = former.count(wanted) && nameless.isMatrix &&
+                       !again; // by another layer's: "f_1" is a module after all
     const std::string own = again ? wanted : editing.edit.fresh(taken ? nameless.literal : wanted);
     if (!again) {
       editing.addCopy(source, own);
@@ -144,7 +151,8 @@ private:
 };
 
 /// Own tensors for all names of a shared tensor but those that stay tied.
-void splitOne(Editing &editing, const SharedTensor &shared, const Options &options, std::vector<std::string> &done) {
+void splitOne(Editing &editing, const SharedTensor &shared, const Options &options,
+              std::vector<std::string> &done) {
   std::vector<std::string> group;
   for (const NamedOperands &named : shared.names)
     group.push_back(named.name);
@@ -178,7 +186,8 @@ std::string splitAll(Model &model, const Options &options) {
   editing.finish();
   return done.empty() ? std::string()
                       : fmt::format("gave {} their own tensors again: {}",
-                                    howMany(done.size(), "merged parameter", "merged parameters"), fmt::join(done, ", "));
+                                    howMany(done.size(), "merged parameter", "merged parameters"),
+                                    fmt::join(done, ", "));
 }
 
 std::string tieAll(Model &model, const Options &options, bool all) {
@@ -196,8 +205,8 @@ std::string tieAll(Model &model, const Options &options, bool all) {
   }
   editing.finish();
   return done.empty() ? std::string()
-                      : fmt::format("tied {} to the table of equal values: {}", howMany(done.size(), "copy", "copies"),
-                                    fmt::join(done, ", "));
+                      : fmt::format("tied {} to the table of equal values: {}",
+                                    howMany(done.size(), "copy", "copies"), fmt::join(done, ", "));
 }
 
 /// Matrices that nameTraced() named get PyTorch's layout, and with it the plain name.
@@ -209,7 +218,8 @@ std::string giveLayoutsBack(Model &model, std::map<std::string, std::string> &fo
       uses[model.graph.nodes[n].inputs[k]].push_back({n, k});
   std::vector<std::string> done, stored;
   for (const Tensor &tensor : model.graph.initializers)
-    if (tensor.dims.size() == 2 && tensor.name.ends_with(transposedSuffix) && (former.count(tensor.name) || uses.count(tensor.name)))
+    if (tensor.dims.size() == 2 && tensor.name.ends_with(transposedSuffix) &&
+        (former.count(tensor.name) || uses.count(tensor.name)))
       stored.push_back(tensor.name);
   for (const std::string &name : stored) {
     const std::string plain = name.substr(0, name.size() - transposedSuffix.size());
@@ -227,9 +237,10 @@ std::string giveLayoutsBack(Model &model, std::map<std::string, std::string> &fo
     }
   }
   editing.finish();
-  return done.empty() ? std::string()
-                      : fmt::format("gave {} back: {}", howMany(done.size(), "name and layout", "names and layouts"),
-                                    fmt::join(done, ", "));
+  return done.empty()
+             ? std::string()
+             : fmt::format("gave {} back: {}", howMany(done.size(), "name and layout", "names and layouts"),
+                           fmt::join(done, ", "));
 }
 
 std::vector<std::string> spoken(std::vector<std::string> sentences) {

@@ -42,7 +42,9 @@ public:
   }
 
 private:
-  bool isWanted(const Node &node) { return choice.given() ? choice.fits(node) : !(node.is("BatchNormalization") && modes.staysFrozen(node)); }
+  bool isWanted(const Node &node) {
+    return choice.given() ? choice.fits(node) : !(node.is("BatchNormalization") && modes.staysFrozen(node));
+  }
 
   bool turnOnNorm(Node &node) {
     if (isBatchNormTraining(node))

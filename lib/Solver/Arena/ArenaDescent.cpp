@@ -83,7 +83,8 @@ private:
     int64_t spentBefore = effort.used();
     for (double step = firstStep; isOpen(spentBefore);) {
       int64_t gap = placement.height - goal;
-      int64_t target = placement.height - std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(gap) * step));
+      int64_t target =
+          placement.height - std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(gap) * step));
       if (search.run(target, placement, runLimit, effort)) {
         placement = search.placement();
         step = std::min(largestStep, step * 1.5);

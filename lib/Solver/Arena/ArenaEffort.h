@@ -10,13 +10,13 @@ namespace kedge::solver {
 class ArenaEffort {
 public:
   /// `steps` 0: as many as the time allows; `seconds` 0: as long as the steps allow. One of them is given.
-  ArenaEffort(int64_t steps, double seconds)
-      : steps(steps), seconds(seconds), begin(ProcessorClock::now()) {}
+  ArenaEffort(int64_t steps, double seconds) : steps(steps), seconds(seconds), begin(ProcessorClock::now()) {}
 
   /// What each of `parts` may spend of what is left.
   ArenaEffort share(size_t parts) const {
     int64_t stepsLeft = std::max<int64_t>(1, (steps - spent) / static_cast<int64_t>(parts));
-    double secondsLeft = std::max(1e-6, (seconds - ProcessorClock::secondsSince(begin)) / static_cast<double>(parts));
+    double secondsLeft =
+        std::max(1e-6, (seconds - ProcessorClock::secondsSince(begin)) / static_cast<double>(parts));
     return ArenaEffort(steps > 0 ? stepsLeft : 0, seconds > 0 ? secondsLeft : 0);
   }
 

@@ -49,9 +49,10 @@ private:
   std::vector<Stand> stands;
   int64_t height = 0;
   std::vector<int> waiting; ///< a heap by weight
-  bool keepsOrder = false; ///< items live with a fifth of all or more: all stands are kept in order, neighbours are picked from them
+  bool keepsOrder = false;  ///< items live with a fifth of all or more: all stands are kept in order,
+                            ///< neighbours are picked from them
   std::vector<Edge> allByBegin, allByEnd; ///< of every item that stands, where order is kept
-  std::vector<int64_t> turns; ///< of each item: the last turn in which it was a neighbour
+  std::vector<int64_t> turns;             ///< of each item: the last turn in which it was a neighbour
   int64_t turn = 0;
   // Of the item that is being placed:
   std::vector<Edge> byBegin, byEnd; ///< of those that live with it

@@ -125,7 +125,9 @@ void improveFirstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort &e
     std::vector<int> changed = order;
     for (size_t moves = 1 + random.below(3); moves > 0; --moves) {
       size_t from = random.below(changed.size());
-      auto isTop = [&](int item) { return current.offsets[item] + problem.items[item].size == current.height; };
+      auto isTop = [&](int item) {
+        return current.offsets[item] + problem.items[item].size == current.height;
+      };
       if (random.below(2) == 0)
         from = std::find_if(changed.begin(), changed.end(), isTop) - changed.begin();
       size_t to = random.below(from + 1);

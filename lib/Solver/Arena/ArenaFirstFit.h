@@ -16,8 +16,8 @@ ArenaPlacement firstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort
 /// Places the items whose offset is negative around the others, by area, and sets the height.
 void fillGaps(const ArenaProblem &problem, ArenaEffort &effort, ArenaPlacement &placement);
 
-/// Local search over orders, for problems that are too large for ArenaSearch: items that end up highest are taken
-/// earlier. Stops at `enough` units or when the effort is spent.
+/// Local search over orders, for problems that are too large for ArenaSearch: items that end up highest are
+/// taken earlier. Stops at `enough` units or when the effort is spent.
 void improveFirstFit(const ArenaProblem &problem, int64_t enough, ArenaEffort &effort, ArenaRandom &random,
                      ArenaPlacement &best);
 

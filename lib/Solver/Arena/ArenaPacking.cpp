@@ -139,7 +139,8 @@ void improve(const ArenaProblem &part, int64_t enough, const PackOptions &option
     lowerByEjection(part, bound, options.seed, effort, result.placement);
 }
 
-/// `options.good` is in units. Parts above the load share the effort. None has to be lower than what is proven of another.
+/// `options.good` is in units. Parts above the load share the effort. None has to be lower than what is
+/// proven of another.
 void improveAll(const std::vector<ArenaProblem> &parts, int64_t load, const PackOptions &options,
                 ArenaEffort &effort, std::vector<PartResult> &results) {
   int64_t enough = load;

@@ -5,17 +5,21 @@
 
 namespace kedge::solver {
 
-/// A buffer that is live in steps [lower, upper). `size` is in bytes. Buffers live at the same time must not overlap.
+/// A buffer that is live in steps [lower, upper). `size` is in bytes. Buffers live at the same time must not
+/// overlap.
 struct Buffer {
   int64_t lower = 0, upper = 0, size = 0;
   bool operator==(const Buffer &) const = default;
 };
 
 struct PackOptions {
-  int64_t align = 64;   ///< bytes; sizes are rounded up to it and offsets are multiples of it
-  int64_t effort = 0;   ///< steps of the search (about 10^8 a second); 0: a default. Equal effort gives equal results
-  double timeLimit = 0; ///< seconds of processor time, replaces the effort; 0: no limit. Results depend on the machine
-  int64_t good = 0;     ///< bytes that are low enough: a third of the default effort looks for them, less for lower ones. 0: none
+  int64_t align = 64; ///< bytes; sizes are rounded up to it and offsets are multiples of it
+  int64_t effort =
+      0; ///< steps of the search (about 10^8 a second); 0: a default. Equal effort gives equal results
+  double timeLimit =
+      0; ///< seconds of processor time, replaces the effort; 0: no limit. Results depend on the machine
+  int64_t good = 0; ///< bytes that are low enough: a third of the default effort looks for them, less for
+                    ///< lower ones. 0: none
   uint64_t seed = 1;
 };
 

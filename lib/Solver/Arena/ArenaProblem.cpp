@@ -6,8 +6,8 @@
 namespace kedge::solver {
 namespace {
 
-/// Numbers of the sections of each point in time. The live set of a stretch of time is a largest one when buffers
-/// start at its beginning and others end at its end; all other stretches are covered by such.
+/// Numbers of the sections of each point in time. The live set of a stretch of time is a largest one when
+/// buffers start at its beginning and others end at its end; all other stretches are covered by such.
 class Sections {
 public:
   explicit Sections(const std::vector<Buffer> &buffers) {
@@ -32,7 +32,9 @@ public:
   }
 
 private:
-  size_t indexOf(int64_t time) const { return std::lower_bound(times.begin(), times.end(), time) - times.begin(); }
+  size_t indexOf(int64_t time) const {
+    return std::lower_bound(times.begin(), times.end(), time) - times.begin();
+  }
 
   std::vector<int64_t> times;
   std::vector<int> before; ///< sections before each time

@@ -11,10 +11,12 @@ struct ArenaItem {
   int64_t size = 0; ///< above 0, in units
 };
 
-inline bool liveTogether(const ArenaItem &a, const ArenaItem &b) { return a.first <= b.last && b.first <= a.last; }
+inline bool liveTogether(const ArenaItem &a, const ArenaItem &b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
-/// A set of items that share no section with any other item of the arena. A section stands for a largest set of
-/// items that live at once: two items overlap in time exactly when they share one.
+/// A set of items that share no section with any other item of the arena. A section stands for a largest set
+/// of items that live at once: two items overlap in time exactly when they share one.
 struct ArenaProblem {
   int sections = 0;
   std::vector<ArenaItem> items;

@@ -27,7 +27,8 @@ ArenaSearch::ArenaSearch(const ArenaProblem &problem, uint64_t seed)
         }
 }
 
-ArenaSearch::Outcome ArenaSearch::run(int64_t limit, int round, int64_t maximalNodes, ArenaEffort &available) {
+ArenaSearch::Outcome ArenaSearch::run(int64_t limit, int round, int64_t maximalNodes,
+                                      ArenaEffort &available) {
   height = limit;
   nodes = 0;
   nodeLimit = maximalNodes;
@@ -160,7 +161,8 @@ int ArenaSearch::chooseSection(int first, int last) const {
     end = start;
     while (end < last && floor[end + 1] == floor[start])
       ++end;
-    bool isValley = (start == first || floor[start - 1] > floor[start]) && (end == last || floor[end + 1] > floor[start]);
+    bool isValley =
+        (start == first || floor[start - 1] > floor[start]) && (end == last || floor[end + 1] > floor[start]);
     for (int s = start; isValley && s <= end; ++s)
       if (double value = score(s); best < 0 || value < bestScore) {
         best = s;
@@ -176,10 +178,14 @@ double ArenaSearch::score(int section) const {
   double relative = static_cast<double>(slack) / static_cast<double>(height);
   double branches = options[section] + (slack > 0 ? 0.5 + 5 * relative : 0);
   switch (rule) {
-  case Rule::Constrained: return branches / (1 + conflicts[section]);
-  case Rule::Lowest: return static_cast<double>(floor[section]) * 1e3 + branches;
-  case Rule::FewestOptions: return branches * 1e5 + static_cast<double>(slack);
-  case Rule::Tightest: return static_cast<double>(slack) * 1e3 + branches;
+  case Rule::Constrained:
+    return branches / (1 + conflicts[section]);
+  case Rule::Lowest:
+    return static_cast<double>(floor[section]) * 1e3 + branches;
+  case Rule::FewestOptions:
+    return branches * 1e5 + static_cast<double>(slack);
+  case Rule::Tightest:
+    return static_cast<double>(slack) * 1e3 + branches;
   }
   return 0;
 }
@@ -203,8 +209,8 @@ bool ArenaSearch::isRepeated(const std::vector<int> &items, size_t position) con
   });
 }
 
-/// Where the lowest item can stand in a section in which nothing stands on the floor: on its base, when that is
-/// higher, else on an item that is still to be placed beside the section.
+/// Where the lowest item can stand in a section in which nothing stands on the floor: on its base, when that
+/// is higher, else on an item that is still to be placed beside the section.
 int64_t ArenaSearch::nextHeight(int section) {
   int64_t next = std::numeric_limits<int64_t>::max();
   for (int item : covering[section]) {

@@ -1,15 +1,17 @@
 // A complete search for a packing of a given height.
 //
-// The state is a skyline: the floor of each section, below which nothing is placed any more. In a packing in which no
-// item can sink, each item stands on the floor or on another item, so placing items in order of their offsets onto
-// the skyline reaches it. The order among items that do not touch is free, and is fixed here by deciding one place of
-// the skyline at a time: a section in a valley (a run of equal floors between higher ones) gets one of the items that
-// fit into the valley, or stays empty up to the next height at which an item can stand there.
+// The state is a skyline: the floor of each section, below which nothing is placed any more. In a packing in
+// which no item can sink, each item stands on the floor or on another item, so placing items in order of
+// their offsets onto the skyline reaches it. The order among items that do not touch is free, and is fixed
+// here by deciding one place of the skyline at a time: a section in a valley (a run of equal floors between
+// higher ones) gets one of the items that fit into the valley, or stays empty up to the next height at which
+// an item can stand there.
 //
-// Each decision is propagated: a section's floor rises to the lowest place that any of its remaining items can take,
-// and the branch ends where floor plus remaining sizes exceed the height. The free choices (which section, which item
-// first) follow rules with a random part, and the search starts over with others when it has visited many states. The
-// idea of placing in canonical order with pruning by section is MiniMalloc's (ASPLOS 2023).
+// Each decision is propagated: a section's floor rises to the lowest place that any of its remaining items
+// can take, and the branch ends where floor plus remaining sizes exceed the height. The free choices (which
+// section, which item first) follow rules with a random part, and the search starts over with others when it
+// has visited many states. The idea of placing in canonical order with pruning by section is MiniMalloc's
+// (ASPLOS 2023).
 #pragma once
 #include "lib/Solver/Arena/ArenaFirstFit.h"
 #include <array>
@@ -23,7 +25,8 @@ public:
 
   ArenaSearch(const ArenaProblem &problem, uint64_t seed);
 
-  /// Looks for a packing of at most `height` units, for at most `nodeLimit` decisions. `round` selects the rules.
+  /// Looks for a packing of at most `height` units, for at most `nodeLimit` decisions. `round` selects the
+  /// rules.
   Outcome run(int64_t height, int round, int64_t nodeLimit, ArenaEffort &effort);
   ArenaPlacement placement() const; ///< the one found by the last run
 

@@ -27,8 +27,8 @@ inline void ArenaSearch::setOptions(int section, int value) {
   options[section] = value;
 }
 
-/// An item's base rises to `to`: sections where it stood on the floor have an option less, those whose floor is `to`
-/// one more. `except` has been counted by the caller.
+/// An item's base rises to `to`: sections where it stood on the floor have an option less, those whose floor
+/// is `to` one more. `except` has been counted by the caller.
 void ArenaSearch::lift(int item, int64_t to, int except) {
   int64_t from = base[item];
   trail.push_back({Change::Base, item, from});
@@ -103,8 +103,8 @@ bool ArenaSearch::place(int index) {
   return propagate() && possible;
 }
 
-/// Raises floors on which no item can stand any more. False where that ends the branch; the list of sections to look
-/// at is empty afterwards in any case.
+/// Raises floors on which no item can stand any more. False where that ends the branch; the list of sections
+/// to look at is empty afterwards in any case.
 bool ArenaSearch::propagate() {
   bool possible = true;
   while (!awake.empty()) {
@@ -128,9 +128,15 @@ void ArenaSearch::undo(size_t mark) {
   for (; trail.size() > mark; trail.pop_back()) {
     const Change &change = trail.back();
     switch (change.kind) {
-    case Change::Floor: floor[change.index] = change.old; break;
-    case Change::Base: base[change.index] = change.old; break;
-    case Change::Options: options[change.index] = static_cast<int>(change.old); break;
+    case Change::Floor:
+      floor[change.index] = change.old;
+      break;
+    case Change::Base:
+      base[change.index] = change.old;
+      break;
+    case Change::Options:
+      options[change.index] = static_cast<int>(change.old);
+      break;
     case Change::Placed: {
       const ArenaItem &item = problem.items[change.index];
       placed[change.index] = 0;

@@ -33,8 +33,9 @@ void ProgramPoint::findForbidden() {
   }
 }
 
-/// Of each input the bytes that an output would take if it died. Nothing where several inputs compete for fewer outputs: then
-/// outputs count as placed whatever is held, which is less wrong than all of the inputs being taken.
+/// Of each input the bytes that an output would take if it died. Nothing where several inputs compete for
+/// fewer outputs: then outputs count as placed whatever is held, which is less wrong than all of the inputs
+/// being taken.
 std::vector<int64_t> ProgramPoint::takenInputs(const RematModel &model, int node) {
   const RematNode &n = model.problem.nodes[node];
   std::vector<int64_t> taken(n.inputs.size());
@@ -212,7 +213,7 @@ void ProgramPoint::connectLater(int other, const std::vector<int> &placeOf) {
 }
 
 std::optional<ProgramPoint::Solution> ProgramPoint::solve(Runs runs, double price,
-                                                        const std::vector<Choice> &choices) {
+                                                          const std::vector<Choice> &choices) {
   int count = items();
   for (int item = 0; item < count; ++item)
     cut->setCapacity(holdArcs[item], choices[item] == Choice::held      ? 0

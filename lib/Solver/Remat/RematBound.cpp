@@ -98,8 +98,10 @@ private:
 /// The bound within one budget, from what all budgets share.
 class BudgetBound {
 public:
-  BudgetBound(const RematModel &model, const RematPrecedence &precedence, double grid, int64_t allWork, int64_t budget)
-      : model(model), budget(budget), precedence(precedence), grid(grid), allWork(allWork), workLeft(allWork) {
+  BudgetBound(const RematModel &model, const RematPrecedence &precedence, double grid, int64_t allWork,
+              int64_t budget)
+      : model(model), budget(budget), precedence(precedence), grid(grid), allWork(allWork),
+        workLeft(allWork) {
     double bytes = 1;
     for (const RematValue &value : model.problem.values)
       bytes += static_cast<double>(value.bytes);
@@ -191,7 +193,8 @@ int64_t RematBounds::screen(int node) {
   std::optional<ProgramPoint::Solution> least = moment.solve(Runs::allFree, 1, open);
   peak = std::max(peak, moment.ownBytes() + static_cast<int64_t>(least->bytes));
   std::optional<ProgramPoint::Solution> unpaid = moment.solve(Runs::freeOnly, 1, open);
-  screened.push_back({static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infiniteCost), node});
+  screened.push_back(
+      {static_cast<double>(moment.ownBytes()) + (unpaid ? unpaid->bytes : infiniteCost), node});
   return moment.work();
 }
 

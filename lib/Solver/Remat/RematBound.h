@@ -14,8 +14,8 @@ struct RematBound {
   int64_t peak = 0;     ///< of any plan
 };
 
-/// Bounds for budgets of one problem. What they have in common is found once; then they are independent, and may be
-/// asked for from several threads.
+/// Bounds for budgets of one problem. What they have in common is found once; then they are independent, and
+/// may be asked for from several threads.
 class RematBounds {
 public:
   explicit RematBounds(const RematModel &model);
@@ -30,8 +30,8 @@ private:
   const RematModel &model;
   RematPrecedence precedence;
   double grid;
-  int64_t allWork;  ///< of cuts, for a budget
-  int64_t peak = 0; ///< of any plan
+  int64_t allWork;                              ///< of cuts, for a budget
+  int64_t peak = 0;                             ///< of any plan
   std::vector<std::pair<double, int>> screened; ///< bytes at first runs where nothing is paid
 };
 

@@ -92,6 +92,8 @@ private:
 
 } // namespace
 
-std::vector<std::vector<int>> delayedStarts(const RematModel &model, size_t most) { return Delays(model).orders(most); }
+std::vector<std::vector<int>> delayedStarts(const RematModel &model, size_t most) {
+  return Delays(model).orders(most);
+}
 
 } // namespace kedge::solver

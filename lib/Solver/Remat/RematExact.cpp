@@ -31,8 +31,8 @@ struct Hash {
   }
 };
 
-/// Best first. A transition is one run, together with dropping just as much as that run needs room for. Dropping
-/// more, or earlier, is never better: a state with more values has all plans of one with fewer.
+/// Best first. A transition is one run, together with dropping just as much as that run needs room for.
+/// Dropping more, or earlier, is never better: a state with more values has all plans of one with fewer.
 class StateSearch {
 public:
   StateSearch(const RematChain &chain, int64_t budget, double enough, const RematProofLimits &limits)

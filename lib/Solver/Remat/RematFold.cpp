@@ -115,7 +115,8 @@ int RematFold::foldedLayer(int layer) const {
   return at < firstOut ? at : at + leftOut;
 }
 
-/// The node of the whole graph with the same role in `layer` as `node` has in `stands`; -1 where there is none.
+/// The node of the whole graph with the same role in `layer` as `node` has in `stands`; -1 where there is
+/// none.
 int RematFold::counterpart(int node, int stands, int layer) const {
   const RematPlace &place = layers.placeOf[node];
   const RematRegion &region = layers.regions[place.region];

@@ -10,8 +10,9 @@ constexpr int rungsPerPeak = 40;
 constexpr int failuresBeforeStop = 3;
 /// Plans that add more of the cost than that are for those who need the smallest peak.
 constexpr double mostEased = 0.4;
-/// Where plans add that share of the cost, so many orders in which a gradient of weights runs late are tried. Each gets that many
-/// times the work of a rung at first, and is left where it adds so many times as much as the ladder, or is behind it so often.
+/// Where plans add that share of the cost, so many orders in which a gradient of weights runs late are tried.
+/// Each gets that many times the work of a rung at first, and is left where it adds so many times as much as
+/// the ladder, or is behind it so often.
 constexpr double dearEnoughToDelay = 0.1, farBehind = 1.3;
 constexpr int mostDelayed = 1, rungsPerDelay = 3, mostBehind = 3;
 
@@ -126,8 +127,9 @@ private:
     return rung + failures;
   }
 
-  /// A step is moved ahead easily, but hardly ever far back: its inputs would be held on the way, or made again at once. So
-  /// an order in which a gradient of weights runs late gets a walk of its own. It comes last: no other plan depends on it.
+  /// A step is moved ahead easily, but hardly ever far back: its inputs would be held on the way, or made
+  /// again at once. So an order in which a gradient of weights runs late gets a walk of its own. It comes
+  /// last: no other plan depends on it.
   void delay(int lowest) {
     int rung = rungsPerPeak - 1;
     while (rung > lowest && !isDear(budgetOf(rung)))
@@ -145,7 +147,8 @@ private:
     }
   }
 
-  /// From the first dear rung on down by half rungs, as long as it is ahead of what the ladder has found, and up again.
+  /// From the first dear rung on down by half rungs, as long as it is ahead of what the ladder has found, and
+  /// up again.
   void followLate(RematSearch &apart, std::vector<int> late, int64_t highest, int64_t least) {
     const int64_t step = std::max<int64_t>(1, base / rungsPerPeak / 2);
     int64_t budget = highest - step;
@@ -160,7 +163,9 @@ private:
     }
     while ((budget += step) <= highest && !stopped())
       if (const RematFront::Entry *below = front.within(budget - step))
-        front.add(apart.anneal(std::vector<int>(below->sequence), budget, softWalk(0.2, options.workPerRung / 2)).sequence);
+        front.add(
+            apart.anneal(std::vector<int>(below->sequence), budget, softWalk(0.2, options.workPerRung / 2))
+                .sequence);
   }
 
   bool isDear(int64_t budget) const {
@@ -204,8 +209,9 @@ private:
     }
   }
 
-  /// A plan on a rung has the rung's bytes to the last one, and may be packed a little above them. Where the next plan costs
-  /// more, one that is a little smaller is worth a short walk; where it costs much more, one that is smaller by a hundredth, too.
+  /// A plan on a rung has the rung's bytes to the last one, and may be packed a little above them. Where the
+  /// next plan costs more, one that is a little smaller is worth a short walk; where it costs much more, one
+  /// that is smaller by a hundredth, too.
   void refineSteepSteps() {
     refineSteepSteps(300, model.requiredCost / 400, options.workPerRung);
     refineSteepSteps(100, model.requiredCost / 100, options.workPerRung / 3);

@@ -311,7 +311,8 @@ AnnealResult RematSearch::anneal(const std::vector<int> &start, int64_t budget,
     if (options.outOfTime && options.outOfTime())
       break;
   }
-  if (options.last && best.feasible && sequence.excess() == 0 && sequence.cost() < best.cost + 1e-9 * meanCost)
+  if (options.last && best.feasible && sequence.excess() == 0 &&
+      sequence.cost() < best.cost + 1e-9 * meanCost)
     best.sequence = sequence.sequence();
   return best;
 }

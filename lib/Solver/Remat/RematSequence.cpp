@@ -77,9 +77,9 @@ void RematSequence::addBytesInBlock(int index, int first, int last, int64_t byte
     setTop(one, highest(index));
 }
 
-/// One step of a move often takes away what another has added, and a rejected move takes all of it back, mostly
-/// before bytes are read. So changes wait in a list: a change of opposite sign with the same first or last slot is
-/// merged with this one.
+/// One step of a move often takes away what another has added, and a rejected move takes all of it back,
+/// mostly before bytes are read. So changes wait in a list: a change of opposite sign with the same first or
+/// last slot is merged with this one.
 void RematSequence::addBytes(int first, int last, int64_t bytes) {
   first = std::max(first, 1);
   if (first > last || bytes == 0)

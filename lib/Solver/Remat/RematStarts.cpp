@@ -1,6 +1,6 @@
 #include "lib/Solver/Remat/RematStarts.h"
-#include "lib/Solver/Remat/RematDemand.h"
 #include "lib/Solver/Remat/ProgramPoint.h"
+#include "lib/Solver/Remat/RematDemand.h"
 #include <algorithm>
 
 namespace kedge::solver {

@@ -198,7 +198,8 @@ std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOption
   return Solver(problem, options).all();
 }
 
-std::vector<int> rematOtherOrder(const RematProblem &problem, const std::vector<int> &sequence, uint64_t seed) {
+std::vector<int> rematOtherOrder(const RematProblem &problem, const std::vector<int> &sequence,
+                                 uint64_t seed) {
   RematModel model(problem, /*freeOrder=*/true);
   AnnealOptions cold;
   cold.work = workOnOrder;

@@ -17,8 +17,8 @@ struct RematValue {
 
 /// One kernel launch.
 struct RematNode {
-  double cost = 0;       ///< of one run, in any unit
-  int64_t workspace = 0; ///< bytes that are live during the run only
+  double cost = 0;                  ///< of one run, in any unit
+  int64_t workspace = 0;            ///< bytes that are live during the run only
   std::vector<int> inputs, outputs; ///< values, each once
   /// Output `output` may take over the bytes of input `input` (positions in the lists above) if the input is
   /// not read later and is not smaller. Each input serves one output; entries earlier in the list go first.
@@ -41,10 +41,12 @@ struct RematProblem {
 };
 
 struct RematOptions {
-  int64_t budget = 0;      ///< bytes; the peak of a plan never exceeds it
-  bool freeOrder = true;   ///< false: first runs keep the order of the problem
-  int64_t effort = 0;      ///< search steps, 0: a default for the size of the problem; plans depend on nothing else
-  double timeLimit = 0;    ///< seconds of processor time, 0: no limit; for benchmarks, as plans depend on the machine
+  int64_t budget = 0;    ///< bytes; the peak of a plan never exceeds it
+  bool freeOrder = true; ///< false: first runs keep the order of the problem
+  int64_t effort =
+      0; ///< search steps, 0: a default for the size of the problem; plans depend on nothing else
+  double timeLimit =
+      0; ///< seconds of processor time, 0: no limit; for benchmarks, as plans depend on the machine
   uint64_t seed = 1;
   std::vector<std::vector<int>> starts; ///< valid sequences to start from, such as those of named policies
   std::function<void(double)> progress; ///< called with the finished share of the search; may be empty
@@ -52,12 +54,14 @@ struct RematOptions {
 
 struct RematPlan {
   bool feasible = false;
-  std::vector<int> sequence; ///< node indices; if no plan is feasible, the sequence with the smallest peak found
-  int64_t peak = 0;          ///< bytes, of `sequence`
-  double addedCost = 0;      ///< cost of `sequence` minus the cost of running each required node once
-  double lowerBound = 0;     ///< proven: no plan within the budget adds less; infinite if there is no such plan
+  std::vector<int>
+      sequence;          ///< node indices; if no plan is feasible, the sequence with the smallest peak found
+  int64_t peak = 0;      ///< bytes, of `sequence`
+  double addedCost = 0;  ///< cost of `sequence` minus the cost of running each required node once
+  double lowerBound = 0; ///< proven: no plan within the budget adds less; infinite if there is no such plan
   int64_t peakLowerBound = 0; ///< proven: no plan has a smaller peak
-  int foldedNodes = 0; ///< nodes of the problem with fewer equal layers that was solved first; 0: there was none
+  int foldedNodes =
+      0; ///< nodes of the problem with fewer equal layers that was solved first; 0: there was none
 };
 
 /// Bytes at the highest step of a sequence; -1 if an input is missing or a rule of the problem is broken.
@@ -71,20 +75,22 @@ std::vector<int64_t> bytesPerStep(const RematProblem &problem, const std::vector
 /// options are equal, without a time limit, a larger budget never gives a more expensive plan.
 RematPlan rematerialize(const RematProblem &problem, const RematOptions &options);
 
-/// The plans from which `rematerialize` chooses when it has no time limit, by falling peak and rising cost. Each
-/// is the cheapest found for budgets from its peak up to the peak of the plan before it. The last has the smallest
-/// peak found. The budget in the options is ignored. Lower bounds are left at 0; rematBound computes them.
+/// The plans from which `rematerialize` chooses when it has no time limit, by falling peak and rising cost.
+/// Each is the cheapest found for budgets from its peak up to the peak of the plan before it. The last has
+/// the smallest peak found. The budget in the options is ignored. Lower bounds are left at 0; rematBound
+/// computes them.
 std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options);
 
-/// Another order of a sequence's runs, or of runs that cost no more, with no larger peak; each seed has its own. What packs badly in
-/// one order may pack well in another.
-std::vector<int> rematOtherOrder(const RematProblem &problem, const std::vector<int> &sequence, uint64_t seed);
+/// Another order of a sequence's runs, or of runs that cost no more, with no larger peak; each seed has its
+/// own. What packs badly in one order may pack well in another.
+std::vector<int> rematOtherOrder(const RematProblem &problem, const std::vector<int> &sequence,
+                                 uint64_t seed);
 
 /// Only the lower bounds for this budget: `lowerBound` and `peakLowerBound` of the result.
 RematPlan rematBound(const RematProblem &problem, int64_t budget, bool freeOrder);
 
-/// `lowerBound` by budget, for many of them: what they have in common is found once, here. The problem must outlive what is
-/// returned, which may be called from several threads.
+/// `lowerBound` by budget, for many of them: what they have in common is found once, here. The problem must
+/// outlive what is returned, which may be called from several threads.
 std::function<double(int64_t budget)> rematBounds(const RematProblem &problem, bool freeOrder);
 
 } // namespace kedge::solver

@@ -26,7 +26,8 @@ void BodyWalk::wantAll() {
 
 bool BodyWalk::isReady(Operation &op) const {
   Value result = op.getResult(0);
-  return !isa<sched::ReduceOp, sched::SumOp>(op) && wanted.contains(result) && !known.contains(result) && isEntered(result) &&
+  return !isa<sched::ReduceOp, sched::SumOp>(op) && wanted.contains(result) && !known.contains(result) &&
+         isEntered(result) &&
          llvm::all_of(op.getOperands(), [&](Value operand) { return known.contains(operand); });
 }
 

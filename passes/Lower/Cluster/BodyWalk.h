@@ -1,4 +1,5 @@
-// The walk over the scalars of a cluster's body: which are needed, which are known, which can be emitted here.
+// The walk over the scalars of a cluster's body: which are needed, which are known, which can be emitted
+// here.
 #pragma once
 #include "passes/Lower/Cluster/ClusterNest.h"
 #include "passes/Lower/Cluster/ScalarOps.h"
@@ -6,8 +7,8 @@
 
 namespace kedge::lower {
 
-/// Each scalar is emitted at the first place that knows all it needs, and only when the current pass wants it. An
-/// emitter says by the virtual functions where it stands and what only it can emit.
+/// Each scalar is emitted at the first place that knows all it needs, and only when the current pass wants
+/// it. An emitter says by the virtual functions where it stands and what only it can emit.
 class BodyWalk {
 public:
   /// Registers of one scalar: one, or one for each copy of a place that holds several.

@@ -10,9 +10,7 @@ namespace {
 
 /// Replaces old dims by expressions of the new ones, in accesses and indices, and simplifies.
 void substitute(ClusterNest &nest, ArrayRef<AffineExpr> oldDims, ArrayRef<int64_t> newSizes) {
-  auto rewrite = [&](AffineExpr e) {
-    return simplifyAffineExpr(e.replaceDims(oldDims), newSizes.size(), 0);
-  };
+  auto rewrite = [&](AffineExpr e) { return simplifyAffineExpr(e.replaceDims(oldDims), newSizes.size(), 0); };
   for (auto *list : {&nest.inputs, &nest.outputs})
     for (Access &access : *list)
       access.offset = rewrite(access.offset);
@@ -80,8 +78,8 @@ int64_t splitOf(const ClusterNest &nest, unsigned dim) {
       return;
     auto lhs = dyn_cast<AffineDimExpr>(binary.getLHS());
     auto rhs = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    if (lhs && rhs && lhs.getPosition() == dim && rhs.getValue() > 1 && nest.sizes[dim] % rhs.getValue() == 0 &&
-        rhs.getValue() < nest.sizes[dim])
+    if (lhs && rhs && lhs.getPosition() == dim && rhs.getValue() > 1 &&
+        nest.sizes[dim] % rhs.getValue() == 0 && rhs.getValue() < nest.sizes[dim])
       divisor = divisor == 0 ? rhs.getValue() : std::min(divisor, rhs.getValue());
   };
   for (auto *list : {&nest.inputs, &nest.outputs})
@@ -102,15 +100,18 @@ std::pair<int64_t, int64_t> rangeOf(AffineExpr e, ArrayRef<int64_t> sizes) {
   auto [low, high] = rangeOf(binary.getLHS(), sizes);
   auto [rightLow, rightHigh] = rangeOf(binary.getRHS(), sizes);
   switch (e.getKind()) {
-  case AffineExprKind::Add: return {low + rightLow, high + rightHigh};
+  case AffineExprKind::Add:
+    return {low + rightLow, high + rightHigh};
   case AffineExprKind::Mul: {
     auto [least, most] = std::minmax({low * rightLow, low * rightHigh, high * rightLow, high * rightHigh});
     return {least, most};
   }
   case AffineExprKind::FloorDiv:
     return {llvm::divideFloorSigned(low, rightLow), llvm::divideFloorSigned(high, rightLow)};
-  case AffineExprKind::Mod: return low >= 0 && high < rightLow ? std::pair(low, high) : std::pair(int64_t(0), rightLow - 1);
-  default: return {INT64_MIN / 4, INT64_MAX / 4};
+  case AffineExprKind::Mod:
+    return low >= 0 && high < rightLow ? std::pair(low, high) : std::pair(int64_t(0), rightLow - 1);
+  default:
+    return {INT64_MIN / 4, INT64_MAX / 4};
   }
 }
 
@@ -236,7 +237,8 @@ void splitDim(ClusterNest &nest, unsigned dim, int64_t inner, MLIRContext *conte
 void dropDim(ClusterNest &nest, unsigned dim, MLIRContext *context) {
   SmallVector<AffineExpr> oldDims;
   for (unsigned d = 0; d < nest.rank(); ++d)
-    oldDims.push_back(d == dim ? getAffineConstantExpr(0, context) : getAffineDimExpr(d - (d > dim), context));
+    oldDims.push_back(d == dim ? getAffineConstantExpr(0, context)
+                               : getAffineDimExpr(d - (d > dim), context));
   nest.sizes.erase(nest.sizes.begin() + dim);
   nest.reduced.erase(nest.reduced.begin() + dim);
   substitute(nest, oldDims, nest.sizes);
@@ -290,7 +292,8 @@ void findSummed(ClusterNest &nest) {
   if (sums.empty())
     return;
   for (unsigned d = 0; d < nest.rank(); ++d)
-    nest.summed.push_back(!nest.reduced[d] && llvm::none_of(sums, [&](const Access *sum) { return sum->dependsOn(d); }));
+    nest.summed.push_back(!nest.reduced[d] &&
+                          llvm::none_of(sums, [&](const Access *sum) { return sum->dependsOn(d); }));
 }
 
 LogicalResult findDependences(ClusterNest &nest) {
@@ -324,7 +327,8 @@ LogicalResult findDependences(ClusterNest &nest) {
   nest.findPhases();
   for (auto [number, output] : llvm::enumerate(nest.outputs))
     if (nest.dims.lookup(nest.yield().getOperand(number)).test(dimsOf(output.offset, nest.rank())))
-      return nest.op.emitOpError("yields output ") << number << " from a value that varies along a dim its map does not name";
+      return nest.op.emitOpError("yields output ")
+             << number << " from a value that varies along a dim its map does not name";
   return success();
 }
 
@@ -332,7 +336,8 @@ LogicalResult findDependences(ClusterNest &nest) {
 void dropReduction(ClusterNest &nest, MLIRContext *context) {
   nest.reduced.assign(nest.rank(), false);
   for (unsigned d = nest.rank(); d-- > 0;)
-    if (llvm::none_of(nest.outputs, [&](const Access &output) { return output.dependsOn(d); }) && nest.sizes[d] > 1)
+    if (llvm::none_of(nest.outputs, [&](const Access &output) { return output.dependsOn(d); }) &&
+        nest.sizes[d] > 1)
       dropDim(nest, d, context);
 }
 
@@ -345,7 +350,9 @@ bool ClusterNest::isPoint(const Access &access) const {
   return false;
 }
 
-sched::SumOp ClusterNest::sumOf(unsigned output) const { return yield().getOperand(output).getDefiningOp<sched::SumOp>(); }
+sched::SumOp ClusterNest::sumOf(unsigned output) const {
+  return yield().getOperand(output).getDefiningOp<sched::SumOp>();
+}
 
 void ClusterNest::findPhases() {
   passes = 0;

@@ -35,7 +35,8 @@ struct ClusterNest {
   /// How many dependent folds come before a scalar.
   llvm::DenseMap<mlir::Value, unsigned> phase;
   unsigned passes = 0; ///< number of passes that fold
-  /// Sums of exp(x - max x) that run in their maximum's pass, with that maximum; empty unless an emitter pairs them.
+  /// Sums of exp(x - max x) that run in their maximum's pass, with that maximum; empty unless an emitter
+  /// pairs them.
   llvm::DenseMap<mlir::Operation *, sched::ReduceOp> maximumOf;
 
   unsigned rank() const { return sizes.size(); }
@@ -48,8 +49,8 @@ struct ClusterNest {
   bool has(mlir::Value v, unsigned dim) const { return dims.lookup(v).test(dim); }
   mlir::Block &body() const { return sched::ClusterOp(op).getBody().front(); }
   sched::YieldOp yield() const { return mlir::cast<sched::YieldOp>(body().getTerminator()); }
-  /// An integer of the body as stride * (index of `dim`) + rest, where restDivisor divides the rest and rest does
-  /// not depend on `dim`; nothing where that is not plain from the operations.
+  /// An integer of the body as stride * (index of `dim`) + rest, where restDivisor divides the rest and rest
+  /// does not depend on `dim`; nothing where that is not plain from the operations.
   struct Run {
     int64_t stride = 0;
     int64_t restDivisor = 0; ///< 0: the rest is zero

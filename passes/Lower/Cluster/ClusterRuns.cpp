@@ -23,7 +23,8 @@ std::optional<ClusterNest::Run> ClusterNest::runOf(Value v, unsigned dim) const 
       return std::nullopt;
     return Run{left->stride + right->stride, std::gcd(left->restDivisor, right->restDivisor)};
   }
-  if (auto product = v.getDefiningOp<arith::MulIOp>(); product && matchPattern(product.getRhs(), m_ConstantInt(&constant)))
+  if (auto product = v.getDefiningOp<arith::MulIOp>();
+      product && matchPattern(product.getRhs(), m_ConstantInt(&constant)))
     if (auto left = runOf(product.getLhs(), dim))
       return Run{left->stride * constant.getSExtValue(), left->restDivisor * constant.getSExtValue()};
   return has(v, dim) ? std::nullopt : std::optional(Run{0, 1});

@@ -20,8 +20,8 @@ unsigned ElementMemory::alignmentOf(unsigned width) const {
 
 Value ElementMemory::address(Value base, Value offset, unsigned width) const {
   Type type = lanesOf(base.getType(), widthOf(offset));
-  return LLVM::GEPOp::create(ops.builder, ops.loc, type, storedType(width), base, ArrayRef<LLVM::GEPArg>{offset},
-                             LLVM::GEPNoWrapFlags::inbounds);
+  return LLVM::GEPOp::create(ops.builder, ops.loc, type, storedType(width), base,
+                             ArrayRef<LLVM::GEPArg>{offset}, LLVM::GEPNoWrapFlags::inbounds);
 }
 
 Value ElementMemory::storedZeros(unsigned width) const {
@@ -31,7 +31,8 @@ Value ElementMemory::storedZeros(unsigned width) const {
 Value ElementMemory::fromStored(Value stored) const {
   if (!element.isInteger(1))
     return stored;
-  return arith::CmpIOp::create(ops.builder, ops.loc, arith::CmpIPredicate::ne, stored, storedZeros(widthOf(stored)));
+  return arith::CmpIOp::create(ops.builder, ops.loc, arith::CmpIPredicate::ne, stored,
+                               storedZeros(widthOf(stored)));
 }
 
 Value ElementMemory::toStored(Value value) const {
@@ -69,12 +70,13 @@ static bool isFirstLaneAlone(Value mask) {
   return *set.begin() && llvm::count(set, true) == 1;
 }
 
-// LLVM 22 makes of a masked store of one lane, whose value is truncated, a store of the wider number (AVX-512): it would write
-// over the element behind.
+// LLVM 22 makes of a masked store of one lane, whose value is truncated, a store of the wider number
+// (AVX-512): it would write over the element behind.
 void ElementMemory::storeMasked(Value address, Value value, Value mask) const {
   if (isFirstLaneAlone(mask))
     return store(address, vector::ExtractOp::create(ops.builder, ops.loc, value, 0));
-  LLVM::MaskedStoreOp::create(ops.builder, ops.loc, toStored(value), address, mask, alignmentOf(widthOf(value)));
+  LLVM::MaskedStoreOp::create(ops.builder, ops.loc, toStored(value), address, mask,
+                              alignmentOf(widthOf(value)));
 }
 
 void ElementMemory::scatter(Value addresses, Value value, Value mask) const {

@@ -4,9 +4,9 @@
 
 namespace kedge::lower {
 
-/// Elements of one type in memory. A bool is a byte there and i1 in registers, bf16 its bits in both. Registers hold one
-/// element or a vector of neighbours; a mask has a lane for each of them, and lanes that it leaves out are neither read
-/// nor written.
+/// Elements of one type in memory. A bool is a byte there and i1 in registers, bf16 its bits in both.
+/// Registers hold one element or a vector of neighbours; a mask has a lane for each of them, and lanes that
+/// it leaves out are neither read nor written.
 class ElementMemory {
 public:
   /// What is known of the address of a vector.
@@ -15,13 +15,14 @@ public:
     AlignedAsAWhole    ///< GPU: an access of up to 16 bytes begins at a multiple of its size
   };
 
-  ElementMemory(ScalarOps &ops, mlir::Type element, Vectors vectors) : ops(ops), element(element), vectors(vectors) {}
+  ElementMemory(ScalarOps &ops, mlir::Type element, Vectors vectors)
+      : ops(ops), element(element), vectors(vectors) {}
 
   mlir::Type storedType(unsigned width = 1) const;
   unsigned bytes() const { return storedType().getIntOrFloatBitWidth() / 8; }
 
-  /// Of the element, or vector of `width`, number `offset` from `base`, inside of one object; offsets in lanes give
-  /// addresses in lanes.
+  /// Of the element, or vector of `width`, number `offset` from `base`, inside of one object; offsets in
+  /// lanes give addresses in lanes.
   mlir::Value address(mlir::Value base, mlir::Value offset, unsigned width = 1) const;
 
   mlir::Value load(mlir::Value address, unsigned width = 1) const;

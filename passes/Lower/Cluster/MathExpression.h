@@ -27,10 +27,14 @@ public:
   mlir::Value sub(mlir::Value x, mlir::Value y) { return mlir::arith::SubFOp::create(b, loc, x, y); }
   mlir::Value mul(mlir::Value x, mlir::Value y) { return mlir::arith::MulFOp::create(b, loc, x, y); }
   mlir::Value div(mlir::Value x, mlir::Value y) { return mlir::arith::DivFOp::create(b, loc, x, y); }
-  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) { return mlir::math::FmaOp::create(b, loc, x, y, z); }
+  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) {
+    return mlir::math::FmaOp::create(b, loc, x, y, z);
+  }
   mlir::Value abs(mlir::Value x) { return mlir::math::AbsFOp::create(b, loc, x); }
   mlir::Value exp(mlir::Value x) { return mlir::math::ExpOp::create(b, loc, x); }
-  mlir::Value copySign(mlir::Value x, mlir::Value sign) { return mlir::math::CopySignOp::create(b, loc, x, sign); }
+  mlir::Value copySign(mlir::Value x, mlir::Value sign) {
+    return mlir::math::CopySignOp::create(b, loc, x, sign);
+  }
   mlir::Value less(mlir::Value x, mlir::Value y) {
     return mlir::arith::CmpFOp::create(b, loc, mlir::arith::CmpFPredicate::OLT, x, y);
   }

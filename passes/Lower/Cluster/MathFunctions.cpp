@@ -1,10 +1,10 @@
 // Coefficients: weighted least squares at 400 Chebyshev nodes with 40 digits, reweighted until the largest
 // relative errors are level; they stay below 4e-9 before rounding to f32.
 #include "passes/Lower/Cluster/MathFunctions.h"
-#include "passes/Lower/Cluster/MathExpression.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/Lower/Cluster/MathExpression.h"
 
 using namespace mlir;
 using namespace kedge::lower;
@@ -20,8 +20,8 @@ struct Tanh : OpRewritePattern<math::TanhOp> {
       return failure();
     Expression e(rewriter, op.getLoc(), op.getType());
     Value x = op.getOperand(), t = e.abs(x), square = e.mul(x, x);
-    Value series = e.polynomial(square, {-3.333333019e-01f, 1.333318053e-01f, -5.394339867e-02f, 2.168163725e-02f,
-                                         -8.128988390e-03f, 2.097711226e-03f});
+    Value series = e.polynomial(square, {-3.333333019e-01f, 1.333318053e-01f, -5.394339867e-02f,
+                                         2.168163725e-02f, -8.128988390e-03f, 2.097711226e-03f});
     Value small = e.fma(e.mul(square, series), x, x);
     // Beyond 10 the quotient is lost in rounding; the bound keeps exp finite.
     Value bounded = e.select(e.less(t, e.f32(10)), t, e.f32(10));
@@ -41,17 +41,20 @@ struct Erf : OpRewritePattern<math::ErfOp> {
       return failure();
     Expression e(rewriter, op.getLoc(), op.getType());
     Value x = op.getOperand(), t = e.abs(x), square = e.mul(x, x);
-    Value series = e.polynomial(square, {1.283791666e-01f, -3.761263320e-01f, 1.128368635e-01f, -2.685885108e-02f,
-                                         5.199599571e-03f, -8.125803861e-04f, 8.296600356e-05f});
+    Value series =
+        e.polynomial(square, {1.283791666e-01f, -3.761263320e-01f, 1.128368635e-01f, -2.685885108e-02f,
+                              5.199599571e-03f, -8.125803861e-04f, 8.296600356e-05f});
     Value small = e.fma(series, x, x);
     // erf(t) = 1 - exp(-(t + t g(t))), which is 1 in f32 from 3.92 on.
     Value bounded = e.select(e.less(t, e.f32(4)), t, e.f32(4));
-    Value g = e.polynomial(bounded, {1.285414402e-01f, 6.356731434e-01f, 1.051695077e-01f, -2.257562936e-02f,
-                                     2.869129429e-03f, -2.743820488e-05f, -4.993989523e-05f, 5.296956114e-06f});
+    Value g =
+        e.polynomial(bounded, {1.285414402e-01f, 6.356731434e-01f, 1.051695077e-01f, -2.257562936e-02f,
+                               2.869129429e-03f, -2.743820488e-05f, -4.993989523e-05f, 5.296956114e-06f});
     Value negated = arith::NegFOp::create(rewriter, op.getLoc(), e.fma(g, bounded, bounded));
     Value power = math::ExpOp::create(rewriter, op.getLoc(), negated, op.getFastmath());
     Value large = e.copySign(e.sub(e.f32(1), power), x);
-    Value isLarge = arith::CmpFOp::create(rewriter, op.getLoc(), arith::CmpFPredicate::OGE, t, e.f32(0.9375f));
+    Value isLarge =
+        arith::CmpFOp::create(rewriter, op.getLoc(), arith::CmpFPredicate::OGE, t, e.f32(0.9375f));
     rewriter.replaceOp(op, e.select(isLarge, large, small));
     return success();
   }
@@ -115,8 +118,9 @@ template <typename Op> struct Circular : OpRewritePattern<Op> {
     Value inRange = e.less(e.abs(x), e.f32(0x1p30f));
     Value value = nearby(e, e.select(inRange, x, e.f32(0)));
     Value isFar = arith::XOrIOp::create(rewriter, loc, inRange,
-                                      e.constant(rewriter.getIntegerAttr(rewriter.getI1Type(), 1)));
-    auto branch = scf::IfOp::create(rewriter, loc, TypeRange{op.getType()}, anyOf(rewriter, loc, isFar), true);
+                                        e.constant(rewriter.getIntegerAttr(rewriter.getI1Type(), 1)));
+    auto branch =
+        scf::IfOp::create(rewriter, loc, TypeRange{op.getType()}, anyOf(rewriter, loc, isFar), true);
     {
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(branch.thenBlock());
@@ -138,9 +142,10 @@ Value kedge::lower::seriesOfQuadrant(Expression &e, Value r, Value quadrant) {
   OpBuilder &b = e.b;
   Location loc = e.loc;
   Value square = e.mul(r, r);
-  Value sine = e.fma(e.mul(square, e.polynomial(square, {-1.666665494e-01f, 8.332178114e-03f, -1.951729550e-04f})), r, r);
-  Value cosine = e.fma(square, e.polynomial(square, {-0.5f, 4.166664686e-02f, -1.388736746e-03f, 2.443844553e-05f}),
-                       e.f32(1));
+  Value sine = e.fma(
+      e.mul(square, e.polynomial(square, {-1.666665494e-01f, 8.332178114e-03f, -1.951729550e-04f})), r, r);
+  Value cosine = e.fma(
+      square, e.polynomial(square, {-0.5f, 4.166664686e-02f, -1.388736746e-03f, 2.443844553e-05f}), e.f32(1));
   auto bitOf = [&](int32_t bit) -> Value {
     Value masked = arith::AndIOp::create(b, loc, quadrant, e.i32(bit));
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, masked, e.i32(0));

@@ -5,9 +5,9 @@
 
 namespace kedge::lower {
 
-/// tanh, erf, log, sin and cos of f32 scalars and vectors. tanh and erf leave a math.exp behind, log a math.log
-/// of normal numbers, marked `scaled`; sin and cos use `far`
-/// beyond 2^30, where a division of the argument needs more than 100 bits.
+/// tanh, erf, log, sin and cos of f32 scalars and vectors. tanh and erf leave a math.exp behind, log a
+/// math.log of normal numbers, marked `scaled`; sin and cos use `far` beyond 2^30, where a division of the
+/// argument needs more than 100 bits.
 using MathFallback = mlir::Value (*)(mlir::PatternRewriter &, mlir::Operation *);
 void populateFloatFunctions(mlir::RewritePatternSet &patterns, MathFallback far);
 

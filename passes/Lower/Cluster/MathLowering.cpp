@@ -6,8 +6,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "passes/Lower/Cluster/MathFunctions.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "passes/Lower/Cluster/MathFunctions.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -18,14 +18,16 @@ namespace {
 /// Name in libm of the f64 function; the f32 one has an f behind.
 StringRef libmName(Operation *op) {
   return llvm::StringSwitch<StringRef>(op->getName().stripDialect())
-      .Cases({"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp",
-              "exp2", "expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh"},
+      .Cases({"acos",  "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt",
+              "cos",   "cosh",  "erf",  "erfc",  "exp",  "exp2",  "expm1", "log",
+              "log10", "log1p", "log2", "sin",   "sinh", "tan",   "tanh"},
              op->getName().stripDialect())
       .Case("powf", "pow")
       .Default("");
 }
 
-LLVM::LLVMFuncOp declare(PatternRewriter &rewriter, Operation *op, const std::string &name, Type type, unsigned arity) {
+LLVM::LLVMFuncOp declare(PatternRewriter &rewriter, Operation *op, const std::string &name, Type type,
+                         unsigned arity) {
   auto module = op->getParentOfType<ModuleOp>();
   if (auto found = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return found;
@@ -33,9 +35,10 @@ LLVM::LLVMFuncOp declare(PatternRewriter &rewriter, Operation *op, const std::st
   rewriter.setInsertionPointToStart(module.getBody());
   auto function = LLVM::LLVMFuncOp::create(rewriter, module.getLoc(), name,
                                            LLVM::LLVMFunctionType::get(type, SmallVector<Type>(arity, type)));
-  function.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(rewriter.getContext(), {
-      LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef,
-      LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef}));
+  function.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(
+      rewriter.getContext(),
+      {LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef,
+       LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef}));
   function.setNoUnwind(true);
   function.setWillReturn(true);
   return function;
@@ -122,7 +125,8 @@ Value kedge::lower::callLibm(PatternRewriter &rewriter, Operation *op) {
   Type type = op->getResult(0).getType(), scalar = getElementTypeOrSelf(type);
   if (base.empty() || (!scalar.isF32() && !scalar.isF64()))
     return nullptr;
-  auto function = declare(rewriter, op, (base + (scalar.isF32() ? "f" : "")).str(), scalar, op->getNumOperands());
+  auto function =
+      declare(rewriter, op, (base + (scalar.isF32() ? "f" : "")).str(), scalar, op->getNumOperands());
   Location loc = op->getLoc();
   auto vector = dyn_cast<VectorType>(type);
   if (!vector)

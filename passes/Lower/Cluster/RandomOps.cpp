@@ -27,7 +27,9 @@ struct Words {
 std::array<Value, 4> ScalarOps::philox(std::array<Value, 4> counter, Value key0, Value key1) {
   unsigned width = widthOf(counter[0]);
   auto number = [&](uint32_t v, unsigned lanes) { return intConstant(32, static_cast<int32_t>(v), lanes); };
-  auto exclusive = [&](Value a, Value b) -> Value { return arith::XOrIOp::create(builder, loc, a, splat(b, width)); };
+  auto exclusive = [&](Value a, Value b) -> Value {
+    return arith::XOrIOp::create(builder, loc, a, splat(b, width));
+  };
   for (int round = 0; round < 10; ++round) {
     auto product0 = arith::MulUIExtendedOp::create(builder, loc, counter[0], number(0xD2511F53u, width));
     auto product1 = arith::MulUIExtendedOp::create(builder, loc, counter[2], number(0xCD9E8D57u, width));
@@ -50,13 +52,16 @@ Value ScalarOps::uniform(Value word) {
 Value ScalarOps::random(sched::RandomOp op, ValueRange operands, unsigned width) {
   Words words{builder, loc};
   Value seed = operands[0], step = operands[1], row = operands[2], element = operands[3];
-  Value key1 = arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), width));
-  auto drawn = philox({words.low(words.shifted(element, 2)), words.low(row), words.low(step), words.high(step)},
-                      words.low(seed), key1);
+  Value key1 =
+      arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), width));
+  auto drawn =
+      philox({words.low(words.shifted(element, 2)), words.low(row), words.low(step), words.high(step)},
+             words.low(seed), key1);
   Value word = arith::AndIOp::create(builder, loc, words.low(element), intConstant(32, 3, width));
   Value chosen = drawn[3];
   for (int at = 2; at >= 0; --at) {
-    Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, word, intConstant(32, at, width));
+    Value here =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, word, intConstant(32, at, width));
     chosen = arith::SelectOp::create(builder, loc, here, drawn[at], chosen);
   }
   return uniform(chosen);
@@ -65,15 +70,17 @@ Value ScalarOps::random(sched::RandomOp op, ValueRange operands, unsigned width)
 SmallVector<Value> ScalarOps::randomRun(sched::RandomOp op, Value seed, Value step, Value row, Value first,
                                         unsigned width, unsigned copies) {
   Words words{builder, loc};
-  Value key1 = arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), 1));
+  Value key1 =
+      arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), 1));
   SmallVector<Attribute> lanes;
   for (unsigned lane = 0; lane < width; ++lane)
     lanes.push_back(builder.getI32IntegerAttr(lane));
   auto type = cast<VectorType>(lanesOf(builder.getI32Type(), width));
   Value iota = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, lanes));
   Value block = arith::AddIOp::create(builder, loc, splat(words.low(words.shifted(first, 2)), width), iota);
-  auto drawn = philox({block, splat(words.low(row), width), splat(words.low(step), width),
-                       splat(words.high(step), width)}, words.low(seed), key1);
+  auto drawn = philox(
+      {block, splat(words.low(row), width), splat(words.low(step), width), splat(words.high(step), width)},
+      words.low(seed), key1);
   SmallVector<Value> values;
   for (unsigned copy = 0; copy < copies; ++copy) {
     // Lane l of this copy: word l % 4 of block copy * width / 4 + l / 4.
@@ -91,8 +98,10 @@ SmallVector<Value> ScalarOps::randomRun(sched::RandomOp op, Value seed, Value st
 
 Value ScalarOps::randomBlock(sched::RandomOp op, Value seed, Value step, Value row, Value first) {
   Words words{builder, loc};
-  Value key1 = arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), 1));
+  Value key1 =
+      arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), 1));
   auto drawn = philox({words.low(words.shifted(first, 2)), words.low(row), words.low(step), words.high(step)},
                       words.low(seed), key1);
-  return uniform(vector::FromElementsOp::create(builder, loc, VectorType::get({4}, builder.getI32Type()), drawn));
+  return uniform(
+      vector::FromElementsOp::create(builder, loc, VectorType::get({4}, builder.getI32Type()), drawn));
 }

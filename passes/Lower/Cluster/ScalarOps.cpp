@@ -78,9 +78,9 @@ Value ScalarOps::roundToBFloat(Value value) {
   return arith::TruncIOp::create(builder, loc, lanesOf(builder.getIntegerType(16), width), result);
 }
 
-// The bits of a float have the exponent first, so a float of fewer bits is its upper ones less the difference of the
-// exponents' biases, and a rounding that carries enters the exponent. Below the smallest normal number the sum with a
-// number whose last place is that of subnormal ones rounds instead.
+// The bits of a float have the exponent first, so a float of fewer bits is its upper ones less the difference
+// of the exponents' biases, and a rounding that carries enters the exponent. Below the smallest normal number
+// the sum with a number whose last place is that of subnormal ones rounds instead.
 Value ScalarOps::roundToFloat8(Value value, FloatType to) {
   const llvm::fltSemantics &format = to.getFloatSemantics();
   const int digits = static_cast<int>(APFloat::semanticsPrecision(format)) - 1; // behind the point
@@ -88,21 +88,27 @@ Value ScalarOps::roundToFloat8(Value value, FloatType to) {
   const unsigned width = widthOf(value);
   Type word = lanesOf(builder.getI32Type(), width), single = lanesOf(builder.getF32Type(), width);
   auto number = [&](int64_t v) { return intConstant(32, v, width); };
-  auto shifted = [&](Value v, int by) -> Value { return arith::ShRUIOp::create(builder, loc, v, number(by)); };
+  auto shifted = [&](Value v, int by) -> Value {
+    return arith::ShRUIOp::create(builder, loc, v, number(by));
+  };
   Value bits = arith::BitcastOp::create(builder, loc, word, value);
   Value magnitude = arith::AndIOp::create(builder, loc, bits, number(0x7fffffff));
 
   Value odd = arith::AndIOp::create(builder, loc, shifted(magnitude, cut), number(1));
-  Value rounded = arith::AddIOp::create(builder, loc, arith::AddIOp::create(builder, loc, magnitude, odd), number(mask));
-  Value normal = arith::SubIOp::create(builder, loc, shifted(rounded, cut), number((127 - 1 + least) << digits));
+  Value rounded =
+      arith::AddIOp::create(builder, loc, arith::AddIOp::create(builder, loc, magnitude, odd), number(mask));
+  Value normal =
+      arith::SubIOp::create(builder, loc, shifted(rounded, cut), number((127 - 1 + least) << digits));
 
   const int64_t magic = static_cast<int64_t>(127 + least - digits + 23) << 23;
   Value sum = arith::AddFOp::create(builder, loc, arith::BitcastOp::create(builder, loc, single, magnitude),
                                     arith::BitcastOp::create(builder, loc, single, number(magic)));
-  Value subnormal = arith::SubIOp::create(builder, loc, arith::BitcastOp::create(builder, loc, word, sum), number(magic));
+  Value subnormal =
+      arith::SubIOp::create(builder, loc, arith::BitcastOp::create(builder, loc, word, sum), number(magic));
 
   using P = arith::CmpIPredicate;
-  Value isSmall = arith::CmpIOp::create(builder, loc, P::ult, magnitude, number(static_cast<int64_t>(127 + least) << 23));
+  Value isSmall =
+      arith::CmpIOp::create(builder, loc, P::ult, magnitude, number(static_cast<int64_t>(127 + least) << 23));
   Value isNaN = arith::CmpIOp::create(builder, loc, P::ugt, magnitude, number(0x7f800000));
   Value result = arith::SelectOp::create(builder, loc, isSmall, subnormal, normal);
   result = arith::SelectOp::create(builder, loc, isNaN, number(0x7f), result);
@@ -144,8 +150,8 @@ Value ScalarOps::divide(Operation *op, Value a, Value b) {
 Value ScalarOps::emit(Operation *op, ValueRange operands, unsigned width) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return this->constant(cast<TypedAttr>(constant.getValue()), width);
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
-          arith::CeilDivUIOp>(op))
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
+          arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
     return divide(op, operands[0], operands[1]);
   Type result = op->getResult(0).getType();
   if (isa<arith::SelectOp>(op))
@@ -179,17 +185,25 @@ Value ScalarOps::combine(sched::FoldKind kind, Value a, Value b) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
   switch (kind) {
   case sched::FoldKind::Add:
-    return isFloat ? Value(arith::AddFOp::create(builder, loc, a, b)) : Value(arith::AddIOp::create(builder, loc, a, b));
+    return isFloat ? Value(arith::AddFOp::create(builder, loc, a, b))
+                   : Value(arith::AddIOp::create(builder, loc, a, b));
   case sched::FoldKind::Mul:
-    return isFloat ? Value(arith::MulFOp::create(builder, loc, a, b)) : Value(arith::MulIOp::create(builder, loc, a, b));
+    return isFloat ? Value(arith::MulFOp::create(builder, loc, a, b))
+                   : Value(arith::MulIOp::create(builder, loc, a, b));
   case sched::FoldKind::Max:
-    return isFloat ? Value(arith::MaximumFOp::create(builder, loc, a, b)) : Value(arith::MaxSIOp::create(builder, loc, a, b));
+    return isFloat ? Value(arith::MaximumFOp::create(builder, loc, a, b))
+                   : Value(arith::MaxSIOp::create(builder, loc, a, b));
   case sched::FoldKind::Min:
-    return isFloat ? Value(arith::MinimumFOp::create(builder, loc, a, b)) : Value(arith::MinSIOp::create(builder, loc, a, b));
-  case sched::FoldKind::UMax: return arith::MaxUIOp::create(builder, loc, a, b);
-  case sched::FoldKind::UMin: return arith::MinUIOp::create(builder, loc, a, b);
-  case sched::FoldKind::And: return arith::AndIOp::create(builder, loc, a, b);
-  case sched::FoldKind::Or: return arith::OrIOp::create(builder, loc, a, b);
+    return isFloat ? Value(arith::MinimumFOp::create(builder, loc, a, b))
+                   : Value(arith::MinSIOp::create(builder, loc, a, b));
+  case sched::FoldKind::UMax:
+    return arith::MaxUIOp::create(builder, loc, a, b);
+  case sched::FoldKind::UMin:
+    return arith::MinUIOp::create(builder, loc, a, b);
+  case sched::FoldKind::And:
+    return arith::AndIOp::create(builder, loc, a, b);
+  case sched::FoldKind::Or:
+    return arith::OrIOp::create(builder, loc, a, b);
   }
   llvm_unreachable("fold kind");
 }

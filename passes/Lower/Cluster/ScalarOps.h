@@ -6,7 +6,8 @@
 namespace kedge::lower {
 
 /// Emits body operations on vectors of `width` lanes, or on scalars when width is 1. bf16 lives in registers
-/// as its bits (i16), and so do 8-bit floats (i8): conversions are integer operations, rounded to nearest even, the same on every machine.
+/// as its bits (i16), and so do 8-bit floats (i8): conversions are integer operations, rounded to nearest
+/// even, the same on every machine.
 class ScalarOps {
 public:
   ScalarOps(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
@@ -22,16 +23,19 @@ public:
   mlir::Value emit(mlir::Operation *op, mlir::ValueRange operands, unsigned width);
   /// A 16-bit float of a register as f32.
   mlir::Value widen(mlir::Value value, mlir::Type from);
-  /// f32, rounded once, as a register holds a 16-bit float; one of 8 bits if it is not beyond the largest of them.
+  /// f32, rounded once, as a register holds a 16-bit float; one of 8 bits if it is not beyond the largest of
+  /// them.
   mlir::Value narrow(mlir::Value value, mlir::Type to);
   /// sched.random with operands of `width` lanes.
   mlir::Value random(sched::RandomOp op, mlir::ValueRange operands, unsigned width);
-  /// sched.random of the `copies` (at most 4) vectors of elements that follow `first`, a scalar multiple of 4:
-  /// draws each block of four numbers once. seed, step and row are scalars.
-  llvm::SmallVector<mlir::Value> randomRun(sched::RandomOp op, mlir::Value seed, mlir::Value step, mlir::Value row,
-                                           mlir::Value first, unsigned width, unsigned copies);
+  /// sched.random of the `copies` (at most 4) vectors of elements that follow `first`, a scalar multiple of
+  /// 4: draws each block of four numbers once. seed, step and row are scalars.
+  llvm::SmallVector<mlir::Value> randomRun(sched::RandomOp op, mlir::Value seed, mlir::Value step,
+                                           mlir::Value row, mlir::Value first, unsigned width,
+                                           unsigned copies);
   /// sched.random of the four elements from `first` on, a multiple of 4: one draw. All operands are scalars.
-  mlir::Value randomBlock(sched::RandomOp op, mlir::Value seed, mlir::Value step, mlir::Value row, mlir::Value first);
+  mlir::Value randomBlock(sched::RandomOp op, mlir::Value seed, mlir::Value step, mlir::Value row,
+                          mlir::Value first);
 
   mlir::Value combine(sched::FoldKind kind, mlir::Value a, mlir::Value b);
   /// Neutral element of a fold over a body type.

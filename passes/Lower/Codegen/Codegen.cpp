@@ -11,8 +11,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "passes/Lower/Codegen/CodegenInternal.h"
 #include "passes/Lower/Cluster/MathLowering.h"
+#include "passes/Lower/Codegen/CodegenInternal.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -39,14 +39,15 @@ void initializeNativeTarget() {
   });
 }
 
-/// Code is made for a level of the x86-64 psABI rather than for one processor: what it needs can be checked at
-/// start, and machines of a level get equal programs.
+/// Code is made for a level of the x86-64 psABI rather than for one processor: what it needs can be checked
+/// at start, and machines of a level get equal programs.
 struct Level {
   StringRef cpu;
   SmallVector<StringRef> features;
 };
 const Level kLevels[] = {
-    {"x86-64-v4", {"avx", "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "bmi", "bmi2", "fma"}},
+    {"x86-64-v4",
+     {"avx", "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "bmi", "bmi2", "fma"}},
     {"x86-64-v3", {"avx", "avx2", "bmi", "bmi2", "fma"}},
     {"x86-64-v2", {"popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}},
 };
@@ -116,7 +117,8 @@ bool compilePart(ModuleOp part, const KernelTarget &target, int level, ObjectFil
 
 } // namespace
 
-std::unique_ptr<llvm::TargetMachine> kedge::lower::codegen::createTargetMachine(const KernelTarget &target, int level) {
+std::unique_ptr<llvm::TargetMachine> kedge::lower::codegen::createTargetMachine(const KernelTarget &target,
+                                                                                int level) {
   initializeNativeTarget();
   std::string message;
   llvm::Triple triple(target.triple);
@@ -149,7 +151,8 @@ void kedge::lower::codegen::optimize(llvm::Module &module, llvm::TargetMachine &
   const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
                                             llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
   auto chosen = levels[std::clamp(level, 0, 3)];
-  auto pipeline = level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
+  auto pipeline =
+      level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
   pipeline.run(module, modules);
 }
 
@@ -197,7 +200,8 @@ KernelTarget KernelTarget::level(StringRef name) {
     if (level.cpu == name && name != "x86-64-v2")
       target.cpu = name.str();
   if (target.cpu.empty())
-    fail("--cpu {}: expected native, x86-64-v3, x86-64-v4 or several of them, as in x86-64-v3,x86-64-v4", name.str());
+    fail("--cpu {}: expected native, x86-64-v3, x86-64-v4 or several of them, as in x86-64-v3,x86-64-v4",
+         name.str());
   target.required = {target.cpu};
   return target;
 }
@@ -207,7 +211,8 @@ void kedge::lower::renameKernels(ModuleOp kernels, StringRef prefix, StringRef s
     kernel.setName((prefix + kernel.getName() + suffix).str());
 }
 
-FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const KernelTarget &target, int optLevel) {
+FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const KernelTarget &target,
+                                                    int optLevel) {
   loadDialects(*kernels.getContext());
   auto parts = split(kernels);
   ObjectFiles objects(parts.size());

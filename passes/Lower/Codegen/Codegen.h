@@ -24,13 +24,14 @@ struct KernelTarget {
 /// Lowers a module of kernels (destroying its contents) and generates position-independent code, on a few
 /// threads. Equal modules give equal bytes. No value-changing transformation is used: results depend on the
 /// IR only, not on `optLevel` (0 to 3) or the target.
-mlir::FailureOr<ObjectFiles> compileKernels(mlir::ModuleOp kernels, const KernelTarget &target, int optLevel = 2);
+mlir::FailureOr<ObjectFiles> compileKernels(mlir::ModuleOp kernels, const KernelTarget &target,
+                                            int optLevel = 2);
 
 /// Puts `prefix` in front of the names of all kernels, and `suffix` behind.
 void renameKernels(mlir::ModuleOp kernels, llvm::StringRef prefix, llvm::StringRef suffix);
 
 /// The object that defines the symbols of runtime/abi/kedge_abi.h. Kernels are declared, not defined, here.
-ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data, llvm::ArrayRef<std::string> kernelNames,
-                            const KernelTarget &target);
+ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data,
+                            llvm::ArrayRef<std::string> kernelNames, const KernelTarget &target);
 
 } // namespace kedge::lower

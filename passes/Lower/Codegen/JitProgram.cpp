@@ -27,11 +27,14 @@ std::unique_ptr<JitProgram> JitProgram::create(llvm::ArrayRef<ObjectFile> object
   llvm::InitializeNativeTargetAsmPrinter();
   auto jit = unwrap(llvm::orc::LLJITBuilder().create());
   // libm, memcpy and the like come from this process.
-  jit->getMainJITDylib().addGenerator(unwrap(
-      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix())));
+  jit->getMainJITDylib().addGenerator(unwrap(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      jit->getDataLayout().getGlobalPrefix())));
   for (const ObjectFile &object : objects)
-    check(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()))));
+    check(jit->addObjectFile(
+        llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()))));
   return std::unique_ptr<JitProgram>(new JitProgram(std::move(jit)));
 }
 
-KedgeKernel JitProgram::lookup(llvm::StringRef name) { return unwrap(jit->lookup(name)).toPtr<KedgeKernel>(); }
+KedgeKernel JitProgram::lookup(llvm::StringRef name) {
+  return unwrap(jit->lookup(name)).toPtr<KedgeKernel>();
+}

@@ -7,6 +7,6 @@
 #include "mlir/IR/DialectRegistry.h"
 
 void kedge::lower::registerKernelDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
-                  mlir::vector::VectorDialect>();
+  registry.insert<mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect,
+                  mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
 }

@@ -13,7 +13,8 @@ public:
   ImageBuilder(llvm::Module &module) : module(module), context(module.getContext()) {}
 
   llvm::GlobalVariable *constant(llvm::StringRef name, llvm::Constant *value, unsigned align) {
-    auto *global = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value, name);
+    auto *global = new llvm::GlobalVariable(module, value->getType(), true,
+                                            llvm::GlobalValue::ExternalLinkage, value, name);
     global->setAlignment(llvm::Align(align));
     return global;
   }
@@ -31,13 +32,14 @@ public:
     auto *entry = llvm::StructType::get(context, {pointer, pointer});
     llvm::SmallVector<llvm::Constant *> entries;
     for (const std::string &name : names) {
-      auto *text = new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(context), name.size() + 1),
-                                            true, llvm::GlobalValue::PrivateLinkage,
-                                            llvm::ConstantDataArray::getString(context, name), "name");
+      auto *text = new llvm::GlobalVariable(
+          module, llvm::ArrayType::get(llvm::Type::getInt8Ty(context), name.size() + 1), true,
+          llvm::GlobalValue::PrivateLinkage, llvm::ConstantDataArray::getString(context, name), "name");
       entries.push_back(llvm::ConstantStruct::get(
           entry, {text, llvm::cast<llvm::Constant>(module.getOrInsertFunction(name, kernel).getCallee())}));
     }
-    constant("kedge_kernels", llvm::ConstantArray::get(llvm::ArrayType::get(entry, entries.size()), entries), 8);
+    constant("kedge_kernels", llvm::ConstantArray::get(llvm::ArrayType::get(entry, entries.size()), entries),
+             8);
     count("kedge_kernel_count", names.size());
   }
 
@@ -49,7 +51,8 @@ private:
 } // namespace
 
 ObjectFile kedge::lower::emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data,
-                                          llvm::ArrayRef<std::string> kernelNames, const KernelTarget &target) {
+                                          llvm::ArrayRef<std::string> kernelNames,
+                                          const KernelTarget &target) {
   llvm::LLVMContext context;
   llvm::Module module("program", context);
   auto machine = codegen::createTargetMachine(target, 0);

@@ -1,12 +1,12 @@
 #include "lib/Support/Statistics.h"
-#include "passes/Lower/Cpu/KernelEmitter.h"
-#include "passes/Lower/Cluster/MathLowering.h"
-#include "passes/Lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Lower/Cluster/MathLowering.h"
+#include "passes/Lower/Cpu/KernelEmitter.h"
+#include "passes/Lower/Passes.h"
 
 namespace kedge::lower {
 #define GEN_PASS_DEF_EMITKERNELS
@@ -50,7 +50,8 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
 
   /// Writes on the cluster what the plan and the launch table ask of it.
   static void note(sched::ClusterOp cluster, const KernelInfo &kernel) {
-    sched::KernelNote(cluster.getContext()).setAttr(cluster, StringAttr::get(cluster.getContext(), kernel.name));
+    sched::KernelNote(cluster.getContext())
+        .setAttr(cluster, StringAttr::get(cluster.getContext(), kernel.name));
     noteSlices(cluster, kernel);
   }
 

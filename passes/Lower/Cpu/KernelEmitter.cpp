@@ -41,8 +41,9 @@ void emitFunction(ModuleOp kernels, ClusterNest &nest, const LoopPlan &plan, Str
 } // namespace
 
 KernelEmitter::KernelEmitter(ModuleOp kernels) : kernels(kernels) {
-  kernels.getContext()->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
-                                    vector::VectorDialect>();
+  kernels.getContext()
+      ->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
 }
 
 FailureOr<KernelInfo> KernelEmitter::emit(sched::ClusterOp cluster) {
@@ -56,7 +57,8 @@ FailureOr<KernelInfo> KernelEmitter::emit(sched::ClusterOp cluster) {
   }
   if (!nest->summed.empty()) {
     byText.erase(entry);
-    return cluster.emitOpError("has a sched.sum, which kernels of CPUs do not compute; compile with --target cuda");
+    return cluster.emitOpError(
+        "has a sched.sum, which kernels of CPUs do not compute; compile with --target cuda");
   }
   LoopPlan plan = LoopPlan::of(*nest);
   KernelInfo info{nameOf(cluster, infos.size()), plan.iterations, plan.grain};

@@ -12,8 +12,8 @@ constexpr int64_t kPartials = 64;
 /// Elements of a long elementwise loop that one iteration takes.
 constexpr int64_t kBlock = 4096;
 
-/// How many of the nest's points see an element of their own: near 0 for a vector of channels among images, which
-/// another choice of lanes reads as one value for many points.
+/// How many of the nest's points see an element of their own: near 0 for a vector of channels among images,
+/// which another choice of lanes reads as one value for many points.
 double shareOf(const ClusterNest &nest, const Access &access) {
   double share = 1;
   for (unsigned d = 0; d < nest.rank(); ++d)
@@ -37,8 +37,8 @@ double scoreOf(const ClusterNest &nest, unsigned dim) {
   return score > 0 ? score * filled : score / filled;
 }
 
-/// Where much is computed for an element, lanes that are full are worth scattered stores: two codes a byte, say, leave a
-/// contiguous dim of 2.
+/// Where much is computed for an element, lanes that are full are worth scattered stores: two codes a byte,
+/// say, leave a contiguous dim of 2.
 std::optional<unsigned> fullLanes(const ClusterNest &nest, unsigned best) {
   constexpr int64_t kFew = 4, kEnough = 16;
   if (nest.sizes[best] > kFew || nest.foldCount() || nest.passes || nest.bodySize() <= 24)
@@ -95,7 +95,8 @@ std::optional<unsigned> chooseTile(const ClusterNest &nest, const LoopPlan &plan
 }
 
 std::optional<unsigned> choosePair(const ClusterNest &nest, const LoopPlan &plan) {
-  if (plan.tileDim || plan.lanesReduced || nest.passes || plan.width < 16 || nest.sizes[plan.lanesDim] % plan.width != 0)
+  if (plan.tileDim || plan.lanesReduced || nest.passes || plan.width < 16 ||
+      nest.sizes[plan.lanesDim] % plan.width != 0)
     return std::nullopt;
   for (unsigned d = 0; d < nest.rank(); ++d) {
     auto isPair = [&](const Access &output) {
@@ -154,6 +155,7 @@ LoopPlan LoopPlan::of(const ClusterNest &nest) {
     ++plan.outer;
   }
   int64_t cost = work / std::max<int64_t>(plan.iterations, 1) * (8 + nest.bodySize()) / 16;
-  plan.grain = std::clamp<int64_t>(32768 / std::max<int64_t>(cost, 1), 1, std::max<int64_t>(plan.iterations, 1));
+  plan.grain =
+      std::clamp<int64_t>(32768 / std::max<int64_t>(cost, 1), 1, std::max<int64_t>(plan.iterations, 1));
   return plan;
 }

@@ -5,8 +5,8 @@
 
 namespace kedge::lower {
 
-/// Loops over parallel dims, passes over reduced ones, stores. A scalar of the cluster is computed at the outermost loop
-/// that knows all it needs.
+/// Loops over parallel dims, passes over reduced ones, stores. A scalar of the cluster is computed at the
+/// outermost loop that knows all it needs.
 class NestEmitter {
 public:
   /// `pointers`: the nest's inputs, then its outputs.

@@ -59,7 +59,8 @@ NestFolds::Values NestFolds::accumulate(Values accumulators) {
   return accumulators;
 }
 
-// Halves 64 partial results until one is left; absent ones are neutral, so the tree is the same for any width.
+// Halves 64 partial results until one is left; absent ones are neutral, so the tree is the same for any
+// width.
 Value NestFolds::horizontal(sched::FoldKind kind, ArrayRef<Value> partials) {
   Values values(partials);
   for (size_t half = llvm::PowerOf2Ceil(values.size()) / 2; half >= 1; half /= 2) {

@@ -4,8 +4,8 @@
 
 namespace kedge::lower {
 
-/// Each fold has an accumulator for every copy of what it folds; along reduced lanes 64 partial results, whatever the
-/// width, so that the tree of a sum is the same everywhere.
+/// Each fold has an accumulator for every copy of what it folds; along reduced lanes 64 partial results,
+/// whatever the width, so that the tree of a sum is the same everywhere.
 class NestFolds {
 public:
   using Values = BodyWalk::Values;

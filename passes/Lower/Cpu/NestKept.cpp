@@ -18,7 +18,8 @@ llvm::SetVector<Operation *> operationsOf(ArrayRef<Value> roots) {
   llvm::SetVector<Operation *> found;
   SmallVector<Value> open(roots);
   while (!open.empty())
-    if (Operation *op = open.pop_back_val().getDefiningOp(); op && !isa<sched::ReduceOp>(op) && found.insert(op))
+    if (Operation *op = open.pop_back_val().getDefiningOp();
+        op && !isa<sched::ReduceOp>(op) && found.insert(op))
       llvm::append_range(open, op->getOperands());
   return found;
 }
@@ -39,18 +40,20 @@ void NestKept::choose() {
   const auto before = operationsOf(folded), after = operationsOf(points);
   const int64_t length = llvm::alignTo(nest.sizes[plan.lanesDim], plan.width);
   for (Operation &op : nest.body().without_terminator()) {
-    const bool isLast = before.contains(&op) && after.contains(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) {
-      return !before.contains(user) && (after.contains(user) || user == nest.yield());
-    });
+    const bool isLast =
+        before.contains(&op) && after.contains(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) {
+          return !before.contains(user) && (after.contains(user) || user == nest.yield());
+        });
     if (!isLast || !op.getResult(0).getType().isF32() || !place.isInLanes(op.getResult(0)))
       continue;
     const auto cone = operationsOf({op.getResult(0)});
-    const auto inLanes = llvm::count_if(cone, [&](Operation *each) { return place.isInLanes(each->getResult(0)); });
+    const auto inLanes =
+        llvm::count_if(cone, [&](Operation *each) { return place.isInLanes(each->getResult(0)); });
     if (inLanes < kWorthKeeping || length * static_cast<int64_t>(all.size() + 1) > kMostElements)
       continue;
     auto &b = ops.builder;
-    Value room = LLVM::AllocaOp::create(b, ops.loc, LLVM::LLVMPointerType::get(b.getContext()), b.getF32Type(),
-                                        ops.intConstant(64, length, 1), /*alignment=*/64);
+    Value room = LLVM::AllocaOp::create(b, ops.loc, LLVM::LLVMPointerType::get(b.getContext()),
+                                        b.getF32Type(), ops.intConstant(64, length, 1), /*alignment=*/64);
     all.push_back({op.getResult(0), room});
   }
 }
@@ -67,7 +70,8 @@ ElementMemory NestKept::memory() const {
 Value NestKept::address(Value room, unsigned copy) const {
   Value element = place.step.base;
   if (copy)
-    element = arith::AddIOp::create(ops.builder, ops.loc, element, ops.intConstant(64, int64_t(copy) * place.plan.width, 1));
+    element = arith::AddIOp::create(ops.builder, ops.loc, element,
+                                    ops.intConstant(64, int64_t(copy) * place.plan.width, 1));
   return memory().address(room, element);
 }
 

@@ -1,4 +1,5 @@
-// What the last pass over a row has computed and the outputs want again: kept aside in place of computing it twice.
+// What the last pass over a row has computed and the outputs want again: kept aside in place of computing it
+// twice.
 #pragma once
 #include "passes/Lower/Cpu/NestScalars.h"
 
@@ -7,13 +8,15 @@ namespace kedge::lower {
 /// Scalars of short rows only: they lie on the stack, in the nearest cache.
 class NestKept {
 public:
-  NestKept(ScalarOps &ops, const NestPlace &place, NestScalars &scalars) : ops(ops), place(place), scalars(scalars) {}
+  NestKept(ScalarOps &ops, const NestPlace &place, NestScalars &scalars)
+      : ops(ops), place(place), scalars(scalars) {}
 
   /// Which scalars, if any. Room for them is made where the code stands: the function's first block.
   void choose();
   /// In the last pass that folds: those at this place.
   void keep();
-  /// In the pass of the outputs, before these are wanted, so that what the kept are computed from is not wanted for them.
+  /// In the pass of the outputs, before these are wanted, so that what the kept are computed from is not
+  /// wanted for them.
   void want();
   void restore();
 

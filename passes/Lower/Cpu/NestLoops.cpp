@@ -7,8 +7,8 @@ using namespace kedge;
 using namespace kedge::lower;
 
 namespace {
-/// Longest run that one accumulator sums, in steps. Longer sums are of chunks: the error of a sum grows with the length
-/// of the longest chain of additions, which is least where a chunk is as long as there are chunks.
+/// Longest run that one accumulator sums, in steps. Longer sums are of chunks: the error of a sum grows with
+/// the length of the longest chain of additions, which is least where a chunk is as long as there are chunks.
 constexpr int64_t kLongestRun = 16;
 /// Inner loops of this many steps have accumulators of their own.
 constexpr int64_t kOwnAccumulators = 8;
@@ -21,19 +21,18 @@ int64_t chunkOf(int64_t count) {
 }
 } // namespace
 
-NestLoops::Values NestLoops::loop(Value from, Value to, int64_t step, Values accumulators,
-                                      Body body) {
+NestLoops::Values NestLoops::loop(Value from, Value to, int64_t step, Values accumulators, Body body) {
   auto saved = scalars.known;
   auto loop = scf::ForOp::create(b, loc, from, to, number(step), accumulators,
                                  [&](OpBuilder &, Location, Value index, ValueRange inner) {
-    scf::YieldOp::create(b, loc, body(index, Values(inner)));
-  });
+                                   scf::YieldOp::create(b, loc, body(index, Values(inner)));
+                                 });
   scalars.known = std::move(saved);
   return Values(loop.getResults());
 }
 
 NestLoops::Values NestLoops::chunkedLoop(Value from, int64_t count, int64_t step, Values accumulators,
-                                             Body body) {
+                                         Body body) {
   auto offset = [&](int64_t steps) -> Value {
     return steps == 0 ? from : Value(arith::AddIOp::create(b, loc, from, number(steps * step)));
   };

@@ -13,14 +13,16 @@ public:
   using Body = llvm::function_ref<Values(mlir::Value index, Values accumulators)>;
 
   NestLoops(ScalarOps &ops, NestPlace &place, NestScalars &scalars, NestFolds &folds)
-      : ops(ops), b(ops.builder), loc(ops.loc), place(place), nest(place.nest), plan(place.plan), scalars(scalars),
-        folds(folds) {}
+      : ops(ops), b(ops.builder), loc(ops.loc), place(place), nest(place.nest), plan(place.plan),
+        scalars(scalars), folds(folds) {}
 
   Values loop(mlir::Value from, mlir::Value to, int64_t step, Values accumulators, Body body);
   /// Elements [start, start + count) of the dim in lanes, some vectors a step.
   Values overLanes(mlir::Value start, int64_t count, Values accumulators, Leaf leaf);
   /// All reduced dims.
-  Values overReduced(Values accumulators, Leaf leaf) { return reducedLoops(0, std::move(accumulators), leaf); }
+  Values overReduced(Values accumulators, Leaf leaf) {
+    return reducedLoops(0, std::move(accumulators), leaf);
+  }
 
 private:
   /// A loop of `count` steps from `from`; long ones in chunks with accumulators of their own.

@@ -37,18 +37,23 @@ Value NestMemory::expand(AffineExpr e, unsigned copy, unsigned bits, bool byLane
   Value left = ops.splat(expand(binary.getLHS(), copy, bits, byLane), width);
   Value right = ops.splat(expand(binary.getRHS(), copy, bits, byLane), width);
   switch (e.getKind()) {
-  case AffineExprKind::Add: return arith::AddIOp::create(b, loc, left, right);
-  case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, left, right);
-  case AffineExprKind::FloorDiv: return arith::FloorDivSIOp::create(b, loc, left, right);
+  case AffineExprKind::Add:
+    return arith::AddIOp::create(b, loc, left, right);
+  case AffineExprKind::Mul:
+    return arith::MulIOp::create(b, loc, left, right);
+  case AffineExprKind::FloorDiv:
+    return arith::FloorDivSIOp::create(b, loc, left, right);
   case AffineExprKind::Mod: {
     // Affine mod is never negative; what the maps of clusters divide is not either.
     return arith::RemSIOp::create(b, loc, left, right);
   }
-  default: llvm_unreachable("maps of clusters have no ceildiv");
+  default:
+    llvm_unreachable("maps of clusters have no ceildiv");
   }
 }
 
-// Offset of the first lane of copy 0, plus `extra` elements: outer dims first, so that their part is invariant.
+// Offset of the first lane of copy 0, plus `extra` elements: outer dims first, so that their part is
+// invariant.
 Value NestMemory::scalarOffset(const Access &access, int64_t extra) {
   if (!access.linear) {
     Value offset = expand(access.offset, 0, 64, false);
@@ -109,7 +114,8 @@ NestMemory::Values NestMemory::load(unsigned input) {
       values.push_back(memory.gather(addresses(pointer, access, copy), mask(copy)));
     } else {
       Value from = memory.address(pointer, scalarOffset(access, int64_t(copy) * plan.width));
-      values.push_back(place.isMasked(copy) ? memory.loadMasked(from, mask(copy)) : memory.load(from, plan.width));
+      values.push_back(place.isMasked(copy) ? memory.loadMasked(from, mask(copy))
+                                            : memory.load(from, plan.width));
     }
   }
   return values;
@@ -146,8 +152,11 @@ void NestMemory::storePairs(unsigned output, ArrayRef<Value> first, ArrayRef<Val
       SmallVector<int64_t> lanes;
       for (int64_t lane = 0; lane < width; ++lane)
         lanes.push_back(half * width / 2 + lane / 2 + (lane % 2 ? width : 0));
-      Value value = vector::ShuffleOp::create(b, loc, ops.splat(first[copy], width), ops.splat(second[copy], width), lanes);
-      memory.store(memory.address(pointers[nest.inputs.size() + output], scalarOffset(access, (2 * copy + half) * width)), value);
+      Value value = vector::ShuffleOp::create(b, loc, ops.splat(first[copy], width),
+                                              ops.splat(second[copy], width), lanes);
+      memory.store(memory.address(pointers[nest.inputs.size() + output],
+                                  scalarOffset(access, (2 * copy + half) * width)),
+                   value);
     }
 }
 
@@ -181,7 +190,8 @@ NestMemory::Values NestMemory::loadTransposed(unsigned input, unsigned count) {
       rows.push_back(stored.storedZeros(plan.width));
       continue;
     }
-    Value from = stored.address(pointers[input], scalarOffset(access, lane * access.coefficients[plan.lanesDim]));
+    Value from =
+        stored.address(pointers[input], scalarOffset(access, lane * access.coefficients[plan.lanesDim]));
     rows.push_back(count < plan.width ? stored.loadMasked(from, leadingLanes(ops, count, plan.width))
                                       : stored.load(from, plan.width));
   }

@@ -31,7 +31,9 @@ private:
   ElementMemory memoryOf(const Access &access) {
     return {ops, access.element, ElementMemory::Vectors::AlignedAsElements};
   }
-  bool isContiguous(const Access &access) const { return access.linear && access.coefficients[plan.lanesDim] == 1; }
+  bool isContiguous(const Access &access) const {
+    return access.linear && access.coefficients[plan.lanesDim] == 1;
+  }
   Values transpose(Values rows);
   mlir::Value laneIndex(unsigned copy, unsigned bits);
   mlir::Value expand(mlir::AffineExpr e, unsigned copy, unsigned bits, bool byLane);

@@ -11,8 +11,8 @@ struct LaneStep {
   unsigned lastLanes = 1;
 };
 
-/// The dims that loops around this place walk. A scalar of the cluster is one register value here, or `copies` vectors
-/// where it varies along the lanes.
+/// The dims that loops around this place walk. A scalar of the cluster is one register value here, or
+/// `copies` vectors where it varies along the lanes.
 struct NestPlace {
   NestPlace(const ClusterNest &nest, const LoopPlan &plan)
       : nest(nest), plan(plan), indices(nest.rank()), entered(nest.rank()) {}

@@ -1,6 +1,6 @@
 #include "passes/Lower/Cpu/NestScalars.h"
-#include "passes/Lower/Cpu/TableSelects.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Lower/Cpu/TableSelects.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -22,8 +22,8 @@ std::optional<BodyWalk::Values> NestScalars::emitTogether(sched::RandomOp random
   if (!element || element->stride != 1 || element->restDivisor % 4 != 0)
     return std::nullopt;
   Value first = vector::ExtractOp::create(ops.builder, ops.loc, at(random.getElement(), 0), 0);
-  return ops.randomRun(random, at(random.getSeed(), 0), at(random.getStep(), 0), at(random.getRow(), 0), first,
-                       plan.width, place.step.copies);
+  return ops.randomRun(random, at(random.getSeed(), 0), at(random.getStep(), 0), at(random.getRow(), 0),
+                       first, plan.width, place.step.copies);
 }
 
 Value NestScalars::emitShorter(Operation &op, unsigned copy) {
@@ -31,5 +31,6 @@ Value NestScalars::emitShorter(Operation &op, unsigned copy) {
   if (!select || place.plan.width != TableSelects::kEntries || !place.isInLanes(select))
     return {};
   std::optional<TableSelects> table = TableSelects::of(select);
-  return table ? table->emit(ops.builder, ops.loc, ops.splat(at(table->code, copy), place.plan.width)) : Value();
+  return table ? table->emit(ops.builder, ops.loc, ops.splat(at(table->code, copy), place.plan.width))
+               : Value();
 }

@@ -18,11 +18,13 @@ struct BitTest {
 
 std::optional<BitTest> bitTest(Value condition) {
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != arith::CmpIPredicate::ne || !matchPattern(compare.getRhs(), m_Zero()))
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::ne ||
+      !matchPattern(compare.getRhs(), m_Zero()))
     return std::nullopt;
   auto masked = compare.getLhs().getDefiningOp<arith::AndIOp>();
   APInt bit;
-  if (!masked || !matchPattern(masked.getRhs(), m_ConstantInt(&bit)) || !bit.isPowerOf2() || bit.uge(TableSelects::kEntries))
+  if (!masked || !matchPattern(masked.getRhs(), m_ConstantInt(&bit)) || !bit.isPowerOf2() ||
+      bit.uge(TableSelects::kEntries))
     return std::nullopt;
   return BitTest{masked.getLhs(), bit};
 }
@@ -49,7 +51,8 @@ llvm::SmallSetVector<Operation *, 16> treeOf(arith::SelectOp root, Value code) {
 
 TypedAttr entryAt(Value value, unsigned code) {
   while (auto select = value.getDefiningOp<arith::SelectOp>())
-    value = bitTest(select.getCondition())->bit.intersects(APInt(32, code)) ? select.getTrueValue() : select.getFalseValue();
+    value = bitTest(select.getCondition())->bit.intersects(APInt(32, code)) ? select.getTrueValue()
+                                                                            : select.getFalseValue();
   return value.getDefiningOp<arith::ConstantOp>().getValue();
 }
 } // namespace
@@ -70,7 +73,8 @@ Value TableSelects::emit(OpBuilder &b, Location loc, Value codes) const {
   SmallVector<Attribute> numbers(entries.begin(), entries.end());
   auto type = VectorType::get({kEntries}, b.getF32Type());
   Value table = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, numbers));
-  Value mask = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(cast<VectorType>(codes.getType()), b.getI32IntegerAttr(kEntries - 1)));
+  Value mask = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(cast<VectorType>(codes.getType()), b.getI32IntegerAttr(kEntries - 1)));
   Value places = arith::AndIOp::create(b, loc, codes, mask);
   SmallVector<Value> lanes;
   for (unsigned lane = 0; lane < kEntries; ++lane) {

@@ -14,7 +14,8 @@ struct TableSelects {
 
   /// Nothing for another tree, and for one so small that selects are as fast.
   static std::optional<TableSelects> of(mlir::arith::SelectOp root);
-  /// The entries at 16 lanes of codes: lane by lane, which LLVM makes one permutation where the processor has it.
+  /// The entries at 16 lanes of codes: lane by lane, which LLVM makes one permutation where the processor has
+  /// it.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value codes) const;
 };
 

@@ -8,8 +8,10 @@ using namespace kedge;
 using namespace kedge::lower;
 using namespace kedge::lower::gpu;
 
-BlockSums::BlockSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory, ThreadScalars &scalars)
-    : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), plan(place.plan), memory(memory), scalars(scalars) {
+BlockSums::BlockSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory,
+                     ThreadScalars &scalars)
+    : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), plan(place.plan), memory(memory),
+      scalars(scalars) {
   for (unsigned output = 0; output < place.nest.outputs.size(); ++output)
     if (sumOf(output))
       outputs.push_back(output);
@@ -32,7 +34,8 @@ BlockSums::Values BlockSums::add(Values sums) {
   for (auto [number, output] : llvm::enumerate(outputs))
     for (unsigned slot = 0; slot < place.slots.size(); ++slot) {
       Value &sum = sums[number * plan.slots + slot];
-      sum = ops.combine(sched::FoldKind::Add, sum, ops.splat(scalars.at(sumOf(output).getInput(), slot), plan.width));
+      sum = ops.combine(sched::FoldKind::Add, sum,
+                        ops.splat(scalars.at(sumOf(output).getInput(), slot), plan.width));
     }
   return sums;
 }
@@ -61,7 +64,8 @@ void BlockSums::storeOfTeam(unsigned output, ArrayRef<Value> sums) {
 }
 
 Value BlockSums::lineAddress(sched::SumOp sum, Value lines, Value team, Value unit) {
-  Value at = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, team, place.number(plan.units)), unit);
+  Value at =
+      arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, team, place.number(plan.units)), unit);
   return gpuMemory(ops, sum.getType()).address(lines, at, plan.width);
 }
 
@@ -74,12 +78,14 @@ void BlockSums::storeOfBlock(unsigned output, ArrayRef<Value> sums, Value lines)
     place.guarded(slot.valid, [&] { shared.store(lineAddress(sum, lines, place.team, slot.unit), value); });
   place.leaveSlots();
   mlir::gpu::BarrierOp::create(b, loc);
-  place.enterSlots(place.threadId(mlir::gpu::Dimension::x), llvm::divideCeil(plan.units, plan.blockSize()), plan.units, plan.blockSize());
+  place.enterSlots(place.threadId(mlir::gpu::Dimension::x), llvm::divideCeil(plan.units, plan.blockSize()),
+                   plan.units, plan.blockSize());
   for (unsigned slot = 0; slot < place.slots.size(); ++slot)
     place.guarded(place.slots[slot].valid, [&] {
       Values parts;
       for (int64_t team = 0; team < plan.groupsPerBlock; ++team)
-        parts.push_back(shared.load(lineAddress(sum, lines, place.number(team), place.slots[slot].unit), plan.width));
+        parts.push_back(
+            shared.load(lineAddress(sum, lines, place.number(team), place.slots[slot].unit), plan.width));
       memory.store(output, slot, foldTree(ops, sched::FoldKind::Add, parts));
     });
   place.leaveSlots();

@@ -1,4 +1,5 @@
-// Sums over the rows of a block (sched.sum): what a thread adds up by itself, and how the teams of a block join theirs.
+// Sums over the rows of a block (sched.sum): what a thread adds up by itself, and how the teams of a block
+// join theirs.
 #pragma once
 #include "passes/Lower/Gpu/thread/ThreadScalars.h"
 
@@ -8,7 +9,8 @@ class BlockSums {
 public:
   using Values = BodyWalk::Values;
 
-  BlockSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory, ThreadScalars &scalars);
+  BlockSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory,
+            ThreadScalars &scalars);
   bool empty() const { return outputs.empty(); }
   /// What is added up, beside all that is wanted already.
   void want();

@@ -86,7 +86,8 @@ Value kedge::lower::gpu::pow64(Expression &e, Value x, Value y) {
   Value odd = e.select(even, magnitude, negate(e, magnitude));
   Value undefined = e.select(e.less(x, e.f64(0)), e.f64(std::numeric_limits<double>::quiet_NaN()), magnitude);
   // An infinite base has a power for every exponent, and an infinite exponent is an even number.
-  undefined = e.select(compare(e, arith::CmpFPredicate::OEQ, e.abs(x), e.f64(kInfinity)), magnitude, undefined);
+  undefined =
+      e.select(compare(e, arith::CmpFPredicate::OEQ, e.abs(x), e.f64(kInfinity)), magnitude, undefined);
   Value result = e.select(isNegative, e.select(whole, odd, undefined), magnitude);
   Value isOne = compare(e, arith::CmpFPredicate::OEQ, x, e.f64(1));
   Value unit = compare(e, arith::CmpFPredicate::OEQ, y, e.f64(0));

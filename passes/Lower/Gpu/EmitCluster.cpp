@@ -1,11 +1,11 @@
 // Clusters as launches of one or several kernels.
+#include "passes/Lower/Cluster/KernelNames.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "passes/Lower/Gpu/Stages.h"
-#include "passes/Lower/Gpu/thread/ThreadEmitter.h"
 #include "passes/Lower/Gpu/TileEmitter.h"
-#include "passes/Lower/Cluster/KernelNames.h"
+#include "passes/Lower/Gpu/thread/ThreadEmitter.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -29,10 +29,13 @@ public:
       return failure();
     GpuPlan plan = GpuPlan::of(*nest);
     if (!nest->summed.empty() && !(plan.lanesReduced && plan.inRegisters))
-      return sched::ClusterOp(stage.cluster).emitOpError("adds up rows that a block of threads cannot hold in registers, or that do not lie along its folds");
+      return sched::ClusterOp(stage.cluster)
+          .emitOpError("adds up rows that a block of threads cannot hold in registers, or that do not lie "
+                       "along its folds");
     if (!plan.inRegisters && pairOnlineSums(*nest))
       plan = GpuPlan::of(*nest);
-    if (plan.groups == 0 || llvm::all_of(nest->outputs, [](const Access &output) { return output.elements == 0; }))
+    if (plan.groups == 0 ||
+        llvm::all_of(nest->outputs, [](const Access &output) { return output.elements == 0; }))
       return success();
     if (plan.splits > 1 && !plan.walksRows)
       return addSplit(stage, *nest, plan, suffix);
@@ -54,12 +57,14 @@ public:
 private:
   LogicalResult addSplit(const Stage &stage, ClusterNest &nest, const GpuPlan &plan, StringRef suffix) {
     ArrayRef<Operand> operands(stage.operands);
-    ArrayRef<Operand> inputs = operands.take_front(nest.inputs.size()), outputs = operands.drop_front(inputs.size());
+    ArrayRef<Operand> inputs = operands.take_front(nest.inputs.size()),
+                      outputs = operands.drop_front(inputs.size());
     SmallVector<Operand> partials;
     for (auto [output, whole] : llvm::zip(nest.outputs, outputs))
-      partials.push_back(nest.isPoint(output) ? whole
-                                              : workspace.add(plan.splits * output.elements *
-                                                              std::max(1u, output.element.getIntOrFloatBitWidth() / 8)));
+      partials.push_back(nest.isPoint(output)
+                             ? whole
+                             : workspace.add(plan.splits * output.elements *
+                                             std::max(1u, output.element.getIntOrFloatBitWidth() / 8)));
     SmallVector<Operand> first(inputs);
     first.append(partials);
     addKernel(stage.cluster, nest, plan, first, suffix);
@@ -69,8 +74,8 @@ private:
   void addKernel(sched::ClusterOp cluster, ClusterNest &nest, const GpuPlan &plan, ArrayRef<Operand> operands,
                  StringRef suffix) {
     KernelLaunch launch;
-    launch.name = emitter.kernel(kernelText(cluster), kernelHint(cluster) + suffix.str(), operands.size(), plan.block(),
-                                 [&](OpBuilder &b, mlir::gpu::GPUFuncOp kernel) {
+    launch.name = emitter.kernel(kernelText(cluster), kernelHint(cluster) + suffix.str(), operands.size(),
+                                 plan.block(), [&](OpBuilder &b, mlir::gpu::GPUFuncOp kernel) {
                                    if (plan.tileDim)
                                      TileEmitter(b, kernel, nest, plan).emit();
                                    else
@@ -92,8 +97,9 @@ private:
 
 FailureOr<LaunchCode> GpuEmitter::emit(sched::ClusterOp cluster) {
   if (size_t operands = cluster->getNumOperands() + cluster->getNumResults(); operands > kMostOperands)
-    return cluster.emitOpError("reads and writes ") << operands << " tensors, but a CUDA kernel has room for "
-                                                    << kMostOperands << " pointers; compile with --target cpu";
+    return cluster.emitOpError("reads and writes ")
+           << operands << " tensors, but a CUDA kernel has room for " << kMostOperands
+           << " pointers; compile with --target cpu";
   std::string text = kernelText(cluster);
   if (auto known = clusters.find(text); known != clusters.end())
     return known->second;

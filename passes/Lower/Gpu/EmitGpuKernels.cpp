@@ -1,9 +1,5 @@
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Support/Statistics.h"
-#include "passes/Lower/Gpu/GpuLaunches.h"
-#include "passes/Lower/Gpu/LaunchGroups.h"
-#include "passes/Lower/Gpu/GpuCode.h"
-#include "passes/Lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -11,6 +7,10 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Lower/Gpu/GpuCode.h"
+#include "passes/Lower/Gpu/GpuLaunches.h"
+#include "passes/Lower/Gpu/LaunchGroups.h"
+#include "passes/Lower/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace kedge::lower {
@@ -39,10 +39,12 @@ struct EmitGpuKernels : impl::EmitGpuKernelsBase<EmitGpuKernels> {
       if (!alone)
         return note(launch, code, emitter);
       for (const gpu::KernelLaunch &kernel : code.kernels)
-        sched::GridNote(&getContext()).setAttr(kernels.lookupSymbol(kernel.name), b.getStringAttr(sizesOf(kernel.grid)));
+        sched::GridNote(&getContext())
+            .setAttr(kernels.lookupSymbol(kernel.name), b.getStringAttr(sizesOf(kernel.grid)));
       return success();
     };
-    gpu::Convolutions convolutions = generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
+    gpu::Convolutions convolutions =
+        generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
     if (failed(gpu::forEachLaunch(module, emitter, convolutions, !clustersOnly, take)))
       return signalPassFailure();
     addStatistic("kedge-emit-gpu-kernels", "launches", launches);
@@ -67,7 +69,8 @@ private:
     Builder b(&getContext());
     int64_t planned = plannedBytes(launch, code.workspaceBytes);
     if (planned != code.workspaceBytes)
-      return launch->emitOpError("needs a workspace of ") << code.workspaceBytes << " bytes, planned were " << planned;
+      return launch->emitOpError("needs a workspace of ")
+             << code.workspaceBytes << " bytes, planned were " << planned;
     sched::WorkspaceNote(&getContext()).setAttr(launch, b.getI64IntegerAttr(code.workspaceBytes));
     if (code.isRuntimeCall && code.kernels.empty())
       return success();
@@ -84,7 +87,8 @@ private:
     return success();
   }
 
-  /// What kedge-note-workspaces wrote, from which memory may have been planned; `otherwise` where it has not run.
+  /// What kedge-note-workspaces wrote, from which memory may have been planned; `otherwise` where it has not
+  /// run.
   static int64_t plannedBytes(Operation *launch, int64_t otherwise) {
     if (IntegerAttr noted = sched::WorkspaceNote(launch->getContext()).getAttr(launch))
       return noted.getInt();
@@ -95,8 +99,9 @@ private:
     Builder b(cluster.getContext());
     if (flat)
       sched::FlatNote(cluster.getContext())
-          .setAttr(cluster, b.getDictionaryAttr({b.getNamedAttr("function", b.getStringAttr(flat->function)),
-                                                 b.getNamedAttr("elements", b.getI64IntegerAttr(flat->elements))}));
+          .setAttr(cluster,
+                   b.getDictionaryAttr({b.getNamedAttr("function", b.getStringAttr(flat->function)),
+                                        b.getNamedAttr("elements", b.getI64IntegerAttr(flat->elements))}));
   }
 
   /// Prints PTX and statistics instead of IR; an empty module stays.

@@ -37,7 +37,8 @@ FailureOr<LaunchCode> GpuEmitter::emitLaunch(Operation *launch, Convolutions con
   }
   code.isRuntimeCall = true;
   try {
-    const auto planned = static_cast<int64_t>(rt::calls::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
+    const auto planned =
+        static_cast<int64_t>(rt::calls::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
     code.workspaceBytes = std::max(code.workspaceBytes, planned);
   } catch (const rt::Error &error) {
     return call.emitOpError("has no kernel for CUDA: ") << error.what();

@@ -3,9 +3,9 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "passes/Lower/Gpu/library/KernelBuilder.h"
 #include "passes/Lower/Cluster/KernelNames.h"
 #include "passes/Lower/Gpu/GpuMemory.h"
+#include "passes/Lower/Gpu/library/KernelBuilder.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -18,7 +18,9 @@ using Operand = KernelLaunch::Operand;
 
 namespace {
 
-bool isNumber(const Access &access) { return access.linear && access.coefficients[0] == 0 && access.constant == 0; }
+bool isNumber(const Access &access) {
+  return access.linear && access.coefficients[0] == 0 && access.constant == 0;
+}
 bool isRow(const Access &access, int64_t elements) {
   return access.linear && access.coefficients[0] == 1 && access.constant == 0 && access.elements == elements;
 }
@@ -48,7 +50,8 @@ private:
   /// 16 bytes of the narrowest row.
   int64_t vectorWidth() const {
     auto isShort = [](const Access &access) {
-      return !isNumber(access) && isa<FloatType>(access.element) && access.element.getIntOrFloatBitWidth() == 16;
+      return !isNumber(access) && isa<FloatType>(access.element) &&
+             access.element.getIntOrFloatBitWidth() == 16;
     };
     return llvm::any_of(nest.inputs, isShort) || llvm::any_of(nest.outputs, isShort) ? 8 : 4;
   }
@@ -59,7 +62,9 @@ private:
   Value address(unsigned operand, Num at) {
     return memory(operand).address(function.getArgument(operand), at.value);
   }
-  Value load(unsigned operand, Num at, unsigned width) { return memory(operand).load(address(operand, at), width); }
+  Value load(unsigned operand, Num at, unsigned width) {
+    return memory(operand).load(address(operand, at), width);
+  }
 
   /// All is read before anything is written: outputs may lie on inputs.
   void walk(Num at, unsigned width) {
@@ -100,10 +105,11 @@ mlir::gpu::GPUFuncOp createFunction(OpBuilder &b, Location loc, StringRef name, 
 
 /// What the blocks of a group look up: where each set begins, then rows of numbers for it.
 struct GroupTable {
-  SmallVector<int32_t> firstBlocks;  ///< of each set, ascending; as many as a power of two, the last ones never reached
-  SmallVector<int64_t> rows;         ///< elements, then offsets that differ from set to set
-  SmallVector<unsigned> columns;     ///< of each operand; 0: the same offset in all sets
-  unsigned width = 1;                ///< of a row
+  SmallVector<int32_t>
+      firstBlocks; ///< of each set, ascending; as many as a power of two, the last ones never reached
+  SmallVector<int64_t> rows;     ///< elements, then offsets that differ from set to set
+  SmallVector<unsigned> columns; ///< of each operand; 0: the same offset in all sets
+  unsigned width = 1;            ///< of a row
   int64_t blocks = 0;
 
   explicit GroupTable(ArrayRef<FlatTensors> sets) {
@@ -125,10 +131,13 @@ private:
   void findColumns(ArrayRef<FlatTensors> sets) {
     for (size_t operand = 0; operand < sets[0].offsets.size(); ++operand) {
       auto equals = [&](size_t other) {
-        return llvm::all_of(sets, [&](const FlatTensors &set) { return set.offsets[operand] == set.offsets[other]; });
+        return llvm::all_of(
+            sets, [&](const FlatTensors &set) { return set.offsets[operand] == set.offsets[other]; });
       };
       unsigned column = 0;
-      if (llvm::any_of(sets, [&](const FlatTensors &set) { return set.offsets[operand] != sets[0].offsets[operand]; })) {
+      if (llvm::any_of(sets, [&](const FlatTensors &set) {
+            return set.offsets[operand] != sets[0].offsets[operand];
+          })) {
         size_t other = 0;
         while (other < operand && !equals(other))
           ++other;
@@ -143,16 +152,17 @@ private:
 
 bool kedge::lower::gpu::isFlat(const ClusterNest &nest) {
   // Positions count in 32 bits, threads beyond the end included.
-  if (nest.passes || nest.rank() != 1 || nest.sizes[0] <= 1 || nest.sizes[0] >= (int64_t(1) << 31) - kFlatElements)
+  if (nest.passes || nest.rank() != 1 || nest.sizes[0] <= 1 ||
+      nest.sizes[0] >= (int64_t(1) << 31) - kFlatElements)
     return false;
   auto hasBytes = [](const Access &access) { return !access.element.isInteger(1); };
   return nest.body().getOps<sched::IndexOp>().empty() && nest.body().getOps<sched::RandomOp>().empty() &&
-         llvm::all_of(nest.inputs, [&](const Access &input) {
-           return hasBytes(input) && (isNumber(input) || isRow(input, nest.sizes[0]));
-         }) &&
-         llvm::all_of(nest.outputs, [&](const Access &output) {
-           return hasBytes(output) && isRow(output, nest.sizes[0]);
-         });
+         llvm::all_of(nest.inputs,
+                      [&](const Access &input) {
+                        return hasBytes(input) && (isNumber(input) || isRow(input, nest.sizes[0]));
+                      }) &&
+         llvm::all_of(nest.outputs,
+                      [&](const Access &output) { return hasBytes(output) && isRow(output, nest.sizes[0]); });
 }
 
 std::string kedge::lower::gpu::flatText(const ClusterNest &nest) {
@@ -167,8 +177,8 @@ std::string kedge::lower::gpu::flatText(const ClusterNest &nest) {
   return text;
 }
 
-mlir::gpu::GPUFuncOp kedge::lower::gpu::emitFlatFunction(mlir::gpu::GPUModuleOp module, const ClusterNest &nest,
-                                                         StringRef name) {
+mlir::gpu::GPUFuncOp kedge::lower::gpu::emitFlatFunction(mlir::gpu::GPUModuleOp module,
+                                                         const ClusterNest &nest, StringRef name) {
   auto b = OpBuilder::atBlockEnd(module.getBody());
   auto pointer = LLVM::LLVMPointerType::get(module.getContext(), unsigned(NVVM::NVVMMemorySpace::Global));
   SmallVector<Type> types(nest.inputs.size() + nest.outputs.size(), pointer);
@@ -181,7 +191,8 @@ mlir::gpu::GPUFuncOp kedge::lower::gpu::emitFlatFunction(mlir::gpu::GPUModuleOp 
   return function;
 }
 
-KernelLaunch kedge::lower::gpu::emitGroup(mlir::gpu::GPUFuncOp flat, ArrayRef<FlatTensors> sets, StringRef hint) {
+KernelLaunch kedge::lower::gpu::emitGroup(mlir::gpu::GPUFuncOp flat, ArrayRef<FlatTensors> sets,
+                                          StringRef hint) {
   auto module = flat->getParentOfType<mlir::gpu::GPUModuleOp>();
   GroupTable table(sets);
   KernelLaunch launch;
@@ -213,8 +224,9 @@ KernelLaunch kedge::lower::gpu::emitGroup(mlir::gpu::GPUFuncOp flat, ArrayRef<Fl
   IRMapping mapping;
   for (auto [operand, column] : llvm::enumerate(table.columns)) {
     Value bytes = column ? row[column].value : literal(row[0], sets[0].offsets[operand]).value;
-    mapping.map(flat.getArgument(operand), LLVM::GEPOp::create(b, loc, kernel.getArgument(0).getType(), b.getI8Type(),
-                                                               kernel.getArgument(0), ArrayRef<LLVM::GEPArg>{bytes}));
+    mapping.map(flat.getArgument(operand),
+                LLVM::GEPOp::create(b, loc, kernel.getArgument(0).getType(), b.getI8Type(),
+                                    kernel.getArgument(0), ArrayRef<LLVM::GEPArg>{bytes}));
   }
   mapping.map(flat.getArgument(table.columns.size()), k.convert(row[0], k.indexType).value);
   Num first = (k.block() - k.load(firstBlocks, set)) * kFlatElements;

@@ -13,16 +13,16 @@ namespace kedge::lower::gpu {
 /// What ptxas says of a kernel.
 struct KernelStatistics {
   std::string name;
-  int registers = 0;       ///< of a thread
-  int64_t sharedBytes = 0; ///< of a block
+  int registers = 0;                                       ///< of a thread
+  int64_t sharedBytes = 0;                                 ///< of a block
   int64_t stackBytes = 0, spillStores = 0, spillLoads = 0; ///< bytes of a thread
 };
 
 struct GpuCode {
   std::string ptx;
-  std::vector<char> cubin; ///< empty when there is no ptxas
+  std::vector<char> cubin;                  ///< empty when there is no ptxas
   std::vector<KernelStatistics> statistics; ///< by name; empty when there is no ptxas
-  std::string note; ///< why there is no cubin, for the user; "" when there is one
+  std::string note;                         ///< why there is no cubin, for the user; "" when there is one
 };
 
 /// Lowers the kernels (destroying the module's contents) for `arch` ("sm_90"). Without fast-math, without

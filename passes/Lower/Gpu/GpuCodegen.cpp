@@ -46,8 +46,8 @@ void initializeTarget() {
   });
 }
 
-/// The oldest PTX that knows the architecture and kernels of more than 4 KiB of parameters (8.1): the norm of all
-/// gradients reads a number for each. Drivers read what is not newer than they are.
+/// The oldest PTX that knows the architecture and kernels of more than 4 KiB of parameters (8.1): the norm of
+/// all gradients reads a number for each. Drivers read what is not newer than they are.
 StringRef ptxVersionOf(StringRef arch) {
   int number = 0;
   arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
@@ -94,7 +94,8 @@ LogicalResult toNvvm(mlir::gpu::GPUModuleOp module) {
   module.getContext()->appendDialectRegistry(registry);
   for (StringRef name : registry.getDialectNames())
     module.getContext()->getOrLoadDialect(name);
-  return success(succeeded(passes.run(module)) && succeeded(convertGpu(module)) && succeeded(cleanup.run(module)));
+  return success(succeeded(passes.run(module)) && succeeded(convertGpu(module)) &&
+                 succeeded(cleanup.run(module)));
 }
 
 std::unique_ptr<llvm::TargetMachine> createMachine(StringRef arch, int level, std::string *error) {

@@ -12,8 +12,8 @@ using namespace kedge::lower::gpu;
 
 GpuEmitter::GpuEmitter(mlir::gpu::GPUModuleOp module) : module(module) {
   module.getContext()
-      ->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
-                    vector::VectorDialect, mlir::gpu::GPUDialect>();
+      ->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, math::MathDialect,
+                    scf::SCFDialect, vector::VectorDialect, mlir::gpu::GPUDialect>();
 }
 
 std::string GpuEmitter::kernel(StringRef key, StringRef hint, unsigned pointers, std::array<int64_t, 3> block,
@@ -56,8 +56,8 @@ Value kedge::lower::gpu::sharedMemory(OpBuilder &builder, mlir::gpu::GPUFuncOp k
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(kernel);
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
-    global = LLVM::GlobalOp::create(builder, kernel.getLoc(), type, /*isConstant=*/false, LLVM::Linkage::Internal,
-                                    name, Attribute(), /*alignment=*/16, space);
+    global = LLVM::GlobalOp::create(builder, kernel.getLoc(), type, /*isConstant=*/false,
+                                    LLVM::Linkage::Internal, name, Attribute(), /*alignment=*/16, space);
   }
   return LLVM::AddressOfOp::create(builder, kernel.getLoc(), global);
 }

@@ -28,8 +28,8 @@ struct KernelLaunch {
 
 struct LaunchCode {
   llvm::SmallVector<KernelLaunch> kernels; ///< empty: nothing to do (tensors without elements)
-  int64_t workspaceBytes = 0;              ///< contents undefined before and after the launch; 256-byte aligned
-  bool isRuntimeCall = false;              ///< the runtime calls a library; kernels do what the library may not
+  int64_t workspaceBytes = 0; ///< contents undefined before and after the launch; 256-byte aligned
+  bool isRuntimeCall = false; ///< the runtime calls a library; kernels do what the library may not
 };
 
 /// Who computes the convolutions and their gradients.
@@ -44,14 +44,16 @@ struct FlatCode {
   int64_t elements = 0;
 };
 
-/// Emits kernels into one gpu.module, equal ones once. A kernel's arguments are bare pointers to global memory
+/// Emits kernels into one gpu.module, equal ones once. A kernel's arguments are bare pointers to global
+/// memory
 /// (!llvm.ptr<1>) that are aligned to 16 bytes; shapes are constants. An output may share its bytes with an
 /// input under the rule of KernelEmitter.h. What is emitted depends on the op only: emitting again, into any
 /// module, gives equal workspaces.
 class GpuEmitter {
 public:
   explicit GpuEmitter(mlir::gpu::GPUModuleOp module);
-  /// Plans only: what launches consist of, and the workspaces they need, without code. The decisions are the same ones.
+  /// Plans only: what launches consist of, and the workspaces they need, without code. The decisions are the
+  /// same ones.
   static GpuEmitter planner() { return GpuEmitter(); }
 
   /// A cluster or a library call, emitted or as a call of the runtime. Fails after a diagnostic at the op.
@@ -69,8 +71,8 @@ public:
   /// `body` finds the builder in the entry block of a function of `pointers` arguments; a return follows.
   /// Gives the function's name: "k<number>_<hint>".
   using Body = llvm::function_ref<void(mlir::OpBuilder &, mlir::gpu::GPUFuncOp)>;
-  std::string kernel(llvm::StringRef key, llvm::StringRef hint, unsigned pointers, std::array<int64_t, 3> block,
-                     Body body);
+  std::string kernel(llvm::StringRef key, llvm::StringRef hint, unsigned pointers,
+                     std::array<int64_t, 3> block, Body body);
   size_t kernelCount() const { return byKey.size(); }
 
 private:
@@ -84,8 +86,8 @@ private:
   llvm::StringMap<std::string> flatFunctions;
 };
 
-/// `bytes` of shared memory (16-byte aligned, at most 48 KiB for all of a kernel) as a !llvm.ptr<3>: a global of
-/// the kernel's module.
+/// `bytes` of shared memory (16-byte aligned, at most 48 KiB for all of a kernel) as a !llvm.ptr<3>: a global
+/// of the kernel's module.
 mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, int64_t bytes);
 
 } // namespace kedge::lower::gpu

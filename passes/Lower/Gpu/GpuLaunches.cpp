@@ -5,7 +5,8 @@ using namespace kedge;
 using namespace kedge::lower::gpu;
 
 LogicalResult
-kedge::lower::gpu::forEachLaunch(ModuleOp schedule, GpuEmitter &emitter, Convolutions convolutions, bool withCalls,
+kedge::lower::gpu::forEachLaunch(ModuleOp schedule, GpuEmitter &emitter, Convolutions convolutions,
+                                 bool withCalls,
                                  function_ref<LogicalResult(Operation *, const LaunchCode &)> take) {
   int64_t refused = 0;
   schedule.walk([&](Operation *op) {
@@ -17,5 +18,6 @@ kedge::lower::gpu::forEachLaunch(ModuleOp schedule, GpuEmitter &emitter, Convolu
   });
   if (refused == 0)
     return success();
-  return emitError(schedule.getLoc()) << refused << " launches have no kernel for CUDA (above); compile with --target cpu";
+  return emitError(schedule.getLoc())
+         << refused << " launches have no kernel for CUDA (above); compile with --target cpu";
 }

@@ -3,8 +3,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
-#include "passes/Lower/Gpu/DoubleMath.h"
 #include "passes/Lower/Cluster/MathLowering.h"
+#include "passes/Lower/Gpu/DoubleMath.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <limits>
 
@@ -15,7 +15,8 @@ using namespace kedge::lower::gpu;
 namespace {
 
 /// 2/pi in binary, from the point on.
-constexpr uint32_t kTwoOverPi[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
+constexpr uint32_t kTwoOverPi[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                                   0xdb629599, 0x3c439041, 0xfe5163ab};
 
 /// Integers for the reduction of large angles.
 struct Integers {
@@ -33,8 +34,8 @@ struct Integers {
   }
 };
 
-/// |x| = m 2^(z + 2) with z in [0, 128). Of m * 2/pi only the bits from 2 to 2^-62 matter: bits of 2/pi before place z
-/// make multiples of 4, and 96 bits from there on are more than any f32 needs.
+/// |x| = m 2^(z + 2) with z in [0, 128). Of m * 2/pi only the bits from 2 to 2^-62 matter: bits of 2/pi
+/// before place z make multiples of 4, and 96 bits from there on are more than any f32 needs.
 Value farCircular(PatternRewriter &rewriter, Operation *op) {
   Expression e(rewriter, op->getLoc(), op->getResult(0).getType());
   OpBuilder &b = e.b;
@@ -129,17 +130,20 @@ Value inDouble(Expression &e, StringRef name, ArrayRef<Value> x) {
 struct SingleInDouble : RewritePattern {
   SingleInDouble(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa<math::MathDialect>(op->getDialect()) || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+    if (!isa<math::MathDialect>(op->getDialect()) ||
+        !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
       return failure();
     Expression e(rewriter, op->getLoc(), op->getResult(0).getType());
     if (isa<math::TanOp>(op)) {
-      rewriter.replaceOpWithNewOp<arith::DivFOp>(op, math::SinOp::create(rewriter, op->getLoc(), op->getOperand(0)),
-                                                 math::CosOp::create(rewriter, op->getLoc(), op->getOperand(0)));
+      rewriter.replaceOpWithNewOp<arith::DivFOp>(
+          op, math::SinOp::create(rewriter, op->getLoc(), op->getOperand(0)),
+          math::CosOp::create(rewriter, op->getLoc(), op->getOperand(0)));
       return success();
     }
     StringRef name = op->getName().stripDialect();
-    if (!llvm::is_contained({"powf", "atan2", "asin", "acos", "atan", "exp2", "log2", "log10", "cosh", "sinh", "asinh",
-                             "acosh", "atanh"}, name))
+    if (!llvm::is_contained({"powf", "atan2", "asin", "acos", "atan", "exp2", "log2", "log10", "cosh", "sinh",
+                             "asinh", "acosh", "atanh"},
+                            name))
       return failure();
     SmallVector<Value> wide;
     for (Value operand : op->getOperands())
@@ -164,9 +168,9 @@ struct Double : RewritePattern {
   }
 };
 
-/// exp and tanh by the machine's approximations of 2^x and 1/x (2 units and 1 of the last place), where the cluster allows it
-/// (kedge-approximate-exponentials). There is a tanh.approx, too: its relative error of 2^-11 is more than half a unit of bf16's
-/// last place leaves room for.
+/// exp and tanh by the machine's approximations of 2^x and 1/x (2 units and 1 of the last place), where the
+/// cluster allows it (kedge-approximate-exponentials). There is a tanh.approx, too: its relative error of
+/// 2^-11 is more than half a unit of bf16's last place leaves room for.
 struct FastExponential : RewritePattern {
   FastExponential(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
@@ -196,7 +200,8 @@ struct FastExponential : RewritePattern {
   static Value each(Expression &e, StringRef name, Value x) {
     auto call = [&](Value lane) -> Value {
       auto intrinsic = e.b.getStringAttr(name);
-      return LLVM::CallIntrinsicOp::create(e.b, e.loc, e.b.getF32Type(), intrinsic, ValueRange{lane}).getResult(0);
+      return LLVM::CallIntrinsicOp::create(e.b, e.loc, e.b.getF32Type(), intrinsic, ValueRange{lane})
+          .getResult(0);
     };
     auto vector = dyn_cast<VectorType>(x.getType());
     if (!vector)
@@ -217,9 +222,9 @@ void expandFastExponentials(mlir::gpu::GPUModuleOp kernels) {
 }
 
 bool hasInstruction(Operation *op) {
-  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp, math::CtPopOp,
-             math::FloorOp, math::FmaOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp, math::RoundEvenOp,
-             math::RoundOp, math::RsqrtOp, math::SqrtOp, math::TruncOp>(op);
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
+             math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp,
+             math::RoundEvenOp, math::RoundOp, math::RsqrtOp, math::SqrtOp, math::TruncOp>(op);
 }
 
 } // namespace

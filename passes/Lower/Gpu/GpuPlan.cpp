@@ -10,10 +10,11 @@ namespace {
 
 /// Threads of a block, where nothing speaks for more.
 constexpr int64_t kBlockThreads = 256;
-/// Elements that a thread keeps in registers between the passes over a row: what a block of that size has room for.
+/// Elements that a thread keeps in registers between the passes over a row: what a block of that size has
+/// room for.
 int64_t heldElements(int64_t threads) { return threads <= 256 ? 80 : threads <= 512 ? 64 : 24; }
-/// The same with sums (sched.sum) among them. More, since rows of 16 bits take half of the registers that are counted here: what fits
-/// was found with ptxas, which spills none of GPT-2's kernels.
+/// The same with sums (sched.sum) among them. More, since rows of 16 bits take half of the registers that are
+/// counted here: what fits was found with ptxas, which spills none of GPT-2's kernels.
 int64_t heldWithSums(int64_t threads) { return threads <= 256 ? 192 : heldElements(threads); }
 constexpr int64_t kSharedBytes = 48 * 1024; ///< of a block
 constexpr int64_t kLargestTeam = 1024;
@@ -34,7 +35,8 @@ int64_t bytesOf(const Access &access) {
   return std::max<int64_t>(1, access.element.getIntOrFloatBitWidth() / 8) * access.elements;
 }
 
-/// Bytes that accesses move when the dim lies across the threads of a warp: scattered ones move whole sectors.
+/// Bytes that accesses move when the dim lies across the threads of a warp: scattered ones move whole
+/// sectors.
 double trafficOf(const ClusterNest &nest, unsigned dim) {
   double traffic = 0;
   auto count = [&](const Access &access, double scattered) {
@@ -83,7 +85,8 @@ int64_t countRowInputs(const ClusterNest &nest) {
 }
 
 int64_t countSums(const ClusterNest &nest) {
-  return llvm::count_if(llvm::seq<unsigned>(nest.outputs.size()), [&](unsigned output) { return nest.sumOf(output); });
+  return llvm::count_if(llvm::seq<unsigned>(nest.outputs.size()),
+                        [&](unsigned output) { return nest.sumOf(output); });
 }
 
 /// Lanes along a fold: a few threads, a warp or a block for each row.
@@ -91,15 +94,17 @@ void planRows(const ClusterNest &nest, GpuPlan &plan) {
   const int64_t sums = countSums(nest), held = countRowInputs(nest) + sums;
   auto each = [&](int64_t team) { return llvm::divideCeil(plan.units, team); };
   auto fits = [&](int64_t team) {
-    return int64_t(each(team)) * plan.width * std::max<int64_t>(1, held) <= (sums ? heldWithSums(team) : heldElements(team));
+    return int64_t(each(team)) * plan.width * std::max<int64_t>(1, held) <=
+           (sums ? heldWithSums(team) : heldElements(team));
   };
   plan.team = std::clamp<int64_t>(llvm::PowerOf2Ceil(plan.units), 1, 32);
   while (plan.team < kLargestTeam && !fits(plan.team))
     plan.team *= 2;
   // Few rows: more threads for each, unless many of them would hold nothing.
   auto idle = [&](int64_t team) { return int64_t(each(team)) * team - plan.units; };
-  while (plan.team >= 32 && plan.team < kLargestTeam && each(plan.team) * plan.width > 8 && fits(2 * plan.team) &&
-         plan.groups * plan.team < kManyThreads && idle(2 * plan.team) <= plan.units / 8)
+  while (plan.team >= 32 && plan.team < kLargestTeam && each(plan.team) * plan.width > 8 &&
+         fits(2 * plan.team) && plan.groups * plan.team < kManyThreads &&
+         idle(2 * plan.team) <= plan.units / 8)
     plan.team *= 2;
   plan.inRegisters = fits(plan.team);
   plan.slots = plan.inRegisters ? int64_t(each(plan.team)) : 8 / plan.width;
@@ -111,20 +116,23 @@ void planRows(const ClusterNest &nest, GpuPlan &plan) {
     plan.groupsPerBlock /= 2;
 }
 
-/// Rows that are added up: blocks of them instead of single ones. Every team has a row in each turn, and a line of sums in
-/// shared memory behind the last.
+/// Rows that are added up: blocks of them instead of single ones. Every team has a row in each turn, and a
+/// line of sums in shared memory behind the last.
 void planSums(const ClusterNest &nest, GpuPlan &plan) {
   for (unsigned d : plan.summed)
     plan.rows *= nest.sizes[d];
   plan.groups /= plan.rows;
-  while (plan.groupsPerBlock > 1 && (plan.rows % plan.groupsPerBlock || sharedBytesOfSums(nest, plan) > kSharedBytes * 3 / 4))
+  while (plan.groupsPerBlock > 1 &&
+         (plan.rows % plan.groupsPerBlock || sharedBytesOfSums(nest, plan) > kSharedBytes * 3 / 4))
     plan.groupsPerBlock /= 2;
 }
 
-/// Whether it is worth it to walk rows of single elements, and a grid can have as many blocks in its second dimension.
+/// Whether it is worth it to walk rows of single elements, and a grid can have as many blocks in its second
+/// dimension.
 bool canWalkRows(const ClusterNest &nest, const GpuPlan &plan) {
   int64_t row = nest.sizes[plan.lanesDim];
-  return plan.width == 1 && nest.rank() > 1 && row >= kLongRow && row <= kMostSecondBlocks * kBlockThreads * kWalkedSlots;
+  return plan.width == 1 && nest.rank() > 1 && row >= kLongRow &&
+         row <= kMostSecondBlocks * kBlockThreads * kWalkedSlots;
 }
 
 /// Long rows of single elements, without folds.
@@ -151,7 +159,8 @@ void planColumns(const ClusterNest &nest, GpuPlan &plan) {
   if (plan.team == 1)
     plan.groupsPerBlock = 128;
   int64_t each = llvm::divideCeil(plan.units, plan.team);
-  plan.inRegisters = each * plan.width * std::max<int64_t>(1, countRowInputs(nest)) <= heldElements(plan.team) / 2;
+  plan.inRegisters =
+      each * plan.width * std::max<int64_t>(1, countRowInputs(nest)) <= heldElements(plan.team) / 2;
   plan.slots = plan.inRegisters ? each : plan.width == 8 ? 2 : 4;
 }
 
@@ -160,15 +169,16 @@ bool hasPoints(const ClusterNest &nest) {
   return llvm::any_of(nest.outputs, [&](const Access &output) { return nest.isPoint(output); });
 }
 
-/// Nothing but one pass of folds, each result an output that names every parallel dim once, and points that wait for no
-/// fold; partial results of an online sum mean nothing without those of its maximum.
+/// Nothing but one pass of folds, each result an output that names every parallel dim once, and points that
+/// wait for no fold; partial results of an online sum mean nothing without those of its maximum.
 bool isPureFold(const ClusterNest &nest) {
   int64_t rows = 1;
   for (unsigned d = 0; d < nest.rank(); ++d)
     rows *= nest.reduced[d] ? 1 : nest.sizes[d];
   auto isFold = [&](Value v) {
     sched::ReduceOp maximum = nest.maximumOf.lookup(v.getDefiningOp());
-    return v.getDefiningOp<sched::ReduceOp>() && (!maximum || llvm::is_contained(nest.yield().getOperands(), maximum.getResult()));
+    return v.getDefiningOp<sched::ReduceOp>() &&
+           (!maximum || llvm::is_contained(nest.yield().getOperands(), maximum.getResult()));
   };
   auto isPure = [&](const Access &output, Value value) {
     return nest.isPoint(output) ? nest.phase.lookup(value) == 0 : isFold(value) && output.elements == rows;
@@ -191,15 +201,16 @@ void planSplits(const ClusterNest &nest, GpuPlan &plan) {
   plan.splits = llvm::divideCeil(plan.units, plan.chunk);
 }
 
-/// A dim to turn tensors around in: only where nothing is folded, for tensors that do not fit a cache line or two.
+/// A dim to turn tensors around in: only where nothing is folded, for tensors that do not fit a cache line or
+/// two.
 std::optional<unsigned> chooseTile(const ClusterNest &nest, unsigned lanesDim) {
   if (nest.passes || nest.sizes[lanesDim] < GpuPlan::kTileRows)
     return std::nullopt;
   for (const auto *accesses : {&nest.inputs, &nest.outputs})
     for (const Access &access : *accesses)
       for (unsigned d = 0; d < nest.rank(); ++d)
-        if (d != lanesDim && access.linear && access.coefficients[d] == 1 && access.coefficients[lanesDim] > 1 &&
-            nest.sizes[d] >= GpuPlan::kTileRows)
+        if (d != lanesDim && access.linear && access.coefficients[d] == 1 &&
+            access.coefficients[lanesDim] > 1 && nest.sizes[d] >= GpuPlan::kTileRows)
           return d;
   return std::nullopt;
 }
@@ -210,7 +221,9 @@ bool tilesFit(const ClusterNest &nest, const GpuPlan &plan) {
   for (const auto *accesses : {&nest.inputs, &nest.outputs})
     for (const Access &access : *accesses)
       if (plan.isTransposed(access))
-        bytes += GpuPlan::kTile * (GpuPlan::kTile + 1) * std::max(1u, access.element.getIntOrFloatBitWidth() / 8) + 16;
+        bytes +=
+            GpuPlan::kTile * (GpuPlan::kTile + 1) * std::max(1u, access.element.getIntOrFloatBitWidth() / 8) +
+            16;
   return bytes <= kSharedBytes;
 }
 
@@ -230,7 +243,8 @@ bool needsWideIndex(const ClusterNest &nest) {
     points *= std::max<int64_t>(size, 1);
   auto isLarge = [&](const Access &access) { return access.elements >= most; };
   // Threads beyond the last group count on, too.
-  return points + (1 << 20) >= most || llvm::any_of(nest.inputs, isLarge) || llvm::any_of(nest.outputs, isLarge);
+  return points + (1 << 20) >= most || llvm::any_of(nest.inputs, isLarge) ||
+         llvm::any_of(nest.outputs, isLarge);
 }
 
 } // namespace
@@ -295,7 +309,10 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
   for (unsigned d = 0; d < nest.rank(); ++d) {
     (nest.reduced[d] ? plan.units : plan.groups) *= nest.sizes[d];
     if (d != plan.lanesDim)
-      (nest.reduced[d] ? plan.reduced : !nest.summed.empty() && nest.summed[d] ? plan.summed : plan.parallel).push_back(d);
+      (nest.reduced[d]                          ? plan.reduced
+       : !nest.summed.empty() && nest.summed[d] ? plan.summed
+                                                : plan.parallel)
+          .push_back(d);
   }
   (plan.lanesReduced ? plan.reduced : plan.parallel).push_back(plan.lanesDim);
   (plan.lanesReduced ? plan.units : plan.groups) /= plan.width;

@@ -6,34 +6,36 @@
 
 namespace kedge::lower::gpu {
 
-/// Parallel dims are one long row of groups, reduced dims one long row of units; the dim in lanes is the last of
-/// its row, `width` elements of it make a group or a unit. A team of threads walks the units of a group, and a
-/// block holds `groupsPerBlock` teams. Depends on the nest only, so that equal clusters compute equal bits on
-/// every device.
+/// Parallel dims are one long row of groups, reduced dims one long row of units; the dim in lanes is the last
+/// of its row, `width` elements of it make a group or a unit. A team of threads walks the units of a group,
+/// and a block holds `groupsPerBlock` teams. Depends on the nest only, so that equal clusters compute equal
+/// bits on every device.
 struct GpuPlan {
   unsigned lanesDim = 0;     ///< dim along which neighbouring threads, and the lanes of one, lie
   bool lanesReduced = false; ///< and it is a reduced one
   unsigned width = 1;        ///< elements of it in one access of a thread: 1, 4 or, of 16 bits each, 8
   llvm::SmallVector<unsigned> parallel, reduced; ///< dims, outermost first
   int64_t groups = 1, units = 1;
-  int64_t team = 1;          ///< threads of a group; a power of two
+  int64_t team = 1; ///< threads of a group; a power of two
   int64_t groupsPerBlock = 1;
-  int64_t slots = 1;         ///< units that a thread holds at once
-  bool inRegisters = true;   ///< the slots of a team are all units: each is loaded once
-  /// More than one: blocks fold `chunk` units each into partial results, for a second kernel to join. Only for
-  /// nests of one fold pass whose outputs all are folds, or points that are stored meanwhile.
+  int64_t slots = 1;       ///< units that a thread holds at once
+  bool inRegisters = true; ///< the slots of a team are all units: each is loaded once
+  /// More than one: blocks fold `chunk` units each into partial results, for a second kernel to join. Only
+  /// for nests of one fold pass whose outputs all are folds, or points that are stored meanwhile.
   int64_t splits = 1, chunk = 1;
-  /// Nothing is folded, but rows are too odd for accesses of 16 bytes: the lanes' dim is walked in units as if it were
-  /// reduced, each block `chunk` of them, so that what belongs to a row is read once a thread.
+  /// Nothing is folded, but rows are too odd for accesses of 16 bytes: the lanes' dim is walked in units as
+  /// if it were reduced, each block `chunk` of them, so that what belongs to a row is read once a thread.
   bool walksRows = false;
-  /// Dims of rows that are added up (sched.sum), outermost first: a block walks its `rows` in turns, a row for each of its
-  /// teams. Threads keep the sums of the columns that they hold. Only with lanes along a fold, in registers.
+  /// Dims of rows that are added up (sched.sum), outermost first: a block walks its `rows` in turns, a row
+  /// for each of its teams. Threads keep the sums of the columns that they hold. Only with lanes along a
+  /// fold, in registers.
   llvm::SmallVector<unsigned> summed;
   int64_t rows = 1;
-  /// Parallel dim that tensors are contiguous along while they stride over the lanes: a block takes a tile of kTile
-  /// elements of each of the two dims, and such tensors pass through shared memory. A group is then a tile.
+  /// Parallel dim that tensors are contiguous along while they stride over the lanes: a block takes a tile of
+  /// kTile elements of each of the two dims, and such tensors pass through shared memory. A group is then a
+  /// tile.
   std::optional<unsigned> tileDim;
-  bool wideIndex = false;    ///< positions need 64 bits
+  bool wideIndex = false; ///< positions need 64 bits
 
   static constexpr int64_t kTile = 32, kTileRows = 8; ///< threads of a block along the lanes, and across
   /// Whether a tensor is one of those that tiles turn around.

@@ -1,12 +1,12 @@
 #include "lib/Support/Statistics.h"
-#include "passes/Lower/Gpu/LaunchGroups.h"
-#include "passes/Lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Lower/Gpu/LaunchGroups.h"
+#include "passes/Lower/Passes.h"
 
 namespace kedge::lower {
 #define GEN_PASS_DEF_GROUPLAUNCHES

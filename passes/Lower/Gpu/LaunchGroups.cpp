@@ -122,13 +122,15 @@ private:
                                     tensorsOf(launches, reads.empty() ? writes[0] : reads[0]),
                                     std::to_string(step.launches.size()) + "_tensors");
     Location loc = NameLoc::get(b.getStringAttr(std::to_string(step.launches.size()) + " tensors"));
-    auto launch = exec::LaunchOp::create(b, loc, kernel.name, reads, writes, Value(), /*iterations=*/0, /*grain=*/1,
-                                         last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
-                                         /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
-                                         /*recomputed=*/StringAttr(), b.getArrayAttr(kernelAttr(b, kernel)),
-                                         /*flat=*/DictionaryAttr(), /*collective=*/false);
+    auto launch =
+        exec::LaunchOp::create(b, loc, kernel.name, reads, writes, Value(), /*iterations=*/0, /*grain=*/1,
+                               last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
+                               /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
+                               /*recomputed=*/StringAttr(), b.getArrayAttr(kernelAttr(b, kernel)),
+                               /*flat=*/DictionaryAttr(), /*collective=*/false);
     if (placeOf(last))
-      setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", std::to_string(step.launches.size()) + " tensors"));
+      setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "",
+                                      std::to_string(step.launches.size()) + " tensors"));
     if (!rows.empty())
       RowsNote(launch->getContext()).setAttr(launch, b.getDenseI64ArrayAttr(rows));
     counts.launches += step.launches.size();
@@ -160,8 +162,9 @@ private:
 
 /// Whether copies run beside the launches: the order is proven then, and stays.
 bool hasEvents(exec::FunctionOp function) {
-  return llvm::any_of(function.getBody().getOps<exec::LaunchInterface>(),
-                      [](exec::LaunchInterface launch) { return launch.getStream() != 0 || launch.getWaits(); });
+  return llvm::any_of(function.getBody().getOps<exec::LaunchInterface>(), [](exec::LaunchInterface launch) {
+    return launch.getStream() != 0 || launch.getWaits();
+  });
 }
 
 } // namespace

@@ -1,9 +1,9 @@
 #include "lib/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Support/Statistics.h"
-#include "passes/Lower/Gpu/GpuLaunches.h"
-#include "passes/Lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/Lower/Gpu/GpuLaunches.h"
+#include "passes/Lower/Passes.h"
 
 namespace kedge::lower {
 #define GEN_PASS_DEF_NOTEWORKSPACES

@@ -16,8 +16,8 @@ sched::ReduceOp maximumBelow(sched::ReduceOp sum) {
   auto exponential = sum.getInput().getDefiningOp<math::ExpOp>();
   auto difference = exponential ? exponential.getOperand().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
   auto maximum = difference ? difference.getRhs().getDefiningOp<sched::ReduceOp>() : sched::ReduceOp();
-  bool isPair = maximum && sum.getKind() == sched::FoldKind::Add && maximum.getKind() == sched::FoldKind::Max &&
-                maximum.getInput() == difference.getLhs();
+  bool isPair = maximum && sum.getKind() == sched::FoldKind::Add &&
+                maximum.getKind() == sched::FoldKind::Max && maximum.getInput() == difference.getLhs();
   return isPair ? maximum : sched::ReduceOp();
 }
 
@@ -39,11 +39,13 @@ Value OnlineSum::reference(Value maximum) {
   unsigned width = kedge::lower::widthOf(maximum);
   Value nothing = ops.identity(sched::FoldKind::Max, type, width);
   Value unseen = arith::CmpFOp::create(ops.builder, ops.loc, arith::CmpFPredicate::OEQ, maximum, nothing);
-  return arith::SelectOp::create(ops.builder, ops.loc, unseen, ops.identity(sched::FoldKind::Add, type, width), maximum);
+  return arith::SelectOp::create(ops.builder, ops.loc, unseen,
+                                 ops.identity(sched::FoldKind::Add, type, width), maximum);
 }
 
 Value OnlineSum::term(Value x, Value reference) {
-  Value below = arith::SubFOp::create(ops.builder, ops.loc, x, ops.splat(reference, kedge::lower::widthOf(x)));
+  Value below =
+      arith::SubFOp::create(ops.builder, ops.loc, x, ops.splat(reference, kedge::lower::widthOf(x)));
   return math::ExpOp::create(ops.builder, ops.loc, below, flags);
 }
 

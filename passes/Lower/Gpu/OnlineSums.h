@@ -6,8 +6,8 @@
 
 namespace kedge::lower::gpu {
 
-/// Finds sums of exp(x - m), m being the maximum of the same x over the same dims, and gives them the pass of their
-/// maximum: worth it where each pass reads the row again. Returns whether there are any.
+/// Finds sums of exp(x - m), m being the maximum of the same x over the same dims, and gives them the pass of
+/// their maximum: worth it where each pass reads the row again. Returns whether there are any.
 bool pairOnlineSums(ClusterNest &nest);
 
 /// The arithmetic of such a pair (m, s): s is the sum of exp(x - reference(m)) over what has been seen.
@@ -16,7 +16,8 @@ public:
   /// `sum`: whose exponentials tell how exact they are.
   OnlineSum(ScalarOps &ops, sched::ReduceOp sum);
 
-  /// The maximum; 0 where only -inf was seen (or nothing), so that the differences below are numbers and s stays 0.
+  /// The maximum; 0 where only -inf was seen (or nothing), so that the differences below are numbers and s
+  /// stays 0.
   mlir::Value reference(mlir::Value maximum);
   /// exp(x - reference), x in as many lanes as it has.
   mlir::Value term(mlir::Value x, mlir::Value reference);

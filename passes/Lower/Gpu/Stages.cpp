@@ -1,7 +1,7 @@
 #include "passes/Lower/Gpu/Stages.h"
 #include "lib/Support/StorageBytes.h"
-#include "passes/Lower/Gpu/OnlineSums.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Lower/Gpu/OnlineSums.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -33,8 +33,8 @@ struct Target {
   Source output;
 };
 
-sched::ClusterOp createCluster(ModuleOp scratch, Location loc, ArrayRef<int64_t> domain, ArrayRef<int64_t> reduced,
-                               ArrayRef<Source> inputs, ArrayRef<Source> outputs) {
+sched::ClusterOp createCluster(ModuleOp scratch, Location loc, ArrayRef<int64_t> domain,
+                               ArrayRef<int64_t> reduced, ArrayRef<Source> inputs, ArrayRef<Source> outputs) {
   auto b = OpBuilder::atBlockEnd(scratch.getBody());
   SmallVector<Type> inputTypes, outputTypes;
   SmallVector<AffineMap> inputMaps, outputMaps;
@@ -43,9 +43,10 @@ sched::ClusterOp createCluster(ModuleOp scratch, Location loc, ArrayRef<int64_t>
   for (const Source &output : outputs)
     outputTypes.push_back(output.tensor), outputMaps.push_back(output.map);
   auto values = UnrealizedConversionCastOp::create(b, loc, inputTypes, ValueRange());
-  auto cluster = sched::ClusterOp::create(b, loc, outputTypes, values.getResults(), b.getDenseI64ArrayAttr(domain),
-                                          b.getDenseI64ArrayAttr(reduced), b.getAffineMapArrayAttr(inputMaps),
-                                          b.getAffineMapArrayAttr(outputMaps), IntegerAttr(), StringAttr());
+  auto cluster =
+      sched::ClusterOp::create(b, loc, outputTypes, values.getResults(), b.getDenseI64ArrayAttr(domain),
+                               b.getDenseI64ArrayAttr(reduced), b.getAffineMapArrayAttr(inputMaps),
+                               b.getAffineMapArrayAttr(outputMaps), IntegerAttr(), StringAttr());
   cluster.getBody().emplaceBlock();
   return cluster;
 }
@@ -56,8 +57,8 @@ public:
   Cutter(const ClusterNest &nest, ArrayRef<Operand> operands, ModuleOp scratch, Workspace &workspace)
       : op(nest.op), scratch(scratch), workspace(workspace) {
     for (auto [at, argument] : llvm::enumerate(op.getBody().getArguments()))
-      sources[argument] = {op.getInputs()[at].getType(), cast<AffineMapAttr>(op.getInputMaps()[at]).getValue(),
-                           operands[at]};
+      sources[argument] = {op.getInputs()[at].getType(),
+                           cast<AffineMapAttr>(op.getInputMaps()[at]).getValue(), operands[at]};
   }
 
   Stage cut(ArrayRef<Target> targets, ArrayRef<int64_t> reduced) {
@@ -166,7 +167,8 @@ SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand
   SmallVector<Target> points = outputsOf(nest, operands, [&](const Access &access, Value value) {
     return nest.isPoint(access) && nest.phase.lookup(value) >= nest.passes;
   });
-  SmallVector<Target> rows = outputsOf(nest, operands, [&](const Access &access, Value) { return !nest.isPoint(access); });
+  SmallVector<Target> rows =
+      outputsOf(nest, operands, [&](const Access &access, Value) { return !nest.isPoint(access); });
   for (ArrayRef<Target> targets : {ArrayRef(points), ArrayRef(rows)})
     if (!targets.empty())
       stages.push_back(cutter.cut(targets, {}));
@@ -174,8 +176,8 @@ SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand
 }
 
 /// Folds of partial results, in the body of a joining cluster. `parts` are those of the outputs.
-static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNest &nest, ArrayRef<Value> folds,
-                                    ArrayRef<Value> parts) {
+static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNest &nest,
+                                    ArrayRef<Value> folds, ArrayRef<Value> parts) {
   llvm::DenseMap<Value, Value> partOf, joined;
   for (auto [fold, part] : llvm::zip(folds, parts)) {
     partOf[fold] = part;
@@ -193,7 +195,8 @@ static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNes
     }
     OnlineSum online(scalars, fold.getDefiningOp<sched::ReduceOp>());
     Value top = joined.lookup(maximum.getResult());
-    Value part = online.rescaled(partOf.lookup(fold), partOf.lookup(maximum.getResult()), online.reference(top));
+    Value part =
+        online.rescaled(partOf.lookup(fold), partOf.lookup(maximum.getResult()), online.reference(top));
     Value sum = sched::ReduceOp::create(b, loc, part.getType(), sched::FoldKind::Add, part);
     results.push_back(online.finished(sum, top));
   }

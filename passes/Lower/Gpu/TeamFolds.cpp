@@ -134,7 +134,8 @@ Value TeamFolds::shuffle(Value value, unsigned distance) {
   Type type = value.getType(), word = b.getI32Type();
   unsigned bits = type.getIntOrFloatBitWidth();
   auto move = [&](Value v) -> Value {
-    return mlir::gpu::ShuffleOp::create(b, loc, v, distance, 32, mlir::gpu::ShuffleMode::XOR).getShuffleResult();
+    return mlir::gpu::ShuffleOp::create(b, loc, v, distance, 32, mlir::gpu::ShuffleMode::XOR)
+        .getShuffleResult();
   };
   if (type.isF32() || type.isInteger(32))
     return move(value);
@@ -242,7 +243,8 @@ void TeamFolds::accumulatePair(sched::ReduceOp sum, Value &maximum, MutableArray
 void TeamFolds::joinPairs(ArrayRef<Value> maxima, Values results) {
   for (auto [sum, maximum, value] : llvm::zip(onlineSums, maxima, results)) {
     OnlineSum online(ops, sum);
-    value = online.rescaled(value, maximum, online.reference(scalars.at(nest.maximumOf.lookup(sum).getResult(), 0)));
+    value = online.rescaled(value, maximum,
+                            online.reference(scalars.at(nest.maximumOf.lookup(sum).getResult(), 0)));
   }
   joinTeam(onlineSums, results);
   for (auto [sum, value] : llvm::zip(onlineSums, results)) {

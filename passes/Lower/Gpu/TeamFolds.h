@@ -13,8 +13,8 @@ public:
   using Values = BodyWalk::Values;
 
   TeamFolds(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadScalars &scalars)
-      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), nest(place.nest), plan(place.plan),
-        scalars(scalars) {}
+      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), nest(place.nest),
+        plan(place.plan), scalars(scalars) {}
 
   /// Those of a pass; what they fold is all that is wanted.
   void begin(unsigned pass);

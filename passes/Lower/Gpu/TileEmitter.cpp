@@ -13,7 +13,8 @@ constexpr int64_t kPitch = GpuPlan::kTile + 1;
 constexpr int64_t kRows = GpuPlan::kTile / GpuPlan::kTileRows;
 } // namespace
 
-TileEmitter::TileEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest, const GpuPlan &plan)
+TileEmitter::TileEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest,
+                         const GpuPlan &plan)
     : b(builder), kernel(kernel), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc),
       place(ops, nest, plan), memory(ops, kernel, place), scalars(ops, place, memory) {}
 
@@ -104,7 +105,8 @@ void TileEmitter::storePoints() {
     });
 }
 
-// Elements of a row lie in one bank's neighbours, those of a column kPitch apart; threads then write along the tile dim.
+// Elements of a row lie in one bank's neighbours, those of a column kPitch apart; threads then write along
+// the tile dim.
 void TileEmitter::storeTiles() {
   SmallVector<std::pair<unsigned, Value>> transposed;
   for (auto [output, access] : llvm::enumerate(nest.outputs)) {
@@ -114,7 +116,8 @@ void TileEmitter::storeTiles() {
     Value shared = sharedMemory(b, kernel, GpuPlan::kTile * kPitch * element.bytes());
     Value mine = arith::MulIOp::create(b, loc, place.column, number(kPitch));
     for (int64_t slot = 0; slot < kRows; ++slot)
-      element.store(element.address(shared, arith::AddIOp::create(b, loc, mine, rowOf(slot))), scalars.at(nest.yield().getOperand(output), slot));
+      element.store(element.address(shared, arith::AddIOp::create(b, loc, mine, rowOf(slot))),
+                    scalars.at(nest.yield().getOperand(output), slot));
     transposed.push_back({output, shared});
   }
   if (transposed.empty())
@@ -123,7 +126,8 @@ void TileEmitter::storeTiles() {
   for (int64_t number = 0; number < kRows; ++number) {
     Value row = rowOf(number);
     ThreadPlace::Slot slot = slotAt(row, place.column);
-    Value from = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, row, place.number(kPitch)), place.column);
+    Value from =
+        arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, row, place.number(kPitch)), place.column);
     place.guarded(slot.valid, [&] {
       for (auto [output, shared] : transposed) {
         ElementMemory stored = storedMemory(nest.outputs[output]);

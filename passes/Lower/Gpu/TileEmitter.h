@@ -4,12 +4,13 @@
 
 namespace kedge::lower::gpu {
 
-/// Nests without folds whose plan has a tile dim: a block takes a tile, and tensors that lie across the lanes are read and
-/// written along it.
+/// Nests without folds whose plan has a tile dim: a block takes a tile, and tensors that lie across the lanes
+/// are read and written along it.
 class TileEmitter {
 public:
   /// The kernel's arguments are the nest's inputs, then its outputs.
-  TileEmitter(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest, const GpuPlan &plan);
+  TileEmitter(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest,
+              const GpuPlan &plan);
   void emit();
 
 private:

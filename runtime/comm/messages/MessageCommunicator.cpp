@@ -34,8 +34,8 @@ private:
 class MessageCommunicator final : public Communicator {
 public:
   MessageCommunicator(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds)
-      : before(residentBytes()), progress(std::move(transport), world, timeoutSeconds), agreement(progress.messages(), Party{world, {}}),
-        transfer(progress.messages(), Party{world, {}}) {
+      : before(residentBytes()), progress(std::move(transport), world, timeoutSeconds),
+        agreement(progress.messages(), Party{world, {}}), transfer(progress.messages(), Party{world, {}}) {
     Collective bytes;
     bytes.kind = CollectiveKind::AllGather; // one tensor, so that it needs no workspace
     bytes.tensors.resize(1);
@@ -57,7 +57,8 @@ public:
       return std::make_unique<MessageRun>(progress, Party{world(), {}}, std::move(collective));
     const RankGroup group = ranks.groupOf(collective.axis, world().rank);
     collective.name += fmt::format(" along {} (ranks {})", collective.axis, fmt::join(group.members, ", "));
-    return std::make_unique<MessageRun>(progress, Party{group.own, group.members, number}, std::move(collective));
+    return std::make_unique<MessageRun>(progress, Party{group.own, group.members, number},
+                                        std::move(collective));
   }
 
   void arrange(const Mesh &mesh) override {
@@ -106,7 +107,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Communicator> communicateBy(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds) {
+std::unique_ptr<Communicator> communicateBy(std::unique_ptr<Messages> transport, const World &world,
+                                            double timeoutSeconds) {
   return std::make_unique<MessageCommunicator>(std::move(transport), world, timeoutSeconds);
 }
 

@@ -6,6 +6,7 @@
 namespace kedge::rt::messages {
 
 /// Returns when all ranks are connected. A rank without a heartbeat for `timeoutSeconds` ends the job.
-std::unique_ptr<Communicator> communicateBy(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds);
+std::unique_ptr<Communicator> communicateBy(std::unique_ptr<Messages> transport, const World &world,
+                                            double timeoutSeconds);
 
 } // namespace kedge::rt::messages

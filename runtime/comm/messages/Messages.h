@@ -20,7 +20,8 @@ public:
   virtual ~Messages() = default;
   /// Called first. Returns when every rank can be sent to; throws rt::Error if one cannot.
   virtual void start() = 0;
-  /// The bytes must not change until the request is done. Messages of one tag from one rank to another arrive in order.
+  /// The bytes must not change until the request is done. Messages of one tag from one rank to another arrive
+  /// in order.
   virtual Request send(int64_t to, int tag, const void *bytes, size_t count) = 0;
   /// `from` may be kAnyone for control messages only, which may be shorter than `count`.
   virtual Request receive(int64_t from, int tag, void *bytes, size_t count) = 0;
@@ -30,7 +31,8 @@ public:
   virtual bool testAll(Request *requests, size_t count) = 0;
   /// Cancels a receive for which no message will come.
   virtual void cancel(Request &request) = 0;
-  /// Whether a message can be blocked by an earlier one of another tag. If so, operations run one after the other.
+  /// Whether a message can be blocked by an earlier one of another tag. If so, operations run one after the
+  /// other.
   virtual bool isOneQueue() const { return false; }
   /// Whether the connection to a rank has broken.
   virtual bool isLost(int64_t rank) const { return false; }

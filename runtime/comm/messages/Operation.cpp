@@ -3,13 +3,14 @@
 namespace kedge::rt::messages {
 namespace {
 
-/// Tags below are control messages'. Two operations with the same tag are further apart than any are under way. Each party has its
-/// own: ranks that meet in several need not have done as much in each.
+/// Tags below are control messages'. Two operations with the same tag are further apart than any are under
+/// way. Each party has its own: ranks that meet in several need not have done as much in each.
 constexpr int kFirstTag = 16, kTags = 1 << 14;
 
 } // namespace
 
-Operation::Operation(Messages &transport, const Party &party) : transport(transport), party(party), world(party.own) {
+Operation::Operation(Messages &transport, const Party &party)
+    : transport(transport), party(party), world(party.own) {
   for (Requests &list : requests)
     list.open.resize(static_cast<size_t>(2 * world.size), nullptr);
 }

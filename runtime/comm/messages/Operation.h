@@ -1,4 +1,5 @@
-// One thing that ranks do together, as a sequence of rounds of messages. Advanced only by the progress thread.
+// One thing that ranks do together, as a sequence of rounds of messages. Advanced only by the progress
+// thread.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Rounds.h"
@@ -15,14 +16,16 @@ struct Requests {
   size_t count = 0;
 };
 
-/// The ranks that an operation is of. `number` tells apart the groups that a rank is in, so that messages of one are not taken
-/// for those of another.
+/// The ranks that an operation is of. `number` tells apart the groups that a rank is in, so that messages of
+/// one are not taken for those of another.
 struct Party {
   World own;
   std::vector<int64_t> members; ///< numbers of the ranks; empty: all, in their order
   unsigned number = 0;
 
-  int64_t rankOf(int64_t member) const { return members.empty() ? member : members[static_cast<size_t>(member)]; }
+  int64_t rankOf(int64_t member) const {
+    return members.empty() ? member : members[static_cast<size_t>(member)];
+  }
 };
 
 /// Peers are numbered as in its party.
@@ -112,7 +115,8 @@ public:
   using Operation::Operation;
   /// From `source` on rank `from` to `destination` on rank `to`, or on all other ranks.
   static constexpr int64_t kAll = -1;
-  void configure(int64_t from, int64_t to, const void *source, void *destination, size_t count, const char *name);
+  void configure(int64_t from, int64_t to, const void *source, void *destination, size_t count,
+                 const char *name);
   /// A collective of the kind Transfer.
   void configure(const Collective &what);
 

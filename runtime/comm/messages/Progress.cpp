@@ -107,7 +107,8 @@ bool Progress::advance() {
   return moved;
 }
 
-/// Busy with operations it polls, giving way to threads that compute; else it soon sleeps until the next heartbeat.
+/// Busy with operations it polls, giving way to threads that compute; else it soon sleeps until the next
+/// heartbeat.
 void Progress::rest(int64_t idle) {
   if (!isIdle()) {
     if (idle < kEagerPolls)
@@ -173,7 +174,9 @@ void Progress::close() {
   closing.store(true);
   wake.notify_one();
   // The transport's end waits for all ranks, without a heartbeat; on a busy machine it may take seconds.
-  for (const auto end = std::chrono::steady_clock::now() + std::max<std::chrono::nanoseconds>(timeout, kEnding); !finished.load(std::memory_order_acquire);) {
+  for (const auto end =
+           std::chrono::steady_clock::now() + std::max<std::chrono::nanoseconds>(timeout, kEnding);
+       !finished.load(std::memory_order_acquire);) {
     if (std::chrono::steady_clock::now() > end) {
       say(fmt::format("kedge: error: rank {}: a rank did not come to the end of the job", ranks.rank));
       std::fflush(nullptr);

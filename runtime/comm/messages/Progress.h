@@ -1,4 +1,5 @@
-// The thread that makes all calls of the transport: starts it, advances operations, sends heartbeats, ends it.
+// The thread that makes all calls of the transport: starts it, advances operations, sends heartbeats, ends
+// it.
 #pragma once
 #include "runtime/comm/messages/Operation.h"
 #include "runtime/comm/messages/Watch.h"
@@ -31,7 +32,8 @@ public:
   void wait(Operation &operation);
   /// The same check without an operation.
   void check();
-  /// What the process waits for while no operation runs, for messages; null: nothing. Callable from any thread.
+  /// What the process waits for while no operation runs, for messages; null: nothing. Callable from any
+  /// thread.
   void noteWait(const char *name) { elsewhere.store(name, std::memory_order_release); }
   void announce(const std::string &text);
   void close();

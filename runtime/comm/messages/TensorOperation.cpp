@@ -35,13 +35,15 @@ char *TensorOperation::packBuffer(int slot, int64_t peer) const {
   return static_cast<char *>(collective.workspace) + at * space.message;
 }
 
-/// The pieces of `rank`'s parts out of this rank's inputs; inputs of an all-gather are this rank's parts themselves.
+/// The pieces of `rank`'s parts out of this rank's inputs; inputs of an all-gather are this rank's parts
+/// themselves.
 void TensorOperation::pack(const Round &round, int64_t rank, char *to) const {
   for (size_t t = round.begin; t < round.end; ++t) {
     const CollectiveTensor &tensor = collective.tensors[t];
     const ElementRange piece = pieceOf(collective, round, t, rank, world.size);
     const int64_t from = collective.kind == CollectiveKind::AllGather ? 0 : piece.first;
-    std::memcpy(to, static_cast<const char *>(tensor.input) + bytesOf(from, tensor.type), bytesOf(piece.count, tensor.type));
+    std::memcpy(to, static_cast<const char *>(tensor.input) + bytesOf(from, tensor.type),
+                bytesOf(piece.count, tensor.type));
     to += packedBytes(piece.count, tensor.type);
   }
 }
@@ -53,7 +55,8 @@ const char *TensorOperation::messageFor(int slot, int64_t peer) const {
     return packBuffer(slot, peer);
   const bool scatters = collective.kind == CollectiveKind::ReduceScatter;
   const CollectiveTensor &tensor = collective.tensors[round.begin];
-  const ElementRange piece = pieceOf(collective, round, round.begin, scatters ? peer : world.rank, world.size);
+  const ElementRange piece =
+      pieceOf(collective, round, round.begin, scatters ? peer : world.rank, world.size);
   const int64_t from = collective.kind == CollectiveKind::AllGather ? round.offset : piece.first;
   return static_cast<const char *>(tensor.input) + bytesOf(from, tensor.type);
 }
@@ -121,8 +124,10 @@ void TensorOperation::combinePieces(int slot) {
       sources[static_cast<size_t>(rank)] =
           rank == world.rank ? static_cast<const char *>(tensor.input) + bytesOf(piece.first, tensor.type)
                              : receiveBuffer(slot, rank) + at;
-    char *output = static_cast<char *>(tensor.output) + bytesOf(round.isPacked() ? 0 : round.offset, tensor.type);
-    combine(collective.reduction, collective.tree, tensor.type, sources.data(), sources.size(), output, piece.count);
+    char *output =
+        static_cast<char *>(tensor.output) + bytesOf(round.isPacked() ? 0 : round.offset, tensor.type);
+    combine(collective.reduction, collective.tree, tensor.type, sources.data(), sources.size(), output,
+            piece.count);
     if (scatters) {
       const int64_t room = round.isPacked() ? shardSize(tensor.elements, world.size) : round.length;
       std::memset(output + bytesOf(piece.count, tensor.type), 0, bytesOf(room - piece.count, tensor.type));
@@ -152,7 +157,8 @@ void TensorOperation::copyOwn(const Round &round) const {
     const CollectiveTensor &tensor = collective.tensors[t];
     const ElementRange piece = pieceOf(collective, round, t, world.rank, world.size);
     std::memcpy(static_cast<char *>(tensor.output) + bytesOf(piece.first, tensor.type),
-                static_cast<const char *>(tensor.input) + bytesOf(round.isPacked() ? 0 : round.offset, tensor.type),
+                static_cast<const char *>(tensor.input) +
+                    bytesOf(round.isPacked() ? 0 : round.offset, tensor.type),
                 bytesOf(piece.count, tensor.type));
   }
 }

@@ -10,8 +10,8 @@ constexpr size_t kMessageBytes = size_t(4) << 20;
 
 } // namespace
 
-void TransferOperation::configure(int64_t from, int64_t to, const void *source, void *destination, size_t count,
-                                  const char *name) {
+void TransferOperation::configure(int64_t from, int64_t to, const void *source, void *destination,
+                                  size_t count, const char *name) {
   senders.assign(static_cast<size_t>(world.size), Collective::kNobody);
   for (int64_t rank = 0; rank < world.size; ++rank)
     if (rank != from && (to == kAll || to == rank))
@@ -43,7 +43,8 @@ void TransferOperation::rewind() {
   isFilled = false;
 }
 
-/// What this rank needs no message for; not before the operation's turn, since what it reads may come from the one before.
+/// What this rank needs no message for; not before the operation's turn, since what it reads may come from
+/// the one before.
 void TransferOperation::fillAlone() {
   if (!fillsAll || std::exchange(isFilled, true))
     return;

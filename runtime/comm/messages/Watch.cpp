@@ -15,13 +15,14 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
 constexpr int64_t kLookEvery = 100 * kMillisecond;
-/// If all ranks find the same error, each finds it at its own time: rank 0 has this long to report it as its own.
+/// If all ranks find the same error, each finds it at its own time: rank 0 has this long to report it as its
+/// own.
 constexpr int64_t kOwnWords = kSecond / 2;
-/// The loss of a rank is reported with the collective that waits for it: a rank that computes has this long to reach
-/// one.
+/// The loss of a rank is reported with the collective that waits for it: a rank that computes has this long
+/// to reach one.
 constexpr int64_t kNextCollective = kSecond;
-/// How long a rank waits for another to speak for it: a machine with more ranks than cores may give that one no time for a
-/// second. If the other is lost meanwhile, it does not wait so long.
+/// How long a rank waits for another to speak for it: a machine with more ranks than cores may give that one
+/// no time for a second. If the other is lost meanwhile, it does not wait so long.
 constexpr int64_t kPatience = 5 * kSecond;
 
 uint64_t hashOf(const char *text) {
@@ -35,7 +36,8 @@ uint64_t hashOf(const char *text) {
 
 Watch::Watch(Messages &transport, const World &world, double timeoutSeconds)
     : transport(transport), world(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
-      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)), peers(static_cast<size_t>(world.size)) {
+      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)),
+      peers(static_cast<size_t>(world.size)) {
   beating.rank = static_cast<int32_t>(world.rank);
 }
 
@@ -53,15 +55,14 @@ void Watch::begin(const std::vector<Place> &places) {
   for (size_t rank = 0; rank < peers.size(); ++rank) {
     peers[rank].heard = lastTick;
     // In another container a process has another number here, or none.
-    const bool visible = places[rank].host == own.host && kill(static_cast<pid_t>(places[rank].process), 0) == 0;
+    const bool visible =
+        places[rank].host == own.host && kill(static_cast<pid_t>(places[rank].process), 0) == 0;
     if (visible && static_cast<int64_t>(rank) != world.rank)
       peers[rank].process = places[rank].process;
   }
 }
 
-bool Watch::isTested(Request &request) const {
-  return transport.test(request);
-}
+bool Watch::isTested(Request &request) const { return transport.test(request); }
 
 void Watch::tick(const std::function<const char *()> &waitingFor) {
   const int64_t now = steadyNanoseconds();
@@ -137,9 +138,11 @@ void Watch::judge(int64_t now, const std::function<const char *()> &waitingFor) 
     const std::string what =
         died   ? fmt::format("{} is gone: its process {} has ended", nameOf(rank), peer.process)
         : lost ? fmt::format("{} is gone: its connection has ended", nameOf(rank))
-             : fmt::format("{} has not been heard of for {} s (--comm-timeout)", nameOf(rank), static_cast<double>(timeout) / 1e9);
+               : fmt::format("{} has not been heard of for {} s (--comm-timeout)", nameOf(rank),
+                             static_cast<double>(timeout) / 1e9);
     const std::string where = collective ? fmt::format("in {}", collective) : "between collectives";
-    report(Control::Kind::Loss, fmt::format("{}; {} was {}; the last checkpoint is whole", what, nameOf(world.rank), where), now);
+    report(Control::Kind::Loss,
+           fmt::format("{}; {} was {}; the last checkpoint is whole", what, nameOf(world.rank), where), now);
   }
 }
 
@@ -194,7 +197,8 @@ void Watch::sayAndStop() {
   if (!reason.empty())
     say(fmt::format("kedge: error: {}", reason));
   for (int64_t rank = 0; rank < world.size; ++rank)
-    if (rank != world.rank && !peers[static_cast<size_t>(rank)].dead) // one that was stopped hears it when it wakes
+    if (rank != world.rank &&
+        !peers[static_cast<size_t>(rank)].dead) // one that was stopped hears it when it wakes
       tell(rank, Control::Kind::Stop, "");
   // They leave this process while it is still there.
   const int64_t end = steadyNanoseconds() + 2 * kSecond;

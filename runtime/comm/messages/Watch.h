@@ -48,7 +48,8 @@ public:
 
   /// From any thread: what a rank is called beside its number; by rank.
   void nameRanks(std::vector<std::string> texts);
-  /// From any thread: this rank ends, for the reason `text` (empty: the rank that prints it knows). tick() sends it.
+  /// From any thread: this rank ends, for the reason `text` (empty: the rank that prints it knows). tick()
+  /// sends it.
   void announce(const std::string &text);
   /// From any thread: the job has ended, and the reason was printed.
   bool hasStopped() const { return stopped.load(std::memory_order_acquire); }
@@ -59,8 +60,8 @@ private:
   struct Peer {
     int64_t heard = 0;
     int64_t process = 0; ///< 0: cannot be checked
-    int64_t missed = 0; ///< when it was first found dead or silent for too long; 0: it is alive
-    bool gone = false; ///< lost, and reported
+    int64_t missed = 0;  ///< when it was first found dead or silent for too long; 0: it is alive
+    bool gone = false;   ///< lost, and reported
     bool dead = false;
     Request beat = nullptr;
     std::array<Request, 2> telling{};
@@ -70,7 +71,8 @@ private:
   void beat(int64_t now);
   void judge(int64_t now, const std::function<const char *()> &waitingFor);
   void takeOwn(int64_t now);
-  /// Called when the job ends: prints the reason, or lets the speaker do so and prints it if it has not after a while.
+  /// Called when the job ends: prints the reason, or lets the speaker do so and prints it if it has not after
+  /// a while.
   void report(Control::Kind kind, const std::string &text, int64_t now);
   void sayAndStop();
   void tell(int64_t rank, Control::Kind kind, const std::string &text);

@@ -22,7 +22,8 @@ Mpi bindAll() {
   // Global: MPI's own plugins look for its symbols.
   void *library = dlopen(kSoname, RTLD_NOW | RTLD_GLOBAL);
   if (!library)
-    fail("several ranks need Open MPI, which cannot be opened ({}): apt install libopenmpi3 openmpi-bin", dlerror());
+    fail("several ranks need Open MPI, which cannot be opened ({}): apt install libopenmpi3 openmpi-bin",
+         dlerror());
   Mpi mpi;
   bind(library, "MPI_Init_thread", mpi.Init_thread);
   bind(library, "MPI_Finalize", mpi.Finalize);

@@ -1,4 +1,5 @@
-// Functions of Open MPI, from a library that is opened only if there are several ranks, so that others do not need it.
+// Functions of Open MPI, from a library that is opened only if there are several ranks, so that others do not
+// need it.
 #pragma once
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>

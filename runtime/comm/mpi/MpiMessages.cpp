@@ -1,5 +1,5 @@
-#include "runtime/comm/mpi/Connect.h"
 #include "runtime/comm/messages/MessageCommunicator.h"
+#include "runtime/comm/mpi/Connect.h"
 #include "runtime/comm/mpi/Mpi.h"
 #include "runtime/comm/mpi/WarmUp.h"
 #include "runtime/io/Error.h"
@@ -23,7 +23,8 @@ public:
     mpi->check(mpi->Comm_size(mpi->world, &size), "starting");
     mpi->check(mpi->Comm_rank(mpi->world, &rank), "starting");
     if (size != world.size || rank != world.rank)
-      fail("the launcher says rank {} of {}, MPI says rank {} of {}: start the program by Open MPI's own mpirun, or by srun "
+      fail("the launcher says rank {} of {}, MPI says rank {} of {}: start the program by Open MPI's own "
+           "mpirun, or by srun "
            "--mpi=pmix",
            world.rank, world.size, rank, size);
     warmUp(*mpi, world);
@@ -31,7 +32,8 @@ public:
 
   Request send(int64_t to, int tag, const void *bytes, size_t count) override {
     MPI_Request request = nullptr;
-    mpi->check(mpi->Isend(bytes, static_cast<int>(count), mpi->byte, static_cast<int>(to), tag, mpi->world, &request),
+    mpi->check(mpi->Isend(bytes, static_cast<int>(count), mpi->byte, static_cast<int>(to), tag, mpi->world,
+                          &request),
                "sending");
     return request;
   }
@@ -39,7 +41,8 @@ public:
   Request receive(int64_t from, int tag, void *bytes, size_t count) override {
     MPI_Request request = nullptr;
     const int source = from == kAnyone ? MPI_ANY_SOURCE : static_cast<int>(from);
-    mpi->check(mpi->Irecv(bytes, static_cast<int>(count), mpi->byte, source, tag, mpi->world, &request), "receiving");
+    mpi->check(mpi->Irecv(bytes, static_cast<int>(count), mpi->byte, source, tag, mpi->world, &request),
+               "receiving");
     return request;
   }
 
@@ -57,7 +60,8 @@ public:
   bool testAll(Request *requests, size_t count) override {
     static_assert(sizeof(Request) == sizeof(MPI_Request));
     int flag = 0;
-    mpi->check(mpi->Testall(static_cast<int>(count), reinterpret_cast<MPI_Request *>(requests), &flag, MPI_STATUSES_IGNORE),
+    mpi->check(mpi->Testall(static_cast<int>(count), reinterpret_cast<MPI_Request *>(requests), &flag,
+                            MPI_STATUSES_IGNORE),
                "waiting");
     if (flag)
       std::fill_n(requests, count, nullptr);

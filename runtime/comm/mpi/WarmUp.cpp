@@ -18,13 +18,15 @@ void exchange(const Mpi &mpi, int to, int from, const Burst &burst) {
   std::vector<MPI_Request> open(2 * burst.messages, mpi.requestNull);
   // Sent before they are asked for, so that the other side keeps them in its lists, too.
   for (size_t i = 0; i < burst.messages; ++i)
-    mpi.check(mpi.Isend(sent.data(), static_cast<int>(burst.bytes), mpi.byte, to, kTag, mpi.world, &open[i]), "starting");
+    mpi.check(mpi.Isend(sent.data(), static_cast<int>(burst.bytes), mpi.byte, to, kTag, mpi.world, &open[i]),
+              "starting");
   for (size_t i = 0; i < burst.messages; ++i)
-    mpi.check(mpi.Irecv(received.data() + i * burst.bytes, static_cast<int>(burst.bytes), mpi.byte, from, kTag, mpi.world,
-                        &open[burst.messages + i]),
+    mpi.check(mpi.Irecv(received.data() + i * burst.bytes, static_cast<int>(burst.bytes), mpi.byte, from,
+                        kTag, mpi.world, &open[burst.messages + i]),
               "starting");
   for (int done = 0; !done; std::this_thread::yield())
-    mpi.check(mpi.Testall(static_cast<int>(open.size()), open.data(), &done, MPI_STATUSES_IGNORE), "starting");
+    mpi.check(mpi.Testall(static_cast<int>(open.size()), open.data(), &done, MPI_STATUSES_IGNORE),
+              "starting");
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// MPI allocates requests and fragments when messages first need them. This makes it do so before the first step.
+// MPI allocates requests and fragments when messages first need them. This makes it do so before the first
+// step.
 #pragma once
 #include "runtime/comm/mpi/Mpi.h"
 #include "runtime/program/World.h"

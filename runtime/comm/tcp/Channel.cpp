@@ -17,14 +17,14 @@ template <typename Bytes> struct Piece {
 } // namespace
 
 void Channel::advanceSends() {
-  while (!sending.empty() && !ended) {
+  while (!sending.empty() && !refused) {
     Post &post = *sending.front();
     if (sent == 0)
       outgoing = {post.count, post.tag, Head().magic};
     while (sent < sizeof(Head) + post.count) {
       const Piece<const char> piece(outgoing, post.from, post.count, sent);
       const auto moved = socket.sendSome(piece.at, piece.left);
-      ended |= !moved;
+      refused |= !moved;
       if (!moved || *moved == 0)
         return;
       sent += *moved;
@@ -45,10 +45,11 @@ void Channel::advanceReceives() {
       if (!moved || *moved == 0)
         return;
       received += *moved;
-      const bool isWanted = post.tag == kAnyTag ? incoming.count <= post.count : incoming.count == post.count && incoming.tag == post.tag;
+      const bool isWanted = post.tag == kAnyTag ? incoming.count <= post.count
+                                                : incoming.count == post.count && incoming.tag == post.tag;
       if (received == sizeof(Head) && (incoming.magic != Head().magic || !isWanted))
-        fail("the ranks' messages do not match: {} bytes of kind {} came where {} of kind {} were expected", incoming.count,
-             incoming.tag, post.count, post.tag);
+        fail("the ranks' messages do not match: {} bytes of kind {} came where {} of kind {} were expected",
+             incoming.count, incoming.tag, post.count, post.tag);
     }
     post.count = incoming.count;
     post.tag = incoming.tag;

@@ -1,4 +1,5 @@
-// One of the two connections to another rank. Sends and receives messages with headers, in order, without blocking.
+// One of the two connections to another rank. Sends and receives messages with headers, in order, without
+// blocking.
 #pragma once
 #include "runtime/comm/tcp/Socket.h"
 #include <vector>
@@ -31,7 +32,8 @@ public:
   void receive(Post &post) { posts.push_back(&post); }
   void cancel(Post &post) { std::erase(posts, &post); }
 
-  /// Sends and receives what is possible without blocking. Throws rt::Error if a message is not the one that was asked for.
+  /// Sends and receives what is possible without blocking. Throws rt::Error if a message is not the one that
+  /// was asked for.
   void advance() {
     advanceSends();
     advanceReceives();
@@ -39,14 +41,17 @@ public:
   bool isIdle() const { return sending.empty() && posts.empty(); }
   bool isSent() const { return sending.empty(); }
   /// Whether the connection was closed.
-  bool hasEnded() const { return ended; }
+  bool hasEnded() const { return ended || (refused && posts.empty()); }
 
 private:
   void advanceSends();
   void advanceReceives();
 
   Socket socket;
-  bool ended = false;
+  /// The peer takes no more. What it sent before it closed the connection is still read: a rank that ends the
+  /// job says so with its last message.
+  bool refused = false;
+  bool ended = false;                 ///< all that the peer sent has been read
   std::vector<Post *> sending, posts; ///< in order
   Head outgoing, incoming;
   size_t sent = 0, received = 0; ///< bytes of the first message in each list that are done, header included

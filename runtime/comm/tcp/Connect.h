@@ -8,6 +8,7 @@ namespace kedge::rt {
 
 /// Connects to the ranks that come to `place`. A rank without a heartbeat for `timeoutSeconds`
 /// ends the job. Ranks have the same time to connect, and at least one minute.
-std::unique_ptr<Communicator> connectByTcp(const World &world, const MeetingPlace &place, double timeoutSeconds);
+std::unique_ptr<Communicator> connectByTcp(const World &world, const MeetingPlace &place,
+                                           double timeoutSeconds);
 
 } // namespace kedge::rt

@@ -37,8 +37,8 @@ class Meeting {
 public:
   Meeting(const World &world, const MeetingPlace &place, double seconds)
       : world(world), place(place), seconds(seconds), job(hashOfJob(place.job)),
-        deadline(steadyNanoseconds() + static_cast<int64_t>(seconds * 1e9)), peers(static_cast<size_t>(world.size)),
-        addresses(static_cast<size_t>(world.size)) {}
+        deadline(steadyNanoseconds() + static_cast<int64_t>(seconds * 1e9)),
+        peers(static_cast<size_t>(world.size)), addresses(static_cast<size_t>(world.size)) {}
 
   std::vector<Connection> run() {
     if (world.isFirst())
@@ -49,11 +49,13 @@ public:
   }
 
 private:
-  static Socket &channelOf(Connection &peer, int32_t channel) { return channel == 0 ? peer.control : peer.data; }
+  static Socket &channelOf(Connection &peer, int32_t channel) {
+    return channel == 0 ? peer.control : peer.data;
+  }
 
   bool isOurs(const Hello &hello) const {
-    return std::memcmp(hello.magic, Hello().magic, sizeof(hello.magic)) == 0 && hello.job == job && hello.rank >= 0 &&
-           hello.rank < world.size && (hello.channel == 0 || hello.channel == 1);
+    return std::memcmp(hello.magic, Hello().magic, sizeof(hello.magic)) == 0 && hello.job == job &&
+           hello.rank >= 0 && hello.rank < world.size && (hello.channel == 0 || hello.channel == 1);
   }
 
   Hello own(int32_t channel) const {
@@ -66,10 +68,12 @@ private:
   }
 
   void listenAtPlace() {
-    for (int64_t port = place.port + (place.isTaken ? 1 : 0); port <= place.port + kPorts && !listening.isOpen(); ++port)
+    for (int64_t port = place.port + (place.isTaken ? 1 : 0);
+         port <= place.port + kPorts && !listening.isOpen(); ++port)
       listening = listenAt(port);
     if (!listening.isOpen())
-      fail("rank 0 cannot listen at a port from {} (MASTER_PORT) to {}: all are taken", place.port, place.port + kPorts);
+      fail("rank 0 cannot listen at a port from {} (MASTER_PORT) to {}: all are taken", place.port,
+           place.port + kPorts);
   }
 
   /// Connections of `count` other ranks, of both channels.
@@ -81,11 +85,13 @@ private:
         fail("rank {} waited {} s for {} of {}: {}", world.rank, seconds, missingRanks(), world.size,
              "start as many processes as WORLD_SIZE says, and let the ranks' machines reach each other");
       Hello hello;
-      if (!socket.receiveAll(&hello, sizeof(hello), std::min(deadline, steadyNanoseconds() + kAnswer)) || !isOurs(hello))
+      if (!socket.receiveAll(&hello, sizeof(hello), std::min(deadline, steadyNanoseconds() + kAnswer)) ||
+          !isOurs(hello))
         continue; // somebody else's
       Connection &peer = peers[static_cast<size_t>(hello.rank)];
       if (hello.rank == world.rank || channelOf(peer, hello.channel).isOpen())
-        fail("two processes say that they are rank {} of {} (RANK): each has its own", hello.rank, world.size);
+        fail("two processes say that they are rank {} of {} (RANK): each has its own", hello.rank,
+             world.size);
       const Hello answer = own(hello.channel);
       if (answers && !socket.sendAll(&answer, sizeof(answer), deadline))
         continue;
@@ -98,7 +104,8 @@ private:
   std::string missingRanks() const {
     std::vector<int64_t> missing;
     for (int64_t rank = world.isFirst() ? 1 : world.rank + 1; rank < world.size; ++rank)
-      if (const Connection &peer = peers[static_cast<size_t>(rank)]; !peer.control.isOpen() || !peer.data.isOpen())
+      if (const Connection &peer = peers[static_cast<size_t>(rank)];
+          !peer.control.isOpen() || !peer.data.isOpen())
         missing.push_back(rank);
     return fmt::format("rank{} {}", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
   }
@@ -115,17 +122,20 @@ private:
     listenAtPlace();
     acceptAll(world.size - 1, true);
     for (int64_t rank = 1; rank < world.size; ++rank)
-      if (!peers[static_cast<size_t>(rank)].control.sendAll(addresses.data(), addresses.size() * sizeof(Address), deadline))
+      if (!peers[static_cast<size_t>(rank)].control.sendAll(addresses.data(),
+                                                            addresses.size() * sizeof(Address), deadline))
         fail("rank {} left while ranks met", rank);
   }
 
   /// Rank 0's port is one of several: the one that answers with the right words.
   Socket findFirst(int32_t channel, int64_t &port) {
     std::string reason = "nobody answers";
-    const int64_t begin = port ? port : place.port + (place.isTaken ? 1 : 0), end = port ? port : place.port + kPorts;
+    const int64_t begin = port ? port : place.port + (place.isTaken ? 1 : 0),
+                  end = port ? port : place.port + kPorts;
     while (steadyNanoseconds() < deadline) {
       for (int64_t tried = begin; tried <= end; ++tried) {
-        Socket socket = connectTo(place.host, tried, std::min(deadline, steadyNanoseconds() + kAnswer), &reason);
+        Socket socket =
+            connectTo(place.host, tried, std::min(deadline, steadyNanoseconds() + kAnswer), &reason);
         const Hello hello = own(channel);
         Hello answer;
         const int64_t until = std::min(deadline, steadyNanoseconds() + kAnswer);
@@ -137,7 +147,8 @@ private:
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
-    fail("rank {} did not reach rank 0 at {}, port {} (MASTER_ADDR, MASTER_PORT) or up to {} behind it, within {} s: {}",
+    fail("rank {} did not reach rank 0 at {}, port {} (MASTER_ADDR, MASTER_PORT) or up to {} behind it, "
+         "within {} s: {}",
          world.rank, place.host, place.port, kPorts, seconds, reason);
   }
 
@@ -149,8 +160,9 @@ private:
     peers[0].control = findFirst(0, port);
     peers[0].data = findFirst(1, port);
     if (!peers[0].control.receiveAll(addresses.data(), addresses.size() * sizeof(Address), deadline))
-      fail("rank {} reached rank 0, which did not say within {} s where the others are: some ranks have not come", world.rank,
-           seconds);
+      fail("rank {} reached rank 0, which did not say within {} s where the others are: some ranks have not "
+           "come",
+           world.rank, seconds);
     for (int64_t rank = 1; rank < world.rank; ++rank)
       for (int32_t channel : {0, 1})
         channelOf(peers[static_cast<size_t>(rank)], channel) = connectToRank(rank, channel);

@@ -6,7 +6,8 @@
 
 namespace kedge::rt::tcp {
 
-/// Two connections to one rank, so that a message never waits behind one that the receiver has not asked for yet.
+/// Two connections to one rank, so that a message never waits behind one that the receiver has not asked for
+/// yet.
 struct Connection {
   Socket control, data;
 };

@@ -138,11 +138,13 @@ Socket acceptFrom(const Socket &listening, int64_t deadline, std::string *host) 
   sockaddr_storage place{};
   socklen_t length = sizeof(place);
   int file = -1;
-  while ((file = accept4(listening.number(), reinterpret_cast<sockaddr *>(&place), &length, SOCK_CLOEXEC)) < 0)
+  while ((file = accept4(listening.number(), reinterpret_cast<sockaddr *>(&place), &length, SOCK_CLOEXEC)) <
+         0)
     if (!awaitSocket(listening.number(), POLLIN, deadline))
       return Socket();
   char name[NI_MAXHOST] = "";
-  if (host && getnameinfo(reinterpret_cast<sockaddr *>(&place), length, name, sizeof(name), nullptr, 0, NI_NUMERICHOST) == 0)
+  if (host && getnameinfo(reinterpret_cast<sockaddr *>(&place), length, name, sizeof(name), nullptr, 0,
+                          NI_NUMERICHOST) == 0)
     *host = name;
   return prepared(file);
 }
@@ -151,7 +153,8 @@ Socket connectTo(const std::string &host, int64_t port, int64_t deadline, std::s
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   Addresses found;
-  if (const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found.list); code != 0) {
+  if (const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found.list);
+      code != 0) {
     if (reason)
       *reason = gai_strerror(code);
     return Socket();

@@ -28,7 +28,8 @@ private:
   int file = -1;
 };
 
-/// Listens on all addresses of this machine; `port` 0 takes any free one (see portOf). Not open if the port is in use.
+/// Listens on all addresses of this machine; `port` 0 takes any free one (see portOf). Not open if the port
+/// is in use.
 Socket listenAt(int64_t port);
 int64_t portOf(const Socket &listening);
 /// Accepts the next connection; not open if the deadline passed before. `host`: where it comes from.

@@ -89,8 +89,8 @@ public:
     return (peer.control.hasEnded() || peer.data.hasEnded()) && !peer.saidFarewell;
   }
 
-  /// Every rank sends a farewell and waits for those of all others, so that none takes an orderly end for a lost
-  /// rank.
+  /// Every rank sends a farewell and waits for those of all others, so that none takes an orderly end for a
+  /// lost rank.
   void finish() override {
     closing = true; // heartbeats are heard no more
     for (size_t rank = 0; rank < peers.size(); ++rank)
@@ -178,8 +178,9 @@ private:
 } // namespace
 } // namespace kedge::rt::tcp
 
-std::unique_ptr<kedge::rt::Communicator> kedge::rt::connectByTcp(const World &world, const MeetingPlace &place,
-                                                                 double timeoutSeconds) {
+std::unique_ptr<kedge::rt::Communicator>
+kedge::rt::connectByTcp(const World &world, const MeetingPlace &place, double timeoutSeconds) {
   const double seconds = std::max(timeoutSeconds, tcp::kShortestMeeting);
-  return messages::communicateBy(std::make_unique<tcp::TcpMessages>(world, place, seconds), world, timeoutSeconds);
+  return messages::communicateBy(std::make_unique<tcp::TcpMessages>(world, place, seconds), world,
+                                 timeoutSeconds);
 }

@@ -1,10 +1,10 @@
 // train.AttentionGrad: weights are computed again from LSE, block by block; no T x T matrix, no atomics.
 // Here queries are rows: dV^T = dO^T P and dK^T = Q^T dS take P and dS as they are; only dQ = dS K needs dS
 // turned.
+#include "runtime/cpu/Registration.h"
 #include "runtime/cpu/attention/AttentionMaskOps.h"
 #include "runtime/cpu/attention/AttentionRows.h"
 #include "runtime/cpu/gemm/Gemm.h"
-#include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
@@ -113,8 +113,8 @@ private:
   void keyHead(const Job &job) const {
     if (job.wantQ)
       std::fill_n(at(job, dQSum_), s_.queries * s_.group() * s_.depth, T(0));
-    // dQ sums over key blocks, dK and dV over the group's heads: with one head per group its panels are packed
-    // once, else for every key block.
+    // dQ sums over key blocks, dK and dV over the group's heads: with one head per group its panels are
+    // packed once, else for every key block.
     if (s_.group() == 1)
       packQueries(job, job.hk);
     for (int64_t key = job.keyBegin; key < job.keyEnd; key += keyBlock_) {
@@ -345,8 +345,8 @@ private:
       const T *sums = at(job, dQSum_) + g * s_.queries * s_.depth;
       S *rows = job.operands.dQ + s_.q.at(job.b, job.hk * s_.group() + g);
       if (int64_t first = job.queryBegin; first < job.queryEnd)
-        convertRows(job.queryEnd - first, s_.depth, sums + first * s_.depth, s_.depth, rows + first * s_.q.row,
-                    s_.q.row);
+        convertRows(job.queryEnd - first, s_.depth, sums + first * s_.depth, s_.depth,
+                    rows + first * s_.q.row, s_.q.row);
     }
   }
 

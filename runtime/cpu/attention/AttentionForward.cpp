@@ -1,10 +1,10 @@
 // train.Attention: online softmax over blocks of keys. Scores are computed as K Q^T, keys as rows, so that
 // the softmax runs along columns, one query a vector lane, and the weights are at once the packed right-hand
 // side of V^T P.
+#include "runtime/cpu/Registration.h"
 #include "runtime/cpu/attention/AttentionMaskOps.h"
 #include "runtime/cpu/attention/AttentionRows.h"
 #include "runtime/cpu/gemm/Gemm.h"
-#include "runtime/cpu/Registration.h"
 #include <cmath>
 
 namespace kedge::rt::cpu {

@@ -20,9 +20,11 @@ template <typename T> struct AttentionRows {
   /// Backward; rows are queries, columns are keys. scores becomes weight = exp2(score
   /// - lse[r]); gradients, which is dP, becomes dS = weight * (dP - delta[r]) * scale.
   void (*backward)(int64_t rows, T *scores, T *gradients, const T *lse, const T *delta, T scale);
-  /// Turns a score in natural units into log2(e) * cap * tanh(score / cap). Sets factor, unless null, to 1 - tanh^2.
+  /// Turns a score in natural units into log2(e) * cap * tanh(score / cap). Sets factor, unless null, to 1 -
+  /// tanh^2.
   void (*cap)(int64_t rows, T *scores, T *factor, T cap);
-  /// factors[i] = `kept` if element first + i of the row is kept, else 0; i < count. May write up to 64 elements more.
+  /// factors[i] = `kept` if element first + i of the row is kept, else 0; i < count. May write up to 64
+  /// elements more.
   void (*drop)(const DropoutRow &row, uint64_t first, int64_t count, T kept, T *factors);
 };
 

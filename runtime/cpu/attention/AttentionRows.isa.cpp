@@ -1,7 +1,7 @@
 // Compiled for each instruction set.
 #include "runtime/cpu/attention/AttentionRows.h"
-#include "runtime/cpu/isa/EachIsa.h"
 #include "runtime/cpu/attention/DropoutLine.inc"
+#include "runtime/cpu/isa/EachIsa.h"
 #include "runtime/cpu/isa/Vectors.inc"
 #if defined(__AVX512DQ__)
 #include <immintrin.h>
@@ -175,8 +175,8 @@ template <typename T, int Bytes> void capRows(int64_t rows, T *scores, T *factor
 }
 
 template <typename T, int Bytes> AttentionRows<T> makeRows() {
-  return {forwardRows<T, Bytes>, scaleColumns<T, Bytes>, scaleAll<T, Bytes>, dotOf<T, Bytes>, backwardRows<T, Bytes>,
-          capRows<T, Bytes>,      dropLine<T>};
+  return {forwardRows<T, Bytes>,  scaleColumns<T, Bytes>, scaleAll<T, Bytes>, dotOf<T, Bytes>,
+          backwardRows<T, Bytes>, capRows<T, Bytes>,      dropLine<T>};
 }
 
 } // namespace

@@ -4,13 +4,13 @@
 // (ConvDepthwise), 3x3 (ConvWinograd), gradients of strided ones (ConvStrided), and gradients of filters of
 // which there are few (ConvDots) or that read long rows (ConvBands).
 #include "runtime/calls/Types.h"
+#include "runtime/cpu/Registration.h"
 #include "runtime/cpu/conv/ConvBands.h"
 #include "runtime/cpu/conv/ConvDepthwise.h"
 #include "runtime/cpu/conv/ConvDots.h"
 #include "runtime/cpu/conv/ConvPanels.h"
 #include "runtime/cpu/conv/ConvStrided.h"
 #include "runtime/cpu/conv/ConvWinograd.h"
-#include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
@@ -25,8 +25,8 @@ template <typename S> struct RowFinish {
   int64_t columns; ///< of an image's result
   int64_t image;   ///< elements from one image's result to the next, whose columns follow
 
-  static void tile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
-                   int64_t count) {
+  static void tile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column,
+                   int64_t rows, int64_t count) {
     const RowFinish &finish = *static_cast<const RowFinish *>(context);
     S *to = finish.result + column / finish.columns * finish.image + row * finish.columns;
     for (int64_t position = column % finish.columns; count > 0; position = 0, to += finish.image) {
@@ -124,7 +124,8 @@ private:
     auto right = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
       packPlaces<Back>(c_, dst, width, image, column, columns, k0, length);
     };
-    gemmBlocked<E>(plan_, left, right, sum, columns_, start, static_cast<const T *>(nullptr), finish, workspace);
+    gemmBlocked<E>(plan_, left, right, sum, columns_, start, static_cast<const T *>(nullptr), finish,
+                   workspace);
   }
 
   /// Rows are channels, k runs over (filter, tap).
@@ -148,14 +149,14 @@ private:
   int images_, weights_, bias_, threads_;
   int64_t rows_, columns_, depth_; ///< of an image's product: rows x depth times depth x columns
   bool joined_;                    ///< one product of all images
-  bool broadcast_;                    ///< every thread takes whole products
+  bool broadcast_;                 ///< every thread takes whole products
   bool finishes_;                  ///< sums go to the result when they are complete
   GemmPlan plan_;
   size_t planBytes_;
 };
 
-/// dW[filter][channel, tap] = sum over images and output positions of dY times X. S: element type; E: type in the tile's
-/// panels.
+/// dW[filter][channel, tap] = sum over images and output positions of dY times X. S: element type; E: type in
+/// the tile's panels.
 template <typename S, typename E> class WeightProduct final : public LibraryKernel {
   using T = Compute<S>;
   using Listed = std::conditional_t<std::is_same_v<E, uint16_t>, S, T>;
@@ -167,10 +168,13 @@ public:
         columns_(c.groupChannels() * c.taps()), depth_(c.batch * c.outSize()),
         broadcast_(c.groups >= threads && c.groups > 1),
         plan_(planGemm<E>(rows_, columns_, depth_, broadcast_ ? 1 : threads, kRounds)),
-        planBytes_(alignedBytes(gemmWorkspaceBytes<S>(rows_, columns_, depth_, broadcast_ ? 1 : threads, kRounds))),
+        planBytes_(
+            alignedBytes(gemmWorkspaceBytes<S>(rows_, columns_, depth_, broadcast_ ? 1 : threads, kRounds))),
         rowsBytes_(alignedBytes(kMostColumns * gemmPanelRowBytes<S>(depth_))) {}
 
-  size_t workspaceBytes() const override { return planBytes_ * (broadcast_ ? threads_ : 1) + rowsBytes_ * threads_; }
+  size_t workspaceBytes() const override {
+    return planBytes_ * (broadcast_ ? threads_ : 1) + rowsBytes_ * threads_;
+  }
 
   KernelWork work() const override { return c_.work(rows_); }
 
@@ -183,9 +187,8 @@ public:
         one(in, out, group, scratch, lists);
       return;
     }
-    parallelParts(threads_, groups, [&](int64_t group) {
-      one(in, out, group, scratch + threadSlot() * planBytes_, lists);
-    });
+    parallelParts(threads_, groups,
+                  [&](int64_t group) { one(in, out, group, scratch + threadSlot() * planBytes_, lists); });
   }
 
 private:
@@ -207,11 +210,10 @@ private:
   }
 
   /// The calling thread's rows of im2col that become a panel, before they are turned.
-  Listed *listOf(char *lists) const {
-    return reinterpret_cast<Listed *>(lists + threadSlot() * rowsBytes_);
-  }
+  Listed *listOf(char *lists) const { return reinterpret_cast<Listed *>(lists + threadSlot() * rowsBytes_); }
 
-  void product(const S *x, const S *dy, T *sum, const GemmFinish<T> *finish, void *workspace, char *lists) const {
+  void product(const S *x, const S *dy, T *sum, const GemmFinish<T> *finish, void *workspace,
+               char *lists) const {
     auto left = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
       packPlanes<true>(dst, width, dy, c_.filters, row, rows, k0, length, lists);
     };
@@ -223,14 +225,14 @@ private:
         readColumn(x, column + i, k0, length, list + i * length);
       packB(dst, width, Strided<Listed>{list, length, 1}, columns, length);
     };
-    gemmBlocked<E>(plan_, left, right, sum, columns_, GemmStart::Zero, static_cast<const T *>(nullptr), finish,
-                   workspace);
+    gemmBlocked<E>(plan_, left, right, sum, columns_, GemmStart::Zero, static_cast<const T *>(nullptr),
+                   finish, workspace);
   }
 
   /// A panel whose lanes are planes of the size of results, `planes` an image.
   template <bool Left>
-  void packPlanes(E *dst, int width, const S *base, int64_t planes, int64_t row, int64_t rows, int64_t k0, int64_t length,
-                  char *lists) const {
+  void packPlanes(E *dst, int width, const S *base, int64_t planes, int64_t row, int64_t rows, int64_t k0,
+                  int64_t length, char *lists) const {
     auto rowsAt = [&](int64_t image, int64_t position) {
       return base + (image * planes + row) * c_.outSize() + position;
     };

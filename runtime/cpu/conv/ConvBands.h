@@ -10,6 +10,7 @@ using namespace calls;
 bool isBanded(const ConvShape &c);
 
 /// dW of `c`. x, dy: positions of the inputs.
-std::unique_ptr<LibraryKernel> makeBandedFilterGradient(const LibraryCall &call, const ConvShape &c, int x, int dy, int threads);
+std::unique_ptr<LibraryKernel> makeBandedFilterGradient(const LibraryCall &call, const ConvShape &c, int x,
+                                                        int dy, int threads);
 
 } // namespace kedge::rt::cpu

@@ -12,12 +12,13 @@ using namespace depthwise;
 
 template <typename S> class DepthwiseForward final : public Depthwise<S> {
   using Base = Depthwise<S>;
-  using typename Base::T;
   using Base::c_;
+  using typename Base::T;
 
 public:
   DepthwiseForward(const ConvShape &c, int threads, int images, int weights, int bias)
-      : Base(c, threads), images_(images), weights_(weights), bias_(bias), band_(this->bandOf(c.out, this->phases())) {
+      : Base(c, threads), images_(images), weights_(weights), bias_(bias),
+        band_(this->bandOf(c.out, this->phases())) {
     const Space results = this->banded(c.out, band_);
     stagedBytes_ = alignedBytes(sizeof(T) * this->phases() * volume(this->staged(results)));
     resultBytes_ = alignedBytes(sizeof(T) * this->lineOf(results));
@@ -38,13 +39,15 @@ public:
         Base::widen(static_cast<const S *>(in[weights_]) + filter * c_.taps(), c_.taps(), weights);
         const T bias = bias_ < 0 ? T(0) : static_cast<T>(static_cast<const S *>(in[bias_])[filter]);
         one(static_cast<const S *>(in[images_]) + plane / multiplier * c_.inSize(), weights, bias,
-            static_cast<S *>(out[0]) + plane * c_.outSize(), scratch, places, plane == begin || band_ < c_.out[this->bandAxis_]);
+            static_cast<S *>(out[0]) + plane * c_.outSize(), scratch, places,
+            plane == begin || band_ < c_.out[this->bandAxis_]);
       }
     });
   }
 
 private:
-  void one(const S *image, const T *weights, T bias, S *result, char *scratch, const T **places, bool fresh) const {
+  void one(const S *image, const T *weights, T bias, S *result, char *scratch, const T **places,
+           bool fresh) const {
     T *stage = reinterpret_cast<T *>(scratch), *line = reinterpret_cast<T *>(scratch + stagedBytes_);
     for (int64_t at = 0; at < c_.out[this->bandAxis_]; at += band_) {
       const Space results = this->banded(c_.out, std::min(band_, c_.out[this->bandAxis_] - at));
@@ -52,10 +55,11 @@ private:
       this->stageImage(image, begin, count, fresh, stage);
       if (fresh)
         this->placeTaps(stage, count, places);
-      this->eachPlane(places, c_.taps(), results[0], count[1] * count[2], [&](int64_t d, const T *const *from) {
-        this->sumRows({c_.taps(), from, count[2], results[1], results[2]}, weights, bias, line,
-                      result + offset(c_.out, begin[0] + d, begin[1], 0), results[2]);
-      });
+      this->eachPlane(places, c_.taps(), results[0], count[1] * count[2],
+                      [&](int64_t d, const T *const *from) {
+                        this->sumRows({c_.taps(), from, count[2], results[1], results[2]}, weights, bias,
+                                      line, result + offset(c_.out, begin[0] + d, begin[1], 0), results[2]);
+                      });
     }
   }
 
@@ -64,12 +68,12 @@ private:
   size_t stagedBytes_, resultBytes_;
 };
 
-/// dX. Its places i with (i + pad) = q * stride + residue read dY at q - shift of the taps of that residue, and nothing of
-/// the others: each class of residues is a stencil of its own over the same staged dY.
+/// dX. Its places i with (i + pad) = q * stride + residue read dY at q - shift of the taps of that residue,
+/// and nothing of the others: each class of residues is a stencil of its own over the same staged dY.
 template <typename S> class DepthwiseBack final : public Depthwise<S> {
   using Base = Depthwise<S>;
-  using typename Base::T;
   using Base::c_, Base::axes_, Base::reach_;
+  using typename Base::T;
 
 public:
   DepthwiseBack(const ConvShape &c, int threads, int results, int weights, int bias)
@@ -96,10 +100,12 @@ public:
       for (int64_t plane = begin; plane < end; ++plane) {
         const int64_t channel = plane % c_.channels;
         T weights[kMostDepthwiseTaps];
-        Base::widen(static_cast<const S *>(in[weights_]) + channel * multiplier * c_.taps(), multiplier * c_.taps(), weights);
+        Base::widen(static_cast<const S *>(in[weights_]) + channel * multiplier * c_.taps(),
+                    multiplier * c_.taps(), weights);
         const T bias = bias_ < 0 ? T(0) : static_cast<T>(static_cast<const S *>(in[bias_])[channel]);
         one(static_cast<const S *>(in[results_]) + plane * multiplier * c_.outSize(), weights, bias,
-            static_cast<S *>(out[0]) + plane * c_.inSize(), scratch, plane == begin || band_ < size_[this->bandAxis_]);
+            static_cast<S *>(out[0]) + plane * c_.inSize(), scratch,
+            plane == begin || band_ < size_[this->bandAxis_]);
       }
     });
   }
@@ -124,9 +130,11 @@ private:
       const Space places = this->banded(size_, std::min(band_, size_[this->bandAxis_] - at));
       Space begin = first_;
       begin[this->bandAxis_] += at;
-      const Space count = this->staged(places), first{begin[0] - reach_[0], begin[1] - reach_[1], begin[2] - reach_[2]};
+      const Space count = this->staged(places),
+                  first{begin[0] - reach_[0], begin[1] - reach_[1], begin[2] - reach_[2]};
       for (int64_t filter = 0; filter < c_.groupFilters(); ++filter)
-        stagePlane(gradient + filter * c_.outSize(), c_.out, first, Space{1, 1, 1}, count, fresh, stage + filter * volume(count));
+        stagePlane(gradient + filter * c_.outSize(), c_.out, first, Space{1, 1, 1}, count, fresh,
+                   stage + filter * volume(count));
       const Band band{begin, places, count, stage, lines};
       for (int64_t d = 0; d < c_.stride[0]; ++d)
         for (int64_t h = 0; h < c_.stride[1]; ++h)
@@ -155,13 +163,14 @@ private:
     for (int64_t w = 0; w < step; ++w) {
       const Class at = classOf(band, {d, h, w});
       if (!at.isEmpty())
-        eachSum(band, at, {d, h, w}, weights, [&](int64_t plane, const StencilTaps<T> &taps, const T *chosen) {
-          S *to = image + offset(c_.in, at.place[0] + plane * c_.stride[0], at.place[1], at.place[2]);
-          if (step == 1)
-            return this->sumRows(taps, chosen, bias, band.lines, to, pitch);
-          this->sumLine(taps, chosen, bias, band.lines);
-          broadcast(band.lines, taps, to, pitch, step);
-        });
+        eachSum(band, at, {d, h, w}, weights,
+                [&](int64_t plane, const StencilTaps<T> &taps, const T *chosen) {
+                  S *to = image + offset(c_.in, at.place[0] + plane * c_.stride[0], at.place[1], at.place[2]);
+                  if (step == 1)
+                    return this->sumRows(taps, chosen, bias, band.lines, to, pitch);
+                  this->sumLine(taps, chosen, bias, band.lines);
+                  broadcast(band.lines, taps, to, pitch, step);
+                });
     }
   }
 
@@ -183,12 +192,14 @@ private:
       for (int64_t plane = 0; plane < at.size[0]; ++plane) {
         const int64_t from = plane * at.size[1] * band.count[2];
         this->rows_.inTurns(at.size[1], c_.in[2], lines[0] + from, lines[1] + from, band.count[2],
-                            image + offset(c_.in, at.place[0] + plane * c_.stride[0], at.place[1], 0), c_.stride[1] * c_.in[2]);
+                            image + offset(c_.in, at.place[0] + plane * c_.stride[0], at.place[1], 0),
+                            c_.stride[1] * c_.in[2]);
       }
   }
 
   /// Calls sum(plane, taps, weights of the taps) for the planes of a class.
-  template <typename Sum> void eachSum(const Band &band, const Class &at, const Space &residue, const T *weights, Sum sum) const {
+  template <typename Sum>
+  void eachSum(const Band &band, const Class &at, const Space &residue, const T *weights, Sum sum) const {
     const T *from[kMostDepthwiseTaps];
     T chosen[kMostDepthwiseTaps];
     const T *first = band.stage + offset(band.count, at.start[0], at.start[1], at.start[2]);
@@ -197,9 +208,10 @@ private:
       from[found] = first + tap.filter * volume(band.count) - offset(band.count, tap.d, tap.h, tap.w);
       chosen[found++] = weights[tap.weight];
     }
-    this->eachPlane(from, found, at.size[0], band.count[1] * band.count[2], [&](int64_t plane, const T *const *taps) {
-      sum(plane, StencilTaps<T>{found, taps, band.count[2], at.size[1], at.size[2]}, chosen);
-    });
+    this->eachPlane(from, found, at.size[0], band.count[1] * band.count[2],
+                    [&](int64_t plane, const T *const *taps) {
+                      sum(plane, StencilTaps<T>{found, taps, band.count[2], at.size[1], at.size[2]}, chosen);
+                    });
   }
 
   static void broadcast(const T *line, const StencilTaps<T> &taps, S *to, int64_t pitch, int64_t step) {
@@ -225,8 +237,8 @@ private:
       for (size_t i = 0; i < d.shift.size(); ++i)
         for (size_t j = 0; j < h.shift.size(); ++j)
           for (size_t k = 0; k < w.shift.size(); ++k)
-            taps_[classNumber({d.residues[d.phase[i]], h.residues[h.phase[j]], w.residues[w.phase[k]]})].push_back(
-                {filter, d.shift[i], h.shift[j], w.shift[k], weight++});
+            taps_[classNumber({d.residues[d.phase[i]], h.residues[h.phase[j]], w.residues[w.phase[k]]})]
+                .push_back({filter, d.shift[i], h.shift[j], w.shift[k], weight++});
   }
 
   int results_, weights_, bias_;
@@ -236,16 +248,17 @@ private:
   size_t stagedBytes_, lineBytes_;
 };
 
-/// dW: every tap's plane times dY, over all images, one filter after the other. dY is staged with rows as far apart as the taps'
-/// and zeros between them, so that a plane is one row.
+/// dW: every tap's plane times dY, over all images, one filter after the other. dY is staged with rows as far
+/// apart as the taps' and zeros between them, so that a plane is one row.
 template <typename S> class DepthwiseWeights final : public Depthwise<S> {
   using Base = Depthwise<S>;
-  using typename Base::T;
   using Base::c_;
+  using typename Base::T;
 
 public:
   DepthwiseWeights(const ConvShape &c, int threads, int images, int gradients)
-      : Base(c, threads), images_(images), gradients_(gradients), band_(this->bandOf(c.out, this->phases() + 1)) {
+      : Base(c, threads), images_(images), gradients_(gradients),
+        band_(this->bandOf(c.out, this->phases() + 1)) {
     const Space results = this->banded(c.out, band_);
     const int64_t places = volume(this->staged(results));
     stagedBytes_ = alignedBytes(sizeof(T) * (this->phases() * places + kBehindStencil));
@@ -263,8 +276,10 @@ public:
         T lanes[kMostDepthwiseTaps * kStencilLanes], totals[kMostDepthwiseTaps];
         std::fill_n(lanes, c_.taps() * kStencilLanes, T(0));
         for (int64_t image = 0; image < c_.batch && c_.outSize() > 0; ++image) {
-          one(static_cast<const S *>(in[images_]) + (image * c_.channels + filter / c_.groupFilters()) * c_.inSize(),
-              static_cast<const S *>(in[gradients_]) + (image * c_.filters + filter) * c_.outSize(), lanes, scratch, places, fresh);
+          one(static_cast<const S *>(in[images_]) +
+                  (image * c_.channels + filter / c_.groupFilters()) * c_.inSize(),
+              static_cast<const S *>(in[gradients_]) + (image * c_.filters + filter) * c_.outSize(), lanes,
+              scratch, places, fresh);
           fresh = band_ < c_.out[this->bandAxis_];
         }
         for (int64_t t = 0; t < c_.taps(); ++t)
@@ -281,12 +296,14 @@ private:
       const Space results = this->banded(c_.out, std::min(band_, c_.out[this->bandAxis_] - at));
       const Space begin = this->banded({}, at), count = this->staged(results);
       this->stageImage(image, begin, count, fresh, stage);
-      stagePlane(gradient, c_.out, begin, Space{1, 1, 1}, Space{results[0], results[1], count[2]}, fresh, other);
+      stagePlane(gradient, c_.out, begin, Space{1, 1, 1}, Space{results[0], results[1], count[2]}, fresh,
+                 other);
       if (fresh)
         this->placeTaps(stage, count, places);
-      this->eachPlane(places, c_.taps(), results[0], count[1] * count[2], [&](int64_t d, const T *const *from) {
-        dots(from, (results[1] - 1) * count[2] + results[2], other + d * results[1] * count[2], lanes);
-      });
+      this->eachPlane(
+          places, c_.taps(), results[0], count[1] * count[2], [&](int64_t d, const T *const *from) {
+            dots(from, (results[1] - 1) * count[2] + results[2], other + d * results[1] * count[2], lanes);
+          });
     }
   }
 
@@ -311,16 +328,17 @@ private:
 
 } // namespace
 
-std::unique_ptr<LibraryKernel> makeDepthwise(const LibraryCall &call, const ConvShape &c, const ConvRoles &roles, int bias,
-                                             int threads) {
+std::unique_ptr<LibraryKernel> makeDepthwise(const LibraryCall &call, const ConvShape &c,
+                                             const ConvRoles &roles, int bias, int threads) {
   using Kind = ConvRoles::Kind;
-  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
-    if (roles.kind == Kind::Filter)
-      return std::make_unique<DepthwiseWeights<S>>(c, threads, roles.image, roles.result);
-    if (roles.kind == Kind::Data)
-      return std::make_unique<DepthwiseBack<S>>(c, threads, roles.result, roles.filter, bias);
-    return std::make_unique<DepthwiseForward<S>>(c, threads, roles.image, roles.filter, bias);
-  });
+  return dispatchFloat(
+      call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
+        if (roles.kind == Kind::Filter)
+          return std::make_unique<DepthwiseWeights<S>>(c, threads, roles.image, roles.result);
+        if (roles.kind == Kind::Data)
+          return std::make_unique<DepthwiseBack<S>>(c, threads, roles.result, roles.filter, bias);
+        return std::make_unique<DepthwiseForward<S>>(c, threads, roles.image, roles.filter, bias);
+      });
 }
 
 } // namespace kedge::rt::cpu

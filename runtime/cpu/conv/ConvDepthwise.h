@@ -6,8 +6,9 @@
 namespace kedge::rt::cpu {
 using namespace calls;
 
-/// The convolution or gradient that the call describes. `c` must be depthwise; bias: position of the input, -1: none.
-std::unique_ptr<LibraryKernel> makeDepthwise(const LibraryCall &call, const ConvShape &c, const ConvRoles &roles, int bias,
-                                             int threads);
+/// The convolution or gradient that the call describes. `c` must be depthwise; bias: position of the input,
+/// -1: none.
+std::unique_ptr<LibraryKernel> makeDepthwise(const LibraryCall &call, const ConvShape &c,
+                                             const ConvRoles &roles, int bias, int threads);
 
 } // namespace kedge::rt::cpu

@@ -1,18 +1,19 @@
-// dW of dense convolutions as dot products of planes: positions are neighbours in dY and in X (or in a row of its im2col matrix), so
-// vectors of them are multiplied as they lie. A matrix product would turn both operands into panels first, which takes longer than
-// multiplying where there are few filters or few columns.
+// dW of dense convolutions as dot products of planes: positions are neighbours in dY and in X (or in a row of
+// its im2col matrix), so vectors of them are multiplied as they lie. A matrix product would turn both
+// operands into panels first, which takes longer than multiplying where there are few filters or few columns.
 #include "runtime/cpu/conv/ConvDots.h"
 #include "runtime/calls/Types.h"
+#include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/conv/ConvTaps.h"
 #include "runtime/cpu/conv/DotTile.h"
-#include "runtime/cpu/Kernel.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
 
 namespace {
 
-constexpr int64_t kMostParts = 8;     ///< whose sums are added at the end: enough for all threads to be busy until then
+constexpr int64_t kMostParts =
+    8; ///< whose sums are added at the end: enough for all threads to be busy until then
 constexpr int64_t kMostLength = 1024; ///< positions of a sum: rows of a tile stay in the L1
 
 /// Y's positions in pieces of about the same length, by the shape alone.
@@ -29,8 +30,11 @@ struct Pieces {
 template <typename T> class DotFilterGradient final : public LibraryKernel {
 public:
   DotFilterGradient(const ConvShape &c, int x, int dy, int threads)
-      : c_(c), pieces_(c.outSize()), columns_(c.channels * c.taps()), parts_(std::min(kMostParts, c.batch * pieces_.perImage)), x_(x), dy_(dy),
-        threads_(threads), readBytes_(c.taps() == 1 && c.inSize() == c.outSize() ? 0 : alignedBytes(sizeof(T) * columns_ * rowLength())) {}
+      : c_(c), pieces_(c.outSize()), columns_(c.channels * c.taps()),
+        parts_(std::min(kMostParts, c.batch * pieces_.perImage)), x_(x), dy_(dy), threads_(threads),
+        readBytes_(c.taps() == 1 && c.inSize() == c.outSize()
+                       ? 0
+                       : alignedBytes(sizeof(T) * columns_ * rowLength())) {}
 
   size_t workspaceBytes() const override { return sumBytes() * (parts_ - 1) + readBytes_ * threads_; }
 
@@ -60,7 +64,8 @@ private:
     const int64_t image = piece / pieces_.perImage, at = piece % pieces_.perImage * pieces_.length;
     const bool isLast = (piece + 1) % pieces_.perImage == 0;
     const int64_t length = isLast ? c_.outSize() - at : pieces_.length;
-    const T *right = x + image * c_.channels * c_.inSize() + at, *left = dy + image * c_.filters * c_.outSize() + at;
+    const T *right = x + image * c_.channels * c_.inSize() + at,
+            *left = dy + image * c_.filters * c_.outSize() + at;
     int64_t pitch = c_.inSize();
     if (readBytes_) {
       readColumns(x + image * c_.channels * c_.inSize(), at, length, read);
@@ -68,7 +73,8 @@ private:
     }
     for (int64_t row = 0; row < c_.filters; row += tile_.rows)
       for (int64_t column = 0; column < columns_; column += kDotColumns)
-        tile_.run(length, left + row * c_.outSize(), c_.outSize(), right + column * pitch, pitch, sums + row * columns_ + column, columns_,
+        tile_.run(length, left + row * c_.outSize(), c_.outSize(), right + column * pitch, pitch,
+                  sums + row * columns_ + column, columns_,
                   static_cast<int>(std::min<int64_t>(tile_.rows, c_.filters - row)),
                   static_cast<int>(std::min<int64_t>(kDotColumns, columns_ - column)));
   }
@@ -101,7 +107,8 @@ bool isDots(const ConvShape &c) {
   return c.groups == 1 && c.batch > 0 && c.filters > 0 && c.channels > 0 && c.outSize() >= kLong && isFew;
 }
 
-std::unique_ptr<LibraryKernel> makeDotFilterGradient(const LibraryCall &call, const ConvShape &c, int x, int dy, int threads) {
+std::unique_ptr<LibraryKernel> makeDotFilterGradient(const LibraryCall &call, const ConvShape &c, int x,
+                                                     int dy, int threads) {
   if (call.outputs[0].type == DType::F64)
     return std::make_unique<DotFilterGradient<double>>(c, x, dy, threads);
   return std::make_unique<DotFilterGradient<float>>(c, x, dy, threads);

@@ -10,6 +10,7 @@ using namespace calls;
 bool isDots(const ConvShape &c);
 
 /// dW of `c` in fp32 or f64. x, dy: positions of the inputs.
-std::unique_ptr<LibraryKernel> makeDotFilterGradient(const LibraryCall &call, const ConvShape &c, int x, int dy, int threads);
+std::unique_ptr<LibraryKernel> makeDotFilterGradient(const LibraryCall &call, const ConvShape &c, int x,
+                                                     int dy, int threads);
 
 } // namespace kedge::rt::cpu

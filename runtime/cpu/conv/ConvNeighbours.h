@@ -3,8 +3,8 @@
 // with zeros where it is in the padding. Which places these are does not depend on the channel.
 #pragma once
 #include "runtime/cpu/conv/ConvTaps.h"
-#include "runtime/cpu/gemm/GemmPack.h"
 #include "runtime/cpu/conv/MaskedRows.h"
+#include "runtime/cpu/gemm/GemmPack.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
@@ -16,32 +16,38 @@ inline bool isFlatAndSame(const ConvShape &c) {
 /// Sets dst[i] to what tap (th, tw) reads for place position + i of a plane, if
 /// isFlatAndSame: copies the run of neighbours, then writes zeros over those in the padding.
 template <typename S, typename T>
-void readNeighbours(const ConvShape &c, const S *plane, int64_t th, int64_t tw, int64_t position, int64_t count, T *dst) {
+void readNeighbours(const ConvShape &c, const S *plane, int64_t th, int64_t tw, int64_t position,
+                    int64_t count, T *dst) {
   const int64_t height = c.in[1], width = c.in[2], end = position + count;
-  const int64_t down = th * c.dilation[1] - c.pad[1], right = tw * c.dilation[2] - c.pad[2], distance = down * width + right;
+  const int64_t down = th * c.dilation[1] - c.pad[1], right = tw * c.dilation[2] - c.pad[2],
+                distance = down * width + right;
   auto zero = [&](int64_t first, int64_t last) {
     for (int64_t i = std::max(first, position); i < std::min(last, end); ++i)
       dst[i - position] = T(0);
   };
-  const int64_t first = std::clamp(-distance, position, end), last = std::clamp(height * width - distance, first, end);
+  const int64_t first = std::clamp(-distance, position, end),
+                last = std::clamp(height * width - distance, first, end);
   convertRows(1, last - first, plane + first + distance, 0, dst + (first - position), 0);
   zero(position, std::max(first, -down * width));
   zero(std::min(last, (height - down) * width), end);
   if (right == 0)
     return;
-  const int64_t from = right < 0 ? 0 : std::max<int64_t>(0, width - right), to = right < 0 ? std::min(width, -right) : width;
+  const int64_t from = right < 0 ? 0 : std::max<int64_t>(0, width - right),
+                to = right < 0 ? std::min(width, -right) : width;
   for (int64_t row = position / width * width; row < end; row += width)
     zero(row + from, row + to);
 }
 
-/// For places [begin, end) of a panel's columns in one image: by axis and tap, bits of places whose neighbour exists.
+/// For places [begin, end) of a panel's columns in one image: by axis and tap, bits of places whose neighbour
+/// exists.
 class NeighbourMasks {
 public:
   static constexpr int64_t kMostTaps = 16; ///< along an axis
 
   static bool fits(const ConvShape &c) {
-    return c.stride == Space{1, 1, 1} && c.in == c.out && c.kernel[0] <= kMostTaps && c.kernel[1] <= kMostTaps &&
-           c.kernel[2] <= kMostTaps && c.taps() <= MaskedTaps::kMost && maskedRows();
+    return c.stride == Space{1, 1, 1} && c.in == c.out && c.kernel[0] <= kMostTaps &&
+           c.kernel[1] <= kMostTaps && c.kernel[2] <= kMostTaps && c.taps() <= MaskedTaps::kMost &&
+           maskedRows();
   }
 
   /// `back`: for the gradient, whose taps look in the opposite direction.

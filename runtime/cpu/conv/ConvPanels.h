@@ -1,4 +1,5 @@
-// Packs panels of the im2col matrix, which never exists as a whole: rows are read from the image while they are packed.
+// Packs panels of the im2col matrix, which never exists as a whole: rows are read from the image while they
+// are packed.
 #pragma once
 #include "runtime/cpu/conv/ConvNeighbours.h"
 #include "runtime/cpu/gemm/Gemm.h"
@@ -7,12 +8,13 @@ namespace kedge::rt::cpu {
 using namespace calls;
 
 constexpr int64_t kMostColumns = 32; // columns of a tile, at most
-/// Images of so few places are columns of one product, which packs the filters once: as products of their own they would
-/// take as long to pack as to multiply, and fill half of a tile.
+/// Images of so few places are columns of one product, which packs the filters once: as products of their own
+/// they would take as long to pack as to multiply, and fill half of a tile.
 constexpr int64_t kSmallPlane = 256;
 
-/// Packs a panel with `count` elements in each row of k, padded to `width`. fill(p, list) writes the rows in the
-/// order of p. For tiles with 16-bit panels it writes to a separate matrix, which `pack` (packA or packB) then packs.
+/// Packs a panel with `count` elements in each row of k, padded to `width`. fill(p, list) writes the rows in
+/// the order of p. For tiles with 16-bit panels it writes to a separate matrix, which `pack` (packA or packB)
+/// then packs.
 template <typename S, typename E, typename Fill, typename Pack>
 void packFilled(E *dst, int width, int64_t count, int64_t length, Fill &&fill, Pack &&pack) {
   if constexpr (std::is_same_v<E, uint16_t>) {
@@ -82,9 +84,10 @@ template <typename S> struct PanelRows {
   }
 };
 
-/// Packs a panel of kMaskedLanes columns by NeighbourMasks. Rows are written in their order: the hardware fetches what is written
-/// ahead, too.
-inline void packNeighbours(const ConvShape &c, bool back, float *dst, const PanelRows<float> &rows, int64_t k0, int64_t length) {
+/// Packs a panel of kMaskedLanes columns by NeighbourMasks. Rows are written in their order: the hardware
+/// fetches what is written ahead, too.
+inline void packNeighbours(const ConvShape &c, bool back, float *dst, const PanelRows<float> &rows,
+                           int64_t k0, int64_t length) {
   const MaskedRows copy = maskedRows();
   const int64_t plane = c.inSize(), taps = c.taps();
   for (int64_t begin = 0, end = 0; begin < rows.count; begin = end) {
@@ -100,8 +103,8 @@ inline void packNeighbours(const ConvShape &c, bool back, float *dst, const Pane
 /// Columns are positions of Y that read places of X or, with Back, positions of X that
 /// read places of Y. If there is one group, the positions of all images follow each other.
 template <bool Back, typename S, typename E>
-void packPlaces(const ConvShape &c, E *dst, int width, const S *image, int64_t column, int64_t columns, int64_t k0,
-                int64_t length) {
+void packPlaces(const ConvShape &c, E *dst, int width, const S *image, int64_t column, int64_t columns,
+                int64_t k0, int64_t length) {
   const Space &space = Back ? c.in : c.out;
   const int64_t positions = space[0] * space[1] * space[2], plane = Back ? c.outSize() : c.inSize();
   const int64_t stride = (Back ? c.filters : c.channels) * plane;

@@ -1,10 +1,11 @@
-// dX of a convolution with strides. Positions i of X with (i + pad) = q * stride + residue meet only the taps of that
-// residue, and read dY at q - shift: so each class of residues is a product of its own, over its own taps, and no product
-// with a zero between strides is computed. Sums go to their places when they are complete.
+// dX of a convolution with strides. Positions i of X with (i + pad) = q * stride + residue meet only the taps
+// of that residue, and read dY at q - shift: so each class of residues is a product of its own, over its own
+// taps, and no product with a zero between strides is computed. Sums go to their places when they are
+// complete.
 #include "runtime/cpu/conv/ConvStrided.h"
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/conv/ConvPanels.h"
 #include "runtime/cpu/Kernel.h"
+#include "runtime/cpu/conv/ConvPanels.h"
 #include <numeric>
 
 namespace kedge::rt::cpu {
@@ -16,8 +17,8 @@ int64_t ceilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a /
 
 /// The positions of a class, as a convolution of stride 1 that reads dY.
 struct ResidueClass {
-  ConvShape c;    ///< in: dY; out: positions of the class
-  Space place;    ///< of its first position in X
+  ConvShape c;        ///< in: dY; out: positions of the class
+  Space place;        ///< of its first position in X
   Space tap, tapStep; ///< the first tap, and from one tap to the next
 
   int64_t depth() const { return c.channels * c.taps(); }
@@ -44,7 +45,8 @@ ResidueClass classOf(const ConvShape &c, const Space &residue) {
   return found;
 }
 
-/// Sums of a tile to their positions in X, the bias of their row added, rounded once. Images follow each other in the columns.
+/// Sums of a tile to their positions in X, the bias of their row added, rounded once. Images follow each
+/// other in the columns.
 template <typename S> struct PlaceFinish {
   using T = Compute<S>;
   const ResidueClass &at;
@@ -52,8 +54,8 @@ template <typename S> struct PlaceFinish {
   const S *bias; ///< of the rows; null: none
   S *result;     ///< of the first image
 
-  static void tile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
-                   int64_t columns) {
+  static void tile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column,
+                   int64_t rows, int64_t columns) {
     const PlaceFinish &f = *static_cast<const PlaceFinish *>(context);
     const int64_t positions = f.at.c.outSize();
     int64_t image = column / positions, position = column % positions;
@@ -69,7 +71,8 @@ template <typename S> struct PlaceFinish {
 
   void put(int64_t image, int64_t row, const Segment &s, const T *sums) const {
     const Space &size = whole.in, &step = whole.stride;
-    const int64_t d = at.place[0] + s.d * step[0], h = at.place[1] + s.h * step[1], w = at.place[2] + s.w * step[2];
+    const int64_t d = at.place[0] + s.d * step[0], h = at.place[1] + s.h * step[1],
+                  w = at.place[2] + s.w * step[2];
     S *to = result + (((image * whole.groupChannels() + row) * size[0] + d) * size[1] + h) * size[2] + w;
     const T add = bias ? static_cast<T>(bias[row]) : T(0);
     for (int64_t j = 0; j < s.length; ++j)
@@ -84,7 +87,8 @@ template <typename S, typename E> class StridedBack final : public LibraryKernel
 public:
   StridedBack(const ConvShape &c, int results, int weights, int bias, int threads)
       : c_(c), results_(results), weights_(weights), bias_(bias), threads_(threads),
-        joined_(c.groups == 1 && c.batch > 1 && c.inSize() <= kSmallPlane * c.stride[0] * c.stride[1] * c.stride[2]),
+        joined_(c.groups == 1 && c.batch > 1 &&
+                c.inSize() <= kSmallPlane * c.stride[0] * c.stride[1] * c.stride[2]),
         broadcast_(!joined_ && c.batch * c.groups >= threads) {
     const int team = broadcast_ ? 1 : threads;
     for (int64_t d = 0; d < c.stride[0]; ++d)
@@ -96,7 +100,8 @@ public:
           hasGaps_ |= isGap(at);
           classes_.push_back(at);
           plans_.push_back(planGemm<E>(rows(), places(at), at.depth(), team, true));
-          planBytes_ = std::max(planBytes_, alignedBytes(gemmWorkspaceBytes<S>(rows(), places(at), at.depth(), team, true)));
+          planBytes_ = std::max(
+              planBytes_, alignedBytes(gemmWorkspaceBytes<S>(rows(), places(at), at.depth(), team, true)));
         }
   }
 
@@ -118,7 +123,9 @@ public:
 
 private:
   int64_t rows() const { return c_.groupChannels(); }
-  int64_t places(const ResidueClass &at) const { return at.c.outSize() * (joined_ ? c_.batch : 1); } ///< columns of a product
+  int64_t places(const ResidueClass &at) const {
+    return at.c.outSize() * (joined_ ? c_.batch : 1);
+  } ///< columns of a product
 
   /// All images, or a group of one.
   void one(Inputs in, Outputs out, int64_t job, char *scratch) const {
@@ -133,8 +140,8 @@ private:
       product(classes_[i], plans_[i], gradient, weights, bias, result, scratch);
   }
 
-  void product(const ResidueClass &at, const GemmPlan &plan, const S *gradient, const S *weights, const S *bias, S *result,
-               void *workspace) const {
+  void product(const ResidueClass &at, const GemmPlan &plan, const S *gradient, const S *weights,
+               const S *bias, S *result, void *workspace) const {
     const PlaceFinish<S> context{at, c_, bias, result};
     if (isGap(at))
       return bias ? startPlaces(at, context) : void();
@@ -160,8 +167,8 @@ private:
   }
 
   /// Rows are channels, k runs over (filter, tap of the class).
-  void packWeights(const ResidueClass &at, E *dst, int width, const S *weights, int64_t row, int64_t rows, int64_t k0,
-                   int64_t length) const {
+  void packWeights(const ResidueClass &at, E *dst, int width, const S *weights, int64_t row, int64_t rows,
+                   int64_t k0, int64_t length) const {
     const int64_t taps = c_.taps();
     TapRow tap(at.c.kernel, k0);
     auto fill = [&](int64_t, auto *list) {
@@ -179,8 +186,8 @@ private:
 
   ConvShape c_;
   int results_, weights_, bias_, threads_;
-  bool joined_; ///< one product of all images for each class
-  bool broadcast_; ///< every thread takes whole images
+  bool joined_;          ///< one product of all images for each class
+  bool broadcast_;       ///< every thread takes whole images
   bool hasGaps_ = false; ///< classes without taps
   std::vector<ResidueClass> classes_;
   std::vector<GemmPlan> plans_;
@@ -189,14 +196,15 @@ private:
 
 } // namespace
 
-std::unique_ptr<LibraryKernel> makeStridedBack(const LibraryCall &call, const ConvShape &c, int results, int weights,
-                                               int bias, int threads) {
-  return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
-    if constexpr (std::is_same_v<S, BFloat16>)
-      if (hasBf16Tile())
-        return std::make_unique<StridedBack<S, uint16_t>>(c, results, weights, bias, threads);
-    return std::make_unique<StridedBack<S, Compute<S>>>(c, results, weights, bias, threads);
-  });
+std::unique_ptr<LibraryKernel> makeStridedBack(const LibraryCall &call, const ConvShape &c, int results,
+                                               int weights, int bias, int threads) {
+  return dispatchFloat(
+      call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
+        if constexpr (std::is_same_v<S, BFloat16>)
+          if (hasBf16Tile())
+            return std::make_unique<StridedBack<S, uint16_t>>(c, results, weights, bias, threads);
+        return std::make_unique<StridedBack<S, Compute<S>>>(c, results, weights, bias, threads);
+      });
 }
 
 } // namespace kedge::rt::cpu

@@ -7,7 +7,7 @@ namespace kedge::rt::cpu {
 using namespace calls;
 
 /// dX = W^T dY (+ bias) for `c` with a stride above 1. Arguments are positions of inputs; bias -1: none.
-std::unique_ptr<LibraryKernel> makeStridedBack(const LibraryCall &call, const ConvShape &c, int results, int weights,
-                                               int bias, int threads);
+std::unique_ptr<LibraryKernel> makeStridedBack(const LibraryCall &call, const ConvShape &c, int results,
+                                               int weights, int bias, int threads);
 
 } // namespace kedge::rt::cpu

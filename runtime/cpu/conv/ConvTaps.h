@@ -38,7 +38,8 @@ template <typename S, typename T> void readSecond(const S *src, int64_t count, T
     dst[i] = static_cast<T>(src[2 * i]);
 }
 
-/// Sets dst[i] to X at the place that tap (td, th, tw) reads for output position segment + i; 0 in the padding.
+/// Sets dst[i] to X at the place that tap (td, th, tw) reads for output position segment + i; 0 in the
+/// padding.
 template <typename S, typename T>
 void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, int64_t th, int64_t tw,
              T *dst) {
@@ -51,14 +52,16 @@ void readTap(const ConvShape &c, const S *image, const Segment &s, int64_t td, i
   const S *row = image + (d * c.in[1] + h) * c.in[2];
   int64_t w = s.w * c.stride[2] + tw * c.dilation[2] - c.pad[2], step = c.stride[2];
   if (step == 1) { // no divisions, which take as long as a short row
-    const int64_t first = std::clamp<int64_t>(-w, 0, s.length), last = std::clamp(c.in[2] - w, first, s.length);
+    const int64_t first = std::clamp<int64_t>(-w, 0, s.length),
+                  last = std::clamp(c.in[2] - w, first, s.length);
     zero(dst, first);
     for (int64_t i = first; i < last; ++i)
       dst[i] = static_cast<T>(row[w + i]);
     return zero(dst + last, s.length - last);
   }
   if (step == 2) {
-    const int64_t first = w >= 0 ? 0 : std::min(s.length, (1 - w) / 2), last = std::clamp((c.in[2] - w + 1) >> 1, first, s.length);
+    const int64_t first = w >= 0 ? 0 : std::min(s.length, (1 - w) / 2),
+                  last = std::clamp((c.in[2] - w + 1) >> 1, first, s.length);
     zero(dst, first);
     readSecond(row + w + 2 * first, last - first, dst + first);
     return zero(dst + last, s.length - last);

@@ -1,41 +1,45 @@
-// Y or dX of 3x3 convolutions with stride 1, by F(2x2, 3x3): each tile of 4x4 places of the source, which overlaps its neighbours
-// by two, gives 2x2 results. Image and filters are transformed, and each of the 16 elements of transformed tiles is a matrix product
-// over channels, with tiles as its columns. A thread takes some tiles at a time through all three stages, so that what is
-// transformed stays in its L2. Every sum runs over the channels in their order, so the bits depend on the shape alone.
+// Y or dX of 3x3 convolutions with stride 1, by F(2x2, 3x3): each tile of 4x4 places of the source, which
+// overlaps its neighbours by two, gives 2x2 results. Image and filters are transformed, and each of the 16
+// elements of transformed tiles is a matrix product over channels, with tiles as its columns. A thread takes
+// some tiles at a time through all three stages, so that what is transformed stays in its L2. Every sum runs
+// over the channels in their order, so the bits depend on the shape alone.
 #include "runtime/cpu/conv/ConvWinograd.h"
-#include "runtime/cpu/gemm/GemmPack.h"
-#include "runtime/cpu/gemm/GemmTile.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/conv/WinogradRows.h"
+#include "runtime/cpu/gemm/GemmPack.h"
+#include "runtime/cpu/gemm/GemmTile.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
 
 namespace {
 
-constexpr int64_t kPanel = 32;        ///< tiles of a panel: a multiple of the columns of every machine's product tile
-constexpr int64_t kMostRows = 12;     ///< of a product tile
-constexpr int64_t kVector = 16;       ///< elements of the longest vector
-constexpr int64_t kFewChannels = 32;  ///< of filters that are transformed together
-constexpr int64_t kSumPanels = 2;     ///< panels whose sums are in the L1 together
+constexpr int64_t kPanel =
+    32; ///< tiles of a panel: a multiple of the columns of every machine's product tile
+constexpr int64_t kMostRows = 12;    ///< of a product tile
+constexpr int64_t kVector = 16;      ///< elements of the longest vector
+constexpr int64_t kFewChannels = 32; ///< of filters that are transformed together
+constexpr int64_t kSumPanels = 2;    ///< panels whose sums are in the L1 together
 constexpr int64_t kSumColumns = kSumPanels * kPanel;
-constexpr int64_t kMostPanels = 14;    ///< of a block
+constexpr int64_t kMostPanels = 14;        ///< of a block
 constexpr int64_t kBlockBytes = 896 << 10; ///< transformed tiles of a block, which stay in the L2
 
 int64_t blocksOf(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
 /// The convolution that is computed: Y, or dX as a convolution of dY with turned filters.
 struct Task {
-  int64_t batch, depth, rows;      ///< channels of the source and of the result
+  int64_t batch, depth, rows;             ///< channels of the source and of the result
   int64_t fromHigh, fromWide, high, wide; ///< source and result
   int64_t padHigh, padWide;
   int64_t tilesWide, tilesOfImage, panels;
 
   Task(const ConvShape &c, bool back)
       : batch(c.batch), depth(back ? c.filters : c.channels), rows(back ? c.channels : c.filters),
-        fromHigh(back ? c.out[1] : c.in[1]), fromWide(back ? c.out[2] : c.in[2]), high(back ? c.in[1] : c.out[1]),
-        wide(back ? c.in[2] : c.out[2]), padHigh(back ? 2 - c.pad[1] : c.pad[1]), padWide(back ? 2 - c.pad[2] : c.pad[2]),
-        tilesWide(blocksOf(wide, 2)), tilesOfImage(blocksOf(high, 2) * tilesWide), panels(blocksOf(batch * tilesOfImage, kPanel)) {}
+        fromHigh(back ? c.out[1] : c.in[1]), fromWide(back ? c.out[2] : c.in[2]),
+        high(back ? c.in[1] : c.out[1]), wide(back ? c.in[2] : c.out[2]),
+        padHigh(back ? 2 - c.pad[1] : c.pad[1]), padWide(back ? 2 - c.pad[2] : c.pad[2]),
+        tilesWide(blocksOf(wide, 2)), tilesOfImage(blocksOf(high, 2) * tilesWide),
+        panels(blocksOf(batch * tilesOfImage, kPanel)) {}
 
   /// The most panels of a block: enough to read the filters seldom, and few enough for the L2.
   int64_t panelsOfBlock() const {
@@ -53,13 +57,17 @@ struct Piece {
 class Winograd final : public LibraryKernel {
 public:
   Winograd(const ConvShape &c, bool back, int source, int weights, int bias, int threads)
-      : c_(c), task_(c, back), back_(back), source_(source), weights_(weights), bias_(bias), threads_(threads),
-        blocks_(std::min(blocksOf(blocksOf(task_.panels, task_.panelsOfBlock()), threads) * threads, task_.panels)),
+      : c_(c), task_(c, back), back_(back), source_(source), weights_(weights), bias_(bias),
+        threads_(threads),
+        blocks_(std::min(blocksOf(blocksOf(task_.panels, task_.panelsOfBlock()), threads) * threads,
+                         task_.panels)),
         columns_(blocksOf(task_.panels, blocks_) * kPanel),
         plane_(columns_ + 3 * task_.tilesWide + kBehindWinograd), // rows of tiles at both ends, and one below
         filterFloats_(kWinogradProducts * (task_.depth + kBehindWinograd) * (task_.rows + kMostRows)) {}
 
-  size_t workspaceBytes() const override { return alignedBytes(sizeof(float) * filterFloats_) + ownBytes() * threads_; }
+  size_t workspaceBytes() const override {
+    return alignedBytes(sizeof(float) * filterFloats_) + ownBytes() * threads_;
+  }
   KernelWork work() const override { return winogradWork(c_, task_.rows, 4 * kPanel * task_.panels); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
@@ -73,7 +81,8 @@ public:
     const float *bias = bias_ < 0 ? nullptr : static_cast<const float *>(in[bias_]);
     parallelParts(threads_, blocks_, [&](int64_t number) {
       const Scratch scratch(*this, own + threadSlot() * ownBytes());
-      block(number, static_cast<const float *>(in[source_]), filters, bias, static_cast<float *>(out[0]), scratch);
+      block(number, static_cast<const float *>(in[source_]), filters, bias, static_cast<float *>(out[0]),
+            scratch);
     });
   }
 
@@ -102,7 +111,8 @@ private:
   size_t tileFloats() const { return kWinogradProducts * task_.depth * columns_; }
   size_t sumFloats() const { return kWinogradProducts * kMostRows * kSumColumns + kBehindWinograd; }
   size_t lineFloats() const {
-    return std::max(2 * task_.tilesWide + 2 + 2 * kBehindWinograd, kWinogradProducts * (columns_ + kBehindWinograd));
+    return std::max(2 * task_.tilesWide + 2 + 2 * kBehindWinograd,
+                    kWinogradProducts * (columns_ + kBehindWinograd));
   }
   size_t resultFloats() const { return 2 * kSumColumns + 2 * kBehindWinograd; }
   size_t ownBytes() const {
@@ -118,8 +128,10 @@ private:
   }
 
   void transformFilters(const float *weights, int64_t panel, float *filters) const {
-    const int64_t row = panel * tile_.rows, rows = std::min<int64_t>(tile_.rows, task_.rows - row), width = tile_.panelRows(rows);
-    const int64_t rowStride = back_ ? 9 : 9 * c_.channels, depthStride = back_ ? 9 * c_.channels : 9, matrix = filterMatrix(width);
+    const int64_t row = panel * tile_.rows, rows = std::min<int64_t>(tile_.rows, task_.rows - row),
+                  width = tile_.panelRows(rows);
+    const int64_t rowStride = back_ ? 9 : 9 * c_.channels, depthStride = back_ ? 9 * c_.channels : 9,
+                  matrix = filterMatrix(width);
     float *to = filtersOf(filters, panel);
     alignas(64) float taps[9 * kFewChannels * kMostRows + kBehindWinograd];
     for (int64_t channel = 0; channel < task_.depth; channel += kFewChannels) {
@@ -127,26 +139,32 @@ private:
       const float *from = weights + row * rowStride + channel * depthStride;
       if (back_)
         for (int64_t i = 0; i < count; ++i)
-          packPanel(taps + 9 * i * width, width, Strided<float>{from + i * depthStride, rowStride, 1}, rows, 9);
+          packPanel(taps + 9 * i * width, width, Strided<float>{from + i * depthStride, rowStride, 1}, rows,
+                    9);
       else
         packPanel(taps, width, Strided<float>{from, rowStride, 1}, rows, 9 * count);
       transforms_.filters(taps, width, back_, count, to + channel * width, matrix);
     }
   }
 
-  void block(int64_t number, const float *source, float *filters, const float *bias, float *result, const Scratch &scratch) const {
+  void block(int64_t number, const float *source, float *filters, const float *bias, float *result,
+             const Scratch &scratch) const {
     const int64_t first = task_.panels * number / blocks_ * kPanel;
-    const int64_t end = std::min(task_.panels * (number + 1) / blocks_ * kPanel, task_.batch * task_.tilesOfImage);
+    const int64_t end =
+        std::min(task_.panels * (number + 1) / blocks_ * kPanel, task_.batch * task_.tilesOfImage);
     forPieces(first, end, [&](const Piece &piece) {
       for (int64_t channel = 0; channel < task_.depth; ++channel) {
-        stage(source + (piece.image * task_.depth + channel) * task_.fromHigh * task_.fromWide, piece, scratch);
+        stage(source + (piece.image * task_.depth + channel) * task_.fromHigh * task_.fromWide, piece,
+              scratch);
         transformTiles(piece, channel, scratch);
       }
     });
     for (int64_t row = 0; row < task_.rows; row += tile_.rows)
       for (int64_t at = first; at < end; at += kSumPanels * kPanel) {
-        const int64_t rows = std::min<int64_t>(tile_.rows, task_.rows - row), last = std::min(end, at + kSumPanels * kPanel);
-        multiply(filtersOf(filters, row / tile_.rows), rows, (at - first) / tile_.columns, blocksOf(last - first, tile_.columns), scratch);
+        const int64_t rows = std::min<int64_t>(tile_.rows, task_.rows - row),
+                      last = std::min(end, at + kSumPanels * kPanel);
+        multiply(filtersOf(filters, row / tile_.rows), rows, (at - first) / tile_.columns,
+                 blocksOf(last - first, tile_.columns), scratch);
         forPieces(at, last, [&](const Piece &piece) {
           for (int64_t i = 0; i < rows; ++i)
             writeRows(piece, scratch.sums + i * kSumColumns + piece.at, bias ? bias[row + i] : 0.0f,
@@ -166,11 +184,13 @@ private:
 
   /// Transforms along the width what the rows of tiles read that the piece begins, goes through and ends in.
   void stage(const float *plane, const Piece &piece, const Scratch &scratch) const {
-    const int64_t begin = piece.first / task_.tilesWide, end = (piece.first + piece.count - 1) / task_.tilesWide + 2;
+    const int64_t begin = piece.first / task_.tilesWide,
+                  end = (piece.first + piece.count - 1) / task_.tilesWide + 2;
     for (int64_t row = begin; row < end; ++row)
       for (int64_t parity = 0; parity < 2; ++parity) {
         readLine(plane, 2 * row + parity - task_.padHigh, scratch.line);
-        transforms_.along(scratch.line, task_.tilesWide, scratch.staged + 4 * parity * plane_ + (row - begin) * task_.tilesWide, plane_);
+        transforms_.along(scratch.line, task_.tilesWide,
+                          scratch.staged + 4 * parity * plane_ + (row - begin) * task_.tilesWide, plane_);
       }
   }
 
@@ -210,27 +230,32 @@ private:
     });
   }
 
-  /// A panel of rows times some panels of tiles. Panels of many channels are multiplied in parts of equal length, which fit the L1.
-  void multiply(const float *filters, int64_t rows, int64_t firstPanel, int64_t endPanel, const Scratch &scratch) const {
+  /// A panel of rows times some panels of tiles. Panels of many channels are multiplied in parts of equal
+  /// length, which fit the L1.
+  void multiply(const float *filters, int64_t rows, int64_t firstPanel, int64_t endPanel,
+                const Scratch &scratch) const {
     const int64_t width = tile_.panelRows(rows), parts = blocksOf(task_.depth, tile_.mostK);
     for (int product = 0; product < kWinogradProducts; ++product) {
-      const float *left = filters + product * filterMatrix(width), *tiles = scratch.tiles + product * task_.depth * columns_;
+      const float *left = filters + product * filterMatrix(width),
+                  *tiles = scratch.tiles + product * task_.depth * columns_;
       for (int64_t part = 0; part < parts; ++part) {
         const int64_t begin = task_.depth * part / parts, end = task_.depth * (part + 1) / parts;
         for (int64_t panel = firstPanel; panel < endPanel; ++panel)
           tile_.run(end - begin, left + begin * width, tiles + (panel * task_.depth + begin) * tile_.columns,
-                    scratch.sums + product * kMostRows * kSumColumns + (panel - firstPanel) * tile_.columns, kSumColumns,
-                    static_cast<int>(rows), tile_.columns, part > 0, nullptr);
+                    scratch.sums + product * kMostRows * kSumColumns + (panel - firstPanel) * tile_.columns,
+                    kSumColumns, static_cast<int>(rows), tile_.columns, part > 0, nullptr);
       }
     }
   }
 
   /// A row's results: both rows of each row of tiles.
-  void writeRows(const Piece &piece, const float *sums, float bias, float *plane, const Scratch &scratch) const {
+  void writeRows(const Piece &piece, const float *sums, float bias, float *plane,
+                 const Scratch &scratch) const {
     float *upper = scratch.results, *lower = upper + resultFloats();
     transforms_.results(sums, kMostRows * kSumColumns, piece.count, bias, upper, lower);
     for (int64_t done = 0; done < piece.count;) {
-      const int64_t row = (piece.first + done) / task_.tilesWide, column = (piece.first + done) % task_.tilesWide;
+      const int64_t row = (piece.first + done) / task_.tilesWide,
+                    column = (piece.first + done) % task_.tilesWide;
       const int64_t tiles = std::min(piece.count - done, task_.tilesWide - column), at = 2 * column;
       const size_t bytes = sizeof(float) * (std::min(2 * (column + tiles), task_.wide) - at);
       float *to = plane + 2 * row * task_.wide + at;
@@ -256,12 +281,15 @@ private:
 } // namespace
 
 KernelWork winogradWork(const ConvShape &c, int64_t resultChannels, int64_t computedPlaces) {
-  // Transforming 16 tiles of a channel takes as long as multiplying them with so many filters, and the results of a filter as
-  // long as its products with so many channels. Measured: docs/rationale/cpu-convolutions.md.
+  // Transforming 16 tiles of a channel takes as long as multiplying them with so many filters, and the
+  // results of a filter as long as its products with so many channels. Measured:
+  // docs/rationale/cpu-convolutions.md.
   constexpr double kChannel = 16, kFilter = 8, kSaved = 36.0 / 16;
-  const double transforms = kChannel / static_cast<double>(c.filters) + kFilter / static_cast<double>(c.channels);
+  const double transforms =
+      kChannel / static_cast<double>(c.filters) + kFilter / static_cast<double>(c.channels);
   KernelWork work = c.work(resultChannels);
-  work.shortcut = kSaved / (1 + transforms) * static_cast<double>(c.batch * c.outSize()) / static_cast<double>(computedPlaces);
+  work.shortcut = kSaved / (1 + transforms) * static_cast<double>(c.batch * c.outSize()) /
+                  static_cast<double>(computedPlaces);
   return work;
 }
 
@@ -270,15 +298,19 @@ bool isWinograd(const ConvShape &c, bool back) {
   const bool isFlat = c.in[0] == 1 && c.out[0] == 1 && c.pad[0] == 0 && c.kernel == Space{1, 3, 3};
   const bool isDense = c.groups == 1 && c.stride == Space{1, 1, 1} && c.dilation == Space{1, 1, 1};
   const bool isPadded = c.pad[1] >= 0 && c.pad[1] <= 2 && c.pad[2] >= 0 && c.pad[2] <= 2;
-  if (!isFlat || !isDense || !isPadded || c.channels < kFewest || c.filters < kFewest || c.batch * c.outSize() * c.inSize() == 0)
+  if (!isFlat || !isDense || !isPadded || c.channels < kFewest || c.filters < kFewest ||
+      c.batch * c.outSize() * c.inSize() == 0)
     return false;
   const Task task(c, back);
-  // For few tiles filters are most of the work, whose transforms are 16/9 as large. Of the computed places most should exist.
+  // For few tiles filters are most of the work, whose transforms are 16/9 as large. Of the computed places
+  // most should exist.
   constexpr int64_t kFewestPanels = 4;
-  return task.panels >= kFewestPanels && static_cast<double>(c.batch * task.high * task.wide) >= 0.6 * static_cast<double>(4 * kPanel * task.panels);
+  return task.panels >= kFewestPanels && static_cast<double>(c.batch * task.high * task.wide) >=
+                                             0.6 * static_cast<double>(4 * kPanel * task.panels);
 }
 
-std::unique_ptr<LibraryKernel> makeWinograd(const ConvShape &c, bool back, int source, int weights, int bias, int threads) {
+std::unique_ptr<LibraryKernel> makeWinograd(const ConvShape &c, bool back, int source, int weights, int bias,
+                                            int threads) {
   return std::make_unique<Winograd>(c, back, source, weights, bias, threads);
 }
 

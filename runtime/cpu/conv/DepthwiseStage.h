@@ -5,9 +5,9 @@
 #pragma once
 #include "runtime/calls/ConvShape.h"
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/gemm/GemmPack.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/conv/StencilRows.h"
+#include "runtime/cpu/gemm/GemmPack.h"
 
 namespace kedge::rt::cpu::depthwise {
 using namespace calls;
@@ -36,7 +36,9 @@ struct TapAxis {
 };
 
 inline int64_t volume(const Space &s) { return s[0] * s[1] * s[2]; }
-inline int64_t offset(const Space &size, int64_t d, int64_t h, int64_t w) { return (d * size[1] + h) * size[2] + w; }
+inline int64_t offset(const Space &size, int64_t d, int64_t h, int64_t w) {
+  return (d * size[1] + h) * size[2] + w;
+}
 
 /// Which of the `count` places first + j * step are in [0, size).
 struct Inside {
@@ -53,10 +55,12 @@ template <typename T> void zero(T *dst, int64_t count) {
 
 /// dst[r * dstPitch + j] = src[r * srcPitch + j * step].
 template <typename S, typename T>
-void copyEach(int64_t rows, int64_t width, const S *src, int64_t srcPitch, int64_t step, T *dst, int64_t dstPitch) {
+void copyEach(int64_t rows, int64_t width, const S *src, int64_t srcPitch, int64_t step, T *dst,
+              int64_t dstPitch) {
   if constexpr (std::is_same_v<S, T>)
     if (step <= 2)
-      return (step == 1 ? stencilRows<T>().copy : stencilRows<T>().everySecond)(rows, width, src, srcPitch, dst, dstPitch);
+      return (step == 1 ? stencilRows<T>().copy : stencilRows<T>().everySecond)(rows, width, src, srcPitch,
+                                                                                dst, dstPitch);
   if (step == 1)
     return convertRows(rows, width, src, srcPitch, dst, dstPitch);
   for (int64_t r = 0; r < rows; ++r, src += srcPitch, dst += dstPitch)
@@ -68,7 +72,8 @@ void copyEach(int64_t rows, int64_t width, const S *src, int64_t srcPitch, int64
 struct InsidePlane {
   Inside d, h, w;
   InsidePlane(const Space &size, const Space &first, const Space &step, const Space &count)
-      : d(size[0], first[0], step[0], count[0]), h(size[1], first[1], step[1], count[1]), w(size[2], first[2], step[2], count[2]) {}
+      : d(size[0], first[0], step[0], count[0]), h(size[1], first[1], step[1], count[1]),
+        w(size[2], first[2], step[2], count[2]) {}
 };
 
 /// Zeros for all places that are not inside.
@@ -87,9 +92,11 @@ template <typename T> void stageMargins(const InsidePlane &in, const Space &coun
   std::fill_n(dst + in.d.end * plane, (count[0] - in.d.end) * plane, T(0));
 }
 
-/// Sets the `count` elements of dst to the places first + j * step of a plane; 0 outside of it, which dst has unless it is `fresh`.
+/// Sets the `count` elements of dst to the places first + j * step of a plane; 0 outside of it, which dst has
+/// unless it is `fresh`.
 template <typename S, typename T>
-void stagePlane(const S *src, const Space &size, const Space &first, const Space &step, const Space &count, bool fresh, T *dst) {
+void stagePlane(const S *src, const Space &size, const Space &first, const Space &step, const Space &count,
+                bool fresh, T *dst) {
   const InsidePlane in(size, first, step, count);
   if (fresh)
     stageMargins(in, count, dst);
@@ -97,7 +104,8 @@ void stagePlane(const S *src, const Space &size, const Space &first, const Space
     return;
   for (int64_t d = in.d.begin; d < in.d.end; ++d)
     copyEach(in.h.end - in.h.begin, in.w.end - in.w.begin,
-             src + offset(size, first[0] + d * step[0], first[1] + in.h.begin * step[1], first[2] + in.w.begin * step[2]),
+             src + offset(size, first[0] + d * step[0], first[1] + in.h.begin * step[1],
+                          first[2] + in.w.begin * step[2]),
              step[1] * size[2], step[2], dst + offset(count, d, in.h.begin, in.w.begin), count[2]);
 }
 
@@ -113,8 +121,8 @@ protected:
   using T = Compute<S>;
 
   Depthwise(const ConvShape &c, int threads)
-      : c_(c), threads_(threads), rows_(stencilRows<T>()),
-        axes_{axisOf(0), axisOf(1), axisOf(2)}, reach_{axes_[0].reach, axes_[1].reach, axes_[2].reach},
+      : c_(c), threads_(threads), rows_(stencilRows<T>()), axes_{axisOf(0), axisOf(1), axisOf(2)},
+        reach_{axes_[0].reach, axes_[1].reach, axes_[2].reach},
         bandAxis_(c.in[0] == 1 && c.out[0] == 1 && c.kernel[0] == 1 ? 1 : 0) {}
 
   TapAxis axisOf(size_t i) const { return {c_.kernel[i], c_.stride[i], c_.dilation[i]}; }
@@ -162,7 +170,8 @@ protected:
   }
 
   /// Calls use(d, taps) for `depth` planes, where `first` are the taps of plane 0.
-  template <typename Use> void eachPlane(const T *const *first, int64_t count, int64_t depth, int64_t plane, Use use) const {
+  template <typename Use>
+  void eachPlane(const T *const *first, int64_t count, int64_t depth, int64_t plane, Use use) const {
     if (depth <= 0)
       return;
     use(0, first);
@@ -192,7 +201,8 @@ protected:
   /// The same in rows as far apart as those that are read; what lies between them may be written.
   void sumLine(const StencilTaps<T> &taps, const T *weights, T start, T *line) const {
     if (isOneRow(taps.width, taps.pitch))
-      rows_.sums({taps.count, taps.from, 0, 1, (taps.rows - 1) * taps.pitch + taps.width}, weights, start, line, 0);
+      rows_.sums({taps.count, taps.from, 0, 1, (taps.rows - 1) * taps.pitch + taps.width}, weights, start,
+                 line, 0);
     else
       rows_.sums(taps, weights, start, line, taps.pitch);
   }

@@ -1,5 +1,5 @@
-// Dot products of rows with rows; compiled for each instruction set like GemmTile. Includes only <cstdint>, for the reason
-// given in GemmTile.h.
+// Dot products of rows with rows; compiled for each instruction set like GemmTile. Includes only <cstdint>,
+// for the reason given in GemmTile.h.
 #pragma once
 #include <cstdint>
 
@@ -11,10 +11,10 @@ constexpr int64_t kLeastDotLength = 16; ///< of rows: a vector of any instructio
 
 template <typename T> struct DotTile {
   int rows;
-  /// sums[r * sumPitch + c] += sum over i < length of left[r * leftPitch + i] * right[c * rightPitch + i], for r < rows,
-  /// c < columns. length >= kLeastDotLength; nothing behind the rows is read.
-  void (*run)(int64_t length, const T *left, int64_t leftPitch, const T *right, int64_t rightPitch, T *sums, int64_t sumPitch,
-              int rows, int columns);
+  /// sums[r * sumPitch + c] += sum over i < length of left[r * leftPitch + i] * right[c * rightPitch + i],
+  /// for r < rows, c < columns. length >= kLeastDotLength; nothing behind the rows is read.
+  void (*run)(int64_t length, const T *left, int64_t leftPitch, const T *right, int64_t rightPitch, T *sums,
+              int64_t sumPitch, int rows, int columns);
 };
 
 template <typename T> const DotTile<T> &dotTile();

@@ -6,7 +6,8 @@
 namespace kedge::rt::cpu {
 namespace {
 
-/// As many sums as the registers hold beside a vector of each right row: 32 registers with AVX-512, 16 without.
+/// As many sums as the registers hold beside a vector of each right row: 32 registers with AVX-512, 16
+/// without.
 template <int Bytes> constexpr int kDotRows = Bytes == 64 ? 6 : 2;
 
 template <typename T, int Bytes> inline T total(typename Wide<T, Bytes>::V value) {
@@ -20,8 +21,8 @@ template <typename T, int Bytes> inline T total(typename Wide<T, Bytes>::V value
 
 /// Missing rows are the last one again, and their sums go nowhere.
 template <typename T, int Bytes>
-void runDots(int64_t length, const T *left, int64_t leftPitch, const T *right, int64_t rightPitch, T *sums, int64_t sumPitch, int rows,
-             int columns) {
+void runDots(int64_t length, const T *left, int64_t leftPitch, const T *right, int64_t rightPitch, T *sums,
+             int64_t sumPitch, int rows, int columns) {
   using W = Wide<T, Bytes>;
   using V = typename W::V;
   constexpr int L = W::L, R = kDotRows<Bytes>, C = kDotColumns;

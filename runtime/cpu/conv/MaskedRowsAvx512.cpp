@@ -8,15 +8,17 @@ namespace kedge::rt::cpu {
 #if defined(__AVX512F__)
 namespace {
 
-/// From a row to that of the next panel but one. Panels follow each other in the image; rows of a panel are too many streams for
-/// the hardware to fetch ahead.
+/// From a row to that of the next panel but one. Panels follow each other in the image; rows of a panel are
+/// too many streams for the hardware to fetch ahead.
 constexpr int kNext = 2 * kMaskedLanes;
 
 template <bool Joins>
-void maskedRowsOf(const MaskedTaps &taps, int64_t tap, int64_t rows, const float *place, int64_t plane, float *to) {
+void maskedRowsOf(const MaskedTaps &taps, int64_t tap, int64_t rows, const float *place, int64_t plane,
+                  float *to) {
   for (int64_t row = 0; row < rows; ++row, to += kMaskedLanes) {
     const float *from = place + taps.distance[tap];
-    const __mmask16 low = static_cast<__mmask16>(taps.mask[tap]), high = static_cast<__mmask16>(taps.mask[tap] >> 16);
+    const __mmask16 low = static_cast<__mmask16>(taps.mask[tap]),
+                    high = static_cast<__mmask16>(taps.mask[tap] >> 16);
     _mm_prefetch(from + kNext, _MM_HINT_T0);
     _mm_prefetch(from + kNext + 16, _MM_HINT_T0);
     const __m512 first = Joins ? _mm512_loadu_ps(to) : _mm512_setzero_ps();
@@ -28,7 +30,8 @@ void maskedRowsOf(const MaskedTaps &taps, int64_t tap, int64_t rows, const float
   }
 }
 
-void copyMasked(const MaskedTaps &taps, int64_t tap, int64_t rows, const float *place, int64_t plane, float *to, bool joins) {
+void copyMasked(const MaskedTaps &taps, int64_t tap, int64_t rows, const float *place, int64_t plane,
+                float *to, bool joins) {
   (joins ? maskedRowsOf<true> : maskedRowsOf<false>)(taps, tap, rows, place, plane, to);
 }
 

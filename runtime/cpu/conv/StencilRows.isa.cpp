@@ -120,7 +120,8 @@ template <typename T, int Bytes> void dotRows(const StencilTaps<T> &taps, const 
     dotFrom<T, Bytes, 9>(taps, 0, other, lanes);
 }
 
-/// Calls part(i) for the vectors at i of a row; the last one overlaps the one before, and shorter rows have shorter vectors.
+/// Calls part(i) for the vectors at i of a row; the last one overlaps the one before, and shorter rows have
+/// shorter vectors.
 template <typename T, int Bytes, template <typename, int> typename Part, typename... Args>
 inline void eachVector(int64_t width, Args... args) {
   constexpr int L = Wide<T, Bytes>::L;
@@ -145,7 +146,9 @@ template <typename T, int Bytes> struct Copy {
 };
 
 template <typename T, int Bytes> struct Second {
-  static void vector(int64_t i, const T *src, T *dst) { Wide<T, Bytes>::store(dst + i, loadSecond<T, Bytes>(src + 2 * i)); }
+  static void vector(int64_t i, const T *src, T *dst) {
+    Wide<T, Bytes>::store(dst + i, loadSecond<T, Bytes>(src + 2 * i));
+  }
   static void element(int64_t i, const T *src, T *dst) { dst[i] = src[2 * i]; }
 };
 
@@ -169,7 +172,8 @@ void readRows(int64_t rows, int64_t width, const T *src, int64_t srcPitch, T *ds
 }
 
 template <typename T, int Bytes>
-void weaveRows(int64_t rows, int64_t width, const T *even, const T *odd, int64_t pitch, T *dst, int64_t dstPitch) {
+void weaveRows(int64_t rows, int64_t width, const T *even, const T *odd, int64_t pitch, T *dst,
+               int64_t dstPitch) {
   for (int64_t r = 0; r < rows; ++r, even += pitch, odd += pitch, dst += dstPitch) {
     eachVector<T, Bytes, Weave>(width / 2, even, odd, dst);
     if (width % 2)
@@ -178,7 +182,8 @@ void weaveRows(int64_t rows, int64_t width, const T *even, const T *odd, int64_t
 }
 
 template <typename T, int Bytes> StencilRows<T> makeStencil() {
-  return {sumRows<T, Bytes>, dotRows<T, Bytes>, readRows<T, Bytes, Copy>, readRows<T, Bytes, Second>, weaveRows<T, Bytes>};
+  return {sumRows<T, Bytes>, dotRows<T, Bytes>, readRows<T, Bytes, Copy>, readRows<T, Bytes, Second>,
+          weaveRows<T, Bytes>};
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // Compiled for each instruction set.
-#include "runtime/cpu/isa/Vectors.inc"
 #include "runtime/cpu/conv/WinogradRows.h"
 #include "runtime/cpu/isa/EachIsa.h"
+#include "runtime/cpu/isa/Vectors.inc"
 
 namespace kedge::rt::cpu {
 namespace {
@@ -11,9 +11,11 @@ template <int Bytes> void along(const float *line, int64_t tiles, float *to, int
   using V = typename W::V;
   for (int64_t t = 0; t < tiles; t += W::L) {
     const float *from = line + 2 * t;
-    const V low = W::load(from), high = W::load(from + W::L), nextLow = W::load(from + 2), nextHigh = W::load(from + 2 + W::L);
+    const V low = W::load(from), high = W::load(from + W::L), nextLow = W::load(from + 2),
+            nextHigh = W::load(from + 2 + W::L);
     const V first = everySecond<float, Bytes, 0>(low, high), second = everySecond<float, Bytes, 1>(low, high);
-    const V third = everySecond<float, Bytes, 0>(nextLow, nextHigh), fourth = everySecond<float, Bytes, 1>(nextLow, nextHigh);
+    const V third = everySecond<float, Bytes, 0>(nextLow, nextHigh),
+            fourth = everySecond<float, Bytes, 1>(nextLow, nextHigh);
     W::store(to + t, first - third);
     W::store(to + plane + t, second + third);
     W::store(to + 2 * plane + t, third - second);
@@ -22,13 +24,15 @@ template <int Bytes> void along(const float *line, int64_t tiles, float *to, int
 }
 
 template <int Bytes>
-void down(const float *even, const float *odd, int64_t plane, int64_t width, int64_t tiles, float *to, int64_t matrix) {
+void down(const float *even, const float *odd, int64_t plane, int64_t width, int64_t tiles, float *to,
+          int64_t matrix) {
   using W = Wide<float, Bytes>;
   using V = typename W::V;
   for (int64_t t = 0; t < tiles; t += W::L)
     for (int j = 0; j < 4; ++j) {
       const float *upper = even + j * plane + t, *lower = odd + j * plane + t;
-      const V first = W::load(upper), second = W::load(lower), third = W::load(upper + width), fourth = W::load(lower + width);
+      const V first = W::load(upper), second = W::load(lower), third = W::load(upper + width),
+              fourth = W::load(lower + width);
       float *at = to + j * matrix + t;
       W::store(at, first - third);
       W::store(at + 4 * matrix, second + third);
@@ -51,8 +55,10 @@ void results(const float *sums, int64_t matrix, int64_t tiles, float bias, float
       below[j] = (second - third) - W::load(from + 12 * matrix);
     }
     const V add = V{} + bias;
-    const V upperEven = above[0] + (above[1] + above[2]) + add, upperOdd = (above[1] - above[2]) - above[3] + add;
-    const V lowerEven = below[0] + (below[1] + below[2]) + add, lowerOdd = (below[1] - below[2]) - below[3] + add;
+    const V upperEven = above[0] + (above[1] + above[2]) + add,
+            upperOdd = (above[1] - above[2]) - above[3] + add;
+    const V lowerEven = below[0] + (below[1] + below[2]) + add,
+            lowerOdd = (below[1] - below[2]) - below[3] + add;
     W::store(upper + 2 * t, inTurns<float, Bytes, 0>(upperEven, upperOdd));
     W::store(upper + 2 * t + W::L, inTurns<float, Bytes, 1>(upperEven, upperOdd));
     W::store(lower + 2 * t, inTurns<float, Bytes, 0>(lowerEven, lowerOdd));
@@ -78,7 +84,8 @@ void filters(const float *taps, int64_t width, bool flips, int64_t depth, float 
       V columns[3][4];
 #pragma GCC unroll 3
       for (int w = 0; w < 3; ++w)
-        expand(W::load(from + w * step), W::load(from + (3 + w) * step), W::load(from + (6 + w) * step), columns[w]);
+        expand(W::load(from + w * step), W::load(from + (3 + w) * step), W::load(from + (6 + w) * step),
+               columns[w]);
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
         V row[4];
@@ -105,7 +112,8 @@ void source(const float *rows, int64_t pitch, int64_t tiles, int64_t lanes, floa
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) {
         const float *from = rows + (2 * t + j) * lanes + lane;
-        difference(W::load(from), W::load(from + pitch), W::load(from + 2 * pitch), W::load(from + 3 * pitch), down[j]);
+        difference(W::load(from), W::load(from + pitch), W::load(from + 2 * pitch), W::load(from + 3 * pitch),
+                   down[j]);
       }
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
@@ -151,7 +159,8 @@ template <typename V> inline void gather(V first, V second, V third, V fourth, V
 }
 
 template <int Bytes>
-void taps(const float *sums, int64_t matrix, int64_t part, int64_t parts, int64_t lanes, float *to, int64_t pitch) {
+void taps(const float *sums, int64_t matrix, int64_t part, int64_t parts, int64_t lanes, float *to,
+          int64_t pitch) {
   using W = Wide<float, Bytes>;
   using V = typename W::V;
   for (int64_t lane = 0; lane < lanes; lane += W::L) {
@@ -175,8 +184,12 @@ void taps(const float *sums, int64_t matrix, int64_t part, int64_t parts, int64_
   }
 }
 
-template <int Bytes> WinogradRows makeWinograd() { return {along<Bytes>, down<Bytes>, results<Bytes>, filters<Bytes>}; }
-template <int Bytes> WinogradLanes makeWinogradLanes() { return {source<Bytes>, gradient<Bytes>, taps<Bytes>}; }
+template <int Bytes> WinogradRows makeWinograd() {
+  return {along<Bytes>, down<Bytes>, results<Bytes>, filters<Bytes>};
+}
+template <int Bytes> WinogradLanes makeWinogradLanes() {
+  return {source<Bytes>, gradient<Bytes>, taps<Bytes>};
+}
 
 } // namespace
 

@@ -19,7 +19,8 @@ template <typename E>
 GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
   // A block of A stays in an L2 of 1 MiB. Panels of bf16 go deeper, so their blocks may be larger.
   constexpr bool kNarrow = std::is_same_v<E, uint16_t>;
-  constexpr int64_t kMostA = (kNarrow ? 768 << 10 : 720 << 10) / sizeof(E), kMostB = (kNarrow ? 4096 << 10 : 3456 << 10) / sizeof(E);
+  constexpr int64_t kMostA = (kNarrow ? 768 << 10 : 720 << 10) / sizeof(E),
+                    kMostB = (kNarrow ? 4096 << 10 : 3456 << 10) / sizeof(E);
   constexpr int64_t kMostRows = 480, kMostColumns = 2304;
   GemmPlan plan{};
   plan.m = m, plan.n = n, plan.k = k;
@@ -93,8 +94,8 @@ template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k,
 }
 
 template <typename E, typename S, typename Sum>
-void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
-          const GemmFinish<Sum> *finish, void *workspace) {
+void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start,
+          const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
   if (plan.m == 0 || plan.n == 0)
     return;
   if (plan.k == 0) {
@@ -119,14 +120,14 @@ template size_t gemmWorkspaceBytes<double>(int64_t, int64_t, int64_t, int, bool)
 template size_t gemmWorkspaceBytes<Float16>(int64_t, int64_t, int64_t, int, bool);
 template size_t gemmWorkspaceBytes<BFloat16>(int64_t, int64_t, int64_t, int, bool);
 
-template void gemm<float>(const GemmPlan &, Strided<float>, Strided<float>, float *, int64_t, GemmStart, const float *,
-                          const GemmFinish<float> *, void *);
+template void gemm<float>(const GemmPlan &, Strided<float>, Strided<float>, float *, int64_t, GemmStart,
+                          const float *, const GemmFinish<float> *, void *);
 template void gemm<float>(const GemmPlan &, Strided<Float16>, Strided<Float16>, float *, int64_t, GemmStart,
                           const float *, const GemmFinish<float> *, void *);
 template void gemm<float>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t, GemmStart,
                           const float *, const GemmFinish<float> *, void *);
-template void gemm<uint16_t>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t, GemmStart,
-                             const float *, const GemmFinish<float> *, void *);
+template void gemm<uint16_t>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t,
+                             GemmStart, const float *, const GemmFinish<float> *, void *);
 template void gemm<double>(const GemmPlan &, Strided<double>, Strided<double>, double *, int64_t, GemmStart,
                            const double *, const GemmFinish<double> *, void *);
 

@@ -2,10 +2,10 @@
 // of sums. Every element of C is a sum over blocks of k whose size depends on k only. So
 // its bits depend neither on the number of threads nor on how the work is divided.
 #pragma once
+#include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/gemm/GemmPack.h"
 #include "runtime/cpu/gemm/GemmTeam.h"
 #include "runtime/cpu/gemm/GemmTile.h"
-#include "runtime/cpu/Kernel.h"
 
 namespace kedge::rt::cpu {
 
@@ -34,10 +34,11 @@ template <typename S> size_t gemmPanelRowBytes(int64_t k);
 /// What the sums of C start from.
 enum class GemmStart { Zero, Keep, Bias };
 
-/// Receives the finished sums of each tile once, from any thread: rows of `stride` elements, at (row, column) of C.
+/// Receives the finished sums of each tile once, from any thread: rows of `stride` elements, at (row, column)
+/// of C.
 template <typename Sum> struct GemmFinish {
-  void (*tile)(const void *context, const Sum *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
-               int64_t columns);
+  void (*tile)(const void *context, const Sum *sums, int64_t stride, int64_t row, int64_t column,
+               int64_t rows, int64_t columns);
   const void *context;
 };
 
@@ -59,7 +60,8 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   char *workspace;
   const GemmTile<E> &tile = gemmTile<E>();
 
-  /// A block of B: nc columns from jc on, kc rows of k from pc on; `depth` is the padded number of rows in panels.
+  /// A block of B: nc columns from jc on, kc rows of k from pc on; `depth` is the padded number of rows in
+  /// panels.
   struct Block {
     int64_t jc, nc, pc, kc, depth, panels;
   };
@@ -75,9 +77,11 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   }
   E *packedB(int64_t buffer) const { return reinterpret_cast<E *>(workspace + buffer * plan.panelBBytes); }
 
-  /// Panels of the first of `lanes`, which returns how many: several where `pack` can pack neighbours at once.
+  /// Panels of the first of `lanes`, which returns how many: several where `pack` can pack neighbours at
+  /// once.
   template <typename Pack>
-  static int64_t packSome(Pack &pack, E *dst, int64_t width, int64_t panelWidth, int64_t first, int64_t lanes, const Block &at) {
+  static int64_t packSome(Pack &pack, E *dst, int64_t width, int64_t panelWidth, int64_t first, int64_t lanes,
+                          const Block &at) {
     if constexpr (requires { pack.neighbours(dst, width, first, lanes, at.pc, at.kc); })
       if (const int64_t packed = pack.neighbours(dst, width, first, lanes, at.pc, at.kc); packed > 0)
         return packed;
@@ -88,7 +92,8 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   void packRows(E *packed, int64_t row, int64_t rows, const Block &at) const {
     const int64_t MR = tile.rows;
     for (int64_t ir = 0; ir < rows;)
-      ir += MR * packSome(packA, packed + ir * at.depth, MR, tile.panelRows(std::min(MR, rows - ir)), row + ir, rows - ir, at);
+      ir += MR * packSome(packA, packed + ir * at.depth, MR, tile.panelRows(std::min(MR, rows - ir)),
+                          row + ir, rows - ir, at);
   }
 
   /// Packs panels [begin, end) of the block.
@@ -99,10 +104,10 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
                         std::min((end - panel) * NR, at.nc - panel * NR), at);
   }
 
-  /// Multiplies the packed rows by panels [begin, end) of the block. A panel of A stays in the L1 while panels of B come from the
-  /// L2, a few at a time, so that they are still there for the next rows.
-  void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns, int64_t begin,
-                int64_t end, const Block &at) const {
+  /// Multiplies the packed rows by panels [begin, end) of the block. A panel of A stays in the L1 while
+  /// panels of B come from the L2, a few at a time, so that they are still there for the next rows.
+  void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns,
+                int64_t begin, int64_t end, const Block &at) const {
     const int64_t panelBytes = at.depth * tile.columns * static_cast<int64_t>(sizeof(E));
     const int64_t few = std::max<int64_t>(1, kColumnBytesInL2 / panelBytes);
     for (int64_t panel = begin; panel < end; panel += few)
@@ -111,10 +116,11 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
           multiplyTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
   }
 
-  void multiplyTile(const E *packedRows, int64_t firstRow, int64_t rowCount, int64_t ir, const E *packedColumns, int64_t panel,
-                    const Block &at) const {
+  void multiplyTile(const E *packedRows, int64_t firstRow, int64_t rowCount, int64_t ir,
+                    const E *packedColumns, int64_t panel, const Block &at) const {
     const int64_t NR = tile.columns, MR = tile.rows;
-    const bool first = at.pc == 0, accumulate = !first || start == GemmStart::Keep, last = at.pc + at.kc == plan.k;
+    const bool first = at.pc == 0, accumulate = !first || start == GemmStart::Keep,
+               last = at.pc + at.kc == plan.k;
     const int64_t column = at.jc + panel * NR, columns = std::min(NR, at.nc - panel * NR);
     const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
     const int64_t row = firstRow + ir, rows = std::min(MR, rowCount - ir);
@@ -123,8 +129,8 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
     Sum *sums = c + row * ldc + (finish ? column - at.jc : column);
     if (finish && first && last)
       sums = finished, stride = NR;
-    tile.run(at.depth, packedRows + ir * at.depth, packedColumns + panel * NR * at.depth, sums, stride, static_cast<int>(rows),
-             static_cast<int>(columns), accumulate, tileBias);
+    tile.run(at.depth, packedRows + ir * at.depth, packedColumns + panel * NR * at.depth, sums, stride,
+             static_cast<int>(rows), static_cast<int>(columns), accumulate, tileBias);
     if (finish && last)
       finish->tile(finish->context, sums, stride, row, column, rows, columns);
   }
@@ -198,18 +204,23 @@ void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int
   const GemmTile<E> &tile = job.tile;
   GemmTeam team({plan.threads, blocks(plan.m, tile.rows), plan.mBlock / tile.rows,
                  blocks(std::min(plan.n, plan.nBlock), tile.columns),
-                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks, depthBlocks});
-  parallelParts(plan.threads, plan.threads, [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
+                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks,
+                 depthBlocks});
+  parallelParts(plan.threads, plan.threads,
+                [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
 }
 
-/// Panels as the tile of E reads them, from a matrix of S. E is uint16_t for S = BFloat16 if there is a bf16 tile.
-template <typename E, typename S> void packA(E *dst, int64_t width, Strided<S> rows, int64_t lanes, int64_t k) {
+/// Panels as the tile of E reads them, from a matrix of S. E is uint16_t for S = BFloat16 if there is a bf16
+/// tile.
+template <typename E, typename S>
+void packA(E *dst, int64_t width, Strided<S> rows, int64_t lanes, int64_t k) {
   if constexpr (std::is_same_v<E, uint16_t>)
     gemmTile<E>().packA(dst, width, &rows.base->bits, rows.rowStride, rows.columnStride, lanes, k);
   else
     packPanel(dst, width, rows, lanes, k);
 }
-template <typename E, typename S> void packB(E *dst, int64_t width, Strided<S> columns, int64_t lanes, int64_t k) {
+template <typename E, typename S>
+void packB(E *dst, int64_t width, Strided<S> columns, int64_t lanes, int64_t k) {
   if constexpr (std::is_same_v<E, uint16_t>)
     gemmTile<E>().packB(dst, width, &columns.base->bits, columns.rowStride, columns.columnStride, lanes, k);
   else
@@ -219,7 +230,7 @@ template <typename E, typename S> void packB(E *dst, int64_t width, Strided<S> c
 /// C = A B (+ start); A is m x k, B is k x n, rows of C are ldc elements apart. k =
 /// 0 gives the start value. With `finish`, that receives the sums and c is not used.
 template <typename E, typename S, typename Sum = typename TileSum<E>::type>
-void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start, const Sum *bias,
-          const GemmFinish<Sum> *finish, void *workspace);
+void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc, GemmStart start,
+          const Sum *bias, const GemmFinish<Sum> *finish, void *workspace);
 
 } // namespace kedge::rt::cpu

@@ -1,8 +1,8 @@
 // Packs matrices into the panels that GemmTile reads. 16-bit
 // source elements are widened here for the float tile.
 #pragma once
-#include "runtime/cpu/isa/HalfRows.h"
 #include "runtime/cpu/gemm/TransposedRows.h"
+#include "runtime/cpu/isa/HalfRows.h"
 #include "runtime/format/Float16.h"
 #include <algorithm>
 #include <cstdint>

@@ -15,8 +15,9 @@ GemmTeam::GemmTeam(const GemmCut &cut)
     : rowPanels_(cut.rowPanels), blocks_(cut.columnBlocks * cut.depthBlocks), depthBlocks_(cut.depthBlocks),
       lanes_(std::min(cut.members, kMostLanes)) {
   const int64_t most = cut.rowPanelsABlock;
-  rowBlocks_ = cut.rowPanels >= cut.members ? cut.members * ceilDivide(ceilDivide(cut.rowPanels, cut.members), most)
-                                            : ceilDivide(cut.rowPanels, most);
+  rowBlocks_ = cut.rowPanels >= cut.members
+                   ? cut.members * ceilDivide(ceilDivide(cut.rowPanels, cut.members), most)
+                   : ceilDivide(cut.rowPanels, most);
   rowBlocks_ = std::min(rowBlocks_, kMostRegions); // beyond that a region packs several blocks of A in turn
   const double columnFlops = static_cast<double>(ceilDivide(cut.rowPanels, rowBlocks_)) * cut.panelFlops;
   const auto chunksOf = [&](double flops) {
@@ -64,7 +65,8 @@ int64_t GemmTeam::claimRegion(int64_t block, int member) {
   for (int step = 0; step < lanes_; ++step) {
     const int lane = (member + step) % lanes_;
     const Range own = part(lane, lanes_, regions_);
-    const int64_t found = claim(lane_[static_cast<size_t>(lane)].claimed[block & 1], block, own.end - own.begin);
+    const int64_t found =
+        claim(lane_[static_cast<size_t>(lane)].claimed[block & 1], block, own.end - own.begin);
     if (found >= 0)
       return own.begin + found;
   }
@@ -77,7 +79,8 @@ void GemmTeam::awaitRegion(int64_t block, int64_t region) {
 }
 
 void GemmTeam::computed(int64_t block, int64_t region) {
-  // Counted, not set: a member may end a region of the next columns before another ends this one's last depth.
+  // Counted, not set: a member may end a region of the next columns before another ends this one's last
+  // depth.
   behind(region).fetch_add(1, std::memory_order_release);
   regionsDone_.done[block & 1].fetch_add(1, std::memory_order_release);
   progress_.post();

@@ -17,8 +17,9 @@ struct GemmCut {
   int64_t columnBlocks, depthBlocks;
 };
 
-/// Blocks of B follow each other, all depths of one column range first, and are packed into two buffers in turn. C is
-/// cut into regions (row blocks x chunks of columns), the same for every block. A region adds its depth blocks in order.
+/// Blocks of B follow each other, all depths of one column range first, and are packed into two buffers in
+/// turn. C is cut into regions (row blocks x chunks of columns), the same for every block. A region adds its
+/// depth blocks in order.
 class GemmTeam {
 public:
   explicit GemmTeam(const GemmCut &cut);
@@ -47,8 +48,12 @@ public:
     int64_t begin, end;
   };
   /// The range of panels of pack share `share`, and that of the chunk of `region`.
-  Range packPanels(int64_t share, int64_t columnPanels) const { return part(share, packShares_, columnPanels); }
-  Range columnPanels(int64_t region, int64_t columnPanels) const { return part(region % chunks_, chunks_, columnPanels); }
+  Range packPanels(int64_t share, int64_t columnPanels) const {
+    return part(share, packShares_, columnPanels);
+  }
+  Range columnPanels(int64_t region, int64_t columnPanels) const {
+    return part(region % chunks_, chunks_, columnPanels);
+  }
   int64_t rowBlock(int64_t region) const { return region / chunks_; }
   Range rowPanels(int64_t region) const { return part(rowBlock(region), rowBlocks_, rowPanels_); }
 
@@ -75,8 +80,9 @@ private:
   };
   Counters packs_, regionsDone_;
   std::array<Counters, kMostLanes> lane_;
-  /// How many blocks a region has finished. Before block b begins, all regions have finished b - 1 of them, so once
-  /// block b - 1 is done the count is b. Only the first regions_ entries are used and set: most products have few.
+  /// How many blocks a region has finished. Before block b begins, all regions have finished b - 1 of them,
+  /// so once block b - 1 is done the count is b. Only the first regions_ entries are used and set: most
+  /// products have few.
   std::atomic_ref<int64_t> behind(int64_t region) { return std::atomic_ref(behind_[region]); }
   int64_t behind_[kMostRegions];
 };

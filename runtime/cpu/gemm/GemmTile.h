@@ -8,16 +8,20 @@
 namespace kedge::rt::cpu {
 
 /// The type of the sums for panels of type E. uint16_t stands for bf16 as bits.
-template <typename E> struct TileSum { using type = E; };
-template <> struct TileSum<uint16_t> { using type = float; };
+template <typename E> struct TileSum {
+  using type = E;
+};
+template <> struct TileSum<uint16_t> {
+  using type = float;
+};
 
 /// Panels are packed, 64-byte aligned and padded with zeros. A is [k][panelRows(rows)], B is [k][columns].
 template <typename E> struct GemmTile {
   using Sum = typename TileSum<E>::type;
   /// Writes the panel of that width from the elements (i, p) at src[i * rowStride + p
   /// * columnStride], i < lanes <= width, p < k. k is padded to a multiple of `depth`.
-  using Pack = void (*)(E *dst, int64_t width, const E *src, int64_t rowStride, int64_t columnStride, int64_t lanes,
-                        int64_t k);
+  using Pack = void (*)(E *dst, int64_t width, const E *src, int64_t rowStride, int64_t columnStride,
+                        int64_t lanes, int64_t k);
 
   int rows;    ///< rows of a tile, at most
   int columns; ///< columns of a tile
@@ -26,7 +30,7 @@ template <typename E> struct GemmTile {
   /// `depth`. Adds in the order of k, with one fused multiply-add for each term if the machine has it.
   void (*run)(int64_t k, const E *a, const E *b, Sum *c, int64_t ldc, int m, int n, bool accumulate,
               const Sum *bias);
-  int depth = 1;       ///< how many k the machine takes in one step; panels of bf16 interleave that many
+  int depth = 1; ///< how many k the machine takes in one step; panels of bf16 interleave that many
   int64_t mostK = (sizeof(E) < 4 ? 1536 : 2048) / static_cast<int64_t>(sizeof(E)); ///< limit for a panel
   Pack packA = nullptr, packB = nullptr; ///< set if panels are not [k][width]
 
@@ -45,7 +49,8 @@ GemmTile<float> gemmTileAvx2F32();
 GemmTile<double> gemmTileAvx2F64();
 GemmTile<float> gemmTileBaseF32();
 GemmTile<double> gemmTileBaseF64();
-/// Constants, because plans for all machines read their sizes. `run` is null if the compiler lacks these instructions.
+/// Constants, because plans for all machines read their sizes. `run` is null if the compiler lacks these
+/// instructions.
 extern const GemmTile<uint16_t> kGemmTileAvx512Bf16, kGemmTileAmx;
 
 } // namespace kedge::rt::cpu

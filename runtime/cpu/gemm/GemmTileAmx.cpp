@@ -23,8 +23,8 @@ struct alignas(64) TileConfig {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-/// sums[32 x 32] = A B, of which `Tall` the second 16 rows and `Wide` the second 16 columns are wanted; rows lie `stride`
-/// apart.
+/// sums[32 x 32] = A B, of which `Tall` the second 16 rows and `Wide` the second 16 columns are wanted; rows
+/// lie `stride` apart.
 template <bool Tall, bool Wide>
 void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int64_t stride) {
   _tile_zero(0);
@@ -58,8 +58,8 @@ void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int6
     _tile_stored(3, sums + kSide * stride + kSide, bytes);
 }
 
-void amxTile(int64_t k, const uint16_t *a, const uint16_t *b, float *c, int64_t ldc, int m, int n, bool accumulate,
-             const float *bias) {
+void amxTile(int64_t k, const uint16_t *a, const uint16_t *b, float *c, int64_t ldc, int m, int n,
+             bool accumulate, const float *bias) {
   static constexpr TileConfig kConfig;
   alignas(64) float aside[kColumns * kColumns];
   const bool direct = m == kColumns && n == kColumns && !accumulate && !bias;
@@ -91,11 +91,11 @@ void amxTile(int64_t k, const uint16_t *a, const uint16_t *b, float *c, int64_t 
 
 } // namespace
 
-constinit const GemmTile<uint16_t> kGemmTileAmx{kColumns, kColumns, kSide,    amxTile, kDepth,
-                                                kMostK,   packRuns, packPairs<kDepth>};
+constinit const GemmTile<uint16_t> kGemmTileAmx{kColumns, kColumns, kSide,    amxTile,
+                                                kDepth,   kMostK,   packRuns, packPairs<kDepth>};
 #else
-constinit const GemmTile<uint16_t> kGemmTileAmx{kColumns, kColumns, kSide,   nullptr, kDepth,
-                                                kMostK,   nullptr,  nullptr};
+constinit const GemmTile<uint16_t> kGemmTileAmx{kColumns, kColumns, kSide,   nullptr,
+                                                kDepth,   kMostK,   nullptr, nullptr};
 #endif
 
 } // namespace kedge::rt::cpu

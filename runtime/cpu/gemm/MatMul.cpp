@@ -1,8 +1,8 @@
 // onnx.MatMul and onnx.Gemm for all number types.
 #include "runtime/calls/Product.h"
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/gemm/QuantizedPanels.h"
 #include "runtime/cpu/Registration.h"
+#include "runtime/cpu/gemm/QuantizedPanels.h"
 #include <cstring>
 
 namespace kedge::rt::cpu {
@@ -17,14 +17,16 @@ template <typename S> Strided<S> matrixB(const Product &p, const S *base) {
   return p.transB ? Strided<S>{base, 1, p.k} : Strided<S>{base, p.n, 1};
 }
 
-/// Float products: S is the operands' type, T their sums', D the result's. B may be in few bits. Where D is narrower than T every tile's
-/// sums are rounded to it as they are finished.
+/// Float products: S is the operands' type, T their sums', D the result's. B may be in few bits. Where D is
+/// narrower than T every tile's sums are rounded to it as they are finished.
 template <typename S, typename T, typename D> class FloatProduct final : public LibraryKernel {
   static constexpr bool kRounds = !std::is_same_v<T, D>;
 
 public:
-  FloatProduct(Product product, Addend addend, bool addsToResult, std::optional<QuantizedOperand> fewBits, int threads)
-      : product_(std::move(product)), addend_(addend), addsToResult_(addsToResult), fewBits_(std::move(fewBits)), threads_(threads),
+  FloatProduct(Product product, Addend addend, bool addsToResult, std::optional<QuantizedOperand> fewBits,
+               int threads)
+      : product_(std::move(product)), addend_(addend), addsToResult_(addsToResult),
+        fewBits_(std::move(fewBits)), threads_(threads),
         broadcast_(product_.batches() > 1 && product_.batches() >= threads),
         inBf16Tile_(std::is_same_v<S, BFloat16> && hasBf16Tile()) {
     int64_t m = product_.m, n = product_.n, k = product_.k;
@@ -93,21 +95,22 @@ private:
     } else {
       if (addsToResult_ && static_cast<const void *>(c) != result)
         parallelFor(threads, product_.m, grainFor(product_.n * sizeof(T)), [&](int64_t begin, int64_t end) {
-          std::memcpy(result + begin * product_.n, reinterpret_cast<const T *>(c) + begin * product_.n, sizeof(T) * (end - begin) * product_.n);
+          std::memcpy(result + begin * product_.n, reinterpret_cast<const T *>(c) + begin * product_.n,
+                      sizeof(T) * (end - begin) * product_.n);
         });
       multiply(left, b, batch, result, bias, nullptr, scratch);
       if (addsToResult_)
         return;
       if (!addend_.isPlain())
         parallelFor(threads, product_.m, grainFor(product_.n * sizeof(T)), [&](int64_t begin, int64_t end) {
-          scaleAndAdd(result + begin * product_.n, product_.n, result + begin * product_.n, product_.n, c, begin, 0,
-                      end - begin, product_.n);
+          scaleAndAdd(result + begin * product_.n, product_.n, result + begin * product_.n, product_.n, c,
+                      begin, 0, end - begin, product_.n);
         });
     }
   }
 
-  void multiply(Strided<S> left, Right right, int64_t batch, T *sums, const T *bias, const GemmFinish<T> *finish,
-                char *scratch) const {
+  void multiply(Strided<S> left, Right right, int64_t batch, T *sums, const T *bias,
+                const GemmFinish<T> *finish, char *scratch) const {
     if constexpr (std::is_same_v<S, BFloat16>)
       if (inBf16Tile_)
         return multiplyIn<uint16_t>(left, right, batch, sums, bias, finish, scratch);
@@ -116,14 +119,14 @@ private:
 
   /// In the tile of E.
   template <typename E>
-  void multiplyIn(Strided<S> left, Right right, int64_t batch, T *sums, const T *bias, const GemmFinish<T> *finish,
-                  char *scratch) const {
+  void multiplyIn(Strided<S> left, Right right, int64_t batch, T *sums, const T *bias,
+                  const GemmFinish<T> *finish, char *scratch) const {
     bias = addend_.isPlain() ? bias : nullptr;
     GemmStart start = addsToResult_ ? GemmStart::Keep : bias ? GemmStart::Bias : GemmStart::Zero;
     if constexpr (!std::is_same_v<S, double>)
       if (fewBits_) // of one matrix
-        return gemmOfFewBits<E>(plan_, left, {*fewBits_, product_.transB, right.values, right.scales}, sums, product_.n, start,
-                                bias, finish, scratch);
+        return gemmOfFewBits<E>(plan_, left, {*fewBits_, product_.transB, right.values, right.scales}, sums,
+                                product_.n, start, bias, finish, scratch);
     Strided<S> matrix = matrixB(product_, static_cast<const S *>(right.values) + product_.offsetB(batch));
     gemm<E>(plan_, left, matrix, sums, product_.n, start, bias, finish, scratch);
   }
@@ -142,14 +145,15 @@ private:
   }
 
   /// to = alpha * sums + beta * C for `rows` x `columns` elements from (row, column) on.
-  void scaleAndAdd(const T *sums, int64_t sumStride, T *to, int64_t toStride, const S *c, int64_t row, int64_t column,
-                   int64_t rows, int64_t columns) const {
+  void scaleAndAdd(const T *sums, int64_t sumStride, T *to, int64_t toStride, const S *c, int64_t row,
+                   int64_t column, int64_t rows, int64_t columns) const {
     T alpha = static_cast<T>(addend_.alpha), beta = static_cast<T>(addend_.beta);
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j) {
         T value = alpha * sums[i * sumStride + j];
         if (c)
-          value += beta * static_cast<T>(c[(row + i) * addend_.rowStride + (column + j) * addend_.columnStride]);
+          value +=
+              beta * static_cast<T>(c[(row + i) * addend_.rowStride + (column + j) * addend_.columnStride]);
         to[i * toStride + j] = value;
       }
   }
@@ -200,9 +204,11 @@ std::unique_ptr<LibraryKernel> floatProduct(const LibraryCall &call, Product pro
   using T = Compute<S>;
   DType in = call.inputs[0].type, out = call.outputs[0].type;
   if (in == out)
-    return std::make_unique<FloatProduct<S, T, S>>(std::move(product), addend, false, std::move(fewBits), threads);
+    return std::make_unique<FloatProduct<S, T, S>>(std::move(product), addend, false, std::move(fewBits),
+                                                   threads);
   if (out == DType::F32 && sizeof(S) == 2)
-    return std::make_unique<FloatProduct<S, T, T>>(std::move(product), addend, isWideSum(call) && addend.index >= 0, std::move(fewBits), threads);
+    return std::make_unique<FloatProduct<S, T, T>>(
+        std::move(product), addend, isWideSum(call) && addend.index >= 0, std::move(fewBits), threads);
   failCall(call, "a product of {} cannot have a result of {}", dtypeName(in), dtypeName(out));
 }
 
@@ -213,17 +219,18 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product prod
   const bool isWide = isWideSum(call);
   for (size_t at = 0; at < call.inputs.size(); ++at)
     expectSameType(call, call.inputs[at], at < 2 || !isWide ? call.inputs[0] : call.outputs[0]);
-  if (isWide && addend.index >= 0 && (addend.alpha != 1 || addend.beta != 1 || addend.rowStride != product.n || addend.columnStride != 1))
+  if (isWide && addend.index >= 0 &&
+      (addend.alpha != 1 || addend.beta != 1 || addend.rowStride != product.n || addend.columnStride != 1))
     failCall(call, "a wide sum adds a C as large as the result");
-  return dispatchNumber(call, call.inputs[0].type,
-                        [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
-                          if constexpr (std::is_integral_v<S>) {
-                            expectSameType(call, call.inputs[0], call.outputs[0]);
-                            return integerProduct<S>(std::move(product), addend, threads);
-                          } else {
-                            return floatProduct<S>(call, std::move(product), addend, std::move(fewBits), threads);
-                          }
-                        });
+  return dispatchNumber(
+      call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
+        if constexpr (std::is_integral_v<S>) {
+          expectSameType(call, call.inputs[0], call.outputs[0]);
+          return integerProduct<S>(std::move(product), addend, threads);
+        } else {
+          return floatProduct<S>(call, std::move(product), addend, std::move(fewBits), threads);
+        }
+      });
 }
 
 } // namespace

@@ -1,8 +1,9 @@
-// Packs panels of a weight in few bits. Codes are unpacked while they are packed, so no whole copy of the weight is made.
+// Packs panels of a weight in few bits. Codes are unpacked while they are packed, so no whole copy of the
+// weight is made.
 #pragma once
 #include "runtime/calls/QuantizedOperand.h"
-#include "runtime/cpu/gemm/QuantizedRows.h"
 #include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/QuantizedRows.h"
 #include <bit>
 
 namespace kedge::rt::cpu {
@@ -22,8 +23,8 @@ struct QuantizedMatrix {
   void unpack(int64_t row, int64_t column, int64_t count, float *to) const {
     const int64_t first = row * operand.whole.shape[1] + column;
     if (operand.format == QuantizedFormat::Int8)
-      rows.eight(static_cast<const int8_t *>(codes) + first, scales + (operand.axis ? column : row), operand.axis ? 1 : 0,
-                 count, to);
+      rows.eight(static_cast<const int8_t *>(codes) + first, scales + (operand.axis ? column : row),
+                 operand.axis ? 1 : 0, count, to);
     else
       rows.four(table, static_cast<const uint8_t *>(codes), scales, blockBits, first, count, to);
   }
@@ -31,7 +32,8 @@ struct QuantizedMatrix {
 
 /// A panel for the tile of E, with values rounded to S.
 template <typename E, typename S>
-void packFewBits(E *dst, int64_t width, const QuantizedMatrix &matrix, int64_t column, int64_t lanes, int64_t k0, int64_t k) {
+void packFewBits(E *dst, int64_t width, const QuantizedMatrix &matrix, int64_t column, int64_t lanes,
+                 int64_t k0, int64_t k) {
   constexpr int64_t kDepth = 64;
   if constexpr (std::is_same_v<E, float> && std::is_same_v<S, float>)
     if (!matrix.transposed && lanes == width) {
@@ -66,8 +68,8 @@ void packFewBits(E *dst, int64_t width, const QuantizedMatrix &matrix, int64_t c
 
 /// Like gemm(), with B in few bits. m, n and k must not be 0.
 template <typename E, typename S, typename Sum = typename TileSum<E>::type>
-void gemmOfFewBits(const GemmPlan &plan, Strided<S> a, const QuantizedMatrix &b, Sum *c, int64_t ldc, GemmStart start,
-                   const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
+void gemmOfFewBits(const GemmPlan &plan, Strided<S> a, const QuantizedMatrix &b, Sum *c, int64_t ldc,
+                   GemmStart start, const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
   auto rows = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
     packA(dst, width, a.at(row, k0), rows, length);
   };

@@ -6,10 +6,11 @@
 namespace kedge::rt::cpu {
 
 struct QuantizedRows {
-  /// `count` values of a flattened weight from element `first` on: table[code] * scale. `table` has 16 entries.
-  /// A byte holds two codes, the even element in the high nibble; 1 << blockBits elements share a scale.
-  void (*four)(const float *table, const uint8_t *codes, const float *scales, int blockBits, int64_t first, int64_t count,
-               float *to);
+  /// `count` values of a flattened weight from element `first` on: table[code] * scale. `table` has 16
+  /// entries. A byte holds two codes, the even element in the high nibble; 1 << blockBits elements share a
+  /// scale.
+  void (*four)(const float *table, const uint8_t *codes, const float *scales, int blockBits, int64_t first,
+               int64_t count, float *to);
   /// code * scale. Scales are `scaleStep` elements apart: 1, or 0 if all elements share one.
   void (*eight)(const int8_t *codes, const float *scales, int64_t scaleStep, int64_t count, float *to);
 };

@@ -19,7 +19,8 @@ constexpr int kLanes = 16;
 #if defined(__AVX512F__)
 inline void sixteen(const float *table, const uint8_t *codes, float scale, float *to) {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(codes)), low = _mm_set1_epi8(15);
-  const __m128i nibbles = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(bytes, 4), low), _mm_and_si128(bytes, low));
+  const __m128i nibbles =
+      _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(bytes, 4), low), _mm_and_si128(bytes, low));
   const __m512 found = _mm512_permutexvar_ps(_mm512_cvtepu8_epi32(nibbles), _mm512_loadu_ps(table));
   _mm512_storeu_ps(to, _mm512_mul_ps(found, _mm512_set1_ps(scale)));
 }
@@ -30,8 +31,8 @@ inline void sixteen(const float *table, const uint8_t *codes, float scale, float
 }
 #endif
 
-void fourBits(const float *table, const uint8_t *codes, const float *scales, int blockBits, int64_t first, int64_t count,
-              float *to) {
+void fourBits(const float *table, const uint8_t *codes, const float *scales, int blockBits, int64_t first,
+              int64_t count, float *to) {
   const int64_t block = int64_t(1) << blockBits, end = first + count;
   for (int64_t at = first; at < end;) {
     const int64_t blockEnd = (at & -block) + block, stop = blockEnd < end ? blockEnd : end;

@@ -1,8 +1,8 @@
-// train.ScaledProduct: products of 8-bit floats. Numbers of both types are numbers of bf16, so operands are widened to that
-// first, and the rest is a product of bf16 with another rounding of its sums.
+// train.ScaledProduct: products of 8-bit floats. Numbers of both types are numbers of bf16, so operands are
+// widened to that first, and the rest is a product of bf16 with another rounding of its sums.
 #include "runtime/calls/Product.h"
-#include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/Registration.h"
+#include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/format/Float8.h"
 #include <array>
 
@@ -16,11 +16,13 @@ using WideningTable = std::array<uint16_t, 256>;
 template <typename Float8> constexpr WideningTable makeWideningTable() {
   WideningTable table{};
   for (unsigned code = 0; code < table.size(); ++code)
-    table[code] = static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(Float8{static_cast<uint8_t>(code)})) >> 16);
+    table[code] = static_cast<uint16_t>(
+        std::bit_cast<uint32_t>(static_cast<float>(Float8{static_cast<uint8_t>(code)})) >> 16);
   return table;
 }
 
-constexpr WideningTable kWideE4M3 = makeWideningTable<Float8E4M3>(), kWideE5M2 = makeWideningTable<Float8E5M2>();
+constexpr WideningTable kWideE4M3 = makeWideningTable<Float8E4M3>(),
+                        kWideE5M2 = makeWideningTable<Float8E5M2>();
 
 class ScaledProduct final : public LibraryKernel {
 public:
@@ -32,7 +34,8 @@ public:
     }
     const int64_t m = product_.m, n = product_.n, k = product_.k;
     inBf16Tile_ = hasBf16Tile();
-    plan_ = inBf16Tile_ ? planGemm<uint16_t>(m, n, k, threads, true) : planGemm<float>(m, n, k, threads, true);
+    plan_ =
+        inBf16Tile_ ? planGemm<uint16_t>(m, n, k, threads, true) : planGemm<float>(m, n, k, threads, true);
     planBytes_ = gemmWorkspaceBytes<BFloat16>(m, n, k, threads, true);
   }
 
@@ -64,8 +67,8 @@ private:
     int64_t columns;
     float factor;
 
-    static void tile(const void *context, const float *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
-                     int64_t columns) {
+    static void tile(const void *context, const float *sums, int64_t stride, int64_t row, int64_t column,
+                     int64_t rows, int64_t columns) {
       const Rounding &to = *static_cast<const Rounding *>(context);
       const float beta = static_cast<float>(to.addend->beta);
       float scaled[kMostTileElements];
@@ -73,14 +76,18 @@ private:
         for (int64_t j = 0; j < columns; ++j) {
           float value = to.factor * sums[i * stride + j];
           if (to.c)
-            value += beta * static_cast<float>(to.c[(row + i) * to.addend->rowStride + (column + j) * to.addend->columnStride]);
+            value +=
+                beta * static_cast<float>(
+                           to.c[(row + i) * to.addend->rowStride + (column + j) * to.addend->columnStride]);
           scaled[i * columns + j] = value;
         }
       convertRows(rows, columns, scaled, columns, to.result + row * to.columns + column, to.columns);
     }
   };
 
-  size_t wideBytes(size_t operand) const { return alignedBytes(sizeof(BFloat16) * static_cast<size_t>(elements_[operand])); }
+  size_t wideBytes(size_t operand) const {
+    return alignedBytes(sizeof(BFloat16) * static_cast<size_t>(elements_[operand]));
+  }
 
   const BFloat16 *widen(size_t operand, const void *codes, char *place) const {
     const WideningTable &table = types_[operand] == DType::F8E5M2 ? kWideE5M2 : kWideE4M3;
@@ -119,9 +126,10 @@ private:
 } // namespace
 
 void registerScaledProduct() {
-  registerKernel("train.ScaledProduct", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
-    return std::make_unique<ScaledProduct>(call, readScaledProduct(call), threads);
-  });
+  registerKernel("train.ScaledProduct",
+                 [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
+                   return std::make_unique<ScaledProduct>(call, readScaledProduct(call), threads);
+                 });
 }
 
 } // namespace kedge::rt::cpu

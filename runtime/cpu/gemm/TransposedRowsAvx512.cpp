@@ -9,7 +9,8 @@ namespace kedge::rt::cpu {
 namespace {
 
 constexpr int kSide = 16;
-/// Rows are more streams than the hardware fetches ahead. Near their ends, what follows is mostly as many further rows.
+/// Rows are more streams than the hardware fetches ahead. Near their ends, what follows is mostly as many
+/// further rows.
 constexpr int kAhead = 4 * kSide;
 
 __m512 pairsOf(__m512 a, __m512 b, bool high) {
@@ -35,7 +36,8 @@ __m512 pairsOf(__m512 a, __m512 b, bool high) {
   }
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
-    const __m512 even01 = _mm512_shuffle_f32x4(row[j], row[j + 4], 0x88), odd01 = _mm512_shuffle_f32x4(row[j], row[j + 4], 0xdd);
+    const __m512 even01 = _mm512_shuffle_f32x4(row[j], row[j + 4], 0x88),
+                 odd01 = _mm512_shuffle_f32x4(row[j], row[j + 4], 0xdd);
     const __m512 even23 = _mm512_shuffle_f32x4(row[j + 8], row[j + 12], 0x88);
     const __m512 odd23 = _mm512_shuffle_f32x4(row[j + 8], row[j + 12], 0xdd);
     part[j] = _mm512_shuffle_f32x4(even01, even23, 0x88);
@@ -51,7 +53,8 @@ __m512 pairsOf(__m512 a, __m512 b, bool high) {
 __mmask16 ones(int64_t count) { return static_cast<__mmask16>(count >= kSide ? 0xffff : (1 << count) - 1); }
 
 /// At most 16 rows and 16 columns of them. `ahead`: what to fetch meanwhile.
-void turnBlock(float *dst, int64_t width, const float *src, int64_t stride, int64_t lanes, int64_t columns, const float *ahead) {
+void turnBlock(float *dst, int64_t width, const float *src, int64_t stride, int64_t lanes, int64_t columns,
+               const float *ahead) {
   const __mmask16 inRow = ones(columns), inColumn = ones(lanes);
   __m512 row[kSide];
 #pragma GCC unroll 16
@@ -72,7 +75,8 @@ void turnBlock(float *dst, int64_t width, const float *src, int64_t stride, int6
 void turnRows(float *dst, int64_t width, const float *src, int64_t stride, int64_t lanes, int64_t k) {
   for (int64_t p = 0; p < k; p += kSide)
     for (int64_t i = 0; i < lanes; i += kSide) {
-      const float *rows = src + i * stride, *ahead = p + kAhead < k ? rows + p + kAhead : rows + lanes * stride + p % kAhead;
+      const float *rows = src + i * stride,
+                  *ahead = p + kAhead < k ? rows + p + kAhead : rows + lanes * stride + p % kAhead;
       turnBlock(dst + p * width + i, width, rows + p, stride, lanes - i < kSide ? lanes - i : kSide,
                 k - p < kSide ? k - p : kSide, ahead);
     }

@@ -4,9 +4,7 @@
 namespace kedge::rt::cpu {
 namespace {
 
-const HalfRowsOfBoth &rowsOfThisMachine() {
-  return madeForIsa<halfRowsAvx512, halfRowsAvx2, halfRowsBase>();
-}
+const HalfRowsOfBoth &rowsOfThisMachine() { return madeForIsa<halfRowsAvx512, halfRowsAvx2, halfRowsBase>(); }
 
 } // namespace
 

@@ -17,10 +17,12 @@ Isa activeIsa();
 /// The same without the effect of forceIsa.
 Isa machineIsa();
 
-/// For tests, and for programs compiled for a level: kernels use `isa` from here on. std::nullopt: the choice of activeIsa.
+/// For tests, and for programs compiled for a level: kernels use `isa` from here on. std::nullopt: the choice
+/// of activeIsa.
 void forceIsa(std::optional<Isa> isa);
 
-/// The result of `make`, called once. Used only on machines with the instructions that `make` is compiled for.
+/// The result of `make`, called once. Used only on machines with the instructions that `make` is compiled
+/// for.
 template <auto make> const auto &madeBy() {
   static const auto table = make();
   return table;

@@ -37,7 +37,8 @@ std::string takeLevel(const std::vector<std::string> &features) {
   if (lowest.empty())
     return "";
   if (!best)
-    fail("this program was compiled for processors of level {} and above, and this machine is below that{}: compile it on this "
+    fail("this program was compiled for processors of level {} and above, and this machine is below that{}: "
+         "compile it on this "
          "machine with --cpu native",
          lowest, limitText());
   forceIsa(best->isa);

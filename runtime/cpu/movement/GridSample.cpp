@@ -1,4 +1,5 @@
-// onnx.GridSample and its gradients over any number of spatial dims: each output point is a product of taps along the dims.
+// onnx.GridSample and its gradients over any number of spatial dims: each output point is a product of taps
+// along the dims.
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
@@ -104,14 +105,16 @@ Taps Sampling::taps(double coordinate, int64_t size) const {
   return result;
 }
 
-/// The taps of a point: visit(element, weight) for each that counts. Along dim `derived` slopes take the place of weights.
+/// The taps of a point: visit(element, weight) for each that counts. Along dim `derived` slopes take the
+/// place of weights.
 struct Point {
   const Shape &spatial;
   PointTaps taps{};
   size_t count;
 
   template <typename Visit>
-  void each(Visit &&visit, size_t derived = maxRank, size_t dim = 0, int64_t start = 0, double weight = 1) const {
+  void each(Visit &&visit, size_t derived = maxRank, size_t dim = 0, int64_t start = 0,
+            double weight = 1) const {
     if (dim >= maxRank || dim == spatial.size())
       return visit(start, weight);
     for (size_t k = 0; k < count; ++k) {

@@ -19,8 +19,9 @@ std::unique_ptr<LibraryKernel> makeCopies(const LibraryCall &call, int threads) 
   std::vector<Step> steps;
   std::vector<CopyPlan> plans = *planCopies(call);
   for (CopyPlan &plan : plans)
-    steps.push_back({plan.input, plan.output,
-                     StridedCopy(std::move(plan.dims), plan.from, plan.to, call.outputs[plan.output].type, threads)});
+    steps.push_back(
+        {plan.input, plan.output,
+         StridedCopy(std::move(plan.dims), plan.from, plan.to, call.outputs[plan.output].type, threads)});
   KernelWork work;
   if (call.name == "onnx.Slice")
     work = partialRead(static_cast<double>(call.outputs[0].bytes()));
@@ -45,8 +46,8 @@ std::unique_ptr<LibraryKernel> makeCopy(const LibraryCall &call, int threads) {
 } // namespace
 
 void registerMovement() {
-  for (const char *name : {"onnx.Transpose", "onnx.Expand", "onnx.Tile", "onnx.DepthToSpace", "onnx.SpaceToDepth",
-                           "onnx.Concat", "onnx.Split", "onnx.Slice"})
+  for (const char *name : {"onnx.Transpose", "onnx.Expand", "onnx.Tile", "onnx.DepthToSpace",
+                           "onnx.SpaceToDepth", "onnx.Concat", "onnx.Split", "onnx.Slice"})
     registerKernel(name, makeCopies);
   registerKernel("copy", makeCopy);
 }

@@ -49,8 +49,8 @@ void copyBytes(void *to, const void *from, size_t bytes, int threads) {
   });
 }
 
-/// Where updates are reduced: the result itself or, for sums and products of a 16-bit type T, places of float in the
-/// workspace, which are rounded once at the end.
+/// Where updates are reduced: the result itself or, for sums and products of a 16-bit type T, places of float
+/// in the workspace, which are rounded once at the end.
 template <typename T, typename Place> struct Places {
   static constexpr bool kAside = !std::is_same_v<T, Place>;
   int64_t elements;
@@ -83,7 +83,8 @@ private:
 
 /// f(TypeTag<T>, Places<T, ...>) where bool counts as u8.
 template <typename F>
-std::unique_ptr<LibraryKernel> dispatchPlaces(const LibraryCall &call, Reduction reduction, int threads, F &&f) {
+std::unique_ptr<LibraryKernel> dispatchPlaces(const LibraryCall &call, Reduction reduction, int threads,
+                                              F &&f) {
   const TensorDesc &data = call.inputs[0];
   auto make = [&]<typename T>(TypeTag<T> type) -> std::unique_ptr<LibraryKernel> {
     if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
@@ -110,27 +111,28 @@ std::unique_ptr<LibraryKernel> makeScatterElements(const LibraryCall &call, int 
   bool wide = indices.type == DType::I64;
   return dispatchPlaces(call, reduction, threads, [&]<typename T>(TypeTag<T>, auto places) {
     KernelWork work = irregularWork(static_cast<double>(indices.elements()));
-    return closure(places.workspaceBytes(), work, [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
-      auto *y = places.start(in[0], out[0], workspace);
-      IndexReader index{in[1], wide};
-      const T *updates = static_cast<const T *>(in[2]);
-      FirstBad bad;
-      parallelFor(threads, lines.count, grainFor(lines.indexSize * sizeof(T)),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t line = begin; line < end; ++line) {
-                      int64_t dataStart = lines.dataStart(line), indexStart = lines.indexStart(line);
-                      for (int64_t i = 0; i < lines.indexSize; ++i) {
-                        int64_t position = indexStart + i * lines.indexStride;
-                        int64_t place = resolveIndex(index[position], lines.dataSize, position, bad);
-                        if (place >= 0)
-                          reduceInto(y[dataStart + place * lines.dataStride], updates[position], reduction);
-                      }
-                    }
-                  });
-      if (bad.any())
-        failIndex(what, index, bad, lines.dataSize);
-      places.finish(y, out[0]);
-    });
+    return closure(
+        places.workspaceBytes(), work, [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+          auto *y = places.start(in[0], out[0], workspace);
+          IndexReader index{in[1], wide};
+          const T *updates = static_cast<const T *>(in[2]);
+          FirstBad bad;
+          parallelFor(
+              threads, lines.count, grainFor(lines.indexSize * sizeof(T)), [&](int64_t begin, int64_t end) {
+                for (int64_t line = begin; line < end; ++line) {
+                  int64_t dataStart = lines.dataStart(line), indexStart = lines.indexStart(line);
+                  for (int64_t i = 0; i < lines.indexSize; ++i) {
+                    int64_t position = indexStart + i * lines.indexStride;
+                    int64_t place = resolveIndex(index[position], lines.dataSize, position, bad);
+                    if (place >= 0)
+                      reduceInto(y[dataStart + place * lines.dataStride], updates[position], reduction);
+                  }
+                }
+              });
+          if (bad.any())
+            failIndex(what, index, bad, lines.dataSize);
+          places.finish(y, out[0]);
+        });
   });
 }
 
@@ -141,27 +143,28 @@ std::unique_ptr<LibraryKernel> makeScatterND(const LibraryCall &call, int thread
   Reduction reduction = readReduction(call);
   return dispatchPlaces(call, reduction, threads, [&]<typename T>(TypeTag<T>, auto places) {
     KernelWork work = irregularWork(static_cast<double>(call.inputs[2].elements()));
-    return closure(places.workspaceBytes(), work, [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
-      auto *y = places.start(in[0], out[0], workspace);
-      IndexReader index{in[1], tuples.wide};
-      FirstBad bad;
-      // Updates go in order; threads share the columns of a slice.
-      parallelFor(threads, tuples.sliceElements, grainFor(tuples.count * sizeof(T)),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = 0; i < tuples.count; ++i) {
-                      int64_t slot = tuples.slot(index, i, bad);
-                      if (slot < 0)
-                        continue;
-                      const T *update = static_cast<const T *>(in[2]) + i * tuples.sliceElements;
-                      auto *place = y + slot * tuples.sliceElements;
-                      for (int64_t j = begin; j < end; ++j)
-                        reduceInto(place[j], update[j], reduction);
-                    }
-                  });
-      if (bad.any())
-        failIndex(what, index, bad, tuples.sizes[bad.position() % tuples.depth]);
-      places.finish(y, out[0]);
-    });
+    return closure(
+        places.workspaceBytes(), work, [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+          auto *y = places.start(in[0], out[0], workspace);
+          IndexReader index{in[1], tuples.wide};
+          FirstBad bad;
+          // Updates go in order; threads share the columns of a slice.
+          parallelFor(threads, tuples.sliceElements, grainFor(tuples.count * sizeof(T)),
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t i = 0; i < tuples.count; ++i) {
+                          int64_t slot = tuples.slot(index, i, bad);
+                          if (slot < 0)
+                            continue;
+                          const T *update = static_cast<const T *>(in[2]) + i * tuples.sliceElements;
+                          auto *place = y + slot * tuples.sliceElements;
+                          for (int64_t j = begin; j < end; ++j)
+                            reduceInto(place[j], update[j], reduction);
+                        }
+                      });
+          if (bad.any())
+            failIndex(what, index, bad, tuples.sizes[bad.position() % tuples.depth]);
+          places.finish(y, out[0]);
+        });
   });
 }
 

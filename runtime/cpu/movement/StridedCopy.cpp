@@ -1,7 +1,7 @@
 #include "runtime/cpu/movement/StridedCopy.h"
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/gemm/GemmPack.h"
 #include "runtime/cpu/Kernel.h"
+#include "runtime/cpu/gemm/GemmPack.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;

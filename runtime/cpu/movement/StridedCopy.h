@@ -1,4 +1,5 @@
-// Copies between strided index spaces, which Transpose, Slice, Concat, Expand, Tile and other ops are made of.
+// Copies between strided index spaces, which Transpose, Slice, Concat, Expand, Tile and other ops are made
+// of.
 #pragma once
 #include "runtime/calls/CopyPlans.h"
 
@@ -8,7 +9,8 @@ using namespace calls;
 class StridedCopy {
 public:
   StridedCopy() = default;
-  /// Offsets in elements. Dimensions may be in any order. No two index tuples may refer to the same place in dst.
+  /// Offsets in elements. Dimensions may be in any order. No two index tuples may refer to the same place in
+  /// dst.
   StridedCopy(std::vector<CopyDim> dims, int64_t srcOffset, int64_t dstOffset, DType type, int threads);
 
   void run(const void *src, void *dst) const;

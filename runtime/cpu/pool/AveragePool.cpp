@@ -1,7 +1,8 @@
-// onnx.AveragePool and its gradient. A plane is one channel of one image; planes are shared out among the threads.
+// onnx.AveragePool and its gradient. A plane is one channel of one image; planes are shared out among the
+// threads.
+#include "runtime/cpu/Registration.h"
 #include "runtime/cpu/pool/PlaneGradient.h"
 #include "runtime/cpu/pool/PoolWindows.h"
-#include "runtime/cpu/Registration.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
@@ -39,16 +40,18 @@ Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
   PoolShape p = readPool(call, call.outputs[0], call.inputs[0]);
   bool includePad = boolAttr(call, "count_include_pad", false);
   return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
-    return planeGradient<S>(p, threads, 0, p.work(), [p, includePad, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
-      using T = Compute<S>;
-      const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
-      forWindows(windows, [&](const Window &o) {
-        int64_t inside = 0;
-        int64_t padded = forTaps(p, o, [&](int64_t) { ++inside; });
-        T share = static_cast<T>(dy[o.number]) / static_cast<T>(includePad ? padded : inside);
-        forTaps(p, o, [&](int64_t i) { sums[i] += share; });
-      });
-    });
+    return planeGradient<S>(
+        p, threads, 0, p.work(),
+        [p, includePad, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
+          using T = Compute<S>;
+          const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
+          forWindows(windows, [&](const Window &o) {
+            int64_t inside = 0;
+            int64_t padded = forTaps(p, o, [&](int64_t) { ++inside; });
+            T share = static_cast<T>(dy[o.number]) / static_cast<T>(includePad ? padded : inside);
+            forTaps(p, o, [&](int64_t i) { sums[i] += share; });
+          });
+        });
   });
 }
 

@@ -1,6 +1,7 @@
-// onnx.MaxPool and its gradient. A plane is one channel of one image; planes are shared out among the threads.
-#include "runtime/cpu/pool/PlaneGradient.h"
+// onnx.MaxPool and its gradient. A plane is one channel of one image; planes are shared out among the
+// threads.
 #include "runtime/cpu/Registration.h"
+#include "runtime/cpu/pool/PlaneGradient.h"
 #include "runtime/cpu/pool/RowMaxima.h"
 
 namespace kedge::rt::cpu {
@@ -41,7 +42,8 @@ struct Indices {
   bool wanted() const { return output >= 0; }
   /// Results [first, first + count) of a plane, whose largest elements are at `best` in it; -1: empty window.
   template <typename Place>
-  void write(const PoolShape &p, Outputs out, int64_t plane, int64_t first, int64_t count, const Place *best) const {
+  void write(const PoolShape &p, Outputs out, int64_t plane, int64_t first, int64_t count,
+             const Place *best) const {
     int64_t *to = static_cast<int64_t *>(out[output]) + plane * p.outSize() + first;
     const int64_t base = plane * p.inSize();
     if (columnMajor)
@@ -81,10 +83,11 @@ template <typename S> Pointer maxPoolByWindows(const PoolShape &p, Indices indic
   });
 }
 
-/// A row of results. Largest elements of the result's own type are found in `y` itself; of 16-bit types their places are, too.
+/// A row of results. Largest elements of the result's own type are found in `y` itself; of 16-bit types their
+/// places are, too.
 template <typename S>
-void maxima(const RowMaxima<S> &rows, const S *x, const Windows::Range &d, const Windows::Range &h, int64_t width,
-            bool places, S *y, typename RowMaxima<S>::Line line) {
+void maxima(const RowMaxima<S> &rows, const S *x, const Windows::Range &d, const Windows::Range &h,
+            int64_t width, bool places, S *y, typename RowMaxima<S>::Line line) {
   constexpr bool kInPlace = std::is_same_v<S, Compute<S>>;
   if constexpr (kInPlace)
     line.top = y;
@@ -99,18 +102,19 @@ void maxima(const RowMaxima<S> &rows, const S *x, const Windows::Range &d, const
 template <typename S> Pointer maxPoolByRows(const PoolShape &p, Indices indices, int threads) {
   RowMaxima<S> rows(p);
   const size_t threadBytes = alignedBytes(rows.scratchBytes());
-  return closure(threadBytes * threads, p.workByRows(), [=, rows = std::move(rows)](Inputs in, Outputs out, void *workspace) {
-    forPlanes(p, threads, [&](int64_t plane, int slot) {
-      const auto line = rows.lineIn(static_cast<char *>(workspace) + slot * threadBytes);
-      const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
-      S *y = static_cast<S *>(out[0]) + plane * p.outSize();
-      rows.forRows([&](int64_t first, const Windows::Range &d, const Windows::Range &h) {
-        maxima(rows, x, d, h, p.out[2], indices.wanted(), y + first, line);
-        if (indices.wanted())
-          indices.write(p, out, plane, first, p.out[2], line.best);
-      });
-    });
-  });
+  return closure(threadBytes * threads, p.workByRows(),
+                 [=, rows = std::move(rows)](Inputs in, Outputs out, void *workspace) {
+                   forPlanes(p, threads, [&](int64_t plane, int slot) {
+                     const auto line = rows.lineIn(static_cast<char *>(workspace) + slot * threadBytes);
+                     const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
+                     S *y = static_cast<S *>(out[0]) + plane * p.outSize();
+                     rows.forRows([&](int64_t first, const Windows::Range &d, const Windows::Range &h) {
+                       maxima(rows, x, d, h, p.out[2], indices.wanted(), y + first, line);
+                       if (indices.wanted())
+                         indices.write(p, out, plane, first, p.out[2], line.best);
+                     });
+                   });
+                 });
 }
 
 Pointer makeMaxPool(const LibraryCall &call, int threads) {
@@ -123,36 +127,40 @@ Pointer makeMaxPool(const LibraryCall &call, int threads) {
   if (call.inputs[0].type == DType::U8)
     return maxPoolByWindows<uint8_t>(p, indices, threads);
   return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
-    return RowMaxima<S>::suits(p) ? maxPoolByRows<S>(p, indices, threads) : maxPoolByWindows<S>(p, indices, threads);
+    return RowMaxima<S>::suits(p) ? maxPoolByRows<S>(p, indices, threads)
+                                  : maxPoolByWindows<S>(p, indices, threads);
   });
 }
 
 template <typename S> Pointer gradientByWindows(const PoolShape &p, int threads) {
-  return planeGradient<S>(p, threads, 0, p.work(), [p, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
-    const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
-    const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
-    forWindows(windows, [&](const Window &o) {
-      if (const int64_t best = maximumOf(p, x, o); best >= 0)
-        sums[best] += static_cast<Compute<S>>(dy[o.number]);
-    });
-  });
+  return planeGradient<S>(p, threads, 0, p.work(),
+                          [p, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
+                            const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
+                            const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
+                            forWindows(windows, [&](const Window &o) {
+                              if (const int64_t best = maximumOf(p, x, o); best >= 0)
+                                sums[best] += static_cast<Compute<S>>(dy[o.number]);
+                            });
+                          });
 }
 
 template <typename S> Pointer gradientByRows(const PoolShape &p, int threads) {
   RowMaxima<S> rows(p);
   const size_t bytes = rows.scratchBytes();
   // Choosing is cheap beside adding to a place of dX for each window.
-  return planeGradient<S>(p, threads, bytes, irregularWork(p.windows()), [p, rows = std::move(rows)](Inputs in, int64_t plane, auto *sums, char *scratch) {
-    const auto line = rows.lineIn(scratch);
-    const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
-    const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
-    rows.forRows([&](int64_t first, const Windows::Range &d, const Windows::Range &h) {
-      rows.findPlaces(x, d, h, line);
-      for (int64_t o = 0; o < p.out[2]; ++o)
-        if (line.best[o] >= 0)
-          sums[line.best[o]] += static_cast<Compute<S>>(dy[first + o]);
-    });
-  });
+  return planeGradient<S>(p, threads, bytes, irregularWork(p.windows()),
+                          [p, rows = std::move(rows)](Inputs in, int64_t plane, auto *sums, char *scratch) {
+                            const auto line = rows.lineIn(scratch);
+                            const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
+                            const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
+                            rows.forRows(
+                                [&](int64_t first, const Windows::Range &d, const Windows::Range &h) {
+                                  rows.findPlaces(x, d, h, line);
+                                  for (int64_t o = 0; o < p.out[2]; ++o)
+                                    if (line.best[o] >= 0)
+                                      sums[line.best[o]] += static_cast<Compute<S>>(dy[first + o]);
+                                });
+                          });
 }
 
 Pointer makeMaxPoolGrad(const LibraryCall &call, int threads) {

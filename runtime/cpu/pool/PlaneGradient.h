@@ -2,17 +2,18 @@
 #pragma once
 #include "runtime/calls/PoolShape.h"
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/gemm/GemmPack.h"
 #include "runtime/cpu/Kernel.h"
+#include "runtime/cpu/gemm/GemmPack.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
 
-/// spread(inputs, plane, sums, scratch) adds up a plane of dX, in `sums`, which are zeros before. Sums are made in dX itself, which
-/// shares no bytes with inputs (sched::mayOverwrite); those of 16-bit types in the thread's memory, and rounded once.
-/// `scratchBytes`: what spread needs for a thread; `work`: of all planes.
+/// spread(inputs, plane, sums, scratch) adds up a plane of dX, in `sums`, which are zeros before. Sums are
+/// made in dX itself, which shares no bytes with inputs (sched::mayOverwrite); those of 16-bit types in the
+/// thread's memory, and rounded once. `scratchBytes`: what spread needs for a thread; `work`: of all planes.
 template <typename S, typename Broadcast>
-std::unique_ptr<LibraryKernel> planeGradient(const PoolShape &p, int threads, size_t scratchBytes, KernelWork work, Broadcast broadcast) {
+std::unique_ptr<LibraryKernel> planeGradient(const PoolShape &p, int threads, size_t scratchBytes,
+                                             KernelWork work, Broadcast broadcast) {
   using T = Compute<S>;
   constexpr bool kInPlace = std::is_same_v<S, T>;
   const size_t sumBytes = kInPlace ? 0 : alignedBytes(sizeof(T) * p.inSize());

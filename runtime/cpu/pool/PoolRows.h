@@ -7,12 +7,16 @@ namespace kedge::rt::cpu {
 
 /// Counts the elements of a plane: as wide as T, so that vectors of both have as many lanes.
 template <typename T> struct PoolPlaceOf;
-template <> struct PoolPlaceOf<float> { using type = int32_t; };
-template <> struct PoolPlaceOf<double> { using type = int64_t; };
+template <> struct PoolPlaceOf<float> {
+  using type = int32_t;
+};
+template <> struct PoolPlaceOf<double> {
+  using type = int64_t;
+};
 template <typename T> using PoolPlace = typename PoolPlaceOf<T>::type;
 
-/// A tap of the windows of a row of results. It lies inside the image for results [first, first + count): result first + i
-/// reads element at + i * stride of the image's row.
+/// A tap of the windows of a row of results. It lies inside the image for results [first, first + count):
+/// result first + i reads element at + i * stride of the image's row.
 struct PoolTap {
   int64_t first, count, at;
 };

@@ -23,9 +23,11 @@ template <typename T, int Bytes, int Stride> inline auto loadStrided(const T *fr
   }
 }
 
-/// One tap for results [0, count) of the row: vectors, then shorter ones, then single results. `place`: of from[0].
+/// One tap for results [0, count) of the row: vectors, then shorter ones, then single results. `place`: of
+/// from[0].
 template <typename T, int Bytes, int Stride, bool Places>
-inline void foldTap(const T *from, int64_t stride, int64_t count, T *top, PoolPlace<T> place, PoolPlace<T> *best) {
+inline void foldTap(const T *from, int64_t stride, int64_t count, T *top, PoolPlace<T> place,
+                    PoolPlace<T> *best) {
   using W = Wide<T, Bytes>;
   using P = Wide<PoolPlace<T>, Bytes>;
   typename P::V steps = {};
@@ -33,7 +35,8 @@ inline void foldTap(const T *from, int64_t stride, int64_t count, T *top, PoolPl
     steps[i] = static_cast<PoolPlace<T>>(i * stride);
   int64_t i = 0;
   for (; i + W::L <= count; i += W::L) {
-    const typename W::V value = loadStrided<T, Bytes, Stride>(from + i * stride, stride), old = W::load(top + i);
+    const typename W::V value = loadStrided<T, Bytes, Stride>(from + i * stride, stride),
+                        old = W::load(top + i);
     const auto larger = (value > old) | ((value != value) & (old == old));
     W::store(top + i, larger ? value : old);
     if constexpr (Places)
@@ -45,7 +48,8 @@ inline void foldTap(const T *from, int64_t stride, int64_t count, T *top, PoolPl
   } else {
     for (; i < count; ++i) { // without a branch, whose outcome would be random
       const T value = from[i * stride], old = top[i];
-      const bool larger = static_cast<int>(value > old) | (static_cast<int>(value != value) & static_cast<int>(old == old));
+      const bool larger =
+          static_cast<int>(value > old) | (static_cast<int>(value != value) & static_cast<int>(old == old));
       top[i] = larger ? value : old;
       if constexpr (Places)
         best[i] = larger ? static_cast<PoolPlace<T>>(place + i * stride) : best[i];
@@ -57,13 +61,14 @@ template <typename T, int Bytes, int Stride, bool Places>
 void foldTaps(const PoolTaps<T> &taps, T *top, PoolPlace<T> *best) {
   for (int64_t t = 0; t < taps.count; ++t) {
     const PoolTap &tap = taps.taps[t];
-    foldTap<T, Bytes, Stride, Places>(taps.row + tap.at, Stride == kAnyStride ? taps.stride : Stride, tap.count,
-                                      top + tap.first, static_cast<PoolPlace<T>>(taps.place + tap.at),
-                                      Places ? best + tap.first : nullptr);
+    foldTap<T, Bytes, Stride, Places>(
+        taps.row + tap.at, Stride == kAnyStride ? taps.stride : Stride, tap.count, top + tap.first,
+        static_cast<PoolPlace<T>>(taps.place + tap.at), Places ? best + tap.first : nullptr);
   }
 }
 
-template <typename T, int Bytes, bool Places> void foldRow(const PoolTaps<T> &taps, T *top, PoolPlace<T> *best) {
+template <typename T, int Bytes, bool Places>
+void foldRow(const PoolTaps<T> &taps, T *top, PoolPlace<T> *best) {
   if (taps.stride == 1)
     return foldTaps<T, Bytes, 1, Places>(taps, top, best);
   if (taps.stride == 2)
@@ -75,7 +80,9 @@ template <typename T, int Bytes> void foldValues(const PoolTaps<T> &taps, T *top
   foldRow<T, Bytes, false>(taps, top, nullptr);
 }
 
-template <typename T, int Bytes> PoolRows<T> makePool() { return {foldValues<T, Bytes>, foldRow<T, Bytes, true>}; }
+template <typename T, int Bytes> PoolRows<T> makePool() {
+  return {foldValues<T, Bytes>, foldRow<T, Bytes, true>};
+}
 
 } // namespace
 

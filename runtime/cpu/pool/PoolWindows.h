@@ -27,8 +27,10 @@ private:
   Range rangeOf(size_t i, int64_t o) const {
     const int64_t start = o * p.stride[i] - p.pad[i], step = p.dilation[i];
     const int64_t low = start >= 0 ? 0 : (-start + step - 1) / step;
-    const int64_t high = std::clamp<int64_t>((p.in[i] - start + step - 1) / step, low, std::max(low, p.kernel[i]));
-    const int64_t padded = std::clamp<int64_t>((p.in[i] + p.padEnd[i] - start + step - 1) / step, 0, p.kernel[i]);
+    const int64_t high =
+        std::clamp<int64_t>((p.in[i] - start + step - 1) / step, low, std::max(low, p.kernel[i]));
+    const int64_t padded =
+        std::clamp<int64_t>((p.in[i] + p.padEnd[i] - start + step - 1) / step, 0, p.kernel[i]);
     return {start, low, high, padded};
   }
 };
@@ -48,12 +50,13 @@ template <typename F> void forWindows(const Windows &all, F &&f) {
         f(Window{number++, d, h, w});
 }
 
-/// Calls f(input place) for the taps of a window that lie inside the image; returns the number of taps inside the padded
-/// image.
+/// Calls f(input place) for the taps of a window that lie inside the image; returns the number of taps inside
+/// the padded image.
 template <typename F> int64_t forTaps(const PoolShape &p, const Window &o, F &&f) {
   for (int64_t d = o.d.low; d < o.d.high; ++d)
     for (int64_t h = o.h.low; h < o.h.high; ++h) {
-      const int64_t row = ((o.d.start + d * p.dilation[0]) * p.in[1] + o.h.start + h * p.dilation[1]) * p.in[2] + o.w.start;
+      const int64_t row =
+          ((o.d.start + d * p.dilation[0]) * p.in[1] + o.h.start + h * p.dilation[1]) * p.in[2] + o.w.start;
       for (int64_t w = o.w.low; w < o.w.high; ++w)
         f(row + w * p.dilation[2]);
     }

@@ -1,9 +1,9 @@
-// The largest elements of windows, for a row of results at once: every tap of the row is one loop over neighbours
-// (PoolRows), without the branches that the walk of a window by itself takes at random.
+// The largest elements of windows, for a row of results at once: every tap of the row is one loop over
+// neighbours (PoolRows), without the branches that the walk of a window by itself takes at random.
 #pragma once
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/gemm/GemmPack.h"
 #include "runtime/cpu/Kernel.h"
+#include "runtime/cpu/gemm/GemmPack.h"
 #include "runtime/cpu/pool/PoolRows.h"
 #include "runtime/cpu/pool/PoolWindows.h"
 #include <limits>
@@ -16,8 +16,8 @@ public:
   using T = Compute<S>;
   using Place = PoolPlace<T>;
 
-  /// A thread's memory: a row's largest elements, their places in the plane (-1: empty window), a widened row of the image.
-  /// Beside it the machine's inner loops, so that rows need not look for them.
+  /// A thread's memory: a row's largest elements, their places in the plane (-1: empty window), a widened row
+  /// of the image. Beside it the machine's inner loops, so that rows need not look for them.
   struct Line {
     T *top;
     Place *best;
@@ -39,7 +39,9 @@ public:
       firstPlaces_.push_back(static_cast<Place>(w.low < w.high ? w.start + w.low * p.dilation[2] : -1));
   }
 
-  size_t scratchBytes() const { return topBytes() + bestBytes() + (kWidens ? sizeof(T) * windows_.p.in[2] : 0); }
+  size_t scratchBytes() const {
+    return topBytes() + bestBytes() + (kWidens ? sizeof(T) * windows_.p.in[2] : 0);
+  }
   Line lineIn(char *memory) const {
     return {reinterpret_cast<T *>(memory), reinterpret_cast<Place *>(memory + topBytes()),
             reinterpret_cast<T *>(memory + topBytes() + bestBytes()), &poolRows<T>()};
@@ -64,7 +66,8 @@ public:
   void findPlaces(const S *plane, const Windows::Range &d, const Windows::Range &h, const Line &line) const {
     std::fill_n(line.top, windows_.p.out[2], -std::numeric_limits<T>::infinity());
     startPlaces(d, h, line.best);
-    forImageRows(plane, d, h, line, [&](const PoolTaps<T> &taps) { line.inner->places(taps, line.top, line.best); });
+    forImageRows(plane, d, h, line,
+                 [&](const PoolTaps<T> &taps) { line.inner->places(taps, line.top, line.best); });
   }
 
 private:
@@ -73,7 +76,8 @@ private:
   size_t topBytes() const { return alignedBytes(sizeof(T) * windows_.p.out[2]); }
   size_t bestBytes() const { return alignedBytes(sizeof(Place) * windows_.p.out[2]); }
 
-  /// Windows begin further right from result to result, so those with the tap inside the image are neighbours.
+  /// Windows begin further right from result to result, so those with the tap inside the image are
+  /// neighbours.
   void addTap(int64_t tap) {
     const PoolShape &p = windows_.p;
     PoolTap found{0, 0, 0};
@@ -90,7 +94,8 @@ private:
     return ((d.start + depth * p.dilation[0]) * p.in[1] + h.start + height * p.dilation[1]) * p.in[2];
   }
 
-  /// The first tap inside the image is the largest element until another one is larger: a window may hold nothing but -inf.
+  /// The first tap inside the image is the largest element until another one is larger: a window may hold
+  /// nothing but -inf.
   void startPlaces(const Windows::Range &d, const Windows::Range &h, Place *best) const {
     const bool empty = d.low >= d.high || h.low >= h.high;
     const Place row = static_cast<Place>(empty ? 0 : imageRow(d, d.low, h, h.low));
@@ -99,7 +104,8 @@ private:
   }
 
   template <typename F>
-  void forImageRows(const S *plane, const Windows::Range &d, const Windows::Range &h, const Line &line, F &&f) const {
+  void forImageRows(const S *plane, const Windows::Range &d, const Windows::Range &h, const Line &line,
+                    F &&f) const {
     const PoolShape &p = windows_.p;
     for (int64_t depth = d.low; depth < d.high; ++depth)
       for (int64_t height = h.low; height < h.high; ++height) {
@@ -119,7 +125,7 @@ private:
   }
 
   Windows windows_;
-  std::vector<PoolTap> taps_;       ///< of a row of the image; those that are outside for all results are left out
+  std::vector<PoolTap> taps_; ///< of a row of the image; those that are outside for all results are left out
   std::vector<Place> firstPlaces_; ///< in a row of the image, of each result's first tap inside; -1: none is
 };
 

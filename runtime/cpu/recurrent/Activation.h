@@ -25,7 +25,8 @@ struct Activation {
   double operator()(double x) const;
 };
 
-/// Reads `count` activations for each direction from the attributes activations, activation_alpha, activation_beta.
+/// Reads `count` activations for each direction from the attributes activations, activation_alpha,
+/// activation_beta.
 std::vector<Activation> readActivations(const LibraryCall &call, const std::vector<std::string> &missing,
                                         int64_t directions);
 

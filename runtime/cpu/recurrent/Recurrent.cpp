@@ -1,8 +1,8 @@
 // onnx.LSTM, GRU, RNN: forward only, rows of the batch shared out among the threads.
 #include "runtime/calls/Types.h"
-#include "runtime/cpu/recurrent/Activation.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
+#include "runtime/cpu/recurrent/Activation.h"
 #include <cmath>
 
 namespace kedge::rt::cpu {
@@ -67,8 +67,12 @@ public:
   KernelWork work() const override {
     double cells = static_cast<double>(s_.steps * s_.batch * s_.directions * s_.hidden);
     double gates = static_cast<double>(s_.gates);
-    return {KernelWork::Kind::Vector, 2 * cells * gates * static_cast<double>(s_.inputs + s_.hidden),
-            cells * (gates + (s_.cell == Cell::Lstm ? 1 : 0)), {}, {}, 0};
+    return {KernelWork::Kind::Vector,
+            2 * cells * gates * static_cast<double>(s_.inputs + s_.hidden),
+            cells * (gates + (s_.cell == Cell::Lstm ? 1 : 0)),
+            {},
+            {},
+            0};
   }
 
   void run(Inputs in, Outputs out, void *workspace) override {
@@ -186,7 +190,8 @@ private:
         return static_cast<double>(row.fromInput[g * H + j] + row.fromState[g * H + j]);
       };
       double i = row.activation[0](clip(sum(0) + (weights ? p(j) * row.c[j] : 0)));
-      double f = s_.inputForget ? 1 - i : row.activation[0](clip(sum(2) + (weights ? p(2 * H + j) * row.c[j] : 0)));
+      double f =
+          s_.inputForget ? 1 - i : row.activation[0](clip(sum(2) + (weights ? p(2 * H + j) * row.c[j] : 0)));
       double c = f * row.c[j] + i * row.activation[1](clip(sum(3)));
       double o = row.activation[0](clip(sum(1) + (weights ? p(H + j) * c : 0)));
       row.c[j] = static_cast<T>(c);
@@ -201,9 +206,10 @@ private:
 
 template <Cell cell> std::unique_ptr<LibraryKernel> makeRecurrent(const LibraryCall &call, int threads) {
   RecurrentShape shape = readRecurrent(call, cell);
-  return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
-    return std::make_unique<Recurrent<S>>(std::move(shape), threads);
-  });
+  return dispatchFloat(call, call.inputs[0].type,
+                       [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
+                         return std::make_unique<Recurrent<S>>(std::move(shape), threads);
+                       });
 }
 
 } // namespace

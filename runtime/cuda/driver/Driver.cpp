@@ -12,20 +12,25 @@ const char *remedyOf(CUresult result) {
   case CUDA_ERROR_OUT_OF_MEMORY:
     return "; end what else uses this GPU, or compile with a smaller batch or --memory-budget";
   case CUDA_ERROR_NO_DEVICE:
-    return "; this machine has no GPU that the driver sees (CUDA_VISIBLE_DEVICES hides GPUs, too): run it on one that "
+    return "; this machine has no GPU that the driver sees (CUDA_VISIBLE_DEVICES hides GPUs, too): run it on "
+           "one that "
            "has, or compile with --target cpu";
   case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
   case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-    return "; the driver's library and kernel module differ: restart the machine, or install the driver again";
+    return "; the driver's library and kernel module differ: restart the machine, or install the driver "
+           "again";
   case CUDA_ERROR_SYSTEM_NOT_READY:
     return "; a service of this GPU (fabric manager) is not running";
   case CUDA_ERROR_ECC_UNCORRECTABLE:
-    return "; the GPU's memory is faulty: what it computed is lost, checkpoints on disk are whole; restart from the "
+    return "; the GPU's memory is faulty: what it computed is lost, checkpoints on disk are whole; restart "
+           "from the "
            "newest with --resume on another GPU, and have this one looked at";
   case CUDA_ERROR_ILLEGAL_INSTRUCTION: // kernels trap on an index out of range
   case CUDA_ERROR_LAUNCH_FAILED:
-    return "; an index of the data (a token, a label) may lie outside of its table: run the data with a program for "
-           "--target cpu, which names it; else this is a fault of the program, please report it; checkpoints on disk "
+    return "; an index of the data (a token, a label) may lie outside of its table: run the data with a "
+           "program for "
+           "--target cpu, which names it; else this is a fault of the program, please report it; checkpoints "
+           "on disk "
            "are whole";
   case CUDA_ERROR_ILLEGAL_ADDRESS:
   case CUDA_ERROR_MISALIGNED_ADDRESS:
@@ -41,9 +46,10 @@ const char *remedyOf(CUresult result) {
 
 Driver::Driver() {
   const auto library = SharedLibrary::open(
-      {"libcuda.so.1"}, "it comes with NVIDIA's driver: run this program on a machine that has one, or compile the "
-                        "model with --target cpu");
-#define KEDGE_BIND(member, function)                                                                                   \
+      {"libcuda.so.1"},
+      "it comes with NVIDIA's driver: run this program on a machine that has one, or compile the "
+      "model with --target cpu");
+#define KEDGE_BIND(member, function)                                                                         \
   member = reinterpret_cast<decltype(member)>(library.symbol(KEDGE_TEXT(function)));
   KEDGE_DRIVER_FUNCTIONS(KEDGE_BIND)
 #undef KEDGE_BIND

@@ -17,8 +17,8 @@ std::string gibibytes(uint64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(uint64_t(1) << 30));
 }
 
-/// The driver that first knew an architecture and the PTX of its kernels: version 8.1, 8.6 from sm_100 and 8.8 from
-/// sm_103 on (passes/Lower/Gpu/GpuCodegen.cpp), which came with CUDA 12.1, 12.7 and 12.9.
+/// The driver that first knew an architecture and the PTX of its kernels: version 8.1, 8.6 from sm_100
+/// and 8.8 from sm_103 on (passes/Lower/Gpu/GpuCodegen.cpp), which came with CUDA 12.1, 12.7 and 12.9.
 int driverFor(int capability) {
   if (capability > 101)
     return 12090;
@@ -63,9 +63,11 @@ Gpu::Gpu(const std::string &arch, int64_t localRank) {
     busId = text;
   checkArchitecture(arch);
   const auto before = management.usedBytes(busId);
-  functions.check(functions.devicePrimaryCtxRetain(&context, device), "the GPU '{}' cannot be used", deviceName);
+  functions.check(functions.devicePrimaryCtxRetain(&context, device), "the GPU '{}' cannot be used",
+                  deviceName);
   functions.check(functions.ctxSetCurrent(context), "the GPU '{}' cannot be used", deviceName);
-  functions.check(functions.streamCreate(&queue, CU_STREAM_NON_BLOCKING), "no stream on the GPU '{}'", deviceName);
+  functions.check(functions.streamCreate(&queue, CU_STREAM_NON_BLOCKING), "no stream on the GPU '{}'",
+                  deviceName);
   const auto after = management.usedBytes(busId);
   if (before && after)
     contextSize = *after > *before ? *after - *before : 0;
@@ -84,12 +86,14 @@ Gpu::~Gpu() {
 
 void Gpu::checkVersion(const std::string &arch) const {
   if (const int needed = driverFor(capabilityOf(arch)); version < needed)
-    fail("NVIDIA's driver is too old: it is made for CUDA {}, and {} needs one for CUDA {} or newer; install a newer "
+    fail("NVIDIA's driver is too old: it is made for CUDA {}, and {} needs one for CUDA {} or newer; install "
+         "a newer "
          "driver",
          versionText(version), arch, versionText(needed));
 }
 
-/// What runs on a GPU that is older than the program: not each architecture is a target of its own (driver/GpuTarget.cpp).
+/// What runs on a GPU that is older than the program: not each architecture is a target of its own
+/// (driver/GpuTarget.cpp).
 static std::string remedyFor(int capability) {
   int target = 0;
   for (const int one : {80, 86, 89, 90, 100, 120})
@@ -107,7 +111,8 @@ void Gpu::checkArchitecture(const std::string &arch) {
   const int found = major * 10 + minor, expected = capabilityOf(arch);
   computeCapability = found;
   if (found < expected)
-    fail("this program was compiled for {}, and the GPU '{}' is an sm_{}: {}", arch, deviceName, found, remedyFor(found));
+    fail("this program was compiled for {}, and the GPU '{}' is an sm_{}: {}", arch, deviceName, found,
+         remedyFor(found));
 }
 
 Gpu::MemoryInfo Gpu::memory() const {
@@ -137,9 +142,11 @@ CUdeviceptr Gpu::allocate(uint64_t bytes, const char *what) {
   bytes = std::max<uint64_t>(bytes, 256);
   const MemoryInfo now = memory();
   const auto tooLittle = [&] {
-    fail("too little memory on the GPU '{}': {} needs {} bytes ({}), and {} bytes ({}) of {} are free{}; compile with "
+    fail("too little memory on the GPU '{}': {} needs {} bytes ({}), and {} bytes ({}) of {} are free{}; "
+         "compile with "
          "a smaller batch or --memory-budget, or end what holds the memory",
-         deviceName, what, bytes, gibibytes(bytes), now.free, gibibytes(now.free), gibibytes(now.total), whoHolds());
+         deviceName, what, bytes, gibibytes(bytes), now.free, gibibytes(now.free), gibibytes(now.total),
+         whoHolds());
   };
   if (now.free < bytes)
     tooLittle();
@@ -168,13 +175,14 @@ char *Gpu::allocatePinned(uint64_t bytes) {
 }
 
 char *Gpu::allocateHostArena(uint64_t bytes) {
-  const std::string what = fmt::format("{} bytes ({}) of page-locked host memory, for what --offload keeps there", bytes,
-                                       gibibytes(bytes));
-  const char *remedy = "end what else uses this machine's memory, raise the memory limit of the container or job, or "
-                       "compile with less in --offload or a --host-memory-budget";
+  const std::string what = fmt::format(
+      "{} bytes ({}) of page-locked host memory, for what --offload keeps there", bytes, gibibytes(bytes));
+  const char *remedy =
+      "end what else uses this machine's memory, raise the memory limit of the container or job, or "
+      "compile with less in --offload or a --host-memory-budget";
   if (const auto available = availableHostBytes(); available && *available < bytes)
-    fail("too little host memory: the program needs {}, and {} bytes ({}) are available; {}", what, *available,
-         gibibytes(*available), remedy);
+    fail("too little host memory: the program needs {}, and {} bytes ({}) are available; {}", what,
+         *available, gibibytes(*available), remedy);
   void *memory = nullptr;
   if (const CUresult result = functions.memHostAlloc(&memory, bytes, 0); result != CUDA_SUCCESS) {
     const char *name = nullptr;
@@ -221,10 +229,11 @@ void Gpu::synchronize() const {
   if (!running)
     functions.failWith(result, fmt::format("the GPU '{}' stopped", deviceName));
   const auto place = [&](int launch) { return running->launches[static_cast<size_t>(launch)].loc; };
-  functions.failWith(result, fmt::format("the GPU '{}' stopped in launches {} ({}) to {} ({}) of @{}; with "
-                                         "KEDGE_CUDA_SYNC=1 in its environment the program names the very launch",
-                                         deviceName, runningFirst, place(runningFirst), runningEnd - 1,
-                                         place(runningEnd - 1), running->name));
+  functions.failWith(result,
+                     fmt::format("the GPU '{}' stopped in launches {} ({}) to {} ({}) of @{}; with "
+                                 "KEDGE_CUDA_SYNC=1 in its environment the program names the very launch",
+                                 deviceName, runningFirst, place(runningFirst), runningEnd - 1,
+                                 place(runningEnd - 1), running->name));
 }
 
 } // namespace kedge::rt::cuda

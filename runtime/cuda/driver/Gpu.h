@@ -6,7 +6,8 @@
 
 namespace kedge::rt::cuda {
 
-/// Checks whether it still makes sense to wait for the GPU: a collective there may be waiting for a lost rank.
+/// Checks whether it still makes sense to wait for the GPU: a collective there may be waiting for a lost
+/// rank.
 class GpuWatch {
 public:
   virtual ~GpuWatch() = default;

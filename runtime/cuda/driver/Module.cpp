@@ -43,18 +43,20 @@ bool Module::loadCubin(const Target &target, const ProgramImage &image) {
 
 void Module::loadPtx(const Target &target, const ProgramImage &image) {
   if (target.ptxBytes == 0)
-    fail("this program holds machine code for {} only, and the GPU is an sm_{}: compile it with --target cuda:sm_{}",
+    fail("this program holds machine code for {} only, and the GPU is an sm_{}: compile it with --target "
+         "cuda:sm_{}",
          target.arch, gpu.capability(), gpu.capability());
   // A copy, because the driver reads on to a zero byte.
-  const std::string ptx(reinterpret_cast<const char *>(blobAt(image, target.ptxOffset, target.ptxBytes, "PTX")),
-                        target.ptxBytes);
+  const std::string ptx(
+      reinterpret_cast<const char *>(blobAt(image, target.ptxOffset, target.ptxBytes, "PTX")),
+      target.ptxBytes);
   std::string log(16384, '\0');
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
   const CUresult result = gpu.driver().moduleLoadDataEx(&module, ptx.c_str(), 2, options, values);
   log.resize(std::min(log.find('\0'), log.size()));
-  gpu.driver().check(result, "the driver does not compile the program's PTX for {}{}{}{}", target.arch, cubinError,
-                     log.empty() ? "" : ": ", log);
+  gpu.driver().check(result, "the driver does not compile the program's PTX for {}{}{}{}", target.arch,
+                     cubinError, log.empty() ? "" : ": ", log);
 }
 
 CUfunction Module::kernel(const std::string &name) const {

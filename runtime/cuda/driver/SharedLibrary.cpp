@@ -31,11 +31,13 @@ void addToolkit(std::vector<std::string> &folders, const std::string &root) {
 }
 
 void addWheels(std::vector<std::string> &folders, const std::string &prefix) {
-  for (const char *packages : {"/lib/python3*/site-packages", "/lib/python3*/dist-packages", "/lib/python3/dist-packages"})
+  for (const char *packages :
+       {"/lib/python3*/site-packages", "/lib/python3*/dist-packages", "/lib/python3/dist-packages"})
     addMatches(folders, prefix + packages + "/nvidia/*/lib");
 }
 
-/// Where the installation of a python3 on PATH begins: <prefix>/bin/python3. Virtual environments link to others.
+/// Where the installation of a python3 on PATH begins: <prefix>/bin/python3. Virtual environments link to
+/// others.
 void addPythons(std::vector<std::string> &folders) {
   const std::string path = variable("PATH");
   for (size_t begin = 0; begin <= path.size();) {
@@ -98,7 +100,8 @@ SharedLibrary SharedLibrary::open(const std::vector<std::string> &sonames, const
     const std::vector<std::string> folders = searchFolders();
     fail("{} was not found: looked where the loader does (LD_LIBRARY_PATH={}) and in {}; {}",
          fmt::join(sonames, " or "), variable("LD_LIBRARY_PATH"),
-         folders.empty() ? "no other folder, there is no toolkit and no wheel" : fmt::format("{}", fmt::join(folders, ", ")),
+         folders.empty() ? "no other folder, there is no toolkit and no wheel"
+                         : fmt::format("{}", fmt::join(folders, ", ")),
          remedy);
   }
   return library;

@@ -1,11 +1,13 @@
-// Opens CUDA's libraries when the program starts. Programs are not linked with them, so they can say what is missing.
+// Opens CUDA's libraries when the program starts. Programs are not linked with them, so they can say what is
+// missing.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace kedge::rt::cuda {
 
-/// Stays open until the process ends, because CUDA's libraries have threads and state that live on after their last use.
+/// Stays open until the process ends, because CUDA's libraries have threads and state that live on after
+/// their last use.
 class SharedLibrary {
 public:
   /// Opens the first of `sonames` that is found: first by the system's loader (LD_LIBRARY_PATH, its

@@ -22,8 +22,8 @@ void *at(const void *place, size_t bytes) {
 
 class CollectiveLaunch final : public LibraryLaunch {
 public:
-  CollectiveLaunch(Gpu &gpu, NcclRanks &ranks, const Launch &launch, const LibraryCall &call, const LaunchPlaces &places,
-                   CUstream stream)
+  CollectiveLaunch(Gpu &gpu, NcclRanks &ranks, const Launch &launch, const LibraryCall &call,
+                   const LaunchPlaces &places, CUstream stream)
       : gpu(gpu), ranks(ranks), group(ranks.groupOf(launch)), launch(launch), stream(stream) {
     const Collective what = collectiveOf(call);
     kind = what.kind;
@@ -32,8 +32,12 @@ public:
     for (size_t i = 0; i < what.tensors.size(); ++i) {
       const CollectiveTensor &tensor = what.tensors[i];
       const size_t elements = static_cast<size_t>(tensor.elements), size = dtypeSize(tensor.type);
-      Carried carried{reinterpret_cast<const void *>(places.inputs[i]), reinterpret_cast<void *>(places.outputs[i]), elements,
-                      static_cast<size_t>(shardSize(tensor.elements, group.own.size)), nccl::Type::Uint8, size};
+      Carried carried{reinterpret_cast<const void *>(places.inputs[i]),
+                      reinterpret_cast<void *>(places.outputs[i]),
+                      elements,
+                      static_cast<size_t>(shardSize(tensor.elements, group.own.size)),
+                      nccl::Type::Uint8,
+                      size};
       if (kind == CollectiveKind::AllGather || kind == CollectiveKind::Transfer) { // bytes are bytes
         carried.elements *= size;
         carried.part *= size;
@@ -67,25 +71,30 @@ private:
   void clearPadding() {
     for (const Carried &tensor : tensors)
       if (const size_t count = countOf(tensor, group.own.rank); count < tensor.part)
-        gpu.driver().check(gpu.driver().memsetD8Async(reinterpret_cast<CUdeviceptr>(tensor.output) + count * tensor.size, 0,
-                                                      (tensor.part - count) * tensor.size, stream),
-                           "padding cannot be cleared");
+        gpu.driver().check(
+            gpu.driver().memsetD8Async(reinterpret_cast<CUdeviceptr>(tensor.output) + count * tensor.size, 0,
+                                       (tensor.part - count) * tensor.size, stream),
+            "padding cannot be cleared");
   }
 
   int64_t sender() const { return senders[static_cast<size_t>(group.own.rank)]; }
   bool isBroadcast() const {
-    return senders.front() != Collective::kNobody && std::all_of(senders.begin(), senders.end(), [&](int64_t rank) { return rank == senders.front(); });
+    return senders.front() != Collective::kNobody &&
+           std::all_of(senders.begin(), senders.end(), [&](int64_t rank) { return rank == senders.front(); });
   }
 
   /// What needs no other rank: own tensors, and zeros where nobody gives any.
   void fillAlone() {
     const Driver &driver = gpu.driver();
     for (const Carried &tensor : tensors) {
-      const auto to = reinterpret_cast<CUdeviceptr>(tensor.output), from = reinterpret_cast<CUdeviceptr>(tensor.input);
+      const auto to = reinterpret_cast<CUdeviceptr>(tensor.output),
+                 from = reinterpret_cast<CUdeviceptr>(tensor.input);
       if (tensor.elements != 0 && sender() == Collective::kNobody)
-        driver.check(driver.memsetD8Async(to, 0, tensor.elements, stream), "a tensor that no rank gives cannot be cleared");
+        driver.check(driver.memsetD8Async(to, 0, tensor.elements, stream),
+                     "a tensor that no rank gives cannot be cleared");
       else if (tensor.elements != 0 && sender() == group.own.rank && !isBroadcast())
-        driver.check(driver.memcpyDtoDAsync(to, from, tensor.elements, stream), "a rank's own tensor cannot be copied");
+        driver.check(driver.memcpyDtoDAsync(to, from, tensor.elements, stream),
+                     "a rank's own tensor cannot be copied");
     }
   }
 
@@ -93,13 +102,15 @@ private:
     const nccl::Library &nccl = ranks.library();
     const int64_t own = group.own.rank;
     if (isBroadcast())
-      return expect(nccl.broadcast(tensor.input, tensor.output, tensor.elements, tensor.type, static_cast<int>(sender()),
-                                   group.handle, stream));
+      return expect(nccl.broadcast(tensor.input, tensor.output, tensor.elements, tensor.type,
+                                   static_cast<int>(sender()), group.handle, stream));
     for (int64_t rank = 0; rank < group.own.size; ++rank)
       if (rank != own && senders[static_cast<size_t>(rank)] == own)
-        expect(nccl.send(tensor.input, tensor.elements, tensor.type, static_cast<int>(rank), group.handle, stream));
+        expect(nccl.send(tensor.input, tensor.elements, tensor.type, static_cast<int>(rank), group.handle,
+                         stream));
     if (sender() != own && sender() != Collective::kNobody)
-      expect(nccl.receive(tensor.output, tensor.elements, tensor.type, static_cast<int>(sender()), group.handle, stream));
+      expect(nccl.receive(tensor.output, tensor.elements, tensor.type, static_cast<int>(sender()),
+                          group.handle, stream));
   }
 
   void add(const Carried &tensor) {
@@ -109,27 +120,33 @@ private:
       return addTransfer(tensor);
     const bool isEven = tensor.elements == tensor.part * size;
     if (kind == CollectiveKind::AllReduce)
-      expect(nccl.allReduce(tensor.input, tensor.output, tensor.elements, tensor.type, operation, group.handle, stream));
+      expect(nccl.allReduce(tensor.input, tensor.output, tensor.elements, tensor.type, operation,
+                            group.handle, stream));
     else if (!isEven)
       addUneven(tensor);
     else if (kind == CollectiveKind::ReduceScatter)
-      expect(nccl.reduceScatter(tensor.input, tensor.output, tensor.part, tensor.type, operation, group.handle, stream));
+      expect(nccl.reduceScatter(tensor.input, tensor.output, tensor.part, tensor.type, operation,
+                                group.handle, stream));
     else
       expect(nccl.allGather(tensor.input, tensor.output, tensor.part, tensor.type, group.handle, stream));
   }
 
-  /// NCCL's own want equal parts, and would write beyond the tensor: a call for each rank's part, in one group.
+  /// NCCL's own want equal parts, and would write beyond the tensor: a call for each rank's part, in one
+  /// group.
   void addUneven(const Carried &tensor) {
     const nccl::Library &nccl = ranks.library();
     for (int64_t rank = 0; rank < group.own.size; ++rank) {
-      const size_t count = countOf(tensor, rank), offset = static_cast<size_t>(rank) * tensor.part * tensor.size;
+      const size_t count = countOf(tensor, rank),
+                   offset = static_cast<size_t>(rank) * tensor.part * tensor.size;
       if (count == 0)
         continue;
       const int root = static_cast<int>(rank);
       if (kind == CollectiveKind::ReduceScatter)
-        expect(nccl.reduce(at(tensor.input, offset), tensor.output, count, tensor.type, operation, root, group.handle, stream));
+        expect(nccl.reduce(at(tensor.input, offset), tensor.output, count, tensor.type, operation, root,
+                           group.handle, stream));
       else
-        expect(nccl.broadcast(tensor.input, at(tensor.output, offset), count, tensor.type, root, group.handle, stream));
+        expect(nccl.broadcast(tensor.input, at(tensor.output, offset), count, tensor.type, root, group.handle,
+                              stream));
     }
   }
 
@@ -153,15 +170,18 @@ public:
     CUdeviceptr from, to;
     size_t bytes, room;
   };
-  PartLaunch(Gpu &gpu, CUstream stream, std::vector<Part> parts) : gpu(gpu), stream(stream), parts(std::move(parts)) {}
+  PartLaunch(Gpu &gpu, CUstream stream, std::vector<Part> parts)
+      : gpu(gpu), stream(stream), parts(std::move(parts)) {}
 
   void enqueue() override {
     const Driver &driver = gpu.driver();
     for (const Part &part : parts) {
       if (part.bytes != 0)
-        driver.check(driver.memcpyDtoDAsync(part.to, part.from, part.bytes, stream), "a rank's part cannot be copied");
+        driver.check(driver.memcpyDtoDAsync(part.to, part.from, part.bytes, stream),
+                     "a rank's part cannot be copied");
       if (part.bytes < part.room)
-        driver.check(driver.memsetD8Async(part.to + part.bytes, 0, part.room - part.bytes, stream), "padding cannot be cleared");
+        driver.check(driver.memsetD8Async(part.to + part.bytes, 0, part.room - part.bytes, stream),
+                     "padding cannot be cleared");
     }
   }
 
@@ -171,8 +191,8 @@ private:
   std::vector<Part> parts;
 };
 
-std::unique_ptr<LibraryLaunch> makePartLaunch(Gpu &gpu, const World &world, const LibraryCall &call, const LaunchPlaces &places,
-                                              CUstream stream) {
+std::unique_ptr<LibraryLaunch> makePartLaunch(Gpu &gpu, const World &world, const LibraryCall &call,
+                                              const LaunchPlaces &places, CUstream stream) {
   std::vector<PartLaunch::Part> parts;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const ElementRange own = localShardOf(call.inputs[i].elements(), world.rank, world.size);
@@ -185,8 +205,8 @@ std::unique_ptr<LibraryLaunch> makePartLaunch(Gpu &gpu, const World &world, cons
 
 } // namespace
 
-std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const Launch &launch, const LaunchPlaces &places,
-                                              CUstream stream) {
+std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const Launch &launch,
+                                              const LaunchPlaces &places, CUstream stream) {
   const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
   makeKernel(call, 1); // its checks
   const int64_t wanted = ranksOf(call);

@@ -9,8 +9,8 @@ namespace {
 
 using Kind = ConvolutionCall::Kind;
 
-/// Algorithms that give equal bits in every run and round as plain sums do (neither Winograd nor Fourier), fastest
-/// first.
+/// Algorithms that give equal bits in every run and round as plain sums do (neither Winograd nor Fourier),
+/// fastest first.
 std::vector<int> plainAlgorithms(Kind kind) {
   switch (kind) {
   case Kind::Forward:
@@ -24,7 +24,8 @@ std::vector<int> plainAlgorithms(Kind kind) {
   return {};
 }
 
-/// Equal bits in every run, but sums of transformed numbers: for shapes that cuDNN has no plain algorithm for.
+/// Equal bits in every run, but sums of transformed numbers: for shapes that cuDNN has no plain algorithm
+/// for.
 std::vector<int> transformingAlgorithms(Kind kind) {
   switch (kind) {
   case Kind::Forward:
@@ -40,7 +41,8 @@ std::vector<int> transformingAlgorithms(Kind kind) {
   return {};
 }
 
-/// cuDNN 9 says of a call that it does not support which thing it is: 3001 for the pattern, 3002 for the shape...
+/// cuDNN 9 says of a call that it does not support which thing it is: 3001 for the pattern, 3002 for the
+/// shape...
 bool isRefusal(cudnnStatus_t status) { return status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000; }
 
 std::string text(const ConvolutionCall &call) {
@@ -55,7 +57,8 @@ std::string text(const ConvolutionCall &call) {
 
 } // namespace
 
-ConvolutionLaunch::ConvolutionLaunch(Cudnn &library, Gpu &gpu, const ConvolutionCall &call, const LaunchPlaces &places)
+ConvolutionLaunch::ConvolutionLaunch(Cudnn &library, Gpu &gpu, const ConvolutionCall &call,
+                                     const LaunchPlaces &places)
     : library(library), gpu(gpu), call(call), places(places) {
   for (const auto *shape : {&call.x, &call.w, &call.y})
     for (int i = 0; i < call.dims + 2; ++i)
@@ -86,7 +89,8 @@ cudnnTensorDescriptor_t ConvolutionLaunch::tensor(const int *shape, int count) c
   cudnnTensorDescriptor_t made = nullptr;
   library.check(library.createTensor(&made), "cuDNN");
   const cudnnDataType_t type = call.type == DType::F64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-  library.check(library.setTensor(made, type, count, shape, strides.data()), "cuDNN does not take " + text(call));
+  library.check(library.setTensor(made, type, count, shape, strides.data()),
+                "cuDNN does not take " + text(call));
   return made;
 }
 
@@ -96,10 +100,11 @@ void ConvolutionLaunch::describe() {
   x = tensor(call.x.data(), count);
   y = tensor(call.y.data(), count);
   library.check(library.createFilter(&w), "cuDNN");
-  library.check(library.setFilter(w, type, CUDNN_TENSOR_NCHW, count, call.w.data()), "cuDNN does not take " + text(call));
+  library.check(library.setFilter(w, type, CUDNN_TENSOR_NCHW, count, call.w.data()),
+                "cuDNN does not take " + text(call));
   library.check(library.createConvolution(&convolution), "cuDNN");
-  library.check(library.setConvolution(convolution, call.dims, call.pad.data(), call.stride.data(), call.dilation.data(),
-                                       CUDNN_CROSS_CORRELATION, type),
+  library.check(library.setConvolution(convolution, call.dims, call.pad.data(), call.stride.data(),
+                                       call.dilation.data(), CUDNN_CROSS_CORRELATION, type),
                 "cuDNN does not take " + text(call));
   library.check(library.setGroups(convolution, call.groups), "cuDNN");
   library.check(library.setMathType(convolution, CUDNN_FMA_MATH), "cuDNN");
@@ -114,13 +119,16 @@ bool ConvolutionLaunch::workspaceOf(int wanted, size_t &bytes) const {
   switch (call.kind) {
   case Kind::Forward:
     return library.forwardWorkspace(library.handle, x, w, convolution, y,
-                                    static_cast<cudnnConvolutionFwdAlgo_t>(wanted), &bytes) == CUDNN_STATUS_SUCCESS;
+                                    static_cast<cudnnConvolutionFwdAlgo_t>(wanted),
+                                    &bytes) == CUDNN_STATUS_SUCCESS;
   case Kind::Data:
     return library.dataWorkspace(library.handle, w, y, convolution, x,
-                                 static_cast<cudnnConvolutionBwdDataAlgo_t>(wanted), &bytes) == CUDNN_STATUS_SUCCESS;
+                                 static_cast<cudnnConvolutionBwdDataAlgo_t>(wanted),
+                                 &bytes) == CUDNN_STATUS_SUCCESS;
   case Kind::Filter:
     return library.filterWorkspace(library.handle, x, y, convolution, w,
-                                   static_cast<cudnnConvolutionBwdFilterAlgo_t>(wanted), &bytes) == CUDNN_STATUS_SUCCESS;
+                                   static_cast<cudnnConvolutionBwdFilterAlgo_t>(wanted),
+                                   &bytes) == CUDNN_STATUS_SUCCESS;
   }
   return false;
 }
@@ -148,11 +156,15 @@ void ConvolutionLaunch::choose() {
   if (chooseFrom(plainAlgorithms(call.kind)))
     return;
   if (!chooseFrom(transformingAlgorithms(call.kind)))
-    fail("cuDNN has no deterministic algorithm for {}; compile with --convolution generated, which needs no cuDNN",
+    fail("cuDNN has no deterministic algorithm for {}; compile with --convolution generated, which needs no "
+         "cuDNN",
          text(call));
   if (library.told.insert(text(call)).second)
-    fmt::print(stderr, "kedge: note: cuDNN refuses {} by plain sums; a deterministic transform is taken, which rounds "
-                       "otherwise (--convolution generated adds plainly)\n", text(call));
+    fmt::print(
+        stderr,
+        "kedge: note: cuDNN refuses {} by plain sums; a deterministic transform is taken, which rounds "
+        "otherwise (--convolution generated adds plainly)\n",
+        text(call));
 }
 
 void ConvolutionLaunch::setWorkspace(CUdeviceptr workspace, uint64_t bytes) {
@@ -182,14 +194,16 @@ cudnnStatus_t ConvolutionLaunch::run() {
   switch (call.kind) {
   case Kind::Forward:
     return library.forward(library.handle, a, x, image, w, filter, convolution,
-                           static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), workspace, needed, b, y, result);
+                           static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), workspace, needed, b, y,
+                           result);
   case Kind::Data:
     return library.backwardData(library.handle, a, w, filter, y, result, convolution,
-                                static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm), workspace, needed, b, x, image);
+                                static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm), workspace, needed, b,
+                                x, image);
   case Kind::Filter:
     return library.backwardFilter(library.handle, a, x, image, y, result, convolution,
-                                  static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm), workspace, needed, b, w,
-                                  filter);
+                                  static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm), workspace, needed,
+                                  b, w, filter);
   }
   return CUDNN_STATUS_NOT_SUPPORTED;
 }
@@ -208,8 +222,8 @@ void ConvolutionLaunch::enqueue() {
   const double oneWide = 1;
   const void *a = call.type == DType::F64 ? static_cast<const void *>(&oneWide) : &one;
   const bool back = call.kind == Kind::Data;
-  library.check(library.addTensor(library.handle, a, bias, reinterpret_cast<void *>(places.operand(call.bias)), a,
-                                  back ? x : y,
+  library.check(library.addTensor(library.handle, a, bias,
+                                  reinterpret_cast<void *>(places.operand(call.bias)), a, back ? x : y,
                                   reinterpret_cast<void *>(places.operand(back ? call.image : call.result))),
                 what);
 }

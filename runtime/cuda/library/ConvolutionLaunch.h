@@ -30,8 +30,9 @@ private:
   LaunchPlaces places;
   int algorithm = 0;
   uint64_t needed = 0;
-  std::vector<int> others; ///< in order of preference, for a library that refuses an algorithm only when it runs
-  bool empty = false;      ///< no element to compute
+  std::vector<int>
+      others;         ///< in order of preference, for a library that refuses an algorithm only when it runs
+  bool empty = false; ///< no element to compute
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;

@@ -1,6 +1,6 @@
 #include "runtime/cuda/library/CublasLt.h"
-#include "runtime/cuda/library/ProductLaunch.h"
 #include "runtime/cuda/TuneOperands.h"
+#include "runtime/cuda/library/ProductLaunch.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -21,25 +21,38 @@ std::vector<std::string> libraryNames(int driverVersion) {
 
 cudaDataType typeOf(DType type) {
   switch (type) {
-  case DType::F64: return CUDA_R_64F;
-  case DType::BF16: return CUDA_R_16BF;
-  case DType::F16: return CUDA_R_16F;
-  case DType::F8E4M3: return CUDA_R_8F_E4M3;
-  case DType::F8E5M2: return CUDA_R_8F_E5M2;
-  default: return CUDA_R_32F;
+  case DType::F64:
+    return CUDA_R_64F;
+  case DType::BF16:
+    return CUDA_R_16BF;
+  case DType::F16:
+    return CUDA_R_16F;
+  case DType::F8E4M3:
+    return CUDA_R_8F_E4M3;
+  case DType::F8E5M2:
+    return CUDA_R_8F_E5M2;
+  default:
+    return CUDA_R_32F;
   }
 }
 
 /// The library's A is our B, its rows our columns.
 cublasLtEpilogue_t epilogueOf(const MatmulShape &shape) {
   switch (shape.epilogue) {
-  case Epilogue::Gelu: return shape.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
-  case Epilogue::GeluKept: return shape.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
-  case Epilogue::GeluGrad: return CUBLASLT_EPILOGUE_DGELU;
-  case Epilogue::GeluGradSums: return CUBLASLT_EPILOGUE_DGELU_BGRAD;
-  case Epilogue::SumsOfA: return CUBLASLT_EPILOGUE_BGRADB;
-  case Epilogue::SumsOfB: return CUBLASLT_EPILOGUE_BGRADA;
-  case Epilogue::None: break;
+  case Epilogue::Gelu:
+    return shape.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  case Epilogue::GeluKept:
+    return shape.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+  case Epilogue::GeluGrad:
+    return CUBLASLT_EPILOGUE_DGELU;
+  case Epilogue::GeluGradSums:
+    return CUBLASLT_EPILOGUE_DGELU_BGRAD;
+  case Epilogue::SumsOfA:
+    return CUBLASLT_EPILOGUE_BGRADB;
+  case Epilogue::SumsOfB:
+    return CUBLASLT_EPILOGUE_BGRADA;
+  case Epilogue::None:
+    break;
   }
   return shape.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -57,9 +70,10 @@ bool isSixteenBit(DType type) { return type == DType::BF16 || type == DType::F16
 CublasLt::CublasLt(Gpu &gpu, const AlgorithmTable &table) : gpu(gpu), table(table) {
   const auto library = SharedLibrary::open(
       libraryNames(gpu.driverVersion()),
-      fmt::format("matrix products need cuBLAS for CUDA {} or older, which is what the driver takes: it comes with "
-                  "CUDA's toolkit, and with the Python wheel nvidia-cublas",
-                  versionText(gpu.driverVersion())));
+      fmt::format(
+          "matrix products need cuBLAS for CUDA {} or older, which is what the driver takes: it comes with "
+          "CUDA's toolkit, and with the Python wheel nvidia-cublas",
+          versionText(gpu.driverVersion())));
   library.bind(create, "cublasLtCreate");
   library.bind(destroy, "cublasLtDestroy");
   library.bind(getVersion, "cublasLtGetVersion");
@@ -79,7 +93,8 @@ CublasLt::CublasLt(Gpu &gpu, const AlgorithmTable &table) : gpu(gpu), table(tabl
   library.bind(preferenceSet, "cublasLtMatmulPreferenceSetAttribute");
   libraryVersion = getVersion();
   if (const int made = static_cast<int>(getCudartVersion()); made / 1000 > gpu.driverVersion() / 1000)
-    fail("{} is made for CUDA {}, and NVIDIA's driver for CUDA {}: install a newer driver, or cuBLAS of CUDA {}",
+    fail("{} is made for CUDA {}, and NVIDIA's driver for CUDA {}: install a newer driver, or cuBLAS of CUDA "
+         "{}",
          library.name(), versionText(made), versionText(gpu.driverVersion()), gpu.driverVersion() / 1000);
   check(create(&handle), "cuBLASLt (" + library.name() + ") does not start");
 }
@@ -100,9 +115,11 @@ struct CublasLt::Descriptors {
     const bool wide = s.type == DType::F64;
     const cudaDataType type = typeOf(s.type), typeA = typeOf(s.typeA), typeB = typeOf(s.typeB);
     // Sums, alpha and beta of 16-bit numbers are fp32: results are rounded once.
-    library.check(library.descCreate(&operation, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_R_64F : CUDA_R_32F),
+    library.check(library.descCreate(&operation, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                     wide ? CUDA_R_64F : CUDA_R_32F),
                   "matmul");
-    const cublasOperation_t first = s.transB ? CUBLAS_OP_T : CUBLAS_OP_N, second = s.transA ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t first = s.transB ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            second = s.transA ? CUBLAS_OP_T : CUBLAS_OP_N;
     set(CUBLASLT_MATMUL_DESC_TRANSA, first);
     set(CUBLASLT_MATMUL_DESC_TRANSB, second);
     setEpilogue(s);
@@ -120,10 +137,12 @@ struct CublasLt::Descriptors {
   Descriptors &operator=(const Descriptors &) = delete;
 
   template <typename T> void set(cublasLtMatmulDescAttributes_t attribute, const T &value) const {
-    library.check(library.descSet(operation, attribute, &value, sizeof(value)), "cuBLASLt takes no such product");
+    library.check(library.descSet(operation, attribute, &value, sizeof(value)),
+                  "cuBLASLt takes no such product");
   }
 
-  /// Algorithms depend on the alignment of these addresses, which are not known yet: all operands begin at multiples of 256.
+  /// Algorithms depend on the alignment of these addresses, which are not known yet: all operands begin at
+  /// multiples of 256.
   void setEpilogue(const MatmulShape &s) const {
     const void *aligned = reinterpret_cast<const void *>(uintptr_t(256));
     if (s.bias || s.epilogue != Epilogue::None)
@@ -136,16 +155,19 @@ struct CublasLt::Descriptors {
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, s.n);
   }
 
-  cublasLtMatrixLayout_t layout(cudaDataType type, int64_t rows, int64_t columns, int64_t lead, const MatmulShape &shape,
-                                int64_t stride) const {
+  cublasLtMatrixLayout_t layout(cudaDataType type, int64_t rows, int64_t columns, int64_t lead,
+                                const MatmulShape &shape, int64_t stride) const {
     cublasLtMatrixLayout_t made = nullptr;
-    library.check(library.layoutCreate(&made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), lead),
-                  "cuBLASLt takes no such matrix");
+    library.check(
+        library.layoutCreate(&made, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), lead),
+        "cuBLASLt takes no such matrix");
     if (shape.batch > 1) {
       const int32_t count = static_cast<int32_t>(shape.batch);
-      library.check(library.layoutSet(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)), "batch");
-      library.check(library.layoutSet(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
+      library.check(library.layoutSet(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)),
                     "batch");
+      library.check(
+          library.layoutSet(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
+          "batch");
     }
     return made;
   }
@@ -159,8 +181,8 @@ std::string CublasLt::keyOf(const MatmulShape &shape) const {
   return algorithmKey("cublaslt", libraryVersion, gpu.name(), shape.key());
 }
 
-std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::proposals(const Descriptors &d, const MatmulShape &shape,
-                                                                 int count) const {
+std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::proposals(const Descriptors &d,
+                                                                 const MatmulShape &shape, int count) const {
   cublasLtMatmulPreference_t preference = nullptr;
   check(preferenceCreate(&preference), "cuBLASLt");
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto &value) {
@@ -189,12 +211,13 @@ std::vector<cublasLtMatmulHeuristicResult_t> CublasLt::proposals(const Descripto
 }
 
 void CublasLt::failWithout(const MatmulShape &shape) const {
-  fail("cuBLASLt {} has no algorithm for {} in a workspace of {} bytes; compile with --target cpu", libraryVersion,
-       shape.key(), shape.workspaceBytes);
+  fail("cuBLASLt {} has no algorithm for {} in a workspace of {} bytes; compile with --target cpu",
+       libraryVersion, shape.key(), shape.workspaceBytes);
 }
 
 /// The table's, else the first that the library proposes: never one that a run's timings chose.
-std::optional<cublasLtMatmulAlgo_t> CublasLt::algorithmFor(const Descriptors &d, const MatmulShape &shape) const {
+std::optional<cublasLtMatmulAlgo_t> CublasLt::algorithmFor(const Descriptors &d,
+                                                           const MatmulShape &shape) const {
   const std::string key = keyOf(shape);
   if (const auto known = chosen.find(key); known != chosen.end())
     return known->second;
@@ -214,12 +237,14 @@ std::optional<cublasLtMatmulAlgo_t> CublasLt::algorithmFor(const Descriptors &d,
   return chosen[key] = algorithm;
 }
 
-void CublasLt::checkStored(const Descriptors &d, const MatmulShape &shape, const cublasLtMatmulAlgo_t &algorithm,
-                           const std::string &source, const std::string &key) const {
+void CublasLt::checkStored(const Descriptors &d, const MatmulShape &shape,
+                           const cublasLtMatmulAlgo_t &algorithm, const std::string &source,
+                           const std::string &key) const {
   cublasLtMatmulHeuristicResult_t result{};
   const cublasStatus_t status = checkAlgorithm(handle, d.operation, d.b, d.a, d.y, d.y, &algorithm, &result);
   if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > shape.workspaceBytes)
-    fail("{}: the algorithm of '{}' is none that cuBLASLt runs here ({}, workspace {} of {} bytes); write the table again "
+    fail("{}: the algorithm of '{}' is none that cuBLASLt runs here ({}, workspace {} of {} bytes); write "
+         "the table again "
          "with kedge-bench tune",
          source, key, statusString(status), result.workspaceSize, shape.workspaceBytes);
 }
@@ -227,8 +252,8 @@ void CublasLt::checkStored(const Descriptors &d, const MatmulShape &shape, const
 std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, const LaunchPlaces &places) {
   MatmulCalls calls = matmulCallsOf(call);
   if (places.workspaceBytes < calls.shape.workspaceBytes)
-    fail("the program is damaged: {} has a workspace of {} bytes, expected {}", call.name, places.workspaceBytes,
-         calls.shape.workspaceBytes);
+    fail("the program is damaged: {} has a workspace of {} bytes, expected {}", call.name,
+         places.workspaceBytes, calls.shape.workspaceBytes);
   return std::make_unique<ProductLaunch>(*this, gpu, std::move(calls), places);
 }
 
@@ -267,8 +292,10 @@ ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, cons
     place(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, calls.auxiliary);
   if (shape.isScaled()) {
     // The library's A is our B. It multiplies sums by both numbers.
-    state->descriptors.set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, reinterpret_cast<const void *>(places.inputs[3]));
-    state->descriptors.set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, reinterpret_cast<const void *>(places.inputs[2]));
+    state->descriptors.set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                           reinterpret_cast<const void *>(places.inputs[3]));
+    state->descriptors.set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                           reinterpret_cast<const void *>(places.inputs[2]));
   }
   const auto algorithm = library.algorithmFor(state->descriptors, shape);
   if (!algorithm)
@@ -294,13 +321,16 @@ void ProductLaunch::multiply(int64_t call, CUdeviceptr c) {
   const void *alphaPlace = wide ? static_cast<const void *>(&shape.alpha) : &alpha;
   const void *betaPlace = wide ? static_cast<const void *>(&wideBeta) : &beta;
   const auto &d = state->descriptors;
-  library.check(library.matmul(library.handle, d.operation, alphaPlace, b, d.b, a, d.a, betaPlace, at(c, result, shape.type), d.y, y,
-                               d.y, &state->algorithm, reinterpret_cast<void *>(places.workspace),
+  library.check(library.matmul(library.handle, d.operation, alphaPlace, b, d.b, a, d.a, betaPlace,
+                               at(c, result, shape.type), d.y, y, d.y, &state->algorithm,
+                               reinterpret_cast<void *>(places.workspace),
                                static_cast<size_t>(shape.workspaceBytes), gpu.stream()),
                 "cuBLASLt does not run " + shape.key());
 }
 
-std::string CublasLt::keyOf(const LibraryCall &call) const { return keyOf(takenCalls(matmulCallsOf(call)).shape); }
+std::string CublasLt::keyOf(const LibraryCall &call) const {
+  return keyOf(takenCalls(matmulCallsOf(call)).shape);
+}
 
 CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
   const MatmulCalls calls = takenCalls(matmulCallsOf(call));

@@ -23,7 +23,7 @@ public:
   /// own, and returns the key and the bytes of the fastest. Only for kedge-bench tune.
   struct Tuned {
     std::string key;
-    AlgorithmBytes algorithm; ///< empty: there is nothing to choose
+    AlgorithmBytes algorithm;                       ///< empty: there is nothing to choose
     double microseconds = 0, firstMicroseconds = 0; ///< of the best, and of the first proposal that ran
     int refused = 0;                                ///< number of proposals that did not run
   };
@@ -42,16 +42,18 @@ private:
   friend class ProductLaunch;
   struct Descriptors;
   /// Nothing if the library has no algorithm.
-  std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors, const MatmulShape &shape) const;
+  std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors,
+                                                   const MatmulShape &shape) const;
   [[noreturn]] void failWithout(const MatmulShape &shape) const;
   /// The calls; the bias becomes a separate step if the library has no algorithm that adds it.
   MatmulCalls takenCalls(MatmulCalls calls) const;
-  std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors, const MatmulShape &shape,
-                                                         int count) const;
+  std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors,
+                                                         const MatmulShape &shape, int count) const;
   std::string keyOf(const MatmulShape &shape) const;
   /// Throws rt::Error if the library rejects an algorithm of the table.
-  void checkStored(const Descriptors &descriptors, const MatmulShape &shape, const cublasLtMatmulAlgo_t &algorithm,
-                   const std::string &source, const std::string &key) const;
+  void checkStored(const Descriptors &descriptors, const MatmulShape &shape,
+                   const cublasLtMatmulAlgo_t &algorithm, const std::string &source,
+                   const std::string &key) const;
   void check(cublasStatus_t status, const std::string &what) const;
 
   Gpu &gpu;

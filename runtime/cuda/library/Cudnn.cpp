@@ -1,4 +1,5 @@
-// cuDNN calls deprecated what has no replacement but the graph API's engines, which differ from release to release.
+// cuDNN calls deprecated what has no replacement but the graph API's engines, which differ from release to
+// release.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include "runtime/cuda/library/Cudnn.h"
 #include "runtime/cuda/library/ConvolutionLaunch.h"
@@ -8,14 +9,18 @@ using namespace calls;
 
 Cudnn::Cudnn(Gpu &gpu) : gpu(gpu) {
   const auto library = SharedLibrary::open(
-      {"libcudnn.so.9"}, "this program's convolutions need cuDNN 9: it comes with NVIDIA's packages, and with the Python "
-                         "wheel nvidia-cudnn-cu" + std::to_string(gpu.driverVersion() / 1000) +
-                         "; a program that is compiled with --convolution generated needs none");
+      {"libcudnn.so.9"},
+      "this program's convolutions need cuDNN 9: it comes with NVIDIA's packages, and with the Python "
+      "wheel nvidia-cudnn-cu" +
+          std::to_string(gpu.driverVersion() / 1000) +
+          "; a program that is compiled with --convolution generated needs none");
   bindAll(library);
   if (const size_t version = getVersion(); version / 10000 != 9)
-    fail("{} is cuDNN {}.{}, expected cuDNN 9: install that one", library.name(), version / 10000, version / 100 % 100);
+    fail("{} is cuDNN {}.{}, expected cuDNN 9: install that one", library.name(), version / 10000,
+         version / 100 % 100);
   if (const int made = static_cast<int>(getCudartVersion()); made / 1000 > gpu.driverVersion() / 1000)
-    fail("{} is made for CUDA {}, and NVIDIA's driver for CUDA {}: install a newer driver, or cuDNN for CUDA {}",
+    fail("{} is made for CUDA {}, and NVIDIA's driver for CUDA {}: install a newer driver, or cuDNN for CUDA "
+         "{}",
          library.name(), versionText(made), versionText(gpu.driverVersion()), gpu.driverVersion() / 1000);
   check(create(&handle), "cuDNN (" + library.name() + ") does not start");
   check(setStream(handle, gpu.stream()), "cuDNN takes no stream");

@@ -6,17 +6,21 @@ namespace {
 /// Groups that do not block, found and aborted by polling; first of those made for CUDA 12.
 constexpr int kOldest = 21800;
 
-std::string versionOf(int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); }
+std::string versionOf(int code) {
+  return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+}
 
 } // namespace
 
 Library::Library()
-    : library(SharedLibrary::open({"libnccl.so.2"},
-                                  "ranks on GPUs need NCCL 2.18 or newer: install NVIDIA's libnccl2, or the Python package "
-                                  "nvidia-nccl-cu12 or nvidia-nccl-cu13; one rank needs none")) {
+    : library(SharedLibrary::open(
+          {"libnccl.so.2"},
+          "ranks on GPUs need NCCL 2.18 or newer: install NVIDIA's libnccl2, or the Python package "
+          "nvidia-nccl-cu12 or nvidia-nccl-cu13; one rank needs none")) {
   library.bind(getVersion, "ncclGetVersion");
   if (getVersion(&found) != Status::Success || found < kOldest || found >= 30000)
-    fail("{} is NCCL {}: ranks on GPUs need 2.18 or newer of version 2; install another", library.name(), versionOf(found));
+    fail("{} is NCCL {}: ranks on GPUs need 2.18 or newer of version 2; install another", library.name(),
+         versionOf(found));
   library.bind(getErrorString, "ncclGetErrorString");
   library.bind(getLastError, "ncclGetLastError");
   library.bind(getUniqueId, "ncclGetUniqueId");
@@ -43,8 +47,8 @@ void Library::check(Status status, const char *what, Handle group) const {
   if (status == Status::Success)
     return;
   const char *last = getLastError(group);
-  fail("NCCL {}: {}: {}{}{}; NCCL_DEBUG=WARN in the environment tells more", versionOf(found), what, getErrorString(status),
-       last && *last ? ": " : "", last ? last : "");
+  fail("NCCL {}: {}: {}{}{}; NCCL_DEBUG=WARN in the environment tells more", versionOf(found), what,
+       getErrorString(status), last && *last ? ": " : "", last ? last : "");
 }
 
 Type typeOf(DType type) {

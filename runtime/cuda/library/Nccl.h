@@ -10,7 +10,15 @@
 namespace kedge::rt::cuda::nccl {
 
 enum class Status : int { Success = 0, InProgress = 7 };
-enum class Type : int { Int32 = 2, Int64 = 4, Uint8 = 1, Float16 = 6, Float32 = 7, Float64 = 8, Bfloat16 = 9 };
+enum class Type : int {
+  Int32 = 2,
+  Int64 = 4,
+  Uint8 = 1,
+  Float16 = 6,
+  Float32 = 7,
+  Float64 = 8,
+  Bfloat16 = 9
+};
 enum class Operation : int { Sum = 0, Max = 2 };
 
 /// Made by one rank and given to all others.

@@ -71,10 +71,11 @@ void NcclRanks::refuseSharedGpus() const {
   for (size_t a = 0; a < seats.size(); ++a)
     for (size_t b = a + 1; b < seats.size(); ++b)
       if (seats[a].host == seats[b].host && seats[a].bus == seats[b].bus)
-        throw AgreedError(fmt::format("ranks {} and {} both have the GPU {} of one machine, and NCCL takes one rank a GPU; start "
-                                      "as many ranks on a machine as it has GPUs (rank 0 sees {}), give each its own by "
-                                      "CUDA_VISIBLE_DEVICES, or, for a test, let them share one by --shared-gpu",
-                                      a, b, seats[a].bus.data(), gpu.devices()));
+        throw AgreedError(fmt::format(
+            "ranks {} and {} both have the GPU {} of one machine, and NCCL takes one rank a GPU; start "
+            "as many ranks on a machine as it has GPUs (rank 0 sees {}), give each its own by "
+            "CUDA_VISIBLE_DEVICES, or, for a test, let them share one by --shared-gpu",
+            a, b, seats[a].bus.data(), gpu.devices()));
 }
 
 void NcclRanks::nameCollectives(const Program &program) {
@@ -82,9 +83,11 @@ void NcclRanks::nameCollectives(const Program &program) {
     for (const Launch &launch : function.launches)
       if (launch.stream == kRankStream) {
         numbers[&launch] = static_cast<int32_t>(names.size());
-        names.push_back(launch.library + " at " + (launch.loc.empty() ? "@" + name : launch.loc + " in @" + name));
+        names.push_back(launch.library + " at " +
+                        (launch.loc.empty() ? "@" + name : launch.loc + " in @" + name));
         if (const std::string axes = axisOf(launch.attrs); ranks.mesh().numberOf(axes) != 0)
-          names.back() += fmt::format(" along {} (ranks {})", axes, fmt::join(ranks.mesh().groupOf(axes, world().rank).members, ", "));
+          names.back() += fmt::format(" along {} (ranks {})", axes,
+                                      fmt::join(ranks.mesh().groupOf(axes, world().rank).members, ", "));
       }
   const size_t bytes = std::max<size_t>(names.size(), 1) * sizeof(int32_t);
   table = gpu.allocate(bytes, "the numbers of collectives");
@@ -94,7 +97,8 @@ void NcclRanks::nameCollectives(const Program &program) {
   current = reinterpret_cast<volatile int32_t *>(gpu.allocatePinned(sizeof(int32_t)));
   *current = kNone;
   if (!values.empty())
-    gpu.driver().check(gpu.driver().memcpyHtoDAsync(table, values.data(), bytes, gpu.stream()), "a copy to the GPU failed");
+    gpu.driver().check(gpu.driver().memcpyHtoDAsync(table, values.data(), bytes, gpu.stream()),
+                       "a copy to the GPU failed");
   gpu.synchronize();
 }
 
@@ -108,10 +112,11 @@ void NcclRanks::join() {
   ranks.noteWait("NCCL's making of the group");
   NcclGroup &group = groups[""];
   group.own = world;
-  const nccl::Status status =
-      nccl.commInitRankConfig(&group.handle, static_cast<int>(world.size), id, static_cast<int>(world.rank), &config);
+  const nccl::Status status = nccl.commInitRankConfig(&group.handle, static_cast<int>(world.size), id,
+                                                      static_cast<int>(world.rank), &config);
   settle(status, group.handle,
-         mayShareGpus() ? "the ranks cannot be joined (NCCL before 2.30 may know no ranks that share a GPU)" : "the ranks cannot be joined");
+         mayShareGpus() ? "the ranks cannot be joined (NCCL before 2.30 may know no ranks that share a GPU)"
+                        : "the ranks cannot be joined");
   ranks.noteWait(nullptr);
 }
 
@@ -152,8 +157,12 @@ void NcclRanks::warmUp(const NcclGroup &group) {
   auto *all = reinterpret_cast<void *>(whole), *own = reinterpret_cast<void *>(part);
   for (const size_t count : kWarmUps) {
     const auto first = [&](auto call) { together(handle, what, [&] { expect(call(), handle, what); }); };
-    first([&] { return nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream()); });
-    first([&] { return nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream()); });
+    first([&] {
+      return nccl.allReduce(own, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream());
+    });
+    first([&] {
+      return nccl.reduceScatter(all, own, count, Type::Float32, nccl::Operation::Sum, handle, gpu.stream());
+    });
     first([&] { return nccl.allGather(own, all, count, Type::Float32, handle, gpu.stream()); });
   }
   gpu.synchronize();
@@ -190,23 +199,26 @@ void NcclRanks::together(nccl::Handle group, const char *what, const std::functi
 void NcclRanks::enqueue(const Launch &launch, CUstream stream, const std::function<void()> &calls) {
   const auto number = numbers.find(&launch);
   if (number != numbers.end())
-    gpu.driver().check(gpu.driver().memcpyDtoHAsync(const_cast<int32_t *>(current),
-                                                    table + static_cast<size_t>(number->second) * sizeof(int32_t),
-                                                    sizeof(int32_t), stream),
-                       "the number of a collective cannot be copied from the GPU");
+    gpu.driver().check(
+        gpu.driver().memcpyDtoHAsync(const_cast<int32_t *>(current),
+                                     table + static_cast<size_t>(number->second) * sizeof(int32_t),
+                                     sizeof(int32_t), stream),
+        "the number of a collective cannot be copied from the GPU");
   together(groupOf(launch).handle, "a collective does not start", calls);
 }
 
 void NcclRanks::look() {
   const int32_t number = *current;
-  const char *name = number == kNone ? "NCCL's first collectives" : names[static_cast<size_t>(number)].c_str();
+  const char *name =
+      number == kNone ? "NCCL's first collectives" : names[static_cast<size_t>(number)].c_str();
   ranks.noteWait(name);
   ranks.check();
   for (const auto &[axes, group] : groups) {
     nccl::Status status = nccl::Status::Success;
     if (!group.handle) // being made
       continue;
-    nccl.check(nccl.commGetAsyncError(group.handle, &status), "the group of ranks cannot be asked", group.handle);
+    nccl.check(nccl.commGetAsyncError(group.handle, &status), "the group of ranks cannot be asked",
+               group.handle);
     expect(status, group.handle, name);
   }
 }
@@ -215,7 +227,8 @@ void NcclRanks::registerArena(CUdeviceptr arena, uint64_t bytes) {
   if (!nccl.commRegister || !nccl.commDeregister)
     return;
   for (const auto &[axes, group] : groups)
-    if (void *handle = nullptr; nccl.commRegister(group.handle, reinterpret_cast<void *>(arena), bytes, &handle) == nccl::Status::Success)
+    if (void *handle = nullptr; nccl.commRegister(group.handle, reinterpret_cast<void *>(arena), bytes,
+                                                  &handle) == nccl::Status::Success)
       registered.emplace_back(group.handle, handle);
 }
 
@@ -228,7 +241,8 @@ bool NcclRanks::leave() {
       return false;
     for (const auto &[group, handle] : registered)
       nccl.commDeregister(group, handle);
-    for (auto group = groups.rbegin(); group != groups.rend(); ++group) { // all ranks' last: the others were split from it
+    for (auto group = groups.rbegin(); group != groups.rend();
+         ++group) { // all ranks' last: the others were split from it
       if (group->second.handle && !leave(group->second.handle))
         return false;
       group->second.handle = nullptr;
@@ -244,14 +258,18 @@ bool NcclRanks::leave(nccl::Handle group) {
   for (const auto end = std::chrono::steady_clock::now() + kLeaving; status == nccl::Status::InProgress;) {
     ranks.check();
     std::this_thread::sleep_for(kNcclNap);
-    if (std::chrono::steady_clock::now() > end || nccl.commGetAsyncError(group, &status) != nccl::Status::Success)
+    if (std::chrono::steady_clock::now() > end ||
+        nccl.commGetAsyncError(group, &status) != nccl::Status::Success)
       return false;
   }
   return status == nccl::Status::Success && nccl.commDestroy(group) == nccl::Status::Success;
 }
 
 nlohmann::json NcclRanks::figures() const {
-  return {{"library", nccl.name()}, {"version", nccl.version()}, {"ranks", world().size}, {"arena_registered", !registered.empty()}};
+  return {{"library", nccl.name()},
+          {"version", nccl.version()},
+          {"ranks", world().size},
+          {"arena_registered", !registered.empty()}};
 }
 
 } // namespace kedge::rt::cuda

@@ -1,4 +1,5 @@
-// The ranks of a job, one GPU each: NCCL's communicator, which is polled and never waited for, and the running collective.
+// The ranks of a job, one GPU each: NCCL's communicator, which is polled and never waited for, and the
+// running collective.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include "runtime/cuda/driver/Gpu.h"
@@ -19,8 +20,8 @@ public:
   /// Joins the other ranks; all ranks call this. Throws rt::Error if NCCL is missing
   /// or fails, or if two ranks have the same GPU, and Stopped if another rank is lost.
   NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks);
-  /// Leaves regularly, after pending work, if there was no error; otherwise aborts. Destroy the CUDA graphs that calls of
-  /// the group were recorded in before: NCCL waits for that in both cases.
+  /// Leaves regularly, after pending work, if there was no error; otherwise aborts. Destroy the CUDA graphs
+  /// that calls of the group were recorded in before: NCCL waits for that in both cases.
   ~NcclRanks() override;
   NcclRanks(const NcclRanks &) = delete;
   NcclRanks &operator=(const NcclRanks &) = delete;

@@ -8,7 +8,8 @@ namespace {
 /// Bytes of the tensor that lies at an offset while the launch runs; 0 when nothing is known of it.
 uint64_t bytesAt(const Program &program, const Function &function, int launch, uint64_t offset) {
   for (const BufferLife &buffer : function.buffers)
-    if (buffer.space == rt::Space::Device && buffer.offset == offset && buffer.first <= launch && launch <= buffer.last)
+    if (buffer.space == rt::Space::Device && buffer.offset == offset && buffer.first <= launch &&
+        launch <= buffer.last)
       return buffer.bytes;
   for (const State &state : program.states)
     if (state.space == rt::Space::Device && state.offset == offset)
@@ -34,8 +35,8 @@ bool isGivenAll(const Launch &launch) {
 
 } // namespace
 
-std::optional<OperandBlocks> OperandBlocks::of(Gpu &gpu, const Program &program, const Function &function, int at,
-                                               CUdeviceptr arena) {
+std::optional<OperandBlocks> OperandBlocks::of(Gpu &gpu, const Program &program, const Function &function,
+                                               int at, CUdeviceptr arena) {
   const Launch &launch = function.launches[static_cast<size_t>(at)];
   if (!launch.onGpu || !isGivenAll(launch))
     return std::nullopt;
@@ -65,7 +66,8 @@ OperandBlocks::OperandBlocks(Gpu &gpu, CUdeviceptr arena, std::vector<Range> lis
   const Driver &driver = gpu.driver();
   for (Range &range : ranges) {
     const uint64_t bytes = range.end - range.begin;
-    driver.check(driver.memAlloc(&range.memory, bytes), "an operand's own block of {} bytes cannot be allocated", bytes);
+    driver.check(driver.memAlloc(&range.memory, bytes),
+                 "an operand's own block of {} bytes cannot be allocated", bytes);
     driver.check(driver.memcpyDtoDAsync(range.memory, arena + range.begin, bytes, gpu.stream()),
                  "an operand cannot be copied to its own block");
   }
@@ -87,8 +89,8 @@ CUdeviceptr OperandBlocks::at(CUdeviceptr operand) const {
 
 void OperandBlocks::copyBack() const {
   for (const Range &range : ranges)
-    gpu->driver().check(gpu->driver().memcpyDtoDAsync(arena + range.begin, range.memory, range.end - range.begin,
-                                                      gpu->stream()),
+    gpu->driver().check(gpu->driver().memcpyDtoDAsync(arena + range.begin, range.memory,
+                                                      range.end - range.begin, gpu->stream()),
                         "an operand cannot be copied from its own block");
 }
 

@@ -10,8 +10,8 @@ class OperandBlocks {
 public:
   /// Nothing for a launch without kernels, or whose kernels compute the
   /// addresses of operands from another operand's (updates of many tensors).
-  static std::optional<OperandBlocks> of(Gpu &gpu, const Program &program, const Function &function, int launch,
-                                         CUdeviceptr arena);
+  static std::optional<OperandBlocks> of(Gpu &gpu, const Program &program, const Function &function,
+                                         int launch, CUdeviceptr arena);
   OperandBlocks(OperandBlocks &&) = default;
   ~OperandBlocks();
 

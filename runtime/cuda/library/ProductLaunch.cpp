@@ -15,7 +15,8 @@ void ProductLaunch::enqueue() {
   if (!state) {
     // Sums of nothing; an addend of such a product is refused when the launch is made.
     if (bytes != 0 && !calls.broadcasts)
-      driver.check(driver.memsetD8Async(places.operand(calls.result), 0, bytes, gpu.stream()), "a result cannot be cleared");
+      driver.check(driver.memsetD8Async(places.operand(calls.result), 0, bytes, gpu.stream()),
+                   "a result cannot be cleared");
     return;
   }
   const bool whole = calls.addend >= 0 && !shape.bias && !calls.broadcasts;
@@ -56,7 +57,8 @@ void ProductLaunch::doubleRows(CUdeviceptr y, uint64_t element) {
   }
 }
 
-/// Rare (a Gemm with beta or alpha, or whose C is a column): by copies, so that no kernel has to exist for it.
+/// Rare (a Gemm with beta or alpha, or whose C is a column): by copies, so that no kernel has to exist for
+/// it.
 void ProductLaunch::broadcastAddend() {
   const MatmulShape &shape = calls.shape;
   if (shape.m == 0 || shape.n == 0)
@@ -66,7 +68,8 @@ void ProductLaunch::broadcastAddend() {
   const CUdeviceptr c = places.operand(calls.addend), y = places.operand(calls.result);
   const bool columns = calls.columnStride != 0, rows = calls.rowStride != 0;
   const int64_t height = rows ? shape.m : 1;
-  copyRows(y, pitch, c, rows ? static_cast<uint64_t>(calls.rowStride) * element : row, columns ? row : element, height);
+  copyRows(y, pitch, c, rows ? static_cast<uint64_t>(calls.rowStride) * element : row,
+           columns ? row : element, height);
   if (!columns)
     doubleColumns(y, element, height);
   if (!rows)

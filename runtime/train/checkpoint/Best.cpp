@@ -10,11 +10,13 @@ BestMetric bestMetric(const Options &options) {
   return {options.keepBest, metricNamed("--keep-best", options.keepBest)};
 }
 
-bool takeEvaluation(BestSoFar &best, const BestMetric &metric, double loss, const std::vector<MetricValue> &metrics,
-                    int64_t step) {
+bool takeEvaluation(BestSoFar &best, const BestMetric &metric, double loss,
+                    const std::vector<MetricValue> &metrics, int64_t step) {
   double value = loss;
   if (metric.kind)
-    value = std::find_if(metrics.begin(), metrics.end(), [&](const MetricValue &m) { return m.kind == *metric.kind; })->value;
+    value = std::find_if(metrics.begin(), metrics.end(), [&](const MetricValue &m) {
+              return m.kind == *metric.kind;
+            })->value;
   const bool grows = metric.kind && growsBetter(*metric.kind), first = best.metric != metric.name;
   if (first)
     best = {metric.name, grows ? -INFINITY : INFINITY, step, 0};

@@ -23,7 +23,7 @@ struct BestMetric {
 BestMetric bestMetric(const Options &options);
 
 /// Records an evaluation. Returns whether it is the best so far; NaN never is.
-bool takeEvaluation(BestSoFar &best, const BestMetric &metric, double loss, const std::vector<MetricValue> &metrics,
-                    int64_t step);
+bool takeEvaluation(BestSoFar &best, const BestMetric &metric, double loss,
+                    const std::vector<MetricValue> &metrics, int64_t step);
 
 } // namespace kedge::rt

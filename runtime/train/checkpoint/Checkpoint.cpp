@@ -3,9 +3,9 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
+#include "runtime/train/Manifest.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"
-#include "runtime/train/Manifest.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -32,7 +32,9 @@ std::optional<int64_t> stepOf(const std::string &name) {
 }
 
 /// Not what is nested, which may be deep.
-std::string shown(const ordered_json &value) { return value.is_structured() ? value.type_name() : value.dump(); }
+std::string shown(const ordered_json &value) {
+  return value.is_structured() ? value.type_name() : value.dump();
+}
 
 void get(const ordered_json &json, const char *key, std::optional<double> &value) {
   if (auto found = json.find(key); found != json.end() && !found->is_null())
@@ -78,7 +80,8 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
   std::set<std::string> names;
   for (const ordered_json &file : manifest.at("files")) {
     const std::string name = file.at("name");
-    if (name.empty() || name.find('/') != std::string::npos || name == "." || name == ".." || !names.insert(name).second)
+    if (name.empty() || name.find('/') != std::string::npos || name == "." || name == ".." ||
+        !names.insert(name).second)
       return fmt::format("'{}' is no name of a file in the folder, or stands twice", name);
     const std::string path = folder + "/" + name;
     std::error_code failed;
@@ -98,8 +101,8 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
 std::optional<LossScale> lossScaleOf(const ordered_json &manifest) {
   if (!manifest.contains("hysteresis"))
     return std::nullopt;
-  const LossScale scale{manifest.at("loss_scale"), countIn(manifest, "growth_counter"), countIn(manifest, "hysteresis"),
-                        countIn(manifest, "optimizer_steps")};
+  const LossScale scale{manifest.at("loss_scale"), countIn(manifest, "growth_counter"),
+                        countIn(manifest, "hysteresis"), countIn(manifest, "optimizer_steps")};
   checkRange("loss_scale", scale.scale);
   checkRange("steps", static_cast<double>(scale.growthCounter), "growth_counter");
   checkRange("loss_scale_hysteresis", static_cast<double>(scale.hysteresis), "hysteresis");
@@ -109,7 +112,8 @@ std::optional<LossScale> lossScaleOf(const ordered_json &manifest) {
 std::vector<FrozenTensor> frozenOf(const ordered_json &json) {
   std::vector<FrozenTensor> frozen;
   for (const ordered_json &entry : json)
-    frozen.push_back({entry.at("name"), parseDType(entry.at("dtype").get<std::string>()), entry.at("checksum")});
+    frozen.push_back(
+        {entry.at("name"), parseDType(entry.at("dtype").get<std::string>()), entry.at("checksum")});
   return frozen;
 }
 
@@ -142,7 +146,8 @@ BestSoFar bestOf(const ordered_json &manifest, int64_t step) {
   const auto found = manifest.find("best");
   if (found == manifest.end())
     return {};
-  const BestSoFar best{found->at("metric"), found->at("value"), countIn(*found, "step"), countIn(*found, "since")};
+  const BestSoFar best{found->at("metric"), found->at("value"), countIn(*found, "step"),
+                       countIn(*found, "since")};
   if (best.step > step)
     fail("'best' is of step {}, expected at most 'step', which is {}", best.step, step);
   if (best.since > step - best.step)
@@ -155,15 +160,18 @@ LogLine unevaluatedIn(const ordered_json &json, const Progress &progress) {
     fail("'unevaluated' is the line of a step, and 'step' is 0");
   const LogLine line = lineIn(json, progress.step - 1);
   if (line.optimizerSteps > progress.optimizerSteps)
-    fail("'optimizer_steps' of 'unevaluated' is {}, expected at most {}", line.optimizerSteps, progress.optimizerSteps);
+    fail("'optimizer_steps' of 'unevaluated' is {}, expected at most {}", line.optimizerSteps,
+         progress.optimizerSteps);
   return line;
 }
 
 Progress progressOf(const ordered_json &manifest) {
   const int64_t step = countIn(manifest, "step");
-  Progress progress{step, countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest, step), {}};
+  Progress progress{
+      step, countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest, step), {}};
   if (progress.optimizerSteps > progress.step)
-    fail("'optimizer_steps' is {}, expected at most 'step', which is {}", progress.optimizerSteps, progress.step);
+    fail("'optimizer_steps' is {}, expected at most 'step', which is {}", progress.optimizerSteps,
+         progress.step);
   if (const auto found = manifest.find("unevaluated"); found != manifest.end())
     progress.unevaluated = unevaluatedIn(*found, progress);
   return progress;
@@ -207,7 +215,8 @@ Checkpoint newestWhole(const std::string &dir) {
         return found;
       fail("'{}' holds the checkpoint of step {}", folderOfStep(dir, step), found.progress.step);
     } catch (const Error &error) {
-      say(fmt::format("kedge: warning: checkpoint step-{} is passed over: {}", step, printable(error.what())));
+      say(fmt::format("kedge: warning: checkpoint step-{} is passed over: {}", step,
+                      printable(error.what())));
       reasons += std::string("; ") + error.what();
     }
   }

@@ -1,11 +1,12 @@
-// Checkpoints: folders step-N with safetensors and a manifest, written under a temporary name, synced, renamed.
+// Checkpoints: folders step-N with safetensors and a manifest, written under a temporary name, synced,
+// renamed.
 #pragma once
 #include "runtime/comm/Communicator.h"
-#include "runtime/train/checkpoint/Best.h"
 #include "runtime/exec/Executor.h"
-#include "runtime/train/report/Log.h"
 #include "runtime/train/LossScaler.h"
 #include "runtime/train/Schedule.h"
+#include "runtime/train/checkpoint/Best.h"
+#include "runtime/train/report/Log.h"
 #include "runtime/train/weights/StateValues.h"
 #include <set>
 
@@ -13,10 +14,10 @@ namespace kedge::rt {
 
 /// How far a run is.
 struct Progress {
-  int64_t step = 0;           ///< number of completed steps
-  int64_t optimizerSteps = 0; ///< number of updates
-  int64_t samples = 0;        ///< rows used by completed steps, over all ranks
-  BestSoFar best;             ///< the best of the evaluations so far
+  int64_t step = 0;                   ///< number of completed steps
+  int64_t optimizerSteps = 0;         ///< number of updates
+  int64_t samples = 0;                ///< rows used by completed steps, over all ranks
+  BestSoFar best;                     ///< the best of the evaluations so far
   std::optional<LogLine> unevaluated; ///< of the last step, when a signal ended its evaluation
 };
 
@@ -54,7 +55,8 @@ struct CheckpointRun {
 std::string newRunId();
 
 /// Writes DIR/step-N, verifies it on disk, and removes older complete checkpoints of this run so that `keep`
-/// remain. On failure it throws and leaves nothing visible. Each rank writes its parts, rank 0 everything else.
+/// remain. On failure it throws and leaves nothing visible. Each rank writes its parts, rank 0 everything
+/// else.
 void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
                      const RunScalars &scalars, CheckpointRun &run, int64_t keep);
 
@@ -66,10 +68,12 @@ void writeBestCheckpoint(const std::string &dir, const Executor &executor, const
 /// a checkpoint. `files`: also verify every byte of its files.
 Checkpoint readCheckpoint(const std::string &folder, bool files);
 
-/// Called before a run continues from `step`: moves later checkpoints in `dir` aside, so that no run continues from them.
+/// Called before a run continues from `step`: moves later checkpoints in `dir` aside, so that no run
+/// continues from them.
 void setAsideLater(const std::string &dir, int64_t step);
 
-/// The newest complete checkpoint in `dir`, or `dir` itself if it is one. Rank 0 searches for all. Throws if there is none.
+/// The newest complete checkpoint in `dir`, or `dir` itself if it is one. Rank 0 searches for all. Throws if
+/// there is none.
 Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks = nullptr);
 
 /// Whether `dir` contains at least one folder step-N.
@@ -80,7 +84,8 @@ void removeLeftovers(const std::string &dir);
 
 /// Sets all saved states. Throws rt::Error, which names the difference, if the checkpoint is from another
 /// model or optimizer or was written with other frozen tensors. Some states may then be set already.
-void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen, Executor &executor);
+void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen,
+                    Executor &executor);
 
 /// Writes parameters, frozen tensors and buffers with their names and layout in the exported file.
 void exportSafetensors(const std::string &path, const Executor &executor, std::optional<DType> type = {});

@@ -8,7 +8,8 @@ namespace kedge::rt {
 
 struct CheckpointRun;
 
-inline constexpr int kUnsealedFormat = 2;       ///< without a checksum; format 1 also held the values of frozen tensors
+inline constexpr int kUnsealedFormat =
+    2; ///< without a checksum; format 1 also held the values of frozen tensors
 inline constexpr int kUnsealedPartedFormat = 3; ///< the same, some tensors in parts
 inline constexpr int kCheckpointFormat = 4;     ///< no single bit makes an older one of it
 inline constexpr int kPartedFormat = 5;         ///< some tensors are in parts, one file for each rank

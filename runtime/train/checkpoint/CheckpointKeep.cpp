@@ -68,8 +68,8 @@ void setAside(const std::string &dir, int64_t step, const std::string &why) {
   if (failed)
     fail("cannot set '{}' aside as '{}': {}", folder, place, failed.message());
   syncFolder(dir);
-  say(fmt::format("kedge: note: {} is set aside as '{}': {}; remove it when you do not need it", printable(folder),
-                  printable(place), why));
+  say(fmt::format("kedge: note: {} is set aside as '{}': {}; remove it when you do not need it",
+                  printable(folder), printable(place), why));
 }
 
 void setAsideLater(const std::string &dir, int64_t step) {

@@ -2,10 +2,10 @@
 #include "runtime/format/Convert.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
-#include "runtime/train/weights/Adapters.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
-#include "runtime/train/weights/Weights.h"
 #include "runtime/train/checkpoint/WholeStates.h"
+#include "runtime/train/weights/Adapters.h"
+#include "runtime/train/weights/Weights.h"
 #include <set>
 
 namespace kedge::rt {
@@ -90,8 +90,8 @@ public:
       const TensorView &part = partOf(entry.name, rank);
       const ElementRange range = localShardOf(elements, rank, ranks);
       if (part.desc.elements() != range.count || part.desc.type != source.type)
-        fail("{}: rank {}'s part of '{}' is {}, expected {} elements of {}", path, rank, entry.name, describe(part.desc),
-             range.count, dtypeName(source.type));
+        fail("{}: rank {}'s part of '{}' is {}, expected {} elements of {}", path, rank, entry.name,
+             describe(part.desc), range.count, dtypeName(source.type));
       source.parts.push_back({part.data, range.first, range.count});
     }
     fillFromParts(*entry.state, layout, source, destination);
@@ -113,7 +113,8 @@ private:
 };
 
 /// Sets states from one file and reports what is missing, differs or is left over.
-void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name, const std::vector<NamedState> &states) {
+void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name,
+              const std::vector<NamedState> &states) {
   const Program &program = executor.program();
   const SavedFile file(checkpoint, name);
   std::set<std::string> used;
@@ -134,8 +135,9 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
       fail("{}: a checkpoint of another model or optimizer: it holds '{}' ({}), which the program lacks; {}",
            file.path, found, describe(*file.find(found)), kRemedy);
   for (const NamedState &entry : states)
-    executor.write(*entry.state,
-                   [&](char *destination) { file.fill(entry, layoutOf(program, *entry.state), destination); });
+    executor.write(*entry.state, [&](char *destination) {
+      file.fill(entry, layoutOf(program, *entry.state), destination);
+    });
 }
 
 } // namespace
@@ -148,7 +150,11 @@ std::string partFile(const std::string &file, int64_t rank) {
 TensorOut wholeTensor(const Program &program, const NamedState &entry, std::function<const void *()> fetch) {
   State laidOut = *entry.state;
   laidOut.perm = layoutOf(program, laidOut);
-  return {entry.name,   {laidOut.desc.type, laidOut.fileShape()}, nullptr, laidOut.desc.type, inversePerm(laidOut.perm),
+  return {entry.name,
+          {laidOut.desc.type, laidOut.fileShape()},
+          nullptr,
+          laidOut.desc.type,
+          inversePerm(laidOut.perm),
           std::move(fetch)};
 }
 
@@ -164,10 +170,12 @@ std::vector<NamedState> checkpointModelStates(const Program &program) {
 }
 
 std::vector<NamedState> optimizerStates(const Program &program) {
-  return statesThat(program, inOptimizerFile, [&](const State &state) { return optimizerName(program, state); });
+  return statesThat(program, inOptimizerFile,
+                    [&](const State &state) { return optimizerName(program, state); });
 }
 
-void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen, Executor &executor) {
+void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen,
+                    Executor &executor) {
   const std::string &expected = executor.program().options.optimizer;
   if (checkpoint.optimizer != expected)
     fail("{}: a checkpoint of the optimizer {}, the program was compiled for {}: compile with --optimizer {}",
@@ -188,9 +196,10 @@ void exportSafetensors(const std::string &path, const Executor &executor, std::o
       if (entry.state->adapter || isPart)
         continue;
       const bool merges = merged.has(*entry.state);
-      tensors.push_back(wholeTensor(executor.program(), entry, [&states, &merged, merges, entry]() -> const void * {
-        return merges ? merged.fetch(*entry.state) : states.fetch(*entry.state);
-      }));
+      tensors.push_back(
+          wholeTensor(executor.program(), entry, [&states, &merged, merges, entry]() -> const void * {
+            return merges ? merged.fetch(*entry.state) : states.fetch(*entry.state);
+          }));
       tensors.back().desc.type = tensors.back().dataType = states.descOf(*entry.state).type;
       if (merges)
         tensors.back().desc = {tensors.back().dataType = DType::F32, merged.shapeOf(*entry.state)};

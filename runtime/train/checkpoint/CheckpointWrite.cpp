@@ -1,10 +1,10 @@
 // Writing checkpoints: rank 0 what is whole and the manifest, every rank its own parts.
 #include "runtime/io/Error.h"
 #include "runtime/io/Unfinished.h"
+#include "runtime/train/Manifest.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"
-#include "runtime/train/Manifest.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -63,7 +63,8 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   json["optimizer_steps"] = progress.optimizerSteps;
   json["samples"] = progress.samples;
   if (const BestSoFar &best = progress.best; !best.metric.empty() && std::isfinite(best.value))
-    json["best"] = {{"metric", best.metric}, {"value", best.value}, {"step", best.step}, {"since", best.since}};
+    json["best"] = {
+        {"metric", best.metric}, {"value", best.value}, {"step", best.step}, {"since", best.since}};
   if (progress.unevaluated)
     json["unevaluated"] = lineJson(*progress.unevaluated);
   json["optimizer"] = options.optimizer;
@@ -79,7 +80,8 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   json["scalars"] = scalarsJson(scalars);
   json["frozen"] = ordered_json::array();
   for (const FrozenTensor &tensor : run.frozen)
-    json["frozen"].push_back({{"name", tensor.name}, {"dtype", dtypeName(tensor.type)}, {"checksum", tensor.checksum}});
+    json["frozen"].push_back(
+        {{"name", tensor.name}, {"dtype", dtypeName(tensor.type)}, {"checksum", tensor.checksum}});
   return json;
 }
 
@@ -129,8 +131,8 @@ void writeParts(const std::string &folder, const Executor &executor, ordered_jso
       return;
     for (const NamedState &entry : states)
       if (entry.state->shard)
-        manifest["parts"]["tensors"][file][entry.name] = {{"shape", *entry.state->shard},
-                                                          {"perm", layoutOf(executor.program(), *entry.state)}};
+        manifest["parts"]["tensors"][file][entry.name] = {
+            {"shape", *entry.state->shard}, {"perm", layoutOf(executor.program(), *entry.state)}};
     FileFacts mine;
     if (writes)
       mine = writeTensorFile(folder + "/" + partFile(file, own.own.rank), tensors);
@@ -146,7 +148,8 @@ void checkPartsAreHere(const std::string &folder, const ordered_json &manifest) 
     std::error_code missing;
     const std::string path = folder + "/" + file["name"].get<std::string>();
     if (fs::file_size(path, missing) != file["bytes"].get<uint64_t>() || missing)
-      fail("'{}', which another rank wrote, is not to be seen by rank 0: --checkpoint-dir must name a folder that all ranks "
+      fail("'{}', which another rank wrote, is not to be seen by rank 0: --checkpoint-dir must name a folder "
+           "that all ranks "
            "share",
            path);
   }
@@ -225,7 +228,8 @@ void putInPlace(const std::string &dir, const std::string &temporary, int64_t st
 /// One rename puts either in the other's place, so that a best one stands at any time.
 void putBestInPlace(const std::string &temporary, const std::string &target) {
   std::error_code failed;
-  const bool exchanged = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0;
+  const bool exchanged =
+      renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0;
   if (exchanged)
     fs::remove_all(temporary, failed);
   else
@@ -234,8 +238,8 @@ void putBestInPlace(const std::string &temporary, const std::string &target) {
     fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
 }
 
-/// A whole checkpoint under a name that nobody looks for; false for ranks behind the first, which have nothing to put in
-/// its place.
+/// A whole checkpoint under a name that nobody looks for; false for ranks behind the first, which have
+/// nothing to put in its place.
 bool writeHidden(const std::string &temporary, const Executor &executor, const Progress &progress,
                  const RunScalars &scalars, const CheckpointRun &run) {
   const Unfinished scope(temporary);
@@ -244,7 +248,8 @@ bool writeHidden(const std::string &temporary, const Executor &executor, const P
   try {
     writeFolder(temporary, executor, progress, scalars, run);
     if (run.world.isFirst())
-      readCheckpoint(temporary, /*files=*/true); // as the disk has it: older ones go because this one is whole
+      readCheckpoint(temporary,
+                     /*files=*/true); // as the disk has it: older ones go because this one is whole
   } catch (const std::exception &error) {
     std::error_code ignored;
     if (run.world.isFirst())
@@ -260,7 +265,8 @@ bool writeHidden(const std::string &temporary, const Executor &executor, const P
 
 void writeBestCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
                          const RunScalars &scalars, const CheckpointRun &run) {
-  const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, kBest), target = fmt::format("{}/{}", dir, kBest);
+  const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, kBest),
+                    target = fmt::format("{}/{}", dir, kBest);
   if (!writeHidden(temporary, executor, progress, scalars, run))
     return;
   putBestInPlace(temporary, target);

@@ -18,12 +18,14 @@ void WholeStates::gather(const State &state) {
   const size_t size = dtypeSize(state.desc.type);
   if (world.isFirst()) {
     whole.resize(static_cast<size_t>(elements) * size);
-    std::memcpy(whole.data(), executor.read(state), static_cast<size_t>(localShardOf(elements, 0, holders.own.size).count) * size);
+    std::memcpy(whole.data(), executor.read(state),
+                static_cast<size_t>(localShardOf(elements, 0, holders.own.size).count) * size);
   }
   for (int64_t holder = 1; holder < holders.own.size; ++holder) {
     const ElementRange part = localShardOf(elements, holder, holders.own.size);
     char *to = world.isFirst() ? whole.data() + static_cast<size_t>(part.first) * size : nullptr;
-    ranks.sendToFirst(holders.members[static_cast<size_t>(holder)], executor.read(state), to, static_cast<size_t>(part.count) * size);
+    ranks.sendToFirst(holders.members[static_cast<size_t>(holder)], executor.read(state), to,
+                      static_cast<size_t>(part.count) * size);
   }
 }
 

@@ -19,7 +19,9 @@ public:
   void serve();
 
 private:
-  bool hasOriginal(const State &state) const { return executor.originals() && executor.originals()->has(state); }
+  bool hasOriginal(const State &state) const {
+    return executor.originals() && executor.originals()->has(state);
+  }
   void gather(const State &state);
 
   const Executor &executor;

@@ -2,10 +2,10 @@
 #include "runtime/format/Convert.h"
 #include "runtime/format/OnnxWriter.h"
 #include "runtime/io/Error.h"
-#include "runtime/train/weights/Adapters.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"
-#include "runtime/train/weights/Weights.h"
 #include "runtime/train/checkpoint/WholeStates.h"
+#include "runtime/train/weights/Adapters.h"
+#include "runtime/train/weights/Weights.h"
 
 namespace kedge::rt {
 namespace {
@@ -22,12 +22,14 @@ bool copiesFromModel(const nlohmann::json &pieces) {
 
 const nlohmann::json &exportTemplate(const Program &program, const char *mode) {
   if (const auto edited = program.exportTemplate.find("refused"); edited != program.exportTemplate.end())
-    fail("--export-onnx: the program was compiled from '{}', which was edited: the exported file would have the graph from "
+    fail("--export-onnx: the program was compiled from '{}', which was edited: the exported file would have "
+         "the graph from "
          "before the edit; use --export-safetensors",
          edited->get<std::string>());
   auto found = program.exportTemplate.find(mode);
   if (found != program.exportTemplate.end() && found->is_null())
-    fail("--export-onnx-adapters: the model's products lie in functions that several nodes call, where no adapter can be put; "
+    fail("--export-onnx-adapters: the model's products lie in functions that several nodes call, where no "
+         "adapter can be put; "
          "inline the functions, or use --export-onnx or --export-adapter");
   if (found == program.exportTemplate.end())
     fail("--export-onnx: the program '{}' holds no {} model to export: compile it again", program.name, mode);
@@ -52,9 +54,11 @@ void exportOnnx(const std::string &path, const Executor &executor, const Program
       if (!state)
         fail("the program is damaged: its export names the state '{}', which it lacks", name);
       if (merged.has(*state))
-        return ExportedState{merged.fetch(*state), {DType::F32, merged.shapeOf(*state)},
+        return ExportedState{merged.fetch(*state),
+                             {DType::F32, merged.shapeOf(*state)},
                              inversePerm(layoutOf(program, *state))};
-      return ExportedState{states.fetch(*state), states.descOf(*state), inversePerm(layoutOf(program, *state))};
+      return ExportedState{states.fetch(*state), states.descOf(*state),
+                           inversePerm(layoutOf(program, *state))};
     });
   });
 }

@@ -53,7 +53,8 @@ void GradientTools::dump(const Function &function, const GradientPlace &place, d
 }
 
 /// The whole gradient; null on ranks that gave their part to rank 0.
-const char *GradientTools::wholeOf(const State &state, const GradientPlace &place, std::vector<char> &gathered) const {
+const char *GradientTools::wholeOf(const State &state, const GradientPlace &place,
+                                   std::vector<char> &gathered) const {
   const int64_t elements = TensorDesc{place.type, state.viewOrWhole().whole}.elements();
   const size_t size = dtypeSize(place.type);
   if (!place.shard)
@@ -61,7 +62,9 @@ const char *GradientTools::wholeOf(const State &state, const GradientPlace &plac
   Communicator &ranks = *executor.communicator();
   const World world = ranks.world(), mine = localShards(ranks).own;
   const RankGroup holders = firstParts(ranks);
-  const auto bytesOf = [&](int64_t holder) { return static_cast<size_t>(localShardOf(elements, holder, mine.size).count) * size; };
+  const auto bytesOf = [&](int64_t holder) {
+    return static_cast<size_t>(localShardOf(elements, holder, mine.size).count) * size;
+  };
   const char *own = executor.read(place.space, place.offset, bytesOf(mine.rank));
   if (world.isFirst()) {
     gathered.resize(static_cast<size_t>(elements) * size);
@@ -69,7 +72,8 @@ const char *GradientTools::wholeOf(const State &state, const GradientPlace &plac
   }
   for (int64_t holder = 1; holder < mine.size; ++holder) {
     const size_t at = static_cast<size_t>(localShardOf(elements, holder, mine.size).first) * size;
-    ranks.sendToFirst(holders.members[static_cast<size_t>(holder)], own, gathered.data() + at, bytesOf(holder));
+    ranks.sendToFirst(holders.members[static_cast<size_t>(holder)], own, gathered.data() + at,
+                      bytesOf(holder));
   }
   return world.isFirst() ? gathered.data() : nullptr;
 }
@@ -89,7 +93,8 @@ void GradientTools::finishStep(int64_t step) {
                          DType::F32,
                          {}});
     else if (state.role == StateRole::Parameter)
-      say(fmt::format("kedge: warning: --dump-gradients: '{}' has no gradient in this program", state.onnxName));
+      say(fmt::format("kedge: warning: --dump-gradients: '{}' has no gradient in this program",
+                      state.onnxName));
   }
   AtomicFile file(options.dumpGradients);
   writeSafetensors(file.writer(), tensors);

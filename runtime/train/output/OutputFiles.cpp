@@ -37,8 +37,8 @@ void addModel(Uses &uses, const Options &options, const Program &program) {
   }
 }
 
-/// The file that --weights names, and the shards, index and external data behind it. What is wrong with them is told when
-/// they are read.
+/// The file that --weights names, and the shards, index and external data behind it. What is wrong with them
+/// is told when they are read.
 void addWeights(Uses &uses, const std::string &path) {
   add(uses, "--weights", path);
   if (path.empty())
@@ -73,10 +73,12 @@ Uses inputsOf(const Options &options, const Program &program) {
 
 bool hasDataFile(const Program &program, const char *mode) {
   const auto skeleton = program.exportTemplate.find(mode);
-  return skeleton != program.exportTemplate.end() && !skeleton->value("external", nlohmann::json::array()).empty();
+  return skeleton != program.exportTemplate.end() &&
+         !skeleton->value("external", nlohmann::json::array()).empty();
 }
 
-void addExport(Uses &uses, const std::string &flag, const std::string &path, const Program &program, const char *mode) {
+void addExport(Uses &uses, const std::string &flag, const std::string &path, const Program &program,
+               const char *mode) {
   add(uses, flag, path);
   if (!path.empty() && hasDataFile(program, mode))
     add(uses, flag, path + ".data");
@@ -88,7 +90,8 @@ Uses outputsOf(const Options &options, const Program &program) {
   add(uses, "--profile", options.profile);
   add(uses, "--memory-report", options.memoryReport);
   add(uses, "--dump-gradients", options.dumpGradients);
-  addExport(uses, "--export-onnx", options.exportOnnx, program, options.exportTrainingMode ? "training" : "inference");
+  addExport(uses, "--export-onnx", options.exportOnnx, program,
+            options.exportTrainingMode ? "training" : "inference");
   addExport(uses, "--export-onnx-adapters", options.exportOnnxAdapters, program, "adapters");
   addAdapter(uses, "--export-adapter", options.exportAdapter);
   add(uses, "--export-safetensors", options.exportSafetensors);
@@ -99,12 +102,14 @@ Uses outputsOf(const Options &options, const Program &program) {
 /// Checkpoints are files that a later run reads.
 bool isOfCheckpoint(const std::string &path) {
   std::error_code failed;
-  return std::filesystem::exists(path, failed) && std::filesystem::exists(folderOf(path) + "/" + kManifest, failed);
+  return std::filesystem::exists(path, failed) &&
+         std::filesystem::exists(folderOf(path) + "/" + kManifest, failed);
 }
 
 std::string placeOf(const std::string &path) {
   std::error_code failed;
-  const std::filesystem::path place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
+  const std::filesystem::path place =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
   return failed ? path : place.string();
 }
 
@@ -116,13 +121,14 @@ void checkOutputFiles(const Options &options, const Program &program) {
     const Use &output = outputs[at];
     for (const Use &input : inputs)
       if (isSameFile(output.path, input.path))
-        fail("{} {}: would overwrite {} ('{}'), which this run reads; name another file", output.what, output.path,
-             input.what, input.path);
+        fail("{} {}: would overwrite {} ('{}'), which this run reads; name another file", output.what,
+             output.path, input.what, input.path);
     if (isOfCheckpoint(output.path))
       fail("{} {}: would overwrite a file of a checkpoint; name another file", output.what, output.path);
     for (size_t other = 0; other < at; ++other)
       if (placeOf(outputs[other].path) == placeOf(output.path))
-        fail("{} {}: {} writes that file, too; name another one", output.what, output.path, outputs[other].what);
+        fail("{} {}: {} writes that file, too; name another one", output.what, output.path,
+             outputs[other].what);
   }
 }
 

@@ -29,7 +29,8 @@ std::vector<std::string> floatOutputs(const Program &program) {
   return names;
 }
 
-OutputReader::OutputReader(const Executor &executor, const char *function, const std::string &name, DType type)
+OutputReader::OutputReader(const Executor &executor, const char *function, const std::string &name,
+                           DType type)
     : executor(executor), type(type) {
   for (const Place &place : executor.program().function(function)->outputs)
     if (place.name == name)
@@ -59,7 +60,8 @@ const Place *OutputReader::find(int launch) const {
 void OutputReader::read(const Place &place, int64_t first, int64_t elements) {
   const DType stored = place.desc.type;
   convert(rows.data() + static_cast<size_t>(first) * dtypeSize(type), type, 1,
-          executor.read(place.offset, static_cast<uint64_t>(elements) * dtypeSize(stored)), stored, 1, elements);
+          executor.read(place.offset, static_cast<uint64_t>(elements) * dtypeSize(stored)), stored, 1,
+          elements);
 }
 
 } // namespace kedge::rt

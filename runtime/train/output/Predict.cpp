@@ -3,8 +3,8 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Evaluate.h"
-#include "runtime/train/output/OutputReader.h"
 #include "runtime/train/Signals.h"
+#include "runtime/train/output/OutputReader.h"
 #include <algorithm>
 
 namespace kedge::rt {
@@ -72,7 +72,7 @@ int predictRows(Executor &executor, const Dataset &data, const RunScalars &scala
 }
 
 int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
-             const std::string &name, const std::string &path) {
+            const std::string &name, const std::string &path) {
   const TensorDesc whole = predictedRows(executor.program(), name, data.rows());
   const Communicator *ranks = executor.communicator();
   std::optional<AtomicFile> file;

@@ -49,6 +49,7 @@ private:
 void writeDuration(char *text, size_t room, double seconds);
 
 /// Writes a bar and as many facts as fit in `columns`, the most important first; no line end.
-void writeBar(char *text, size_t room, int columns, const LogLine &line, int64_t steps, bool countsTokens, const char *left);
+void writeBar(char *text, size_t room, int columns, const LogLine &line, int64_t steps, bool countsTokens,
+              const char *left);
 
 } // namespace kedge::rt

@@ -16,14 +16,20 @@ void checkStep(const char *flag, int64_t step, int64_t first, int64_t end) {
 
 } // namespace
 
-void checkEffects(const Options &options, const RunScalars &scalars, const CompileOptions &program, int64_t first) {
+void checkEffects(const Options &options, const RunScalars &scalars, const CompileOptions &program,
+                  int64_t first) {
   const ScalarOptions &given = options.scalars;
   const bool declines = scalars.schedule != ScheduleKind::Constant, isSgd = program.optimizer == "sgd";
-  expect(given.minLr.has_value(), "--min-lr", declines, "--schedule constant keeps the rate; give another schedule with it");
-  expect(given.decaySteps.has_value(), "--decay-steps", declines, "--schedule constant keeps the rate; give another schedule with it");
-  expect(given.warmupStart.has_value(), "--warmup-start", scalars.warmup > 0, "there is no warm-up; give --warmup N with it");
-  expect(given.beta1.has_value(), "--betas", !isSgd, "the program was compiled with --optimizer sgd, which has none");
-  expect(given.eps.has_value(), "--eps", !isSgd, "the program was compiled with --optimizer sgd, which has none");
+  expect(given.minLr.has_value(), "--min-lr", declines,
+         "--schedule constant keeps the rate; give another schedule with it");
+  expect(given.decaySteps.has_value(), "--decay-steps", declines,
+         "--schedule constant keeps the rate; give another schedule with it");
+  expect(given.warmupStart.has_value(), "--warmup-start", scalars.warmup > 0,
+         "there is no warm-up; give --warmup N with it");
+  expect(given.beta1.has_value(), "--betas", !isSgd,
+         "the program was compiled with --optimizer sgd, which has none");
+  expect(given.eps.has_value(), "--eps", !isSgd,
+         "the program was compiled with --optimizer sgd, which has none");
   const char *ownUpdates = "the model's training_info says how it trains";
   expect(given.lr.has_value(), "--lr", !program.trainingInfo, ownUpdates);
   expect(given.schedule.has_value(), "--schedule", !program.trainingInfo, ownUpdates);
@@ -35,11 +41,13 @@ void checkEffects(const Options &options, const RunScalars &scalars, const Compi
 
 std::string aboutSchedule(const RunScalars &scalars) {
   if (scalars.warmup > 0 && scalars.warmup >= scalars.steps)
-    return fmt::format("--warmup {} is not below --steps {}: the whole run warms up, and its largest rate is {:.3g} of --lr {:.3g}",
+    return fmt::format("--warmup {} is not below --steps {}: the whole run warms up, and its largest rate is "
+                       "{:.3g} of --lr {:.3g}",
                        scalars.warmup, scalars.steps, learningRate(scalars, scalars.steps - 1), scalars.lr);
   const bool decays = scalars.schedule == ScheduleKind::Linear || scalars.schedule == ScheduleKind::Cosine;
   if (decays && scalars.decayStepsGiven && scalars.decaySteps <= scalars.warmup)
-    return fmt::format("--decay-steps {} is not above --warmup {}: the rate falls to --min-lr {:.3g} at the step after the warm-up",
+    return fmt::format("--decay-steps {} is not above --warmup {}: the rate falls to --min-lr {:.3g} at the "
+                       "step after the warm-up",
                        scalars.decaySteps, scalars.warmup, scalars.minLr);
   return "";
 }

@@ -6,7 +6,8 @@
 namespace kedge::rt {
 
 /// Throws rt::Error that names such an option and what it needs. The run begins at step `first`.
-void checkEffects(const Options &options, const RunScalars &scalars, const CompileOptions &program, int64_t first);
+void checkEffects(const Options &options, const RunScalars &scalars, const CompileOptions &program,
+                  int64_t first);
 
 /// What to warn of: a rate that never gets where the options lead it. Empty: nothing.
 std::string aboutSchedule(const RunScalars &scalars);

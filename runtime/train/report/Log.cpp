@@ -70,14 +70,15 @@ size_t keptBytes(const std::string &path, int64_t resumeAt) {
 } // namespace
 
 void checkLogFile(const std::string &path) {
-  struct stat there {};
+  struct stat there{};
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
     fail("--log '{}' is no regular file, expected the place of a file to make or go on with", path);
 }
 
 Log::Log(const std::string &path, std::optional<int64_t> resumeAt) : name(path) {
   const size_t kept = resumeAt ? keptBytes(path, *resumeAt) : 0;
-  descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (resumeAt ? 0 : O_TRUNC), 0644);
+  descriptor = open(path.c_str(),
+                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (resumeAt ? 0 : O_TRUNC), 0644);
   if (descriptor < 0)
     fail("cannot open the log '{}': {}", path, std::strerror(errno));
   if (resumeAt && ftruncate(descriptor, static_cast<off_t>(kept)) != 0 && errno != EINVAL)

@@ -34,17 +34,19 @@ std::string factorKey(const State &state) {
 }
 
 /// Elements [begin, end) of the merged weight's rows; `inputs`: of A's second and further axes.
-void mergeRows(float *weight, const float *a, const float *b, const AdapterFactor &factor, int64_t rank, int64_t outputs,
-               int64_t inputs, int64_t begin, int64_t end) {
+void mergeRows(float *weight, const float *a, const float *b, const AdapterFactor &factor, int64_t rank,
+               int64_t outputs, int64_t inputs, int64_t begin, int64_t end) {
   std::vector<double> row(static_cast<size_t>(inputs));
   for (int64_t out = begin; out < end; ++out) {
     std::fill(row.begin(), row.end(), 0.0);
     for (int64_t r = 0; r < rank; ++r)
       for (int64_t in = 0; in < inputs; ++in)
-        row[static_cast<size_t>(in)] += static_cast<double>(b[out * rank + r]) * static_cast<double>(a[r * inputs + in]);
+        row[static_cast<size_t>(in)] +=
+            static_cast<double>(b[out * rank + r]) * static_cast<double>(a[r * inputs + in]);
     for (int64_t in = 0; in < inputs; ++in) {
       float &element = weight[factor.transposed ? in * outputs + out : out * inputs + in];
-      element = static_cast<float>(static_cast<double>(element) + factor.scale * row[static_cast<size_t>(in)]);
+      element =
+          static_cast<float>(static_cast<double>(element) + factor.scale * row[static_cast<size_t>(in)]);
     }
   }
 }
@@ -57,9 +59,10 @@ int64_t countAdapted(const Program &program) {
 }
 
 void checkAdapterOptions(const Program &program, const Options &options) {
-  const std::pair<const char *, const std::string &> given[] = {{"--adapter", options.adapter},
-                                                                {"--export-adapter", options.exportAdapter},
-                                                                {"--export-onnx-adapters", options.exportOnnxAdapters}};
+  const std::pair<const char *, const std::string &> given[] = {
+      {"--adapter", options.adapter},
+      {"--export-adapter", options.exportAdapter},
+      {"--export-onnx-adapters", options.exportOnnxAdapters}};
   for (const auto &[flag, value] : given)
     if (!value.empty() && countAdapted(program) == 0)
       fail("{} {}: the program has no adapters: compile it with --lora REGEX or --adapter DIR", flag, value);
@@ -79,11 +82,13 @@ GivenAdapter::GivenAdapter(const Program &program, const std::string &path)
       known.insert(state.adapter->path);
   for (const AdaptedModule &module : folder.modules()) {
     if (!known.count(module.path))
-      fail("--adapter {}: adapts '{}', which this program does not: compile it with --adapter {}", path, module.path, path);
+      fail("--adapter {}: adapts '{}', which this program does not: compile it with --adapter {}", path,
+           module.path, path);
     for (const State &state : program.states)
-      if (state.adapter && state.adapter->path == module.path && std::abs(state.adapter->scale - module.scale) > 1e-12)
-        fail("--adapter {}: scales '{}' by {}, the program by {}: compile it with --adapter {}", path, module.path, module.scale,
-             state.adapter->scale, path);
+      if (state.adapter && state.adapter->path == module.path &&
+          std::abs(state.adapter->scale - module.scale) > 1e-12)
+        fail("--adapter {}: scales '{}' by {}, the program by {}: compile it with --adapter {}", path,
+             module.path, module.scale, state.adapter->scale, path);
   }
 }
 
@@ -103,8 +108,9 @@ bool GivenAdapter::fill(const State &state, char *destination) const {
     return false;
   const TensorView &view = folder.tensor(key);
   if (view.desc.shape != state.fileShape() || !isFloat(view.desc.type))
-    fail("{}: tensor '{}' is {}{}, the program takes {}{}: it is an adapter of another model", folder.tensorsPath(), key,
-         dtypeName(view.desc.type), shapeText(view.desc.shape), dtypeName(state.desc.type), shapeText(state.fileShape()));
+    fail("{}: tensor '{}' is {}{}, the program takes {}{}: it is an adapter of another model",
+         folder.tensorsPath(), key, dtypeName(view.desc.type), shapeText(view.desc.shape),
+         dtypeName(state.desc.type), shapeText(state.fileShape()));
   fillFromTensor(state, {view.data, view.desc.type, state.perm}, destination);
   return true;
 }

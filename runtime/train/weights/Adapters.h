@@ -1,4 +1,5 @@
-// Low-rank adapters in a run: initial values from a folder, weights with adapters merged in, and writing of folders.
+// Low-rank adapters in a run: initial values from a folder, weights with adapters merged in, and writing of
+// folders.
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/format/AdapterFolder.h"
@@ -10,7 +11,8 @@ namespace kedge::rt {
 /// Number of weights with an adapter.
 int64_t countAdapted(const Program &program);
 
-/// Throws if an option is about adapters and the program has none, or if it names something that cannot be written.
+/// Throws if an option is about adapters and the program has none, or if it names something that cannot be
+/// written.
 void checkAdapterOptions(const Program &program, const Options &options);
 
 /// The folder of --adapter: values for the program's adapters and for the other states that train.

@@ -11,7 +11,8 @@ namespace {
 constexpr int64_t kEncodedSlice = 1 << 18; // a multiple of all blocks
 
 /// Calls `visit(values, first, count)` for the weight's elements in order, in f32.
-template <typename Visit> void forSlices(const TensorSource &source, const std::vector<int64_t> &shape, Visit &&visit) {
+template <typename Visit>
+void forSlices(const TensorSource &source, const std::vector<int64_t> &shape, Visit &&visit) {
   const int64_t elements = TensorDesc{DType::F32, shape}.elements();
   const size_t size = dtypeSize(source.type);
   std::vector<float> slice(static_cast<size_t>(std::min(kEncodedSlice, elements)));
@@ -28,7 +29,8 @@ std::vector<float> absmaxOf(const Encoding &encoding, const TensorSource &source
   const int64_t elements = TensorDesc{DType::F32, encoding.whole}.elements();
   std::vector<float> absmax(static_cast<size_t>((elements + kQuantizedBlock - 1) / kQuantizedBlock));
   forSlices(source, encoding.whole, [&](const float *values, int64_t first, int64_t count) {
-    encodeFourBits(encoding.format, values, count, first + count == elements, nullptr, absmax.data() + first / kQuantizedBlock);
+    encodeFourBits(encoding.format, values, count, first + count == elements, nullptr,
+                   absmax.data() + first / kQuantizedBlock);
   });
   return absmax;
 }
@@ -116,28 +118,30 @@ void encodeWeight(const State &state, const TensorSource &source, char *destinat
 
 namespace {
 
-void checkAcrossRanks(const Encoding &encoding, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
-                const std::string &name) {
+void checkAcrossRanks(const Encoding &encoding, const QuantisedTensor &tensor, const std::vector<int> &perm,
+                      const std::string &path, const std::string &name) {
   const auto kind = [](QuantizedFormat format, bool doubled) {
     return std::string(quantizedName(format)) + (doubled ? " with --double-quantize" : "");
   };
-  const std::string found = kind(tensor.format, tensor.doubled), expected = kind(encoding.format, encoding.doubled);
+  const std::string found = kind(tensor.format, tensor.doubled),
+                    expected = kind(encoding.format, encoding.doubled);
   if (found != expected)
-    fail("{}: '{}' is quantised to {}, the program is for {}: compile it for what the file has", path, name, found, expected);
+    fail("{}: '{}' is quantised to {}, the program is for {}: compile it for what the file has", path, name,
+         found, expected);
   std::vector<int64_t> shape(tensor.shape);
   for (size_t k = 0; k < perm.size() && perm.size() == shape.size(); ++k)
     shape[k] = tensor.shape[static_cast<size_t>(perm[k])];
   const bool isTransposed = !perm.empty() && tensor.format != QuantizedFormat::Int8;
   if (shape != encoding.whole || isTransposed)
-    fail("{}: '{}' is quantised as {}{}, the program takes {}: these are weights of another model{}", path, name,
-         shapeText(tensor.shape), isTransposed ? ", and stored transposed in the model" : "", shapeText(encoding.whole),
-         isTransposed ? ", or its codes would lie in another order" : "");
+    fail("{}: '{}' is quantised as {}{}, the program takes {}: these are weights of another model{}", path,
+         name, shapeText(tensor.shape), isTransposed ? ", and stored transposed in the model" : "",
+         shapeText(encoding.whole), isTransposed ? ", or its codes would lie in another order" : "");
 }
 
 } // namespace
 
-void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
-                   const std::string &name, char *destination) {
+void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm,
+                   const std::string &path, const std::string &name, char *destination) {
   const Encoding &encoding = *state.encoding;
   checkAcrossRanks(encoding, tensor, perm, path, name);
   const auto copy = [&](const TensorView *view) { std::memcpy(destination, view->data, view->desc.bytes()); };
@@ -145,12 +149,15 @@ void copyQuantised(const State &state, const QuantisedTensor &tensor, const std:
   case EncodedPart::Codes:
     if (tensor.format != QuantizedFormat::Int8)
       return copy(tensor.codes);
-    return transposeRange(destination, DType::I8, encoding.whole, tensor.codes->data, DType::I8, perm, 0, tensor.codes->desc.elements());
+    return transposeRange(destination, DType::I8, encoding.whole, tensor.codes->data, DType::I8, perm, 0,
+                          tensor.codes->desc.elements());
   case EncodedPart::Absmax:
     if (tensor.format != QuantizedFormat::Int8)
       return copy(tensor.absmax);
     for (int64_t k = 0; k < tensor.absmax->desc.elements(); ++k) // a scale here
-      storeDouble(DType::F32, destination, k, static_cast<double>(static_cast<float>(loadAsDouble(DType::F32, tensor.absmax->data, k)) / 127.0f));
+      storeDouble(
+          DType::F32, destination, k,
+          static_cast<double>(static_cast<float>(loadAsDouble(DType::F32, tensor.absmax->data, k)) / 127.0f));
     return;
   case EncodedPart::AbsmaxCodes:
     return copy(tensor.absmax);
@@ -188,7 +195,8 @@ std::vector<float> decodedWeight(const Program &program, const State &codes,
   if (encoding.format == QuantizedFormat::Int8) {
     const Rows rows = rowsOf(encoding);
     for (int64_t k = 0; k < elements; ++k)
-      values[static_cast<size_t>(k)] = static_cast<float>(static_cast<int8_t>(bytes[k])) * absmax[static_cast<size_t>(rows.of(k))];
+      values[static_cast<size_t>(k)] =
+          static_cast<float>(static_cast<int8_t>(bytes[k])) * absmax[static_cast<size_t>(rows.of(k))];
     return values;
   }
   for (int64_t k = 0; k < elements; ++k) {

@@ -12,10 +12,11 @@ void encodeWeight(const State &state, const TensorSource &source, char *destinat
 
 /// The same for a weight that is already encoded: copies its codes. `perm`: the state's axes relative to
 /// the file's. Throws rt::Error that names `path` and `name` if the program expects another encoding.
-void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm, const std::string &path,
-                   const std::string &name, char *destination);
+void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm,
+                   const std::string &path, const std::string &name, char *destination);
 
-/// Decodes the weight whose codes the state has, in f32. `fetch` returns a state's bytes, valid until its next call.
+/// Decodes the weight whose codes the state has, in f32. `fetch` returns a state's bytes, valid until its
+/// next call.
 std::vector<float> decodedWeight(const Program &program, const State &codes,
                                  const std::function<const char *(const State &)> &fetch);
 

@@ -46,8 +46,8 @@ std::array<double, 4> valuesOf(const InitSpec &spec, const PhiloxBlock &words) {
 }
 
 /// Index in the exported layout of element `index` of the whole tensor in the arena's order of axes.
-int64_t fileIndex(const State &state, const std::vector<int64_t> &whole, const std::vector<int64_t> &fileStrides,
-                  int64_t index) {
+int64_t fileIndex(const State &state, const std::vector<int64_t> &whole,
+                  const std::vector<int64_t> &fileStrides, int64_t index) {
   if (state.perm.empty())
     return index;
   int64_t result = 0;

@@ -29,7 +29,8 @@ FrozenTensor frozenTensor(const State &state, DType type, const char *data) {
 }
 
 const FrozenTensor *findFrozen(const std::vector<FrozenTensor> &list, const std::string &name) {
-  const auto found = std::find_if(list.begin(), list.end(), [&](const FrozenTensor &entry) { return entry.name == name; });
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const FrozenTensor &entry) { return entry.name == name; });
   return found == list.end() ? nullptr : &*found;
 }
 
@@ -44,14 +45,16 @@ void fillFromTensor(const State &state, const TensorSource &source, char *destin
   char *to = destination + before;
   for (int64_t done = 0; done < view.count; done += kSliceElements) {
     const int64_t count = std::min(kSliceElements, view.count - done), begin = view.first + done;
-    transposeRange(to + static_cast<size_t>(done) * size, state.desc.type, view.whole, source.data, source.type,
-                   source.perm, begin, count);
+    transposeRange(to + static_cast<size_t>(done) * size, state.desc.type, view.whole, source.data,
+                   source.type, source.perm, begin, count);
     if (source.letGo && source.perm.empty())
-      source.letGo(source.data + static_cast<size_t>(begin) * sourceSize, static_cast<size_t>(count) * sourceSize);
+      source.letGo(source.data + static_cast<size_t>(begin) * sourceSize,
+                   static_cast<size_t>(count) * sourceSize);
   }
   // Slices of a transposed tensor read all over the file.
   if (source.letGo && !source.perm.empty())
-    source.letGo(source.data, static_cast<size_t>(TensorDesc{source.type, view.whole}.elements()) * sourceSize);
+    source.letGo(source.data,
+                 static_cast<size_t>(TensorDesc{source.type, view.whole}.elements()) * sourceSize);
 }
 
 namespace {
@@ -68,20 +71,22 @@ void copyParts(char *destination, DType type, const PartedSource &source, int64_
     const int64_t begin = std::max(first, part.first), end = std::min(first + count, part.first + part.count);
     if (begin < end)
       convert(destination + static_cast<size_t>(begin - first) * dtypeSize(type), type, 1,
-              part.data + static_cast<size_t>(begin - part.first) * dtypeSize(source.type), source.type, 1, end - begin);
+              part.data + static_cast<size_t>(begin - part.first) * dtypeSize(source.type), source.type, 1,
+              end - begin);
   }
 }
 
 } // namespace
 
-void fillFromParts(const State &state, const std::vector<int> &layout, const PartedSource &source, char *destination) {
+void fillFromParts(const State &state, const std::vector<int> &layout, const PartedSource &source,
+                   char *destination) {
   const size_t rank = source.shape.size();
   const std::vector<int> here = orIdentity(layout, rank), there = orIdentity(source.perm, rank);
   const StateView view = state.viewOrWhole();
   if (here == there) {
     std::memset(destination, 0, state.desc.bytes());
-    copyParts(destination + static_cast<size_t>(view.at) * dtypeSize(state.desc.type), state.desc.type, source, view.first,
-              view.count);
+    copyParts(destination + static_cast<size_t>(view.at) * dtypeSize(state.desc.type), state.desc.type,
+              source, view.first, view.count);
     return;
   }
   const TensorDesc whole{source.type, source.shape};
@@ -122,17 +127,20 @@ void checkFrozen(const std::string &folder, const std::vector<FrozenTensor> &sav
                  const std::vector<FrozenTensor> &here) {
   for (const FrozenTensor &tensor : saved)
     if (!findFrozen(here, tensor.name))
-      fail("{}: a checkpoint of another model: its frozen tensor '{}' is not one of this program's", folder, tensor.name);
+      fail("{}: a checkpoint of another model: its frozen tensor '{}' is not one of this program's", folder,
+           tensor.name);
   for (const FrozenTensor &tensor : here) {
     const FrozenTensor *known = findFrozen(saved, tensor.name);
     if (!known)
       fail("{}: a checkpoint of another model: it knows no frozen tensor '{}'", folder, tensor.name);
     if (known->type != tensor.type)
-      fail("{}: the frozen tensor '{}' was {} when the checkpoint was written, and is {} here: they cannot be compared; "
+      fail("{}: the frozen tensor '{}' was {} when the checkpoint was written, and is {} here: they cannot "
+           "be compared; "
            "compile with the same precision",
            folder, tensor.name, dtypeName(known->type), dtypeName(tensor.type));
     if (known->checksum != tensor.checksum)
-      fail("{}: the frozen tensor '{}' has other values than when the checkpoint was written: give the --model, --weights "
+      fail("{}: the frozen tensor '{}' has other values than when the checkpoint was written: give the "
+           "--model, --weights "
            "or --init that the run began with",
            folder, tensor.name);
   }

@@ -16,7 +16,8 @@ struct TensorSource {
 };
 
 /// Fills `destination`, the state's bytes, with the elements of its view, and with zeros outside of it.
-/// Converts slice by slice, so that neither a converted copy nor the file's pages take memory beside the state.
+/// Converts slice by slice, so that neither a converted copy nor the file's pages take memory beside the
+/// state.
 void fillFromTensor(const State &state, const TensorSource &source, char *destination);
 
 /// One rank's part of a tensor: elements [first, first + count) of the whole, at `data`.
@@ -33,7 +34,8 @@ struct PartedSource {
 };
 /// The same from parts. `layout`: the state's axes relative to the file's. Parts
 /// with another order of axes than the state's are first joined in memory.
-void fillFromParts(const State &state, const std::vector<int> &layout, const PartedSource &source, char *destination);
+void fillFromParts(const State &state, const std::vector<int> &layout, const PartedSource &source,
+                   char *destination);
 
 /// What a checkpoint stores of a state.
 enum class Kept : uint8_t {

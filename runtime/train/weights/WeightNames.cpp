@@ -22,14 +22,15 @@ std::string listOf(const std::vector<std::string> &names, size_t most) {
 }
 
 /// Ends of the names of what transformers ties: a file holds one of the two.
-constexpr const char *kEmbeddings[] = {"wte.weight",        "embed_tokens.weight", "word_embeddings.weight",
-                                       "embed_in.weight",   "shared.weight",       "tok_embeddings.weight",
+constexpr const char *kEmbeddings[] = {"wte.weight",       "embed_tokens.weight", "word_embeddings.weight",
+                                       "embed_in.weight",  "shared.weight",       "tok_embeddings.weight",
                                        "embeddings.weight"};
-constexpr const char *kHeads[] = {"lm_head.weight",   "embed_out.weight",          "predictions.decoder.weight",
-                                  "lm_head.decoder.weight", "proj_out.weight", "output.weight"};
+constexpr const char *kHeads[] = {"lm_head.weight",         "embed_out.weight", "predictions.decoder.weight",
+                                  "lm_head.decoder.weight", "proj_out.weight",  "output.weight"};
 
 template <size_t N> bool isOneOf(const std::string &name, const char *const (&ends)[N]) {
-  return std::any_of(std::begin(ends), std::end(ends), [&](const char *end) { return endsInComponents(name, end); });
+  return std::any_of(std::begin(ends), std::end(ends),
+                     [&](const char *end) { return endsInComponents(name, end); });
 }
 
 class Matcher {
@@ -63,13 +64,15 @@ public:
       const std::string name = tiedTo(*state, view);
       if (!view)
         return false;
-      result.notes.push_back(fmt::format("'{}' is not in the file: it takes '{}', to which such models tie it", state->onnxName, name));
+      result.notes.push_back(fmt::format(
+          "'{}' is not in the file: it takes '{}', to which such models tie it", state->onnxName, name));
       take(*state, name, view);
       return true;
     });
   }
 
-  /// A parameter with two names in PyTorch: when one parameter and one float tensor of a shape are left, they are a pair.
+  /// A parameter with two names in PyTorch: when one parameter and one float tensor of a shape are left, they
+  /// are a pair.
   void byShape() {
     std::vector<const State *> parameters;
     for (const State *state : missing)
@@ -80,8 +83,9 @@ public:
       const std::vector<std::string> left = unusedOfShape(state->fileShape());
       if (left.size() != 1 || std::count_if(parameters.begin(), parameters.end(), alike) != 1)
         continue;
-      result.notes.push_back(fmt::format("'{}' is not in the file: it takes '{}', the one tensor of its shape that is left",
-                                         state->onnxName, left[0]));
+      result.notes.push_back(
+          fmt::format("'{}' is not in the file: it takes '{}', the one tensor of its shape that is left",
+                      state->onnxName, left[0]));
       take(*state, left[0], file.find(left[0]));
       std::erase(missing, state);
     }
@@ -94,10 +98,12 @@ public:
     if (!parameters.empty() && !partial)
       refuse(parameters);
     if (!parameters.empty())
-      result.notes.push_back(fmt::format("{} of the program's parameters keep their initial values (--weights-partial): {}",
-                                         parameters.size(), listOf(parameters, parameters.size())));
+      result.notes.push_back(
+          fmt::format("{} of the program's parameters keep their initial values (--weights-partial): {}",
+                      parameters.size(), listOf(parameters, parameters.size())));
     if (!buffers.empty())
-      result.notes.push_back(fmt::format("{} buffers that the file lacks come from the model: {}", buffers.size(), listOf(buffers, 3)));
+      result.notes.push_back(fmt::format("{} buffers that the file lacks come from the model: {}",
+                                         buffers.size(), listOf(buffers, 3)));
     noteUnused();
     return std::move(result);
   }
@@ -125,10 +131,12 @@ private:
 
   /// The one that most tensors agree on.
   Prefix favourite(const std::map<Prefix, size_t> &votes) const {
-    const auto best = std::max_element(votes.begin(), votes.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
+    const auto best = std::max_element(votes.begin(), votes.end(),
+                                       [](const auto &a, const auto &b) { return a.second < b.second; });
     for (const auto &[prefix, count] : votes)
       if (count == best->second && !(prefix == best->first) && prefix.inProgram == best->first.inProgram)
-        fail("{}: {} tensors fit the program's names after '{}', and as many after '{}': which of them is meant cannot be told; "
+        fail("{}: {} tensors fit the program's names after '{}', and as many after '{}': which of them is "
+             "meant cannot be told; "
              "give a file that holds one of them",
              source, count, best->first.text, prefix.text);
     return best->first;
@@ -148,9 +156,10 @@ private:
       ++count;
       return true;
     });
-    result.notes.push_back(prefix.inProgram
-                               ? fmt::format("{} names of the program are the file's without '{}' in front", count, prefix.text)
-                               : fmt::format("{} names of the program are the file's with '{}' in front", count, prefix.text));
+    result.notes.push_back(
+        prefix.inProgram
+            ? fmt::format("{} names of the program are the file's without '{}' in front", count, prefix.text)
+            : fmt::format("{} names of the program are the file's with '{}' in front", count, prefix.text));
   }
 
   std::string tiedTo(const State &state, const TensorView *&found) const {
@@ -160,8 +169,8 @@ private:
       if (((isHead && isOneOf(name, kEmbeddings)) || (isEmbedding && isOneOf(name, kHeads))) &&
           view.desc.shape == state.fileShape()) {
         if (found)
-          fail("{}: has no tensor '{}', and both '{}' and '{}' could be tied to it; give a file that has it", source,
-               state.onnxName, chosen, name);
+          fail("{}: has no tensor '{}', and both '{}' and '{}' could be tied to it; give a file that has it",
+               source, state.onnxName, chosen, name);
         found = &view;
         chosen = name;
       }
@@ -172,7 +181,8 @@ private:
     std::vector<std::string> known;
     for (const auto &[name, view] : file.tensors())
       known.push_back(name);
-    fail("{}: has no tensor {}{}; give a file of this model's weights, or --weights-partial to keep the model's own values of "
+    fail("{}: has no tensor {}{}; give a file of this model's weights, or --weights-partial to keep the "
+         "model's own values of "
          "what is missing",
          source, listOf(names, 5), nearMisses(names.front(), known));
   }
@@ -180,7 +190,8 @@ private:
   std::vector<std::string> unusedOfShape(const std::vector<int64_t> &shape) const {
     std::vector<std::string> names;
     for (const auto &[name, view] : file.tensors())
-      if (!used.count(name) && view.desc.shape == shape && isFloat(view.desc.type) && !QuantisedTensor::hasKey(file, name))
+      if (!used.count(name) && view.desc.shape == shape && isFloat(view.desc.type) &&
+          !QuantisedTensor::hasKey(file, name))
         names.push_back(name);
     return names;
   }
@@ -191,7 +202,8 @@ private:
       if (!used.count(name) && !QuantisedTensor::hasKey(file, name))
         unused.push_back(name);
     if (!unused.empty())
-      result.notes.push_back(fmt::format("{} of the file's tensors are none of the program's: {}", unused.size(), listOf(unused, 3)));
+      result.notes.push_back(fmt::format("{} of the file's tensors are none of the program's: {}",
+                                         unused.size(), listOf(unused, 3)));
   }
 
   void take(const State &state, const std::string &name, const TensorView *view) {
@@ -209,8 +221,8 @@ private:
 
 } // namespace
 
-MatchedWeights matchWeights(const std::string &source, const TensorFile &file, const std::vector<const State *> &wanted,
-                            bool partial) {
+MatchedWeights matchWeights(const std::string &source, const TensorFile &file,
+                            const std::vector<const State *> &wanted, bool partial) {
   Matcher matcher(source, file, wanted);
   matcher.byPrefix();
   matcher.byTies();

@@ -69,7 +69,8 @@ class Loader {
 public:
   /// `tells`: what a user should know of the files is said here.
   Loader(Executor &executor, const ProgramImage &image, const WeightSources &sources, bool tells = true)
-      : executor(executor), image(image), sources(sources), files(executor.program(), sources.model), saidOther(!tells), tells(tells) {
+      : executor(executor), image(image), sources(sources), files(executor.program(), sources.model),
+        saidOther(!tells), tells(tells) {
     if (!sources.weights.empty())
       given = std::make_unique<TensorFile>(TensorFile::open(sources.weights));
     if (!sources.adapter.empty())
@@ -83,7 +84,8 @@ public:
     std::vector<const State *> wanted;
     std::deque<State> encoded;
     for (const State *state : states)
-      if (isModelTensor(*state) && !specFor(state->onnxName) && (!state->adapter || given->find(state->onnxName)))
+      if (isModelTensor(*state) && !specFor(state->onnxName) &&
+          (!state->adapter || given->find(state->onnxName)))
         wanted.push_back(state->encoding ? &encoded.emplace_back(wholeOf(*state)) : state);
     matched = matchWeights(sources.weights, *given, wanted, sources.weightsPartial);
     const Communicator *ranks = executor.communicator();
@@ -97,7 +99,8 @@ public:
   }
 
   void open(const State &state) {
-    if (state.init.kind == StateInit::Kind::File && !matched.tensors.count(state.onnxName) && !specFor(state.onnxName))
+    if (state.init.kind == StateInit::Kind::File && !matched.tensors.count(state.onnxName) &&
+        !specFor(state.onnxName))
       files.file(state.init.file);
   }
 
@@ -161,7 +164,8 @@ private:
     return whole;
   }
 
-  /// The values of the weight that a state holds a part of in few bits. Its codes have its name, the rest adds to it.
+  /// The values of the weight that a state holds a part of in few bits. Its codes have its name, the rest
+  /// adds to it.
   TensorSource sourceOfEncoded(const State &whole) {
     if (specFor(whole.onnxName)) {
       made.resize(whole.desc.bytes());
@@ -175,8 +179,10 @@ private:
 
   TensorSource givenSource(const State &state, const TensorView &view) {
     if (const auto codes = QuantisedTensor::find(*given, sources.weights, matched.names.at(state.onnxName)))
-      fail("{}: '{}' is quantised by bitsandbytes: compile the program with --quantize '^{}$={}'{}, and freeze it", sources.weights,
-           state.onnxName, state.onnxName, quantizedName(codes->format), codes->doubled ? " --double-quantize" : "");
+      fail("{}: '{}' is quantised by bitsandbytes: compile the program with --quantize '^{}$={}'{}, and "
+           "freeze it",
+           sources.weights, state.onnxName, state.onnxName, quantizedName(codes->format),
+           codes->doubled ? " --double-quantize" : "");
     const std::vector<int64_t> expected = state.fileShape();
     if (view.desc.shape != expected || isFloat(view.desc.type) != isFloat(state.desc.type))
       fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
@@ -225,18 +231,22 @@ private:
     return source;
   }
 
-  /// Every tensor is looked at by one rank. Other weights in the same graph may be meant, when --model names them.
+  /// Every tensor is looked at by one rank. Other weights in the same graph may be meant, when --model names
+  /// them.
   void checkBytes(const State &state, const char *bytes) {
     const StateInit &init = state.init;
     const World world = executor.communicator() ? executor.communicator()->world() : World();
     const int64_t index = executor.program().state(state.name) - executor.program().states.data();
-    if (init.hash.empty() || saidOther || index % world.size != world.rank || hashWeights(bytes, init.length) == init.hash)
+    if (init.hash.empty() || saidOther || index % world.size != world.rank ||
+        hashWeights(bytes, init.length) == init.hash)
       return;
-    const std::string what = fmt::format("{}: '{}' has other values than when the program was compiled",
-                                         files.file(init.file).path(), state.onnxName.empty() ? state.name : state.onnxName);
+    const std::string what =
+        fmt::format("{}: '{}' has other values than when the program was compiled",
+                    files.file(init.file).path(), state.onnxName.empty() ? state.name : state.onnxName);
     if (init.file != 0 && sources.model.empty())
-      fail("{}: its bytes at {}+{} have changed; compile again, or give --model to start from this file as it is", what,
-           init.offset, init.length);
+      fail("{}: its bytes at {}+{} have changed; compile again, or give --model to start from this file as "
+           "it is",
+           what, init.offset, init.length);
     say(fmt::format("kedge: note: {}; the run starts from these", what));
     saidOther = true;
   }
@@ -265,7 +275,8 @@ void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs)
         used |= NamePattern(spec.pattern).isIn(state.onnxName);
       }
     if (!used)
-      fail("--init '{}': no parameter or buffer has such a name{}", spec.pattern, nearMisses(spec.pattern, names));
+      fail("--init '{}': no parameter or buffer has such a name{}", spec.pattern,
+           nearMisses(spec.pattern, names));
   }
 }
 
@@ -299,7 +310,8 @@ void loadInitialValues(Executor &executor, const ProgramImage &image, const Weig
     loader.load(*state);
 }
 
-Originals::Originals(Executor &executor, const ProgramImage &image, const WeightSources &given) : sources(given) {
+Originals::Originals(Executor &executor, const ProgramImage &image, const WeightSources &given)
+    : sources(given) {
   std::vector<const State *> states;
   for (const State &state : executor.program().states)
     if (has(state))
@@ -316,7 +328,8 @@ Originals::~Originals() = default;
 
 bool Originals::has(const State &state) const {
   const bool isHalf = state.desc.type == DType::F16 || state.desc.type == DType::BF16;
-  return state.role == StateRole::Frozen && isHalf && !state.encoding && state.init.type == DType::F32 && isModelTensor(state);
+  return state.role == StateRole::Frozen && isHalf && !state.encoding && state.init.type == DType::F32 &&
+         isModelTensor(state);
 }
 
 const char *Originals::fetch(const State &state) {

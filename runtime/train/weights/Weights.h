@@ -1,4 +1,5 @@
-// Initial values of states: from the compiled model's file, from the program itself, from --weights or from --init.
+// Initial values of states: from the compiled model's file, from the program itself, from --weights or from
+// --init.
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
@@ -7,23 +8,25 @@
 namespace kedge::rt {
 
 struct WeightSources {
-  std::string model;   ///< --model; empty: the path at compile time
-  std::string weights; ///< --weights
+  std::string model;           ///< --model; empty: the path at compile time
+  std::string weights;         ///< --weights
   bool weightsPartial = false; ///< tensors missing there keep the model's values
-  std::string adapter; ///< --adapter
+  std::string adapter;         ///< --adapter
   std::vector<InitSpec> init;
   int64_t seed = 0;
 };
 
-/// Sets every state to its initial value; with `onlyUnsaved` only states that checkpoints do not store (constants,
-/// accumulators, frozen tensors). Opens the model file only if a state needs it, and checks that it is the one compiled.
+/// Sets every state to its initial value; with `onlyUnsaved` only states that checkpoints do not store
+/// (constants, accumulators, frozen tensors). Opens the model file only if a state needs it, and checks that
+/// it is the one compiled.
 void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,
                        bool onlyUnsaved);
 
 class Loader;
 
-/// Frozen tensors that the program uses in 16 bits are not stored more precisely. This class reads their exact values
-/// from the original files again, for exports and hashes. It keeps these files open, even if they are deleted.
+/// Frozen tensors that the program uses in 16 bits are not stored more precisely. This class reads their
+/// exact values from the original files again, for exports and hashes. It keeps these files open, even if
+/// they are deleted.
 class Originals : public OriginalValues {
 public:
   /// `executor` and `image` must outlive this object.
@@ -38,7 +41,8 @@ private:
   std::vector<char> values;
 };
 
-/// Throws rt::Error unless the model file (`model`, or the path at compile time) is the one that was compiled.
+/// Throws rt::Error unless the model file (`model`, or the path at compile time) is the one that was
+/// compiled.
 void checkModelFile(const Program &program, const std::string &model);
 
 /// The path of a file of the compiled model when the model is at `model`: external data are beside it.

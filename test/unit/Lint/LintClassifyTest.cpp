@@ -1,6 +1,6 @@
 // Parameter, buffer or constant: each rule of the contract, in its order.
-#include "test/unit/Lint/LintModels.h"
 #include "lib/Support/Error.h"
+#include "test/unit/Lint/LintModels.h"
 
 using namespace kedge;
 using namespace kedge::test;

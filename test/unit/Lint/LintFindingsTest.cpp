@@ -1,7 +1,7 @@
 // Training mode, gradients, labels, ranks; the two forms of the report.
-#include "test/unit/Lint/LintModels.h"
 #include "lib/Lint/BatchAxis.h"
 #include "lib/Support/Error.h"
+#include "test/unit/Lint/LintModels.h"
 #include <nlohmann/json.hpp>
 
 using namespace kedge;
@@ -74,15 +74,20 @@ TEST(LintFindings, DropoutThroughTheOpsets) {
 }
 
 TEST(LintFindings, UpdatedBuffersInAllFormsOfTheSignature) {
-  for (std::string text : {"\n# inputs\nb_mean: BUFFER target='mean' persistent=True\n\n# outputs\nNEXT: BUFFER_MUTATION target='mean'\ny: USER_OUTPUT\n",
-                           "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.BUFFER: 3>, arg=TensorArgument(name='b_mean'), target='mean')], "
-                           "output_specs=[OutputSpec(kind=<OutputKind.BUFFER_MUTATION: 3>, arg=TensorArgument(name='NEXT'), target='mean'), "
-                           "OutputSpec(kind=<OutputKind.USER_OUTPUT: 1>, arg=TensorArgument(name='y'), target=None)])",
-                           R"({"input_specs": [{"buffer": {"arg": {"name": "b_mean"}, "buffer_name": "mean"}}],
+  for (std::string text :
+       {"\n# inputs\nb_mean: BUFFER target='mean' persistent=True\n\n# outputs\nNEXT: BUFFER_MUTATION "
+        "target='mean'\ny: USER_OUTPUT\n",
+        "ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.BUFFER: 3>, "
+        "arg=TensorArgument(name='b_mean'), target='mean')], "
+        "output_specs=[OutputSpec(kind=<OutputKind.BUFFER_MUTATION: 3>, arg=TensorArgument(name='NEXT'), "
+        "target='mean'), "
+        "OutputSpec(kind=<OutputKind.USER_OUTPUT: 1>, arg=TensorArgument(name='y'), target=None)])",
+        R"({"input_specs": [{"buffer": {"arg": {"name": "b_mean"}, "buffer_name": "mean"}}],
                                "output_specs": [{"buffer_mutation": {"arg": {"name": "NEXT"}, "buffer_name": "mean"}}]})",
-                           R"({"input_specs": [{"kind": "BUFFER", "arg": {"name": "b_mean"}, "target": "mean"}],
+        R"({"input_specs": [{"kind": "BUFFER", "arg": {"name": "b_mean"}, "target": "mean"}],
                                "output_specs": [{"kind": "BUFFER_MUTATION", "arg": {"name": "NEXT"}, "target": "mean"}]})"})
-    for (const auto &[next, code] : {std::pair<std::string, std::string>("add", "updated-buffer"), {"gone", "lost-update"}}) {
+    for (const auto &[next, code] :
+         {std::pair<std::string, std::string>("add", "updated-buffer"), {"gone", "lost-update"}}) {
       std::string signature = text;
       signature.replace(signature.find("NEXT"), 4, next);
       ModelBuilder b;
@@ -187,16 +192,22 @@ TEST(LintFindings, DrawLikeAnExpandedShapeOfTheBatchIsKeyedByRow) {
   const auto warningsOf = [](std::vector<int64_t> sizes) {
     ModelBuilder b;
     b.input("x").floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f)).floats("one", {}, {1});
-    b.node("MatMul", {"x", "fc.w"}, {"h"}).node("Constant", {}, {"rows"}, {}, {model::Attribute::makeInts("value_ints", {sizes[0]})});
+    b.node("MatMul", {"x", "fc.w"}, {"h"})
+        .node("Constant", {}, {"rows"}, {}, {model::Attribute::makeInts("value_ints", {sizes[0]})});
     b.node("Constant", {}, {"columns"}, {}, {model::Attribute::makeInts("value_ints", {sizes[1]})});
     b.node("Concat", {"rows", "columns"}, {"sizes"}, {}, {model::Attribute::makeInt("axis", 0)});
-    b.node("Expand", {"one", "sizes"}, {"empty"}).node("Cast", {"empty"}, {"float"}, {}, {model::Attribute::makeInt("to", 1)});
+    b.node("Expand", {"one", "sizes"}, {"empty"})
+        .node("Cast", {"empty"}, {"float"}, {}, {model::Attribute::makeInt("to", 1)});
     b.node("RandomUniformLike", {"float"}, {"draw"});
-    b.node("Shape", {"h"}, {"shape"}).node("Expand", {"one", "shape"}, {"whole"}).node("RandomUniformLike", {"whole"}, {"other"});
+    b.node("Shape", {"h"}, {"shape"})
+        .node("Expand", {"one", "shape"}, {"whole"})
+        .node("RandomUniformLike", {"whole"}, {"other"});
     b.node("Mul", {"h", "draw"}, {"m"}).node("Mul", {"m", "other"}, {"y"}).output("y");
     return codesOf(checked(b), lint::Severity::Warning);
   };
-  const auto byRank = [](const Codes &codes) { return std::count(codes.begin(), codes.end(), "keyed-by-rank"); };
+  const auto byRank = [](const Codes &codes) {
+    return std::count(codes.begin(), codes.end(), "keyed-by-rank");
+  };
   EXPECT_EQ(byRank(warningsOf({2, 1})), 0) << "the batch has two rows";
   EXPECT_EQ(byRank(warningsOf({3, 1})), 1) << "three rows are no batch's";
 }

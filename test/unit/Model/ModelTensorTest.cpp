@@ -44,8 +44,10 @@ TEST(ModelTensor, RawDataStaysInTheFile) {
 TEST(ModelTensor, AShapeAloneTakesNoMemory) {
   std::string length = std::to_string(uint64_t(4) << 41);
   Msg graph = Msg().sub(5, externalTensor("w", {1 << 20, 1 << 21}, "none.bin", "0", length));
-  Tensor w = parseModel(asBytes(modelOf(graph)), "t.onnx", {.requireExternalData = false}).graph.initializers.at(0);
-  EXPECT_NE(messageOf([&] { w.floats(); }).find("external data file 'none.bin' is missing"), std::string::npos);
+  Tensor w =
+      parseModel(asBytes(modelOf(graph)), "t.onnx", {.requireExternalData = false}).graph.initializers.at(0);
+  EXPECT_NE(messageOf([&] { w.floats(); }).find("external data file 'none.bin' is missing"),
+            std::string::npos);
 }
 
 TEST(ModelTensor, PackedFloatsAreContiguous) {

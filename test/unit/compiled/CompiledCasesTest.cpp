@@ -1,8 +1,8 @@
 // ONNX's own backend node cases through generated kernels and library calls.
-#include "test/unit/import/NodeCases.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "test/support/CompiledFunction.h"
+#include "test/unit/import/NodeCases.h"
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -12,7 +12,8 @@ using namespace kedge;
 using kedge::test::CaseResult;
 
 namespace {
-std::map<std::string, interpret::HostTensor> runCompiled(mlir::ModuleOp module, const std::map<std::string, interpret::HostTensor> &inputs) {
+std::map<std::string, interpret::HostTensor>
+runCompiled(mlir::ModuleOp module, const std::map<std::string, interpret::HostTensor> &inputs) {
   auto function = train::functionOf(module, train::FunctionKind::Model);
   std::vector<std::string> names;
   for (unsigned k = 0; k < function.getNumResults(); ++k)

@@ -57,7 +57,8 @@ TEST(DeviceModel, WrongFieldsAreNamed) {
     json bad = good;
     bad.erase(key);
     if (key == "narrow_attention_efficiency") // came later than files of users
-      EXPECT_EQ(deviceFromJson(bad, "d.json").narrowAttentionEfficiency, good["attention_efficiency"].get<double>());
+      EXPECT_EQ(deviceFromJson(bad, "d.json").narrowAttentionEfficiency,
+                good["attention_efficiency"].get<double>());
     else
       EXPECT_NE(messageOf(bad).find("'" + key + "' is missing"), std::string::npos) << messageOf(bad);
     bad = good;

@@ -22,10 +22,11 @@ protected:
 
   /// Of the last op of a function before its terminator.
   LaunchCost costOfLast(const std::string &function) {
-    module = parseSourceString<ModuleOp>("#id1 = affine_map<(r) -> (r)>\n#id = affine_map<(r, c) -> (r, c)>\n"
-                                         "#row = affine_map<(r, c) -> (r)>\n#column = affine_map<(r, c) -> (c)>\n" +
-                                             function,
-                                         &context);
+    module = parseSourceString<ModuleOp>(
+        "#id1 = affine_map<(r) -> (r)>\n#id = affine_map<(r, c) -> (r, c)>\n"
+        "#row = affine_map<(r, c) -> (r)>\n#column = affine_map<(r, c) -> (c)>\n" +
+            function,
+        &context);
     if (!module) {
       ADD_FAILURE() << "the test's text does not parse";
       return {};
@@ -39,7 +40,8 @@ protected:
 };
 
 TEST_F(LaunchCostTest, ProductsCountMultiplyAdds) {
-  LaunchCost cost = costOfLast(R"(func.func @f(%a: tensor<6x5x7xf32>, %b: tensor<7x11xf32>) -> tensor<6x5x11xf32> {
+  LaunchCost cost =
+      costOfLast(R"(func.func @f(%a: tensor<6x5x7xf32>, %b: tensor<7x11xf32>) -> tensor<6x5x11xf32> {
     %y = sched.library "onnx.MatMul"(%a, %b) {} : (tensor<6x5x7xf32>, tensor<7x11xf32>) -> tensor<6x5x11xf32>
     return %y : tensor<6x5x11xf32> })");
   EXPECT_TRUE(cost.product());
@@ -57,7 +59,8 @@ TEST_F(LaunchCostTest, ProductOfAMatrixWithItselfReadsItOnce) {
 }
 
 TEST_F(LaunchCostTest, ProductsOfEightBitsTakeHalfTheTimeOnAGpu) {
-  LaunchCost cost = costOfLast(R"(func.func @f(%a: tensor<4096x4096xf8E4M3FN>, %b: tensor<4096x4096xf8E5M2>, %s: tensor<f32>) -> tensor<4096x4096xbf16> {
+  LaunchCost cost = costOfLast(
+      R"(func.func @f(%a: tensor<4096x4096xf8E4M3FN>, %b: tensor<4096x4096xf8E5M2>, %s: tensor<f32>) -> tensor<4096x4096xbf16> {
     %y = sched.library "train.ScaledProduct"(%a, %b, %s, %s) {transB = true} : (tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<4096x4096xbf16>
     return %y : tensor<4096x4096xbf16> })");
   EXPECT_EQ(cost.type, ProductType::F8);
@@ -73,7 +76,8 @@ TEST_F(LaunchCostTest, ProductsOfEightBitsTakeHalfTheTimeOnAGpu) {
 }
 
 TEST_F(LaunchCostTest, AnEpilogueIsWorkOfItsProduct) {
-  LaunchCost cost = costOfLast(R"(func.func @f(%a: tensor<64x32xbf16>, %b: tensor<32x16xbf16>, %x: tensor<64x16xbf16>) -> tensor<16xbf16> {
+  LaunchCost cost = costOfLast(
+      R"(func.func @f(%a: tensor<64x32xbf16>, %b: tensor<32x16xbf16>, %x: tensor<64x16xbf16>) -> tensor<16xbf16> {
     %y:2 = sched.library "train.FusedProduct"(%a, %b, %x) {epilogue = "gelu_grad"} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<64x16xbf16>) -> (tensor<64x16xbf16>, tensor<16xbf16>)
     return %y#1 : tensor<16xbf16> })");
   EXPECT_TRUE(cost.product());
@@ -93,9 +97,9 @@ TEST_F(LaunchCostTest, ConvolutionAndItsGradientsDoTheSameWork) {
   const char *attributes = "{kernel_shape = [3, 3], pads = [1, 1, 1, 1], group = 2 : i64}";
   double expected = 2.0 * 2 * 8 * 5 * 5 * (4 / 2) * 9;
   auto flops = [&](const std::string &op, const std::string &a, const std::string &b, const std::string &y) {
-    LaunchCost cost = costOfLast("func.func @f(%a: " + a + ", %b: " + b + ") -> " + y + " { %y = sched.library \"" + op +
-                                 "\"(%a, %b) " + attributes + " : (" + a + ", " + b + ") -> " + y + " return %y : " + y +
-                                 " }");
+    LaunchCost cost = costOfLast("func.func @f(%a: " + a + ", %b: " + b + ") -> " + y +
+                                 " { %y = sched.library \"" + op + "\"(%a, %b) " + attributes + " : (" + a +
+                                 ", " + b + ") -> " + y + " return %y : " + y + " }");
     EXPECT_EQ(cost.kind, WorkKind::Convolution);
     return cost.flops;
   };
@@ -107,9 +111,10 @@ TEST_F(LaunchCostTest, ConvolutionAndItsGradientsDoTheSameWork) {
 
 TEST_F(LaunchCostTest, FewerMultiplicationsAreAProcessorsAlone) {
   const std::string image = "tensor<4x64x56x56xf32>", filters = "tensor<64x64x3x3xf32>";
-  const LaunchCost cost = costOfLast("func.func @f(%x: " + image + ", %w: " + filters + ") -> " + image +
-                                     " { %y = sched.library \"onnx.Conv\"(%x, %w) {pads = [1, 1, 1, 1]} : (" + image + ", " +
-                                     filters + ") -> " + image + " return %y : " + image + " }");
+  const LaunchCost cost =
+      costOfLast("func.func @f(%x: " + image + ", %w: " + filters + ") -> " + image +
+                 " { %y = sched.library \"onnx.Conv\"(%x, %w) {pads = [1, 1, 1, 1]} : (" + image + ", " +
+                 filters + ") -> " + image + " return %y : " + image + " }");
   EXPECT_EQ(cost.flops, 2.0 * 4 * 64 * 56 * 56 * 64 * 9);
   EXPECT_GT(cost.shortcut, 1.4);
   EXPECT_LT(cost.shortcut, 36.0 / 16);
@@ -131,13 +136,15 @@ TEST_F(LaunchCostTest, ConvolutionsOfSixteenBitsHaveNoTensorCores) {
   for (ProductType type : {ProductType::BF16, ProductType::F16})
     for (const char *device : {"h100", "a100"})
       EXPECT_DOUBLE_EQ(seconds(type, device), seconds(ProductType::F32, device)) << device;
-  EXPECT_LT(seconds(ProductType::BF16, "cpu"), seconds(ProductType::F32, "cpu")) << "processors have 16-bit tiles for them";
+  EXPECT_LT(seconds(ProductType::BF16, "cpu"), seconds(ProductType::F32, "cpu"))
+      << "processors have 16-bit tiles for them";
 }
 
 TEST_F(LaunchCostTest, DepthwiseConvolutionsMoveMemory) {
-  LaunchCost cost = costOfLast("func.func @f(%x: tensor<2x8x5x5xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<2x8x5x5xf32> {"
-                               "%y = sched.library \"onnx.Conv\"(%x, %w) {pads = [1, 1, 1, 1], group = 8 : i64} : "
-                               "(tensor<2x8x5x5xf32>, tensor<8x1x3x3xf32>) -> tensor<2x8x5x5xf32> return %y : tensor<2x8x5x5xf32> }");
+  LaunchCost cost = costOfLast(
+      "func.func @f(%x: tensor<2x8x5x5xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<2x8x5x5xf32> {"
+      "%y = sched.library \"onnx.Conv\"(%x, %w) {pads = [1, 1, 1, 1], group = 8 : i64} : "
+      "(tensor<2x8x5x5xf32>, tensor<8x1x3x3xf32>) -> tensor<2x8x5x5xf32> return %y : tensor<2x8x5x5xf32> }");
   EXPECT_EQ(cost.kind, WorkKind::Moving);
   EXPECT_EQ(cost.flops, 2.0 * 2 * 8 * 5 * 5 * 9);
   EXPECT_EQ(cost.bytesRead, 4.0 * (2 * 8 * 5 * 5 + 8 * 9));
@@ -145,10 +152,12 @@ TEST_F(LaunchCostTest, DepthwiseConvolutionsMoveMemory) {
 
 TEST_F(LaunchCostTest, CausalAttentionCountsVisiblePairs) {
   std::string operands = "tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>";
-  LaunchCost cost = costOfLast("func.func @f(%q: tensor<2x3x4x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) {"
-                               "%o, %l = sched.library \"train.Attention\"(%q, %q, %q) {causal = true} : (" +
-                               operands + ") -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) "
-                                          "return %o, %l : tensor<2x3x4x16xf32>, tensor<2x3x4xf32> }");
+  LaunchCost cost =
+      costOfLast("func.func @f(%q: tensor<2x3x4x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) {"
+                 "%o, %l = sched.library \"train.Attention\"(%q, %q, %q) {causal = true} : (" +
+                 operands +
+                 ") -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) "
+                 "return %o, %l : tensor<2x3x4x16xf32>, tensor<2x3x4xf32> }");
   double pairs = 2.0 * 3 * (1 + 2 + 3 + 4);
   EXPECT_EQ(cost.flops, 2 * pairs * 32);
   EXPECT_EQ(cost.specialFunctions, pairs);
@@ -165,9 +174,10 @@ TEST_F(LaunchCostTest, GatherReadsOnlyWhatItTakes) {
 
 TEST_F(LaunchCostTest, PoolsGoThroughEveryTap) {
   const auto costOf = [&](const std::string &kernel) {
-    return costOfLast("func.func @f(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32> { %y = sched.library \"" + kernel +
-                      "\"(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]} : (tensor<2x3x8x8xf32>) -> "
-                      "tensor<2x3x4x4xf32> return %y : tensor<2x3x4x4xf32> }");
+    return costOfLast(
+        "func.func @f(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32> { %y = sched.library \"" + kernel +
+        "\"(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]} : (tensor<2x3x8x8xf32>) -> "
+        "tensor<2x3x4x4xf32> return %y : tensor<2x3x4x4xf32> }");
   };
   const LaunchCost average = costOf("onnx.AveragePool"), largest = costOf("onnx.MaxPool");
   EXPECT_EQ(average.kind, WorkKind::Irregular);
@@ -178,7 +188,8 @@ TEST_F(LaunchCostTest, PoolsGoThroughEveryTap) {
 }
 
 TEST_F(LaunchCostTest, RecurrentNetworksCountEveryGate) {
-  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<5x2x6xf32>, %w: tensor<1x16x6xf32>, %r: tensor<1x16x4xf32>) -> tensor<5x1x2x4xf32> {
+  LaunchCost cost = costOfLast(
+      R"(func.func @f(%x: tensor<5x2x6xf32>, %w: tensor<1x16x6xf32>, %r: tensor<1x16x4xf32>) -> tensor<5x1x2x4xf32> {
     %y = sched.library "onnx.LSTM"(%x, %w, %r) {hidden_size = 4 : i64, results = [true, false, false]}
         : (tensor<5x2x6xf32>, tensor<1x16x6xf32>, tensor<1x16x4xf32>) -> tensor<5x1x2x4xf32>
     return %y : tensor<5x1x2x4xf32> })");
@@ -187,7 +198,8 @@ TEST_F(LaunchCostTest, RecurrentNetworksCountEveryGate) {
 }
 
 TEST_F(LaunchCostTest, NewValuesOfStatesAreUpdates) {
-  LaunchCost cost = costOfLast(R"(func.func @f(%w: tensor<64xf32> {train.binding = #train.binding<state @w>}) -> (tensor<64xf32> {train.binding = #train.binding<state @w>}, tensor<64xf32>) {
+  LaunchCost cost = costOfLast(
+      R"(func.func @f(%w: tensor<64xf32> {train.binding = #train.binding<state @w>}) -> (tensor<64xf32> {train.binding = #train.binding<state @w>}, tensor<64xf32>) {
     %r:2 = sched.cluster domain [64] reduced [] (%w) maps [#id1] -> [#id1, #id1] {
     ^bb0(%a: f32):
       %b = arith.addf %a, %a : f32
@@ -200,7 +212,8 @@ TEST_F(LaunchCostTest, NewValuesOfStatesAreUpdates) {
 }
 
 TEST_F(LaunchCostTest, ClusterReadsBroadcastOperandsOnceAndHoistsWhatIsConstant) {
-  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<8x16xf32>, %b: tensor<16xbf16>) -> (tensor<8x16xf32>, tensor<8xf32>) {
+  LaunchCost cost = costOfLast(
+      R"(func.func @f(%x: tensor<8x16xf32>, %b: tensor<16xbf16>) -> (tensor<8x16xf32>, tensor<8xf32>) {
     %y:2 = sched.cluster domain [8, 16] reduced [1] (%x, %b, %x) maps [#id, #column, #id] -> [#id, #row] {
     ^bb0(%a: f32, %c: bf16, %again: f32):
       %w = arith.extf %c : bf16 to f32
@@ -221,7 +234,8 @@ TEST_F(LaunchCostTest, ClusterReadsBroadcastOperandsOnceAndHoistsWhatIsConstant)
 
 TEST_F(LaunchCostTest, ClusterReadsOnlyTheElementsThatItsMapsName) {
   // A slice with a stride, a window, and a row that is turned into a reshape's parts.
-  LaunchCost cost = costOfLast(R"(func.func @f(%x: tensor<100xf32>, %y: tensor<100xf32>, %z: tensor<8x100xi8>) -> tensor<6x4xf32> {
+  LaunchCost cost = costOfLast(
+      R"(func.func @f(%x: tensor<100xf32>, %y: tensor<100xf32>, %z: tensor<8x100xi8>) -> tensor<6x4xf32> {
     %r = sched.cluster domain [6, 4] reduced [] (%x, %y, %z)
         maps [affine_map<(r, c) -> (r * 3 + 2)>, affine_map<(r, c) -> (r + c)>, affine_map<(r, c) -> ((r * 4 + c) floordiv 4, (r * 4 + c) mod 4)>] -> [#id] {
     ^bb0(%a: f32, %b: f32, %c: i8):
@@ -301,7 +315,8 @@ TEST_F(LaunchCostTest, SixteenBitProductsHaveRatesOfTheirOwn) {
   for (const char *gpu : {"a100", "h100", "h200"})
     for (ProductType narrow : {ProductType::BF16, ProductType::F16})
       EXPECT_GT(faster(product, narrow, gpu), 10) << gpu;
-  // Tensor cores by mma.sync: 35 % of their peak, where multiply-adds reach 60 % of theirs; all of it on an A100.
+  // Tensor cores by mma.sync: 35 % of their peak, where multiply-adds reach 60 % of theirs; all of it on an
+  // A100.
   EXPECT_NEAR(faster(attention, ProductType::BF16, "h100"), 989.4 * 0.35 / (67 * 0.6), 0.1);
   EXPECT_NEAR(faster(attention, ProductType::BF16, "a100"), 312 / 19.5, 0.1);
   // Gradients compute two of five products twice there, and not on a processor.

@@ -12,21 +12,24 @@ using namespace kedge::analysis;
 namespace {
 
 /// Launches take so many seconds, in order; the second is a collective, the others compute.
-StepOverlap overlapOfThree(const std::string &kind, const std::string &waits, std::vector<double> seconds, int64_t accumulate) {
+StepOverlap overlapOfThree(const std::string &kind, const std::string &waits, std::vector<double> seconds,
+                           int64_t accumulate) {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   const std::string text = R"(
     exec.arena 1024 persistent 0 align 64
-    exec.function @)" + kind + " kind <" + kind + R"(> {
+    exec.function @)" + kind +
+                           " kind <" + kind + R"(> {
       %g = exec.buffer "g" at 0 size 32 live [0, 1] tensor<8xf32>
       %p = exec.buffer "p" at 64 size 16 live [1, 2] tensor<4xf32>
       %x = exec.buffer "x" at 128 size 16 live [2, 2] tensor<4xf32>
       exec.launch "k" reads() writes(%g) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<8xf32>]
       exec.launch library "dist.reduce_scatter" reads(%g) writes(%p) iterations 1 grain 1 stream 3 waits [0] records 1
           types [tensor<8xf32>] -> [tensor<4xf32>] with {ranks = 2 : i64} {collective}
-      exec.launch "k" reads() writes(%x) iterations 1 grain 1 stream 0 )" + waits + R"( types [] -> [tensor<4xf32>]
+      exec.launch "k" reads() writes(%x) iterations 1 grain 1 stream 0 )" +
+                           waits + R"( types [] -> [tensor<4xf32>]
     })";
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   if (!module) {

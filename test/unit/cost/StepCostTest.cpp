@@ -34,7 +34,8 @@ std::vector<ScheduledLaunch> launchesOfGpt(const test::GptSize &size, const std:
 }
 
 double pairs(const test::GptSize &s) {
-  return static_cast<double>(s.batch * s.heads * s.layers) * static_cast<double>(s.tokens) * static_cast<double>(s.tokens + 1) / 2;
+  return static_cast<double>(s.batch * s.heads * s.layers) * static_cast<double>(s.tokens) *
+         static_cast<double>(s.tokens + 1) / 2;
 }
 
 TEST(StepCost, ProductsAndAttentionOfGpt2AreCountedExactly) {
@@ -64,9 +65,12 @@ TEST(StepCost, Gpt2OfTheUsualSizeTakesSixFlopsAParameterAndToken) {
 
 TEST(StepCost, AccumulationRepeatsTheMicroStep) {
   std::vector<ScheduledLaunch> launches(3);
-  launches[0] = {"micro", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 10}, 2, train::FunctionKind::Micro};
-  launches[1] = {"update", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 5}, 1, train::FunctionKind::Update};
-  launches[2] = {"eval", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 100}, 50, train::FunctionKind::Eval};
+  launches[0] = {
+      "micro", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 10}, 2, train::FunctionKind::Micro};
+  launches[1] = {
+      "update", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 5}, 1, train::FunctionKind::Update};
+  launches[2] = {
+      "eval", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 100}, 50, train::FunctionKind::Eval};
   StepCost cost = stepCost(launches, 3);
   EXPECT_EQ(cost.flops, 35);
   EXPECT_EQ(cost.seconds, 7);

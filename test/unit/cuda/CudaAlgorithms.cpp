@@ -1,10 +1,11 @@
-// The algorithm table: stored choices are used, others are the library's first proposal, and tuning writes the best.
-#include "test/unit/cuda/CudaProgram.h"
+// The algorithm table: stored choices are used, others are the library's first proposal, and tuning writes
+// the best.
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Tune.h"
 #include "test/support/ScopedVariable.h"
 #include "test/support/TempFolder.h"
+#include "test/unit/cuda/CudaProgram.h"
 #include <algorithm>
 #include <fstream>
 #include <ranges>
@@ -36,7 +37,8 @@ TEST(AlgorithmTable, DamagedTablesAreRefusedByName) {
       table.add(json::parse(text), "tables/h200.json");
       ADD_FAILURE() << text;
     } catch (const rt::Error &error) {
-      for (const std::string &expected : {std::string("tables/h200.json"), part, std::string("kedge-bench tune")})
+      for (const std::string &expected :
+           {std::string("tables/h200.json"), part, std::string("kedge-bench tune")})
         EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
     }
   };
@@ -44,9 +46,11 @@ TEST(AlgorithmTable, DamagedTablesAreRefusedByName) {
   expectRefusal("{}", "entries are object, expected a list");
   expectRefusal("[" + good + ", {\"key\": \"some 1 | GPU | f64\"}]", "entry 1: expected {");
   expectRefusal("[" + good + ", " + good + "]", "entry 1: its key 'some 1 | GPU | f32' stands there twice");
-  expectRefusal(R"([{"key": "f32", "algorithm": "00"}])", "entry 0: its key is 'f32', expected 'LIBRARY VERSION | DEVICE | CALL'");
+  expectRefusal(R"([{"key": "f32", "algorithm": "00"}])",
+                "entry 0: its key is 'f32', expected 'LIBRARY VERSION | DEVICE | CALL'");
   expectRefusal(R"([{"key": "some 1 | GPU | f32", "algorithm": "0g"}])", "entry 0: '0g' is no algorithm");
-  expectRefusal(R"([{"key": "some 1 | GPU | f32", "algorithm": "012"}])", "even number of hexadecimal digits");
+  expectRefusal(R"([{"key": "some 1 | GPU | f32", "algorithm": "012"}])",
+                "even number of hexadecimal digits");
   expectRefusal(R"([{"key": "cublaslt 1 | GPU | f32", "algorithm": "03"}])", "has 1 bytes, expected 64");
 }
 
@@ -68,8 +72,9 @@ TEST(AlgorithmTable, KeysTellEverythingThatDecides) {
   change([](auto &s) { s.alpha = 0.5; });
   change([](auto &s) { s.beta = 1; });
   change([](auto &s) { s.bias = true; });
-  for (const auto epilogue : {rt::calls::Epilogue::Gelu, rt::calls::Epilogue::GeluKept, rt::calls::Epilogue::GeluGrad,
-                              rt::calls::Epilogue::GeluGradSums, rt::calls::Epilogue::SumsOfA, rt::calls::Epilogue::SumsOfB})
+  for (const auto epilogue :
+       {rt::calls::Epilogue::Gelu, rt::calls::Epilogue::GeluKept, rt::calls::Epilogue::GeluGrad,
+        rt::calls::Epilogue::GeluGradSums, rt::calls::Epilogue::SumsOfA, rt::calls::Epilogue::SumsOfB})
     change([&](auto &s) { s.epilogue = epilogue; });
   change([](auto &s) { s.bias = true, s.epilogue = rt::calls::Epilogue::Gelu; });
   change([](auto &s) { s.alignment = 16; });
@@ -98,7 +103,8 @@ protected:
     rt::Executor executor(parsed, image, 1);
     executor.run("f");
     executor.output("f", "y");
-    for (const std::vector<std::string> calls = stubCalls(); const std::string &line : std::views::reverse(calls))
+    for (const std::vector<std::string> calls = stubCalls();
+         const std::string &line : std::views::reverse(calls))
       if (line.rfind("cublasLtMatmul ", 0) == 0)
         return line;
     return "no product";
@@ -147,10 +153,12 @@ TEST_F(CudaAlgorithms, ABiasWithoutAlgorithmIsAddedApart) {
   program["target"] = {{"kind", "cuda"}, {"arch", "sm_90"}};
   const json entries = tuned();
   ASSERT_EQ(entries.size(), 1u);
-  EXPECT_NE(entries[0].at("key").get<std::string>().find("alpha 1 beta 1 plain"), std::string::npos) << entries;
+  EXPECT_NE(entries[0].at("key").get<std::string>().find("alpha 1 beta 1 plain"), std::string::npos)
+      << entries;
   json second = entries;
   second[0]["algorithm"] = "02" + std::string(126, '0');
-  EXPECT_NE(chosen({{"algorithms", second}}).find("algorithm 2 "), std::string::npos) << "the table knows it apart, too";
+  EXPECT_NE(chosen({{"algorithms", second}}).find("algorithm 2 "), std::string::npos)
+      << "the table knows it apart, too";
   const rt::Program parsed = rt::parseProgram(program.dump());
   EXPECT_EQ(rt::calls::productKeys(parsed, true).count(*rt::calls::callOfKey(entries[0].at("key"))), 1u);
 }
@@ -164,7 +172,8 @@ TEST_F(CudaAlgorithms, TuningKeepsTheFastestAndProgramsUseIt) {
   EXPECT_EQ(table.at("device"), "Stub GPU");
   ASSERT_EQ(table.at("entries").size(), 1u);
   const json &entry = table.at("entries")[0];
-  EXPECT_EQ(entry.at("key").get<std::string>().rfind("cublaslt 130100 | Stub GPU | f32 3x7x5 NN", 0), 0u) << entry;
+  EXPECT_EQ(entry.at("key").get<std::string>().rfind("cublaslt 130100 | Stub GPU | f32 3x7x5 NN", 0), 0u)
+      << entry;
   EXPECT_EQ(entry.at("algorithm").get<std::string>().size(), 2 * 64u);
   EXPECT_NE(chosen(json::object()).find("algorithm 1 "), std::string::npos);
   json third = table.at("entries");

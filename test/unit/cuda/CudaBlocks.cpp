@@ -1,7 +1,7 @@
 // KEDGE_CUDA_BLOCKS=1: a generated kernel that leaves its operand is seen, where the arena hides it.
-#include "test/unit/cuda/CudaProgram.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "test/support/ScopedVariable.h"
+#include "test/unit/cuda/CudaProgram.h"
 
 namespace kedge::test {
 namespace {
@@ -22,18 +22,20 @@ void copyKernel(char *const *operands, int64_t, int64_t) {
 json run(const json &grid = {1, 1, 1}, const json &block = {1, 1, 1}) {
   const json x = {{"name", "x"}, {"dtype", "f32"}, {"shape", {6}}, {"offset", 0}};
   const json y = {{"name", "y"}, {"dtype", "f32"}, {"shape", {6}}, {"offset", 256}};
-  const json buffers = {{{"id", 0}, {"offset", 0}, {"bytes", 24}, {"first", -1}, {"last", 1}, {"name", "x"}},
-                        {{"id", 1}, {"offset", 256}, {"bytes", 24}, {"first", 0}, {"last", 1}, {"name", "y"}}};
+  const json buffers = {
+      {{"id", 0}, {"offset", 0}, {"bytes", 24}, {"first", -1}, {"last", 1}, {"name", "x"}},
+      {{"id", 1}, {"offset", 256}, {"bytes", 24}, {"first", 0}, {"last", 1}, {"name", "y"}}};
   const json kernel = {{"name", "copy_six"}, {"grid", grid}, {"block", block}, {"operands", {0, 1}}};
-  const json launch = {{"kernel", "copy_six"}, {"args", {0, 256}}, {"reads", 1}, {"outputs", {y}}, {"kernels", {kernel}},
-                       {"loc", "the.copy"}};
+  const json launch = {{"kernel", "copy_six"}, {"args", {0, 256}},    {"reads", 1},
+                       {"outputs", {y}},       {"kernels", {kernel}}, {"loc", "the.copy"}};
   const json function = {{"inputs", {x}}, {"outputs", {y}}, {"buffers", buffers}, {"launches", {launch}}};
-  const json program = {{"format", 1},
-                        {"name", "blocks"},
-                        {"target", {{"kind", "cuda"}, {"arch", "sm_90"}, {"ptx", {{"offset", 0}, {"length", 2}}}}},
-                        {"arena", {{"bytes", 1024}, {"persistent_bytes", 0}, {"align", 256}}},
-                        {"inputs", {x}},
-                        {"functions", {{"f", function}}}};
+  const json program = {
+      {"format", 1},
+      {"name", "blocks"},
+      {"target", {{"kind", "cuda"}, {"arch", "sm_90"}, {"ptx", {{"offset", 0}, {"length", 2}}}}},
+      {"arena", {{"bytes", 1024}, {"persistent_bytes", 0}, {"align", 256}}},
+      {"inputs", {x}},
+      {"functions", {{"f", function}}}};
   const std::string text = program.dump();
   rt::ProgramImage image;
   image.json = text;
@@ -54,7 +56,8 @@ json run(const json &grid = {1, 1, 1}, const json &block = {1, 1, 1}) {
 class CudaBlocks : public ::testing::Test {
 protected:
   void SetUp() override {
-    expectSameOnBoth(callProgram("onnx.MatMul", "f32", {{3, 5}, {5, 7}}, {3, 7}, json::object())); // opens the stand-ins
+    expectSameOnBoth(
+        callProgram("onnx.MatMul", "f32", {{3, 5}, {5, 7}}, {3, 7}, json::object())); // opens the stand-ins
     writesBeyond = false;
   }
 };
@@ -73,8 +76,11 @@ TEST_F(CudaBlocks, AWriteBeyondAnOperandIsOneBeyondAnAllocation) {
 }
 
 TEST_F(CudaBlocks, LaunchesThatNoGpuTakesAreRefused) {
-  for (const auto &[grid, block] : {std::pair<json, json>{{1, 65536, 1}, {1, 1, 1}}, {{1, 1, 1}, {2048, 1, 1}}, {{1, 1, 1}, {32, 64, 1}},
-                                    {{1, 1, 65536}, {1, 1, 1}}, {{0, 1, 1}, {1, 1, 1}}})
+  for (const auto &[grid, block] : {std::pair<json, json>{{1, 65536, 1}, {1, 1, 1}},
+                                    {{1, 1, 1}, {2048, 1, 1}},
+                                    {{1, 1, 1}, {32, 64, 1}},
+                                    {{1, 1, 65536}, {1, 1, 1}},
+                                    {{0, 1, 1}, {1, 1, 1}}})
     EXPECT_THROW(run(grid, block), rt::Error) << grid << block;
   run({1, 65535, 1}, {32, 32, 1});
 }
@@ -82,7 +88,8 @@ TEST_F(CudaBlocks, LaunchesThatNoGpuTakesAreRefused) {
 } // namespace
 
 /// What the driver's stand-in runs for a kernel of this process.
-extern "C" __attribute__((visibility("default"))) KedgeKernel kedge_stub_kernel(const char *name, int *operands) {
+extern "C" __attribute__((visibility("default"))) KedgeKernel kedge_stub_kernel(const char *name,
+                                                                                int *operands) {
   *operands = 2;
   return std::string(name) == "copy_six" ? copyKernel : nullptr;
 }

@@ -1,5 +1,5 @@
-// The GPU device against a driver that records calls and fails on demand: what reaches the GPU, in which order, and
-// what a user reads when something is wrong.
+// The GPU device against a driver that records calls and fails on demand: what reaches the GPU, in which
+// order, and what a user reads when something is wrong.
 #include "test/unit/runtime/RuntimeTest.h"
 #include <filesystem>
 #include <sstream>
@@ -27,8 +27,8 @@ protected:
   }
 
   static size_t count(const std::vector<std::string> &lines, const std::string &start) {
-    return static_cast<size_t>(
-        std::count_if(lines.begin(), lines.end(), [&](const std::string &line) { return line.rfind(start, 0) == 0; }));
+    return static_cast<size_t>(std::count_if(
+        lines.begin(), lines.end(), [&](const std::string &line) { return line.rfind(start, 0) == 0; }));
   }
 
   /// One message, exit code 1, and no checkpoint of a state that an error may have spoilt.
@@ -82,9 +82,11 @@ TEST_F(CudaDevice, MachineCodeFirstThenPtx) {
   const auto other = calls(std::string("line:4 --steps 1") + kLineData, "KEDGE_STUB_CAPABILITY=120");
   EXPECT_EQ(count(other, "cuModuleLoadDataEx cubin"), 0u);
   EXPECT_EQ(count(other, "cuModuleLoadDataEx ptx"), 1u);
-  const auto refused = calls(std::string("line:4 --steps 1") + kLineData, "KEDGE_STUB_FAIL=cuModuleLoadDataEx:1:200");
+  const auto refused =
+      calls(std::string("line:4 --steps 1") + kLineData, "KEDGE_STUB_FAIL=cuModuleLoadDataEx:1:200");
   EXPECT_EQ(count(refused, "cuModuleLoadDataEx ptx"), 1u);
-  expectRefusal("KEDGE_STUB_CAPABILITY=120 KEDGE_STUB_FAIL=cuModuleLoadDataEx:1:222", {"PTX for sm_90", "(CUDA_ERROR_222"});
+  expectRefusal("KEDGE_STUB_CAPABILITY=120 KEDGE_STUB_FAIL=cuModuleLoadDataEx:1:222",
+                {"PTX for sm_90", "(CUDA_ERROR_222"});
 }
 
 TEST_F(CudaDevice, EverythingIsGivenBack) {
@@ -93,17 +95,22 @@ TEST_F(CudaDevice, EverythingIsGivenBack) {
 }
 
 TEST_F(CudaDevice, WhatIsMissingIsSaid) {
-  expectRefusal("LD_LIBRARY_PATH=/nowhere", {"libcuda.so.1 was not found", "LD_LIBRARY_PATH=/nowhere", "NVIDIA's driver"});
+  expectRefusal("LD_LIBRARY_PATH=/nowhere",
+                {"libcuda.so.1 was not found", "LD_LIBRARY_PATH=/nowhere", "NVIDIA's driver"});
   expectRefusal("KEDGE_STUB_GPUS=0", {"no GPU that the driver sees", "--target cpu"});
-  expectRefusal("KEDGE_STUB_DRIVER=12000", {"driver is too old", "CUDA 12.0", "CUDA 12.1", "install a newer driver"});
+  expectRefusal("KEDGE_STUB_DRIVER=12000",
+                {"driver is too old", "CUDA 12.0", "CUDA 12.1", "install a newer driver"});
   EXPECT_EQ(run(std::string("line:4 --steps 1") + kLineData, "KEDGE_STUB_DRIVER=12010").code, 0);
-  expectRefusal("KEDGE_STUB_CAPABILITY=86", {"compiled for sm_90", "'Stub GPU' is an sm_86", "--target cuda:sm_86"});
+  expectRefusal("KEDGE_STUB_CAPABILITY=86",
+                {"compiled for sm_90", "'Stub GPU' is an sm_86", "--target cuda:sm_86"});
   expectRefusal("KEDGE_STUB_CAPABILITY=87", {"'Stub GPU' is an sm_87: compile it with --target cuda:sm_86"});
-  expectRefusal("KEDGE_STUB_CAPABILITY=75", {"'Stub GPU' is an sm_75: Kedge needs sm_80 or newer; run it on another GPU"});
+  expectRefusal("KEDGE_STUB_CAPABILITY=75",
+                {"'Stub GPU' is an sm_75: Kedge needs sm_80 or newer; run it on another GPU"});
 }
 
 TEST_F(CudaDevice, TooLittleMemoryIsSaidBeforeTraining) {
-  expectRefusal("KEDGE_STUB_FREE=1000", {"too little memory", "the program's arena needs", "1000 bytes", "does not tell who"});
+  expectRefusal("KEDGE_STUB_FREE=1000",
+                {"too little memory", "the program's arena needs", "1000 bytes", "does not tell who"});
   expectRefusal("KEDGE_STUB_FREE=1000 KEDGE_STUB_HOLDER=3221225472",
                 {"held by process 4711 (other-program): 3.00 GiB", "--memory-budget"});
   expectRefusal("KEDGE_STUB_FAIL=cuMemAlloc:1:2", {"too little memory"});
@@ -113,8 +120,8 @@ TEST_F(CudaDevice, ErrorsOfAStepNameItsPlaceAndLeaveCheckpointsWhole) {
   const std::string checkpointed = "line:4 --steps 20 --checkpoint-dir ck --checkpoint-every 2";
   // A launch that is refused is known; one that fails later is known by its stretch.
   expectRefusal("KEDGE_STUB_FAIL=cuLaunchKernel:2:1", {"line_loss_rows at loss", "does not start"});
-  expectRefusal("KEDGE_STUB_FAIL=cuStreamSynchronize:20:700", {"'Stub GPU' stopped in launches", "@step", "KEDGE_CUDA_SYNC=1"},
-                checkpointed);
+  expectRefusal("KEDGE_STUB_FAIL=cuStreamSynchronize:20:700",
+                {"'Stub GPU' stopped in launches", "@step", "KEDGE_CUDA_SYNC=1"}, checkpointed);
   std::vector<std::string> kept;
   for (const auto &entry : std::filesystem::directory_iterator(path("ck")))
     kept.push_back(entry.path().filename().string());
@@ -123,7 +130,8 @@ TEST_F(CudaDevice, ErrorsOfAStepNameItsPlaceAndLeaveCheckpointsWhole) {
     EXPECT_EQ(name.rfind("step-", 0), 0u) << name;
   EXPECT_EQ(run(std::string("line:4 --steps 20 --resume --checkpoint-dir ck") + kLineData).code, 0);
   expectRefusal("KEDGE_CUDA_SYNC=1 KEDGE_STUB_FAIL=cuLaunchKernel:9:716", {"kernel sum_rows at loss"});
-  expectRefusal("KEDGE_STUB_FAIL=cuGraphLaunch:3:214", {"@step does not start", "memory is faulty", "--resume on another GPU"});
+  expectRefusal("KEDGE_STUB_FAIL=cuGraphLaunch:3:214",
+                {"@step does not start", "memory is faulty", "--resume on another GPU"});
 }
 
 TEST_F(CudaDevice, LaunchByLaunchGivesTheSameNumbers) {
@@ -137,7 +145,8 @@ TEST_F(CudaDevice, ProfilesHaveTheGpusTimes) {
   const auto events = nlohmann::json::parse(read("trace.json")).at("traceEvents");
   ASSERT_EQ(events.size(), 14u); // two of them steps
   EXPECT_EQ(events[0].at("name"), "line_forward");
-  EXPECT_DOUBLE_EQ(events[1].at("dur").get<double>(), 500.0); // the stand-in's events are half a millisecond apart
+  EXPECT_DOUBLE_EQ(events[1].at("dur").get<double>(),
+                   500.0); // the stand-in's events are half a millisecond apart
 }
 
 TEST_F(CudaDevice, TheMemoryReportHasTheDriversFigures) {

@@ -1,9 +1,9 @@
-// Products with epilogues on the GPU device, against sums written out here: the stand-in computes epilogues from cuBLASLt's descriptors
-// by the header's rules.
-#include "test/unit/cuda/CudaProgram.h"
+// Products with epilogues on the GPU device, against sums written out here: the stand-in computes epilogues
+// from cuBLASLt's descriptors by the header's rules.
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/format/Convert.h"
 #include "test/support/ScopedVariable.h"
+#include "test/unit/cuda/CudaProgram.h"
 #include <algorithm>
 #include <cmath>
 
@@ -57,7 +57,8 @@ std::vector<Matrix> expected(const EpilogueCase &c, const std::vector<Matrix> &i
     for (int64_t j = 0; j < kColumns; ++j) {
       double sum = c.bias ? in[2][j] : 0;
       for (int64_t k = 0; k < kDepth; ++k)
-        sum += in[0][c.transA ? k * kRows + i : i * kDepth + k] * in[1][c.transB ? j * kDepth + k : k * kColumns + j];
+        sum += in[0][c.transA ? k * kRows + i : i * kDepth + k] *
+               in[1][c.transB ? j * kDepth + k : k * kColumns + j];
       double &y = out[0][i * kColumns + j] = sum;
       if (c.epilogue == "gelu") {
         y = gelu(sum);
@@ -79,14 +80,16 @@ std::vector<Matrix> expected(const EpilogueCase &c, const std::vector<Matrix> &i
   return out;
 }
 
-json tensorAt(const std::string &name, const std::string &type, const std::vector<int64_t> &shape, uint64_t &offset) {
+json tensorAt(const std::string &name, const std::string &type, const std::vector<int64_t> &shape,
+              uint64_t &offset) {
   json entry = {{"name", name}, {"dtype", type}, {"shape", shape}, {"offset", offset}};
   offset += (rt::TensorDesc{rt::parseDType(type), shape}.bytes() + 256) / 256 * 256;
   return entry;
 }
 
 rt::calls::LibraryCall callOf(const EpilogueCase &c, const std::string &type) {
-  rt::calls::LibraryCall call{"train.FusedProduct", {{"epilogue", c.epilogue}, {"transA", c.transA}, {"transB", c.transB}}, {}, {}};
+  rt::calls::LibraryCall call{
+      "train.FusedProduct", {{"epilogue", c.epilogue}, {"transA", c.transA}, {"transB", c.transB}}, {}, {}};
   for (const auto &shape : inputShapes(c))
     call.inputs.push_back({rt::parseDType(type), shape});
   for (const auto &shape : outputShapes(c))
@@ -106,17 +109,22 @@ json programOf(const EpilogueCase &c, const std::string &type) {
     for (const json &tensor : list)
       args.push_back(tensor["offset"]);
   const uint64_t workspace = rt::calls::plannedWorkspaceBytes(call);
-  const json launch = {{"library", call.name}, {"attrs", call.attrs}, {"args", args}, {"reads", inputs.size()}, {"inputs", inputs},
-                       {"outputs", outputs}, {"loc", "the.one.call"}, {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
+  const json launch = {{"library", call.name},  {"attrs", call.attrs},
+                       {"args", args},          {"reads", inputs.size()},
+                       {"inputs", inputs},      {"outputs", outputs},
+                       {"loc", "the.one.call"}, {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
   return {{"format", 1},
           {"name", c.epilogue},
           {"target", {{"kind", "cuda"}, {"arch", "sm_90"}}},
           {"arena", {{"bytes", offset + workspace}, {"persistent_bytes", 0}, {"align", 256}}},
           {"inputs", inputs},
-          {"functions", {{"f", {{"inputs", inputs}, {"outputs", outputs}, {"launches", json::array({launch})}}}}}};
+          {"functions",
+           {{"f", {{"inputs", inputs}, {"outputs", outputs}, {"launches", json::array({launch})}}}}}};
 }
 
-void openStandIns() { expectSameOnBoth(callProgram("onnx.MatMul", "f32", {{3, 5}, {5, 7}}, {3, 7}, json::object())); }
+void openStandIns() {
+  expectSameOnBoth(callProgram("onnx.MatMul", "f32", {{3, 5}, {5, 7}}, {3, 7}, json::object()));
+}
 
 class CudaEpilogues : public ::testing::TestWithParam<EpilogueCase> {
 protected:
@@ -146,21 +154,24 @@ TEST_P(CudaEpilogues, AreThoseOfTheModel) {
       const std::vector<Matrix> wanted = expected(c, in);
       for (size_t k = 0; k < wanted.size(); ++k)
         for (size_t i = 0; i < wanted[k].size(); ++i) {
-          const double found = rt::loadAsDouble(rt::parseDType(type), executor.output("f", "y" + std::to_string(k)), static_cast<int64_t>(i));
+          const double found = rt::loadAsDouble(
+              rt::parseDType(type), executor.output("f", "y" + std::to_string(k)), static_cast<int64_t>(i));
           const double unit = type == "bf16" ? 0x1p-8 : 0x1p-11;
-          ASSERT_NEAR(found, wanted[k][i], 1e-5 + unit * std::abs(wanted[k][i])) << c.epilogue << " " << type << " result " << k << ", " << i;
+          ASSERT_NEAR(found, wanted[k][i], 1e-5 + unit * std::abs(wanted[k][i]))
+              << c.epilogue << " " << type << " result " << k << ", " << i;
         }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, CudaEpilogues,
-                         ::testing::Values(EpilogueCase{"gelu"}, EpilogueCase{"gelu", false, true, false, true},
-                                           EpilogueCase{"gelu", true, false, true}, EpilogueCase{"gelu", false, false, true, true},
-                                           EpilogueCase{"gelu_grad", false, true}, EpilogueCase{"gelu_grad", false, false, true},
-                                           EpilogueCase{"gelu_grad", false, true, true}, EpilogueCase{"sums_a", true, false, true},
-                                           EpilogueCase{"sums_a", true, true, true}, EpilogueCase{"sums_b", true, false, true},
-                                           EpilogueCase{"sums_b", false, false, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Products, CudaEpilogues,
+    ::testing::Values(EpilogueCase{"gelu"}, EpilogueCase{"gelu", false, true, false, true},
+                      EpilogueCase{"gelu", true, false, true}, EpilogueCase{"gelu", false, false, true, true},
+                      EpilogueCase{"gelu_grad", false, true}, EpilogueCase{"gelu_grad", false, false, true},
+                      EpilogueCase{"gelu_grad", false, true, true}, EpilogueCase{"sums_a", true, false, true},
+                      EpilogueCase{"sums_a", true, true, true}, EpilogueCase{"sums_b", true, false, true},
+                      EpilogueCase{"sums_b", false, false, true}));
 
 TEST_P(CudaEpilogues, HaveKeysOfTheirOwnAndApart) {
   const rt::calls::MatmulCalls whole = rt::calls::matmulCallsOf(callOf(GetParam(), "bf16"));
@@ -180,21 +191,30 @@ json accumulateProgram(const std::string &type, const std::string &sum, bool isS
   uint64_t offset = 0;
   json a = tensorAt("a", type, {kRows, kDepth}, offset), b = tensorAt("b", type, {kDepth, kColumns}, offset);
   json y = tensorAt("y", sum, {kRows, kColumns}, offset), micro = tensorAt("micro", "i64", {}, offset);
-  const rt::calls::LibraryCall call{"train.AccumulateProduct", json::object(),
-                             {{rt::parseDType(type), {kRows, kDepth}}, {rt::parseDType(type), {kDepth, kColumns}},
-                              {rt::parseDType(sum), {kRows, kColumns}}, {rt::DType::I64, {}}},
-                             {{rt::parseDType(sum), {kRows, kColumns}}}};
+  const rt::calls::LibraryCall call{"train.AccumulateProduct",
+                                    json::object(),
+                                    {{rt::parseDType(type), {kRows, kDepth}},
+                                     {rt::parseDType(type), {kDepth, kColumns}},
+                                     {rt::parseDType(sum), {kRows, kColumns}},
+                                     {rt::DType::I64, {}}},
+                                    {{rt::parseDType(sum), {kRows, kColumns}}}};
   const uint64_t workspace = rt::calls::plannedWorkspaceBytes(call);
-  const json launch = {{"library", call.name}, {"attrs", call.attrs}, {"reads", 4}, {"inputs", {a, b, y, micro}}, {"outputs", {y}},
+  const json launch = {{"library", call.name},
+                       {"attrs", call.attrs},
+                       {"reads", 4},
+                       {"inputs", {a, b, y, micro}},
+                       {"outputs", {y}},
                        {"args", {a["offset"], b["offset"], y["offset"], micro["offset"], y["offset"]}},
-                       {"loc", "the.one.call"}, {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
-  return {{"format", 1},
-          {"name", "sums"},
-          {"target", {{"kind", "cuda"}, {"arch", "sm_90"}}},
-          {"arena", {{"bytes", offset + workspace}, {"persistent_bytes", 0}, {"align", 256}}},
-          {"inputs", {a, b}},
-          {"scalars", {{{"name", isScalar ? "micro" : "step"}, {"dtype", "i64"}, {"offset", micro["offset"]}}}},
-          {"functions", {{"f", {{"inputs", {a, b}}, {"outputs", {y}}, {"launches", {launch}}}}}}};
+                       {"loc", "the.one.call"},
+                       {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
+  return {
+      {"format", 1},
+      {"name", "sums"},
+      {"target", {{"kind", "cuda"}, {"arch", "sm_90"}}},
+      {"arena", {{"bytes", offset + workspace}, {"persistent_bytes", 0}, {"align", 256}}},
+      {"inputs", {a, b}},
+      {"scalars", {{{"name", isScalar ? "micro" : "step"}, {"dtype", "i64"}, {"offset", micro["offset"]}}}},
+      {"functions", {{"f", {{"inputs", {a, b}}, {"outputs", {y}}, {"launches", {launch}}}}}}};
 }
 
 class CudaSums : public ::testing::TestWithParam<std::pair<std::string, std::string>> {
@@ -216,10 +236,13 @@ TEST_P(CudaSums, TheFirstMicroBatchReplacesAndTheOthersAdd) {
   };
   const auto run = [&](int64_t micro, double value) {
     put("a", kRows * kDepth, value), put("b", kDepth * kColumns, 0.5);
-    rt::storeDouble(rt::DType::I64, executor.device().scalar(program.scalars[0]), 0, static_cast<double>(micro));
+    rt::storeDouble(rt::DType::I64, executor.device().scalar(program.scalars[0]), 0,
+                    static_cast<double>(micro));
     executor.run("f");
   };
-  const auto at = [&](int64_t i) { return rt::loadAsDouble(rt::parseDType(sum), executor.output("f", "y"), i); };
+  const auto at = [&](int64_t i) {
+    return rt::loadAsDouble(rt::parseDType(sum), executor.output("f", "y"), i);
+  };
   for (int step = 0; step < 4; ++step) // each micro-batch as it is, recorded, and twice as a graph
     for (int64_t micro = 0; micro < 3; ++micro) {
       if (step == 2 && micro == 0) // what was there does not matter
@@ -228,14 +251,16 @@ TEST_P(CudaSums, TheFirstMicroBatchReplacesAndTheOthersAdd) {
       for (int64_t i = 0; i < kRows * kColumns; ++i) {
         double product = 0;
         for (int64_t k = 0; k < kDepth; ++k)
-          product += 0.25 * (step + 1) * ((i / kColumns * kDepth + k) % 3 - 1) * 0.5 * ((k * kColumns + i % kColumns) % 3 - 1);
+          product += 0.25 * (step + 1) * ((i / kColumns * kDepth + k) % 3 - 1) * 0.5 *
+                     ((k * kColumns + i % kColumns) % 3 - 1);
         ASSERT_EQ(at(i), static_cast<double>(micro + 1) * product) << step << " " << micro << " " << i;
       }
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, CudaSums,
-                         ::testing::Values(std::pair("f32", "f32"), std::pair("f64", "f64"), std::pair("bf16", "f32"), std::pair("f16", "f32")));
+                         ::testing::Values(std::pair("f32", "f32"), std::pair("f64", "f64"),
+                                           std::pair("bf16", "f32"), std::pair("f16", "f32")));
 
 TEST(CudaSumsRules, TheHostMustKnowTheMicroBatch) {
   openStandIns();
@@ -248,7 +273,8 @@ TEST(CudaSumsRules, TheHostMustKnowTheMicroBatch) {
     rt::Executor executor(program, image, 1);
     ADD_FAILURE() << "products wait for a number that the host does not write";
   } catch (const rt::Error &error) {
-    EXPECT_NE(std::string(error.what()).find("is not given the number of the micro-batch"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("is not given the number of the micro-batch"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -265,9 +291,13 @@ TEST(CudaEpilogueRules, OthersAreRefusedWhenCompiling) {
   EXPECT_EQ(refusal(callOf(gradient, "bf16")), "");
   EXPECT_NE(refusal(callOf(gradient, "f32")).find("one product of 16-bit floats"), std::string::npos);
   EXPECT_NE(refusal(callOf({"relu"}, "bf16")).find("no epilogue 'relu'"), std::string::npos);
-  EXPECT_NE(refusal(callOf({"sums_a", true}, "bf16")).find("no epilogue 'sums_a'"), std::string::npos) << "without a second result";
+  EXPECT_NE(refusal(callOf({"sums_a", true}, "bf16")).find("no epilogue 'sums_a'"), std::string::npos)
+      << "without a second result";
   const rt::DType bf16 = rt::DType::BF16;
-  EXPECT_NE(refusal({"train.FusedProduct", {{"epilogue", "gelu"}}, {{bf16, {3, 5}}, {bf16, {5, 12}}}, {{bf16, {3, 12}}, {bf16, {3, 12}}}})
+  EXPECT_NE(refusal({"train.FusedProduct",
+                     {{"epilogue", "gelu"}},
+                     {{bf16, {3, 5}}, {bf16, {5, 12}}},
+                     {{bf16, {3, 12}}, {bf16, {3, 12}}}})
                 .find("rows of a multiple of 8 elements"),
             std::string::npos);
 }

@@ -1,7 +1,7 @@
-// Products and convolutions of the GPU device against the CPU's kernels: the stand-ins compute from cuBLASLt's and
-// cuDNN's descriptors, so that what the runtime tells the libraries is what is tested.
-#include "test/unit/cuda/CudaProgram.h"
+// Products and convolutions of the GPU device against the CPU's kernels: the stand-ins compute from
+// cuBLASLt's and cuDNN's descriptors, so that what the runtime tells the libraries is what is tested.
 #include "test/support/ScopedVariable.h"
+#include "test/unit/cuda/CudaProgram.h"
 
 namespace kedge::test {
 namespace {
@@ -26,7 +26,8 @@ TEST_P(CudaProducts, EqualTheHostsResults) {
 INSTANTIATE_TEST_SUITE_P(
     MatMul, CudaProducts,
     ::testing::Values(ProductCase{"onnx.MatMul", {{3, 5}, {5, 7}}, {3, 7}},
-                      ProductCase{"onnx.MatMul", {{5}, {5, 7}}, {7}}, ProductCase{"onnx.MatMul", {{3, 5}, {5}}, {3}},
+                      ProductCase{"onnx.MatMul", {{5}, {5, 7}}, {7}},
+                      ProductCase{"onnx.MatMul", {{3, 5}, {5}}, {3}},
                       ProductCase{"onnx.MatMul", {{2, 4, 3, 5}, {5, 7}}, {2, 4, 3, 7}},
                       ProductCase{"onnx.MatMul", {{2, 4, 3, 5}, {2, 4, 5, 7}}, {2, 4, 3, 7}},
                       ProductCase{"onnx.MatMul", {{3, 5}, {2, 4, 5, 7}}, {2, 4, 3, 7}},
@@ -39,16 +40,17 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Gemm, CudaProducts,
-    ::testing::Values(ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}}, {3, 7}},
-                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}},
-                      ProductCase{"onnx.Gemm", {{2, 3, 5}, {7, 5}, {7}}, {2, 3, 7}, {{"transB", true}}},
-                      ProductCase{"onnx.Gemm", {{5, 3}, {5, 7}, {1, 7}}, {3, 7}, {{"transA", true}, {"alpha", 0.5}}},
-                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}, {{"beta", -2.0}}},
-                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {3, 7}}, {3, 7}, {{"beta", 0.25}}},
-                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {3, 1}}, {3, 7}},
-                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 1}, {3, 1}}, {3, 1}},
-                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {1, 1}}, {3, 7}, {{"alpha", 2.0}, {"beta", 3.0}}},
-                      ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}, {{"beta", 0.0}}}));
+    ::testing::Values(
+        ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}}, {3, 7}},
+        ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}},
+        ProductCase{"onnx.Gemm", {{2, 3, 5}, {7, 5}, {7}}, {2, 3, 7}, {{"transB", true}}},
+        ProductCase{"onnx.Gemm", {{5, 3}, {5, 7}, {1, 7}}, {3, 7}, {{"transA", true}, {"alpha", 0.5}}},
+        ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}, {{"beta", -2.0}}},
+        ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {3, 7}}, {3, 7}, {{"beta", 0.25}}},
+        ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {3, 1}}, {3, 7}},
+        ProductCase{"onnx.Gemm", {{3, 5}, {5, 1}, {3, 1}}, {3, 1}},
+        ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {1, 1}}, {3, 7}, {{"alpha", 2.0}, {"beta", 3.0}}},
+        ProductCase{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}, {{"beta", 0.0}}}));
 
 /// Sums of 16-bit products in f32, with and without a sum so far.
 TEST(CudaWideSums, EqualTheHostsResults) {
@@ -86,21 +88,28 @@ INSTANTIATE_TEST_SUITE_P(
     Products, CudaPaddedRows,
     ::testing::Values(
         PaddedCase{{"onnx.MatMul", {{3, 5}, {5, 7}}, {3, 7}}, {{3, 8}, {5, 16}}, {3, 24}},
-        PaddedCase{{"onnx.MatMul", {{2, 3, 5}, {7, 5}}, {2, 3, 7}, {{"transB", true}}}, {{2, 3, 5}, {7, 8}}, {2, 3, 8}},
+        PaddedCase{{"onnx.MatMul", {{2, 3, 5}, {7, 5}}, {2, 3, 7}, {{"transB", true}}},
+                   {{2, 3, 5}, {7, 8}},
+                   {2, 3, 8}},
         PaddedCase{{"onnx.MatMul", {{2, 3, 5}, {5, 7}}, {2, 3, 7}}, {{2, 3, 8}, {5, 7}}, {2, 3, 7}},
         PaddedCase{{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}}, {{3, 5}, {5, 7}, {7}}, {3, 16}},
-        PaddedCase{{"onnx.Gemm", {{5, 3}, {5, 7}, {3, 7}}, {3, 7}, {{"transA", true}}}, {{5, 8}, {5, 7}, {3, 7}}, {3, 7}}));
+        PaddedCase{{"onnx.Gemm", {{5, 3}, {5, 7}, {3, 7}}, {3, 7}, {{"transA", true}}},
+                   {{5, 8}, {5, 7}, {3, 7}},
+                   {3, 7}}));
 
 TEST(CudaLibraryCalls, BiasesOfPaddedRowsAreSpreadWhereTheLibraryAddsNone) {
   const ScopedVariable refuses("KEDGE_STUB_NO_BIAS", "1");
   expectSameRows(callProgram("onnx.Gemm", "f32", {{3, 5}, {5, 7}, {7}}, {3, 7}, json::object()),
-                 callProgram("onnx.Gemm", "f32", {{3, 5}, {5, 7}, {7}}, {3, 16}, {{"widths", {5, 7, 7}}}), {5, 7, 7, 7});
+                 callProgram("onnx.Gemm", "f32", {{3, 5}, {5, 7}, {7}}, {3, 16}, {{"widths", {5, 7, 7}}}),
+                 {5, 7, 7, 7});
 }
 
 TEST(CudaLibraryCalls, PaddedRowsHaveTheirLimits) {
-  const auto refusal = [](std::vector<int64_t> a, std::vector<int64_t> b, std::vector<int64_t> c, std::vector<int64_t> y, json widths) {
+  const auto refusal = [](std::vector<int64_t> a, std::vector<int64_t> b, std::vector<int64_t> c,
+                          std::vector<int64_t> y, json widths) {
     const rt::DType f32 = rt::DType::F32;
-    rt::calls::LibraryCall call{c.empty() ? "onnx.MatMul" : "onnx.Gemm", {{"widths", widths}}, {{f32, a}, {f32, b}}, {{f32, y}}};
+    rt::calls::LibraryCall call{
+        c.empty() ? "onnx.MatMul" : "onnx.Gemm", {{"widths", widths}}, {{f32, a}, {f32, b}}, {{f32, y}}};
     if (!c.empty())
       call.inputs.push_back({f32, c});
     try {
@@ -112,16 +121,23 @@ TEST(CudaLibraryCalls, PaddedRowsHaveTheirLimits) {
   };
   const std::vector<int64_t> widths{5, 7, 7};
   EXPECT_EQ(refusal({3, 5}, {5, 7}, {}, {3, 16}, widths), "");
-  EXPECT_NE(refusal({2, 3, 5}, {2, 5, 7}, {}, {2, 3, 16}, widths).find("rows are padded in single products"), std::string::npos);
-  EXPECT_NE(refusal({3, 5}, {5, 7}, {3, 7}, {3, 16}, widths).find("to which no more than a bias is added"), std::string::npos);
-  EXPECT_NE(refusal({3, 5}, {5, 7}, {}, {3, 16}, {5, 7}).find("three widths of rows are expected"), std::string::npos);
-  EXPECT_NE(refusal({3, 5}, {5, 7}, {}, {3, 6}, widths).find("rows of 7 elements are longer than the tensor's"), std::string::npos);
+  EXPECT_NE(refusal({2, 3, 5}, {2, 5, 7}, {}, {2, 3, 16}, widths).find("rows are padded in single products"),
+            std::string::npos);
+  EXPECT_NE(refusal({3, 5}, {5, 7}, {3, 7}, {3, 16}, widths).find("to which no more than a bias is added"),
+            std::string::npos);
+  EXPECT_NE(refusal({3, 5}, {5, 7}, {}, {3, 16}, {5, 7}).find("three widths of rows are expected"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal({3, 5}, {5, 7}, {}, {3, 6}, widths).find("rows of 7 elements are longer than the tensor's"),
+      std::string::npos);
   const rt::DType f32 = rt::DType::F32;
   try {
-    rt::calls::makeKernel({"onnx.MatMul", {{"widths", widths}}, {{f32, {3, 5}}, {f32, {5, 7}}}, {{f32, {3, 16}}}}, 1);
+    rt::calls::makeKernel(
+        {"onnx.MatMul", {{"widths", widths}}, {{f32, {3, 5}}, {f32, {5, 7}}}, {{f32, {3, 16}}}}, 1);
     ADD_FAILURE() << "the CPU takes dense rows alone";
   } catch (const rt::Error &error) {
-    EXPECT_NE(std::string(error.what()).find("rows are padded for CUDA alone"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("rows are padded for CUDA alone"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -153,8 +169,10 @@ INSTANTIATE_TEST_SUITE_P(
         ProductCase{"train.ConvTransposeGradWeight", {{2, 4, 3, 6}, {2, 3, 5, 6}}, {4, 3, 3, 3}, kStrided}));
 
 TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
-  const json image = callProgram("train.ConvGradInput", "f32", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided);
-  const json filter = callProgram("train.ConvGradWeight", "f32", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided);
+  const json image =
+      callProgram("train.ConvGradInput", "f32", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided);
+  const json filter =
+      callProgram("train.ConvGradWeight", "f32", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided);
   for (const char *when : {"query", "run"})
     for (const char *status : {"3000", "3002", "3007", "3014"}) {
       const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", when), refusal("KEDGE_STUB_REFUSAL", status);
@@ -166,12 +184,15 @@ TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
     const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", "run"), refusal("KEDGE_STUB_REFUSAL", "5000");
     EXPECT_THROW(expectSameOnBoth(image), rt::Error) << "what fails is no refusal";
   }
-  const auto plain = [](const std::string &line) { return line.rfind("cudnnConvolutionBackwardData algorithm 1", 0) == 0; };
+  const auto plain = [](const std::string &line) {
+    return line.rfind("cudnnConvolutionBackwardData algorithm 1", 0) == 0;
+  };
   const std::vector<std::string> calls = stubCalls();
   const size_t before = static_cast<size_t>(std::count_if(calls.begin(), calls.end(), plain));
   expectSameOnBoth(image);
   const std::vector<std::string> after = stubCalls();
-  EXPECT_GT(static_cast<size_t>(std::count_if(after.begin(), after.end(), plain)), before) << "where cuDNN takes it";
+  EXPECT_GT(static_cast<size_t>(std::count_if(after.begin(), after.end(), plain)), before)
+      << "where cuDNN takes it";
 }
 
 TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
@@ -188,9 +209,12 @@ TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
   EXPECT_NE(refusal({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}})
                 .find("equal pads at both ends"),
             std::string::npos);
-  EXPECT_FALSE(rt::calls::cudnnTakes({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}}));
-  EXPECT_TRUE(rt::calls::cudnnTakes({"onnx.Conv", kPlain, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 3, 3}}}, {{f32, {1, 1, 4, 4}}}}));
-  EXPECT_NE(refusal({"onnx.MatMul", json::object(), {{i64, {2, 2}}, {i64, {2, 2}}}, {{i64, {2, 2}}}}).find("f32, f64, bf16 and f16"),
+  EXPECT_FALSE(rt::calls::cudnnTakes(
+      {"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}}));
+  EXPECT_TRUE(rt::calls::cudnnTakes(
+      {"onnx.Conv", kPlain, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 3, 3}}}, {{f32, {1, 1, 4, 4}}}}));
+  EXPECT_NE(refusal({"onnx.MatMul", json::object(), {{i64, {2, 2}}, {i64, {2, 2}}}, {{i64, {2, 2}}}})
+                .find("f32, f64, bf16 and f16"),
             std::string::npos);
   EXPECT_EQ(refusal({"onnx.MatMul", json::object(), {{f32, {2, 2}}, {f32, {2, 2}}}, {{f32, {2, 2}}}}), "");
 }

@@ -1,9 +1,9 @@
-// Copies between the arenas beside launches: a driver that does them as late or as early as events allow gives the CPU's
-// numbers, and other ones as soon as an event is not waited for.
-#include "test/unit/cuda/CudaProgram.h"
+// Copies between the arenas beside launches: a driver that does them as late or as early as events allow
+// gives the CPU's numbers, and other ones as soon as an event is not waited for.
+#include "runtime/cuda/CudaDevice.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
-#include "runtime/cuda/CudaDevice.h"
+#include "test/unit/cuda/CudaProgram.h"
 #include <set>
 
 namespace kedge::test {
@@ -17,20 +17,26 @@ constexpr uint64_t kX = 0, kW = 256, kA = 512, kB = 768, kY = 1024, kWorkspace =
 json matrix() { return {{"dtype", "f32"}, {"shape", {kSide, kSide}}}; }
 
 json product(uint64_t left, uint64_t right, uint64_t result, uint64_t workspaceBytes) {
-  return {{"library", "onnx.MatMul"}, {"args", {left, right, result}},  {"reads", 2},
-          {"inputs", {matrix(), matrix()}}, {"outputs", {matrix()}}, {"loc", "product"},
+  return {{"library", "onnx.MatMul"},
+          {"args", {left, right, result}},
+          {"reads", 2},
+          {"inputs", {matrix(), matrix()}},
+          {"outputs", {matrix()}},
+          {"loc", "product"},
           {"workspace", {{"offset", kWorkspace}, {"bytes", workspaceBytes}}}};
 }
 
 json copy(uint64_t from, uint64_t to, int hostArg, int stream) {
-  return {{"library", "copy"}, {"args", {from, to}},      {"reads", 1},          {"host_arg", hostArg},
-          {"stream", stream},  {"inputs", {matrix()}}, {"outputs", {matrix()}}, {"loc", "copy"}};
+  return {{"library", "copy"},     {"args", {from, to}}, {"reads", 1},
+          {"host_arg", hostArg},   {"stream", stream},   {"inputs", {matrix()}},
+          {"outputs", {matrix()}}, {"loc", "copy"}};
 }
 
 /// a = x w goes to host memory while b = w x is computed; b b takes a's bytes; a comes back into those of b.
 json offloadProgram() {
   const rt::TensorDesc side{rt::DType::F32, {kSide, kSide}};
-  const uint64_t bytes = rt::calls::plannedWorkspaceBytes({"onnx.MatMul", json::object(), {side, side}, {side}});
+  const uint64_t bytes =
+      rt::calls::plannedWorkspaceBytes({"onnx.MatMul", json::object(), {side, side}, {side}});
   json launches = {product(kX, kW, kA, bytes), copy(kA, 0, 1, 2), product(kW, kX, kB, bytes),
                    product(kB, kB, kA, bytes), copy(0, kB, 0, 1), product(kB, kA, kY, bytes)};
   launches[0]["records"] = 0;
@@ -65,7 +71,8 @@ TEST_P(CudaOffload, CopiesBesideLaunchesGiveTheCpusNumbers) {
     waits += line.rfind("cuStreamWaitEvent", 0) == 0;
   }
   EXPECT_GE(captures, 1u) << "the six launches of a run are one graph";
-  EXPECT_GE(waits, 2u * (4 + 2 + 2)) << "events, two streams that begin, two that end; twice: as they are, and recorded";
+  EXPECT_GE(waits, 2u * (4 + 2 + 2))
+      << "events, two streams that begin, two that end; twice: as they are, and recorded";
 }
 
 INSTANTIATE_TEST_SUITE_P(Copies, CudaOffload, ::testing::Values("late", "early"),
@@ -107,7 +114,8 @@ TEST(CudaOffloadErrors, DamagedStreamsAndEventsAreRefused) {
     program["functions"]["f"]["launches"][launch].update(entries);
     return refusal(program);
   };
-  EXPECT_NE(changed(3, {{"waits", {7}}}).find("waits for event 7, which no earlier launch records"), std::string::npos);
+  EXPECT_NE(changed(3, {{"waits", {7}}}).find("waits for event 7, which no earlier launch records"),
+            std::string::npos);
   EXPECT_NE(changed(3, {{"records", 0}}).find("two launches of @f record event 0"), std::string::npos);
   EXPECT_NE(changed(3, {{"stream", 1}}).find("is on stream 1"), std::string::npos);
   EXPECT_NE(changed(1, {{"stream", 3}}).find("is on stream 3"), std::string::npos);
@@ -127,8 +135,8 @@ TEST(CudaOffloadErrors, TooLittleHostMemoryIsSaidBeforeItIsTaken) {
     ADD_FAILURE() << "accepted";
   } catch (const rt::Error &error) {
     const std::string message = error.what();
-    for (const char *part : {"1152921504606846976 bytes (1073741824.00 GiB) of page-locked host memory", "--offload keeps there",
-                             "are available", "--host-memory-budget"})
+    for (const char *part : {"1152921504606846976 bytes (1073741824.00 GiB) of page-locked host memory",
+                             "--offload keeps there", "are available", "--host-memory-budget"})
       EXPECT_NE(message.find(part), std::string::npos) << message;
   }
 }

@@ -1,7 +1,7 @@
 #include "test/unit/cuda/CudaProgram.h"
 #include "runtime/calls/Product.h"
-#include "runtime/format/Convert.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/format/Convert.h"
 #include "test/support/TempFolder.h"
 #include <algorithm>
 #include <cmath>
@@ -36,14 +36,16 @@ void loadStubs() {
   EXPECT_TRUE(loaded);
 }
 
-json tensorAt(const std::string &name, const std::string &type, const std::vector<int64_t> &shape, uint64_t &offset) {
+json tensorAt(const std::string &name, const std::string &type, const std::vector<int64_t> &shape,
+              uint64_t &offset) {
   const rt::TensorDesc desc{rt::parseDType(type), shape};
   json entry = {{"name", name}, {"dtype", type}, {"shape", shape}, {"offset", offset}};
   offset += (desc.bytes() + kAlign) / kAlign * kAlign;
   return entry;
 }
 
-/// Elements of a row that count, of each input and, last, of the result; behind them lies what no product may read.
+/// Elements of a row that count, of each input and, last, of the result; behind them lies what no product may
+/// read.
 using Widths = std::vector<int64_t>;
 bool counts(const rt::TensorDesc &tensor, int64_t element, int64_t width) {
   return tensor.shape.empty() || element % tensor.shape.back() < width;
@@ -64,7 +66,8 @@ std::vector<double> runOn(const json &source, rt::DeviceFactory device, const Wi
       char *place = executor.input("f", input.name);
       for (int64_t i = 0; i < input.desc.elements(); ++i) {
         const bool isNumber = at >= widths.size() || counts(input.desc, i, widths[at]);
-        rt::storeDouble(input.desc.type, place, i, isNumber ? static_cast<double>(number * 7 % 23 - 11) / 8 : NAN);
+        rt::storeDouble(input.desc.type, place, i,
+                        isNumber ? static_cast<double>(number * 7 % 23 - 11) / 8 : NAN);
         number += isNumber;
       }
     }
@@ -88,8 +91,9 @@ std::vector<std::string> stubCalls() {
   return lines;
 }
 
-json callProgram(const std::string &name, const std::string &type, const std::vector<std::vector<int64_t>> &inputs,
-                 const std::vector<int64_t> &output, const json &attrs) {
+json callProgram(const std::string &name, const std::string &type,
+                 const std::vector<std::vector<int64_t>> &inputs, const std::vector<int64_t> &output,
+                 const json &attrs) {
   uint64_t offset = 0;
   json places = json::array(), args = json::array();
   // A wide sum's C and result are f32.
@@ -103,17 +107,20 @@ json callProgram(const std::string &name, const std::string &type, const std::ve
   }
   const json y = tensorAt("y", sums, output, offset);
   args.push_back(y["offset"]);
-  const uint64_t workspace = std::max<uint64_t>(rt::calls::plannedWorkspaceBytes(call),
-                                                rt::calls::makeKernel(rt::calls::withDenseRows(call), 1)->workspaceBytes());
-  const json launch = {{"library", name},      {"attrs", attrs},
-                       {"args", args},         {"reads", inputs.size()},
-                       {"inputs", places},     {"outputs", json::array({y})},
+  const uint64_t workspace =
+      std::max<uint64_t>(rt::calls::plannedWorkspaceBytes(call),
+                         rt::calls::makeKernel(rt::calls::withDenseRows(call), 1)->workspaceBytes());
+  const json launch = {{"library", name},       {"attrs", attrs},
+                       {"args", args},          {"reads", inputs.size()},
+                       {"inputs", places},      {"outputs", json::array({y})},
                        {"loc", "the.one.call"}, {"workspace", {{"offset", offset}, {"bytes", workspace}}}};
-  return {{"format", 1},
-          {"name", name},
-          {"arena", {{"bytes", offset + workspace}, {"persistent_bytes", 0}, {"align", kAlign}}},
-          {"inputs", places},
-          {"functions", {{"f", {{"inputs", places}, {"outputs", json::array({y})}, {"launches", json::array({launch})}}}}}};
+  return {
+      {"format", 1},
+      {"name", name},
+      {"arena", {{"bytes", offset + workspace}, {"persistent_bytes", 0}, {"align", kAlign}}},
+      {"inputs", places},
+      {"functions",
+       {{"f", {{"inputs", places}, {"outputs", json::array({y})}, {"launches", json::array({launch})}}}}}};
 }
 
 bool isSameOnBoth(json program) {
@@ -121,9 +128,8 @@ bool isSameOnBoth(json program) {
   const std::vector<double> expected = runOn(program, nullptr);
   program["target"] = {{"kind", "cuda"}, {"arch", "sm_90"}};
   const std::vector<double> found = runOn(program, rt::cuda::makeCudaDevice);
-  return std::equal(expected.begin(), expected.end(), found.begin(), found.end(), [](double a, double b) {
-    return std::abs(a - b) <= 1e-4 * std::max(1.0, std::abs(a));
-  });
+  return std::equal(expected.begin(), expected.end(), found.begin(), found.end(),
+                    [](double a, double b) { return std::abs(a - b) <= 1e-4 * std::max(1.0, std::abs(a)); });
 }
 
 /// Sums of 16-bit numbers are fp32 on both, in another order: they may round to neighbours.
@@ -141,7 +147,8 @@ void expectSameRows(const json &dense, json program, const std::vector<int64_t> 
   const std::vector<double> found = runOn(program, rt::cuda::makeCudaDevice, widths);
   ASSERT_EQ(expected.size(), found.size());
   for (size_t i = 0; i < expected.size(); ++i)
-    ASSERT_NEAR(expected[i], found[i], 1e-5 + lastPlaceOf(program) * std::abs(expected[i])) << "element " << i << " of " << program["name"];
+    ASSERT_NEAR(expected[i], found[i], 1e-5 + lastPlaceOf(program) * std::abs(expected[i]))
+        << "element " << i << " of " << program["name"];
 }
 
 } // namespace kedge::test

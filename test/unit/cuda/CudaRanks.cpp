@@ -1,7 +1,8 @@
-// Several ranks, each a process with a simulated GPU: what NCCL is asked for, and how all of them end when one goes.
+// Several ranks, each a process with a simulated GPU: what NCCL is asked for, and how all of them end when
+// one goes.
+#include "runtime/cuda/library/Nccl.h"
 #include "test/unit/runtime/RuntimeTest.h"
 #include "test/unit/runtime/Torchrun.h"
-#include "runtime/cuda/library/Nccl.h"
 #include <sstream>
 #if __has_include(<nccl.h>)
 #include <nccl.h>
@@ -18,7 +19,8 @@ static_assert(offsetof(nccl::Config, blocking) == offsetof(ncclConfig_t, blockin
 static_assert(offsetof(nccl::Config, undefined) == offsetof(ncclConfig_t, cgaClusterSize));
 static_assert(int(nccl::Type::Float16) == ncclFloat16 && int(nccl::Type::Float32) == ncclFloat32 &&
               int(nccl::Type::Float64) == ncclFloat64 && int(nccl::Type::Bfloat16) == ncclBfloat16 &&
-              int(nccl::Type::Int32) == ncclInt32 && int(nccl::Type::Int64) == ncclInt64 && int(nccl::Type::Uint8) == ncclUint8);
+              int(nccl::Type::Int32) == ncclInt32 && int(nccl::Type::Int64) == ncclInt64 &&
+              int(nccl::Type::Uint8) == ncclUint8);
 static_assert(int(nccl::Operation::Sum) == ncclSum && int(nccl::Operation::Max) == ncclMax);
 static_assert(int(nccl::Status::Success) == ncclSuccess && int(nccl::Status::InProgress) == ncclInProgress);
 #endif
@@ -35,8 +37,9 @@ protected:
 
   /// Three ranks of two rows each.
   RunResult three(const std::string &arguments, const std::string &environment = "") {
-    return runCommand(torchrun(3, tinyProgram() + " ranks:3:2 " + (kLineData + arguments) + " --threads 1 --comm-timeout 2",
-                               "KEDGE_STUB_GPUS=3 " + environment));
+    return runCommand(
+        torchrun(3, tinyProgram() + " ranks:3:2 " + (kLineData + arguments) + " --threads 1 --comm-timeout 2",
+                 "KEDGE_STUB_GPUS=3 " + environment));
   }
   /// One message in all, and a code other than 0.
   void expectOneError(const RunResult &result, const std::vector<std::string> &parts) {
@@ -53,7 +56,8 @@ TEST_F(CudaRanks, TrainWhatOneRankTrains) {
   const std::string flags = "--steps 6 --eval-data x=x.npy --eval-data labels=y.npy --export-safetensors ";
   ASSERT_EQ(run("line:6 --threads 1 --log one.jsonl " + (kLineData + flags) + "one.safetensors").code, 0);
   for (const char *copies : {"late", "early"}) {
-    const RunResult result = three("--log three.jsonl " + flags + "three.safetensors", std::string("KEDGE_STUB_COPIES=") + copies);
+    const RunResult result =
+        three("--log three.jsonl " + flags + "three.safetensors", std::string("KEDGE_STUB_COPIES=") + copies);
     ASSERT_EQ(result.code, 0) << result.err;
     const auto one = readLog("one.jsonl"), other = readLog("three.jsonl");
     ASSERT_EQ(one.size(), other.size());
@@ -76,8 +80,10 @@ TEST_F(CudaRanks, ACheckpointGoesOnToTheBit) {
 }
 
 TEST_F(CudaRanks, CollectivesAreRecordedInGraphsOfTheirOwnStream) {
-  const auto result = runCommand(torchrun(2, "KEDGE_STUB_LOG=calls$r.txt " + tinyProgram() + " ranks:2:3 --threads 1 --steps 9" +
-                                                 std::string(kLineData), "KEDGE_STUB_GPUS=2"));
+  const auto result = runCommand(torchrun(2,
+                                          "KEDGE_STUB_LOG=calls$r.txt " + tinyProgram() +
+                                              " ranks:2:3 --threads 1 --steps 9" + std::string(kLineData),
+                                          "KEDGE_STUB_GPUS=2"));
   ASSERT_EQ(result.code, 0) << result.err;
   std::map<std::string, int> counts; // by call, up to its type
   std::istringstream lines(read("calls1.txt"));
@@ -85,7 +91,8 @@ TEST_F(CudaRanks, CollectivesAreRecordedInGraphsOfTheirOwnStream) {
     ++counts[line.substr(0, line.find(" type"))];
   EXPECT_EQ(counts["cuStreamCreateWithPriority -5"], 1);
   EXPECT_EQ(counts["ncclCommInitRankConfig rank 1 of 2"], 1);
-  // Once as they are, once into the graph, of nine steps; six elements on two ranks are even. Gathers count bytes.
+  // Once as they are, once into the graph, of nine steps; six elements on two ranks are even. Gathers count
+  // bytes.
   EXPECT_EQ(counts["ncclReduceScatter count 3"], 2);
   EXPECT_EQ(counts["ncclAllGather count 12"], 2);
   EXPECT_EQ(counts["ncclAllReduce count 2"], 2);
@@ -109,11 +116,14 @@ TEST_F(CudaRanks, ReportsTellOfNccl) {
 }
 
 TEST_F(CudaRanks, ARankThatGoesEndsAll) {
-  // The last rank ends itself when it has run for a while; the others are in a collective on their GPUs, or about to be.
-  for (const auto &[signal, words] : {std::pair{"KILL", "rank 2 is gone"}, std::pair{"STOP", "rank 2 has not been heard of for 2 s"}}) {
+  // The last rank ends itself when it has run for a while; the others are in a collective on their GPUs, or
+  // about to be.
+  for (const auto &[signal, words] :
+       {std::pair{"KILL", "rank 2 is gone"}, std::pair{"STOP", "rank 2 has not been heard of for 2 s"}}) {
     const std::string program = "sh -c \"if [ $r = 2 ]; then sleep 3; kill -" + std::string(signal) +
-                                " \\$\\$; fi & exec " + tinyProgram() + " ranks:3:2 --steps 100000000 --threads 1 --comm-timeout 2" +
-                                kLineData + "\" > /dev/null";
+                                " \\$\\$; fi & exec " + tinyProgram() +
+                                " ranks:3:2 --steps 100000000 --threads 1 --comm-timeout 2" + kLineData +
+                                "\" > /dev/null";
     const RunResult result = runCommand(torchrun(3, program, "KEDGE_STUB_GPUS=3"));
     EXPECT_NE(result.code, 124) << "it did not end";
     expectOneError(result, {words, "the last checkpoint is whole"});
@@ -121,11 +131,13 @@ TEST_F(CudaRanks, ARankThatGoesEndsAll) {
 }
 
 TEST_F(CudaRanks, WhatNcclRefusesIsTold) {
-  expectOneError(three("--steps 5", "KEDGE_STUB_NCCL_VERSION=21203"), {"is NCCL 2.12.3", "need 2.18 or newer"});
+  expectOneError(three("--steps 5", "KEDGE_STUB_NCCL_VERSION=21203"),
+                 {"is NCCL 2.12.3", "need 2.18 or newer"});
   expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclCommInitRankConfig:1:5"),
                  {"NCCL 2.28.9: the ranks cannot be joined", "the last words of NCCL", "NCCL_DEBUG=WARN"});
   expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclGroupEnd:9:3"), {"a collective does not start"});
-  expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclAllGather:4:3"), {"dist.all_gather"}); // within a group
+  expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclAllGather:4:3"),
+                 {"dist.all_gather"}); // within a group
   // While a GPU is waited for, in the first step and in a graph.
   for (const char *call : {"8", "25"})
     expectOneError(three("--steps 9", std::string("KEDGE_STUB_NCCL_LOST=") + call), {"NCCL 2.28.9: "});
@@ -134,20 +146,24 @@ TEST_F(CudaRanks, WhatNcclRefusesIsTold) {
 
 TEST_F(CudaRanks, RanksOnOneGpuAreRefused) {
   expectOneError(three("--steps 5", "KEDGE_STUB_GPUS=2"),
-                 {"ranks 0 and 2 both have the GPU 0000:01:00.0", "one rank a GPU", "rank 0 sees 2", "CUDA_VISIBLE_DEVICES"});
+                 {"ranks 0 and 2 both have the GPU 0000:01:00.0", "one rank a GPU", "rank 0 sees 2",
+                  "CUDA_VISIBLE_DEVICES"});
 }
 
 TEST_F(CudaRanks, RanksShareAGpuWhereNcclLetsThem) {
   const std::string one = "KEDGE_STUB_GPUS=1 ";
-  const RunResult result = three("--steps 6 --shared-gpu --log shared.jsonl", one + "KEDGE_STUB_NCCL_VERSION=23007");
+  const RunResult result =
+      three("--steps 6 --shared-gpu --log shared.jsonl", one + "KEDGE_STUB_NCCL_VERSION=23007");
   ASSERT_EQ(result.code, 0) << result.err;
   ASSERT_EQ(three("--steps 6 --log own.jsonl").code, 0);
   EXPECT_EQ(withoutTimes(readLog("shared.jsonl")), withoutTimes(readLog("own.jsonl")));
-  expectOneError(three("--steps 5 --shared-gpu", one), {"the ranks cannot be joined", "no ranks that share a GPU"});
+  expectOneError(three("--steps 5 --shared-gpu", one),
+                 {"the ranks cannot be joined", "no ranks that share a GPU"});
 }
 
 TEST_F(CudaRanks, AProgramForOthersIsRefusedOnce) {
-  const RunResult result = runCommand(torchrun(2, tinyProgram() + " ranks:3:2 --steps 2" + std::string(kLineData), "KEDGE_STUB_GPUS=2"));
+  const RunResult result = runCommand(
+      torchrun(2, tinyProgram() + " ranks:3:2 --steps 2" + std::string(kLineData), "KEDGE_STUB_GPUS=2"));
   expectOneError(result, {"--ranks must contain the world size"});
 }
 

@@ -13,7 +13,8 @@ using namespace mlir;
 namespace kedge::test {
 namespace {
 
-/// y = (x - sum of its row / 64) * g, stored, and for each block of rows and column the sums of y, as stored, and of x * r.
+/// y = (x - sum of its row / 64) * g, stored, and for each block of rows and column the sums of y, as stored,
+/// and of x * r.
 struct Shape {
   int64_t batch, rows, columns, block; ///< x is [batch, rows, columns], g a number a column, r a number a row
   bool isWide;                         ///< f32; else bf16
@@ -25,9 +26,11 @@ struct Shape {
 std::string textOf(const Shape &s) {
   const std::string type = s.isWide ? "f32" : "bf16";
   auto widened = [&](const char *to, const char *from) {
-    return s.isWide ? fmt::format("%{} = arith.addf %{}, %zero : f32\n", to, from) : fmt::format("%{} = arith.extf %{} : bf16 to f32\n", to, from);
+    return s.isWide ? fmt::format("%{} = arith.addf %{}, %zero : f32\n", to, from)
+                    : fmt::format("%{} = arith.extf %{} : bf16 to f32\n", to, from);
   };
-  const std::string rounded = s.isWide ? "%y = arith.addf %p, %zero : f32\n" : "%y = arith.truncf %p : f32 to bf16\n";
+  const std::string rounded =
+      s.isWide ? "%y = arith.addf %p, %zero : f32\n" : "%y = arith.truncf %p : f32 to bf16\n";
   return fmt::format(R"(
 #point = affine_map<(b, t, c) -> (b, t, c)>
 #row = affine_map<(b, t, c) -> (b, t)>
@@ -51,7 +54,9 @@ func.func @f(%x: tensor<{0}x{1}x{2}x{4}>, %g: tensor<{2}xf32>, %r: tensor<{0}x{1
     sched.yield %y, %i, %j : {4}, f32, f32
   }} : (tensor<{0}x{1}x{2}x{4}>, tensor<{2}xf32>, tensor<{0}x{1}xf32>) -> (tensor<{0}x{1}x{2}x{4}>, tensor<{0}x{8}x{2}xf32>, tensor<{0}x{8}x{2}xf32>)
   return
-}})", s.batch, s.rows, s.columns, s.block, type, widened("w", "v"), rounded, widened("z", "y"), s.rows / s.block);
+}})",
+                     s.batch, s.rows, s.columns, s.block, type, widened("w", "v"), rounded, widened("z", "y"),
+                     s.rows / s.block);
 }
 
 uint16_t toBf16(float value) {
@@ -70,9 +75,12 @@ float fromBf16(uint16_t value) {
 /// Numbers in memory that no kernel may leave.
 class Tensor {
 public:
-  Tensor(int64_t count, bool isWide) : memory(count * (isWide ? 4 : 2), GuardedMemory::Guard::End), isWide(isWide) {}
+  Tensor(int64_t count, bool isWide)
+      : memory(count * (isWide ? 4 : 2), GuardedMemory::Guard::End), isWide(isWide) {}
   char *data() { return memory.data(); }
-  float at(int64_t i) { return isWide ? reinterpret_cast<float *>(data())[i] : fromBf16(reinterpret_cast<uint16_t *>(data())[i]); }
+  float at(int64_t i) {
+    return isWide ? reinterpret_cast<float *>(data())[i] : fromBf16(reinterpret_cast<uint16_t *>(data())[i]);
+  }
   void set(int64_t i, float value) {
     if (isWide)
       reinterpret_cast<float *>(data())[i] = value;
@@ -86,7 +94,8 @@ private:
 };
 
 void check(const Shape &s, bool isInPlace) {
-  SCOPED_TRACE(fmt::format("{} x {} x {}, blocks of {}, {}{}", s.batch, s.rows, s.columns, s.block, s.isWide ? "f32" : "bf16", isInPlace ? ", in place" : ""));
+  SCOPED_TRACE(fmt::format("{} x {} x {}, blocks of {}, {}{}", s.batch, s.rows, s.columns, s.block,
+                           s.isWide ? "f32" : "bf16", isInPlace ? ", in place" : ""));
   MLIRContext context;
   context.loadDialect<mlir::gpu::GPUDialect>();
   auto module = parseClusters(context, textOf(s));
@@ -104,7 +113,8 @@ void check(const Shape &s, bool isInPlace) {
 
   std::mt19937 random(1);
   std::uniform_real_distribution<float> numbers(-2, 2);
-  Tensor x(s.points(), s.isWide), y(s.points(), s.isWide), g(s.columns, true), r(s.batch * s.rows, true), sums(s.sums(), true), products(s.sums(), true);
+  Tensor x(s.points(), s.isWide), y(s.points(), s.isWide), g(s.columns, true), r(s.batch * s.rows, true),
+      sums(s.sums(), true), products(s.sums(), true);
   for (int64_t i = 0; i < s.points(); ++i)
     x.set(i, numbers(random));
   for (int64_t c = 0; c < s.columns; ++c)
@@ -139,8 +149,13 @@ void check(const Shape &s, bool isInPlace) {
 TEST(GpuBlockSums, EveryShapeOfTeams) {
   for (bool isWide : {true, false})
     for (bool isInPlace : {false, true})
-      for (Shape s : {Shape{2, 32, 8, 16, isWide}, {1, 48, 37, 16, isWide}, {3, 16, 64, 16, isWide}, {1, 34, 100, 17, isWide}, {2, 32, 768, 32, isWide},
-                      {1, 32, 1600, 16, isWide}, {1, 32, 2052, 16, isWide}})
+      for (Shape s : {Shape{2, 32, 8, 16, isWide},
+                      {1, 48, 37, 16, isWide},
+                      {3, 16, 64, 16, isWide},
+                      {1, 34, 100, 17, isWide},
+                      {2, 32, 768, 32, isWide},
+                      {1, 32, 1600, 16, isWide},
+                      {1, 32, 2052, 16, isWide}})
         check(s, isInPlace);
 }
 

@@ -10,7 +10,7 @@ namespace kedge::test {
 namespace {
 
 struct Case {
-  std::string inputs, outputs;       ///< types, comma-separated
+  std::string inputs, outputs; ///< types, comma-separated
   std::string domain, reduced, inputMaps, outputMaps;
   std::string arguments, body, yield; ///< of the block; the yield without types
   std::string yieldTypes;
@@ -32,10 +32,11 @@ std::string textOf(const Case &c) {
     for (size_t at; (at = list->find(' ')) != std::string::npos;)
       list->replace(at, 1, ",");
   bool several = results.find(',') != std::string::npos;
-  return fmt::format("func.func @f({0}) {{\n  {1} = sched.cluster domain [{2}] reduced [{3}] ({4}) maps [{5}] -> [{6}] {{\n"
-                     "^bb0({7}):\n{8}\n sched.yield {9} : {10}\n }} : ({11}) -> ({12})\n  return\n}}\n",
-                     signature, several ? "%r:2" : "%r", c.domain, c.reduced, operands, c.inputMaps, c.outputMaps,
-                     c.arguments, c.body, c.yield, c.yieldTypes, types, results);
+  return fmt::format(
+      "func.func @f({0}) {{\n  {1} = sched.cluster domain [{2}] reduced [{3}] ({4}) maps [{5}] -> [{6}] {{\n"
+      "^bb0({7}):\n{8}\n sched.yield {9} : {10}\n }} : ({11}) -> ({12})\n  return\n}}\n",
+      signature, several ? "%r:2" : "%r", c.domain, c.reduced, operands, c.inputMaps, c.outputMaps,
+      c.arguments, c.body, c.yield, c.yieldTypes, types, results);
 }
 
 /// Compares one case on four sets of numbers; gives the launch for who looks at it.
@@ -48,7 +49,8 @@ lower::gpu::LaunchCode check(const std::string &text, float low = -2, float high
   return pair.code(0);
 }
 
-const char *kSame = "affine_map<(r, c) -> (r, c)>", *kRow = "affine_map<(r, c) -> (r)>", *kColumn = "affine_map<(r, c) -> (c)>";
+const char *kSame = "affine_map<(r, c) -> (r, c)>", *kRow = "affine_map<(r, c) -> (r)>",
+           *kColumn = "affine_map<(r, c) -> (c)>";
 
 Case overTwo(int64_t rows, int64_t columns, const std::string &reduced) {
   Case c;
@@ -110,7 +112,8 @@ Case softmax(int64_t rows, int64_t columns, const std::string &reduced) {
 }
 
 TEST(GpuCluster, SoftmaxOfRows) {
-  for (auto [rows, columns] : {std::pair(1, 1), {9, 3}, {5, 33}, {3, 64}, {17, 100}, {4, 768}, {3, 2049}, {2, 5000}, {1, 30001}})
+  for (auto [rows, columns] :
+       {std::pair(1, 1), {9, 3}, {5, 33}, {3, 64}, {17, 100}, {4, 768}, {3, 2049}, {2, 5000}, {1, 30001}})
     check(textOf(softmax(rows, columns, "1")));
 }
 
@@ -138,8 +141,8 @@ TEST(GpuCluster, SumsOfColumns) {
   }
 }
 
-/// Points that are made, stored and folded by columns (or rows) in one walk, on the bytes of what they are made of: a gradient
-/// and that of the bias behind it.
+/// Points that are made, stored and folded by columns (or rows) in one walk, on the bytes of what they are
+/// made of: a gradient and that of the bias behind it.
 TEST(GpuCluster, PointsAreStoredWhileTheyAreFolded) {
   for (const char *type : {"f32", "bf16"})
     for (const char *reduced : {"0", "1"})
@@ -152,10 +155,13 @@ TEST(GpuCluster, PointsAreStoredWhileTheyAreFolded) {
         c.inputMaps = fmt::format("{0}, {0}", kSame);
         c.outputMaps = fmt::format("{}, {}", reduced[0] == '0' ? kColumn : kRow, kSame);
         c.arguments = fmt::format("%x: {0}, %g: {0}", type);
-        c.body = isWide ? "%t = math.tanh %x : f32\n %p = arith.mulf %t, %g : f32\n %s = sched.reduce add %p : f32"
-                        : "%v = arith.extf %x : bf16 to f32\n %t = math.tanh %v : f32\n %w = arith.extf %g : bf16 to f32\n"
-                          "%m = arith.mulf %t, %w : f32\n %p = arith.truncf %m : f32 to bf16\n"
-                          "%q = arith.extf %p : bf16 to f32\n %u = sched.reduce add %q : f32\n %s = arith.truncf %u : f32 to bf16";
+        c.body =
+            isWide ? "%t = math.tanh %x : f32\n %p = arith.mulf %t, %g : f32\n %s = sched.reduce add %p : f32"
+                   : "%v = arith.extf %x : bf16 to f32\n %t = math.tanh %v : f32\n %w = arith.extf %g : bf16 "
+                     "to f32\n"
+                     "%m = arith.mulf %t, %w : f32\n %p = arith.truncf %m : f32 to bf16\n"
+                     "%q = arith.extf %p : bf16 to f32\n %u = sched.reduce add %q : f32\n %s = arith.truncf "
+                     "%u : f32 to bf16";
         c.yield = "%s, %p";
         c.yieldTypes = fmt::format("{0}, {0}", type);
         MLIRContext context;
@@ -163,7 +169,8 @@ TEST(GpuCluster, PointsAreStoredWhileTheyAreFolded) {
         module->getOperation()->setAttr("kedge.target", StringAttr::get(&context, "cuda"));
         KernelPair pair(*module);
         EXPECT_EQ(pair.compare(0, 1, 0.5f, 2), "") << textOf(c);
-        // A walk with partial sums, their sum, and where that is rounded a third kernel: never a second one over the points.
+        // A walk with partial sums, their sum, and where that is rounded a third kernel: never a second one
+        // over the points.
         if (reduced[0] == '0' && rows > 2000) {
           EXPECT_EQ(pair.code(0).kernels.size(), isWide ? 2u : 3u);
         }
@@ -199,9 +206,11 @@ TEST(GpuCluster, MiddleIsFolded) {
     c.inputMaps = "affine_map<(n, c, p) -> (n, c, p)>";
     c.outputMaps = c.inputMaps + ", affine_map<(n, c, p) -> (c)>";
     c.arguments = "%x: f32";
-    c.body = fmt::format("%n = arith.constant {}.0 : f32\n %s = sched.reduce add %x : f32\n %m = arith.divf %s, %n : f32\n"
-                         "%d = arith.subf %x, %m : f32\n %q = arith.mulf %d, %d : f32\n %v = sched.reduce add %q : f32\n"
-                         "%r = math.rsqrt %v : f32\n %y = arith.mulf %d, %r : f32", batch * pixels);
+    c.body = fmt::format(
+        "%n = arith.constant {}.0 : f32\n %s = sched.reduce add %x : f32\n %m = arith.divf %s, %n : f32\n"
+        "%d = arith.subf %x, %m : f32\n %q = arith.mulf %d, %d : f32\n %v = sched.reduce add %q : f32\n"
+        "%r = math.rsqrt %v : f32\n %y = arith.mulf %d, %r : f32",
+        batch * pixels);
     c.yield = "%y, %m";
     c.yieldTypes = "f32, f32";
     check(textOf(c));
@@ -218,7 +227,8 @@ TEST(GpuCluster, WholeTensorToScalars) {
     c.inputMaps = "affine_map<(i) -> (i)>, affine_map<(i) -> (i)>";
     c.outputMaps = "affine_map<(i) -> ()>, affine_map<(i) -> ()>";
     c.arguments = "%x: f32, %n: i64";
-    c.body = "%q = arith.mulf %x, %x : f32\n %s = sched.reduce add %q : f32\n %y = math.sqrt %s : f32\n %t = sched.reduce max %n : i64";
+    c.body = "%q = arith.mulf %x, %x : f32\n %s = sched.reduce add %q : f32\n %y = math.sqrt %s : f32\n %t = "
+             "sched.reduce max %n : i64";
     c.yield = "%y, %t";
     c.yieldTypes = "f32, i64";
     check(textOf(c));
@@ -236,8 +246,9 @@ TEST(GpuCluster, TypesAndBooleans) {
     c.inputMaps = fmt::format("{0}, {0}", kSame);
     c.outputMaps = fmt::format("{}, {}", kSame, kRow);
     c.arguments = fmt::format("%x: {}, %p: i1", type);
-    c.body = fmt::format("%s = arith.{1} %x, %x : {0}\n %y = arith.select %p, %s, %x : {0}\n %a = sched.reduce and %p : i1", type,
-                         isFloat ? "addf" : "addi");
+    c.body = fmt::format(
+        "%s = arith.{1} %x, %x : {0}\n %y = arith.select %p, %s, %x : {0}\n %a = sched.reduce and %p : i1",
+        type, isFloat ? "addf" : "addi");
     c.yield = "%y, %a";
     c.yieldTypes = fmt::format("{}, i1", type);
     check(textOf(c));
@@ -261,7 +272,8 @@ TEST(GpuCluster, HalfWidths) {
         c.body = fmt::format("%a = arith.extf %x : {0} to f32\n %b = arith.extf %y : {0} to f32\n"
                              "%q = arith.mulf %a, %b : f32\n %s = sched.reduce add %q : f32\n"
                              "%p = arith.mulf %a, %w : f32\n %z = arith.addf %p, %s : f32\n"
-                             "%r = arith.truncf %z : f32 to {0}", type);
+                             "%r = arith.truncf %z : f32 to {0}",
+                             type);
         c.yield = "%r, %s";
         c.yieldTypes = fmt::format("{}, f32", type);
         check(textOf(c));
@@ -271,7 +283,8 @@ TEST(GpuCluster, HalfWidths) {
 TEST(GpuCluster, FoldKinds) {
   for (const char *kind : {"add", "mul", "max", "min", "umax", "umin", "and", "or"})
     for (const char *type : {"i32", "i64", "f64"}) {
-      if (std::string(type) == "f64" && kind[0] != 'a' && std::string(kind) != "max" && std::string(kind) != "min")
+      if (std::string(type) == "f64" && kind[0] != 'a' && std::string(kind) != "max" &&
+          std::string(kind) != "min")
         continue;
       if (std::string(type) == "f64" && std::string(kind) == "and")
         continue;
@@ -308,7 +321,8 @@ TEST(GpuCluster, RandomNumbers) {
     c.inputs += " tensor<i64> tensor<i64>";
     c.inputMaps = fmt::format("{}, affine_map<(r, c) -> ()>, affine_map<(r, c) -> ()>", kSame);
     c.arguments = "%x: f32, %seed: i64, %step: i64";
-    c.body = "%r = sched.index 0\n %e = sched.index 1\n %u = sched.random 7 (%seed, %step, %r, %e)\n %y = arith.addf %x, %u : f32";
+    c.body = "%r = sched.index 0\n %e = sched.index 1\n %u = sched.random 7 (%seed, %step, %r, %e)\n %y = "
+             "arith.addf %x, %u : f32";
     c.yield = "%y";
     check(textOf(c));
   }
@@ -322,8 +336,9 @@ TEST(GpuCluster, RandomNumbersOfHalfWidth) {
   c.inputMaps = fmt::format("{}, affine_map<(r, c) -> ()>, affine_map<(r, c) -> ()>", kSame);
   c.outputMaps = kSame;
   c.arguments = "%x: bf16, %seed: i64, %step: i64";
-  c.body = "%r = sched.index 0\n %e = sched.index 1\n %u = sched.random 7 (%seed, %step, %r, %e)\n"
-           "%w = arith.extf %x : bf16 to f32\n %s = arith.addf %w, %u : f32\n %y = arith.truncf %s : f32 to bf16";
+  c.body =
+      "%r = sched.index 0\n %e = sched.index 1\n %u = sched.random 7 (%seed, %step, %r, %e)\n"
+      "%w = arith.extf %x : bf16 to f32\n %s = arith.addf %w, %u : f32\n %y = arith.truncf %s : f32 to bf16";
   c.yield = "%y";
   c.yieldTypes = "bf16";
   check(textOf(c));
@@ -351,11 +366,13 @@ TEST(GpuMath, Functions) {
     const char *name;
     float low, high;
   };
-  for (Range f : {Range{"tanh", -12, 12}, {"erf", -5, 5}, {"exp", -100, 88}, {"log", 0, 100}, {"log1p", -1, 3},
-                  {"expm1", -3, 3}, {"sin", -1e5f, 1e5f}, {"cos", -3e38f, 3e38f}, {"sin", -1e12f, 1e12f}, {"tan", -1, 1},
-                  {"asin", -1, 1}, {"acos", -1, 1}, {"atan", -30, 30}, {"sinh", -10, 10}, {"cosh", -10, 10},
-                  {"asinh", -50, 50}, {"acosh", 1, 90}, {"atanh", -1, 1}, {"exp2", -126, 127}, {"log2", 0, 9},
-                  {"sqrt", 0, 9}, {"rsqrt", 0, 9}, {"floor", -9, 9}, {"round", -9, 9}, {"roundeven", -9, 9}}) {
+  for (Range f : {Range{"tanh", -12, 12}, {"erf", -5, 5},    {"exp", -100, 88},    {"log", 0, 100},
+                  {"log1p", -1, 3},       {"expm1", -3, 3},  {"sin", -1e5f, 1e5f}, {"cos", -3e38f, 3e38f},
+                  {"sin", -1e12f, 1e12f}, {"tan", -1, 1},    {"asin", -1, 1},      {"acos", -1, 1},
+                  {"atan", -30, 30},      {"sinh", -10, 10}, {"cosh", -10, 10},    {"asinh", -50, 50},
+                  {"acosh", 1, 90},       {"atanh", -1, 1},  {"exp2", -126, 127},  {"log2", 0, 9},
+                  {"sqrt", 0, 9},         {"rsqrt", 0, 9},   {"floor", -9, 9},     {"round", -9, 9},
+                  {"roundeven", -9, 9}}) {
     Case c = overTwo(7, 300, "");
     c.body = fmt::format("%y = math.{} %x : f32", f.name);
     c.yield = "%y";
@@ -375,7 +392,8 @@ TEST(GpuMath, Powers) {
     c.arguments = fmt::format("%x: {0}, %n: {0}", type);
     // Whole exponents of bases of either sign, and any of positive ones.
     c.body = fmt::format("%a = math.absf %x : {0}\n %f = math.floor %n : {0}\n %p = math.powf %x, %f : {0}\n"
-                         "%q = math.powf %a, %n : {0}\n %y = arith.addf %p, %q : {0}", type);
+                         "%q = math.powf %a, %n : {0}\n %y = arith.addf %p, %q : {0}",
+                         type);
     c.yield = "%y";
     c.yieldTypes = type;
     check(textOf(c), -4, 4);

@@ -1,4 +1,5 @@
-// exp, tanh and erf of all 16-bit floats by the machine's approximations: what rounding to 16 bits leaves of their error.
+// exp, tanh and erf of all 16-bit floats by the machine's approximations: what rounding to 16 bits leaves of
+// their error.
 #include "test/unit/gpu/KernelPair.h"
 #include "llvm/ADT/APFloat.h"
 #include <bit>
@@ -38,11 +39,13 @@ int distance(uint16_t a, uint16_t b) { return std::abs(int(a) - int(b)); }
 
 /// The function of every float of the type, in the order of their bits.
 std::vector<uint16_t> onSimulator(const char *function, const char *type) {
-  std::string text = fmt::format(
-      "func.func @f(%t: tensor<{0}x{2}>) {{\n %r = sched.cluster domain [{0}] reduced [] (%t) maps [affine_map<(i) -> (i)>] -> "
-      "[affine_map<(i) -> (i)>] {{\n^bb0(%x: {2}):\n %v = arith.extf %x : {2} to f32\n %w = math.{1} %v fastmath<afn> : f32\n"
-      " %y = arith.truncf %w : f32 to {2}\n sched.yield %y : {2}\n }} : (tensor<{0}x{2}>) -> tensor<{0}x{2}>\n return\n}}\n",
-      kAll, function, type);
+  std::string text = fmt::format("func.func @f(%t: tensor<{0}x{2}>) {{\n %r = sched.cluster domain [{0}] "
+                                 "reduced [] (%t) maps [affine_map<(i) -> (i)>] -> "
+                                 "[affine_map<(i) -> (i)>] {{\n^bb0(%x: {2}):\n %v = arith.extf %x : {2} to "
+                                 "f32\n %w = math.{1} %v fastmath<afn> : f32\n"
+                                 " %y = arith.truncf %w : f32 to {2}\n sched.yield %y : {2}\n }} : "
+                                 "(tensor<{0}x{2}>) -> tensor<{0}x{2}>\n return\n}}\n",
+                                 kAll, function, type);
   MLIRContext context;
   auto module = parseClusters(context, text);
   context.loadDialect<mlir::gpu::GPUDialect>();

@@ -26,7 +26,8 @@ struct Golden {
 };
 
 std::string pathOf(const Golden &golden) {
-  std::string root = golden.shared ? std::string(KEDGE_SHARED_DIR) + "/models" : KEDGE_SOURCE_DIR "/test/golden";
+  std::string root =
+      golden.shared ? std::string(KEDGE_SHARED_DIR) + "/models" : KEDGE_SOURCE_DIR "/test/golden";
   return root + "/" + golden.folder + "/model.onnx";
 }
 
@@ -83,7 +84,8 @@ TEST_P(GoldenKernels, OfLibraryCallsEqualTheCpu) {
     std::string text;
     llvm::raw_string_ostream(text) << call.getKernel() << call.getAttrs() << call->getOperandTypes() << " -> "
                                    << call->getResultTypes();
-    if (!lower::gpu::GpuEmitter::isRuntimeCall(call, lower::gpu::Convolutions::Generated) && seen.insert(text).second) {
+    if (!lower::gpu::GpuEmitter::isRuntimeCall(call, lower::gpu::Convolutions::Generated) &&
+        seen.insert(text).second) {
       EXPECT_EQ(compareWithCpu(call, optionsOf(call)), "") << text;
     }
   });

@@ -1,9 +1,9 @@
 // Updates of many tensors in one launch: the bits of single launches, and no byte beside the tensors.
-#include "passes/Lower/Gpu/FlatKernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/Lower/Gpu/FlatKernels.h"
 #include "test/support/GpuSimulator.h"
 #include "test/unit/gpu/Numbers.h"
 #include <cstring>
@@ -17,16 +17,21 @@ namespace kedge::test {
 namespace {
 
 /// Adam's form: weight, moment, gradient of another type, a rate; the moment and the weight are new.
-std::string updateOf(const std::string &shape, const std::string &dims, const std::string &indices, int number) {
+std::string updateOf(const std::string &shape, const std::string &dims, const std::string &indices,
+                     int number) {
   return fmt::format(
-      "%r{3}:2 = sched.cluster domain [{1}] reduced [] (%p{3}, %m{3}, %g{3}, %rate) maps [affine_map<({2}) -> ({2})>, "
-      "affine_map<({2}) -> ({2})>, affine_map<({2}) -> ({2})>, affine_map<({2}) -> ()>] -> [affine_map<({2}) -> ({2})>, "
+      "%r{3}:2 = sched.cluster domain [{1}] reduced [] (%p{3}, %m{3}, %g{3}, %rate) maps [affine_map<({2}) "
+      "-> ({2})>, "
+      "affine_map<({2}) -> ({2})>, affine_map<({2}) -> ({2})>, affine_map<({2}) -> ()>] -> [affine_map<({2}) "
+      "-> ({2})>, "
       "affine_map<({2}) -> ({2})>] {{\n^bb0(%p: f32, %m: f32, %h: bf16, %rate_: f32):\n"
       "%c = arith.constant 1.25e-1 : f32\n %g = arith.extf %h : bf16 to f32\n %d = arith.subf %g, %m : f32\n"
-      "%s = arith.mulf %d, %c : f32\n %n = arith.addf %m, %s : f32\n %a = math.absf %n : f32\n %t = math.sqrt %a : f32\n"
+      "%s = arith.mulf %d, %c : f32\n %n = arith.addf %m, %s : f32\n %a = math.absf %n : f32\n %t = "
+      "math.sqrt %a : f32\n"
       "%e = arith.addf %t, %rate_ : f32\n %q = arith.divf %n, %e : f32\n %w = arith.mulf %rate_, %c : f32\n"
       "%u = arith.mulf %q, %w : f32\n %v = arith.subf %p, %u : f32\n sched.yield %v, %n : f32, f32\n"
-      "}} : (tensor<{0}f32>, tensor<{0}f32>, tensor<{0}bf16>, tensor<f32>) -> (tensor<{0}f32>, tensor<{0}f32>)\n",
+      "}} : (tensor<{0}f32>, tensor<{0}f32>, tensor<{0}bf16>, tensor<f32>) -> (tensor<{0}f32>, "
+      "tensor<{0}f32>)\n",
       shape, dims, indices, number);
 }
 
@@ -34,13 +39,15 @@ struct Tensors {
   std::string shape, dims, indices;
   int64_t elements;
 };
-const Tensors kTensors[] = {{"5x", "5", "i", 5},         {"3x256x", "3, 256", "i, j", 768}, {"4096x", "4096", "i", 4096},
-                            {"7x1429x", "7, 1429", "i, j", 10003}, {"2x", "2", "i", 2},      {"13000x", "13000", "i", 13000}};
+const Tensors kTensors[] = {{"5x", "5", "i", 5},          {"3x256x", "3, 256", "i, j", 768},
+                            {"4096x", "4096", "i", 4096}, {"7x1429x", "7, 1429", "i, j", 10003},
+                            {"2x", "2", "i", 2},          {"13000x", "13000", "i", 13000}};
 
 std::string moduleText() {
   std::string arguments = "%rate: tensor<f32>", body;
   for (auto [number, t] : llvm::enumerate(kTensors)) {
-    arguments += fmt::format(", %p{0}: tensor<{1}f32>, %m{0}: tensor<{1}f32>, %g{0}: tensor<{1}bf16>", number, t.shape);
+    arguments += fmt::format(", %p{0}: tensor<{1}f32>, %m{0}: tensor<{1}f32>, %g{0}: tensor<{1}bf16>", number,
+                             t.shape);
     body += updateOf(t.shape, t.dims, t.indices, int(number));
   }
   return fmt::format("func.func @f({}) {{\n{}return\n}}\n", arguments, body);
@@ -63,8 +70,8 @@ protected:
     registry.insert<sched::SchedDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect>();
     return registry;
   }
-  /// Bytes from the first weight to each operand of an update: tensors follow one another from a multiple of 256 on,
-  /// the rate lies before them all.
+  /// Bytes from the first weight to each operand of an update: tensors follow one another from a multiple of
+  /// 256 on, the rate lies before them all.
   void place() {
     int64_t next = 256;
     auto take = [&](int64_t bytes) { return std::exchange(next, next + (bytes + 64 + 255) / 256 * 256); };
@@ -96,7 +103,8 @@ TEST_F(Group, EqualsSingleLaunchesToTheBit) {
     for (int64_t &offset : set.offsets)
       offset -= base;
   }
-  KernelLaunch group = emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flats[0]->function), sets, "updates");
+  KernelLaunch group =
+      emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flats[0]->function), sets, "updates");
   EXPECT_EQ(group.grid[0], 1 + 1 + 1 + 3 + 1 + 4);
   kernels.lookupSymbol(flats[0]->function)->erase();
   GpuSimulator simulator(kernels);
@@ -125,22 +133,29 @@ TEST_F(Group, EqualsSingleLaunchesToTheBit) {
 /// What no function of elements can say keeps its own kernel.
 TEST_F(Group, ShapesThatMatterAreNotFlat) {
   GpuEmitter emitter(kernels);
-  for (const char *text :
-       {// a bias along rows
-        "func.func @f(%x: tensor<4x8xf32>, %b: tensor<8xf32>) {\n %r = sched.cluster domain [4, 8] reduced [] (%x, %b) maps "
-        "[affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>] -> [affine_map<(i, j) -> (i, j)>] {\n^bb0(%a: f32, %c: f32):"
-        "\n %y = arith.addf %a, %c : f32\n sched.yield %y : f32\n} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>\n return\n}",
-        // a fold
-        "func.func @f(%x: tensor<8xf32>) {\n %r = sched.cluster domain [8] reduced [0] (%x) maps [affine_map<(i) -> (i)>] -> "
-        "[affine_map<(i) -> ()>] {\n^bb0(%a: f32):\n %y = sched.reduce add %a : f32\n sched.yield %y : f32\n} : (tensor<8xf32>) "
-        "-> tensor<f32>\n return\n}",
-        // an index
-        "func.func @f(%x: tensor<8xi64>) {\n %r = sched.cluster domain [8] reduced [] (%x) maps [affine_map<(i) -> (i)>] -> "
-        "[affine_map<(i) -> (i)>] {\n^bb0(%a: i64):\n %i = sched.index 0\n %y = arith.addi %a, %i : i64\n sched.yield %y : i64\n} "
-        ": (tensor<8xi64>) -> tensor<8xi64>\n return\n}"}) {
+  for (const char *text : {// a bias along rows
+                           "func.func @f(%x: tensor<4x8xf32>, %b: tensor<8xf32>) {\n %r = sched.cluster "
+                           "domain [4, 8] reduced [] (%x, %b) maps "
+                           "[affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>] -> [affine_map<(i, j) "
+                           "-> (i, j)>] {\n^bb0(%a: f32, %c: f32):"
+                           "\n %y = arith.addf %a, %c : f32\n sched.yield %y : f32\n} : (tensor<4x8xf32>, "
+                           "tensor<8xf32>) -> tensor<4x8xf32>\n return\n}",
+                           // a fold
+                           "func.func @f(%x: tensor<8xf32>) {\n %r = sched.cluster domain [8] reduced [0] "
+                           "(%x) maps [affine_map<(i) -> (i)>] -> "
+                           "[affine_map<(i) -> ()>] {\n^bb0(%a: f32):\n %y = sched.reduce add %a : f32\n "
+                           "sched.yield %y : f32\n} : (tensor<8xf32>) "
+                           "-> tensor<f32>\n return\n}",
+                           // an index
+                           "func.func @f(%x: tensor<8xi64>) {\n %r = sched.cluster domain [8] reduced [] "
+                           "(%x) maps [affine_map<(i) -> (i)>] -> "
+                           "[affine_map<(i) -> (i)>] {\n^bb0(%a: i64):\n %i = sched.index 0\n %y = "
+                           "arith.addi %a, %i : i64\n sched.yield %y : i64\n} "
+                           ": (tensor<8xi64>) -> tensor<8xi64>\n return\n}"}) {
     auto parsed = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(parsed) << text;
-    parsed->walk([&](sched::ClusterOp cluster) { EXPECT_FALSE(emitter.emitFlat(cluster).has_value()) << text; });
+    parsed->walk(
+        [&](sched::ClusterOp cluster) { EXPECT_FALSE(emitter.emitFlat(cluster).has_value()) << text; });
   }
 }
 

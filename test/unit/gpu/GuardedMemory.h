@@ -8,8 +8,9 @@
 
 namespace kedge::test {
 
-/// `bytes` of memory aligned to 16 that end at a forbidden page (or begin behind one), but for less than 16 bytes of
-/// padding, which are watched. A kernel that leaves its tensor is stopped by the processor, or leaves a trace.
+/// `bytes` of memory aligned to 16 that end at a forbidden page (or begin behind one), but for less than 16
+/// bytes of padding, which are watched. A kernel that leaves its tensor is stopped by the processor, or
+/// leaves a trace.
 class GuardedMemory {
 public:
   enum class Guard { End, Begin };

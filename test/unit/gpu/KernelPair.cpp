@@ -5,10 +5,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/Lower/Cluster/KernelNames.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "passes/Lower/Codegen/JitProgram.h"
 #include "passes/Lower/Cpu/KernelEmitter.h"
-#include "passes/Lower/Cluster/KernelNames.h"
 #include "test/unit/gpu/GuardedMemory.h"
 #include "test/unit/gpu/Numbers.h"
 #include "llvm/ADT/StringSet.h"
@@ -76,7 +76,8 @@ struct KernelPair::Cpu {
 
 KernelPair::KernelPair(ModuleOp module) : cpu(std::make_unique<Cpu>()) {
   module.getContext()->loadDialect<mlir::gpu::GPUDialect>();
-  OwningOpRef<ModuleOp> cpuKernels = ModuleOp::create(module.getLoc()), gpuKernels = ModuleOp::create(module.getLoc());
+  OwningOpRef<ModuleOp> cpuKernels = ModuleOp::create(module.getLoc()),
+                        gpuKernels = ModuleOp::create(module.getLoc());
   auto b = OpBuilder::atBlockBegin(gpuKernels->getBody());
   auto kernels = mlir::gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
   lower::KernelEmitter cpuEmitter(*cpuKernels);

@@ -24,12 +24,14 @@ struct Attention {
   std::string attrs(int tensors) const {
     auto number = [](auto n) { return std::to_string(n); };
     std::string text = "{scale = " + number(1 / std::sqrt(static_cast<double>(depth))) +
-                       " : f64, causal = " + (causal ? "true" : "false") + ", causal_offset = " + number(causalOffset) +
-                       " : i64, softcap = " + number(softcap) + " : f64";
+                       " : f64, causal = " + (causal ? "true" : "false") +
+                       ", causal_offset = " + number(causalOffset) + " : i64, softcap = " + number(softcap) +
+                       " : f64";
     for (const char *operand : {"q", "k", "v", "o"})
       text += ", " + std::string(operand) + "_layout = \"" + layout + "\"";
     if (ratio > 0) {
-      text += ", ratio = " + number(ratio) + " : f32, op_id = 77 : i64, row_size = 1 : i64, operands = array<i1: ";
+      text += ", ratio = " + number(ratio) +
+              " : f32, op_id = 77 : i64, row_size = 1 : i64, operands = array<i1: ";
       for (int i = 0; i < tensors; ++i)
         text += "true, ";
       text += std::string(mask.empty() ? "false" : "true") + ", true, true, true>";
@@ -46,18 +48,19 @@ struct Attention {
     return queryTensor() + ", " + tensor(keyHeads, keys, depth) + ", " + tensor(keyHeads, keys, valueDepth);
   }
   std::string sums() const {
-    return "tensor<" + std::to_string(batch) + "x" + std::to_string(queryHeads) + "x" + std::to_string(queries) +
-           "xf32>";
+    return "tensor<" + std::to_string(batch) + "x" + std::to_string(queryHeads) + "x" +
+           std::to_string(queries) + "xf32>";
   }
   std::string forward() const {
-    return "train.Attention " + attrs(3) + operands() + optional() + ") -> (" + resultTensor() + ", " + sums() + ")";
+    return "train.Attention " + attrs(3) + operands() + optional() + ") -> (" + resultTensor() + ", " +
+           sums() + ")";
   }
   std::string backward() const {
-    return "train.AttentionGrad " + attrs(6) + resultTensor() + ", " + operands() + ", " + resultTensor() + ", " +
-           sums() + optional() + ") -> (" + operands() + ")";
+    return "train.AttentionGrad " + attrs(6) + resultTensor() + ", " + operands() + ", " + resultTensor() +
+           ", " + sums() + optional() + ") -> (" + operands() + ")";
   }
-  /// Weights of 16 bits, and gradients of scores, are rounded before they are multiplied. The gradients' weights belong to
-  /// a random LSE: dozens of them are larger than 1.
+  /// Weights of 16 bits, and gradients of scores, are rounded before they are multiplied. The gradients'
+  /// weights belong to a random LSE: dozens of them are larger than 1.
   double rounding() const { return type == "bf16" ? 0x1p-7 : type == "f16" ? 0x1p-10 : 0; }
   void check() const {
     expectSameAsCpu(forward(), {-5, 1000, 2e-5 + rounding()});
@@ -272,13 +275,15 @@ TEST(GpuAttention, HalfWidthsWithEveryOption) {
       .check();
 }
 
-// Blocks of keys that no query sees, and blocks of queries that see no key: what is on its way to them is waited for.
+// Blocks of keys that no query sees, and blocks of queries that see no key: what is on its way to them is
+// waited for.
 TEST(GpuAttention, HalfWidthsOfBlocksThatNobodySees) {
   struct {
     int64_t queries, keys, depth, offset;
     std::string type;
-  } const cases[] = {{32, 256, 128, 0, "bf16"}, {20, 200, 96, 0, "f16"}, {32, 100, 64, 0, "bf16"}, {17, 80, 80, -10, "f16"},
-                     {33, 100, 256, 0, "bf16"}, {100, 20, 96, -80, "bf16"}, {150, 20, 256, -130, "f16"}};
+  } const cases[] = {{32, 256, 128, 0, "bf16"},  {20, 200, 96, 0, "f16"},   {32, 100, 64, 0, "bf16"},
+                     {17, 80, 80, -10, "f16"},   {33, 100, 256, 0, "bf16"}, {100, 20, 96, -80, "bf16"},
+                     {150, 20, 256, -130, "f16"}};
   for (const auto &[queries, keys, depth, offset, type] : cases)
     Attention{.batch = 1,
               .queryHeads = 2,
@@ -295,10 +300,12 @@ TEST(GpuAttention, HalfWidthsOfBlocksThatNobodySees) {
 
 // Four query heads and two of keys and values, 16 deep, side by side in one operand.
 TEST(GpuAttention, HalfWidthsOfOneProjection) {
-  std::string attrs = "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, causal = true, o_layout = \"bthd\"} : (";
+  std::string attrs = "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, causal = true, "
+                      "o_layout = \"bthd\"} : (";
   std::string all = "tensor<2x20x128xbf16>", o = "tensor<2x20x4x16xbf16>", sums = "tensor<2x4x20xf32>";
   expectSameAsCpu("train.Attention " + attrs + all + ") -> (" + o + ", " + sums + ")", {0, 0, 0x1p-7});
-  expectSameAsCpu("train.AttentionGrad " + attrs + o + ", " + all + ", " + o + ", " + sums + ") -> (" + all + ")",
+  expectSameAsCpu("train.AttentionGrad " + attrs + o + ", " + all + ", " + o + ", " + sums + ") -> (" + all +
+                      ")",
                   {0, 0, 0x1p-5});
 }
 
@@ -313,15 +320,18 @@ TEST(GpuAttention, HeadsThatAreTooDeepAreRefused) {
                         .valueDepth = 272,
                         .type = type};
     for (const std::string &call : {attention.forward(), attention.backward()})
-      EXPECT_NE(emitterErrorOf(call).find("heads of depth 272 do not fit shared memory: attention for CUDA takes up to 256"),
+      EXPECT_NE(emitterErrorOf(call).find(
+                    "heads of depth 272 do not fit shared memory: attention for CUDA takes up to 256"),
                 std::string::npos)
           << call << emitterErrorOf(call);
   }
 }
 
 TEST(GpuAttention, PackedGradientsOfF32AreRefused) {
-  std::string call = "train.AttentionGrad {packed = true, q_num_heads = 2 : i64, kv_num_heads = 2 : i64, o_layout = \"bthd\"} : "
-                     "(tensor<1x4x2x4xf32>, tensor<1x4x24xf32>, tensor<1x4x2x4xf32>, tensor<1x2x4xf32>) -> (tensor<1x4x24xf32>)";
+  std::string call = "train.AttentionGrad {packed = true, q_num_heads = 2 : i64, kv_num_heads = 2 : i64, "
+                     "o_layout = \"bthd\"} : "
+                     "(tensor<1x4x2x4xf32>, tensor<1x4x24xf32>, tensor<1x4x2x4xf32>, tensor<1x2x4xf32>) -> "
+                     "(tensor<1x4x24xf32>)";
   EXPECT_NE(emitterErrorOf(call).find("packed gradients of f32 have no kernel for CUDA"), std::string::npos)
       << emitterErrorOf(call);
 }
@@ -340,7 +350,8 @@ TEST(GpuAttention, SpillsNothingButOnTheOldest) {
   };
   if (spillsOf(heads(64, 0).forward(), "sm_90") < 0)
     GTEST_SKIP() << "there is no ptxas";
-  // What three blocks of a processor have as registers is a few too little on sm_80: docs/rationale/gpu-attention.md.
+  // What three blocks of a processor have as registers is a few too little on sm_80:
+  // docs/rationale/gpu-attention.md.
   for (const std::string &call : {heads(64, 0).forward(), heads(64, 0).backward()}) {
     EXPECT_LE(spillsOf(call, "sm_80"), 128) << call;
     for (std::string arch : {"sm_90", "sm_100"})
@@ -356,8 +367,11 @@ TEST(GpuAttention, HalfWidthsSpillNothing) {
     int64_t depth;
     double ratio;
     std::vector<std::string> architectures;
-  } const cases[] = {{64, 0, {"sm_80", "sm_90", "sm_100"}}, {64, 0.1, {"sm_80"}}, {96, 0, {"sm_90"}},
-                     {128, 0, {"sm_100"}}, {256, 0, {"sm_90"}}};
+  } const cases[] = {{64, 0, {"sm_80", "sm_90", "sm_100"}},
+                     {64, 0.1, {"sm_80"}},
+                     {96, 0, {"sm_90"}},
+                     {128, 0, {"sm_100"}},
+                     {256, 0, {"sm_90"}}};
   for (const auto &[depth, ratio, architectures] : cases) {
     Attention attention{.batch = 8,
                         .queryHeads = 12,

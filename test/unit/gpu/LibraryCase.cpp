@@ -71,14 +71,16 @@ Bytes randomTensor(const rt::TensorDesc &tensor, const CaseOptions &options, std
 double valueOf(DType type, const char *data, int64_t i) {
   if (isShort(type))
     return widened(type, data, i);
-  return type == DType::F32 ? reinterpret_cast<const float *>(data)[i] : reinterpret_cast<const double *>(data)[i];
+  return type == DType::F32 ? reinterpret_cast<const float *>(data)[i]
+                            : reinterpret_cast<const double *>(data)[i];
 }
 
 /// Between neighbouring numbers around 1.
 double unitOf(DType type) { return type == DType::F16 ? 0x1p-10 : type == DType::BF16 ? 0x1p-7 : 0; }
 
 /// The first element that is too far away; "" when none is.
-std::string difference(const rt::TensorDesc &tensor, const Bytes &actual, const Bytes &expected, double tolerance) {
+std::string difference(const rt::TensorDesc &tensor, const Bytes &actual, const Bytes &expected,
+                       double tolerance) {
   size_t element = rt::dtypeSize(tensor.type);
   bool isFloat = tensor.type == DType::F32 || tensor.type == DType::F64 || isShort(tensor.type);
   bool byBits = !isFloat || (tolerance == 0 && !isShort(tensor.type));
@@ -108,8 +110,8 @@ Tensors runOnCpu(const rt::calls::LibraryCall &call, const Tensors &inputs) {
     in.push_back(input.data());
   for (Bytes &output : outputs)
     out.push_back(output.data());
-  std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, kernel->workspaceBytes() / 64 * 64 + 64),
-                                                        &std::free);
+  std::unique_ptr<void, decltype(&std::free)> workspace(
+      std::aligned_alloc(64, kernel->workspaceBytes() / 64 * 64 + 64), &std::free);
   kernel->run(in.data(), out.data(), workspace.get());
   return outputs;
 }
@@ -208,8 +210,8 @@ public:
     auto b = OpBuilder::atBlockBegin(module->getBody());
     auto function = func::FuncOp::create(b, loc, "f", FunctionType::get(&context, type.getInputs(), {}));
     b.setInsertionPointToStart(function.addEntryBlock());
-    call = sched::LibraryOp::create(b, loc, type.getResults(), text.substr(0, space), function.getArguments(), attrs,
-                                    IntegerAttr(), /*collective=*/false, StringAttr());
+    call = sched::LibraryOp::create(b, loc, type.getResults(), text.substr(0, space), function.getArguments(),
+                                    attrs, IntegerAttr(), /*collective=*/false, StringAttr());
     func::ReturnOp::create(b, loc);
     b.setInsertionPointToEnd(module->getBody());
     kernels = mlir::gpu::GPUModuleOp::create(b, loc, "kernels");
@@ -230,8 +232,8 @@ std::string compareWithCpu(sched::LibraryOp op, const CaseOptions &options) {
   Tensors inputs, first, second;
   for (const rt::TensorDesc &tensor : call.inputs)
     inputs.push_back(randomTensor(tensor, options, random));
-  for (std::string wrong :
-       {gpu.run(inputs, GuardedMemory::Guard::End, first), gpu.run(inputs, GuardedMemory::Guard::Begin, second)})
+  for (std::string wrong : {gpu.run(inputs, GuardedMemory::Guard::End, first),
+                            gpu.run(inputs, GuardedMemory::Guard::Begin, second)})
     if (!wrong.empty())
       return wrong;
   Tensors expected = expectedOf(call, inputs);

@@ -1,4 +1,5 @@
-// One library call, by the CPU's kernel and by the generated GPU kernels in the simulator, on the same inputs.
+// One library call, by the CPU's kernel and by the generated GPU kernels in the simulator, on the same
+// inputs.
 #pragma once
 #include "lib/Dialect/Sched/SchedOps.h"
 #include <cstdint>
@@ -11,9 +12,10 @@ struct CaseOptions {
   double tolerance = 0;      ///< |actual - expected| <= tolerance (1 + |expected|); 0: equal bits
 };
 
-/// Floats are in [-1, 1). Calls on 16-bit floats are compared with the CPU's kernel on the same numbers in f32, whose
-/// results are rounded once: they may be a unit in the last place apart, besides the tolerance. "" when the outputs agree, two runs of the GPU's kernels (whose threads take turns in another
-/// order) give equal bits, nothing is written outside of outputs and workspace. Else what is wrong.
+/// Floats are in [-1, 1). Calls on 16-bit floats are compared with the CPU's kernel on the same numbers in
+/// f32, whose results are rounded once: they may be a unit in the last place apart, besides the tolerance. ""
+/// when the outputs agree, two runs of the GPU's kernels (whose threads take turns in another order) give
+/// equal bits, nothing is written outside of outputs and workspace. Else what is wrong.
 std::string compareWithCpu(sched::LibraryOp call, const CaseOptions &options);
 
 /// For a call of a model: indices that its data has, room for other orders of summation.
@@ -25,7 +27,8 @@ void expectSameAsCpu(const std::string &call, const CaseOptions &options = {});
 /// What the emitter says of a call that it does not take; "" when it takes it.
 std::string emitterErrorOf(const std::string &call);
 
-/// Bytes of registers that ptxas writes to memory, of all kernels of the call together; -1 where there is no ptxas.
+/// Bytes of registers that ptxas writes to memory, of all kernels of the call together; -1 where there is no
+/// ptxas.
 int64_t spillsOf(const std::string &call, const std::string &arch);
 
 } // namespace kedge::test

@@ -67,7 +67,8 @@ void expectAllSame(const Shape &shape, const std::string &type = "f32") {
   CaseOptions options;
   auto space = std::accumulate(shape.in.begin(), shape.in.end(), 1.0, std::multiplies<>());
   double terms = static_cast<double>(shape.batch) * space;
-  options.tolerance = type == "f64" ? 1e-13 : 1e-5 + 1e-8 * terms; // of rounding alone: the orders of the sums differ
+  options.tolerance =
+      type == "f64" ? 1e-13 : 1e-5 + 1e-8 * terms; // of rounding alone: the orders of the sums differ
   for (const std::string &call : shape.calls(type))
     expectSameAsCpu(call, options);
 }
@@ -98,9 +99,10 @@ TEST(GpuConvolution, StridesAndDilations) {
   for (int64_t stride : {1, 2, 3})
     for (int64_t dilation : {1, 2, 3})
       expectAllSame({2, 5, 6, {11, 10}, {3, 2}, 1, {stride, 2}, {2, 1, 2, 1}, {dilation, 1}});
-  expectAllSame({1, 3, 9, {8, 8}, {4, 4}, 1, {4, 4}});           // patches
-  expectAllSame({1, 6, 5, {9, 2}, {1, 1}, 1, {4, 3}});           // most of X is not read
-  expectAllSame({2, 6, 8, {9, 9}, {3, 3}, 1, {2, 2}, {}, {2, 2}}); // strides and dilations have a common divisor
+  expectAllSame({1, 3, 9, {8, 8}, {4, 4}, 1, {4, 4}}); // patches
+  expectAllSame({1, 6, 5, {9, 2}, {1, 1}, 1, {4, 3}}); // most of X is not read
+  expectAllSame(
+      {2, 6, 8, {9, 9}, {3, 3}, 1, {2, 2}, {}, {2, 2}}); // strides and dilations have a common divisor
 }
 
 TEST(GpuConvolution, Groups) {
@@ -112,7 +114,7 @@ TEST(GpuConvolution, Groups) {
 TEST(GpuConvolution, Depthwise) {
   expectAllSame({2, 5, 5, {9, 9}, {3, 3}, 5, {}, {1, 1, 1, 1}});
   expectAllSame({2, 6, 12, {8, 7}, {5, 5}, 6, {2, 2}, {2, 2, 2, 2}});
-  expectAllSame({1, 4, 4, {12, 12}, {7, 7}, 4, {}, {3, 3, 3, 3}}); // more taps than a block sums
+  expectAllSame({1, 4, 4, {12, 12}, {7, 7}, 4, {}, {3, 3, 3, 3}});  // more taps than a block sums
   expectAllSame({16, 3, 3, {16, 16}, {3, 3}, 3, {}, {1, 1, 1, 1}}); // in parts
 }
 
@@ -156,9 +158,9 @@ TEST(GpuConvolution, NothingToSum) {
 }
 
 TEST(GpuConvolution, EveryShapeOfTiles) {
-  expectAllSame({2, 40, 20, {8, 8}, {1, 1}});                        // 32 x 128
-  expectAllSame({1, 16, 100, {3, 4}, {1, 1}});                       // 256 x 16
-  expectAllSame({1, 5, 12, {16, 16}, {3, 3}, 1, {}, {1, 1, 1, 1}});  // 16 x 256
+  expectAllSame({2, 40, 20, {8, 8}, {1, 1}});                       // 32 x 128
+  expectAllSame({1, 16, 100, {3, 4}, {1, 1}});                      // 256 x 16
+  expectAllSame({1, 5, 12, {16, 16}, {3, 3}, 1, {}, {1, 1, 1, 1}}); // 16 x 256
   expectSameAsCpu("onnx.Conv {} : (tensor<9x6x44x44xf32>, tensor<128x6x1x1xf32>) -> tensor<9x128x44x44xf32>",
                   {0, 0, 1e-5}); // 128 x 128
 }
@@ -170,8 +172,10 @@ TEST(GpuConvolution, SumsInParts) {
 }
 
 TEST(GpuConvolution, Assembles) {
-  Shape resnet{32, 64, 64, {56, 56}, {3, 3}, 1, {}, {1, 1, 1, 1}}, stem{32, 3, 64, {224, 224}, {7, 7}, 1, {2, 2}, {3, 3, 3, 3}},
-      depthwise{32, 96, 96, {56, 56}, {7, 7}, 96, {}, {3, 3, 3, 3}}, pointwise{32, 256, 128, {14, 14}, {1, 1}};
+  Shape resnet{32, 64, 64, {56, 56}, {3, 3}, 1, {}, {1, 1, 1, 1}},
+      stem{32, 3, 64, {224, 224}, {7, 7}, 1, {2, 2}, {3, 3, 3, 3}},
+      depthwise{32, 96, 96, {56, 56}, {7, 7}, 96, {}, {3, 3, 3, 3}},
+      pointwise{32, 256, 128, {14, 14}, {1, 1}};
   for (std::string arch : {"sm_80", "sm_89", "sm_90", "sm_100"})
     for (const Shape &shape : {resnet, stem, depthwise, pointwise})
       for (std::string type : {"f32", "f64"})
@@ -181,6 +185,7 @@ TEST(GpuConvolution, Assembles) {
               EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
             }
   for (std::string arch : {"sm_80", "sm_90"})
-    for (const std::string &call : {pointwise.calls("bf16")[0], resnet.calls("bf16")[2], resnet.calls("f16")[3]})
+    for (const std::string &call :
+         {pointwise.calls("bf16")[0], resnet.calls("bf16")[2], resnet.calls("f16")[3]})
       EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
 }

@@ -38,7 +38,8 @@ std::string attentionOf(const std::string &row) {
 TEST(GpuTable, MissingKernelsAreNamedWithARemedy) {
   expectError("onnx.GridSample {} : (tensor<1x1x4x4xf32>, tensor<1x2x2x2xf32>) -> tensor<1x1x2x2xf32>",
               "onnx.GridSample", "--target cpu");
-  expectError("onnx.Hardmax {axis = 0 : i64} : (tensor<4xi32>) -> tensor<4xi32>", "onnx.Hardmax", "cast before it");
+  expectError("onnx.Hardmax {axis = 0 : i64} : (tensor<4xi32>) -> tensor<4xi32>", "onnx.Hardmax",
+              "cast before it");
   expectError(attentionOf("tensor<1x1x4x8xf64>"), "train.Attention", "--target cpu");
   expectError(attentionOf("tensor<1x1x4x512xf32>"), "depth 512", "up to 256");
 }
@@ -46,10 +47,13 @@ TEST(GpuTable, MissingKernelsAreNamedWithARemedy) {
 TEST(GpuTable, KernelsAssemble) {
   // Constant data, shared memory, shuffles, traps.
   for (std::string call :
-       {"train.ResizeGrad {mode = \"cubic\", scales = array<f32: 1.5, 0.5>} : (tensor<6x3xf32>) -> tensor<4x6xf32>",
+       {"train.ResizeGrad {mode = \"cubic\", scales = array<f32: 1.5, 0.5>} : (tensor<6x3xf32>) -> "
+        "tensor<4x6xf32>",
         "onnx.Transpose {perm = array<i64: 1, 0>} : (tensor<37x45xf32>) -> tensor<45x37xf32>",
-        "train.GatherGrad {axis = 0 : i64} : (tensor<8192x768xf32>, tensor<8192xi64>) -> tensor<50257x768xf32>",
-        "train.GatherGrad {axis = 0 : i64} : (tensor<8192x768xbf16>, tensor<8192xi64>) -> tensor<50257x768xbf16>"})
+        "train.GatherGrad {axis = 0 : i64} : (tensor<8192x768xf32>, tensor<8192xi64>) -> "
+        "tensor<50257x768xf32>",
+        "train.GatherGrad {axis = 0 : i64} : (tensor<8192x768xbf16>, tensor<8192xi64>) -> "
+        "tensor<50257x768xbf16>"})
     for (std::string arch : {"sm_80", "sm_90", "sm_100"})
       EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
 }

@@ -49,12 +49,14 @@ void fill(RankedTensorType type, char *data, std::mt19937 &random, float low, fl
   size_t bytes = elementBytes(type.getElementType());
   auto number = dyn_cast<FloatType>(type.getElementType());
   for (int64_t at = 0; at < type.getNumElements(); ++at) {
-    uint64_t bits = number ? bitsOf(number, floats(random)) : random() % (type.getElementType().isInteger(1) ? 2 : 8);
+    uint64_t bits =
+        number ? bitsOf(number, floats(random)) : random() % (type.getElementType().isInteger(1) ? 2 : 8);
     std::memcpy(data + at * bytes, &bits, bytes);
   }
 }
 
-std::string difference(RankedTensorType type, const char *expected, const char *found, double relative, double absolute) {
+std::string difference(RankedTensorType type, const char *expected, const char *found, double relative,
+                       double absolute) {
   auto number = dyn_cast<FloatType>(type.getElementType());
   size_t bytes = elementBytes(type.getElementType());
   double largest = 0;
@@ -68,7 +70,8 @@ std::string difference(RankedTensorType type, const char *expected, const char *
     uint64_t a = bitsAt(expected, bytes, at), b = bitsAt(found, bytes, at);
     if (a == b)
       continue;
-    double x = number ? numberAt(number, expected, at) : double(a), y = number ? numberAt(number, found, at) : double(b);
+    double x = number ? numberAt(number, expected, at) : double(a),
+           y = number ? numberAt(number, found, at) : double(b);
     if (number && agree(x, y, relative * std::abs(x) + absolute * largest))
       continue;
     if (count++ == 0)

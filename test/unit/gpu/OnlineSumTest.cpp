@@ -28,9 +28,11 @@ lower::gpu::LaunchCode check(int64_t rows, int64_t columns, int reduced, const s
 }
 
 lower::gpu::LaunchCode softmax(int64_t rows, int64_t columns, int reduced) {
-  return check(rows, columns, reduced, fmt::format("tensor<{}x{}xf32>", rows, columns), "affine_map<(r, c) -> (r, c)>", "f32",
-               fmt::format("%x = arith.addf %v, %v : f32\n {}%y = arith.divf %e, %s : f32\n sched.yield %y : f32",
-                           kExponentials));
+  return check(
+      rows, columns, reduced, fmt::format("tensor<{}x{}xf32>", rows, columns), "affine_map<(r, c) -> (r, c)>",
+      "f32",
+      fmt::format("%x = arith.addf %v, %v : f32\n {}%y = arith.divf %e, %s : f32\n sched.yield %y : f32",
+                  kExponentials));
 }
 
 TEST(OnlineSum, OneKernelReadsRowsTwice) {
@@ -51,9 +53,11 @@ TEST(OnlineSum, Columns) {
 
 // Only the sum and what follows from it leaves: the maximum is no output of the cluster.
 TEST(OnlineSum, LogarithmOfRows) {
-  check(3, 40003, 1, "tensor<3xf32>, tensor<3xf32>", "affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>", "f32, f32",
+  check(3, 40003, 1, "tensor<3xf32>, tensor<3xf32>", "affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>",
+        "f32, f32",
         fmt::format("%x = arith.negf %v : f32\n {}%l = math.log %s : f32\n %y = arith.addf %m, %l : f32\n"
-                    "sched.yield %y, %s : f32, f32", kExponentials));
+                    "sched.yield %y, %s : f32, f32",
+                    kExponentials));
 }
 
 /// Rows: only -inf; a NaN; an infinite logit; -inf up to a last number; -inf here and there.
@@ -90,16 +94,19 @@ TEST(OnlineSum, InfinitiesAndNaN) {
   for (int64_t columns : {40000, 40001}) {
     std::string special = fmt::format(fmt::runtime(kSpecial), columns - 3);
     check(5, columns, 1, fmt::format("tensor<5x{}xf32>, tensor<5xf32>, tensor<5xf32>", columns),
-          "affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>", "f32, f32, f32",
+          "affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>",
+          "f32, f32, f32",
           special + kExponentials + "%y = arith.divf %e, %s : f32\n sched.yield %y, %m, %s : f32, f32, f32");
   }
 }
 
 // A sum of something else than the maximum's own exponentials keeps its pass.
 TEST(OnlineSum, OtherSumsKeepTheirPass) {
-  check(2, 40000, 1, "tensor<2xf32>, tensor<2xf32>", "affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>", "f32, f32",
+  check(2, 40000, 1, "tensor<2xf32>, tensor<2xf32>", "affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>",
+        "f32, f32",
         fmt::format("%x = arith.mulf %v, %v : f32\n {}%o = arith.subf %v, %m : f32\n %p = math.exp %o : f32\n"
-                    "%q = sched.reduce add %p : f32\n sched.yield %q, %s : f32, f32", kExponentials));
+                    "%q = sched.reduce add %p : f32\n sched.yield %q, %s : f32, f32",
+                    kExponentials));
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // What comes out of compileGpu beside the code.
+#include "passes/Lower/Gpu/Ptxas.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
-#include "passes/Lower/Gpu/Ptxas.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -10,15 +10,16 @@ namespace kedge::lower::gpu {
 namespace {
 
 TEST(Ptxas, ReportIsReadByKernel) {
-  auto kernels = parsePtxasReport("ptxas info    : 0 bytes gmem\n"
-                                  "ptxas info    : Compiling entry function 'k1_sum' for 'sm_90'\n"
-                                  "ptxas info    : Function properties for k1_sum\n"
-                                  "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
-                                  "ptxas info    : Used 255 registers, used 1 barriers, 16 bytes cumulative stack size, 4096 bytes smem\n"
-                                  "ptxas info    : Compiling entry function 'k0_act' for 'sm_90'\n"
-                                  "ptxas info    : Function properties for k0_act\n"
-                                  "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-                                  "ptxas info    : Used 29 registers, used 0 barriers\n");
+  auto kernels = parsePtxasReport(
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'k1_sum' for 'sm_90'\n"
+      "ptxas info    : Function properties for k1_sum\n"
+      "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+      "ptxas info    : Used 255 registers, used 1 barriers, 16 bytes cumulative stack size, 4096 bytes smem\n"
+      "ptxas info    : Compiling entry function 'k0_act' for 'sm_90'\n"
+      "ptxas info    : Function properties for k0_act\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 29 registers, used 0 barriers\n");
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_EQ(kernels[0].name, "k0_act");
   EXPECT_EQ(kernels[0].registers, 29);

@@ -46,7 +46,8 @@ Value constant(OpBuilder &b, Location loc, int32_t value) {
 }
 
 Value at(OpBuilder &b, Location loc, Value pointer, Value index) {
-  return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI32Type(), pointer, ArrayRef<LLVM::GEPArg>{index});
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI32Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{index});
 }
 
 /// Every thread gives its number to the one opposite, through shared memory.
@@ -74,7 +75,8 @@ TEST(GpuSimulator, BarrierOrdersSharedMemory) {
 TEST(GpuSimulator, ShufflesStayInTheirWarp) {
   auto numbers = run([](OpBuilder &b, mlir::gpu::GPUFuncOp kernel, Value thread) {
     Location loc = kernel.getLoc();
-    Value other = mlir::gpu::ShuffleOp::create(b, loc, thread, 5, 32, mlir::gpu::ShuffleMode::XOR).getShuffleResult();
+    Value other =
+        mlir::gpu::ShuffleOp::create(b, loc, thread, 5, 32, mlir::gpu::ShuffleMode::XOR).getShuffleResult();
     LLVM::StoreOp::create(b, loc, other, at(b, loc, kernel.getArgument(0), thread));
   });
   for (int32_t thread = 0; thread < 64; ++thread)
@@ -106,8 +108,9 @@ struct Words {
   }
 };
 
-// One element of A and B each, where the PTX ISA document has it ("Matrix Fragments for mma.m16n8k16 with floating point
-// type"): lane = 4 * group + member, an element's row and column from group, member and its number in the registers.
+// One element of A and B each, where the PTX ISA document has it ("Matrix Fragments for mma.m16n8k16 with
+// floating point type"): lane = 4 * group + member, an element's row and column from group, member and its
+// number in the registers.
 struct OneElement {
   int leftLane, leftElement, rightLane, rightElement; ///< elements are halves of registers, in their order
   int resultLane, resultElement;
@@ -153,7 +156,8 @@ TEST(GpuSimulator, LoadedMatricesHaveTheDocumentedLayout) {
     runMatrices(work, words.lanes());
     return words;
   };
-  // Lane 4 r + c has columns 2 c and 2 c + 1 of row r, the lower one in the lower half; transposed, of column r.
+  // Lane 4 r + c has columns 2 c and 2 c + 1 of row r, the lower one in the lower half; transposed, of column
+  // r.
   Words plain = load(MatrixWork::Load4), transposed = load(MatrixWork::LoadTransposed4);
   EXPECT_EQ(plain.of[0][0], 0 | 1 << 16);
   EXPECT_EQ(plain.of[5][0], 12 | 13 << 16);
@@ -168,7 +172,8 @@ TEST(GpuSimulator, LoadedMatricesHaveTheDocumentedLayout) {
 /// When a thread waits for its copies.
 enum class Waits { InTime, TooLate, Never };
 
-/// Each thread copies four words of the input to shared memory, asynchronously, and reads those of its neighbour.
+/// Each thread copies four words of the input to shared memory, asynchronously, and reads those of its
+/// neighbour.
 std::vector<int32_t> copied(Waits waits) {
   return run([&](OpBuilder &b, mlir::gpu::GPUFuncOp kernel, Value thread) {
     Location loc = kernel.getLoc();
@@ -182,7 +187,8 @@ std::vector<int32_t> copied(Waits waits) {
       NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
     mlir::gpu::BarrierOp::create(b, loc);
     Value other = arith::XOrIOp::create(b, loc, own, four);
-    Value word = arith::AddIOp::create(b, loc, other, arith::AndIOp::create(b, loc, thread, constant(b, loc, 2)));
+    Value word =
+        arith::AddIOp::create(b, loc, other, arith::AndIOp::create(b, loc, thread, constant(b, loc, 2)));
     Value number = LLVM::LoadOp::create(b, loc, b.getI32Type(), at(b, loc, shared, word));
     // What lies there is -1, 0 or garbage, which is -1, too.
     number = arith::AddIOp::create(b, loc, number, constant(b, loc, 2));

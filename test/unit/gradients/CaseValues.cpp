@@ -39,8 +39,9 @@ std::vector<double> drawArgument(func::FuncOp function, BlockArgument argument, 
     below = limit.getInt();
   std::vector<double> result(elementCount(shapeOf(argument)));
   for (double &value : result)
-    value = isa<FloatType>(elementOf(argument)) ? std::uniform_real_distribution<double>(low, high)(random)
-                                                : std::uniform_int_distribution<int64_t>(0, below - 1)(random);
+    value = isa<FloatType>(elementOf(argument))
+                ? std::uniform_real_distribution<double>(low, high)(random)
+                : std::uniform_int_distribution<int64_t>(0, below - 1)(random);
   return result;
 }
 

@@ -10,7 +10,8 @@ namespace kedge::test {
 interpret::HostTensor makeTensor(mlir::RankedTensorType type, const std::vector<double> &values);
 
 /// Values as the argument's attributes ask for (GradientCheck.h).
-std::vector<double> drawArgument(mlir::func::FuncOp function, mlir::BlockArgument argument, std::mt19937 &random);
+std::vector<double> drawArgument(mlir::func::FuncOp function, mlir::BlockArgument argument,
+                                 std::mt19937 &random);
 
 /// In [-1, 1], one an element.
 std::vector<double> drawWeights(mlir::Value result, std::mt19937 &random);

@@ -1,7 +1,7 @@
 #include "test/unit/gradients/GradientCheck.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "test/unit/gradients/CaseValues.h"
 #include "test/unit/gradients/ReverseFunction.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -13,7 +13,8 @@ bool isFloat(Value v) { return isa<FloatType>(elementOf(v)); }
 
 class Check {
 public:
-  explicit Check(func::FuncOp function) : function(function), block(function.front()), reverse(function), random(7) {}
+  explicit Check(func::FuncOp function)
+      : function(function), block(function.front()), reverse(function), random(7) {}
   std::string run();
 
   /// Names of ops.
@@ -32,7 +33,7 @@ private:
   test::ReverseFunction reverse;
   std::mt19937 random;
   SmallVector<std::vector<double>> values;
-  SmallVector<std::vector<double>> weights; // of the results
+  SmallVector<std::vector<double>> weights;         // of the results
   std::unique_ptr<test::CompiledFunction> compiled; // results, then gradients
   std::string error;
 };

@@ -1,10 +1,10 @@
 // KEDGE_GRADIENT_CASE=norm runs only functions whose file or name holds that word.
-#include "test/unit/gradients/ElementwiseCases.h"
 #include "test/unit/gradients/GradientCheck.h"
-#include "test/unit/gradients/NarrowGradients.h"
 #include "lib/Dialect/Registration.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
 #include "mlir/Parser/Parser.h"
+#include "test/unit/gradients/ElementwiseCases.h"
+#include "test/unit/gradients/NarrowGradients.h"
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -84,9 +84,10 @@ TEST_F(Gradients, OfEveryOpAreCompared) {
   if (!wanted().empty())
     GTEST_SKIP() << "only some cases ran";
   for (RegisteredOperationName op : context().getRegisteredOperations())
-    // train.straight_through has the gradient of another value by design: test/golden/quantised.test compares it.
-    // The step makes onnx.Dropout train.dropout, or its operand, before anything runs. The gradient of a collective is of
-    // several ranks: test/ranks/matrix.test compares it, by BatchNormalization over all of them.
+    // train.straight_through has the gradient of another value by design: test/golden/quantised.test compares
+    // it. The step makes onnx.Dropout train.dropout, or its operand, before anything runs. The gradient of a
+    // collective is of several ranks: test/ranks/matrix.test compares it, by BatchNormalization over all of
+    // them.
     if (op.hasInterface<kedge::DifferentiableOpInterface>() && op.getStringRef() != "onnx.Dropout" &&
         op.getStringRef() != "train.straight_through" && op.getDialectNamespace() != "dist") {
       EXPECT_TRUE(covered.count(op.getStringRef().str()))

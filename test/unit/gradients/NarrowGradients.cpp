@@ -1,12 +1,12 @@
 #include "test/unit/gradients/NarrowGradients.h"
-#include "test/unit/gradients/CaseValues.h"
-#include "test/unit/gradients/ReverseFunction.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines/Pipelines.h"
+#include "test/unit/gradients/CaseValues.h"
+#include "test/unit/gradients/ReverseFunction.h"
 #include <cmath>
 #include <regex>
 
@@ -132,8 +132,8 @@ double gapOf(const std::vector<double> &narrow, const std::vector<double> &wide)
   return gap == 0 ? 0 : gap / largest(wide);
 }
 
-/// The first row that the name begins with. Seeds and arguments are exact, results of forward and of backward are rounded
-/// once each, and a gradient that two paths meet in once more.
+/// The first row that the name begins with. Seeds and arguments are exact, results of forward and of backward
+/// are rounded once each, and a gradient that two paths meet in once more.
 struct Allowed {
   const char *name;
   double roundings;
@@ -190,7 +190,8 @@ NarrowGap gapOfNarrowGradients(func::FuncOp function, const std::string &type) {
   if (!module)
     return {"is not to be read in f32", 0, {}};
   func::FuncOp model = module->lookupSymbol<func::FuncOp>("model");
-  OwningOpRef<ModuleOp> wideModule = CompiledFunction::isolate(model), narrowModule = CompiledFunction::isolate(model);
+  OwningOpRef<ModuleOp> wideModule = CompiledFunction::isolate(model),
+                        narrowModule = CompiledFunction::isolate(model);
   if (std::string problem = cast16(*narrowModule, type); !problem.empty())
     return {problem, 0, {}};
   const Values values(function, narrow);

@@ -86,9 +86,7 @@ TEST(GraphImporter, RolesDecideWhatBecomesState) {
 }
 
 TEST(GraphImporter, TakesTheBranchThatIsKnown) {
-  auto branch = [](const char *op) {
-    return Msg().sub(1, node(op, {"x"}, {"r"})).sub(12, value("r", {2}));
-  };
+  auto branch = [](const char *op) { return Msg().sub(1, node(op, {"x"}, {"r"})).sub(12, value("r", {2})); };
   auto graph = [&](const std::string &condition) {
     return Msg()
         .sub(1, node("If", {condition}, {"y"})
@@ -133,7 +131,9 @@ TEST(GraphImporter, ShapeSubgraphsFoldAndSymbolsAreShared) {
                   .sub(11, value("x", {-1, 3}))
                   .sub(11, value("m", {-1, 1}))
                   .sub(12, value("y", {-1, 3}));
-  expectPart(errorOf(graph), "dimension 0 of input 'x' (float32[batch x 3]) has no size ('batch'); give it with --shape x=Nx3");
+  expectPart(
+      errorOf(graph),
+      "dimension 0 of input 'x' (float32[batch x 3]) has no size ('batch'); give it with --shape x=Nx3");
   importer::ImportOptions options;
   options.shapes["x"] = {4, 3};
   std::string text = import(graph, options);

@@ -1,11 +1,11 @@
 #include "test/unit/import/NodeCases.h"
-#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Import/GraphImporter.h"
+#include "lib/Interpret/ConstantEvaluator.h"
+#include "lib/Model/ModelParse.h"
 #include "lib/Model/NarrowTypes.h"
 #include "lib/Support/Error.h"
-#include "lib/Model/ModelParse.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <algorithm>
 #include <cmath>
@@ -31,8 +31,8 @@ std::optional<model::Tensor> readTensor(const fs::path &path, model::DType decla
   return tensor;
 }
 
-/// Units in the last place of 16-bit results that may differ: one of bfloat16, which the data sets truncate where the
-/// standard rounds; two of attention, whose scores and weights they round where ours stay in f32.
+/// Units in the last place of 16-bit results that may differ: one of bfloat16, which the data sets truncate
+/// where the standard rounds; two of attention, whose scores and weights they round where ours stay in f32.
 int unitsOf(const std::string &name) { return name.find("attention") != std::string::npos ? 2 : 1; }
 
 /// Empty when equal: rtol 1e-3 and atol 1e-7, as ONNX's own runner, but for 16 bits.
@@ -53,8 +53,9 @@ std::string compare(const model::Tensor &expected, const interpret::HostTensor &
     double have = found.floatAt(i), want = values[i];
     if (model::narrowFloat(expected.dtype) || expected.dtype == model::DType::Float8E8M0)
       have = model::narrowValue(expected.dtype, static_cast<uint8_t>(found.intAt(i)));
-    bool equal = std::isnan(want) ? std::isnan(have)
-                                  : have == want || std::abs(have - want) <= absolute + relative * std::abs(want);
+    bool equal = std::isnan(want)
+                     ? std::isnan(have)
+                     : have == want || std::abs(have - want) <= absolute + relative * std::abs(want);
     if (!equal)
       return fmt::format("element {} is {}, expected {}", i, have, want);
   }
@@ -77,7 +78,8 @@ DataSet readDataSet(const model::Model &model, const fs::path &folder) {
   return data;
 }
 
-CaseResult compareAll(const DataSet &data, int units, llvm::function_ref<const interpret::HostTensor *(size_t)> found) {
+CaseResult compareAll(const DataSet &data, int units,
+                      llvm::function_ref<const interpret::HostTensor *(size_t)> found) {
   for (size_t k = 0; k < data.outputs.size(); ++k) {
     if (!data.outputs[k])
       continue;
@@ -102,7 +104,9 @@ CaseResult runImported(const model::Model &model, const DataSet &data, const imp
     return {CaseResult::Unsupported, "random numbers are not those of the data set"};
   if (!run) {
     interpret::ConstantEvaluator evaluator;
-    return compareAll(data, unitsOf(model.graph.name), [&](size_t k) { return evaluator.evaluate(function.front().getTerminator()->getOperand(k)); });
+    return compareAll(data, unitsOf(model.graph.name), [&](size_t k) {
+      return evaluator.evaluate(function.front().getTerminator()->getOperand(k));
+    });
   }
   std::map<std::string, interpret::HostTensor> inputs;
   for (mlir::BlockArgument argument : function.getArguments())
@@ -110,9 +114,11 @@ CaseResult runImported(const model::Model &model, const DataSet &data, const imp
       const model::Tensor &given = data.inputs.at(input.getName().str());
       auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
       model::Bytes bytes = given.bytes();
-      std::vector<uint8_t> codes = model::isNarrow(given.dtype) ? model::narrowCodes(given) : std::vector<uint8_t>();
-      inputs[input.getName().str()] = {type, codes.empty() ? std::vector<char>(bytes.data, bytes.data + bytes.size)
-                                                           : std::vector<char>(codes.begin(), codes.end())};
+      std::vector<uint8_t> codes =
+          model::isNarrow(given.dtype) ? model::narrowCodes(given) : std::vector<uint8_t>();
+      inputs[input.getName().str()] = {type, codes.empty()
+                                                 ? std::vector<char>(bytes.data, bytes.data + bytes.size)
+                                                 : std::vector<char>(codes.begin(), codes.end())};
     }
   auto outputs = run(*module, inputs);
   return compareAll(data, unitsOf(model.graph.name), [&](size_t k) -> const interpret::HostTensor * {
@@ -132,8 +138,8 @@ CaseResult runDataSet(const model::Model &model, const fs::path &folder, const t
   importer::ImportOptions options;
   for (const auto &[name, tensor] : data.inputs)
     options.shapes[name] = tensor.dims;
-  // Operands that must be known at compile time (shapes, axes, ratios) are given as constants; how many that are,
-  // the importer says. The interpreter knows constants only.
+  // Operands that must be known at compile time (shapes, axes, ratios) are given as constants; how many that
+  // are, the importer says. The interpreter knows constants only.
   auto feeds = model.graph.feeds();
   for (size_t free = run ? feeds.size() : 0;; --free) {
     options.fixedInputs.clear();
@@ -172,7 +178,8 @@ CaseResult test::runNodeCase(const std::string &folder, const RunModule &run) {
     return result;
   } catch (const Error &error) {
     std::string text = error.what();
-    bool unsupported = text.find("not supported") != std::string::npos || text.find("expected 7 to 28") != std::string::npos;
+    bool unsupported =
+        text.find("not supported") != std::string::npos || text.find("expected 7 to 28") != std::string::npos;
     return {unsupported ? CaseResult::Unsupported : CaseResult::Failed, text};
   } catch (const std::exception &error) {
     return {CaseResult::Failed, error.what()};

@@ -1,9 +1,9 @@
 // How the threads of a product wait for each other.
 #include "runtime/cpu/gemm/GemmTeam.h"
-#include <gtest/gtest.h>
 #include <chrono>
 #include <cstdlib>
 #include <future>
+#include <gtest/gtest.h>
 #include <vector>
 
 using kedge::rt::cpu::GemmTeam;
@@ -17,8 +17,9 @@ std::vector<int64_t> claimAll(GemmTeam &team, int64_t block) {
   return regions;
 }
 
-// Two blocks of columns with two depths each: blocks 0, 1 and 2, 3. A slow member ends a region of block 1 after a quick
-// one has ended the same region of block 2, which needs nothing of block 1. Block 3 goes on all the same.
+// Two blocks of columns with two depths each: blocks 0, 1 and 2, 3. A slow member ends a region of block 1
+// after a quick one has ended the same region of block 2, which needs nothing of block 1. Block 3 goes on all
+// the same.
 TEST(GemmTeam, ALateRegionOfOtherColumnsHoldsUpNothing) {
   GemmTeam team({2, 4, 2, 4, 1e6, 2, 2});
   for (int64_t region : claimAll(team, 0))

@@ -164,7 +164,8 @@ template <typename T> void check(const Case &c, double tolerance) {
   reference.run();
   std::vector<Array> back = {dO, q, k, v, forward[0], forward[1]};
   back.insert(back.end(), inputs.begin() + 3, inputs.end());
-  auto gradients = runKernel("train.AttentionGrad", withOperands(attributes(c), c, 6), back, {q.desc, k.desc, v.desc});
+  auto gradients =
+      runKernel("train.AttentionGrad", withOperands(attributes(c), c, 6), back, {q.desc, k.desc, v.desc});
   expectNear(gradients[0], reference.dQ, tolerance);
   expectNear(gradients[1], reference.dK, tolerance);
   expectNear(gradients[2], reference.dV, tolerance);

@@ -55,8 +55,16 @@ struct Expected {
 };
 
 template <typename T> Expected expectedOf(const Case &c) {
-  Expected e{Array::random<T>(c.x, 1), Array::random<T>(c.w, 2), Array::random<T>(c.y(), 3), Array::random<T>({c.w[0]}, 4),
-             Array::random<T>({c.x[1]}, 5), {}, {}, {}, {}, {}};
+  Expected e{Array::random<T>(c.x, 1),
+             Array::random<T>(c.w, 2),
+             Array::random<T>(c.y(), 3),
+             Array::random<T>({c.w[0]}, 4),
+             Array::random<T>({c.x[1]}, 5),
+             {},
+             {},
+             {},
+             {},
+             {}};
   const std::vector<double> xs = e.x.doubles(), ws = e.w.doubles(), dys = e.dy.doubles();
   e.y.resize(dys.size()), e.dx.resize(xs.size()), e.dw.resize(ws.size());
   forEachProduct(c, [&](int64_t xi, int64_t wi, int64_t yi) {
@@ -74,12 +82,16 @@ void expectKernels(const Case &c, const Expected &e, double tolerance) {
   expectNear(runKernel1("train.ConvGradInput", c.attrs(), {e.dy, e.w}, e.x.desc), e.dx, tolerance);
   expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {e.dy, e.w}, e.x.desc), e.dx, tolerance);
   expectNear(runKernel1("train.ConvGradWeight", c.attrs(), {e.x, e.dy}, e.w.desc), e.dw, 4 * tolerance);
-  expectNear(runKernel1("train.ConvTransposeGradWeight", c.attrs(), {e.dy, e.x}, e.w.desc), e.dw, 4 * tolerance);
+  expectNear(runKernel1("train.ConvTransposeGradWeight", c.attrs(), {e.dy, e.x}, e.w.desc), e.dw,
+             4 * tolerance);
   expectNear(runKernel1("onnx.Conv", c.attrs(), {e.x, e.w, e.bias}, e.dy.desc), e.yBiased, tolerance);
-  expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {e.dy, e.w, e.transposedBias}, e.x.desc), e.dxBiased, tolerance);
+  expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {e.dy, e.w, e.transposedBias}, e.x.desc), e.dxBiased,
+             tolerance);
 }
 
-template <typename T> void check(const Case &c, double tolerance) { expectKernels(c, expectedOf<T>(c), tolerance); }
+template <typename T> void check(const Case &c, double tolerance) {
+  expectKernels(c, expectedOf<T>(c), tolerance);
+}
 
 const Case kCases[] = {
     {{1, 1, 5}, {1, 1, 3}, 1, {1}, {0, 0}, {1}},
@@ -110,8 +122,8 @@ const Case kCases[] = {
     {{2, 3, 4, 5, 6}, {4, 3, 3, 3, 3}, 1, {1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}},
 };
 
-// Gradients of filters from bands: blocks of channels that are not full, 64 of them together, dilations, pads that differ, one
-// dimension, and an image of more than one band.
+// Gradients of filters from bands: blocks of channels that are not full, 64 of them together, dilations, pads
+// that differ, one dimension, and an image of more than one band.
 const Case kBanded[] = {
     {{2, 33, 6, 30}, {5, 33, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
     {{1, 128, 2, 50}, {3, 128, 3, 3}, 1, {1, 1}, {1, 0, 1, 2}, {1, 1}},
@@ -133,8 +145,9 @@ TEST(KernelConv, GradientsOfFiltersFromBands) {
   }
 }
 
-// With fewer multiplications: rows of odd length, images that begin in the middle of a panel or a vector, pads of zero to two that
-// differ, several blocks, more channels than a part of a panel, a result that is smaller than its source.
+// With fewer multiplications: rows of odd length, images that begin in the middle of a panel or a vector,
+// pads of zero to two that differ, several blocks, more channels than a part of a panel, a result that is
+// smaller than its source.
 const Case kTransformed[] = {
     {{3, 40, 9, 30}, {52, 40, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
     {{1, 390, 22, 24}, {16, 390, 3, 3}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}},
@@ -160,10 +173,13 @@ TEST(KernelConv, WithFewerMultiplications) {
   EXPECT_EQ(filters, 3);
 }
 
-// Dot products of planes: rows of filters and columns that fill no tile, pieces of a plane, steps, one dimension.
+// Dot products of planes: rows of filters and columns that fill no tile, pieces of a plane, steps, one
+// dimension.
 const Case kFew[] = {
-    {{2, 3, 47, 51}, {7, 3, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},  {{1, 4, 130, 70}, {13, 4, 2, 2}, 1, {2, 2}, {0, 0, 0, 0}, {1, 1}},
-    {{2, 33, 46, 46}, {9, 33, 1, 1}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}}, {{1, 5, 92, 92}, {40, 5, 1, 1}, 1, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+    {{2, 3, 47, 51}, {7, 3, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+    {{1, 4, 130, 70}, {13, 4, 2, 2}, 1, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+    {{2, 33, 46, 46}, {9, 33, 1, 1}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+    {{1, 5, 92, 92}, {40, 5, 1, 1}, 1, {2, 2}, {0, 0, 0, 0}, {1, 1}},
     {{9, 2, 2100}, {3, 2, 4}, 1, {1}, {3, 0}, {1}},
 };
 

@@ -135,7 +135,8 @@ TEST(KernelScatter, ElementsWithReductions) {
 /// 256 and twenty ones: added one by one in bf16, whose steps are 2 there, they would all be lost.
 TEST(KernelScatter, NarrowSumsAreRoundedOnce) {
   const int64_t count = 20;
-  Array x = Array::of<BFloat16>({2}, {256, 1}), ones = Array::of<BFloat16>({count}, std::vector<BFloat16>(count, 1));
+  Array x = Array::of<BFloat16>({2}, {256, 1}),
+        ones = Array::of<BFloat16>({count}, std::vector<BFloat16>(count, 1));
   Array first = Array::of<int64_t>({count}, std::vector<int64_t>(count, 0)), tuples = first;
   tuples.desc.shape = {count, 1};
   json add = {{"reduction", "add"}};

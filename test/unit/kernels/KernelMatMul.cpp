@@ -50,7 +50,8 @@ TEST(KernelMatMul, FloatsOfAllSizesAndLayouts) {
   checkProducts<Float16>(3e-5);
 }
 
-// The error grows with the longest chain of additions: chains of 384 are twice, one of all k four times as far away.
+// The error grows with the longest chain of additions: chains of 384 are twice, one of all k four times as
+// far away.
 TEST(KernelMatMul, LongSumsStayAccurate) {
   Sizes s{48, 64, 1536};
   Array a = Array::random<float>({s.m, s.k}, 1), b = Array::random<float>({s.k, s.n}, 2);
@@ -137,7 +138,8 @@ TEST(KernelGemm, AddendsAndFactors) {
 /// Sums of 16-bit products in f32, in several blocks of the inner size; also where C is the result.
 template <typename T> void checkWide() {
   Sizes s{37, 50, 2500};
-  Array a = Array::random<T>({s.k, s.m}, 1), b = Array::random<T>({s.k, s.n}, 2), c = Array::random<float>({s.m, s.n}, 3);
+  Array a = Array::random<T>({s.k, s.m}, 1), b = Array::random<T>({s.k, s.n}, 2),
+        c = Array::random<float>({s.m, s.n}, 3);
   std::vector<double> expected = naive<T>(a, b, s, true, false), added = expected, addend = c.doubles();
   for (size_t i = 0; i < added.size(); ++i)
     added[i] += addend[i];
@@ -147,7 +149,8 @@ template <typename T> void checkWide() {
   expectNear(sum, added, 1e-5);
   LibraryCall call{"onnx.Gemm", attrs, {a.desc, b.desc, c.desc}, {c.desc}};
   auto kernel = makeKernel(call, 2);
-  std::unique_ptr<void, void (*)(void *)> workspace(std::aligned_alloc(64, (kernel->workspaceBytes() + 63) / 64 * 64), std::free);
+  std::unique_ptr<void, void (*)(void *)> workspace(
+      std::aligned_alloc(64, (kernel->workspaceBytes() + 63) / 64 * 64), std::free);
   const void *inputs[] = {a.bytes(), b.bytes(), c.bytes()};
   void *outputs[] = {c.bytes()};
   kernel->run(inputs, outputs, workspace.get());
@@ -161,11 +164,15 @@ TEST(KernelGemm, WideSums) {
 
 TEST(KernelGemm, WideSumsOfOtherTypesAreNamed) {
   Array a = Array::random<float>({5, 3}, 1), b = Array::random<float>({5, 7}, 2);
-  EXPECT_NE(errorOf("onnx.Gemm", {{"transA", true}, {"wide", true}}, {a, b}, {{DType::F32, {3, 7}}}).find("a wide sum of f32 has a result of f32: 16-bit factors"),
+  EXPECT_NE(errorOf("onnx.Gemm", {{"transA", true}, {"wide", true}}, {a, b}, {{DType::F32, {3, 7}}})
+                .find("a wide sum of f32 has a result of f32: 16-bit factors"),
             std::string::npos);
-  Array narrow = Array::random<BFloat16>({5, 3}, 1), right = Array::random<BFloat16>({5, 7}, 2), row = Array::random<float>({7}, 3);
-  EXPECT_NE(errorOf("onnx.Gemm", {{"transA", true}, {"wide", true}}, {narrow, right, row}, {{DType::F32, {3, 7}}}).find("a wide sum adds a C as large as the result"),
-            std::string::npos);
+  Array narrow = Array::random<BFloat16>({5, 3}, 1), right = Array::random<BFloat16>({5, 7}, 2),
+        row = Array::random<float>({7}, 3);
+  EXPECT_NE(
+      errorOf("onnx.Gemm", {{"transA", true}, {"wide", true}}, {narrow, right, row}, {{DType::F32, {3, 7}}})
+          .find("a wide sum adds a C as large as the result"),
+      std::string::npos);
 }
 
 TEST(KernelGemm, LeadingRowsAndNoAddend) {

@@ -54,17 +54,9 @@ TEST(KernelTranspose, OtherElementSizes) {
 TEST(KernelExpandTile, RepeatValues) {
   Array x = Array::random<float>({3, 1, 4}, 1);
   expectNear(runKernel1("onnx.Expand", {}, {x}, {DType::F32, {2, 3, 5, 4}}),
-             mapped(x, {2, 3, 5, 4},
-                    [](const Shape &i) {
-                      return Shape{i[1], 0, i[3]};
-                    }),
-             0);
+             mapped(x, {2, 3, 5, 4}, [](const Shape &i) { return Shape{i[1], 0, i[3]}; }), 0);
   expectNear(runKernel1("onnx.Tile", {}, {x}, {DType::F32, {6, 3, 4}}),
-             mapped(x, {6, 3, 4},
-                    [](const Shape &i) {
-                      return Shape{i[0] % 3, 0, i[2]};
-                    }),
-             0);
+             mapped(x, {6, 3, 4}, [](const Shape &i) { return Shape{i[0] % 3, 0, i[2]}; }), 0);
   expectNear(runKernel1("onnx.Tile", {}, {x}, {DType::F32, {3, 0, 4}}), {}, 0);
 }
 

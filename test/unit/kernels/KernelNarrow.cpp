@@ -1,5 +1,5 @@
-// Products of 16-bit operands on every set of instructions that this machine has: bounds that follow from the format and
-// the length of sums, places that do not matter, and what leaves the format's range.
+// Products of 16-bit operands on every set of instructions that this machine has: bounds that follow from the
+// format and the length of sums, places that do not matter, and what leaves the format's range.
 #include "runtime/cpu/isa/HalfRows.h"
 #include "test/unit/kernels/KernelTest.h"
 #include <cmath>
@@ -26,8 +26,9 @@ struct Sizes {
   int64_t m, n, k;
 };
 
-/// Products of two 16-bit numbers are exact in fp32. The longest chain of additions in a sum of k: one within a tile of
-/// 64 steps (AVX-512, AVX2), or of 64 sums of 16 pairs (AMX); one of the chains' sums; one of the blocks of k.
+/// Products of two 16-bit numbers are exact in fp32. The longest chain of additions in a sum of k: one within
+/// a tile of 64 steps (AVX-512, AVX2), or of 64 sums of 16 pairs (AMX); one of the chains' sums; one of the
+/// blocks of k.
 double longestChain(int64_t k) {
   return std::min<double>(static_cast<double>(k), 64 + 16 + 2 + static_cast<double>(k) / 64);
 }
@@ -113,7 +114,8 @@ TEST(KernelNarrow, SumsAreRoundedOnceToNearestEven) {
   onEveryIsa([](Isa) {
     EXPECT_EQ(dot<BFloat16>({256, 1}, {1, 1}), 256); // steps of 2: a tie goes to the even one
     EXPECT_EQ(dot<BFloat16>({258, 1}, {1, 1}), 260);
-    EXPECT_EQ(dot<BFloat16>({256, 1, 0.0625f}, {1, 1, 1}), 258); // rounding 257 first would lose the last term
+    EXPECT_EQ(dot<BFloat16>({256, 1, 0.0625f}, {1, 1, 1}),
+              258); // rounding 257 first would lose the last term
     EXPECT_EQ(dot<Float16>({2048, 1}, {1, 1}), 2048);
     EXPECT_EQ(dot<Float16>({2050, 1}, {1, 1}), 2052);
     EXPECT_EQ(dot<BFloat16>({256, 1, 1, 1, 1}, {1, 1, 1, 1, 1}), 260); // small terms are not lost one by one

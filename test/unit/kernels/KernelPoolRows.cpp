@@ -1,6 +1,6 @@
 // Maxima of whole rows of windows against windows one by one: the same bits, in each set of instructions.
-#include "test/unit/kernels/KernelTest.h"
 #include "runtime/calls/Types.h"
+#include "test/unit/kernels/KernelTest.h"
 #include <limits>
 
 namespace kedge::rt::test {
@@ -24,12 +24,13 @@ const Case kCases[] = {
     {{75}, {38}, {3}, {2}, {1}, {1}},
     {{37}, {35}, {5}, {1}, {3}, {2}},
     {{100}, {34}, {4}, {3}, {2}, {1}},
-    {{9}, {12}, {2}, {2}, {4}, {1}},             // the first and last windows are empty
+    {{9}, {12}, {2}, {2}, {4}, {1}}, // the first and last windows are empty
     {{23, 70}, {12, 35}, {3, 3}, {2, 2}, {1, 1}, {1, 1}},
     {{13, 13}, {13, 13}, {13, 13}, {1, 1}, {6, 6}, {1, 1}},
     {{9, 20}, {4, 9}, {2, 3}, {2, 2}, {0, 0}, {1, 1}},
     {{14, 31}, {12, 33}, {3, 2}, {1, 1}, {1, 2}, {2, 3}},
-    {{7, 9}, {4, 5}, {2, 2}, {2, 2}, {0, 0}, {1, 1}}, // ceil_mode: a row and a column of windows reach beyond the image
+    {{7, 9}, {4, 5}, {2, 2}, {2, 2}, {0, 0}, {1, 1}}, // ceil_mode: a row and a column of windows reach beyond
+                                                      // the image
     {{6, 50}, {2, 8}, {3, 7}, {3, 6}, {1, 0}, {1, 1}},
     {{20, 9}, {10, 3}, {2, 3}, {2, 3}, {0, 0}, {1, 1}}, // too short to take a row at once
     {{4, 5, 26}, {3, 4, 13}, {2, 2, 2}, {1, 1, 2}, {0, 0, 0}, {1, 1, 1}},
@@ -62,7 +63,8 @@ template <typename T> std::vector<int64_t> plainMaxima(const Case &c, const T *p
       const int64_t place = placeOf(c, result, tap);
       if (place < 0)
         return;
-      const double value = static_cast<double>(plane[place]), top = best < 0 ? 0 : static_cast<double>(plane[best]);
+      const double value = static_cast<double>(plane[place]),
+                   top = best < 0 ? 0 : static_cast<double>(plane[best]);
       if (best < 0 || value > top || (value != value && top == top))
         best = place;
     });
@@ -85,7 +87,8 @@ template <typename T> Expected plainPool(const Case &c, const Array &x, const Ar
     for (int64_t o = 0; o < outSize; ++o) {
       const int64_t place = plane * inSize + maxima[o];
       indices.push_back(place);
-      y.push_back(maxima[o] < 0 ? static_cast<T>(-std::numeric_limits<float>::infinity()) : x.data<T>()[place]);
+      y.push_back(maxima[o] < 0 ? static_cast<T>(-std::numeric_limits<float>::infinity())
+                                : x.data<T>()[place]);
       if (maxima[o] >= 0)
         sums[place] += static_cast<rt::calls::Compute<T>>(dy.data<T>()[plane * outSize + o]);
     }
@@ -113,9 +116,16 @@ template <typename T> void check(const Case &c, const Array &x) {
 /// A quarter are ties of few numbers; some zeros of both signs, NaN with two payloads, and infinities.
 template <typename T> Array strange(const Shape &shape) {
   Array x = Array::random<T>(shape, 1);
-  const T quiet = static_cast<T>(std::numeric_limits<float>::quiet_NaN()), infinity = static_cast<T>(std::numeric_limits<float>::infinity());
-  const T special[] = {static_cast<T>(1.0f), static_cast<T>(1.0f), static_cast<T>(0.0f), static_cast<T>(-0.0f), -infinity, infinity,
-                       quiet, -quiet};
+  const T quiet = static_cast<T>(std::numeric_limits<float>::quiet_NaN()),
+          infinity = static_cast<T>(std::numeric_limits<float>::infinity());
+  const T special[] = {static_cast<T>(1.0f),
+                       static_cast<T>(1.0f),
+                       static_cast<T>(0.0f),
+                       static_cast<T>(-0.0f),
+                       -infinity,
+                       infinity,
+                       quiet,
+                       -quiet};
   std::mt19937 generator(3);
   for (int64_t i = 0; i < x.size(); ++i)
     if (const unsigned kind = generator() % 32; kind < std::size(special))

@@ -16,10 +16,13 @@ struct Weight {
 
 Weight fourBits(const Shape &shape, QuantizedFormat format) {
   const int64_t count = shape[0] * shape[1];
-  Weight weight{Array::random<uint8_t>({(count + 1) / 2}, 3, 0, 255), Array::random<float>({(count + kBlock - 1) / kBlock}, 4), {}};
+  Weight weight{Array::random<uint8_t>({(count + 1) / 2}, 3, 0, 255),
+                Array::random<float>({(count + kBlock - 1) / kBlock}, 4),
+                {}};
   for (int64_t i = 0; i < count; ++i) {
     const uint8_t byte = weight.codes.data<uint8_t>()[i / 2];
-    weight.values.push_back(fourBitTable(format)[i % 2 ? byte & 15 : byte >> 4] * weight.scales.data<float>()[i / kBlock]);
+    weight.values.push_back(fourBitTable(format)[i % 2 ? byte & 15 : byte >> 4] *
+                            weight.scales.data<float>()[i / kBlock]);
   }
   return weight;
 }
@@ -36,16 +39,25 @@ template <typename S> Array rounded(const Shape &shape, const std::vector<float>
   return Array::of<S>(shape, std::vector<S>(values.begin(), values.end()));
 }
 
-template <typename S> void checkAgainstWhole(const std::string &format, int64_t m, int64_t n, int64_t k, bool transB, int axis) {
+template <typename S>
+void checkAgainstWhole(const std::string &format, int64_t m, int64_t n, int64_t k, bool transB, int axis) {
   const Shape shape = transB ? Shape{n, k} : Shape{k, n};
-  const Weight weight =
-      format == "int8" ? eightBits(shape, axis) : fourBits(shape, format == "nf4" ? QuantizedFormat::NF4 : QuantizedFormat::FP4);
+  const Weight weight = format == "int8"
+                            ? eightBits(shape, axis)
+                            : fourBits(shape, format == "nf4" ? QuantizedFormat::NF4 : QuantizedFormat::FP4);
   const Array x = Array::random<S>({m, k}, 1), bias = Array::random<S>({n}, 2);
   const TensorDesc y{dtypeOf<S>(), {m, n}};
-  const json unpack = {{"format", format}, {"block", kBlock}, {"shape", shape}, {"axis", axis}, {"type", dtypeName(dtypeOf<S>())}};
+  const json unpack = {{"format", format},
+                       {"block", kBlock},
+                       {"shape", shape},
+                       {"axis", axis},
+                       {"type", dtypeName(dtypeOf<S>())}};
   const Array whole = rounded<S>(shape, weight.values);
-  const auto sameBits = [&](const Array &a, const Array &b) { return std::memcmp(a.bytes(), b.bytes(), a.desc.bytes()) == 0; };
-  EXPECT_TRUE(sameBits(runKernel1("onnx.MatMul", {{"transB", transB}, {"unpack", unpack}}, {x, weight.codes, weight.scales}, y),
+  const auto sameBits = [&](const Array &a, const Array &b) {
+    return std::memcmp(a.bytes(), b.bytes(), a.desc.bytes()) == 0;
+  };
+  EXPECT_TRUE(sameBits(runKernel1("onnx.MatMul", {{"transB", transB}, {"unpack", unpack}},
+                                  {x, weight.codes, weight.scales}, y),
                        runKernel1("onnx.MatMul", {{"transB", transB}}, {x, whole}, y)))
       << format << " " << m << "x" << n << "x" << k << (transB ? " transposed" : "");
   EXPECT_TRUE(sameBits(runKernel1("onnx.Gemm", {{"transB", transB}, {"alpha", 0.5}, {"unpack", unpack}},
@@ -56,7 +68,8 @@ template <typename S> void checkAgainstWhole(const std::string &format, int64_t 
 TEST(KernelQuantizedFormats, ProductsAreThoseOfTheWeight) {
   for (const char *format : {"nf4", "fp4", "int8"})
     for (bool transB : {false, true})
-      for (auto [m, n, k] : {std::array<int64_t, 3>{3, 32, 64}, {13, 33, 9}, {40, 70, 515}, {1, 1, 1}, {65, 96, 400}})
+      for (auto [m, n, k] :
+           {std::array<int64_t, 3>{3, 32, 64}, {13, 33, 9}, {40, 70, 515}, {1, 1, 1}, {65, 96, 400}})
         for (int axis : {0, 1}) {
           if (axis && std::string(format) != "int8")
             continue;
@@ -68,8 +81,11 @@ TEST(KernelQuantizedFormats, ProductsAreThoseOfTheWeight) {
 
 TEST(KernelQuantizedFormats, WrongDescriptionsAreRefused) {
   const auto make = [](const json &unpack, Shape codes) {
-    makeKernel({"onnx.MatMul", {{"unpack", unpack}},
-                {{DType::F32, {2, 8}}, {DType::U8, std::move(codes)}, {DType::F32, {1}}}, {{DType::F32, {2, 8}}}}, 1);
+    makeKernel({"onnx.MatMul",
+                {{"unpack", unpack}},
+                {{DType::F32, {2, 8}}, {DType::U8, std::move(codes)}, {DType::F32, {1}}},
+                {{DType::F32, {2, 8}}}},
+               1);
   };
   make({{"format", "nf4"}, {"block", 64}, {"shape", {8, 8}}}, {32});
   EXPECT_THROW(make({{"format", "nf4"}, {"block", 64}, {"shape", {8, 8}}}, {31}), Error);

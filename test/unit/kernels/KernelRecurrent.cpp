@@ -129,7 +129,8 @@ template <typename S> void checkNarrow() {
   std::vector<Array> narrow = runKernel("onnx.LSTM", attrs, {x, w, r, bias}, outputs(dtypeOf<S>()));
   for (size_t i = 0; i < expected.size(); ++i)
     for (int64_t j = 0; j < expected[i].size(); ++j)
-      EXPECT_EQ(static_cast<float>(narrow[i].data<S>()[j]), static_cast<float>(S(expected[i].data<float>()[j])));
+      EXPECT_EQ(static_cast<float>(narrow[i].data<S>()[j]),
+                static_cast<float>(S(expected[i].data<float>()[j])));
 }
 
 TEST(KernelRecurrent, NarrowTypesRoundWhatTheyStore) {

@@ -1,4 +1,5 @@
-// Products of 8-bit floats beside those of the same numbers in bf16, on every set of instructions that this machine has.
+// Products of 8-bit floats beside those of the same numbers in bf16, on every set of instructions that this
+// machine has.
 #include "runtime/format/Float8.h"
 #include "test/unit/kernels/KernelTest.h"
 #include <cmath>
@@ -20,7 +21,8 @@ Array inBFloat(const Array &codes) {
   for (int64_t i = 0; i < wide.size(); ++i) {
     const uint8_t code = codes.data<uint8_t>()[i];
     const bool isBroad = codes.desc.type == DType::F8E5M2;
-    wide.data<BFloat16>()[i] = isBroad ? static_cast<float>(Float8E5M2{code}) : static_cast<float>(Float8E4M3{code});
+    wide.data<BFloat16>()[i] =
+        isBroad ? static_cast<float>(Float8E5M2{code}) : static_cast<float>(Float8E4M3{code});
   }
   return wide;
 }
@@ -36,7 +38,8 @@ TEST(KernelScaledProduct, CodesHaveTheFormatsValues) {
   EXPECT_TRUE(std::isnan(static_cast<float>(Float8E5M2{0x7d})));
 }
 
-// Scales that are powers of two commute with rounding, so the result has the very bits of the product in bf16.
+// Scales that are powers of two commute with rounding, so the result has the very bits of the product in
+// bf16.
 TEST(KernelScaledProduct, IsTheProductInBFloatTimesItsScales) {
   const Array quarter = Array::of<float>({}, {0.25f}), eight = Array::of<float>({}, {8.0f});
   const Array bias = Array::random<BFloat16>({48}, 3);
@@ -53,9 +56,12 @@ TEST(KernelScaledProduct, IsTheProductInBFloatTimesItsScales) {
       attrs["alpha"] = 0.5;
       const Array biased = runKernel1("train.ScaledProduct", attrs, {a, b, quarter, eight, bias}, y);
       for (int64_t i = 0; i < plain.size(); ++i) {
-        const float product = static_cast<float>(plain.data<BFloat16>()[i]), c = static_cast<float>(bias.data<BFloat16>()[i % 48]);
+        const float product = static_cast<float>(plain.data<BFloat16>()[i]),
+                    c = static_cast<float>(bias.data<BFloat16>()[i % 48]);
         ASSERT_EQ(static_cast<float>(scaled.data<BFloat16>()[i]), 2 * product) << i;
-        ASSERT_NEAR(static_cast<float>(biased.data<BFloat16>()[i]), product + c, 0x1p-6 * (std::abs(product) + std::abs(c))) << i;
+        ASSERT_NEAR(static_cast<float>(biased.data<BFloat16>()[i]), product + c,
+                    0x1p-6 * (std::abs(product) + std::abs(c)))
+            << i;
       }
     }
   }
@@ -64,8 +70,10 @@ TEST(KernelScaledProduct, IsTheProductInBFloatTimesItsScales) {
 TEST(KernelScaledProduct, RefusesOtherOperands) {
   const Array one = Array::of<float>({}, {1.0f}), a = codes(DType::F8E4M3, {16, 16}, 1), wide = inBFloat(a);
   const TensorDesc y{DType::BF16, {16, 16}};
-  for (const std::vector<Array> &inputs : {std::vector<Array>{a, wide, one, one}, {a, a, wide, one}, {a, a, one, one, one}})
-    EXPECT_NE(errorOf("train.ScaledProduct", {}, inputs, {y}).find("two operands of 8-bit floats, two numbers of f32 and a C of bf16"),
+  for (const std::vector<Array> &inputs :
+       {std::vector<Array>{a, wide, one, one}, {a, a, wide, one}, {a, a, one, one, one}})
+    EXPECT_NE(errorOf("train.ScaledProduct", {}, inputs, {y})
+                  .find("two operands of 8-bit floats, two numbers of f32 and a C of bf16"),
               std::string::npos);
 }
 

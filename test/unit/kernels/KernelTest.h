@@ -1,9 +1,9 @@
 // Runs library kernels the way every test wants it: with several numbers of threads, whose results must have
 // the same bits, into outputs full of garbage, without allocation in run().
 #pragma once
+#include "runtime/calls/LibraryKernel.h"
 #include "runtime/cpu/isa/Isa.h"
 #include "runtime/format/Float16.h"
-#include "runtime/calls/LibraryKernel.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -75,12 +75,13 @@ std::vector<Array> runKernel(const std::string &name, const json &attrs, const s
 Array runKernel1(const std::string &name, const json &attrs, const std::vector<Array> &inputs,
                  const TensorDesc &output);
 
-/// Most that rounding once to the type moves a value, as a share of it; 0 for f32, f64 and integers, whose rounding is
-/// part of the tolerances.
+/// Most that rounding once to the type moves a value, as a share of it; 0 for f32, f64 and integers, whose
+/// rounding is part of the tolerances.
 inline double rounding(DType type) { return type == DType::BF16 ? 0x1p-8 : type == DType::F16 ? 0x1p-11 : 0; }
 
-/// Sums of 16-bit operands are kept in fp32 and rounded once: the bound is that of fp32 plus one rounding of the type.
-/// |actual - expected| <= tolerance (1 + |expected|) (1 + rounding) + rounding |expected|; NaN equals NaN.
+/// Sums of 16-bit operands are kept in fp32 and rounded once: the bound is that of fp32 plus one rounding of
+/// the type. |actual - expected| <= tolerance (1 + |expected|) (1 + rounding) + rounding |expected|; NaN
+/// equals NaN.
 void expectNear(const Array &actual, const std::vector<double> &expected, double tolerance);
 
 /// The sets of instructions that this machine has; tests run in each.

@@ -19,7 +19,8 @@ TEST(EmitterElementwise, ScalesAndAddsAnySize) {
             sched.yield %r : f32
         }} : (tensor<{0}xf32>, tensor<{0}xf32>) -> tensor<{0}xf32>
         return %y : tensor<{0}xf32>
-      }})", n));
+      }})",
+                                n));
     auto a = randomFloats(n, 1), b = randomFloats(n, 2);
     std::vector<float> y(n + 1, -7.f);
     cluster.run(3, a, b, y);
@@ -72,7 +73,8 @@ TEST(EmitterElementwise, TakesIndicesApart) {
   for (int b = 0; b < 2; ++b)
     for (int h = 0; h < 4; ++h)
       for (int p = 0; p < 18; ++p)
-        EXPECT_EQ(y[(b * 4 + h) * 18 + p], a[(b * 3 + p / 6) * 24 + h * 6 + p % 6] + float(p) + t[(p + 1) / 5]);
+        EXPECT_EQ(y[(b * 4 + h) * 18 + p],
+                  a[(b * 3 + p / 6) * 24 + h * 6 + p % 6] + float(p) + t[(p + 1) / 5]);
 }
 
 TEST(EmitterElementwise, WritesOverItsInput) {
@@ -105,7 +107,8 @@ TEST(EmitterElementwise, TransposesInTiles) {
             sched.yield %1 : f32
         }} : (tensor<3x{1}x{0}xf32>, tensor<3x{1}x{0}xi1>, tensor<{0}xf32>) -> tensor<3x{0}x{1}xf32>
         return
-      }})", rows, columns));
+      }})",
+                                rows, columns));
     const int n = 3 * rows * columns;
     auto a = randomFloats(n, 1), b = randomFloats(rows, 2);
     std::vector<uint8_t> kept(n);
@@ -117,7 +120,8 @@ TEST(EmitterElementwise, TransposesInTiles) {
       for (int r = 0; r < rows; ++r)
         for (int c = 0; c < columns; ++c) {
           int from = (i * columns + c) * rows + r;
-          ASSERT_EQ(y[(i * rows + r) * columns + c], kept[from] ? a[from] + b[r] : b[r]) << rows << "x" << columns;
+          ASSERT_EQ(y[(i * rows + r) * columns + c], kept[from] ? a[from] + b[r] : b[r])
+              << rows << "x" << columns;
         }
     EXPECT_EQ(y[n], 7.f);
   }

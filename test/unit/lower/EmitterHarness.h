@@ -17,10 +17,11 @@ namespace kedge::test {
 /// The kernel of the only cluster of a module.
 class Cluster {
 public:
-  explicit Cluster(const std::string &function, const lower::KernelTarget &target = lower::KernelTarget::host(),
-                   int optLevel = 2) {
+  explicit Cluster(const std::string &function,
+                   const lower::KernelTarget &target = lower::KernelTarget::host(), int optLevel = 2) {
     mlir::DialectRegistry registry;
-    registry.insert<sched::SchedDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
+    registry.insert<sched::SchedDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
+                    mlir::math::MathDialect>();
     mlir::MLIRContext context(registry);
     auto source = mlir::parseSourceString<mlir::ModuleOp>(function, &context);
     if (!source)

@@ -27,7 +27,8 @@ TEST_P(FloatOperations, AreLibms) {
           sched.yield %r : f32
       }} : (tensor<{0}xf32>, tensor<{0}xf32>) -> tensor<{0}xf32>
       return
-    }})", n, GetParam().text));
+    }})",
+                              n, GetParam().text));
   auto a = randomFloats(n, 1), b = randomFloats(n, 2);
   std::vector<float> r(n + 1, 3.f);
   cluster.run(1, a, b, r);
@@ -41,20 +42,29 @@ TEST_P(FloatOperations, AreLibms) {
   EXPECT_EQ(r[n], 3.f);
 }
 
-#define UNARY(op, call) FloatOperation{"%r = math." op " %a : f32", [](float a, float) { return float(call); }}
-#define BINARY(op, call) FloatOperation{"%r = " op " %a, %b : f32", [](float a, float b) { return float(call); }}
+#define UNARY(op, call)                                                                                      \
+  FloatOperation {                                                                                           \
+    "%r = math." op " %a : f32", [](float a, float) { return float(call); }                                  \
+  }
+#define BINARY(op, call)                                                                                     \
+  FloatOperation {                                                                                           \
+    "%r = " op " %a, %b : f32", [](float a, float b) { return float(call); }                                 \
+  }
 #define POWER(exponent)                                                                                      \
-  FloatOperation{"%e = arith.constant " #exponent " : f32\n%r = math.powf %a, %e : f32",                     \
-                 [](float a, float) { return std::pow(a, float(exponent)); }}
+  FloatOperation {                                                                                           \
+    "%e = arith.constant " #exponent " : f32\n%r = math.powf %a, %e : f32",                                  \
+        [](float a, float) { return std::pow(a, float(exponent)); }                                          \
+  }
 INSTANTIATE_TEST_SUITE_P(
     All, FloatOperations,
     testing::Values(UNARY("sinh", std::sinh(a)), UNARY("cosh", std::cosh(a)), UNARY("tan", std::tan(a)),
-                    UNARY("asinh", std::asinh(a)), UNARY("acosh", std::acosh(a)), UNARY("atanh", std::atanh(a)),
-                    UNARY("asin", std::asin(a)), UNARY("acos", std::acos(a)), UNARY("atan", std::atan(a)),
-                    UNARY("floor", std::floor(a)), UNARY("ceil", std::ceil(a)), UNARY("roundeven", std::nearbyint(a)),
-                    UNARY("round", std::round(a)), UNARY("trunc", std::trunc(a)), UNARY("absf", std::fabs(a)),
-                    UNARY("exp2", std::exp2(a)), UNARY("log2", std::log2(a)), UNARY("log10", std::log10(a)),
-                    UNARY("cbrt", std::cbrt(a)), UNARY("rsqrt", 1 / std::sqrt(a)), UNARY("erfc", std::erfc(a)),
+                    UNARY("asinh", std::asinh(a)), UNARY("acosh", std::acosh(a)),
+                    UNARY("atanh", std::atanh(a)), UNARY("asin", std::asin(a)), UNARY("acos", std::acos(a)),
+                    UNARY("atan", std::atan(a)), UNARY("floor", std::floor(a)), UNARY("ceil", std::ceil(a)),
+                    UNARY("roundeven", std::nearbyint(a)), UNARY("round", std::round(a)),
+                    UNARY("trunc", std::trunc(a)), UNARY("absf", std::fabs(a)), UNARY("exp2", std::exp2(a)),
+                    UNARY("log2", std::log2(a)), UNARY("log10", std::log10(a)), UNARY("cbrt", std::cbrt(a)),
+                    UNARY("rsqrt", 1 / std::sqrt(a)), UNARY("erfc", std::erfc(a)),
                     BINARY("arith.remf", std::fmod(a, b)), BINARY("math.powf", std::pow(a, b)),
                     BINARY("math.atan2", std::atan2(a, b)), BINARY("arith.maximumf", std::fmax(a, b)),
                     BINARY("arith.minimumf", std::fmin(a, b)), BINARY("math.copysign", std::copysign(a, b)),
@@ -79,7 +89,9 @@ TEST(EmitterOperations, Conversions) {
               sched.yield %s, %f, %d : i{1}, f32, f64
           }} : (tensor<{0}xf32>, tensor<{0}xbf16>) -> (tensor<{0}x{4}{1}>, tensor<{0}xf32>, tensor<{0}xf64>)
           return
-        }})", n, bits, isSigned ? "fptosi" : "fptoui", isSigned ? "sitofp" : "uitofp", isSigned ? "i" : "ui"));
+        }})",
+                                  n, bits, isSigned ? "fptosi" : "fptoui", isSigned ? "sitofp" : "uitofp",
+                                  isSigned ? "i" : "ui"));
       std::vector<float> a(n), f(n);
       std::vector<double> d(n);
       std::vector<uint16_t> b(n, 0x3f80); // 1.0
@@ -113,7 +125,8 @@ TEST(EmitterOperations, Integers) {
           sched.yield %max, %short : i32, i8
       }} : (tensor<{0}xi8>, tensor<{0}xi32>) -> (tensor<{0}xi32>, tensor<{0}xi8>)
       return
-    }})", n));
+    }})",
+                              n));
   std::vector<int8_t> a(n), narrow(n);
   std::vector<int32_t> b(n), wide(n);
   for (int i = 0; i < n; ++i)
@@ -137,11 +150,13 @@ std::string tableOf(unsigned entries) {
   }
   for (unsigned bit = 1; values.size() > 1; bit *= 2) {
     text += fmt::format("%b{0} = arith.constant {0} : i32\n%m{0} = arith.andi %c, %b{0} : i32\n"
-                        "%s{0} = arith.cmpi ne, %m{0}, %zero : i32\n", bit);
+                        "%s{0} = arith.cmpi ne, %m{0}, %zero : i32\n",
+                        bit);
     std::vector<std::string> half;
     for (size_t k = 0; k < values.size(); k += 2) {
       half.push_back(fmt::format("%v{}_{}", bit, k));
-      text += fmt::format("{} = arith.select %s{}, {}, {} : f32\n", half.back(), bit, values[k + 1], values[k]);
+      text +=
+          fmt::format("{} = arith.select %s{}, {}, {} : f32\n", half.back(), bit, values[k + 1], values[k]);
     }
     values = half;
   }
@@ -158,7 +173,8 @@ TEST(Operations, TablesAreLookedUpByLowBits) {
             {1}
         }} : (tensor<{0}xi32>) -> tensor<{0}xf32>
         return
-      }})", n, tableOf(entries)));
+      }})",
+                                n, tableOf(entries)));
     std::vector<int32_t> codes;
     for (int k = 0; k < n; ++k)
       codes.push_back(k * 7 - 90);
@@ -188,7 +204,8 @@ TEST(Operations, PairsAreStoredInterleaved) {
           sched.yield %sum : f32
       }} : (tensor<{1}xi32>) -> tensor<{0}xf32>
       return
-    }})", n, n / 2, table));
+    }})",
+                              n, n / 2, table));
   std::vector<int32_t> codes;
   for (int k = 0; k < n / 2; ++k)
     codes.push_back(k * 7);

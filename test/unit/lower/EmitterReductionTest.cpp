@@ -50,7 +50,8 @@ TEST(EmitterReduction, LayerNorm) {
       double rstd = 1 / std::sqrt(squares / columns + 1e-5);
       EXPECT_NEAR(mean[r], sum / columns, 1e-6);
       for (int c = 0; c < columns; ++c)
-        ASSERT_NEAR(y[r * columns + c], (x[r * columns + c] - sum / columns) * rstd * gamma[c], 2e-5) << columns;
+        ASSERT_NEAR(y[r * columns + c], (x[r * columns + c] - sum / columns) * rstd * gamma[c], 2e-5)
+            << columns;
     }
   }
 }
@@ -67,7 +68,8 @@ TEST(EmitterReduction, Columns) {
             sched.yield %s, %m : f32, f32
         }} : (tensor<{0}x{1}xf32>) -> (tensor<{1}xf32>, tensor<{1}xf32>)
         return %y#0, %y#1 : tensor<{1}xf32>, tensor<{1}xf32>
-      }})", rows, columns));
+      }})",
+                                rows, columns));
     auto x = randomFloats(rows * columns, 1);
     std::vector<float> sum(columns), max(columns);
     cluster.run(2, x, sum, max);
@@ -97,7 +99,8 @@ TEST(EmitterReduction, OuterAndInnerDims) {
             sched.yield %s, %d : f32, f32
         }} : (tensor<5x6x7x{0}xf32>) -> (tensor<6xf32>, tensor<5x6x7x{0}xf32>)
         return %y#0, %y#1 : tensor<6xf32>, tensor<5x6x7x{0}xf32>
-      }})", w));
+      }})",
+                                w));
     auto x = randomFloats(n * c * h * w, 1);
     std::vector<float> sum(c), rest(x.size());
     cluster.run(2, x, sum, rest);
@@ -128,7 +131,8 @@ TEST(EmitterReduction, SoftmaxOverItsInput) {
             sched.yield %p : f32
         }} : (tensor<{0}x{1}xf32>) -> tensor<{0}x{1}xf32>
         return
-      }})", rows, columns));
+      }})",
+                                rows, columns));
     auto x = randomFloats(rows * columns, 1, -30, 30), before = x;
     cluster.run(2, x, x);
     for (int r = 0; r < rows; ++r) {
@@ -153,7 +157,8 @@ TEST(EmitterReduction, WholeTensorStaysAccurate) {
           sched.yield %s : f32
       }} : (tensor<{0}xf32>) -> tensor<f32>
       return
-    }})", n));
+    }})",
+                              n));
   auto x = randomFloats(n, 1);
   std::vector<float> y(1);
   cluster.run(1, x, y);
@@ -175,7 +180,8 @@ TEST(EmitterReduction, LongColumnsStayAccurate) {
           sched.yield %s : f32
       }} : (tensor<{0}x{1}xf32>) -> tensor<{1}xf32>
       return
-    }})", rows, columns));
+    }})",
+                              rows, columns));
   auto x = randomFloats(rows * columns, 1, 0, 1);
   std::vector<float> y(columns);
   cluster.run(1, x, y);

@@ -1,6 +1,6 @@
 // Element types, random numbers, and odd shapes.
-#include "test/unit/lower/EmitterHarness.h"
 #include "runtime/format/Philox.h"
+#include "test/unit/lower/EmitterHarness.h"
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
@@ -10,7 +10,8 @@ using namespace kedge::test;
 namespace {
 
 /// One elementwise cluster over n elements: `body` names its arguments %a, %b, ... and yields.
-std::string elementwise(int n, std::vector<std::string> inputs, std::vector<std::string> outputs, const std::string &body) {
+std::string elementwise(int n, std::vector<std::string> inputs, std::vector<std::string> outputs,
+                        const std::string &body) {
   std::string map = "affine_map<(i) -> (i)>", maps, outMaps, arguments, types, outTypes, names, results;
   auto signless = [](std::string type) { return type.rfind("ui", 0) == 0 ? type.substr(1) : type; };
   auto tensor = [&](const std::string &type) { return "tensor<" + std::to_string(n) + "x" + type + ">"; };
@@ -25,9 +26,10 @@ std::string elementwise(int n, std::vector<std::string> inputs, std::vector<std:
     operands += (at ? ", %in" : "%in") + std::to_string(at);
   for (size_t at = 0; at < outputs.size(); ++at)
     outMaps += (at ? ", " : "") + map, outTypes += (at ? ", " : "") + tensor(outputs[at]);
-  return "func.func @f(" + names + ") {\n  %y:" + std::to_string(outputs.size()) + " = sched.cluster domain [" +
-         std::to_string(n) + "] reduced [] (" + operands + ") maps [" + maps + "] -> [" + outMaps + "] {\n  ^bb0(" +
-         arguments + "):\n" + body + "\n  } : (" + types + ") -> (" + outTypes + ")\n  return\n}";
+  return "func.func @f(" + names + ") {\n  %y:" + std::to_string(outputs.size()) +
+         " = sched.cluster domain [" + std::to_string(n) + "] reduced [] (" + operands + ") maps [" + maps +
+         "] -> [" + outMaps + "] {\n  ^bb0(" + arguments + "):\n" + body + "\n  } : (" + types + ") -> (" +
+         outTypes + ")\n  return\n}";
 }
 
 float fromBFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
@@ -50,7 +52,8 @@ TEST(EmitterTypes, BFloatRoundsToNearestEven) {
   std::vector<uint16_t> a(n), y(n), z(n);
   std::vector<float> b(n);
   for (int i = 0; i < n; ++i)
-    a[i] = toBFloat(std::bit_cast<float>(uint32_t(generator()) & 0xbfffffff)), b[i] = std::bit_cast<float>(uint32_t(generator()));
+    a[i] = toBFloat(std::bit_cast<float>(uint32_t(generator()) & 0xbfffffff)),
+    b[i] = std::bit_cast<float>(uint32_t(generator()));
   cluster.run(2, a, b, y, z);
   for (int i = 0; i < n; ++i) {
     float sum = fromBFloat(a[i]) + b[i];
@@ -138,8 +141,8 @@ TEST(EmitterTypes, DoublesCallLibm) {
 }
 
 TEST(EmitterTypes, RandomNumbersAreTheRuntimes) {
-  // Rows of n elements, starting at row 5 of step 7 + 2^32. Rows of 21 start anywhere in a block of four numbers
-  // when elements count on over rows; rows of 84 and 300 always at its beginning.
+  // Rows of n elements, starting at row 5 of step 7 + 2^32. Rows of 21 start anywhere in a block of four
+  // numbers when elements count on over rows; rows of 84 and 300 always at its beginning.
   for (int n : {21, 84, 300})
     for (bool countsOn : {false, true}) {
       Cluster cluster(fmt::format(R"(
@@ -158,7 +161,8 @@ TEST(EmitterTypes, RandomNumbersAreTheRuntimes) {
               sched.yield %u : f32
           }} : (tensor<i64>, tensor<i64>) -> tensor<3x{0}xf32>
           return
-        }})", n, countsOn ? n : 0));
+        }})",
+                                  n, countsOn ? n : 0));
       for (int64_t seedValue : {42l, 42l + (int64_t(9) << 32)}) {
         std::vector<int64_t> seed{seedValue}, step{7 + (int64_t(1) << 32)};
         std::vector<float> y(3 * n);

@@ -39,7 +39,8 @@ TEST_P(MathAccuracy, StaysWithin) {
           sched.yield %0 : f32
       }} : (tensor<{0}xf32>) -> tensor<{0}xf32>
       return
-    }})", n, f.name));
+    }})",
+                              n, f.name));
   auto x = randomFloats(n, 5, f.low, f.high);
   // A third of them with any exponent, and the special ones.
   std::mt19937 generator(8);

@@ -1,6 +1,6 @@
 // Arithmetic with broadcasting, powers, remainders, selection, casts, over element types.
-#include "test/unit/math/OpHarness.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
+#include "test/unit/math/OpHarness.h"
 #include <cmath>
 
 using namespace mlir;
@@ -21,7 +21,8 @@ using Doubles = std::vector<double>;
 
 TEST(Arithmetic, GradientsUndoBroadcasting) {
   OpHarness harness;
-  for (const auto &build : {binary<onnx::AddOp>(), binary<onnx::SubOp>(), binary<onnx::MulOp>(), binary<onnx::DivOp>()})
+  for (const auto &build :
+       {binary<onnx::AddOp>(), binary<onnx::SubOp>(), binary<onnx::MulOp>(), binary<onnx::DivOp>()})
     for (const Input &other : {matrix, row, column, scalar}) {
       harness.checkGradient(build, {matrix, other});
       harness.checkGradient(build, {other, matrix});
@@ -79,7 +80,8 @@ TEST(Pow, GradientsOfBaseAndExponent) {
     auto power = [=](OpBuilder &b, Location loc, ValueRange in) -> Value {
       return onnx::PowOp::create(b, loc, in[0], scalarLike(b, loc, in[0], exponent));
     };
-    harness.checkGradient([&](OpBuilder &b, Location loc, ValueRange in) { return power(b, loc, in); }, {base}, {});
+    harness.checkGradient([&](OpBuilder &b, Location loc, ValueRange in) { return power(b, loc, in); },
+                          {base}, {});
   }
   auto atZero = harness.gradients(binary<onnx::PowOp>(), {vectorOf({0, 0}), vectorOf({0, 2})});
   EXPECT_EQ(atZero[0], (Doubles{0, 0}));
@@ -88,12 +90,14 @@ TEST(Pow, GradientsOfBaseAndExponent) {
 
 TEST(Pow, MixesTypes) {
   OpHarness harness;
-  Type i32 = harness.type("i32"), i64 = harness.type("i64"), f32 = harness.type("f32"), u32 = harness.type("ui32");
+  Type i32 = harness.type("i32"), i64 = harness.type("i64"), f32 = harness.type("f32"),
+       u32 = harness.type("ui32");
   auto pow = binary<onnx::PowOp>();
   EXPECT_EQ(harness.run(pow, {{{3}, {1, 2, 3}, i32}, {{3}, {4, 5, 6}, i64}}), (Doubles{1, 32, 729}));
   EXPECT_EQ(harness.run(pow, {{{3}, {1, 2, 3}, i64}, {{3}, {4, 5, 6}, f32}}), (Doubles{1, 32, 729}));
   EXPECT_EQ(harness.run(pow, {{{3}, {1, 2, 3}, f32}, {{3}, {4, 5, 6}, u32}}), (Doubles{1, 32, 729}));
-  EXPECT_EQ(harness.run(pow, {{{4}, {2, 1, -1, -1}, i32}, {{4}, {-1, -5, -3, -2}, i32}}), (Doubles{0, 1, -1, 1}));
+  EXPECT_EQ(harness.run(pow, {{{4}, {2, 1, -1, -1}, i32}, {{4}, {-1, -5, -3, -2}, i32}}),
+            (Doubles{0, 1, -1, 1}));
 }
 
 TEST(Mod, SignsFollowDivisorOrDividend) {
@@ -147,7 +151,8 @@ TEST(Logic, BitsAndComparisons) {
   EXPECT_EQ(harness.run(shift(false), {a, b}), (Doubles{8, 1, 0}));
   EXPECT_EQ(harness.run(binary<onnx::GreaterOp>(), {a, b}), (Doubles{1, 1, 1}));
   EXPECT_EQ(harness.run(binary<onnx::XorOp>(), {{{2}, {1, 1}, i1}, {{2}, {0, 1}, i1}}), (Doubles{1, 0}));
-  EXPECT_EQ(harness.run(binary<onnx::LessOrEqualOp>(), {vectorOf({1, NAN, 2}), vectorOf({1, 1, 1})}), (Doubles{1, 0, 0}));
+  EXPECT_EQ(harness.run(binary<onnx::LessOrEqualOp>(), {vectorOf({1, NAN, 2}), vectorOf({1, 1, 1})}),
+            (Doubles{1, 0, 0}));
 }
 
 TEST(PRelu, SlopeBroadcasts) {

@@ -1,10 +1,10 @@
 // Moments in 8-bit dynamic codes, as kernels code them, beside the runtime's tables, which are bitsandbytes'.
-#include "test/unit/math/OpHarness.h"
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/format/QuantizedFormats.h"
 #include "test/support/CompiledFunction.h"
+#include "test/unit/math/OpHarness.h"
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -18,9 +18,11 @@ constexpr size_t kBlock = 256;
 class Update {
 public:
   explicit Update(size_t blocks) : blocks(blocks) {
-    const std::string whole = fmt::format("tensor<{}x256xf32>", blocks), codes = fmt::format("tensor<{}x256xui8>", blocks),
+    const std::string whole = fmt::format("tensor<{}x256xf32>", blocks),
+                      codes = fmt::format("tensor<{}x256xui8>", blocks),
                       row = fmt::format("tensor<{}xf32>", blocks), one = "tensor<f32>";
-    const std::string operands = fmt::format("{0}, {1}, {2}, {1}, {2}, {0}, {3}, {3}, {3}, {3}, {3}, {3}, {3}, {3}, {3}", whole, codes, row, one);
+    const std::string operands = fmt::format(
+        "{0}, {1}, {2}, {1}, {2}, {0}, {3}, {3}, {3}, {3}, {3}, {3}, {3}, {3}, {3}", whole, codes, row, one);
     const std::string results = fmt::format("({0}, {1}, {2}, {1}, {2})", whole, codes, row);
     std::string names, arguments;
     llvm::SmallVector<llvm::StringRef> types;
@@ -30,7 +32,8 @@ public:
       arguments += fmt::format("{}%a{}: {}", k ? ", " : "", k, types[k].str());
     }
     auto module = mlir::parseSourceString<mlir::ModuleOp>(
-        fmt::format("func.func @op({}) -> {} {{ %r:5 = train.adam8bit {} {{decay = false, lr_scale = 1.0 : f64}} : ({}) -> {}\n"
+        fmt::format("func.func @op({}) -> {} {{ %r:5 = train.adam8bit {} {{decay = false, lr_scale = 1.0 : "
+                    "f64}} : ({}) -> {}\n"
                     "return %r#0, %r#1, %r#2, %r#3, %r#4 : {} }}",
                     arguments, results, names, operands, results, results.substr(1, results.size() - 2)),
         &harness.context);
@@ -39,7 +42,15 @@ public:
     function = std::make_unique<test::CompiledFunction>(
         test::CompiledFunction::isolate(*module->getOps<mlir::func::FuncOp>().begin()));
     // lr, step size, and what follows it, as scalars: g is taken as it is, moments are of g alone.
-    for (auto [k, value] : {std::pair(6, 1.f), {7, 0.f}, {8, 1.f}, {9, 0.f}, {10, 1.f}, {11, 0.f}, {12, 1.f}, {13, 1.f}, {14, 1.f}})
+    for (auto [k, value] : {std::pair(6, 1.f),
+                            {7, 0.f},
+                            {8, 1.f},
+                            {9, 0.f},
+                            {10, 1.f},
+                            {11, 0.f},
+                            {12, 1.f},
+                            {13, 1.f},
+                            {14, 1.f}})
       scalars[k] = value;
   }
 
@@ -71,7 +82,8 @@ public:
 private:
   template <typename T> void give(int k, const std::vector<T> &values) {
     interpret::HostTensor tensor{{}, {}};
-    tensor.bytes.assign(reinterpret_cast<const char *>(values.data()), reinterpret_cast<const char *>(values.data() + values.size()));
+    tensor.bytes.assign(reinterpret_cast<const char *>(values.data()),
+                        reinterpret_cast<const char *>(values.data() + values.size()));
     function->setInput(std::to_string(k), tensor);
   }
   void floats(int k, const std::vector<float> &values) { give(k, values); }

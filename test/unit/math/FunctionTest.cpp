@@ -75,9 +75,12 @@ std::vector<FunctionCase> activationCases() {
           {"Celu", with<CeluOp>(0.5), [](double x) { return x > 0 ? x : 0.5 * std::expm1(x / 0.5); }, around},
           {"ThresholdedRelu", with<ThresholdedReluOp>(0.5), [](double x) { return x > 0.5 ? x : 0; }, around},
           {"Selu", with<SeluOp>(1.75, 1.25), [](double x) { return 1.25 * elu(x, 1.75); }, around},
-          {"HardSigmoid", with<HardSigmoidOp>(0.25, 0.5), [](double x) { return clamp(0.25 * x + 0.5, 0, 1); }, around},
+          {"HardSigmoid", with<HardSigmoidOp>(0.25, 0.5),
+           [](double x) { return clamp(0.25 * x + 0.5, 0, 1); }, around},
           {"Shrink", with<ShrinkOp>(0.5, 0.25),
-           [](double x) { return x < -0.5 ? x + 0.25 : x > 0.5 ? x - 0.25 : 0; }, around}};
+           [](double x) { return x < -0.5  ? x + 0.25
+                                 : x > 0.5 ? x - 0.25
+                                           : 0; }, around}};
 }
 
 class Functions : public testing::TestWithParam<FunctionCase> {};
@@ -89,7 +92,8 @@ TEST_P(Functions, ValuesFollowTheFormula) {
   std::vector<double> found = harness.run(test.build, {vectorOf(test.points)});
   ASSERT_EQ(found.size(), test.points.size());
   for (size_t i = 0; i < found.size(); ++i)
-    EXPECT_NEAR(found[i], test.formula(test.points[i]), 1e-12 * (1 + std::fabs(found[i]))) << "at " << test.points[i];
+    EXPECT_NEAR(found[i], test.formula(test.points[i]), 1e-12 * (1 + std::fabs(found[i])))
+        << "at " << test.points[i];
 }
 
 TEST_P(Functions, GradientsEqualDifferences) {
@@ -123,6 +127,7 @@ TEST(Functions, StepsHaveNoGradient) {
   for (const OpHarness::Build &build :
        {unary<onnx::SignOp>(), unary<onnx::FloorOp>(), unary<onnx::CeilOp>(), unary<onnx::RoundOp>()})
     EXPECT_TRUE(harness.gradients(build, {vectorOf({-1.5, 0.5})})[0].empty());
-  EXPECT_EQ(harness.run(unary<onnx::RoundOp>(), {vectorOf({-2.5, -1.5, 0.5, 1.5})}), (std::vector<double>{-2, -2, 0, 2}));
+  EXPECT_EQ(harness.run(unary<onnx::RoundOp>(), {vectorOf({-2.5, -1.5, 0.5, 1.5})}),
+            (std::vector<double>{-2, -2, 0, 2}));
   EXPECT_EQ(harness.run(unary<onnx::SignOp>(), {vectorOf({-7, 0, 3})}), (std::vector<double>{-1, 0, 1}));
 }

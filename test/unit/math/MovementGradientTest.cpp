@@ -1,7 +1,7 @@
 // Gradients of gathers, slices, pads, joins and resampling against differences.
-#include "test/unit/math/OpHarness.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "test/unit/math/OpHarness.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -53,17 +53,17 @@ TEST(MovementGradient, ShapesAndPermutations) {
 
 TEST(MovementGradient, JoinsAndParts) {
   OpHarness harness;
-  harness.checkGradient(
-      [](OpBuilder &b, Location loc, ValueRange in) -> Value { return onnx::ConcatOp::create(b, loc, in, 1); },
-      {numbers({2, 3}), numbers({2, 1}, 1.1), numbers({2, 0})});
+  harness.checkGradient([](OpBuilder &b, Location loc,
+                           ValueRange in) -> Value { return onnx::ConcatOp::create(b, loc, in, 1); },
+                        {numbers({2, 3}), numbers({2, 1}, 1.1), numbers({2, 0})});
   for (int part : {0, 1})
     harness.checkGradient(
         [=](OpBuilder &b, Location loc, ValueRange in) -> Value {
           return onnx::SplitOp::create(b, loc, in[0], 1, Ints{1, 3}).getResult(part);
         },
         {numbers({2, 4})});
-  for (const auto &[starts, ends, steps] : {std::tuple{Ints{0, 1}, Ints{3, 4}, Ints{2, 1}},
-                                            std::tuple{Ints{2, 4}, Ints{-4, 0}, Ints{-1, -2}}})
+  for (const auto &[starts, ends, steps] :
+       {std::tuple{Ints{0, 1}, Ints{3, 4}, Ints{2, 1}}, std::tuple{Ints{2, 4}, Ints{-4, 0}, Ints{-1, -2}}})
     harness.checkGradient(
         [=](OpBuilder &b, Location loc, ValueRange in) -> Value {
           return onnx::SliceOp::create(b, loc, in[0], starts, ends, steps);
@@ -148,10 +148,11 @@ TEST(MovementGradient, TrianglesSequencesAndResampling) {
   for (const char *mode : {"nearest", "linear", "cubic"})
     harness.checkGradient(
         [&](OpBuilder &b, Location loc, ValueRange in) -> Value {
-          return onnx::ResizeOp::create(b, loc, in[0], b.getDenseI64ArrayAttr({1, 1, 5, 7}), b.getStringAttr(mode),
-                                        b.getStringAttr("half_pixel"), b.getStringAttr("round_prefer_floor"),
-                                        harness.f32(-0.75), b.getBoolAttr(false), harness.f32(0),
-                                        b.getBoolAttr(false), DenseF32ArrayAttr(), DenseF32ArrayAttr());
+          return onnx::ResizeOp::create(b, loc, in[0], b.getDenseI64ArrayAttr({1, 1, 5, 7}),
+                                        b.getStringAttr(mode), b.getStringAttr("half_pixel"),
+                                        b.getStringAttr("round_prefer_floor"), harness.f32(-0.75),
+                                        b.getBoolAttr(false), harness.f32(0), b.getBoolAttr(false),
+                                        DenseF32ArrayAttr(), DenseF32ArrayAttr());
         },
         {numbers({1, 1, 3, 4})});
 }

@@ -28,15 +28,17 @@ Type OpHarness::type(StringRef name) { return parseType(name, &context); }
 static DenseElementsAttr attributeOf(const Input &input, Type element) {
   SmallVector<Attribute> values;
   for (double value : input.values)
-    values.push_back(isa<FloatType>(element) ? Attribute(FloatAttr::get(element, value))
-                                             : Attribute(IntegerAttr::get(element, static_cast<int64_t>(value))));
+    values.push_back(isa<FloatType>(element)
+                         ? Attribute(FloatAttr::get(element, value))
+                         : Attribute(IntegerAttr::get(element, static_cast<int64_t>(value))));
   return DenseElementsAttr::get(RankedTensorType::get(input.shape, element), values);
 }
 
 static std::vector<double> numbersOf(const interpret::HostTensor &tensor) {
   std::vector<double> result;
   for (int64_t i = 0; i < tensor.elements(); ++i)
-    result.push_back(isa<FloatType>(tensor.type.getElementType()) ? tensor.floatAt(i) : double(tensor.intAt(i)));
+    result.push_back(isa<FloatType>(tensor.type.getElementType()) ? tensor.floatAt(i)
+                                                                  : double(tensor.intAt(i)));
   return result;
 }
 
@@ -102,7 +104,8 @@ std::vector<std::vector<double>> OpHarness::gradients(const Build &build, const 
 }
 
 /// The block as a function of all its arguments that returns `results`; the block stays as it is.
-static std::unique_ptr<CompiledFunction> compileBlock(MLIRContext &context, Block &block, ArrayRef<Value> results) {
+static std::unique_ptr<CompiledFunction> compileBlock(MLIRContext &context, Block &block,
+                                                      ArrayRef<Value> results) {
   OpBuilder builder(&context);
   Location loc = UnknownLoc::get(&context);
   OwningOpRef<ModuleOp> holder = ModuleOp::create(loc);
@@ -131,7 +134,8 @@ void OpHarness::checkCompiledGradient(Block &block, Value result, ArrayRef<Value
   auto program = compileBlock(context, block, results);
   auto set = [&](size_t index, const Input &input) {
     Type element = cast<RankedTensorType>(block.getArgument(index).getType()).getElementType();
-    program->setInput(std::to_string(index), interpret::HostTensor::fromAttribute(attributeOf(input, element)));
+    program->setInput(std::to_string(index),
+                      interpret::HostTensor::fromAttribute(attributeOf(input, element)));
   };
   auto objectiveOf = [&](const std::vector<Input> &values) {
     for (auto [index, input] : llvm::enumerate(values))
@@ -159,7 +163,8 @@ void OpHarness::checkCompiledGradient(Block &block, Value result, ArrayRef<Value
   }
 }
 
-void OpHarness::checkGradient(const Build &build, const std::vector<Input> &inputs, const std::vector<size_t> &constant) {
+void OpHarness::checkGradient(const Build &build, const std::vector<Input> &inputs,
+                              const std::vector<size_t> &constant) {
   Graph graph(*this, inputs);
   Value result = build(graph.builder, graph.loc, graph.block.getArguments());
   auto type = cast<RankedTensorType>(result.getType());
@@ -167,7 +172,8 @@ void OpHarness::checkGradient(const Build &build, const std::vector<Input> &inpu
   for (int64_t i = 0; i < type.getNumElements(); ++i)
     weights.values.push_back(weightOf(i));
   Value grad = graph.block.addArgument(type, graph.loc);
-  graph.evaluator.bind(grad, interpret::HostTensor::fromAttribute(attributeOf(weights, type.getElementType())));
+  graph.evaluator.bind(grad,
+                       interpret::HostTensor::fromAttribute(attributeOf(weights, type.getElementType())));
   SmallVector<Value> grads = gradientsOf(graph.builder, result, grad);
   for (auto [operand, input] : llvm::enumerate(inputs)) {
     if (llvm::is_contained(constant, operand))
@@ -182,7 +188,8 @@ void OpHarness::checkGradient(const Build &build, const std::vector<Input> &inpu
       double above = objective(build, moved);
       moved[operand].values[i] -= 2 * step;
       double slope = (above - objective(build, moved)) / (2 * step);
-      EXPECT_NEAR(analytic.at(i), slope, 1e-6 * (1 + std::fabs(slope))) << "operand " << operand << " element " << i;
+      EXPECT_NEAR(analytic.at(i), slope, 1e-6 * (1 + std::fabs(slope)))
+          << "operand " << operand << " element " << i;
     }
   }
   std::vector<size_t> moving;

@@ -1,13 +1,13 @@
 // Runs single ops in the reference interpreter: values against formulas, gradients against differences.
 #pragma once
-#include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Interpret/ConstantEvaluator.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,8 @@ public:
   std::vector<double> run(const Build &build, const std::vector<Input> &inputs);
   /// Compares the gradient of sum(w * result), w different everywhere, with central differences.
   /// Interpreted first, then as compiled kernels. Operands listed in `constant` are not moved.
-  void checkGradient(const Build &build, const std::vector<Input> &inputs, const std::vector<size_t> &constant = {});
+  void checkGradient(const Build &build, const std::vector<Input> &inputs,
+                     const std::vector<size_t> &constant = {});
   /// The gradients of the operands for a gradient of ones; a missing gradient is empty.
   std::vector<std::vector<double>> gradients(const Build &build, const std::vector<Input> &inputs);
 

@@ -10,7 +10,9 @@ namespace {
 using Doubles = std::vector<double>;
 
 template <typename Op> OpHarness::Build over(std::vector<int64_t> axes, bool keepdims) {
-  return [=](OpBuilder &b, Location loc, ValueRange in) -> Value { return Op::create(b, loc, in[0], axes, keepdims); };
+  return [=](OpBuilder &b, Location loc, ValueRange in) -> Value {
+    return Op::create(b, loc, in[0], axes, keepdims);
+  };
 }
 
 template <typename Op> OpHarness::Build along(int64_t axis) {
@@ -56,7 +58,8 @@ TEST(Reductions, Values) {
   EXPECT_NEAR(harness.run(over<onnx::ReduceLogSumExpOp>({0}, false), {large})[0], 1000 + std::log(2.0), 1e-9);
   Type u8 = harness.type("ui8");
   EXPECT_EQ(harness.run(over<onnx::ReduceMaxOp>({0}, false), {{{2}, {200, 3}, u8}}), (Doubles{200}));
-  EXPECT_EQ(harness.run(over<onnx::ReduceMeanOp>({0}, false), {{{2}, {4, 3}, harness.type("i32")}}), (Doubles{3}));
+  EXPECT_EQ(harness.run(over<onnx::ReduceMeanOp>({0}, false), {{{2}, {4, 3}, harness.type("i32")}}),
+            (Doubles{3}));
 }
 
 TEST(Reductions, OfNothing) {
@@ -71,7 +74,9 @@ TEST(Reductions, OfNothing) {
 
 TEST(Reductions, GradientsAtTiesAndZeros) {
   OpHarness harness;
-  auto of = [&](const OpHarness::Build &build, Doubles x) { return harness.gradients(build, {vectorOf(x)})[0]; };
+  auto of = [&](const OpHarness::Build &build, Doubles x) {
+    return harness.gradients(build, {vectorOf(x)})[0];
+  };
   EXPECT_EQ(of(over<onnx::ReduceMaxOp>({0}, false), {2, 1, 2}), (Doubles{0.5, 0, 0.5}));
   EXPECT_EQ(of(over<onnx::ReduceMinOp>({0}, true), {1, 1, 2}), (Doubles{0.5, 0.5, 0}));
   EXPECT_EQ(of(over<onnx::ReduceProdOp>({0}, false), {2, 0, 3}), (Doubles{0, 6, 0}));
@@ -88,7 +93,8 @@ TEST(Softmax, ValuesAndGradientsAlongEveryAxis) {
   }
   Doubles found = harness.run(along<onnx::SoftmaxOp>(0), {vectorOf({1000, 1000 + std::log(3.0)})});
   EXPECT_NEAR(found[0], 0.25, 1e-12);
-  EXPECT_NEAR(harness.run(along<onnx::LogSoftmaxOp>(0), {vectorOf({1000, 1000 + std::log(3.0)})})[1], std::log(0.75), 1e-12);
+  EXPECT_NEAR(harness.run(along<onnx::LogSoftmaxOp>(0), {vectorOf({1000, 1000 + std::log(3.0)})})[1],
+              std::log(0.75), 1e-12);
 }
 
 TEST(CumSum, GradientRunsBackwards) {
@@ -107,8 +113,8 @@ TEST(TopK, GradientGoesToTheChosen) {
   OpHarness harness;
   harness.checkGradient(
       [](OpBuilder &b, Location loc, ValueRange in) -> Value {
-        return onnx::TopKOp::create(b, loc, in[0], b.getI64IntegerAttr(2), b.getI64IntegerAttr(1), b.getBoolAttr(true),
-                                    b.getBoolAttr(true))
+        return onnx::TopKOp::create(b, loc, in[0], b.getI64IntegerAttr(2), b.getI64IntegerAttr(1),
+                                    b.getBoolAttr(true), b.getBoolAttr(true))
             .getValues();
       },
       {cube});

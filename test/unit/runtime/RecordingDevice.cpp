@@ -9,7 +9,8 @@ std::vector<Given> given;
 
 class RecordingDevice final : public rt::Device {
 public:
-  explicit RecordingDevice(const rt::Program &program) : program(program), arena(program.arenaBytes, '\x7f') {}
+  explicit RecordingDevice(const rt::Program &program)
+      : program(program), arena(program.arenaBytes, '\x7f') {}
 
   const char *read(uint64_t offset, uint64_t) override { return arena.data() + offset; }
   char *beginWrite(uint64_t offset, uint64_t) override { return arena.data() + offset; }
@@ -24,7 +25,8 @@ public:
   void begin(const rt::Function &function) override {
     Given now{function.name, {}, {}};
     for (const rt::Place &place : function.inputs)
-      now.inputs[place.name] = std::string(arena.data() + place.offset, program.input(place.name)->desc.bytes());
+      now.inputs[place.name] =
+          std::string(arena.data() + place.offset, program.input(place.name)->desc.bytes());
     for (const rt::ScalarSlot &slot : program.scalars)
       now.scalars[slot.name] = rt::loadAsDouble(slot.type, arena.data() + slot.offset, 0);
     given.push_back(std::move(now));
@@ -35,7 +37,8 @@ private:
   std::vector<char> arena;
 };
 
-std::unique_ptr<rt::Device> makeDevice(const rt::Program &program, const rt::ProgramImage &, int, rt::Communicator *) {
+std::unique_ptr<rt::Device> makeDevice(const rt::Program &program, const rt::ProgramImage &, int,
+                                       rt::Communicator *) {
   return std::make_unique<RecordingDevice>(program);
 }
 

@@ -1,7 +1,8 @@
-// Programs of the runtime's tests without kernels: a device that notes what each function is given, and runs nothing.
+// Programs of the runtime's tests without kernels: a device that notes what each function is given, and runs
+// nothing.
 #pragma once
-#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/exec/Executor.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <memory>
 
 namespace kedge::test {

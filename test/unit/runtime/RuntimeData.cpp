@@ -1,12 +1,12 @@
 // Data in: conversions, token files, predictions, gradients, initial values.
-#include "test/unit/runtime/RuntimeTest.h"
-#include "runtime/format/Convert.h"
-#include "runtime/format/Philox.h"
-#include "runtime/train/Schedule.h"
-#include "runtime/format/TensorFile.h"
 #include "runtime/data/Documents.h"
 #include "runtime/data/Shuffle.h"
 #include "runtime/data/Source.h"
+#include "runtime/format/Convert.h"
+#include "runtime/format/Philox.h"
+#include "runtime/format/TensorFile.h"
+#include "runtime/train/Schedule.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <cmath>
 #include <set>
 
@@ -82,7 +82,8 @@ TEST_F(RuntimeData, TokenFilesOfAllKinds) {
   expectError("bigram --steps 1 --tokens c16.bin", "version 3");
 }
 
-/// Documents of 3, 2 and 8 tokens in rows of 4: the first row ends within the second, the second one holds two.
+/// Documents of 3, 2 and 8 tokens in rows of 4: the first row ends within the second, the second one holds
+/// two.
 TEST_F(RuntimeData, PackedDocumentsAreKeptApart) {
   std::vector<int32_t> tokens(13, 1);
   writeNpy<int32_t>("tokens.npy", "<i4", {13}, tokens);
@@ -98,20 +99,25 @@ TEST_F(RuntimeData, PackedDocumentsAreKeptApart) {
   const auto positions = rt::packedInput(packed, input("position_ids", rt::DType::I64, {2, 4}));
   ASSERT_EQ(positions->rows(), 3);
   int64_t row[4];
-  const std::vector<std::vector<int64_t>> wanted = {{0, 1, 2, 0}, {0, 0, 1, 2}, {0, 1, 2, 3}}; // from the row's begin at the least
+  const std::vector<std::vector<int64_t>> wanted = {
+      {0, 1, 2, 0}, {0, 0, 1, 2}, {0, 1, 2, 3}}; // from the row's begin at the least
   for (int64_t k = 0; k < 3; ++k) {
     positions->read(k, reinterpret_cast<char *>(row));
     EXPECT_EQ(std::vector<int64_t>(row, row + 4), wanted[static_cast<size_t>(k)]) << k;
   }
   bool seen[16];
-  rt::packedInput(packed, input("attention_mask", rt::DType::Bool, {2, 1, 4, 4}))->read(0, reinterpret_cast<char *>(seen));
-  EXPECT_EQ(std::vector<bool>(seen, seen + 16), (std::vector<bool>{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1}));
+  rt::packedInput(packed, input("attention_mask", rt::DType::Bool, {2, 1, 4, 4}))
+      ->read(0, reinterpret_cast<char *>(seen));
+  EXPECT_EQ(std::vector<bool>(seen, seen + 16),
+            (std::vector<bool>{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1}));
   float added[16];
-  rt::packedInput(packed, input("attention_mask", rt::DType::F32, {2, 4, 4}))->read(1, reinterpret_cast<char *>(added));
+  rt::packedInput(packed, input("attention_mask", rt::DType::F32, {2, 4, 4}))
+      ->read(1, reinterpret_cast<char *>(added));
   for (int i = 0; i < 16; ++i)
     EXPECT_EQ(added[i] == 0, i == 0 || (i / 4 >= 1 && i % 4 >= 1 && i % 4 <= i / 4)) << i << ": " << added[i];
   int64_t ones[4];
-  rt::packedInput(packed, input("attention_mask", rt::DType::I64, {2, 4}))->read(2, reinterpret_cast<char *>(ones));
+  rt::packedInput(packed, input("attention_mask", rt::DType::I64, {2, 4}))
+      ->read(2, reinterpret_cast<char *>(ones));
   EXPECT_EQ(std::vector<int64_t>(ones, ones + 4), std::vector<int64_t>(4, 1));
   EXPECT_EQ(rt::packedInput(packed, input("token_types", rt::DType::I64, {2, 4})), nullptr);
   EXPECT_EQ(rt::packedInput(packed, input("position_ids", rt::DType::I64, {2, 5})), nullptr);

@@ -10,8 +10,8 @@ using rt::TimeLeft;
 
 struct Timing {
   const char *name;
-  double slowFirst;                ///< what the first step takes, in steps
-  double noise;                    ///< share of a step
+  double slowFirst;                   ///< what the first step takes, in steps
+  double noise;                       ///< share of a step
   int evaluateEvery, checkpointEvery; ///< steps; each takes five
 };
 
@@ -26,8 +26,9 @@ double stepTime(const Timing &run, int step) {
 
 TEST(RuntimeDisplay, TimeLeftIsWithinATenthAfterATenthOfTheRun) {
   constexpr int kSteps = 1000;
-  for (const Timing &run : {Timing{"even", 1, 0, 0, 0}, Timing{"slow first step", 20, 0, 0, 0}, Timing{"noise", 3, 0.5, 0, 0},
-                         Timing{"evaluations", 10, 0.3, 20, 0}, Timing{"evaluations and checkpoints", 10, 0.3, 20, 25}}) {
+  for (const Timing &run :
+       {Timing{"even", 1, 0, 0, 0}, Timing{"slow first step", 20, 0, 0, 0}, Timing{"noise", 3, 0.5, 0, 0},
+        Timing{"evaluations", 10, 0.3, 20, 0}, Timing{"evaluations and checkpoints", 10, 0.3, 20, 25}}) {
     double now = 1000, rest = 0;
     TimeLeft left(now);
     for (int step = 0; step < kSteps; ++step) {
@@ -52,7 +53,8 @@ TEST(RuntimeDisplay, TheFirstStepIsAllThatIsKnownBehindIt) {
 
 TEST(RuntimeDisplay, WritesDurations) {
   char text[32];
-  for (const auto &[seconds, wanted] : {std::pair{0.2, "0:01"}, {59.5, "1:00"}, {123.0, "2:03"}, {3723.0, "1:02:03"}}) {
+  for (const auto &[seconds, wanted] :
+       {std::pair{0.2, "0:01"}, {59.5, "1:00"}, {123.0, "2:03"}, {3723.0, "1:02:03"}}) {
     rt::writeDuration(text, sizeof(text), seconds);
     EXPECT_STREQ(text, wanted);
   }

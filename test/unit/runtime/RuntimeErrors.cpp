@@ -1,6 +1,6 @@
 // What goes wrong is told once, with place and remedy, and nothing is left behind.
-#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/format/TensorFile.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include "test/unit/runtime/tiny/Tiny.h"
 #include <cmath>
 #include <filesystem>
@@ -78,7 +78,9 @@ TEST_F(RuntimeErrors, WeightFiles) {
   EXPECT_FALSE(std::filesystem::exists(path("o.safetensors")));
   write("cut.safetensors", read("w.safetensors").substr(0, 40));
   expectError("line --steps 0 --weights cut.safetensors", "truncated");
-  expectError("line --steps 0 --weights w.txt", "expected a file that ends in .onnx, .safetensors or .safetensors.index.json, or a folder of them");
+  expectError(
+      "line --steps 0 --weights w.txt",
+      "expected a file that ends in .onnx, .safetensors or .safetensors.index.json, or a folder of them");
   expectError("line --steps 0 --init 'nothing=zeros'", "no parameter or buffer has such a name");
   expectError("line --steps 0 --init 'w=gauss:1'", "none of zeros, ones, normal:STD, uniform:A");
 }
@@ -92,11 +94,10 @@ TEST_F(RuntimeErrors, ALossThatIsNotFinite) {
   const RunResult result = run(
       std::string("line --steps 4 --inject-gradient 1=nan --log log.jsonl --checkpoint-dir ck2") + kLineData);
   EXPECT_EQ(result.code, 1);
-  EXPECT_NE(
-      result.err.find(
-          "the gradients of step 1 are not finite (grad_norm nan): the first value that is not finite is nan, element 0 of "
-          "the gradient of 'w'"),
-      std::string::npos)
+  EXPECT_NE(result.err.find("the gradients of step 1 are not finite (grad_norm nan): the first value that is "
+                            "not finite is nan, element 0 of "
+                            "the gradient of 'w'"),
+            std::string::npos)
       << result.err;
   EXPECT_EQ(readLog("log.jsonl").size(), 1u);
   EXPECT_FALSE(std::filesystem::exists(path("ck2/step-4")));
@@ -107,7 +108,8 @@ TEST_F(RuntimeErrors, ALossThatIsNotFinite) {
   std::vector<float> x(24, 1);
   x[7] = INFINITY;
   writeNpy("x.npy", "<f4", {8, 3}, x);
-  expectError(std::string("line --steps 3") + kLineData, "inf, element 7 of input 'x', which is row 2, element 1 of x.npy; correct the data");
+  expectError(std::string("line --steps 3") + kLineData,
+              "inf, element 7 of input 'x', which is row 2, element 1 of x.npy; correct the data");
 }
 
 TEST_F(RuntimeErrors, FlagsThatDoNotFit) {
@@ -118,7 +120,8 @@ TEST_F(RuntimeErrors, FlagsThatDoNotFit) {
   expectError("line --steps 2 --export-onnx a.onnx --export-training-mode", "holds no training model");
   expectError("line --steps 0 --export-safetensors none/a.safetensors", "cannot write into 'none'");
   write("file", "");
-  expectError("line --steps 2 --checkpoint-dir file/ck", "--checkpoint-dir file/ck/: cannot write into 'file/ck'");
+  expectError("line --steps 2 --checkpoint-dir file/ck",
+              "--checkpoint-dir file/ck/: cannot write into 'file/ck'");
   expectError("line --steps 0 --predict y=p.npy", "--predict needs --eval-data");
   expectError("line --steps 0 --eval-data x=x.npy --predict z=p.npy", "no such output; it has 'y'");
   expectError("line --setps 2", "--setps");

@@ -1,10 +1,10 @@
 // Damaged and hostile files, closed descriptors, options beyond reason: errors, never crashes or waits.
-#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/format/NpyHeader.h"
 #include "runtime/io/NamePattern.h"
 #include "runtime/io/Printable.h"
 #include "runtime/program/NumberFlags.h"
 #include "runtime/train/Manifest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <filesystem>
 #include <sys/stat.h>
 
@@ -33,8 +33,10 @@ TEST_F(RuntimeHostile, NpyHeaders) {
   EXPECT_TRUE(fits("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   \n"));
   EXPECT_TRUE(fits("{\"shape\":(3L,),\"descr\":\"<f4\",\"fortran_order\":True}"));
   EXPECT_EQ(rt::parseNpyHeader("{'descr': '<f4', 'fortran_order': False, 'shape': ()}")->shape.size(), 0u);
-  for (const char *shape : {"(-3, 4)", "(1.5,)", "(3 4)", "(,)", "(3,,)", "3", "(0x3,)", "(99999999999999999999,)", "(3"})
-    EXPECT_FALSE(fits(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape + "}")) << shape;
+  for (const char *shape :
+       {"(-3, 4)", "(1.5,)", "(3 4)", "(,)", "(3,,)", "3", "(0x3,)", "(99999999999999999999,)", "(3"})
+    EXPECT_FALSE(fits(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape + "}"))
+        << shape;
   EXPECT_FALSE(fits("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'shape': (9,)}"));
   EXPECT_FALSE(fits("{'descr': '<f4', 'shape': (3,)}"));
   EXPECT_FALSE(fits("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x"));
@@ -52,7 +54,8 @@ TEST_F(RuntimeHostile, Safetensors) {
     writeSafetensors("w.safetensors", header, 64);
     expectError("line --steps 0 --weights w.safetensors", part);
   };
-  const std::string w = R"("w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]})", b = R"("b":{"dtype":"F32","shape":[2],"data_offsets":)";
+  const std::string w = R"("w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]})",
+                    b = R"("b":{"dtype":"F32","shape":[2],"data_offsets":)";
   weights("{" + w + "," + w + "}", "holds two tensors named 'w'");
   weights("{" + w + "," + b + "[16,24]}}", "the tensors 'w' and 'b' share bytes");
   weights("{" + w + "," + b + "[-8,24]}}", "does not fit its shape");
@@ -72,8 +75,9 @@ TEST_F(RuntimeHostile, Manifests) {
     expectError(std::string(kFlags) + "--steps 4 --shuffle 1 --resume ck", part);
   };
   for (const char *counter : {"step", "optimizer_steps", "samples"})
-    for (const nlohmann::ordered_json &value : {nlohmann::ordered_json(-1), nlohmann::ordered_json(1.5), nlohmann::ordered_json(uint64_t(1) << 63),
-                                               nlohmann::ordered_json("2"), nlohmann::ordered_json::array()})
+    for (const nlohmann::ordered_json &value :
+         {nlohmann::ordered_json(-1), nlohmann::ordered_json(1.5), nlohmann::ordered_json(uint64_t(1) << 63),
+          nlohmann::ordered_json("2"), nlohmann::ordered_json::array()})
       refused(counter, value, std::string("'") + counter + "' is ");
   const auto scaled = [&](const char *key, const nlohmann::ordered_json &value) {
     nlohmann::ordered_json manifest = good;
@@ -99,8 +103,11 @@ TEST_F(RuntimeHostile, Manifests) {
   otherBest("since", 2, "'since' of 'best' is 2, expected at most 1");
   otherBest("since", 0.5, "'since' is 0.5");
   otherBest("value", nullptr, "damaged");
-  const nlohmann::ordered_json line = {{"loss", 0.5}, {"lr", 0.1}, {"grad_norm", nullptr}, {"loss_scale", 1.0}, {"skipped", false}, {"growth_counter", 0},
-                                       {"optimizer_steps", 2}, {"seconds", 0.1}, {"samples_per_second", 40.0}, {"memory_bytes", 100}};
+  const nlohmann::ordered_json line = {
+      {"loss", 0.5},          {"lr", 0.1},        {"grad_norm", nullptr},
+      {"loss_scale", 1.0},    {"skipped", false}, {"growth_counter", 0},
+      {"optimizer_steps", 2}, {"seconds", 0.1},   {"samples_per_second", 40.0},
+      {"memory_bytes", 100}};
   const auto otherLine = [&](const char *key, const nlohmann::ordered_json &value, const char *part) {
     auto changed = line;
     changed[key] = value;
@@ -115,7 +122,8 @@ TEST_F(RuntimeHostile, Manifests) {
   otherLine("seconds", -1, "'seconds' is -1");
   otherLine("samples_per_second", -1, "'samples_per_second' is -1");
   otherLine("memory_bytes", -5, "'memory_bytes' is -5");
-  refused("files", nlohmann::ordered_json::array(), "'model.safetensors' does not stand in its list of files");
+  refused("files", nlohmann::ordered_json::array(),
+          "'model.safetensors' does not stand in its list of files");
   auto outside = good["files"];
   outside[0]["name"] = "../../x.npy";
   refused("files", outside, "is no name of a file in the folder");
@@ -131,8 +139,9 @@ TEST_F(RuntimeHostile, Manifests) {
 TEST_F(RuntimeHostile, PipesAndDevicesAreNotWaitedFor) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   fs::create_symlink("pipe", path("pipe.safetensors"));
-  for (const char *flags : {"--steps 1 --data x=pipe --data labels=y.npy", "--steps 0 --weights pipe.safetensors",
-                            "--steps 1 --data x=/dev/zero --data labels=y.npy", "--steps 0 --model pipe"})
+  for (const char *flags :
+       {"--steps 1 --data x=pipe --data labels=y.npy", "--steps 0 --weights pipe.safetensors",
+        "--steps 1 --data x=/dev/zero --data labels=y.npy", "--steps 0 --model pipe"})
     expectError(std::string("line ") + flags, "is not a regular file");
   for (const char *log : {"pipe", "/dev/null", "."})
     expectError(std::string(kFlags) + "--steps 1 --log " + log, "is no regular file");
@@ -143,12 +152,16 @@ TEST_F(RuntimeHostile, PipesAndDevicesAreNotWaitedFor) {
 
 TEST_F(RuntimeHostile, ClosedAndFullOutputs) {
   // A closed standard error is no reason to write progress into the log.
-  EXPECT_EQ(runCommand("sh -c '" + tinyProgram() + " " + std::string(kFlags) + "--steps 3 --log log.jsonl 0<&- 1>&- 2>&-'").code, 0);
+  EXPECT_EQ(runCommand("sh -c '" + tinyProgram() + " " + std::string(kFlags) +
+                       "--steps 3 --log log.jsonl 0<&- 1>&- 2>&-'")
+                .code,
+            0);
   EXPECT_EQ(readLog("log.jsonl").size(), 3u);
   const std::string evaluates = "line --steps 0 --eval-data x=x.npy --eval-data labels=y.npy";
   RunResult result = runCommand("sh -c '" + tinyProgram() + " " + evaluates + " >/dev/full'");
   EXPECT_EQ(result.code, 1);
-  EXPECT_NE(result.err.find("cannot write to standard output: No space left on device"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("cannot write to standard output: No space left on device"), std::string::npos)
+      << result.err;
   // Progress that nobody sees ends the run with a checkpoint.
   result = runCommand("bash -c '" + tinyProgram() + " " + std::string(kFlags) +
                       "--steps 10000 --checkpoint-dir ck 2> >(exec 0<&-; sleep 1); echo $?'");
@@ -162,9 +175,11 @@ TEST_F(RuntimeHostile, DataThatShrinks) {
   writeNpy<float>("x.npy", "<f4", {1 << 20, 3}, x);
   writeNpy<float>("y.npy", "<f4", {1 << 20, 2}, y);
   const RunResult result = runCommand("bash -c '" + tinyProgram() + " " + std::string(kFlags) +
-                                      "--steps 100000000 --shuffle 1 --checkpoint-dir ck & sleep 0.3; truncate -s 1000 x.npy; wait $!; echo $?'");
+                                      "--steps 100000000 --shuffle 1 --checkpoint-dir ck & sleep 0.3; "
+                                      "truncate -s 1000 x.npy; wait $!; echo $?'");
   EXPECT_EQ(result.out, "1\n");
-  EXPECT_NE(result.err.find("'x.npy' cannot be read any more: it has become shorter"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("'x.npy' cannot be read any more: it has become shorter"), std::string::npos)
+      << result.err;
   EXPECT_NE(result.err.find("what was trained is in 'ck/step-"), std::string::npos) << result.err;
   EXPECT_EQ(std::distance(fs::directory_iterator(path("ck")), {}), 1);
 }
@@ -175,7 +190,8 @@ TEST_F(RuntimeHostile, LoopsOnDataEndOnSignals) {
   writeNpy<float>("y.npy", "<f4", {1 << 20, 2}, y);
   const std::string data = "--threads 1 --eval-data x=x.npy --eval-data labels=y.npy ";
   for (const std::string &loop : {data + "--steps 0", data + "--steps 0 --predict y=p.npy"}) {
-    const RunResult result = runCommand("bash -c '" + tinyProgram() + " line " + loop + " & sleep 0.05; kill -TERM $!; wait $!; echo $?'");
+    const RunResult result = runCommand("bash -c '" + tinyProgram() + " line " + loop +
+                                        " & sleep 0.05; kill -TERM $!; wait $!; echo $?'");
     EXPECT_EQ(result.out, "143\n") << loop << result.err;
     EXPECT_FALSE(fs::exists(path("p.npy")));
   }
@@ -184,11 +200,13 @@ TEST_F(RuntimeHostile, LoopsOnDataEndOnSignals) {
 TEST_F(RuntimeHostile, NumbersBeyondReason) {
   const auto refused = [&](const std::string &flag, std::initializer_list<const char *> values) {
     for (const char *value : values)
-      expectError(std::string(kFlags) + "--steps 1 " + flag + "=" + value, flag + ": expected " + rt::rangeText(*rt::rangeOf(flag)));
+      expectError(std::string(kFlags) + "--steps 1 " + flag + "=" + value,
+                  flag + ": expected " + rt::rangeText(*rt::rangeOf(flag)));
   };
   for (const char *flag : {"--lr", "--min-lr", "--weight-decay", "--eps", "--warmup-start", "--comm-timeout"})
     refused(flag, {"nan", "inf", "-1", "1e300", "0x10", "1e"});
-  for (const char *flag : {"--steps", "--warmup", "--decay-steps", "--eval-every", "--checkpoint-every", "--keep", "--threads", "--dump-step"})
+  for (const char *flag : {"--steps", "--warmup", "--decay-steps", "--eval-every", "--checkpoint-every",
+                           "--keep", "--threads", "--dump-step"})
     refused(flag, {"nan", "-1", "1.5", "1e3", "9223372036854775808", "99999999999999999999"});
   refused("--seed", {"nan", "9223372036854775808"});
   refused("--betas", {"nan,0.9", "0.9,1", "-0.1,0.9"});
@@ -205,13 +223,15 @@ TEST_F(RuntimeHostile, RegularExpressionsAndNames) {
   EXPECT_TRUE(ends.isIn("h.0.bias") && ends.isIn("norm.weight") && !ends.isIn("bias.weight"));
   EXPECT_TRUE(notNorm.isIn("h.weight") && !notNorm.isIn("norm.weight"));
   EXPECT_FALSE(rt::NamePattern("^b").isIn("ab"));
-  for (const std::string &wrong : {std::string("a)(b"), std::string("("), std::string("(a)\\1"), std::string(5000, '('), std::string("a{99999}")})
+  for (const std::string &wrong : {std::string("a)(b"), std::string("("), std::string("(a)\\1"),
+                                   std::string(5000, '('), std::string("a{99999}")})
     EXPECT_THROW(rt::NamePattern{wrong}, std::regex_error) << wrong;
   expectError("line --steps 0 --init '(=zeros'", "is not an ECMAScript regular expression");
   EXPECT_EQ(rt::printable("a\x1b[31m\n\xe9\xc2\x9b ü"), "a\\x1b[31m\n\\xe9\\xc2\\x9b ü");
   EXPECT_EQ(rt::printable(std::string("a\0b", 3)), "a\\x00b");
   const RunResult result = run("line --steps 1 --data x=$(printf 'caf\\351\\033[31m')");
-  EXPECT_NE(result.err.find("cannot open the data file 'caf\\xe9\\x1b[31m'"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("cannot open the data file 'caf\\xe9\\x1b[31m'"), std::string::npos)
+      << result.err;
 }
 
 } // namespace

@@ -1,9 +1,9 @@
 // How ranks without MPI find each other, and what a process knows of its rank.
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/tcp/Meeting.h"
+#include "test/support/ScopedVariable.h"
 #include "test/unit/runtime/RuntimeTest.h"
 #include "test/unit/runtime/Torchrun.h"
-#include "runtime/comm/tcp/Meeting.h"
-#include "runtime/comm/Communicator.h"
-#include "test/support/ScopedVariable.h"
 #include <thread>
 
 namespace kedge::test {
@@ -13,7 +13,8 @@ using rt::MeetingPlace;
 using rt::tcp::Connection;
 
 /// What each rank of `size` found out, each in a thread; "" where it met all others.
-std::vector<std::string> meetAs(const std::vector<int64_t> &ranks, int64_t size, const MeetingPlace &place, double seconds = 20) {
+std::vector<std::string> meetAs(const std::vector<int64_t> &ranks, int64_t size, const MeetingPlace &place,
+                                double seconds = 20) {
   std::vector<std::string> said(ranks.size());
   std::vector<std::vector<Connection>> met(ranks.size());
   std::vector<std::thread> threads;
@@ -35,10 +36,13 @@ std::vector<std::string> meetAs(const std::vector<int64_t> &ranks, int64_t size,
         continue;
       const int64_t word = static_cast<int64_t>(100 * from + to);
       int64_t heard = 0;
-      const Connection &mine = met[from][static_cast<size_t>(ranks[to])], &theirs = met[to][static_cast<size_t>(ranks[from])];
-      EXPECT_TRUE(mine.data.sendAll(&word, sizeof(word), soon) && theirs.data.receiveAll(&heard, sizeof(heard), soon));
+      const Connection &mine = met[from][static_cast<size_t>(ranks[to])],
+                       &theirs = met[to][static_cast<size_t>(ranks[from])];
+      EXPECT_TRUE(mine.data.sendAll(&word, sizeof(word), soon) &&
+                  theirs.data.receiveAll(&heard, sizeof(heard), soon));
       EXPECT_EQ(heard, word);
-      EXPECT_TRUE(mine.control.sendAll(&word, sizeof(word), soon) && theirs.control.receiveAll(&heard, sizeof(heard), soon));
+      EXPECT_TRUE(mine.control.sendAll(&word, sizeof(word), soon) &&
+                  theirs.control.receiveAll(&heard, sizeof(heard), soon));
     }
   return said;
 }
@@ -62,13 +66,16 @@ TEST(RuntimeMeeting, APortThatIsTakenIsPassed) {
 TEST(RuntimeMeeting, WhoDoesNotComeIsNamed) {
   const auto said = meetAs({0, 2}, 4, somewhere(), 0.5);
   EXPECT_NE(said[0].find("rank 0 waited 0.5 s for ranks 1, 3 of 4"), std::string::npos) << said[0];
-  EXPECT_NE(said[1].find("rank 2 reached rank 0, which did not say within 0.5 s where the others are"), std::string::npos) << said[1];
+  EXPECT_NE(said[1].find("rank 2 reached rank 0, which did not say within 0.5 s where the others are"),
+            std::string::npos)
+      << said[1];
   const auto alone = meetAs({1}, 2, somewhere(), 0.5);
   EXPECT_NE(alone[0].find("rank 1 did not reach rank 0 at 127.0.0.1, port"), std::string::npos) << alone[0];
   EXPECT_NE(alone[0].find("Connection refused"), std::string::npos) << alone[0];
   MeetingPlace nowhere = somewhere();
   nowhere.host = "no.such.host.invalid";
-  EXPECT_NE(meetAs({1}, 2, nowhere, 0.5)[0].find("rank 1 did not reach rank 0 at no.such.host.invalid"), std::string::npos);
+  EXPECT_NE(meetAs({1}, 2, nowhere, 0.5)[0].find("rank 1 did not reach rank 0 at no.such.host.invalid"),
+            std::string::npos);
 }
 
 TEST(RuntimeMeeting, AnotherJobsRanksAreNotLetIn) {
@@ -105,11 +112,14 @@ std::string refusalOf(bool withTorchrun) {
 }
 
 TEST(RuntimeLauncher, TorchrunsVariables) {
-  const ScopedVariable rank("RANK", "2"), size("WORLD_SIZE", "4"), local("LOCAL_RANK", "1"), perMachine("LOCAL_WORLD_SIZE", "2");
+  const ScopedVariable rank("RANK", "2"), size("WORLD_SIZE", "4"), local("LOCAL_RANK", "1"),
+      perMachine("LOCAL_WORLD_SIZE", "2");
   EXPECT_NE(refusalOf(false).find("torchrun does not start"), std::string::npos);
   EXPECT_NE(refusalOf(true).find("MASTER_ADDR= and MASTER_PORT= are no place"), std::string::npos);
-  const ScopedVariable host("MASTER_ADDR", "node-7"), port("MASTER_PORT", "29500"), id("TORCHELASTIC_RUN_ID", "none");
-  const ScopedVariable agent("TORCHELASTIC_USE_AGENT_STORE", "True"), tasks("SLURM_STEP_NUM_TASKS", "2"), pmix("PMIX_RANK", "1");
+  const ScopedVariable host("MASTER_ADDR", "node-7"), port("MASTER_PORT", "29500"),
+      id("TORCHELASTIC_RUN_ID", "none");
+  const ScopedVariable agent("TORCHELASTIC_USE_AGENT_STORE", "True"), tasks("SLURM_STEP_NUM_TASKS", "2"),
+      pmix("PMIX_RANK", "1");
   const rt::Launched launched = rt::launchedAs(true);
   EXPECT_EQ(launched.world.rank, 2);
   EXPECT_EQ(launched.world.size, 4);
@@ -126,7 +136,8 @@ TEST(RuntimeLauncher, TorchrunsVariables) {
 
 TEST(RuntimeLauncher, LocalRanksOfMpirunAndSrun) {
   {
-    const ScopedVariable size("OMPI_COMM_WORLD_SIZE", "4"), rank("OMPI_COMM_WORLD_RANK", "3"), local("OMPI_COMM_WORLD_LOCAL_RANK", "1");
+    const ScopedVariable size("OMPI_COMM_WORLD_SIZE", "4"), rank("OMPI_COMM_WORLD_RANK", "3"),
+        local("OMPI_COMM_WORLD_LOCAL_RANK", "1");
     EXPECT_EQ(rt::launchedAs(true).localRank, 1);
     EXPECT_FALSE(rt::launchedAs(true).meeting);
   }

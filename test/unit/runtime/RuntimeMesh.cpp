@@ -34,7 +34,8 @@ TEST(RuntimeMesh, GroupsOfOneRankHaveNumbersOfTheirOwn) {
 
 TEST(RuntimeMesh, EveryRankIsInOneGroupOfAnAxis) {
   const rt::Mesh mesh = rt::Mesh::parse("pipeline=2,replica=3,data=2,tensor=2");
-  for (const char *axes : {"data", "tensor", "pipeline", "replica", "replica,data", "pipeline,tensor", "pipeline,replica,data,tensor"}) {
+  for (const char *axes : {"data", "tensor", "pipeline", "replica", "replica,data", "pipeline,tensor",
+                           "pipeline,replica,data,tensor"}) {
     std::vector<int> seen(static_cast<size_t>(mesh.size()));
     for (int64_t rank = 0; rank < mesh.size(); ++rank) {
       const rt::RankGroup group = mesh.groupOf(axes, rank);
@@ -50,10 +51,12 @@ TEST(RuntimeMesh, EveryRankIsInOneGroupOfAnAxis) {
 }
 
 TEST(RuntimeMesh, WhatIsNoneIsTold) {
-  for (const auto &[text, words] : {std::pair{"rows=2", "'rows' is no axis of a mesh; the axes are pipeline, replica, data, tensor"},
-                                    std::pair{"data=2,data=2", "axis 'data' is named twice"}, std::pair{"data", "expected data=N"},
-                                    std::pair{"data=2x", "expected data=N"}, std::pair{"data=-1", "expected data=N"},
-                                    std::pair{"data=2,", "'' is no axis"}, std::pair{"data=1048576,replica=2", "more than 1048576 ranks"}})
+  for (const auto &[text, words] :
+       {std::pair{"rows=2", "'rows' is no axis of a mesh; the axes are pipeline, replica, data, tensor"},
+        std::pair{"data=2,data=2", "axis 'data' is named twice"}, std::pair{"data", "expected data=N"},
+        std::pair{"data=2x", "expected data=N"}, std::pair{"data=-1", "expected data=N"},
+        std::pair{"data=2,", "'' is no axis"},
+        std::pair{"data=1048576,replica=2", "more than 1048576 ranks"}})
     try {
       rt::Mesh::parse(text);
       ADD_FAILURE() << text;

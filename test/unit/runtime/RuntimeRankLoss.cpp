@@ -1,4 +1,5 @@
-// Jobs of several ranks that lose a rank, are told to stop, or are killed as a whole, in the middle of training.
+// Jobs of several ranks that lose a rank, are told to stop, or are killed as a whole, in the middle of
+// training.
 #include "test/unit/runtime/RuntimeTest.h"
 #include <algorithm>
 #include <chrono>
@@ -29,8 +30,8 @@ public:
       _exit(99);
     dup2(open("out.txt", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
     dup2(open("err.txt", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
-    const std::string command =
-        "exec mpirun --allow-run-as-root --oversubscribe -np 3 " + tinyProgram() + " ranks:3:2 --threads 1 " + arguments;
+    const std::string command = "exec mpirun --allow-run-as-root --oversubscribe -np 3 " + tinyProgram() +
+                                " ranks:3:2 --threads 1 " + arguments;
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(98);
   }
@@ -103,7 +104,8 @@ protected:
     return false;
   }
 
-  /// The newest checkpoint is whole: the run goes on from it for a few steps, and each step is in the log once.
+  /// The newest checkpoint is whole: the run goes on from it for a few steps, and each step is in the log
+  /// once.
   void expectGoesOn() {
     int64_t newest = 0;
     for (const auto &entry : fs::directory_iterator(path("ck")))
@@ -130,7 +132,8 @@ protected:
     ASSERT_NE(first, std::string::npos) << said;
     EXPECT_NE(said.find(words), std::string::npos) << said;
     EXPECT_EQ(said.find("kedge: error: ", first + 1), std::string::npos) << said;
-    EXPECT_TRUE(said.find(" in dist.") != std::string::npos || said.find(" in an agreement of all ranks") != std::string::npos)
+    EXPECT_TRUE(said.find(" in dist.") != std::string::npos ||
+                said.find(" in an agreement of all ranks") != std::string::npos)
         << said;
     expectGoesOn();
   }
@@ -138,7 +141,9 @@ protected:
 
 TEST_F(RuntimeRankLoss, OneIsKilled) { lose(2, SIGKILL, "rank 2 is gone"); }
 TEST_F(RuntimeRankLoss, TheFirstIsKilled) { lose(0, SIGKILL, "rank 0 is gone"); }
-TEST_F(RuntimeRankLoss, OneIsStopped) { lose(1, SIGSTOP, "rank 1 has not been heard of for 2 s (--comm-timeout)"); }
+TEST_F(RuntimeRankLoss, OneIsStopped) {
+  lose(1, SIGSTOP, "rank 1 has not been heard of for 2 s (--comm-timeout)");
+}
 
 TEST_F(RuntimeRankLoss, ASignalToOneStopsAllAfterTheSameStep) {
   Job job(path(""), flags("100000000"));

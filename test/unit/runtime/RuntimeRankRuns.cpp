@@ -1,7 +1,7 @@
-// Runs of a program on several ranks under real mpirun: what it trains, evaluates, writes and says is what one rank with
-// the whole batch does.
-#include "test/unit/runtime/RuntimeTest.h"
+// Runs of a program on several ranks under real mpirun: what it trains, evaluates, writes and says is what
+// one rank with the whole batch does.
 #include "runtime/format/TensorFile.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <cmath>
 #include <filesystem>
 #include <iterator>
@@ -53,7 +53,8 @@ protected:
         EXPECT_NEAR(one[i], other[i], 1e-6) << name << " " << i;
     }
   }
-  void expectNear(const std::vector<nlohmann::json> &a, const std::vector<nlohmann::json> &b, const char *key = "loss") {
+  void expectNear(const std::vector<nlohmann::json> &a, const std::vector<nlohmann::json> &b,
+                  const char *key = "loss") {
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i)
       EXPECT_NEAR(a[i][key].get<double>(), b[i][key].get<double>(), 1e-5) << "line " << i;
@@ -64,10 +65,13 @@ constexpr const char *kSix = "line:6 --threads 1 ";
 
 TEST_F(RuntimeRankRuns, TrainWhatOneRankTrains) {
   writeLineData(23);
-  const std::string flags = std::string(kLineData) + "--steps 6 --shuffle 3 --eval-data x=x.npy --eval-data labels=y.npy "
-                                                     "--eval-every 2 --predict y=";
-  expectWell(run(kSix + flags + "one.npy --log one.jsonl --export-safetensors one.safetensors --export-onnx one.onnx"));
-  expectWell(three(flags + "three.npy --log three.jsonl --export-safetensors three.safetensors --export-onnx three.onnx"));
+  const std::string flags = std::string(kLineData) +
+                            "--steps 6 --shuffle 3 --eval-data x=x.npy --eval-data labels=y.npy "
+                            "--eval-every 2 --predict y=";
+  expectWell(run(kSix + flags +
+                 "one.npy --log one.jsonl --export-safetensors one.safetensors --export-onnx one.onnx"));
+  expectWell(three(
+      flags + "three.npy --log three.jsonl --export-safetensors three.safetensors --export-onnx three.onnx"));
   expectNear(readLog("one.jsonl"), readLog("three.jsonl"));
   EXPECT_NEAR(readLog("one.jsonl")[5]["eval_loss"], readLog("three.jsonl")[5]["eval_loss"], 1e-6);
   expectNear("one.safetensors", "three.safetensors");
@@ -78,14 +82,16 @@ TEST_F(RuntimeRankRuns, TrainWhatOneRankTrains) {
 TEST_F(RuntimeRankRuns, ACheckpointGoesOnToTheBitAndOnAnyNumberOfRanks) {
   writeLineData(20);
   const std::string flags = kLineData + std::string("--steps 8 --checkpoint-every 4 --keep 9 ");
-  expectWell(three(flags + "--checkpoint-dir whole --log whole.jsonl --export-safetensors whole.safetensors"));
+  expectWell(
+      three(flags + "--checkpoint-dir whole --log whole.jsonl --export-safetensors whole.safetensors"));
   EXPECT_TRUE(fs::exists(path("whole/step-4/model.rank-2.safetensors")));
   fs::create_directories(path("cut"));
   fs::copy(path("whole/step-4"), path("cut/step-4"), fs::copy_options::recursive);
   fs::copy(path("cut"), path("alone"), fs::copy_options::recursive);
   fs::copy(path("cut"), path("two"), fs::copy_options::recursive);
 
-  expectWell(three(flags + "--checkpoint-dir cut --resume --log cut.jsonl --export-safetensors cut.safetensors"));
+  expectWell(
+      three(flags + "--checkpoint-dir cut --resume --log cut.jsonl --export-safetensors cut.safetensors"));
   std::vector<nlohmann::json> rest = readLog("whole.jsonl");
   rest.erase(rest.begin(), rest.begin() + 4);
   EXPECT_EQ(withoutTimes(readLog("cut.jsonl")), withoutTimes(rest));
@@ -93,18 +99,23 @@ TEST_F(RuntimeRankRuns, ACheckpointGoesOnToTheBitAndOnAnyNumberOfRanks) {
   EXPECT_EQ(tensor("cut/step-8/optimizer.rank-1.safetensors", "momentum/w"),
             tensor("whole/step-8/optimizer.rank-1.safetensors", "momentum/w"));
 
-  expectWell(run(kSix + flags + "--checkpoint-dir alone --resume --log alone.jsonl --export-safetensors a.safetensors"));
+  expectWell(run(kSix + flags +
+                 "--checkpoint-dir alone --resume --log alone.jsonl --export-safetensors a.safetensors"));
   expectNear(readLog("alone.jsonl"), rest);
   expectNear("a.safetensors", "whole.safetensors");
   // The other way round: what one rank wrote whole, in parts on three; and parts of three on two.
-  expectWell(three(kLineData + std::string("--steps 12 --checkpoint-dir alone --resume --export-safetensors b.safetensors")));
-  expectWell(mpirun(rank(2, "ranks:2:3 --threads 1 " + flags + "--checkpoint-dir two --resume --log two.jsonl")));
+  expectWell(
+      three(kLineData +
+            std::string("--steps 12 --checkpoint-dir alone --resume --export-safetensors b.safetensors")));
+  expectWell(
+      mpirun(rank(2, "ranks:2:3 --threads 1 " + flags + "--checkpoint-dir two --resume --log two.jsonl")));
   expectNear(readLog("two.jsonl"), rest);
 }
 
 TEST_F(RuntimeRankRuns, ACheckpointIsConsolidatedWithoutTraining) {
   writeLineData(20);
-  expectWell(three(kLineData + std::string("--steps 3 --checkpoint-dir ck --export-safetensors trained.safetensors")));
+  expectWell(three(kLineData +
+                   std::string("--steps 3 --checkpoint-dir ck --export-safetensors trained.safetensors")));
   expectWell(three("--steps 3 --checkpoint-dir ck --resume --export-safetensors later.safetensors"));
   EXPECT_EQ(read("trained.safetensors"), read("later.safetensors"));
 }
@@ -125,7 +136,9 @@ TEST_F(RuntimeRankRuns, ANonFiniteLossOfOneRankEndsAllWithOneMessage) {
   write("x.npy", x);
   const RunResult result = three(kLineData + std::string("--steps 4 --log log.jsonl --checkpoint-dir ck"));
   expectOneError(result, "the loss of step 1 is not finite");
-  EXPECT_NE(result.err.find("on rank 1, inf, element 3 of input 'x', which is row 9, element 0 of x.npy; "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("on rank 1, inf, element 3 of input 'x', which is row 9, element 0 of x.npy; "),
+            std::string::npos)
+      << result.err;
   EXPECT_EQ(readLog("log.jsonl").size(), 1u);
   EXPECT_TRUE(fs::is_empty(path("ck")));
 }
@@ -158,11 +171,13 @@ TEST_F(RuntimeRankRuns, FilesOfOneNameAreTheSameOnAllRanks) {
   fs::create_directories(path("else"));
   for (const char *file : {"x.npy", "y.npy", "model.bin"})
     fs::copy(path(file), path("else/") + file);
-  const std::string processes = rank(2, "ranks:3:2 " + flags) + " : -wdir else " + rank(1, "ranks:3:2 " + flags);
+  const std::string processes =
+      rank(2, "ranks:3:2 " + flags) + " : -wdir else " + rank(1, "ranks:3:2 " + flags);
   expectWell(mpirun(processes));
   // Of the model, the last bytes are of its graph.
   for (const auto &[file, part] : std::map<std::string, std::string>{
-           {"x.npy", "'x.npy': rank 2 reads another file of this name than rank 0"}, {"model.bin", "rank 2: model.bin: another model than"}}) {
+           {"x.npy", "'x.npy': rank 2 reads another file of this name than rank 0"},
+           {"model.bin", "rank 2: model.bin: another model than"}}) {
     const std::string good = read("else/" + file);
     std::string other = good;
     other[other.size() - 1] ^= 1;
@@ -185,12 +200,15 @@ TEST_F(RuntimeRankRuns, BadStartsAreToldOnce) {
                  "the launcher says rank 0 of 3, MPI says rank 0 of 1");
   fs::create_directories(path("broken"));
   write("broken/libmpi.so.40", "no library");
-  expectOneError(run("ranks:3:2 " + flags, "OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0 LD_LIBRARY_PATH=broken"),
-                 "apt install libopenmpi3");
-  expectOneError(run("line " + flags, "RANK=1 WORLD_SIZE=2 LOCAL_RANK=1"), "rank 1: RANK and WORLD_SIZE are set");
+  expectOneError(
+      run("ranks:3:2 " + flags, "OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0 LD_LIBRARY_PATH=broken"),
+      "apt install libopenmpi3");
+  expectOneError(run("line " + flags, "RANK=1 WORLD_SIZE=2 LOCAL_RANK=1"),
+                 "rank 1: RANK and WORLD_SIZE are set");
 }
 
-/// Rank 2's folder for checkpoints is read-only for what it wants to write: one message, no checkpoint, nothing left.
+/// Rank 2's folder for checkpoints is read-only for what it wants to write: one message, no checkpoint,
+/// nothing left.
 TEST_F(RuntimeRankRuns, ACheckpointThatOneRankCannotWriteIsNone) {
   writeLineData(12);
   const std::string flags = kLineData + std::string("--threads 1 --steps 4 --checkpoint-dir ck");
@@ -208,7 +226,8 @@ TEST_F(RuntimeRankRuns, ReportsTellWhatWasSent) {
     nlohmann::json elements;
     for (const auto &row : report["communication"])
       elements[row["collective"].get<std::string>()] = row["elements"];
-    EXPECT_EQ(elements, nlohmann::json({{"all_gather", 6}, {"all_reduce", 4}, {"reduce_scatter", 6}})) << name;
+    EXPECT_EQ(elements, nlohmann::json({{"all_gather", 6}, {"all_reduce", 4}, {"reduce_scatter", 6}}))
+        << name;
     EXPECT_EQ(report["reservations"].back()["name"], "mpi");
   }
   const auto trace = nlohmann::json::parse(read("p.rank-1.json"));

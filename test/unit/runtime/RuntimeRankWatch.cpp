@@ -56,8 +56,9 @@ TEST_F(RuntimeWatch, ItSpeaksWhenTheOtherIsLostToo) {
   messages.lost[0] = true;
   tickFor(2.5);
   EXPECT_TRUE(watch.hasStopped());
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "kedge: error: rank 2 is gone: its connection has ended; rank 1 was in "
-                                                    "dist.all_reduce; the last checkpoint is whole\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "kedge: error: rank 2 is gone: its connection has ended; rank 1 was in "
+            "dist.all_reduce; the last checkpoint is whole\n");
 }
 
 } // namespace

@@ -1,9 +1,9 @@
 // The engine of ranks under real mpirun, and as torchrun starts them.
-#include "test/unit/runtime/RuntimeTest.h"
-#include "test/unit/runtime/Torchrun.h"
 #include "runtime/comm/Collective.h"
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/Rounds.h"
+#include "test/unit/runtime/RuntimeTest.h"
+#include "test/unit/runtime/Torchrun.h"
 #include <chrono>
 
 namespace kedge::test {
@@ -15,14 +15,15 @@ protected:
     const auto begin = std::chrono::steady_clock::now();
     const std::string program = KEDGE_RANK_CHECKS " " + what + " " + path("in");
     RunResult result = runCommand(GetParam() == std::string("mpirun")
-                                      ? "timeout 120 mpirun --allow-run-as-root --oversubscribe -np " + std::to_string(ranks) +
-                                            " " + program
+                                      ? "timeout 120 mpirun --allow-run-as-root --oversubscribe -np " +
+                                            std::to_string(ranks) + " " + program
                                       : torchrun(ranks, program));
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
   }
 
-  /// A rank goes: the others end by themselves, in time, and one of them says who it was and where they waited.
+  /// A rank goes: the others end by themselves, in time, and one of them says who it was and where they
+  /// waited.
   void expectLoss(const std::string &how, const std::string &words) {
     const RunResult result = check(3, how);
     EXPECT_NE(result.code, 0);
@@ -67,9 +68,14 @@ TEST_P(RuntimeRanks, ARankOfAMeshThatIsKilled) {
   EXPECT_NE(result.code, 0);
   EXPECT_LT(seconds, 20);
   EXPECT_NE(result.err.find("rank 3 (replica 1, data 1) is gone"), std::string::npos) << result.err;
-  const bool along = result.err.find("rank 1 (replica 0, data 1) was in dist.reduce_scatter at a check along replica (ranks 1, 3)") != std::string::npos ||
-                     result.err.find("rank 2 (replica 1, data 0) was in dist.reduce_scatter at a check along data (ranks 2, 3)") != std::string::npos ||
-                     result.err.find("rank 0 (replica 0, data 0) was in an agreement of all ranks") != std::string::npos;
+  const bool along =
+      result.err.find(
+          "rank 1 (replica 0, data 1) was in dist.reduce_scatter at a check along replica (ranks 1, 3)") !=
+          std::string::npos ||
+      result.err.find(
+          "rank 2 (replica 1, data 0) was in dist.reduce_scatter at a check along data (ranks 2, 3)") !=
+          std::string::npos ||
+      result.err.find("rank 0 (replica 0, data 0) was in an agreement of all ranks") != std::string::npos;
   EXPECT_TRUE(along) << result.err;
 }
 

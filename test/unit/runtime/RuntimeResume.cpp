@@ -1,7 +1,7 @@
 // Checkpoints, signals, kill -9: the log and the weights of an interrupted run equal an uninterrupted one's.
-#include "test/unit/runtime/RuntimeTest.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/train/Manifest.h"
+#include "test/unit/runtime/RuntimeTest.h"
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 class RuntimeResume : public RuntimeTest {
 protected:
   /// Starts the tiny program and sends `signal` once the log holds `lines` lines. Returns what waitpid says.
-  /// With `reader`, someone reads its standard error until then, as `| tee` does, and dies of the same Ctrl-C.
+  /// With `reader`, someone reads its standard error until then, as `| tee` does, and dies of the same
+  /// Ctrl-C.
   int interrupt(std::vector<std::string> arguments, size_t lines, int signal, bool reader = false) {
     arguments.insert(arguments.begin(), tinyProgram());
     std::vector<char *> argv;

@@ -1,5 +1,5 @@
-// The thread pool: every part once, slots of its own for each thread at work, exceptions, loops within loops, two callers,
-// threads that come late; and the claims of a product's team.
+// The thread pool: every part once, slots of its own for each thread at work, exceptions, loops within loops,
+// two callers, threads that come late; and the claims of a product's team.
 #include "runtime/cpu/gemm/GemmTeam.h"
 #include "runtime/exec/ThreadPool.h"
 #include <gtest/gtest.h>
@@ -124,8 +124,9 @@ TEST(RuntimeThreads, ASlowThreadHoldsOnlyItsPart) {
   EXPECT_TRUE(waited) << "the parts of the thread that waits were left to it";
 }
 
-/// Members check what they were promised with plain memory: a claim given twice, a buffer reused too early or a region
-/// that runs before its earlier block would be a wrong sum here, and a race for the thread sanitizer.
+/// Members check what they were promised with plain memory: a claim given twice, a buffer reused too early or
+/// a region that runs before its earlier block would be a wrong sum here, and a race for the thread
+/// sanitizer.
 TEST(RuntimeThreads, TeamsOfProductsKeepTheirOrder) {
   for (int members : {1, 2, 3, 5})
     for (int64_t rowPanels : {1, 3, 40})
@@ -143,7 +144,8 @@ TEST(RuntimeThreads, TeamsOfProductsKeepTheirOrder) {
               for (auto [panel, end] = team.packPanels(share, columnPanels); panel < end; ++panel)
                 buffer[static_cast<size_t>(panel)] = block;
             team.awaitPacked(block);
-            if (block > 0 && team.depthBlock(block) == 0) // sums of the next columns are in the same place, as with GemmFinish
+            if (block > 0 && team.depthBlock(block) ==
+                                 0) // sums of the next columns are in the same place, as with GemmFinish
               team.awaitComputed(block - 1);
             for (int64_t region; (region = team.claimRegion(block, static_cast<int>(member))) >= 0;
                  team.computed(block, region)) {

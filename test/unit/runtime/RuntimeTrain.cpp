@@ -64,9 +64,10 @@ TEST_F(RuntimeTest, TrainsTheLinearModel) {
   const auto first = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
   for (const auto &[key, value] : first.items())
     keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"step", "completed_steps", "loss", "lr", "grad_norm", "loss_scale", "skipped",
-                                            "growth_counter", "optimizer_steps", "seconds",
-                                            "tokens_per_second", "samples_per_second", "memory_bytes"}));
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{"step", "completed_steps", "loss", "lr", "grad_norm", "loss_scale",
+                                      "skipped", "growth_counter", "optimizer_steps", "seconds",
+                                      "tokens_per_second", "samples_per_second", "memory_bytes"}));
 }
 
 TEST_F(RuntimeTest, AccumulationTakesTheSameRowsAsOneLargeBatch) {
@@ -180,7 +181,8 @@ TEST_F(RuntimeTest, PlanMemoryReportAndProfile) {
 TEST_F(RuntimeTest, ProfilesHaveTwentyWholeSteps) {
   writeLineData(8);
   const std::string evaluated = "line --steps 30 --eval-every 3 --eval-data x=x.npy --eval-data labels=y.npy";
-  for (const std::string &flags : {std::string("line --steps 30"), evaluated, std::string("line:2:2 --steps 30")}) {
+  for (const std::string &flags :
+       {std::string("line --steps 30"), evaluated, std::string("line:2:2 --steps 30")}) {
     ASSERT_EQ(run(flags + kLineData + "--profile p.json").code, 0) << flags;
     size_t steps = 0, launches = 0;
     nlohmann::json last;

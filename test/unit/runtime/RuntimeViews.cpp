@@ -1,9 +1,10 @@
-// States that are parts of tensors, filled from the model file and from checkpoints; what a checkpoint leaves out.
-#include "test/unit/runtime/RecordingDevice.h"
+// States that are parts of tensors, filled from the model file and from checkpoints; what a checkpoint leaves
+// out.
 #include "runtime/format/Convert.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/weights/Weights.h"
+#include "test/unit/runtime/RecordingDevice.h"
 #include "test/unit/runtime/tiny/Tiny.h"
 #include <numeric>
 
@@ -25,7 +26,8 @@ TEST(RuntimeRanges, EveryRangeOfATransposedTensor) {
     for (int64_t begin = 0; begin <= 24; ++begin)
       for (int64_t count = 0; begin + count <= 24; ++count) {
         std::vector<double> part(static_cast<size_t>(count) + 1, -7);
-        rt::transposeRange(part.data(), rt::DType::F64, shape, source.data(), rt::DType::F32, perm, begin, count);
+        rt::transposeRange(part.data(), rt::DType::F64, shape, source.data(), rt::DType::F32, perm, begin,
+                           count);
         std::vector<double> expected(whole.begin() + begin, whole.begin() + begin + count);
         expected.push_back(-7);
         ASSERT_EQ(part, expected) << begin << "+" << count;
@@ -53,9 +55,10 @@ protected:
     throw std::runtime_error("no state " + name);
   }
 
-  /// `name`, f32[2, 3] in the arena, becomes a part: `count` elements from `first` on, one behind a padding of one, in
-  /// `elements` of them.
-  static void cut(json &program, const std::string &name, int64_t first, int64_t count, const char *type = "f32") {
+  /// `name`, f32[2, 3] in the arena, becomes a part: `count` elements from `first` on, one behind a padding
+  /// of one, in `elements` of them.
+  static void cut(json &program, const std::string &name, int64_t first, int64_t count,
+                  const char *type = "f32") {
     json &entry = state(program, name);
     entry["view"] = {{"shape", entry["shape"]}, {"first", first}, {"at", 1}, {"count", count}};
     entry["shape"] = {count + 3};

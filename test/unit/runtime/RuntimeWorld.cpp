@@ -1,7 +1,7 @@
-// Ranks and rows (contract, section 2): what W ranks read together is what one rank with W times the batch reads, and
-// random numbers are keyed by the same rows.
-#include "test/unit/runtime/RecordingDevice.h"
+// Ranks and rows (contract, section 2): what W ranks read together is what one rank with W times the batch
+// reads, and random numbers are keyed by the same rows.
 #include "runtime/train/Step.h"
+#include "test/unit/runtime/RecordingDevice.h"
 #include "test/unit/runtime/tiny/Tiny.h"
 
 namespace kedge::test {
@@ -10,7 +10,8 @@ namespace {
 class RuntimeWorld : public RuntimeTest {
 protected:
   /// What @step or @micro of a rank is given in the first steps.
-  std::vector<Given> runRank(const rt::World &world, int64_t batch, int64_t accumulate, std::optional<int64_t> shuffle) {
+  std::vector<Given> runRank(const rt::World &world, int64_t batch, int64_t accumulate,
+                             std::optional<int64_t> shuffle) {
     auto json = nlohmann::json::parse(
         tiny::programJson("line:" + std::to_string(batch) + ":" + std::to_string(accumulate)));
     const uint64_t end = json["arena"]["bytes"];
@@ -18,7 +19,12 @@ protected:
     json["scalars"].push_back({{"name", "row_base"}, {"dtype", "i64"}, {"offset", end}});
     json["scalars"].push_back({{"name", "rank"}, {"dtype", "i64"}, {"offset", end + 64}});
     const RecordedProgram recorded(json);
-    rt::Dataset data(recorded.program, {.kind = "--data", .data = {{"x", path("x.npy")}, {"labels", path("y.npy")}}, .tokens = {}, .documents = ""}, true);
+    rt::Dataset data(recorded.program,
+                     {.kind = "--data",
+                      .data = {{"x", path("x.npy")}, {"labels", path("y.npy")}},
+                      .tokens = {},
+                      .documents = ""},
+                     true);
     data.shuffle(shuffle);
     const rt::RunScalars scalars = rt::resolveScalars({}, {}, recorded.program.options);
     rt::StepRunner runner(*recorded.executor, data, scalars, world, rt::NonFiniteStep::Ends);
@@ -45,12 +51,14 @@ protected:
       for (size_t i = 0; i < own.size(); ++i) {
         for (const auto &[name, bytes] : own[i].inputs)
           together[i][name] += bytes;
-        EXPECT_EQ(own[i].scalars.at("row_base"), alone[i].scalars.at("row_base") + static_cast<double>(rank * batch));
+        EXPECT_EQ(own[i].scalars.at("row_base"),
+                  alone[i].scalars.at("row_base") + static_cast<double>(rank * batch));
         EXPECT_EQ(own[i].scalars.at("rank"), static_cast<double>(rank));
       }
     }
     for (size_t i = 0; i < alone.size(); ++i)
-      EXPECT_EQ(together[i], alone[i].inputs) << ranks << " ranks, A = " << accumulate << ", micro-batch " << i;
+      EXPECT_EQ(together[i], alone[i].inputs)
+          << ranks << " ranks, A = " << accumulate << ", micro-batch " << i;
   }
 };
 
@@ -85,7 +93,8 @@ TEST_F(RuntimeWorld, PartsOfARankFollowEachOther) {
       for (int64_t micro = 0; micro < parts * kRounds; ++micro) {
         const int64_t part = rank * parts + micro / kRounds, round = micro % kRounds; // of four
         const rt::RowRange rows = rt::rowsOfStep({rank, ranks}, batch, micro, parts, kRounds);
-        EXPECT_EQ(rows.first, (round * 4 + part) * batch) << ranks << " ranks, rank " << rank << ", micro-batch " << micro;
+        EXPECT_EQ(rows.first, (round * 4 + part) * batch)
+            << ranks << " ranks, rank " << rank << ", micro-batch " << micro;
       }
   }
 }

@@ -12,7 +12,9 @@ bool overlapInTime(const Buffer &a, const Buffer &b) {
   return std::max(a.lower, b.lower) < std::min(a.upper, b.upper);
 }
 
-bool disjoint(int64_t a, int64_t sizeOfA, int64_t b, int64_t sizeOfB) { return a + sizeOfA <= b || b + sizeOfB <= a; }
+bool disjoint(int64_t a, int64_t sizeOfA, int64_t b, int64_t sizeOfB) {
+  return a + sizeOfA <= b || b + sizeOfB <= a;
+}
 
 void expectValid(const std::vector<Buffer> &buffers, const Packing &packing, int64_t align) {
   ASSERT_EQ(packing.offsets.size(), buffers.size());
@@ -58,7 +60,8 @@ std::vector<Buffer> randomBuffers(std::mt19937 &random, int count, int steps, in
   std::vector<Buffer> buffers;
   for (int i = 0; i < count; ++i) {
     int from = static_cast<int>(random() % steps), to = static_cast<int>(random() % steps);
-    buffers.push_back({std::min(from, to), std::max(from, to) + 1, 1 + static_cast<int64_t>(random() % largest)});
+    buffers.push_back(
+        {std::min(from, to), std::max(from, to) + 1, 1 + static_cast<int64_t>(random() % largest)});
   }
   return buffers;
 }
@@ -84,15 +87,16 @@ std::vector<Buffer> trainingStep(std::mt19937 &random, int operations) {
     buffers.push_back({i, isKept ? mirror : i + 3, size});
     if (!isKept)
       buffers.push_back({mirror - static_cast<int>(random() % 40), mirror, size});
-    buffers.push_back({mirror - 2, mirror + static_cast<int>(random() % 6), 64 * (1 + int64_t(random() % 1000))});
+    buffers.push_back(
+        {mirror - 2, mirror + static_cast<int>(random() % 6), 64 * (1 + int64_t(random() % 1000))});
   }
   return buffers;
 }
 
-/// What a solver makes of a training step at 8 x 1024 tokens of width 768 when it recomputes as much as a budget asks
-/// for: values of layers kept from forward to backward or made again for a few steps, gradients of weights, scratch
-/// memory; as many as go under `budget` bytes at every step.
-/// `draws` a step: how full it gets.
+/// What a solver makes of a training step at 8 x 1024 tokens of width 768 when it recomputes as much as a
+/// budget asks for: values of layers kept from forward to backward or made again for a few steps, gradients
+/// of weights, scratch memory; as many as go under `budget` bytes at every step. `draws` a step: how full it
+/// gets.
 std::vector<Buffer> recomputedStep(std::mt19937 &random, int steps, int64_t budget, int draws) {
   constexpr int64_t row = 25165824, weight = 2359296;
   std::vector<int64_t> live(steps);
@@ -109,12 +113,23 @@ std::vector<Buffer> recomputedStep(std::mt19937 &random, int steps, int64_t budg
   for (int draw = 0; draw < draws * steps; ++draw) {
     int64_t at = below(steps), half = steps / 2, rows[] = {1, 1, 1, 1, 3, 4}, weights[] = {1, 3, 4};
     switch (below(8)) {
-    case 0: add(at % half, steps - at % half, row); break;
-    case 1: add(half + at % (half - 40), steps - below(40), weight * weights[below(3)]); break;
-    case 2: add(at % half, steps - at % half, 32768 * (1 + below(12))); break;
-    case 3: add(at, at + 1, 64 * below(130000)); break;
-    case 4: add(at, at + 10 + below(60), row * rows[below(6)]); break;
-    default: add(at, at + 1 + below(6), row * rows[below(6)]);
+    case 0:
+      add(at % half, steps - at % half, row);
+      break;
+    case 1:
+      add(half + at % (half - 40), steps - below(40), weight * weights[below(3)]);
+      break;
+    case 2:
+      add(at % half, steps - at % half, 32768 * (1 + below(12)));
+      break;
+    case 3:
+      add(at, at + 1, 64 * below(130000));
+      break;
+    case 4:
+      add(at, at + 10 + below(60), row * rows[below(6)]);
+      break;
+    default:
+      add(at, at + 1 + below(6), row * rows[below(6)]);
     }
   }
   return buffers;
@@ -184,7 +199,8 @@ TEST(ArenaPacking, PacksAStepWithMuchRecomputation) {
   }
 }
 
-/// Nearly every step is full here, which is harder than what planners ask for. The search alone ends above 8%.
+/// Nearly every step is full here, which is harder than what planners ask for. The search alone ends above
+/// 8%.
 TEST(ArenaPacking, PacksAStepThatFillsItsBudget) {
   std::mt19937 random(3);
   std::vector<Buffer> buffers = recomputedStep(random, 400, 600'000'000, 12);
@@ -262,7 +278,8 @@ std::vector<Buffer> readTable(const std::string &path) {
 /// MiniMalloc's challenging problems. The first search reaches the published capacity on each.
 TEST(ArenaPacking, ReachesThePublishedCapacity) {
   for (const char *name : {"A", "B", "C", "D", "E"}) {
-    std::vector<Buffer> buffers = readTable(KEDGE_SHARED_DIR "/data/arena/" + std::string(name) + ".1048576.csv");
+    std::vector<Buffer> buffers =
+        readTable(KEDGE_SHARED_DIR "/data/arena/" + std::string(name) + ".1048576.csv");
     if (buffers.empty())
       GTEST_SKIP() << "no tables of MiniMalloc beside the repository";
     Packing packing = packArena(buffers, 1);

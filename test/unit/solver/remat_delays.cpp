@@ -1,6 +1,6 @@
 // Orders in which one gradient of weights runs late, and what they are good for; other orders of a plan.
-#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematDelays.h"
+#include "test/unit/solver/RematProblems.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -9,8 +9,9 @@ using namespace kedge::solver::test;
 
 namespace {
 
-/// A training step of a U-Net: a level has half the bytes of the one above, and joins what it kept with what comes from below.
-/// Gradients of weights are followed by updates, after which nothing may read the old weights.
+/// A training step of a U-Net: a level has half the bytes of the one above, and joins what it kept with what
+/// comes from below. Gradients of weights are followed by updates, after which nothing may read the old
+/// weights.
 class UNet {
 public:
   explicit UNet(int levels) {

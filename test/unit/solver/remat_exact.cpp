@@ -1,6 +1,6 @@
 // The search of all states: what it proves against all plans of small problems, and which problems it takes.
-#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematExact.h"
+#include "test/unit/solver/RematProblems.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

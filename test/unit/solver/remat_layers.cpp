@@ -1,6 +1,6 @@
 // Repeated layers: found, folded to a few, and plans for the few as plans for all.
-#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematFold.h"
+#include "test/unit/solver/RematProblems.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Which first runs come before which in any order, and what they hold whatever the order.
-#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematPrecedence.h"
+#include "test/unit/solver/RematProblems.h"
 #include <gtest/gtest.h>
 
 using namespace kedge::solver;

@@ -1,6 +1,6 @@
 // peakOf against hand-made cases, and the search's own structure against peakOf.
-#include "test/unit/solver/RematProblems.h"
 #include "lib/Solver/Remat/RematSequence.h"
+#include "test/unit/solver/RematProblems.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 

@@ -206,7 +206,8 @@ TEST(Rematerialization, AHostCopyTakesTheDeviceBytesBack) {
 }
 
 TEST(Rematerialization, ACopyThatMayBeMadeOnceIsMadeOnce) {
-  // 0 makes a large value and its copy elsewhere; steps 2 and 4 read the value, 1 and 3 need room. 5 copies back, once.
+  // 0 makes a large value and its copy elsewhere; steps 2 and 4 read the value, 1 and 3 need room. 5 copies
+  // back, once.
   RematProblem problem = graph({{}, {}, {0, 1}, {}, {0, 3, 2}});
   for (int value : {0, 1, 3})
     problem.values[value].bytes = 10;

@@ -42,10 +42,11 @@ void BatchNormalizationOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange
 bool BatchNormalizationOp::isDifferentiableOperand(unsigned) { return true; }
 
 /// Of mean and variance, where the model computes them: -scale invstd dB, -1/2 scale invstd^2 dScale.
-static void buildStatisticsGradient(BatchNormalizationOp op, GradientBuilder &math, Value invstd, Value dScale, Value dB,
-                                    SmallVectorImpl<Value> &grads) {
+static void buildStatisticsGradient(BatchNormalizationOp op, GradientBuilder &math, Value invstd,
+                                    Value dScale, Value dB, SmallVectorImpl<Value> &grads) {
   auto like = [&](Value v, Value other) { return math.cast(v, elementOf(other)); };
-  Value mean = op.getInputMean(), variance = op.getInputVar(), slope = math.mul(like(op.getScale(), invstd), invstd);
+  Value mean = op.getInputMean(), variance = op.getInputVar(),
+        slope = math.mul(like(op.getScale(), invstd), invstd);
   grads.push_back(like(math.neg(math.mul(slope, like(dB, invstd))), mean));
   Value half = math.mul(slope, scalarLike(math.builder, math.loc, invstd, -0.5));
   grads.push_back(like(math.mul(math.mul(half, invstd), like(dScale, invstd)), variance));

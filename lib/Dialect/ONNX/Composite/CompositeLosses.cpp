@@ -11,20 +11,23 @@ using namespace kedge;
 using namespace kedge::onnx;
 
 namespace {
-LogicalResult inferLoss(std::optional<Location> loc, Value scores, Value labels, Value weights, StringRef reduction,
-                        SmallVectorImpl<Type> &types) {
+LogicalResult inferLoss(std::optional<Location> loc, Value scores, Value labels, Value weights,
+                        StringRef reduction, SmallVectorImpl<Type> &types) {
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
     return emitOptionalError(loc, "reduction is none, sum or mean, found ", reduction);
   SmallVector<int64_t> items(shapeOf(scores));
   if (items.size() < 2 || !isa<FloatType>(elementOf(scores)))
     return emitOptionalError(loc, "scores are ", scores.getType(), ", expected floats of [N, C, ...]");
   items.erase(items.begin() + 1);
-  if (!isa<IntegerType>(elementOf(labels)) || elementOf(labels).isInteger(1) || shapeOf(labels) != ArrayRef(items))
+  if (!isa<IntegerType>(elementOf(labels)) || elementOf(labels).isInteger(1) ||
+      shapeOf(labels) != ArrayRef(items))
     return emitOptionalError(loc, "labels are ", labels.getType(), ", expected int32 or int64 of [", items,
                              "], the scores' shape without its classes");
-  if (weights && (shapeOf(weights) != ArrayRef(shapeOf(scores)[1]) || elementOf(weights) != elementOf(scores)))
-    return emitOptionalError(loc, "weights are ", weights.getType(), ", expected one of the scores' type for each of ",
-                             shapeOf(scores)[1], " classes");
+  if (weights &&
+      (shapeOf(weights) != ArrayRef(shapeOf(scores)[1]) || elementOf(weights) != elementOf(scores)))
+    return emitOptionalError(loc, "weights are ", weights.getType(),
+                             ", expected one of the scores' type for each of ", shapeOf(scores)[1],
+                             " classes");
   SmallVector<int64_t> shape;
   if (reduction == "none")
     shape.assign(shapeOf(labels).begin(), shapeOf(labels).end());
@@ -65,8 +68,8 @@ Value buildLossGradient(Op op, OpBuilder &builder, Value dLoss, Value scores, Va
 
 LogicalResult SoftmaxCrossEntropyLossOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  if (failed(inferLoss(loc, adaptor.getScores(), adaptor.getLabels(), adaptor.getWeights(), adaptor.getReduction(),
-                       types)))
+  if (failed(inferLoss(loc, adaptor.getScores(), adaptor.getLabels(), adaptor.getWeights(),
+                       adaptor.getReduction(), types)))
     return failure();
   if (adaptor.getWithLogProb())
     types.push_back(adaptor.getScores().getType());
@@ -101,7 +104,8 @@ LogicalResult SoftmaxCrossEntropyLossOp::buildGradient(OpBuilder &builder, Value
 
 LogicalResult NegativeLogLikelihoodLossOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferLoss(loc, adaptor.getInput(), adaptor.getTarget(), adaptor.getWeight(), adaptor.getReduction(), types);
+  return inferLoss(loc, adaptor.getInput(), adaptor.getTarget(), adaptor.getWeight(), adaptor.getReduction(),
+                   types);
 }
 
 LogicalResult NegativeLogLikelihoodLossOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {

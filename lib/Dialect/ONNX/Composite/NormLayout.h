@@ -25,7 +25,8 @@ NormLayout rowLayout(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> shape, 
                      llvm::ArrayRef<int64_t> scaleShape);
 /// X [N, C, ...]: one statistic for each channel, [C] (batch norm).
 NormLayout channelLayout(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> shape);
-/// X [N, C, ...]: statistics [N, groups]. scale has `scaleSize` elements, one for each channel or for each group.
+/// X [N, C, ...]: statistics [N, groups]. scale has `scaleSize` elements, one for each channel or for each
+/// group.
 NormLayout groupLayout(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> shape, int64_t groups,
                        int64_t scaleSize);
 /// X [N, C, ...]: statistics [N, C].
@@ -38,7 +39,8 @@ mlir::Type statType(mlir::Type element);
 struct Normalized {
   mlir::Value mean, variance, invstd, value;
 };
-/// Mean; then variance, as the mean square of x - mean (two passes); 1 / sqrt(variance + epsilon); (x - mean) * invstd.
+/// Mean; then variance, as the mean square of x - mean (two passes); 1 / sqrt(variance + epsilon); (x - mean)
+/// * invstd.
 Normalized normalize(ClusterBodyBuilder &body, mlir::Value x, int64_t count, double epsilon);
 /// The same without subtracting the mean: the variance is the mean square.
 Normalized normalizeUncentered(ClusterBodyBuilder &body, mlir::Value x, int64_t count, double epsilon);

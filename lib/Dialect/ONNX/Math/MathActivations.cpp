@@ -1,7 +1,7 @@
 // Bodies and gradients of the activations.
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/ScalarMath.h"
 
 using namespace mlir;
@@ -10,11 +10,15 @@ using namespace kedge::onnx;
 
 using Compare = ClusterBodyBuilder::Compare;
 
-static Value number(ClusterBodyBuilder &body, Value like, double value) { return body.constant(like.getType(), value); }
+static Value number(ClusterBodyBuilder &body, Value like, double value) {
+  return body.constant(like.getType(), value);
+}
 static Value number(ClusterBodyBuilder &body, Value like, const APFloat &value) {
   return body.constant(like.getType(), value.convertToDouble());
 }
-static Value isPositive(ClusterBodyBuilder &body, Value x) { return body.compare(Compare::GT, x, number(body, x, 0.0)); }
+static Value isPositive(ClusterBodyBuilder &body, Value x) {
+  return body.compare(Compare::GT, x, number(body, x, 0.0));
+}
 
 static Value clampUnit(ClusterBodyBuilder &body, Value x) {
   return body.minimum(body.maximum(x, number(body, x, 0.0)), number(body, x, 1.0));
@@ -66,7 +70,8 @@ KEDGE_UNARY_BODY(SeluOp, body.mul(number(body, x, getGamma()), elu(body, x, getA
 KEDGE_UNARY_BODY(HardSigmoidOp, hardSigmoid(body, x, getAlpha(), getBeta()))
 KEDGE_UNARY_BODY(ShrinkOp, shrink(body, x, getLambd(), getBias()))
 
-void PReluOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void PReluOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                               SmallVectorImpl<Value> &results) {
   body.isUnsigned = isUnsigned(elementOf(getX()));
   Value x = scalars[0];
   Value positive = body.compare(Compare::GT, x, body.constantInt(x.getType(), 0));
@@ -92,12 +97,14 @@ KEDGE_UNARY_GRADIENT(MishOp, math.pointwise("Mish", {grad, getX()}))
 KEDGE_UNARY_GRADIENT(LeakyReluOp, math.pointwise("LeakyRelu", {grad, getX()}, parametersOf(*this)))
 KEDGE_UNARY_GRADIENT(EluOp, math.pointwise("Elu", {grad, getX()}, parametersOf(*this)))
 KEDGE_UNARY_GRADIENT(CeluOp, math.pointwise("Celu", {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(ThresholdedReluOp, math.pointwise("ThresholdedRelu", {grad, getX()}, parametersOf(*this)))
+KEDGE_UNARY_GRADIENT(ThresholdedReluOp,
+                     math.pointwise("ThresholdedRelu", {grad, getX()}, parametersOf(*this)))
 KEDGE_UNARY_GRADIENT(SeluOp, math.pointwise("Selu", {grad, getX()}, parametersOf(*this)))
 KEDGE_UNARY_GRADIENT(HardSigmoidOp, math.pointwise("HardSigmoid", {grad, getX()}, parametersOf(*this)))
 KEDGE_UNARY_GRADIENT(ShrinkOp, math.pointwise("Shrink", {grad, getX()}, parametersOf(*this)))
 
-LogicalResult PReluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult PReluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                     SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};
   Value grad = resultGrads[0];
   operandGrads.push_back(math.reduceTo(math.pointwise("PRelu", {grad, getX(), getSlope()}), getX()));

@@ -46,13 +46,15 @@ void CastOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Smal
   Type from = elementOf(getX()), to = bodyType(getTo());
   Value x = scalars[0];
   // Out of range conversions of floats to small integers wrap as in C on common machines: by way of i64.
-  bool narrows = isa<FloatType>(from) && isa<IntegerType>(to) && !to.isInteger(1) && to.getIntOrFloatBitWidth() < 64;
+  bool narrows =
+      isa<FloatType>(from) && isa<IntegerType>(to) && !to.isInteger(1) && to.getIntOrFloatBitWidth() < 64;
   if (narrows)
     x = body.cast(x, body.builder.getI64Type());
   results.push_back(body.cast(x, to, isUnsigned(from), isUnsigned(getTo())));
 }
 
-LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                    SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};
   bool passes = isFloatTensor(getX()) && isFloatTensor(getResult());
   operandGrads.push_back(passes ? math.cast(resultGrads[0], elementOf(getX())) : Value());

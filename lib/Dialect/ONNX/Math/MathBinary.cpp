@@ -1,6 +1,6 @@
 // Bodies and gradients of Max, Min, Clip, Pow, Mod.
-#include "lib/Dialect/ONNX/ElementwiseUtils.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/ElementwiseUtils.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ScalarMath.h"
@@ -14,8 +14,10 @@ using Compare = ClusterBodyBuilder::Compare;
 
 KEDGE_BINARY_BODY(MaxOp, body.maximum(a, b))
 KEDGE_BINARY_BODY(MinOp, body.minimum(a, b))
-KEDGE_BINARY_GRADIENT(MaxOp, math.pointwise("Max", {grad, getA(), getB()}), math.pointwise("Max", {grad, getB(), getA()}))
-KEDGE_BINARY_GRADIENT(MinOp, math.pointwise("Min", {grad, getA(), getB()}), math.pointwise("Min", {grad, getB(), getA()}))
+KEDGE_BINARY_GRADIENT(MaxOp, math.pointwise("Max", {grad, getA(), getB()}),
+                      math.pointwise("Max", {grad, getB(), getA()}))
+KEDGE_BINARY_GRADIENT(MinOp, math.pointwise("Min", {grad, getA(), getB()}),
+                      math.pointwise("Min", {grad, getB(), getA()}))
 
 void ClipOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
   body.isUnsigned = isUnsigned(elementOf(getX()));
@@ -28,7 +30,8 @@ void ClipOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Smal
   results.push_back(x);
 }
 
-LogicalResult ClipOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult ClipOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                    SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};
   Value grad = resultGrads[0];
   if (getLow())
@@ -93,7 +96,8 @@ void PowOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Small
   body.isUnsigned = unsignedA;
   if (isa<FloatType>(type)) {
     std::optional<double> exponent = splatOf(getB());
-    results.push_back(exponent ? powerByConstant(body, a, *exponent) : body.pow(a, body.cast(b, type, unsignedB)));
+    results.push_back(exponent ? powerByConstant(body, a, *exponent)
+                               : body.pow(a, body.cast(b, type, unsignedB)));
   } else if (isa<FloatType>(b.getType())) {
     Type wide = body.builder.getF64Type();
     Value power = body.pow(body.cast(a, wide, unsignedA), body.cast(b, wide));
@@ -103,11 +107,13 @@ void PowOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Small
   }
 }
 
-LogicalResult PowOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult PowOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                   SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};
   Value grad = resultGrads[0], exponent = getB();
   if (std::optional<double> constant = splatOf(exponent)) {
-    auto parameters = builder.getDictionaryAttr(builder.getNamedAttr("exponent", builder.getF64FloatAttr(*constant)));
+    auto parameters =
+        builder.getDictionaryAttr(builder.getNamedAttr("exponent", builder.getF64FloatAttr(*constant)));
     operandGrads.push_back(math.reduceTo(math.pointwise("PowConstant", {grad, getA()}, parameters), getA()));
     operandGrads.push_back({});
     return success();
@@ -117,13 +123,15 @@ LogicalResult PowOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, S
     exponent = math.cast(exponent, elementOf(getA()));
   operandGrads.push_back(math.reduceTo(math.pointwise("PowBase", {grad, getA(), exponent}), getA()));
   operandGrads.push_back(
-      exponentTrains ? math.reduceTo(math.pointwise("PowExponent", {grad, getA(), exponent, getResult()}), getB())
-                     : Value());
+      exponentTrains
+          ? math.reduceTo(math.pointwise("PowExponent", {grad, getA(), exponent, getResult()}), getB())
+          : Value());
   return success();
 }
 
 /// a - n b, of which n, a whole number, has no gradient.
-LogicalResult ModOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult ModOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                   SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};
   if (!isFloatTensor(getA())) {
     operandGrads.append({Value(), Value()});
@@ -160,7 +168,8 @@ void ModOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Small
     return;
   }
   Value zero = body.constantInt(r.getType(), 0);
-  Value differ = body.compare(Compare::NE, body.compare(Compare::LT, r, zero), body.compare(Compare::LT, b, zero));
+  Value differ =
+      body.compare(Compare::NE, body.compare(Compare::LT, r, zero), body.compare(Compare::LT, b, zero));
   Value moves = body.logicalAnd(body.compare(Compare::NE, r, zero), differ);
   results.push_back(body.select(moves, body.add(r, b), r));
 }

@@ -21,9 +21,11 @@ LogicalResult DropoutOp::verify() {
   return success();
 }
 
-LogicalResult DropoutOp::buildGradient(OpBuilder &, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult DropoutOp::buildGradient(OpBuilder &, ValueRange resultGrads,
+                                       SmallVectorImpl<Value> &operandGrads) {
   if (getTrainingMode())
-    return emitOpError("in training mode has no gradient of its own: the step's builder makes it train.dropout first");
+    return emitOpError(
+        "in training mode has no gradient of its own: the step's builder makes it train.dropout first");
   operandGrads.push_back(resultGrads[0]);
   return success();
 }

@@ -18,7 +18,8 @@ static Value signOf(ClusterBodyBuilder &body, Value x) {
   if (body.isUnsigned)
     return body.select(positive, body.constantInt(type, 1), zero);
   Value negative = body.compare(Compare::LT, x, zero);
-  return body.select(positive, body.constantInt(type, 1), body.select(negative, body.constantInt(type, -1), x));
+  return body.select(positive, body.constantInt(type, 1),
+                     body.select(negative, body.constantInt(type, -1), x));
 }
 
 KEDGE_UNARY_BODY(AbsOp, body.abs(x))
@@ -62,11 +63,11 @@ KEDGE_UNARY_GRADIENT(AsinhOp, math.pointwise("Asinh", {grad, getX()}))
 KEDGE_UNARY_GRADIENT(AcoshOp, math.pointwise("Acosh", {grad, getX()}))
 KEDGE_UNARY_GRADIENT(AtanhOp, math.pointwise("Atanh", {grad, getX()}))
 
-#define KEDGE_ZERO_GRADIENT(Op)                                                                                \
-  LogicalResult Op::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &operandGrads) {             \
-    operandGrads.push_back({});                                                                                \
-    return success();                                                                                          \
-  }                                                                                                            \
+#define KEDGE_ZERO_GRADIENT(Op)                                                                              \
+  LogicalResult Op::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &operandGrads) {           \
+    operandGrads.push_back({});                                                                              \
+    return success();                                                                                        \
+  }                                                                                                          \
   bool Op::isDifferentiableOperand(unsigned) { return false; }
 
 KEDGE_ZERO_GRADIENT(SignOp)

@@ -32,7 +32,8 @@ KEDGE_BINARY_BODY(BitwiseOrOp, bits<arith::OrIOp>(body, a, b))
 KEDGE_BINARY_BODY(BitwiseXorOp, bits<arith::XOrIOp>(body, a, b))
 KEDGE_UNARY_BODY(BitwiseNotOp, bits<arith::XOrIOp>(body, x, allOnes(body, x.getType())))
 
-void IsInfOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void IsInfOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                               SmallVectorImpl<Value> &results) {
   Value x = scalars[0];
   const double infinity = std::numeric_limits<double>::infinity();
   auto is = [&](double value) { return body.compare(Compare::EQ, x, body.constant(x.getType(), value)); };
@@ -46,9 +47,10 @@ void IsInfOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Sma
     results.push_back(body.constantInt(body.builder.getI1Type(), 0));
 }
 
-/// By the width or more (or less than 0 of signed integers), all bits are what moves in: copies of the sign to the right,
-/// else zeros.
-void BitShiftOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+/// By the width or more (or less than 0 of signed integers), all bits are what moves in: copies of the sign
+/// to the right, else zeros.
+void BitShiftOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                                  SmallVectorImpl<Value> &results) {
   bool arithmetic = !isUnsigned(elementOf(getA())) && !getLeft();
   body.isUnsigned = true;
   Value a = scalars[0], b = scalars[1];
@@ -74,20 +76,25 @@ LogicalResult WhereOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   SmallVector<Type> chosen;
   if (failed(inferElementwise(location, {adaptor.getA(), adaptor.getB()}, chosen)))
     return failure();
-  return inferBroadcast(location, adaptor.getOperands(), types, cast<RankedTensorType>(chosen[0]).getElementType());
+  return inferBroadcast(location, adaptor.getOperands(), types,
+                        cast<RankedTensorType>(chosen[0]).getElementType());
 }
 
-void WhereOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
+void WhereOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
+                               SmallVectorImpl<Value> &results) {
   results.push_back(body.select(scalars[0], scalars[1], scalars[2]));
 }
 
-LogicalResult WhereOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult WhereOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                     SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};
   Value grad = resultGrads[0];
   Value zero = scalarLike(builder, getLoc(), grad, 0);
   operandGrads.push_back({});
-  operandGrads.push_back(math.reduceTo(WhereOp::create(builder, getLoc(), getCondition(), grad, zero), getA()));
-  operandGrads.push_back(math.reduceTo(WhereOp::create(builder, getLoc(), getCondition(), zero, grad), getB()));
+  operandGrads.push_back(
+      math.reduceTo(WhereOp::create(builder, getLoc(), getCondition(), grad, zero), getA()));
+  operandGrads.push_back(
+      math.reduceTo(WhereOp::create(builder, getLoc(), getCondition(), zero, grad), getB()));
   return success();
 }
 

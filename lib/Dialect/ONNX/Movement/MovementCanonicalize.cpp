@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace kedge;
 
 namespace {
-/// Exporters transpose the last two dims of [L.., m, n] as [prod L, m, n]: split the leading dims first, so that the
-/// reshapes around meet.
+/// Exporters transpose the last two dims of [L.., m, n] as [prod L, m, n]: split the leading dims first, so
+/// that the reshapes around meet.
 struct SplitBeforeTranspose : OpRewritePattern<onnx::ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -23,12 +23,14 @@ struct SplitBeforeTranspose : OpRewritePattern<onnx::ReshapeOp> {
       return failure();
     SmallVector<int64_t> split(to);
     std::swap(split[rank - 2], split[rank - 1]);
-    Value data = onnx::ReshapeOp::create(rewriter, outer.getLoc(), transpose.getData(), rewriter.getDenseI64ArrayAttr(split));
+    Value data = onnx::ReshapeOp::create(rewriter, outer.getLoc(), transpose.getData(),
+                                         rewriter.getDenseI64ArrayAttr(split));
     auto perm = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     std::swap(perm[rank - 2], perm[rank - 1]);
     PlaceAttr place = placeOf(outer);
     setPlace(data.getDefiningOp(), place);
-    setPlace(rewriter.replaceOpWithNewOp<onnx::TransposeOp>(outer, data, rewriter.getDenseI64ArrayAttr(perm)), place);
+    setPlace(rewriter.replaceOpWithNewOp<onnx::TransposeOp>(outer, data, rewriter.getDenseI64ArrayAttr(perm)),
+             place);
     return success();
   }
 };

@@ -98,7 +98,8 @@ void OneHotOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Sc
   Value position = body.index(getAxis());
   Value index = body.cast(scalars[0], position.getType(), elementOf(getIndices()).isUnsignedInteger());
   Value fromEnd = body.sub(position, body.constantInt(position.getType(), getDepth()));
-  Value hot = body.logicalOr(body.compare(Compare::EQ, index, position), body.compare(Compare::EQ, index, fromEnd));
+  Value hot =
+      body.logicalOr(body.compare(Compare::EQ, index, position), body.compare(Compare::EQ, index, fromEnd));
   results.push_back(body.select(hot, scalars[2], scalars[1]));
 }
 

@@ -83,7 +83,8 @@ LogicalResult PadOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &dX)
       opposite.push_back(-pad);
     dX.push_back(PadOp::create(builder, getLoc(), dY[0], Value(), getMode(), opposite));
   } else {
-    dX.push_back(train::PadGradOp::create(builder, getLoc(), dY[0], getMode(), getPads(), shapeOf(getData())));
+    dX.push_back(
+        train::PadGradOp::create(builder, getLoc(), dY[0], getMode(), getPads(), shapeOf(getData())));
   }
   dX.resize(getNumOperands());
   return success();
@@ -107,8 +108,8 @@ LogicalResult GatherElementsOp::buildGradient(OpBuilder &builder, ValueRange dY,
 
 bool GatherNDOp::isDifferentiableOperand(unsigned index) { return index == 0; }
 LogicalResult GatherNDOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &dX) {
-  dX.push_back(
-      train::GatherNDGradOp::create(builder, getLoc(), dY[0], getIndices(), getBatchDims(), shapeOf(getData())));
+  dX.push_back(train::GatherNDGradOp::create(builder, getLoc(), dY[0], getIndices(), getBatchDims(),
+                                             shapeOf(getData())));
   dX.push_back({});
   return success();
 }
@@ -133,8 +134,8 @@ LogicalResult ScatterNDOp::buildGradient(OpBuilder &builder, ValueRange dY, Grad
   if (!scattersWithGradient(getReduction()))
     return emitOpError("has no gradient for reduction '") << getReduction() << "'";
   if (getReduction() == "none")
-    data = ScatterNDOp::create(builder, getLoc(), dY[0], getIndices(), zerosLike(builder, getLoc(), getUpdates()),
-                               getReduction());
+    data = ScatterNDOp::create(builder, getLoc(), dY[0], getIndices(),
+                               zerosLike(builder, getLoc(), getUpdates()), getReduction());
   dX.append({data, Value(), GatherNDOp::create(builder, getLoc(), dY[0], getIndices(), 0)});
   return success();
 }
@@ -146,7 +147,8 @@ LogicalResult TriluOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &d
 
 bool ReverseSequenceOp::isDifferentiableOperand(unsigned index) { return index == 0; }
 LogicalResult ReverseSequenceOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &dX) {
-  dX.push_back(ReverseSequenceOp::create(builder, getLoc(), dY[0], getSequenceLens(), getBatchAxis(), getTimeAxis()));
+  dX.push_back(
+      ReverseSequenceOp::create(builder, getLoc(), dY[0], getSequenceLens(), getBatchAxis(), getTimeAxis()));
   dX.push_back({});
   return success();
 }

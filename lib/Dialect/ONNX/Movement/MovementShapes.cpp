@@ -26,8 +26,8 @@ LogicalResult checkRank(Place place, ArrayRef<int64_t> list, int64_t rank, Strin
 LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
   int64_t have = elementCount(shapeOf(adaptor.getData())), want = elementCount(adaptor.getShape());
   if (have != want || llvm::any_of(adaptor.getShape(), [](int64_t d) { return d < 0; }))
-    return emitOptionalError(place, "cannot reshape [", shapeOf(adaptor.getData()), "] (", have, " elements) to [",
-                             adaptor.getShape(), "] (", want, " elements)");
+    return emitOptionalError(place, "cannot reshape [", shapeOf(adaptor.getData()), "] (", have,
+                             " elements) to [", adaptor.getShape(), "] (", want, " elements)");
   return give(types, adaptor.getShape(), elementOf(adaptor.getData()));
 }
 
@@ -88,8 +88,9 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ada
       other[axis] = shape[axis];
     }
     if (other != shape)
-      return emitOptionalError(place, "cannot join [", shapeOf(input), "] and [", shapeOf(adaptor.getInputs()[0]),
-                               "] along axis ", axis, ": the other dimensions differ");
+      return emitOptionalError(place, "cannot join [", shapeOf(input), "] and [",
+                               shapeOf(adaptor.getInputs()[0]), "] along axis ", axis,
+                               ": the other dimensions differ");
     if (elementOf(input) != elementOf(adaptor.getInputs()[0]))
       return emitOptionalError(place, "cannot join element types ", elementOf(input), " and ",
                                elementOf(adaptor.getInputs()[0]));
@@ -127,7 +128,8 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adap
     if (step == 0)
       return emitOptionalError(place, "step of dimension ", i, " is 0");
     end = end < 0 ? -1 : end;
-    shape[i] = std::max<int64_t>(0, step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step);
+    shape[i] =
+        std::max<int64_t>(0, step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step);
   }
   return give(types, shape, elementOf(adaptor.getData()));
 }
@@ -141,8 +143,8 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adapto
   for (int64_t i = 0; i < rank; ++i) {
     int64_t size = shape[i] + pads[i] + pads[rank + i];
     if (size < 0)
-      return emitOptionalError(place, "pads ", pads[i], " and ", pads[rank + i], " crop dimension ", i, " of size ",
-                               shape[i], " to less than nothing");
+      return emitOptionalError(place, "pads ", pads[i], " and ", pads[rank + i], " crop dimension ", i,
+                               " of size ", shape[i], " to less than nothing");
     if (adaptor.getMode() != "constant" && shape[i] == 0 && size > 0)
       return emitOptionalError(place, "pads dimension ", i, " of size 0 by mode ", adaptor.getMode());
     shape[i] = size;
@@ -171,13 +173,14 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, Place place, Ada
 }
 
 /// Dims of data that index tuples leave over; checks the batch dims.
-static FailureOr<Shape> tupleRest(Place place, ArrayRef<int64_t> data, ArrayRef<int64_t> indices, int64_t batch) {
+static FailureOr<Shape> tupleRest(Place place, ArrayRef<int64_t> data, ArrayRef<int64_t> indices,
+                                  int64_t batch) {
   if (indices.empty() || batch < 0 || batch >= (int64_t)std::min(indices.size(), data.size() + 1))
     return emitOptionalError(place, "batch_dims ", batch, " does not fit indices [", indices, "]");
   int64_t tuple = indices.back();
   if (tuple < 0 || tuple + batch > (int64_t)data.size())
-    return emitOptionalError(place, "index tuples of ", tuple, " do not fit data of rank ", data.size(), " with ", batch,
-                             " batch dims");
+    return emitOptionalError(place, "index tuples of ", tuple, " do not fit data of rank ", data.size(),
+                             " with ", batch, " batch dims");
   if (data.take_front(batch) != indices.take_front(batch))
     return emitOptionalError(place, "batch dims of data [", data, "] and indices [", indices, "] differ");
   return Shape(data.drop_front(batch + tuple));
@@ -213,7 +216,8 @@ LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, Place place, Adaptor 
   Shape shape(indices.drop_back());
   shape.append(*rest);
   if (shapeOf(adaptor.getUpdates()) != ArrayRef<int64_t>(shape))
-    return emitOptionalError(place, "updates have shape [", shapeOf(adaptor.getUpdates()), "], expected [", shape, "]");
+    return emitOptionalError(place, "updates have shape [", shapeOf(adaptor.getUpdates()), "], expected [",
+                             shape, "]");
   types.push_back(adaptor.getData().getType());
   return success();
 }

@@ -1,9 +1,9 @@
 // Convolutions: shapes and gradients.
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/WindowShape.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/WindowShape.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/WindowShape.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 
 using namespace mlir;

@@ -58,14 +58,15 @@ LogicalResult inferProduct(std::optional<Location> loc, Value a, Value b, bool t
   return success();
 }
 
-/// A product that `forward`'s gradient consists of: when that one is to be of 8-bit floats, it is so, too, its gradient
-/// operand with more exponents and fewer digits.
+/// A product that `forward`'s gradient consists of: when that one is to be of 8-bit floats, it is so, too,
+/// its gradient operand with more exponents and fewer digits.
 template <typename Op> Value roundedAs(Operation *forward, Op product, Value gradient) {
   if (!forward->hasAttr(train::kFloat8))
     return product;
   Builder b(forward->getContext());
   auto typeOf = [&](Value operand) -> Type {
-    return operand == gradient ? Type(Float8E5M2Type::get(b.getContext())) : Float8E4M3FNType::get(b.getContext());
+    return operand == gradient ? Type(Float8E5M2Type::get(b.getContext()))
+                               : Float8E4M3FNType::get(b.getContext());
   };
   product->setAttr(train::kFloat8, b.getTypeArrayAttr({typeOf(product.getA()), typeOf(product.getB())}));
   return product;
@@ -144,7 +145,8 @@ LogicalResult GemmOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   float alpha = getAlpha().convertToFloat(), beta = getBeta().convertToFloat();
   Value gradient = dY;
   auto product = [&](Value left, Value right, bool transLeft, bool transRight) {
-    auto made = GemmOp::create(builder, getLoc(), left, right, Value(), transLeft, transRight, APFloat(alpha), APFloat(1.0f));
+    auto made = GemmOp::create(builder, getLoc(), left, right, Value(), transLeft, transRight, APFloat(alpha),
+                               APFloat(1.0f));
     return roundedAs(*this, made, gradient);
   };
   Value dA = getTransA() ? product(b, dY, getTransB(), true) : product(dY, b, false, !getTransB());

@@ -1,12 +1,12 @@
-// LSTM, GRU, RNN as the products and activations of every step: what trains, and what targets without a kernel run.
-// The products with the inputs of all steps are one, and so is a step's product with its state.
-#include "lib/Dialect/ONNX/NeuralNetwork/RecurrentActivations.h"
+// LSTM, GRU, RNN as the products and activations of every step: what trains, and what targets without a
+// kernel run. The products with the inputs of all steps are one, and so is a step's product with its state.
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/RecurrentActivations.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
@@ -32,7 +32,8 @@ struct Cell {
 class Unroll {
 public:
   Unroll(OpBuilder &builder, Operation *op, Value x, Value lengths, bool batchFirst, int64_t hidden)
-      : builder(builder), loc(op->getLoc()), math{builder, loc}, x(x), batchFirst(batchFirst), hidden(hidden) {
+      : builder(builder), loc(op->getLoc()), math{builder, loc}, x(x), batchFirst(batchFirst),
+        hidden(hidden) {
     if (batchFirst)
       this->x = transpose(x, {1, 0, 2});
     if (lengths)
@@ -123,7 +124,9 @@ protected:
 
 private:
   /// The first elements of each sequence in reverse, the padding behind them in place.
-  Value reversed(Value v) { return ReverseSequenceOp::create(builder, loc, v, lengths, /*batch*/ 1, /*time*/ 0); }
+  Value reversed(Value v) {
+    return ReverseSequenceOp::create(builder, loc, v, lengths, /*batch*/ 1, /*time*/ 0);
+  }
 
   Value outward(Value v, ArrayRef<int64_t> perm) { return batchFirst ? transpose(v, perm) : v; }
 
@@ -172,8 +175,14 @@ template <typename Op> struct Layer : Unroll {
       return failure();
     SmallVector<Direction> directions;
     for (int64_t k = 0; k < shapeOf(op.getW())[0]; ++k) {
-      Direction direction{k, k == 1 || op.getDirection() == "reverse", partOf(op.getW(), k), partOf(op.getR(), k),
-                          partOf(op.getB(), k), stateOf(op.getInitialH(), k), {}, {}};
+      Direction direction{k,
+                          k == 1 || op.getDirection() == "reverse",
+                          partOf(op.getW(), k),
+                          partOf(op.getR(), k),
+                          partOf(op.getB(), k),
+                          stateOf(op.getInitialH(), k),
+                          {},
+                          {}};
       if constexpr (std::is_same_v<Op, LSTMOp>) {
         direction.c = stateOf(op.getInitialC(), k);
         direction.peepholes = partOf(op.getP(), k);

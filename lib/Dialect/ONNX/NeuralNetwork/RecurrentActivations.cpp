@@ -1,6 +1,6 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/RecurrentActivations.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
+#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -44,12 +44,15 @@ RecurrentActivations::RecurrentActivations(ArrayAttr names, ArrayRef<float> alph
 }
 
 bool RecurrentActivations::known() const {
-  static const StringRef names[] = {"relu",       "tanh",        "sigmoid", "affine",   "leakyrelu", "thresholdedrelu",
-                                    "scaledtanh", "hardsigmoid", "elu",     "softsign", "softplus"};
-  return llvm::all_of(functions, [](const Function &function) { return llvm::is_contained(names, function.name); });
+  static const StringRef names[] = {
+      "relu",       "tanh",        "sigmoid", "affine",   "leakyrelu", "thresholdedrelu",
+      "scaledtanh", "hardsigmoid", "elu",     "softsign", "softplus"};
+  return llvm::all_of(functions,
+                      [](const Function &function) { return llvm::is_contained(names, function.name); });
 }
 
-Value RecurrentActivations::apply(OpBuilder &builder, Location loc, int64_t direction, int64_t k, Value x) const {
+Value RecurrentActivations::apply(OpBuilder &builder, Location loc, int64_t direction, int64_t k,
+                                  Value x) const {
   const Function &function = functions[direction * perDirection + k];
   GradientBuilder math{builder, loc};
   StringRef name = function.name;

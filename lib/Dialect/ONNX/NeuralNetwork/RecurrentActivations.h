@@ -14,7 +14,8 @@ public:
   /// Whether all names are known.
   bool known() const;
   /// Function number `k` of a direction.
-  mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc, int64_t direction, int64_t k, mlir::Value x) const;
+  mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc, int64_t direction, int64_t k,
+                    mlir::Value x) const;
 
 private:
   struct Function {

@@ -28,7 +28,8 @@ template <typename Formula> static Value inFloat(ClusterBodyBuilder &body, Value
   Type type = x.getType();
   if (isa<FloatType>(type))
     return formula(x);
-  return body.cast(formula(body.cast(x, body.builder.getF64Type(), body.isUnsigned)), type, false, body.isUnsigned);
+  return body.cast(formula(body.cast(x, body.builder.getF64Type(), body.isUnsigned)), type, false,
+                   body.isUnsigned);
 }
 
 /// The fold's maximum, or 0 where it is infinite: what may be subtracted before exp.

@@ -12,8 +12,8 @@ using namespace kedge::onnx;
 /// train.ReduceGrad over the operand's shape; `saved` are the values of the forward op that it reads.
 template <typename Op>
 static Value broadcast(Op op, OpBuilder &builder, Value grad, StringRef function, ValueRange saved) {
-  return train::ReduceGradOp::create(builder, op.getLoc(), grad, saved, function, shapeOf(op.getX()), op.getAxes(),
-                                     op.getKeepdims());
+  return train::ReduceGradOp::create(builder, op.getLoc(), grad, saved, function, shapeOf(op.getX()),
+                                     op.getAxes(), op.getKeepdims());
 }
 
 KEDGE_UNARY_GRADIENT(ReduceSumOp, broadcast(*this, math.builder, grad, "Sum", {}))
@@ -24,23 +24,27 @@ KEDGE_UNARY_GRADIENT(ReduceProdOp, broadcast(*this, math.builder, grad, "Prod", 
 KEDGE_UNARY_GRADIENT(ReduceL1Op, broadcast(*this, math.builder, grad, "L1", {getX()}))
 KEDGE_UNARY_GRADIENT(ReduceL2Op, broadcast(*this, math.builder, grad, "L2", {getX(), getResult()}))
 KEDGE_UNARY_GRADIENT(ReduceLogSumOp, broadcast(*this, math.builder, grad, "LogSum", {getX()}))
-KEDGE_UNARY_GRADIENT(ReduceLogSumExpOp, broadcast(*this, math.builder, grad, "LogSumExp", {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceLogSumExpOp,
+                     broadcast(*this, math.builder, grad, "LogSumExp", {getX(), getResult()}))
 KEDGE_UNARY_GRADIENT(ReduceSumSquareOp, broadcast(*this, math.builder, grad, "SumSquare", {getX()}))
 
-KEDGE_UNARY_GRADIENT(SoftmaxOp, train::SoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))
-KEDGE_UNARY_GRADIENT(LogSoftmaxOp, train::LogSoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))
+KEDGE_UNARY_GRADIENT(SoftmaxOp,
+                     train::SoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))
+KEDGE_UNARY_GRADIENT(LogSoftmaxOp,
+                     train::LogSoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))
 KEDGE_UNARY_GRADIENT(CumSumOp, CumSumOp::create(builder, math.loc, grad, getAxisAttr(), getExclusiveAttr(),
                                                 builder.getBoolAttr(!getReverse())))
 
-LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
+LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
   SmallVector<Type> whole;
   int64_t axis = adaptor.getAxis(), k = adaptor.getK();
   if (failed(inferAlongAxis(location, adaptor.getX(), axis, whole)))
     return failure();
   SmallVector<int64_t> shape(shapeOf(adaptor.getX()));
   if (k < 0 || k > shape[axis])
-    return emitOptionalError(location, "k is ", k, ", expected at most ", shape[axis], ", the size of axis ", axis);
+    return emitOptionalError(location, "k is ", k, ", expected at most ", shape[axis], ", the size of axis ",
+                             axis);
   shape[axis] = k;
   types.push_back(RankedTensorType::get(shape, elementOf(adaptor.getX())));
   types.push_back(RankedTensorType::get(shape, IntegerType::get(context, 64)));
@@ -48,10 +52,11 @@ LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
 }
 
 /// The indices' gradient is nothing; values came from where the indices say.
-LogicalResult TopKOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult TopKOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                    SmallVectorImpl<Value> &operandGrads) {
   Value grad = resultGrads[0];
-  operandGrads.push_back(grad ? train::GatherElementsGradOp::create(builder, getLoc(), grad, getIndices(), getAxis(),
-                                                                    shapeOf(getX()))
+  operandGrads.push_back(grad ? train::GatherElementsGradOp::create(builder, getLoc(), grad, getIndices(),
+                                                                    getAxis(), shapeOf(getX()))
                               : Value());
   return success();
 }

@@ -1,6 +1,6 @@
 // Gradients of activations. "Saved" is the operand unless the comment says the result.
-#include "lib/Dialect/Train/Gradient/PointwiseGradients.h"
 #include "lib/Dialect/ONNX/ScalarMath.h"
+#include "lib/Dialect/Train/Gradient/PointwiseGradients.h"
 
 using namespace mlir;
 using namespace kedge;

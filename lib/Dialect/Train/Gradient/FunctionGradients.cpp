@@ -1,6 +1,6 @@
 // Gradients of mathematical functions. "Saved" is the operand unless the comment says the result.
-#include "lib/Dialect/Train/Gradient/PointwiseGradients.h"
 #include "lib/Dialect/ONNX/ScalarMath.h"
+#include "lib/Dialect/Train/Gradient/PointwiseGradients.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Attention and rotary embedding.
-#include "lib/Dialect/Train/Gradient/GradientAttentionMask.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Gradient/GradientAttentionMask.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 
 using namespace mlir;
@@ -52,8 +52,9 @@ template <typename Op> LogicalResult verifyDropout(Op op, int64_t batch) {
     return op.emitOpError("has ratio ") << ratio << ", expected one of [0, 1]";
   OperandRange random = op.getRandom();
   if (!random.empty() && (random.size() != 3 || ratio == 0))
-    return op.emitOpError("has ratio ") << ratio << " and " << random.size()
-                                        << " random operands, expected seed, step and row_base with a ratio above 0";
+    return op.emitOpError("has ratio ")
+           << ratio << " and " << random.size()
+           << " random operands, expected seed, step and row_base with a ratio above 0";
   int64_t rowSize = op.getRowSize();
   if (rowSize < 1 || batch % rowSize != 0)
     return op.emitOpError("has row_size ") << rowSize << ", which does not divide the batch of " << batch;
@@ -78,11 +79,11 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGr
     return emitOpError("has no gradient through its log-sum-exp");
   if (getTrainingMode() && getRandom().empty() && !getRatio().isZero())
     return emitOpError("drops out in training, which the step's builder binds to its random numbers first");
-  auto grad = AttentionGradOp::create(
-      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), resultGrads[0], getQ(), getK(),
-      getV(), getO(), getLSE(), getMask(), getRandom(), getScaleAttr(), getCausalAttr(), getCausalOffsetAttr(),
-      getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(), getOLayoutAttr(), getRatioAttr(),
-      getOpIdAttr(), getRowSizeAttr());
+  auto grad = AttentionGradOp::create(builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
+                                      resultGrads[0], getQ(), getK(), getV(), getO(), getLSE(), getMask(),
+                                      getRandom(), getScaleAttr(), getCausalAttr(), getCausalOffsetAttr(),
+                                      getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(),
+                                      getOLayoutAttr(), getRatioAttr(), getOpIdAttr(), getRowSizeAttr());
   operandGrads.append({grad.getDQ(), grad.getDK(), grad.getDV()});
   if (getMask())
     operandGrads.push_back(attentionMaskGradient(builder, *this, resultGrads[0]));

@@ -21,10 +21,10 @@ template <typename Adaptor> static LogicalResult inferShaped(Adaptor &adaptor, S
   return success();
 }
 
-#define KEDGE_INFER_SHAPED(Op)                                                                                  \
-  LogicalResult Op::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                   \
-                                     SmallVectorImpl<Type> &types) {                                            \
-    return inferShaped(adaptor, types);                                                                         \
+#define KEDGE_INFER_SHAPED(Op)                                                                               \
+  LogicalResult Op::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                \
+                                     SmallVectorImpl<Type> &types) {                                         \
+    return inferShaped(adaptor, types);                                                                      \
   }
 KEDGE_INFER_SHAPED(GatherGradOp)
 KEDGE_INFER_SHAPED(GatherElementsGradOp)

@@ -29,8 +29,8 @@ void describeClasses(MLIRContext *context, RankedTensorType logits, int64_t axis
 }
 } // namespace
 
-LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                               SmallVectorImpl<Type> &types) {
+LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType logits = tensorType(adaptor.getLogits());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= logits.getRank())
@@ -61,7 +61,8 @@ void CrossEntropyOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, Small
     Value broadcast = b.add(b.sub(top, b.div(b.sum(x), b.constant(type, classes))), logTotal);
     loss = b.add(b.mul(b.constant(type, 1 - smoothing), loss), b.mul(b.constant(type, smoothing), broadcast));
   }
-  Value ignored = b.compare(ClusterBodyBuilder::Compare::EQ, label, b.constantInt(label.getType(), getIgnoreIndex()));
+  Value ignored =
+      b.compare(ClusterBodyBuilder::Compare::EQ, label, b.constantInt(label.getType(), getIgnoreIndex()));
   results.push_back(b.select(ignored, zero, loss));
   results.push_back(top);
   results.push_back(total);
@@ -69,9 +70,11 @@ void CrossEntropyOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, Small
 
 bool CrossEntropyOp::isDifferentiableOperand(unsigned index) { return index == 0; }
 
-LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &grads) {
-  grads.push_back(CrossEntropyGradOp::create(builder, getLoc(), getLogits(), getLabels(), getTop(), getTotal(),
-                                             resultGrads[0], getAxisAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr()));
+LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                            SmallVectorImpl<Value> &grads) {
+  grads.push_back(CrossEntropyGradOp::create(builder, getLoc(), getLogits(), getLabels(), getTop(),
+                                             getTotal(), resultGrads[0], getAxisAttr(), getIgnoreIndexAttr(),
+                                             getLabelSmoothingAttr()));
   grads.push_back({});
   return success();
 }
@@ -87,7 +90,8 @@ void CrossEntropyGradOp::describeCluster(ClusterSpec &spec) {
   spec.outputMaps.push_back(spec.inputMaps[0]);
 }
 
-void CrossEntropyGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+void CrossEntropyGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
+                                          SmallVectorImpl<Value> &results) {
   Value x = v[0], label = b.cast(v[1], b.builder.getI64Type()), top = v[2], total = v[3], grad = v[4];
   Type type = x.getType();
   double classes = shapeOf(getLogits())[getAxis()], smoothing = getLabelSmoothing().convertToDouble();
@@ -97,13 +101,15 @@ void CrossEntropyGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, S
                           b.constant(type, smoothing / classes));
   Value share = b.div(b.constant(type, 1), total); // of an item, once
   Value result = b.mul(b.sub(b.mul(b.exp(b.sub(x, top)), share), target), grad);
-  Value ignored = b.compare(ClusterBodyBuilder::Compare::EQ, label, b.constantInt(label.getType(), getIgnoreIndex()));
+  Value ignored =
+      b.compare(ClusterBodyBuilder::Compare::EQ, label, b.constantInt(label.getType(), getIgnoreIndex()));
   results.push_back(b.select(ignored, zero, result));
 }
 
-LogicalResult BCEWithLogitsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  return inferBroadcast(location, adaptor.getOperands(), types, statisticsType(elementOf(adaptor.getLogits())));
+LogicalResult BCEWithLogitsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferBroadcast(location, adaptor.getOperands(), types,
+                        statisticsType(elementOf(adaptor.getLogits())));
 }
 
 void BCEWithLogitsOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
@@ -114,7 +120,8 @@ void BCEWithLogitsOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, Smal
 
 bool BCEWithLogitsOp::isDifferentiableOperand(unsigned index) { return index == 0; }
 
-LogicalResult BCEWithLogitsOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &grads) {
+LogicalResult BCEWithLogitsOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                             SmallVectorImpl<Value> &grads) {
   grads.push_back(BCEWithLogitsGradOp::create(builder, getLoc(), getLogits(), getLabels(), resultGrads[0]));
   grads.push_back({});
   return success();
@@ -126,6 +133,7 @@ LogicalResult BCEWithLogitsGradOp::inferReturnTypes(MLIRContext *, std::optional
   return success();
 }
 
-void BCEWithLogitsGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+void BCEWithLogitsGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
+                                           SmallVectorImpl<Value> &results) {
   results.push_back(b.mul(b.sub(b.sigmoid(v[0]), v[1]), v[2]));
 }

@@ -19,7 +19,9 @@ using Body = ClusterBodyBuilder;
 
 RankedTensorType withElement(Value like, Type element) { return tensorType(like).clone(element); }
 
-Value isSkipped(Body &b, Value found) { return b.compare(Body::Compare::GT, found, b.constant(found.getType(), 0)); }
+Value isSkipped(Body &b, Value found) {
+  return b.compare(Body::Compare::GT, found, b.constant(found.getType(), 0));
+}
 } // namespace
 
 LogicalResult ScaleLossOp::inferReturnTypes(MLIRContext *, Place, Adaptor adaptor, Types &types) {
@@ -29,13 +31,16 @@ LogicalResult ScaleLossOp::inferReturnTypes(MLIRContext *, Place, Adaptor adapto
 
 bool ScaleLossOp::isDifferentiableOperand(unsigned operand) { return operand == 0; }
 
-LogicalResult ScaleLossOp::buildGradient(OpBuilder &builder, ValueRange resultGrads, SmallVectorImpl<Value> &operandGrads) {
+LogicalResult ScaleLossOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                         SmallVectorImpl<Value> &operandGrads) {
   operandGrads.push_back(onnx::MulOp::create(builder, getLoc(), resultGrads[0], getScale()));
   operandGrads.push_back({});
   return success();
 }
 
-void ScaleLossOp::buildClusterBody(Body &, ValueRange v, SmallVectorImpl<Value> &results) { results.push_back(v[0]); }
+void ScaleLossOp::buildClusterBody(Body &, ValueRange v, SmallVectorImpl<Value> &results) {
+  results.push_back(v[0]);
+}
 
 LogicalResult InverseScaleOp::inferReturnTypes(MLIRContext *, Place, Adaptor adaptor, Types &types) {
   types.push_back(adaptor.getScale().getType());
@@ -69,7 +74,8 @@ void UpdateScaleOp::buildClusterBody(Body &b, ValueRange v, SmallVectorImpl<Valu
   auto number = [&](double value) { return b.constant(scale.getType(), value); };
   auto integer = [&](int64_t value) { return b.constantInt(counter.getType(), value); };
   Value spent = b.compare(Body::Compare::LE, left, integer(1));
-  Value shrunk = b.maximum(b.mul(scale, number(getBackoff().convertToDouble())), number(getMinimum().convertToDouble()));
+  Value shrunk =
+      b.maximum(b.mul(scale, number(getBackoff().convertToDouble())), number(getMinimum().convertToDouble()));
   Value after = b.select(spent, shrunk, scale);
   Value next = b.add(counter, integer(1));
   Value due = b.compare(Body::Compare::GE, next, integer(getWindow()));
@@ -91,7 +97,8 @@ void CountStepOp::buildClusterBody(Body &b, ValueRange v, SmallVectorImpl<Value>
   results.push_back(b.select(isSkipped(b, v[1]), v[0], b.add(v[0], b.constantInt(v[0].getType(), 1))));
 }
 
-LogicalResult AdamCorrectionsOp::inferReturnTypes(MLIRContext *context, Place, Adaptor adaptor, Types &types) {
+LogicalResult AdamCorrectionsOp::inferReturnTypes(MLIRContext *context, Place, Adaptor adaptor,
+                                                  Types &types) {
   types.append(2, withElement(adaptor.getSteps(), Float32Type::get(context)));
   return success();
 }

@@ -1,7 +1,7 @@
 // Adam on moments in 8-bit dynamic codes: each block of 256 elements with its largest magnitude.
-#include "lib/Dialect/Train/Optimizer/TableLookup.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "lib/Dialect/Train/Optimizer/TableLookup.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
@@ -16,9 +16,10 @@ using namespace kedge::train;
 namespace {
 using Compare = ClusterBodyBuilder::Compare;
 
-/// bitsandbytes' dynamic map. Between 0, number 0, and 1, the last, magnitudes lie in seven decades: those of decade e from
-/// 10^(e-7) to 10^(e-6) are the middles of 2^e equal cells, of twice as many where no bit is lost to a sign. Both ways look
-/// numbers of a decade up in tables by the exponent of a float: nothing is divided and nothing is searched.
+/// bitsandbytes' dynamic map. Between 0, number 0, and 1, the last, magnitudes lie in seven decades: those of
+/// decade e from 10^(e-7) to 10^(e-6) are the middles of 2^e equal cells, of twice as many where no bit is
+/// lost to a sign. Both ways look numbers of a decade up in tables by the exponent of a float: nothing is
+/// divided and nothing is searched.
 struct DynamicMap {
   ClusterBodyBuilder &b;
   bool isSigned;
@@ -48,8 +49,8 @@ struct DynamicMap {
     return floatOf(arith::OrIOp::create(b.builder, b.loc, bitsOf(x), sign));
   }
 
-  /// The value of code: 2 j + 1 of magnitude number j is a power of two by the decade, times 1 and the place of the cell's
-  /// middle between 0 and 1. Numbers without a sign are one behind.
+  /// The value of code: 2 j + 1 of magnitude number j is a power of two by the decade, times 1 and the place
+  /// of the cell's middle between 0 and 1. Numbers without a sign are one behind.
   Value decode(Value code) {
     Value asNumber = b.cast(b.cast(code, i32, /*fromUnsigned=*/true), f32);
     Value twice = b.fma(asNumber, number(2), number(isSigned ? -254 : 3));
@@ -82,14 +83,17 @@ struct DynamicMap {
     return decade;
   }
 
-  /// Number = min(first + cell), with cell = factor z + offset, of z = steps + 1: an even number from 2 to 65536. Of those with
-  /// one exponent some lie in the next decade, from a border on: what is added to their bits carries into the exponent, so that
-  /// they look where the next exponent does, which is theirs.
+  /// Number = min(first + cell), with cell = factor z + offset, of z = steps + 1: an even number from 2 to
+  /// 65536. Of those with one exponent some lie in the next decade, from a border on: what is added to their
+  /// bits carries into the exponent, so that they look where the next exponent does, which is theirs.
   struct EncodeTables {
     Table carry, factor, offset, most;
   };
-  /// As the bits of a float: what takes the bits of numbers from `border` on, and of none below, into the next exponent.
-  static float carryAt(float border) { return llvm::bit_cast<float>(0x800000 - (llvm::bit_cast<uint32_t>(border) & 0x7fffff)); }
+  /// As the bits of a float: what takes the bits of numbers from `border` on, and of none below, into the
+  /// next exponent.
+  static float carryAt(float border) {
+    return llvm::bit_cast<float>(0x800000 - (llvm::bit_cast<uint32_t>(border) & 0x7fffff));
+  }
   EncodeTables encodeTables() const {
     EncodeTables t;
     t.carry.fill(0);
@@ -102,7 +106,8 @@ struct DynamicMap {
       if (decade != decadeOf(to))
         t.carry[place] = carryAt(static_cast<float>(borderOf(decade) + 1));
       const double cells = cellsOf(decade), factor = cells / (0.9 * topOf(decade) * kSteps);
-      // What lies in the middle between two, within rounding, belongs to the lower one: so all steps have bitsandbytes' codes.
+      // What lies in the middle between two, within rounding, belongs to the lower one: so all steps have
+      // bitsandbytes' codes.
       constexpr double kTie = 4e-5;
       t.factor[place] = static_cast<float>(factor);
       t.offset[place] = static_cast<float>(firstOf(decade) - cells / 9 - factor - kTie);
@@ -117,7 +122,8 @@ struct DynamicMap {
   Value encode(Value value, Value absmax) {
     Value isZero = b.compare(Compare::EQ, absmax, number(0));
     Value inverse = b.div(number(1), b.select(isZero, number(1), absmax));
-    Value step = b.floor(b.add(b.mul(b.add(b.mul(value, inverse), number(1)), number(kSteps / 2)), number(0.5)));
+    Value step =
+        b.floor(b.add(b.mul(b.add(b.mul(value, inverse), number(1)), number(kSteps / 2)), number(0.5)));
     // Exact, all of them: odd numbers up to 65535, and their magnitude and 1.
     Value steps = isSigned ? b.fma(step, number(2), number(-kSteps)) : Value();
     Value z = isSigned ? b.add(b.abs(steps), number(1)) : b.fma(step, number(2), number(1 - kSteps));
@@ -163,5 +169,6 @@ void Adam8bitOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVect
   if (getDecay())
     step = b.add(b.mul(scaled(v[7]), param), step);
   Value absmax1 = largestMagnitude(b, moment1), absmax2 = largestMagnitude(b, moment2);
-  results.append({b.sub(param, step), withSign.encode(moment1, absmax1), absmax1, without.encode(moment2, absmax2), absmax2});
+  results.append({b.sub(param, step), withSign.encode(moment1, absmax1), absmax1,
+                  without.encode(moment2, absmax2), absmax2});
 }

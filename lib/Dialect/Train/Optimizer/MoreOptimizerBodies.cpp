@@ -1,6 +1,6 @@
 // Shapes and bodies of the optimizers beside Adam and SGD.
-#include "lib/Dialect/Train/Optimizer/OptimizerShapes.h"
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerShapes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -16,7 +16,7 @@ Value withDecay(ClusterBodyBuilder &b, Value gradient, Value weightDecay, Value 
 #define KEDGE_AS_FIRST(OP, COUNT)                                                                            \
   LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                \
                                      SmallVectorImpl<Type> &types) {                                         \
-    return sameAsFirst(adaptor, COUNT, types);                                                                 \
+    return sameAsFirst(adaptor, COUNT, types);                                                               \
   }
 KEDGE_AS_FIRST(LionOp, 2)
 KEDGE_AS_FIRST(RMSpropOp, 2)
@@ -30,7 +30,8 @@ void LionOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorIm
   Value param = v[0], moment = v[1], gradient = b.mul(v[2], v[3]);
   double lrScale = getLrScale().convertToDouble();
   Value mixed = b.add(b.mul(v[6], moment), b.mul(v[7], gradient)), zero = b.constant(mixed.getType(), 0);
-  Value negative = b.select(b.compare(Compare::LT, mixed, zero), b.constant(mixed.getType(), -1), b.mul(mixed, zero));
+  Value negative =
+      b.select(b.compare(Compare::LT, mixed, zero), b.constant(mixed.getType(), -1), b.mul(mixed, zero));
   Value sign = b.select(b.compare(Compare::GT, mixed, zero), b.constant(mixed.getType(), 1), negative);
   Value step = b.mul(scaled(b, v[5], lrScale), sign);
   if (getDecay())
@@ -45,11 +46,13 @@ void RMSpropOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVecto
   results.append({b.sub(v[0], b.mul(scaled(b, v[5], getLrScale().convertToDouble()), direction)), square});
 }
 
-void RMSpropMomentumOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+void RMSpropMomentumOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
+                                         SmallVectorImpl<Value> &results) {
   Value gradient = withDecay(b, b.mul(v[3], v[4]), v[5], v[0], getDecay());
   Value square = b.add(b.mul(v[7], v[1]), b.mul(b.mul(v[8], gradient), gradient));
   Value buffer = b.add(b.mul(v[10], v[2]), b.div(gradient, b.add(b.sqrt(square), v[9])));
-  results.append({b.sub(v[0], b.mul(scaled(b, v[6], getLrScale().convertToDouble()), buffer)), square, buffer});
+  results.append(
+      {b.sub(v[0], b.mul(scaled(b, v[6], getLrScale().convertToDouble()), buffer)), square, buffer});
 }
 
 void AdagradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {

@@ -1,6 +1,6 @@
 // Shapes and bodies of the optimizer's ops.
-#include "lib/Dialect/Train/Optimizer/OptimizerShapes.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
@@ -10,17 +10,20 @@ using namespace kedge::train;
 
 namespace {
 struct AdamScalars {
-  Value param, moment1, moment2, gradient, decayScale, stepSize, oneMinusBeta1, beta2, oneMinusBeta2, biasSqrt, eps;
+  Value param, moment1, moment2, gradient, decayScale, stepSize, oneMinusBeta1, beta2, oneMinusBeta2,
+      biasSqrt, eps;
 };
 
 AdamScalars adamScalars(ClusterBodyBuilder &b, ValueRange v) {
   return {v[0], v[1], v[2], b.mul(v[3], v[4]), v[5], v[6], v[7], v[8], v[9], v[10], v[11]};
 }
 
-/// Where the gradient is not finite the old values stay: the run ends, and what is said of the step is found by running
-/// it again on them. x - x is 0 for finite numbers and NaN for all others.
-void keepWhereNotFinite(ClusterBodyBuilder &b, Value gradient, ArrayRef<Value> before, SmallVectorImpl<Value> &results) {
-  Value finite = b.compare(ClusterBodyBuilder::Compare::EQ, b.sub(gradient, gradient), b.constant(gradient.getType(), 0));
+/// Where the gradient is not finite the old values stay: the run ends, and what is said of the step is found
+/// by running it again on them. x - x is 0 for finite numbers and NaN for all others.
+void keepWhereNotFinite(ClusterBodyBuilder &b, Value gradient, ArrayRef<Value> before,
+                        SmallVectorImpl<Value> &results) {
+  Value finite = b.compare(ClusterBodyBuilder::Compare::EQ, b.sub(gradient, gradient),
+                           b.constant(gradient.getType(), 0));
   for (auto [result, old] : llvm::zip_equal(results, before))
     result = b.select(finite, result, old);
 }
@@ -55,8 +58,8 @@ KEDGE_LIKE_FIRST(ItemScaleOp, 1)
 KEDGE_LIKE_FIRST(ClipScaleOp, 1)
 #undef KEDGE_LIKE_FIRST
 
-LogicalResult StochasticRoundOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                                  SmallVectorImpl<Type> &types) {
+LogicalResult StochasticRoundOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                                  Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (!elementOf(adaptor.getX()).isF32())
     return emitOptionalError(location, "rounds ", adaptor.getX().getType(), ", expected f32");
   types.push_back(tensorType(adaptor.getX()).clone(BFloat16Type::get(context)));
@@ -66,7 +69,8 @@ LogicalResult StochasticRoundOp::inferReturnTypes(MLIRContext *context, std::opt
 void StochasticRoundOp::describeCluster(ClusterSpec &spec) { describeBroadcast(getOperation(), spec); }
 
 /// bf16 is the upper half of f32: what is added below it carries as often as the lower half is large.
-void StochasticRoundOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+void StochasticRoundOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
+                                         SmallVectorImpl<Value> &results) {
   Type i64 = b.builder.getI64Type(), i32 = b.builder.getI32Type();
   ArrayRef<int64_t> shape = shapeOf(getX());
   Value element = b.constantInt(i64, 0);
@@ -78,15 +82,16 @@ void StochasticRoundOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, Sm
   Value bits = arith::BitcastOp::create(b.builder, b.loc, i32, v[0]);
   Value carried = arith::AndIOp::create(b.builder, b.loc, b.add(bits, chance), b.constantInt(i32, -65536));
   Value rounded = arith::BitcastOp::create(b.builder, b.loc, v[0].getType(), carried);
-  Value isFinite = b.compare(ClusterBodyBuilder::Compare::EQ, b.sub(v[0], v[0]), b.constant(v[0].getType(), 0));
+  Value isFinite =
+      b.compare(ClusterBodyBuilder::Compare::EQ, b.sub(v[0], v[0]), b.constant(v[0].getType(), 0));
   results.push_back(b.select(isFinite, rounded, v[0]));
 }
 
 void AdamWOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
   AdamScalars s = adamScalars(b, v);
   double lrScale = getLrScale().convertToDouble();
-  // Not param (1 - lr wd): near 1 that factor has a step of 6e-8, which for lr wd = 1e-5 is an error of up to 0.3% of the
-  // decay, the same in every step.
+  // Not param (1 - lr wd): near 1 that factor has a step of 6e-8, which for lr wd = 1e-5 is an error of up to
+  // 0.3% of the decay, the same in every step.
   Value decay = getDecay() ? b.mul(scaled(b, s.decayScale, lrScale), s.param) : Value();
   adamUpdate(b, s, s.gradient, lrScale, decay, results);
 }
@@ -120,7 +125,8 @@ void AccumulateOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVe
 void ItemScaleOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
   Value zero = b.constant(v[0].getType(), 0);
   Value none = b.compare(ClusterBodyBuilder::Compare::EQ, v[0], zero);
-  results.push_back(b.select(none, zero, b.div(b.constant(v[0].getType(), getNominal().convertToDouble()), v[0])));
+  results.push_back(
+      b.select(none, zero, b.div(b.constant(v[0].getType(), getNominal().convertToDouble()), v[0])));
 }
 
 void ClipScaleOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {

@@ -17,8 +17,9 @@ Value train::lookUp(ClusterBodyBuilder &b, Value code, ArrayRef<float> table) {
   }
   for (int64_t bit = 1; values.size() > 1; bit *= 2) {
     Value mask = b.constantInt(code.getType(), bit);
-    Value isSet = b.compare(ClusterBodyBuilder::Compare::NE, arith::AndIOp::create(b.builder, b.loc, code, mask),
-                            b.constantInt(code.getType(), 0));
+    Value isSet =
+        b.compare(ClusterBodyBuilder::Compare::NE, arith::AndIOp::create(b.builder, b.loc, code, mask),
+                  b.constantInt(code.getType(), 0));
     SmallVector<Value> half;
     for (size_t k = 0; k < values.size(); k += 2)
       half.push_back(values[k] == values[k + 1] ? values[k] : b.select(isSet, values[k + 1], values[k]));

@@ -1,6 +1,6 @@
 // Weights in few bits, as values again.
-#include "lib/Dialect/Train/Optimizer/TableLookup.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Optimizer/TableLookup.h"
 #include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineExpr.h"
@@ -12,14 +12,38 @@ using namespace kedge::train;
 
 namespace {
 /// By code; bitsandbytes' tables.
-constexpr float kNF4[16] = {-1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
-                            -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0.0f,
-                            0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f,
-                            0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1.0f};
-constexpr float kFP4[16] = {0.0f,  0.0052083334885537624f, 0.6666666865348816f, 1.0f,
-                            0.3333333432674408f, 0.5f,  0.1666666716337204f, 0.25f,
-                            -0.0f, -0.0052083334885537624f, -0.6666666865348816f, -1.0f,
-                            -0.3333333432674408f, -0.5f, -0.1666666716337204f, -0.25f};
+constexpr float kNF4[16] = {-1.0f,
+                            -0.6961928009986877f,
+                            -0.5250730514526367f,
+                            -0.39491748809814453f,
+                            -0.28444138169288635f,
+                            -0.18477343022823334f,
+                            -0.09105003625154495f,
+                            0.0f,
+                            0.07958029955625534f,
+                            0.16093020141124725f,
+                            0.24611230194568634f,
+                            0.33791524171829224f,
+                            0.44070982933044434f,
+                            0.5626170039176941f,
+                            0.7229568362236023f,
+                            1.0f};
+constexpr float kFP4[16] = {0.0f,
+                            0.0052083334885537624f,
+                            0.6666666865348816f,
+                            1.0f,
+                            0.3333333432674408f,
+                            0.5f,
+                            0.1666666716337204f,
+                            0.25f,
+                            -0.0f,
+                            -0.0052083334885537624f,
+                            -0.6666666865348816f,
+                            -1.0f,
+                            -0.3333333432674408f,
+                            -0.5f,
+                            -0.1666666716337204f,
+                            -0.25f};
 
 /// Row-major number of the element of `shape` that the domain is at.
 AffineExpr flatIndex(MLIRContext *context, ArrayRef<int64_t> shape) {
@@ -36,7 +60,8 @@ void describeFlat(RankedTensorType result, ArrayRef<int64_t> divisors, ClusterSp
   spec.reduced.assign(rank, false);
   AffineExpr flat = flatIndex(context, result.getShape());
   for (int64_t divisor : divisors)
-    spec.inputMaps.push_back(AffineMap::get(rank, 0, {divisor == 1 ? flat : flat.floorDiv(divisor)}, context));
+    spec.inputMaps.push_back(
+        AffineMap::get(rank, 0, {divisor == 1 ? flat : flat.floorDiv(divisor)}, context));
   spec.outputMaps.push_back(AffineMap::getMultiDimIdentityMap(rank, context));
 }
 } // namespace
@@ -48,13 +73,15 @@ LogicalResult DequantizeOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   auto has = [](Value v, int64_t size) { return rankOf(v) == 1 && shapeOf(v)[0] == size; };
   if (adaptor.getFormat() == tune::Format::Int8)
     return emitOptionalError(loc, "int8 has no table: expected nf4 or fp4");
-  if (!result.getElementType().isF32() || !elementOf(adaptor.getCodes()).isUnsignedInteger(8) || block < 2 || block % 2 != 0)
-    return emitOptionalError(loc, "makes ", result, " of codes of ", adaptor.getCodes().getType(), " in blocks of ", block,
-                             ", expected f32 of ui8 in blocks of an even size");
-  if (!has(adaptor.getCodes(), (elements + 1) / 2) || !has(adaptor.getAbsmax(), (elements + block - 1) / block))
+  if (!result.getElementType().isF32() || !elementOf(adaptor.getCodes()).isUnsignedInteger(8) || block < 2 ||
+      block % 2 != 0)
+    return emitOptionalError(loc, "makes ", result, " of codes of ", adaptor.getCodes().getType(),
+                             " in blocks of ", block, ", expected f32 of ui8 in blocks of an even size");
+  if (!has(adaptor.getCodes(), (elements + 1) / 2) ||
+      !has(adaptor.getAbsmax(), (elements + block - 1) / block))
     return emitOptionalError(loc, "makes ", result, " of codes of ", adaptor.getCodes().getType(), " and ",
-                             adaptor.getAbsmax().getType(), ", which is not half a byte for each element and a number for ",
-                             block);
+                             adaptor.getAbsmax().getType(),
+                             ", which is not half a byte for each element and a number for ", block);
   types.push_back(result);
   return success();
 }
@@ -77,7 +104,8 @@ void DequantizeOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVe
   Value byte = b.cast(v[0], i32, /*fromUnsigned=*/true);
   Value high = arith::ShRUIOp::create(b.builder, b.loc, byte, b.constantInt(i32, 4));
   Value code = b.select(isOdd, byte, high);
-  results.push_back(b.mul(lookUp(b, code, getFormat() == tune::Format::NF4 ? ArrayRef(kNF4) : ArrayRef(kFP4)), v[1]));
+  results.push_back(
+      b.mul(lookUp(b, code, getFormat() == tune::Format::NF4 ? ArrayRef(kNF4) : ArrayRef(kFP4)), v[1]));
 }
 
 LogicalResult ScaleBlocksOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
@@ -86,7 +114,8 @@ LogicalResult ScaleBlocksOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   if (block < 1 || rankOf(adaptor.getX()) != 1 || rankOf(adaptor.getScales()) != 1 ||
       shapeOf(adaptor.getScales())[0] != (shapeOf(adaptor.getX())[0] + block - 1) / block)
     return emitOptionalError(loc, "scales ", adaptor.getX().getType(), " in blocks of ", block, " by ",
-                             adaptor.getScales().getType(), ", expected vectors with a number for each block");
+                             adaptor.getScales().getType(),
+                             ", expected vectors with a number for each block");
   types.push_back(adaptor.getX().getType());
   return success();
 }

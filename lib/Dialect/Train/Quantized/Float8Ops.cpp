@@ -8,7 +8,9 @@ using namespace kedge;
 using namespace kedge::train;
 
 namespace {
-double largestOf(Type float8) { return APFloat::getLargest(cast<FloatType>(float8).getFloatSemantics()).convertToDouble(); }
+double largestOf(Type float8) {
+  return APFloat::getLargest(cast<FloatType>(float8).getFloatSemantics()).convertToDouble();
+}
 
 /// x * scale within the range of the type; the store rounds it.
 Value clamped(ClusterBodyBuilder &b, ValueRange v, Type float8) {
@@ -18,7 +20,8 @@ Value clamped(ClusterBodyBuilder &b, ValueRange v, Type float8) {
 }
 } // namespace
 
-LogicalResult RowMaximaOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult RowMaximaOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
   types.push_back(RankedTensorType::get(shapeOf(adaptor.getX()).drop_back(), elementOf(adaptor.getX())));
   return success();
 }
@@ -37,7 +40,8 @@ void RowMaximaOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVec
   results.push_back(b.max(b.abs(v[0])));
 }
 
-LogicalResult Float8ScaleOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult Float8ScaleOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor,
+                                              SmallVectorImpl<Type> &types) {
   types.append(2, RankedTensorType::get({}, Float32Type::get(context)));
   return success();
 }
@@ -58,7 +62,8 @@ void Float8ScaleOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallV
   results.append({scale, b.div(b.constant(single, 1), scale)});
 }
 
-LogicalResult Float8CastOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult Float8CastOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
   types.push_back(tensorType(adaptor.getX()).clone(adaptor.getTo()));
   return success();
 }
@@ -67,11 +72,13 @@ void Float8CastOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVe
   results.push_back(clamped(b, v, getTo()));
 }
 
-LogicalResult Float8CastBothOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult Float8CastBothOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
   if (rankOf(adaptor.getX()) != 2)
     return failure();
   ArrayRef<int64_t> shape = shapeOf(adaptor.getX());
-  types.append({RankedTensorType::get(shape, adaptor.getTo()), RankedTensorType::get({shape[1], shape[0]}, adaptor.getTo())});
+  types.append({RankedTensorType::get(shape, adaptor.getTo()),
+                RankedTensorType::get({shape[1], shape[0]}, adaptor.getTo())});
   return success();
 }
 
@@ -84,12 +91,15 @@ void Float8CastBothOp::describeCluster(ClusterSpec &spec) {
   spec.outputMaps = {all, AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, context)};
 }
 
-void Float8CastBothOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+void Float8CastBothOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
+                                        SmallVectorImpl<Value> &results) {
   results.append(2, clamped(b, v, getTo()));
 }
 
 /// A GPU's tensor cores read both operands along the summed dim.
-bool ScaledProductOp::hasKernelOn(StringRef target) { return target != "cuda" || (!getTransA() && getTransB()); }
+bool ScaledProductOp::hasKernelOn(StringRef target) {
+  return target != "cuda" || (!getTransA() && getTransB());
+}
 
 LogicalResult ScaledProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
   auto transposed = [&](Value matrix) -> Value {
@@ -98,6 +108,7 @@ LogicalResult ScaledProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Val
     return onnx::TransposeOp::create(builder, getLoc(), matrix, builder.getDenseI64ArrayAttr(perm));
   };
   Value a = getTransA() ? transposed(getA()) : getA(), b = getTransB() ? getB() : transposed(getB());
-  results.push_back(create(builder, getLoc(), getType(), a, b, getInverseA(), getInverseB(), getC(), false, true, getAlpha(), getBeta()));
+  results.push_back(create(builder, getLoc(), getType(), a, b, getInverseA(), getInverseB(), getC(), false,
+                           true, getAlpha(), getBeta()));
   return success();
 }

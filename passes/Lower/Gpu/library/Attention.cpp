@@ -24,13 +24,15 @@ int64_t paddedDepth(int64_t depth) {
 
 Share depthShare(Num thread, int64_t padded) { return Share::of(thread, 16, padded, 4); }
 
-GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Num first, Num count, int64_t depth) {
+GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Num first, Num count,
+                    int64_t depth) {
   unsigned width = vectorWidth(memory.element, {view.offset, view.batch, view.head, view.row, depth});
   Num place = batch * view.batch + head * view.head + first * view.row + view.offset;
   return {memory, place, view.row, count, depth, width < 4 ? 1 : width};
 }
 
-void appendOptional(const CallKernels &kernels, const AttentionShape &shape, SmallVectorImpl<Operand> &operands) {
+void appendOptional(const CallKernels &kernels, const AttentionShape &shape,
+                    SmallVectorImpl<Operand> &operands) {
   if (shape.mask.index >= 0)
     operands.push_back(kernels.input(shape.mask.index));
   for (int counter = 0; shape.drops() && counter < 3; ++counter)
@@ -42,8 +44,9 @@ void expectTypes(const CallKernels &kernels) {
   for (const auto *list : {&kernels.call.inputs, &kernels.call.outputs})
     for (const rt::TensorDesc &tensor : *list)
       if (!llvm::is_contained({DType::F32, DType::F16, DType::BF16, DType::Bool, DType::I64}, tensor.type))
-        rt::calls::failCall(kernels.call, "attention for CUDA computes in f32 on f16, bf16 or f32, and masks are floats "
-                                        "or bool: cast before it, or compile for --target cpu");
+        rt::calls::failCall(kernels.call,
+                            "attention for CUDA computes in f32 on f16, bf16 or f32, and masks are floats "
+                            "or bool: cast before it, or compile for --target cpu");
 }
 
 Num visibleKeys(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries) {

@@ -24,15 +24,16 @@ struct Blocks {
 };
 
 /// Rows of one head of an operand, from row number `first` on; `count` of them.
-GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Num first, Num count, int64_t depth);
+GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Num first, Num count,
+                    int64_t depth);
 
 /// Where one (batch, query head) and a block of its scores stand.
 struct ScorePlace {
   Num batch, head, query, key; ///< first query and key of the block
 };
 
-/// Scores of a part in units of log 2, from products of keys and queries that were scaled by `queryScale`: capped,
-/// masked, -inf where a key is hidden or missing. Factors: derivatives of the cap, when asked for.
+/// Scores of a part in units of log 2, from products of keys and queries that were scaled by `queryScale`:
+/// capped, masked, -inf where a key is hidden or missing. Factors: derivatives of the cap, when asked for.
 class Scores {
 public:
   Scores(KernelBuilder &k, const AttentionShape &shape, std::optional<Memory> mask)
@@ -75,7 +76,8 @@ private:
   std::array<Num, 4> draw(const ScorePlace &place, Num block);
   /// Four threads that own neighbouring elements draw one block each and exchange their words.
   void drawTogether(const Part &part, const ScorePlace &place, int64_t first, Nums &words);
-  /// Two threads that own two neighbours of four each draw a block each: for two groups of columns, from `first` on.
+  /// Two threads that own two neighbours of four each draw a block each: for two groups of columns, from
+  /// `first` on.
   void drawPairs(const Part &part, const ScorePlace &place, int64_t first, Nums &words);
   /// Threads whose number has `bit` are `distance` lanes behind those without.
   void exchange(std::array<Num, 4> &words, int64_t a, int64_t b, int64_t bit, Num lane, unsigned distance);
@@ -86,7 +88,8 @@ private:
 };
 
 /// The last operands of a kernel: mask, then seed, step and row_base, where the call has them.
-void appendOptional(const CallKernels &kernels, const AttentionShape &shape, llvm::SmallVectorImpl<Operand> &operands);
+void appendOptional(const CallKernels &kernels, const AttentionShape &shape,
+                    llvm::SmallVectorImpl<Operand> &operands);
 struct OptionalOperands {
   OptionalOperands(const AttentionShape &shape, llvm::ArrayRef<Memory> memory) {
     if (shape.mask.index >= 0)
@@ -98,8 +101,8 @@ struct OptionalOperands {
   llvm::ArrayRef<Memory> counters;
 };
 
-/// Blocks that run on a processor at once, which bounds the registers of a thread: three hold 168 each. Random numbers
-/// need more.
+/// Blocks that run on a processor at once, which bounds the registers of a thread: three hold 168 each.
+/// Random numbers need more.
 inline int64_t residentBlocks(const AttentionShape &shape) { return shape.drops() ? 2 : 3; }
 
 /// Checks the types: kernels compute in f32 on floats of 16 or 32 bits.

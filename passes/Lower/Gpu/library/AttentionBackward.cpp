@@ -1,6 +1,6 @@
-// train.AttentionGrad: weights are computed again from LSE, block by block. One kernel owns keys and walks over queries
-// (dK, dV), one owns queries and walks over keys (dQ): every sum has one owner and one order. Before them
-// delta = sum dO O of every query.
+// train.AttentionGrad: weights are computed again from LSE, block by block. One kernel owns keys and walks
+// over queries (dK, dV), one owns queries and walks over keys (dQ): every sum has one owner and one order.
+// Before them delta = sum dO O of every query.
 #include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Gpu/library/Generators.h"
 #include "passes/Lower/Gpu/library/HalfAttention.h"
@@ -28,32 +28,37 @@ struct Backward {
     for (auto [own, other] : candidates)
       if (own * (depth + valueDepth) + other * mostDepth() + own * other <= kSharedFloats)
         return {own, other};
-    rt::calls::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
-                      std::max(shape.depth, shape.valueDepth));
+    rt::calls::failCall(kernels.call,
+                        "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
+                        std::max(shape.depth, shape.valueDepth));
   }
 };
 
 /// What both kernels do with a block of scores.
 class GradientKernel {
 protected:
-  GradientKernel(KernelBuilder &k, const Backward &plan, ArrayRef<Memory> memory, const OptionalOperands &optional)
+  GradientKernel(KernelBuilder &k, const Backward &plan, ArrayRef<Memory> memory,
+                 const OptionalOperands &optional)
       : k(k), plan(plan), shape(plan.shape), memory(memory), scores(k, shape, optional.mask),
         dropout(k, shape, optional.counters) {}
 
   Memory shared(int64_t floats) { return k.shared(k.b.getF32Type(), floats); }
 
   GlobalRows queries() const {
-    return headRows(memory[kQuery], shape.q, place.batch, place.head, place.query, left(place.query), shape.depth);
+    return headRows(memory[kQuery], shape.q, place.batch, place.head, place.query, left(place.query),
+                    shape.depth);
   }
   GlobalRows gradients() const {
-    return headRows(memory[kGradient], plan.gradientView, place.batch, place.head, place.query, left(place.query),
-                    shape.valueDepth);
+    return headRows(memory[kGradient], plan.gradientView, place.batch, place.head, place.query,
+                    left(place.query), shape.valueDepth);
   }
   GlobalRows keys(Num keyHead) const {
-    return headRows(memory[kKey], shape.k, place.batch, keyHead, place.key, shape.keys - place.key, shape.depth);
+    return headRows(memory[kKey], shape.k, place.batch, keyHead, place.key, shape.keys - place.key,
+                    shape.depth);
   }
   GlobalRows values(Num keyHead) const {
-    return headRows(memory[kValue], shape.v, place.batch, keyHead, place.key, shape.keys - place.key, shape.valueDepth);
+    return headRows(memory[kValue], shape.v, place.batch, keyHead, place.key, shape.keys - place.key,
+                    shape.valueDepth);
   }
   Num left(Num query) const { return shape.queries - query; }
   Nums zeros(const Part &part) const { return Nums(part.size(), k.f32(0)); }
@@ -113,7 +118,9 @@ protected:
         tile.store(part.rows.at(r), part.columns.at(c), values[r * part.columns.size() + c]);
   }
 
-  Num statisticsAt(Num query) { return (place.batch * shape.queryHeads + place.head) * shape.queries + query; }
+  Num statisticsAt(Num query) {
+    return (place.batch * shape.queryHeads + place.head) * shape.queries + query;
+  }
 
   KernelBuilder &k;
   const Backward &plan;
@@ -157,10 +164,11 @@ private:
       first = max(place.key - shape.causalOffset, k.index(0)) / blocks.queries * blocks.queries;
     sums = k.loop(k.index(0), k.index(shape.group()), k.index(1), sums, [&](Num member, Nums carried) {
       place.head = keyHead * shape.group() + member;
-      return k.loop(first, k.index(shape.queries), k.index(blocks.queries), carried, [&](Num query, Nums carried) {
-        place.query = query;
-        return queryBlock(carried);
-      });
+      return k.loop(first, k.index(shape.queries), k.index(blocks.queries), carried,
+                    [&](Num query, Nums carried) {
+                      place.query = query;
+                      return queryBlock(carried);
+                    });
     });
     GlobalRows rows = keys(keyHead), valueRows = values(keyHead);
     rows.memory = dKey, valueRows.memory = dValue;
@@ -210,7 +218,8 @@ public:
   QueryGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory,
                  const OptionalOperands &optional)
       : GradientKernel(k, plan, memory, optional), blocks(blocks), grid(Grid::of(k, 16, 8)),
-        wideGrid(Grid::of(k, 8, 16)), queryTile(k, shared(blocks.queries * plan.depth), blocks.queries, plan.depth),
+        wideGrid(Grid::of(k, 8, 16)),
+        queryTile(k, shared(blocks.queries * plan.depth), blocks.queries, plan.depth),
         gradientTile(k, shared(blocks.queries * plan.valueDepth), blocks.queries, plan.valueDepth),
         passing(shared(blocks.keys * plan.mostDepth())), keyTile(k, passing, blocks.keys, plan.depth),
         valueTile(k, passing, blocks.keys, plan.valueDepth),
@@ -303,7 +312,8 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
     return generateHalfAttentionGrad(kernels, shape, operands);
   }
   if (packed)
-    rt::calls::failCall(call, "packed gradients of f32 have no kernel for CUDA: give Q, K and V as operands of their own");
+    rt::calls::failCall(
+        call, "packed gradients of f32 have no kernel for CUDA: give Q, K and V as operands of their own");
   Backward plan{shape, shape.o, paddedDepth(shape.depth), paddedDepth(shape.valueDepth)};
   Operand delta = kernels.workspace(kernels.f32(), plan.statistics());
   kernels.kernel("attention_delta", ceilDiv(plan.statistics(), kThreads / 32), kThreads,
@@ -329,7 +339,8 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
          [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {
            KeyGradients(k, plan, keyBlocks, memory, optional);
          });
-  launch("attention_grad_queries", shape.batch * shape.queryHeads * ceilDiv(shape.queries, queryBlocks.queries), {0},
+  launch("attention_grad_queries",
+         shape.batch * shape.queryHeads * ceilDiv(shape.queries, queryBlocks.queries), {0},
          [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {
            QueryGradients(k, plan, queryBlocks, memory, optional);
          });

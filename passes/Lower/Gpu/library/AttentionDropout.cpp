@@ -1,6 +1,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Cluster/ScalarOps.h"
+#include "passes/Lower/Gpu/library/Attention.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -37,11 +37,13 @@ std::array<Num, 4> Dropout::draw(const ScorePlace &place, Num block) {
   Num row = low(counter(2)) + k.convert(place.batch / shape.dropout.rowSize, i32);
   Num key1 = high(seed) ^ int64_t(int32_t(shape.dropout.opId));
   lower::ScalarOps ops(k.b, k.loc);
-  auto words = ops.philox({block.value, row.value, low(step).value, high(step).value}, low(seed).value, key1.value);
+  auto words =
+      ops.philox({block.value, row.value, low(step).value, high(step).value}, low(seed).value, key1.value);
   return {Num(k, words[0]), Num(k, words[1]), Num(k, words[2]), Num(k, words[3])};
 }
 
-void Dropout::exchange(std::array<Num, 4> &words, int64_t a, int64_t b, int64_t bit, Num lane, unsigned distance) {
+void Dropout::exchange(std::array<Num, 4> &words, int64_t a, int64_t b, int64_t bit, Num lane,
+                       unsigned distance) {
   Num isUpper = (lane & bit) != 0;
   Num received = k.shuffleXor(select(isUpper, words[a], words[b]), distance);
   words[a] = select(isUpper, received, words[a]);
@@ -77,8 +79,10 @@ void Dropout::drawPairs(const Part &part, const ScorePlace &place, int64_t first
 
 Nums Dropout::kept(const Part &part, const ScorePlace &place) {
   Nums words;
-  bool aligned = shape.keys % 4 == 0, together = aligned && part.columns.vec == 1 && part.columns.threads % 4 == 0;
-  bool paired = aligned && part.columns.vec == 2 && part.columns.threads % 2 == 0 && part.columns.groups % 2 == 0;
+  bool aligned = shape.keys % 4 == 0,
+       together = aligned && part.columns.vec == 1 && part.columns.threads % 4 == 0;
+  bool paired =
+      aligned && part.columns.vec == 2 && part.columns.threads % 2 == 0 && part.columns.groups % 2 == 0;
   for (int64_t number = 0; number < part.size();) {
     if (paired) {
       drawPairs(part, place, number, words);

@@ -1,4 +1,5 @@
-// train.Attention: a block owns some queries of one head and walks over the keys; softmax is computed as it goes.
+// train.Attention: a block owns some queries of one head and walks over the keys; softmax is computed as it
+// goes.
 #include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Gpu/library/Generators.h"
 #include "passes/Lower/Gpu/library/HalfAttention.h"
@@ -22,8 +23,9 @@ struct Forward {
       if (sharedFloats() <= kSharedFloats)
         return;
     }
-    rt::calls::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
-                      std::max(shape.depth, shape.valueDepth));
+    rt::calls::failCall(kernels.call,
+                        "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
+                        std::max(shape.depth, shape.valueDepth));
   }
 
   /// Keys lie where weights lie later.
@@ -39,7 +41,8 @@ struct Softmax {
 
   static Softmax start(KernelBuilder &k, const Part &values) {
     Num none = k.f32(-std::numeric_limits<double>::infinity());
-    return {Nums(values.rows.size(), none), Nums(values.rows.size(), k.f32(0)), Nums(values.size(), k.f32(0))};
+    return {Nums(values.rows.size(), none), Nums(values.rows.size(), k.f32(0)),
+            Nums(values.size(), k.f32(0))};
   }
   Nums pack() const {
     Nums all = maximum;
@@ -59,11 +62,15 @@ public:
                 std::optional<Memory> mask, ArrayRef<Memory> counters)
       : k(k), plan(plan), shape(plan.shape), keyMemory(key), valueMemory(v), scores(k, shape, mask),
         dropout(k, shape, counters), grid(Grid::of(k, 8, 16)),
-        queryTile(k, k.shared(k.b.getF32Type(), plan.blocks.queries * plan.depth), plan.blocks.queries, plan.depth),
-        keyShared(k.shared(k.b.getF32Type(), plan.keyFloats())), keyTile(k, keyShared, plan.blocks.keys, plan.depth),
+        queryTile(k, k.shared(k.b.getF32Type(), plan.blocks.queries * plan.depth), plan.blocks.queries,
+                  plan.depth),
+        keyShared(k.shared(k.b.getF32Type(), plan.keyFloats())),
+        keyTile(k, keyShared, plan.blocks.keys, plan.depth),
         weightTile(k, keyShared, plan.blocks.queries, plan.blocks.keys),
-        valueTile(k, k.shared(k.b.getF32Type(), plan.blocks.keys * plan.valueDepth), plan.blocks.keys, plan.valueDepth),
-        rows(Share::of(grid.y, 8, plan.blocks.queries)), scorePart{rows, Share::of(grid.x, 16, plan.blocks.keys)},
+        valueTile(k, k.shared(k.b.getF32Type(), plan.blocks.keys * plan.valueDepth), plan.blocks.keys,
+                  plan.valueDepth),
+        rows(Share::of(grid.y, 8, plan.blocks.queries)),
+        scorePart{rows, Share::of(grid.x, 16, plan.blocks.keys)},
         valuePart{rows, depthShare(grid.x, plan.valueDepth)} {
     int64_t heads = shape.batch * shape.queryHeads;
     // Of causal heads the last queries see most keys: they begin first.
@@ -75,12 +82,13 @@ public:
 private:
   void run(Memory q, Memory o, Memory lse) {
     Num left = shape.queries - place.query;
-    fill(k, queryTile, headRows(q, shape.q, place.batch, place.head, place.query, left, shape.depth), kThreads,
-         scores.queryScale());
+    fill(k, queryTile, headRows(q, shape.q, place.batch, place.head, place.query, left, shape.depth),
+         kThreads, scores.queryScale());
     Num keys = visibleKeys(k, shape, place.query, plan.blocks.queries);
     size_t count = rows.size();
-    Nums last = k.loop(k.index(0), keys, k.index(plan.blocks.keys), Softmax::start(k, valuePart).pack(),
-                       [&](Num key, Nums carried) { return keyBlock(key, Softmax::unpack(carried, count)).pack(); });
+    Nums last =
+        k.loop(k.index(0), keys, k.index(plan.blocks.keys), Softmax::start(k, valuePart).pack(),
+               [&](Num key, Nums carried) { return keyBlock(key, Softmax::unpack(carried, count)).pack(); });
     finish(Softmax::unpack(last, count), left, o, lse);
   }
 
@@ -89,7 +97,8 @@ private:
     Num keyHead = place.head / shape.group(), left = shape.keys - key;
     k.barrier(); // weights and values of the last block are read
     fill(k, keyTile, headRows(keyMemory, shape.k, place.batch, keyHead, key, left, shape.depth), kThreads);
-    fill(k, valueTile, headRows(valueMemory, shape.v, place.batch, keyHead, key, left, shape.valueDepth), kThreads);
+    fill(k, valueTile, headRows(valueMemory, shape.v, place.batch, keyHead, key, left, shape.valueDepth),
+         kThreads);
     k.barrier();
     Nums values = productNT(k, scorePart, queryTile, keyTile, plan.depth, Nums(scorePart.size(), k.f32(0)));
     scores.finish(scorePart, place, values);
@@ -181,10 +190,11 @@ void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
     operands.append({kernels.input(1), kernels.input(2)});
   size_t others = operands.size();
   appendOptional(kernels, plan.shape, operands);
-  kernels.kernel("attention", plan.gridBlocks(), kThreads, operands, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-    k.residentBlocks(residentBlocks(plan.shape));
-    Memory q = memory[2], key = packed ? q : memory[3], v = packed ? q : memory[4];
-    OptionalOperands optional(plan.shape, memory.drop_front(others));
-    ForwardKernel(k, plan, q, key, v, memory[0], memory[1], optional.mask, optional.counters);
-  });
+  kernels.kernel("attention", plan.gridBlocks(), kThreads, operands,
+                 [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+                   k.residentBlocks(residentBlocks(plan.shape));
+                   Memory q = memory[2], key = packed ? q : memory[3], v = packed ? q : memory[4];
+                   OptionalOperands optional(plan.shape, memory.drop_front(others));
+                   ForwardKernel(k, plan, q, key, v, memory[0], memory[1], optional.mask, optional.counters);
+                 });
 }

@@ -32,7 +32,8 @@ CallKernels::CallKernels(GpuEmitter &emitter, sched::LibraryOp op)
 }
 
 Operand CallKernels::input(size_t at) const {
-  return {{KernelLaunch::Operand::Tensor, int64_t(at)}, memoryElement(sched::LibraryOp(op)->getOperand(at).getType())};
+  return {{KernelLaunch::Operand::Tensor, int64_t(at)},
+          memoryElement(sched::LibraryOp(op)->getOperand(at).getType())};
 }
 Operand CallKernels::output(size_t at) const {
   return {{KernelLaunch::Operand::Tensor, int64_t(call.inputs.size() + at)},
@@ -54,11 +55,13 @@ Operand CallKernels::workspace(Type element, int64_t count) {
 void CallKernels::expectFloat(Operand operand) const {
   Type type = operand.element;
   if (!type.isF32() && !type.isF64() && !type.isF16() && !type.isBF16())
-    rt::calls::failCall(call, "kernels for CUDA take f16, bf16, f32 or f64 here: cast before it, or compile for "
-                            "--target cpu");
+    rt::calls::failCall(call,
+                        "kernels for CUDA take f16, bf16, f32 or f64 here: cast before it, or compile for "
+                        "--target cpu");
 }
 
-void CallKernels::kernel(StringRef hint, int64_t blocks, int64_t threads, ArrayRef<Operand> operands, Body body) {
+void CallKernels::kernel(StringRef hint, int64_t blocks, int64_t threads, ArrayRef<Operand> operands,
+                         Body body) {
   if (blocks == 0)
     return;
   KernelLaunch launch;

@@ -36,9 +36,11 @@ public:
   /// Fails when the operand is no float of 16, 32 or 64 bits.
   void expectFloat(Operand operand) const;
 
-  /// One kernel of `blocks` blocks of `threads` threads; nothing without blocks. `body` gets a memory an operand.
+  /// One kernel of `blocks` blocks of `threads` threads; nothing without blocks. `body` gets a memory an
+  /// operand.
   using Body = Fn<void(KernelBuilder &, llvm::ArrayRef<Memory>)>;
-  void kernel(llvm::StringRef hint, int64_t blocks, int64_t threads, llvm::ArrayRef<Operand> operands, Body body);
+  void kernel(llvm::StringRef hint, int64_t blocks, int64_t threads, llvm::ArrayRef<Operand> operands,
+              Body body);
   /// A thread for each of `count` elements; `body` gets its number.
   using ElementBody = Fn<void(KernelBuilder &, llvm::ArrayRef<Memory>, Num)>;
   void forEach(llvm::StringRef hint, int64_t count, llvm::ArrayRef<Operand> operands, ElementBody body);

@@ -16,8 +16,6 @@ constexpr int64_t kFewRows = 4;
 /// Blocks that fill a device twice.
 constexpr int64_t kWantedBlocks = 264;
 
-
-
 /// result = bias of the channel, or 0: products over nothing.
 void fillResult(CallKernels &kernels, const ImageProduct &product) {
   int64_t channels = product.groups * product.rows, plane = product.resultSize();
@@ -55,7 +53,8 @@ void generateWeights(CallKernels &kernels, const Convolution &convolution) {
 } // namespace
 
 Convolution::Convolution(const CallKernels &kernels)
-    : shape(readConv(kernels.call, rt::calls::convRolesOf(kernels.call))), roles(rt::calls::convRolesOf(kernels.call)) {
+    : shape(readConv(kernels.call, rt::calls::convRolesOf(kernels.call))),
+      roles(rt::calls::convRolesOf(kernels.call)) {
   auto operand = [&](int at) {
     size_t inputs = kernels.call.inputs.size(), index = static_cast<size_t>(at);
     return index < inputs ? kernels.input(index) : kernels.output(index - inputs);
@@ -64,7 +63,8 @@ Convolution::Convolution(const CallKernels &kernels)
   if (int at = roles.bias ? rt::calls::inputIndex(kernels.call, 2) : -1; at >= 0) {
     bias = kernels.input(at);
     bool isBack = roles.kind == ConvRoles::Kind::Data;
-    rt::calls::expectShape(kernels.call, kernels.call.inputs[at], {isBack ? shape.channels : shape.filters}, "the bias");
+    rt::calls::expectShape(kernels.call, kernels.call.inputs[at], {isBack ? shape.channels : shape.filters},
+                           "the bias");
   }
   kernels.expectFloat(result);
   storage = result.element, sum = result.compute;
@@ -80,8 +80,8 @@ Operand partialsOf(CallKernels &kernels, const Operand &result, Type sum, int64_
   return parts == 1 ? result : kernels.workspace(sum, parts * elements);
 }
 
-void joinParts(CallKernels &kernels, const Operand &partials, const Operand &result, int64_t parts, int64_t elements,
-               const std::optional<Operand> &bias, int64_t channels, int64_t plane) {
+void joinParts(CallKernels &kernels, const Operand &partials, const Operand &result, int64_t parts,
+               int64_t elements, const std::optional<Operand> &bias, int64_t channels, int64_t plane) {
   if (parts == 1)
     return;
   unsigned width = vectorWidth(result.element, {elements, bias ? plane : elements});
@@ -91,9 +91,10 @@ void joinParts(CallKernels &kernels, const Operand &partials, const Operand &res
   kernels.forEach("convolution_join", elements / width, operands,
                   [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
                     Num at = flat * int64_t(width), total = k.load(memory[0], at, width);
-                    total = k.loop(k.index(1), k.index(parts), k.index(1), {total}, [&](Num part, Nums so) -> Nums {
-                      return {so[0] + k.load(memory[0], part * elements + at, width)};
-                    })[0];
+                    total = k.loop(k.index(1), k.index(parts), k.index(1), {total},
+                                   [&](Num part, Nums so) -> Nums {
+                                     return {so[0] + k.load(memory[0], part * elements + at, width)};
+                                   })[0];
                     if (bias)
                       total = total + k.vector(Nums(width, k.load(memory[2], at / plane % channels)));
                     k.store(memory[1], at, total);

@@ -9,8 +9,8 @@ using rt::calls::ConvRoles;
 using rt::calls::ConvShape;
 using rt::calls::Space;
 
-/// One spatial dimension of "every position of a result sums over taps what it reads of a source". Positions come in
-/// phases: position p of phase f is place f + p * phases of the result, and its tap i, which is tap
+/// One spatial dimension of "every position of a result sums over taps what it reads of a source". Positions
+/// come in phases: position p of phase f is place f + p * phases of the result, and its tap i, which is tap
 /// first[f] + i * tapStep of the weights, reads place scale * p + step * i + start[f] of the source.
 struct Walk {
   int64_t result, source, taps;
@@ -58,8 +58,9 @@ struct ImageProduct {
   mlir::Type storage, sum;
   Walks walks;
   int64_t batch, groups;
-  int64_t rows, depth;          ///< channels of a group: of the result, of the source
-  int64_t rowStep, depthStep;   ///< between weights of neighbouring rows, of neighbouring channels of the source
+  int64_t rows, depth; ///< channels of a group: of the result, of the source
+  int64_t rowStep,
+      depthStep; ///< between weights of neighbouring rows, of neighbouring channels of the source
   std::array<int64_t, 2> tapSteps; ///< weights between neighbouring taps of the first two dimensions
 
   static ImageProduct of(const Convolution &convolution);
@@ -74,14 +75,17 @@ struct ImageProduct {
   Num tap(llvm::ArrayRef<Phase> phases, llvm::ArrayRef<Num> number) const;
 };
 
-/// In how many parts sums of `steps` steps are cut when `blocks` blocks would make too few for a device. Shapes alone
-/// decide: `result` elements a part, which together are no more than the `operands` elements that are read.
+/// In how many parts sums of `steps` steps are cut when `blocks` blocks would make too few for a device.
+/// Shapes alone decide: `result` elements a part, which together are no more than the `operands` elements
+/// that are read.
 int64_t partsOf(int64_t blocks, int64_t steps, int64_t stepsOfPart, int64_t result, int64_t operands);
 /// Where a product's sums go before joinParts: the result itself when there is one part.
-Operand partialsOf(CallKernels &kernels, const Operand &result, mlir::Type sum, int64_t parts, int64_t elements);
+Operand partialsOf(CallKernels &kernels, const Operand &result, mlir::Type sum, int64_t parts,
+                   int64_t elements);
 /// result = the parts in order (+ bias of the channel); nothing to do for one part.
-void joinParts(CallKernels &kernels, const Operand &partials, const Operand &result, int64_t parts, int64_t elements,
-               const std::optional<Operand> &bias = {}, int64_t channels = 1, int64_t plane = 1);
+void joinParts(CallKernels &kernels, const Operand &partials, const Operand &result, int64_t parts,
+               int64_t elements, const std::optional<Operand> &bias = {}, int64_t channels = 1,
+               int64_t plane = 1);
 
 /// Products with few rows: a thread a position.
 void directImages(CallKernels &kernels, const ImageProduct &product);

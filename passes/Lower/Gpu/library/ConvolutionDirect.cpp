@@ -42,7 +42,8 @@ public:
     for (int d = 0; d < 3; ++d) {
       const Walk &walk = p.walks[d];
       phases.push_back(Phase::of(k, walk, walk.phases == 1 ? k.index(0) : at[d + 2] % walk.phases));
-      origin.push_back((walk.phases == 1 ? at[d + 2] : at[d + 2] / walk.phases) * walk.scale + phases[d].start);
+      origin.push_back((walk.phases == 1 ? at[d + 2] : at[d + 2] / walk.phases) * walk.scale +
+                       phases[d].start);
       counts.push_back(phases[d].count);
     }
     Nums zeros(p.rows, k.zeros(p.sum, 1));
@@ -52,7 +53,8 @@ public:
       if (bias)
         value = value + k.load(*bias, channel);
       Num plane = at[0] * (p.groups * p.rows) + channel;
-      k.store(result, plane * p.resultSize() + flatten(ArrayRef<Num>(at).drop_front(2), p.resultSpace()), value);
+      k.store(result, plane * p.resultSize() + flatten(ArrayRef<Num>(at).drop_front(2), p.resultSpace()),
+              value);
     }
   }
 
@@ -109,7 +111,8 @@ struct PairPlan {
     int64_t operands = c.batch * (c.channels * c.inSize() + c.filters * c.outSize());
     constexpr int64_t kPositionsOfThread = 8, kBlocksOfProcessor = 4;
     int64_t rounds = ceilDiv(positions, kThreads);
-    parts = partsOf(ceilDiv(pairs() * chunks, kBlocksOfProcessor), rounds, kPositionsOfThread, elements(), operands);
+    parts = partsOf(ceilDiv(pairs() * chunks, kBlocksOfProcessor), rounds, kPositionsOfThread, elements(),
+                    operands);
     positionsOfPart = ceilDiv(rounds, parts) * kThreads;
   }
   int64_t pairs() const { return c.filters * c.groupChannels(); }
@@ -126,7 +129,8 @@ public:
 
   void run() {
     for (int64_t tap = 0; tap < plan.taps; ++tap)
-      taps.push_back(k.split(min(firstTap + tap, k.index(c.taps() - 1)), {c.kernel[0], c.kernel[1], c.kernel[2]}));
+      taps.push_back(
+          k.split(min(firstTap + tap, k.index(c.taps() - 1)), {c.kernel[0], c.kernel[1], c.kernel[2]}));
     Num begin = part * plan.positionsOfPart, end = min(begin + plan.positionsOfPart, k.index(plan.positions));
     Nums sums = k.loop(begin + k.thread(), end, k.index(PairPlan::kThreads), Nums(plan.taps, k.zeros(sum, 1)),
                        [&](Num position, Nums so) { return addPosition(position, so); });
@@ -162,9 +166,8 @@ private:
       k.store(all, tap * kLine + k.thread(), sums[tap]);
     k.barrier();
     auto fold = [&](Memory from, Num first, int64_t count, int64_t step) {
-      return k.loop(k.index(1), k.index(count), k.index(1), {k.load(from, first)}, [&](Num at, Nums so) -> Nums {
-        return {so[0] + k.load(from, first + at * step)};
-      })[0];
+      return k.loop(k.index(1), k.index(count), k.index(1), {k.load(from, first)},
+                    [&](Num at, Nums so) -> Nums { return {so[0] + k.load(from, first + at * step)}; })[0];
     };
     k.when(k.thread() < plan.taps * kFolders, [&] {
       Num first = k.thread() / kFolders * kLine + k.thread() % kFolders;
@@ -174,7 +177,8 @@ private:
     Num tap = firstTap + k.thread();
     k.when((k.thread() < plan.taps) & (tap < c.taps()), [&] {
       Num pair = row * c.groupChannels() + column;
-      k.store(filter, part * plan.elements() + pair * c.taps() + tap, fold(few, k.thread() * kFolders, kFolders, 1));
+      k.store(filter, part * plan.elements() + pair * c.taps() + tap,
+              fold(few, k.thread() * kFolders, kFolders, 1));
     });
   }
 
@@ -194,16 +198,18 @@ void directImages(CallKernels &kernels, const ImageProduct &product) {
   if (product.bias)
     operands.push_back(*product.bias);
   kernels.forEach("convolution_direct", product.batch * product.groups * product.resultSize(), operands,
-                  [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) { DirectImage(k, product, memory).run(flat); });
+                  [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
+                    DirectImage(k, product, memory).run(flat);
+                  });
 }
 
 void directWeights(CallKernels &kernels, const Convolution &convolution) {
   PairPlan plan(convolution.shape);
   Operand sums = partialsOf(kernels, convolution.filter, convolution.sum, plan.parts, plan.elements());
-  kernels.kernel("convolution_pairs", plan.parts * plan.pairs() * plan.chunks, PairPlan::kThreads,
-                 {convolution.image, convolution.result, sums}, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-                   PairKernel(k, plan, convolution.sum, memory).run();
-                 });
+  kernels.kernel(
+      "convolution_pairs", plan.parts * plan.pairs() * plan.chunks, PairPlan::kThreads,
+      {convolution.image, convolution.result, sums},
+      [&](KernelBuilder &k, ArrayRef<Memory> memory) { PairKernel(k, plan, convolution.sum, memory).run(); });
   joinParts(kernels, sums, convolution.filter, plan.parts, plan.elements());
 }
 

@@ -1,5 +1,6 @@
-// Y or X in tiles: rows are channels of the result, columns its positions in all images, and the sums run over channels
-// of the source and taps. All elements of a step have one tap, so a thread finds its position's place once a step.
+// Y or X in tiles: rows are channels of the result, columns its positions in all images, and the sums run
+// over channels of the source and taps. All elements of a step have one tap, so a thread finds its position's
+// place once a step.
 #include "passes/Lower/Gpu/library/Convolution.h"
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/ProductTiles.h"
@@ -21,7 +22,7 @@ int64_t channelsOfStep(int64_t depth, int64_t most) {
 struct ImagePlan {
   const ImageProduct &product;
   TileShape tile;
-  int64_t phases = 1, columns;  ///< columns: positions of a phase, of all images
+  int64_t phases = 1, columns; ///< columns: positions of a phase, of all images
   int64_t rowTiles, columnTiles, channelSteps, parts, channelStepsOfPart;
   bool isPointwise; ///< positions read what lies at their own place: neighbours are neighbours
   bool isWhole;     ///< neighbouring positions of the result are neighbours in memory
@@ -43,7 +44,8 @@ struct ImagePlan {
     int64_t blocks = rowTiles * columnTiles * product.groups * phases;
     int64_t operands = product.batch * product.groups * product.depth * product.sourceSize() +
                        product.groups * product.groupWeights();
-    parts = partsOf(blocks, channelSteps, ceilDiv(kStepsOfPart, product.taps()), product.resultElements(), operands);
+    parts = partsOf(blocks, channelSteps, ceilDiv(kStepsOfPart, product.taps()), product.resultElements(),
+                    operands);
     channelStepsOfPart = ceilDiv(channelSteps, parts);
   }
 
@@ -56,7 +58,9 @@ struct ImagePlan {
   SmallVector<int64_t> packedShape() const {
     return {product.groups, rowTiles, channelSteps, product.taps(), tile.depth, tile.rows};
   }
-  int64_t packedElements() const { return product.groups * rowTiles * channelSteps * product.taps() * stepWeights(); }
+  int64_t packedElements() const {
+    return product.groups * rowTiles * channelSteps * product.taps() * stepWeights();
+  }
 };
 
 /// The weights in the order in which tiles read them.
@@ -73,7 +77,8 @@ void packWeights(CallKernels &kernels, const ImagePlan &plan, Operand packed) {
                   });
 }
 
-/// A position of the result: its image, its place in each dimension's phase; columns beyond the last are not valid.
+/// A position of the result: its image, its place in each dimension's phase; columns beyond the last are not
+/// valid.
 struct Position {
   Num isValid, image;
   Nums at;
@@ -83,12 +88,13 @@ class ImageKernel {
 public:
   ImageKernel(KernelBuilder &k, const ImagePlan &plan, ArrayRef<Memory> memory)
       : k(k), plan(plan), p(plan.product), source(memory[0]), packed(memory[1]), result(memory[2]),
-        tiles(k, plan.tile, p.sum, 0, 0), weightMoves{plan.tile.depth, plan.tile.rows, ProductTiles::widthOf(p.sum)},
+        tiles(k, plan.tile, p.sum, 0, 0),
+        weightMoves{plan.tile.depth, plan.tile.rows, ProductTiles::widthOf(p.sum)},
         sourceMoves{plan.tile.depth, plan.tile.columns, plan.readWidth()} {
     if (memory.size() > 3)
       bias = memory[3];
-    Nums at = k.split(k.block(), {p.walks[0].phases, p.walks[1].phases, p.walks[2].phases, p.groups, plan.parts,
-                                  plan.columnTiles, plan.rowTiles});
+    Nums at = k.split(k.block(), {p.walks[0].phases, p.walks[1].phases, p.walks[2].phases, p.groups,
+                                  plan.parts, plan.columnTiles, plan.rowTiles});
     for (int d = 0; d < 3; ++d)
       phases.push_back(Phase::of(k, p.walks[d], at[d]));
     group = at[3], part = at[4], firstColumn = at[5] * plan.tile.columns, rowTile = at[6];
@@ -111,7 +117,9 @@ public:
 private:
   Position positionOf(Num column) const {
     Nums at = k.split(column, {p.batch, p.walks[0].positions, p.walks[1].positions, p.walks[2].positions});
-    return {plan.columns % plan.tile.columns == 0 ? always(k) : column < plan.columns, at[0], {at[1], at[2], at[3]}};
+    return {plan.columns % plan.tile.columns == 0 ? always(k) : column < plan.columns,
+            at[0],
+            {at[1], at[2], at[3]}};
   }
 
   /// Where the thread's position reads at a tap of zero steps.
@@ -170,7 +178,8 @@ private:
     return values;
   }
 
-  /// The thread's positions in the channel that is `next` further than `channel`, which lies at `from`; zeros outside.
+  /// The thread's positions in the channel that is `next` further than `channel`, which lies at `from`; zeros
+  /// outside.
   Num loadChannel(Num from, Num channel, int64_t next, Num inside) const {
     int64_t further = next * p.sourceSize();
     if (p.depth % plan.tile.depth != 0) {
@@ -190,7 +199,8 @@ private:
     });
     sourceMoves.whenMoving(k, [&] {
       for (int64_t move = 0; move < sourceMoves.count(); ++move)
-        tiles.storeB(buffer, sourceMoves.line(k, move), sourceMoves.place(k), values[weightMoves.count() + move]);
+        tiles.storeB(buffer, sourceMoves.line(k, move), sourceMoves.place(k),
+                     values[weightMoves.count() + move]);
     });
   }
 
@@ -215,7 +225,8 @@ private:
         isValid = isValid & (at[d] < walk.result);
     }
     k.when(isValid, [&] {
-      Num place = (position.image * (p.groups * p.rows) + channel) * p.resultSize() + flatten(at, p.resultSpace());
+      Num place =
+          (position.image * (p.groups * p.rows) + channel) * p.resultSize() + flatten(at, p.resultSpace());
       Num value = k.vector(values);
       if (bias)
         value = value + k.vector(Nums(values.size(), k.load(*bias, channel)));

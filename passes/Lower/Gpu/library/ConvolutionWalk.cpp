@@ -12,7 +12,8 @@ Walk Walk::forward(const ConvShape &shape, int d) {
   Walk walk;
   walk.result = walk.positions = shape.out[d], walk.source = shape.in[d], walk.taps = shape.kernel[d];
   walk.scale = shape.stride[d], walk.step = shape.dilation[d];
-  walk.count = {static_cast<int32_t>(walk.taps)}, walk.first = {0}, walk.start = {static_cast<int32_t>(-shape.pad[d])};
+  walk.count = {static_cast<int32_t>(walk.taps)}, walk.first = {0},
+  walk.start = {static_cast<int32_t>(-shape.pad[d])};
   return walk;
 }
 
@@ -28,7 +29,8 @@ Walk Walk::backward(const ConvShape &shape, int d) {
     int64_t place = phase + shape.pad[d], first = 0;
     while (first < walk.taps && (place - first * dilation) % stride != 0)
       ++first;
-    walk.count.push_back(static_cast<int32_t>(first < walk.taps ? ceilDiv(walk.taps - first, walk.tapStep) : 0));
+    walk.count.push_back(
+        static_cast<int32_t>(first < walk.taps ? ceilDiv(walk.taps - first, walk.tapStep) : 0));
     walk.first.push_back(static_cast<int32_t>(first < walk.taps ? first : 0));
     walk.start.push_back(static_cast<int32_t>(first < walk.taps ? (place - first * dilation) / stride : 0));
   }

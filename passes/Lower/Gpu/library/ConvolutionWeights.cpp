@@ -1,5 +1,5 @@
-// The gradient of the weights in tiles: rows are filters, columns channels and taps, and the sums run over the positions
-// of all images, in parts where too few tiles would fill a device.
+// The gradient of the weights in tiles: rows are filters, columns channels and taps, and the sums run over
+// the positions of all images, in parts where too few tiles would fill a device.
 #include "passes/Lower/Gpu/library/Convolution.h"
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/ProductTiles.h"
@@ -47,7 +47,8 @@ public:
   WeightKernel(KernelBuilder &k, const WeightPlan &plan, ArrayRef<Memory> memory)
       : k(k), plan(plan), c(plan.c), image(memory[0]), result(memory[1]), filter(memory[2]),
         // Lines of shared memory are written along their depth: the pad spreads them over the banks.
-        tiles(k, plan.tile, plan.call.sum, ProductTiles::widthOf(plan.call.sum), ProductTiles::widthOf(plan.call.sum)),
+        tiles(k, plan.tile, plan.call.sum, ProductTiles::widthOf(plan.call.sum),
+              ProductTiles::widthOf(plan.call.sum)),
         rowMoves{plan.tile.rows, plan.tile.depth, plan.resultWidth()},
         columnMoves{plan.tile.columns, plan.tile.depth, plan.imageWidth()} {
     Nums at = k.split(k.block(), {c.groups, plan.parts, plan.columnTiles, plan.rowTiles});
@@ -69,7 +70,8 @@ public:
   }
 
 private:
-  /// A column's channel and tap: their distance from a position's place, and the tap's distances along the dimensions.
+  /// A column's channel and tap: their distance from a position's place, and the tap's distances along the
+  /// dimensions.
   struct Column {
     Num distance;
     Nums taps;

@@ -101,35 +101,38 @@ private:
 
 constexpr int64_t kTile = 32, kTileRows = 8;
 
-/// `along`: the dimension that src is contiguous along; dst is along the last one. A block turns a tile of 32 x 32:
-/// both sides are read and written in whole lines.
+/// `along`: the dimension that src is contiguous along; dst is along the last one. A block turns a tile of 32
+/// x 32: both sides are read and written in whole lines.
 void copyTransposed(CallKernels &kernels, Operand src, Operand dst, StridedJob job, size_t along) {
   CopyDim column = job.dims.back(), row = job.dims[along];
   job.dims.pop_back();
   job.dims.erase(job.dims.begin() + along);
   int64_t columnTiles = ceilDiv(column.size, kTile), rowTiles = ceilDiv(row.size, kTile);
   int64_t blocks = job.count() * rowTiles * columnTiles;
-  kernels.kernel("transpose", blocks, kTile * kTileRows, {src, dst}, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-    Memory tile = k.shared(src.element, kTile * (kTile + 1));
-    Num lane = k.thread() % kTile, line = k.thread() / kTile;
-    Num firstColumn = k.block() % columnTiles * kTile, rest = k.block() / columnTiles;
-    Num firstRow = rest % rowTiles * kTile;
-    Nums outer = k.split(rest / rowTiles, job.sizes());
-    Num from = k.dot(outer, job.srcStrides()) + job.from, to = k.dot(outer, job.dstStrides()) + job.to;
-    for (int64_t part = 0; part < kTile; part += kTileRows) {
-      Num r = firstRow + lane, c = firstColumn + line + part;
-      k.when((r < row.size) & (c < column.size), [&] {
-        k.store(tile, (line + part) * (kTile + 1) + lane, k.load(memory[0], from + r * row.src + c * column.src));
+  kernels.kernel(
+      "transpose", blocks, kTile * kTileRows, {src, dst}, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+        Memory tile = k.shared(src.element, kTile * (kTile + 1));
+        Num lane = k.thread() % kTile, line = k.thread() / kTile;
+        Num firstColumn = k.block() % columnTiles * kTile, rest = k.block() / columnTiles;
+        Num firstRow = rest % rowTiles * kTile;
+        Nums outer = k.split(rest / rowTiles, job.sizes());
+        Num from = k.dot(outer, job.srcStrides()) + job.from, to = k.dot(outer, job.dstStrides()) + job.to;
+        for (int64_t part = 0; part < kTile; part += kTileRows) {
+          Num r = firstRow + lane, c = firstColumn + line + part;
+          k.when((r < row.size) & (c < column.size), [&] {
+            k.store(tile, (line + part) * (kTile + 1) + lane,
+                    k.load(memory[0], from + r * row.src + c * column.src));
+          });
+        }
+        k.barrier();
+        for (int64_t part = 0; part < kTile; part += kTileRows) {
+          Num r = firstRow + line + part, c = firstColumn + lane;
+          k.when((r < row.size) & (c < column.size), [&] {
+            k.store(memory[1], to + r * row.dst + c * column.dst,
+                    k.load(tile, lane * (kTile + 1) + line + part));
+          });
+        }
       });
-    }
-    k.barrier();
-    for (int64_t part = 0; part < kTile; part += kTileRows) {
-      Num r = firstRow + line + part, c = firstColumn + lane;
-      k.when((r < row.size) & (c < column.size), [&] {
-        k.store(memory[1], to + r * row.dst + c * column.dst, k.load(tile, lane * (kTile + 1) + line + part));
-      });
-    }
-  });
 }
 
 /// A trailing dimension that is whole joins the one before it.
@@ -172,8 +175,8 @@ std::pair<Num, Num> insetPlace(KernelBuilder &k, ArrayRef<Num> index, ArrayRef<I
 
 namespace {
 /// Emits a copy that is a transpose at once, others with the rest of the call.
-void addCopy(CallKernels &kernels, RowCopies &rows, Operand src, Operand dst, std::vector<CopyDim> dims, int64_t from,
-             int64_t to) {
+void addCopy(CallKernels &kernels, RowCopies &rows, Operand src, Operand dst, std::vector<CopyDim> dims,
+             int64_t from, int64_t to) {
   if (llvm::any_of(dims, [](const CopyDim &d) { return d.size == 0; }))
     return;
   StridedJob job{rt::calls::simplify(std::move(dims)), from, to};
@@ -228,20 +231,22 @@ Operand kedge::lower::gpu::accumulatorOf(CallKernels &kernels, const Operand &re
   return result.isRounded() ? kernels.workspace(result.compute, count) : result;
 }
 
-void kedge::lower::gpu::convertElements(CallKernels &kernels, const Operand &from, const Operand &to, int64_t count) {
+void kedge::lower::gpu::convertElements(CallKernels &kernels, const Operand &from, const Operand &to,
+                                        int64_t count) {
   unsigned width = std::max(vectorWidth(from.element, {count}), vectorWidth(to.element, {count}));
-  kernels.forEach("convert", count / width, {from, to}, [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
-    Num at = flat * int64_t(width);
-    k.store(memory[1], at, k.load(memory[0], at, width));
-  });
+  kernels.forEach("convert", count / width, {from, to},
+                  [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
+                    Num at = flat * int64_t(width);
+                    k.store(memory[1], at, k.load(memory[0], at, width));
+                  });
 }
 
 void kedge::lower::gpu::generateCopies(CallKernels &kernels) {
   std::vector<rt::calls::CopyPlan> plans = *rt::calls::planCopies(kernels.call);
   RowCopies rows;
   for (rt::calls::CopyPlan &plan : plans)
-    addCopy(kernels, rows, kernels.input(plan.input), kernels.output(plan.output), std::move(plan.dims), plan.from,
-            plan.to);
+    addCopy(kernels, rows, kernels.input(plan.input), kernels.output(plan.output), std::move(plan.dims),
+            plan.from, plan.to);
   rows.emit(kernels);
 }
 

@@ -17,7 +17,8 @@ Num kedge::lower::gpu::placeAt(KernelBuilder &k, Memory indices, Num position, i
   return k.asIndex(value);
 }
 
-Num kedge::lower::gpu::slotOf(KernelBuilder &k, Memory indices, const IndexTuples &tuples, Num tuple, Checks checks) {
+Num kedge::lower::gpu::slotOf(KernelBuilder &k, Memory indices, const IndexTuples &tuples, Num tuple,
+                              Checks checks) {
   Num slot = tuples.perBatch == tuples.count ? k.index(0) : tuple / tuples.perBatch * tuples.slotsPerBatch;
   for (int64_t d = 0; d < tuples.depth; ++d)
     slot = slot + placeAt(k, indices, tuple * tuples.depth + d, tuples.sizes[d], checks) * tuples.strides[d];
@@ -70,7 +71,8 @@ void kedge::lower::gpu::generateGatherND(CallKernels &kernels) {
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
     Nums index = k.split(flat, {tuples.count, vectors});
     Num slot = slotOf(k, memory[1], tuples, index[0]);
-    k.store(memory[2], flat * width, k.load(memory[0], slot * tuples.sliceElements + index[1] * width, width));
+    k.store(memory[2], flat * width,
+            k.load(memory[0], slot * tuples.sliceElements + index[1] * width, width));
   };
   kernels.forEach("gather_nd", tuples.count * vectors, {from, kernels.input(1), to}, body);
 }

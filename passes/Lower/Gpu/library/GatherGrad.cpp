@@ -46,8 +46,8 @@ namespace {
 constexpr int64_t kMostCompared = 8;
 
 /// Every element of dX looks for itself among the indices of its line.
-void compareElements(CallKernels &kernels, const LineMap &lines, const Shape &dxShape, const Shape &indexShape,
-                     int64_t axis) {
+void compareElements(CallKernels &kernels, const LineMap &lines, const Shape &dxShape,
+                     const Shape &indexShape, int64_t axis) {
   Shape indexStrides = rowMajorStrides(indexShape);
   int64_t elements = product(dxShape);
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {

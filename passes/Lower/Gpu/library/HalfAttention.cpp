@@ -14,8 +14,9 @@ bool isHalf(const AttentionShape &shape, ArrayRef<Operand> operands) {
 }
 
 void failTooDeep(const CallKernels &kernels, const AttentionShape &shape) {
-  rt::calls::failCall(kernels.call, "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
-                    std::max(shape.depth, shape.valueDepth));
+  rt::calls::failCall(kernels.call,
+                      "heads of depth {} do not fit shared memory: attention for CUDA takes up to 256",
+                      std::max(shape.depth, shape.valueDepth));
 }
 
 void LeftRows::hold() {
@@ -25,7 +26,8 @@ void LeftRows::hold() {
 }
 
 Nums LeftRows::words(int64_t i, int64_t step) const {
-  return tiling.isHeld ? held[i * steps + step] : reader.load(16 * i, 2 * step, /*transposed=*/false, k->index(0));
+  return tiling.isHeld ? held[i * steps + step]
+                       : reader.load(16 * i, 2 * step, /*transposed=*/false, k->index(0));
 }
 
 NarrowKernel::NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, Type type,
@@ -53,7 +55,8 @@ std::optional<Num> NarrowKernel::hasHidden() {
   return hidden;
 }
 
-Nums NarrowKernel::scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth, Nums *factors) {
+Nums NarrowKernel::scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth,
+                            Nums *factors) {
   auto words = [&](int64_t i, int64_t step) { return left.words(i, step); };
   Nums values = multiplyByRows(k, type, pieces, words, right, shift, depth / 16, zeros(pieces.size()));
   if (scores.areShaped()) {
@@ -84,7 +87,8 @@ Num NarrowKernel::maximum(Num a, Num b) {
   return {*a.kernel, arith::MaxNumFOp::create(a.kernel->b, a.kernel->loc, a.value, b.value)};
 }
 
-Nums NarrowKernel::walk(Num count, bool mayBeNone, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
+Nums NarrowKernel::walk(Num count, bool mayBeNone, int64_t stageNumbers, Nums carried, Begin begin,
+                        Body body) {
   Nums results = walkBlocks(count, stageNumbers, std::move(carried), begin, body);
   if (mayBeNone && !tiling.isHeld)
     waitForFills(k);

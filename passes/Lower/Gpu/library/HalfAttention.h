@@ -1,5 +1,6 @@
-// Attention of 16-bit operands on tensor cores: what its kernels share. A warp owns rows of the result and of their left
-// operands; rows of the right operands pass through shared memory. docs/rationale/gpu-attention.md tells more.
+// Attention of 16-bit operands on tensor cores: what its kernels share. A warp owns rows of the result and of
+// their left operands; rows of the right operands pass through shared memory. docs/rationale/gpu-attention.md
+// tells more.
 #pragma once
 #include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Gpu/library/MatrixTiles.h"
@@ -7,7 +8,8 @@
 namespace kedge::lower::gpu::attention {
 
 inline constexpr int64_t kSharedNumbers = 24576; ///< 16-bit, in 48 KiB
-/// Registers for sums, scores and left operands. A thread of two blocks of 128 has 255; the rest is for addresses.
+/// Registers for sums, scores and left operands. A thread of two blocks of 128 has 255; the rest is for
+/// addresses.
 inline constexpr int64_t kPlannedRegisters = 168;
 
 /// How a kernel is cut.
@@ -31,9 +33,11 @@ inline int64_t matrixDepth(int64_t depth) { return ceilDiv(depth, 16) * 16; }
 /// Whether tensor cores take the call: all these operands are of one 16-bit type, and there are keys.
 bool isHalf(const AttentionShape &shape, llvm::ArrayRef<Operand> operands);
 /// Emits the kernels. `operands`: O, LSE, Q, K, V.
-void generateHalfAttention(CallKernels &kernels, const AttentionShape &shape, llvm::ArrayRef<Operand> operands);
+void generateHalfAttention(CallKernels &kernels, const AttentionShape &shape,
+                           llvm::ArrayRef<Operand> operands);
 /// `operands`: dO, Q, K, V, O, LSE, dQ, dK, dV.
-void generateHalfAttentionGrad(CallKernels &kernels, const AttentionShape &shape, llvm::ArrayRef<Operand> operands);
+void generateHalfAttentionGrad(CallKernels &kernels, const AttentionShape &shape,
+                               llvm::ArrayRef<Operand> operands);
 [[noreturn]] void failTooDeep(const CallKernels &kernels, const AttentionShape &shape);
 
 /// Rows of a left operand that lie in shared memory or in registers.
@@ -57,8 +61,8 @@ private:
 class NarrowKernel {
 protected:
   /// `flipped`: rows are keys, columns queries. `numbers`: size of the shared memory.
-  NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, mlir::Type type, int64_t numbers,
-               const OptionalOperands &optional, bool flipped = false);
+  NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, mlir::Type type,
+               int64_t numbers, const OptionalOperands &optional, bool flipped = false);
 
   /// The part of shared memory from number `first` on.
   MatrixTile tile(int64_t first, int64_t rows, int64_t columns);
@@ -66,14 +70,15 @@ protected:
   Pieces sumsOf(int64_t width) const { return {tiling.rowTiles, width / 8}; }
 
   /// Scores of the warp's rows and a block of columns; what hides them is computed where there is any.
-  Nums scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth, Nums *factors = nullptr);
+  Nums scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth,
+                Nums *factors = nullptr);
   /// 2^(score - reference), reference in units of log 2.
   Num weight(Num score, Num reference) const { return fastExp2(fma(score, k.f32(unit), -reference)); }
   Nums dropFactors();
 
-  /// Loads of block number n begin in `begin`, at a place in shared memory that lies `shift` behind the first; then
-  /// `body` computes with them. All that the kernel loaded is there at the end. `mayBeNone`: some count is 0, and what was
-  /// begun before the walk is waited for by nobody in it.
+  /// Loads of block number n begin in `begin`, at a place in shared memory that lies `shift` behind the
+  /// first; then `body` computes with them. All that the kernel loaded is there at the end. `mayBeNone`: some
+  /// count is 0, and what was begun before the walk is waited for by nobody in it.
   using Begin = Fn<void(Num n, Num shift)>;
   using Body = Fn<Nums(Num n, Num shift, Nums carried)>;
   Nums walk(Num count, bool mayBeNone, int64_t stageNumbers, Nums carried, Begin begin, Body body);

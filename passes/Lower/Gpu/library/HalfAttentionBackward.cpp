@@ -1,5 +1,5 @@
-// train.AttentionGrad of 16-bit operands: as in f32, one kernel owns keys and walks over queries, one owns queries and walks
-// over keys, and every sum has one owner and one order.
+// train.AttentionGrad of 16-bit operands: as in f32, one kernel owns keys and walks over queries, one owns
+// queries and walks over keys, and every sum has one owner and one order.
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/HalfAttention.h"
 
@@ -10,7 +10,8 @@ using namespace kedge::lower::gpu::attention;
 
 namespace {
 
-/// Operands of a kernel: those that pass or stay, LSE in units of log 2 and delta from the workspace, its results.
+/// Operands of a kernel: those that pass or stay, LSE in units of log 2 and delta from the workspace, its
+/// results.
 enum Slot { kGradient, kQuery, kKey, kValue, kLse, kDelta, kResults };
 
 struct Plan {
@@ -19,48 +20,58 @@ struct Plan {
   int64_t depth, valueDepth; ///< padded
 
   Plan(const CallKernels &kernels, const AttentionShape &shape)
-      : kernels(kernels), shape(shape), depth(matrixDepth(shape.depth)), valueDepth(matrixDepth(shape.valueDepth)) {}
+      : kernels(kernels), shape(shape), depth(matrixDepth(shape.depth)),
+        valueDepth(matrixDepth(shape.valueDepth)) {}
 
   int64_t bothDepths() const { return depth + valueDepth; }
   int64_t statistics() const { return shape.batch * shape.queryHeads * shape.queries; }
   int64_t stageNumbers(const Tiling &tiling) const { return tiling.columns * bothDepths(); }
   /// What stays before what passes; what is held lies there only until it is read.
-  int64_t passingAt(const Tiling &tiling, int64_t ownWidth) const { return tiling.isHeld ? 0 : tiling.rows() * ownWidth; }
+  int64_t passingAt(const Tiling &tiling, int64_t ownWidth) const {
+    return tiling.isHeld ? 0 : tiling.rows() * ownWidth;
+  }
   int64_t sharedNumbers(const Tiling &tiling, int64_t ownWidth) const {
     int64_t results = tiling.rows() * std::max(depth, valueDepth); // which go out by way of it
-    return std::max({tiling.rows() * ownWidth, results, passingAt(tiling, ownWidth) + tiling.stages * stageNumbers(tiling)});
+    return std::max({tiling.rows() * ownWidth, results,
+                     passingAt(tiling, ownWidth) + tiling.stages * stageNumbers(tiling)});
   }
   /// `sums`: width of all results together. `statistics`: registers for them.
   bool fits(const Tiling &tiling, int64_t ownWidth, int64_t sums, int64_t statistics) const {
-    int64_t registers = tiling.sums(sums) + 2 * tiling.sums(tiling.columns) + tiling.held(ownWidth) + statistics;
+    int64_t registers =
+        tiling.sums(sums) + 2 * tiling.sums(tiling.columns) + tiling.held(ownWidth) + statistics;
     return sharedNumbers(tiling, ownWidth) <= kSharedNumbers && registers <= kPlannedRegisters;
   }
 };
 
 class GradientKernel : protected NarrowKernel {
 protected:
-  GradientKernel(KernelBuilder &k, const Plan &plan, const Tiling &tiling, int64_t ownWidth, ArrayRef<Memory> memory,
-                 const OptionalOperands &optional, bool flipped)
-      : NarrowKernel(k, plan.shape, tiling, memory[kQuery].element, plan.sharedNumbers(tiling, ownWidth), optional,
-                     flipped),
+  GradientKernel(KernelBuilder &k, const Plan &plan, const Tiling &tiling, int64_t ownWidth,
+                 ArrayRef<Memory> memory, const OptionalOperands &optional, bool flipped)
+      : NarrowKernel(k, plan.shape, tiling, memory[kQuery].element, plan.sharedNumbers(tiling, ownWidth),
+                     optional, flipped),
         plan(plan), memory(memory), passing(plan.passingAt(tiling, ownWidth)) {}
 
   GlobalRows queries(Num first) const {
-    return headRows(memory[kQuery], shape.q, place.batch, place.head, first, shape.queries - first, shape.depth);
+    return headRows(memory[kQuery], shape.q, place.batch, place.head, first, shape.queries - first,
+                    shape.depth);
   }
   GlobalRows gradients(Num first) const {
-    return headRows(memory[kGradient], shape.o, place.batch, place.head, first, shape.queries - first, shape.valueDepth);
+    return headRows(memory[kGradient], shape.o, place.batch, place.head, first, shape.queries - first,
+                    shape.valueDepth);
   }
   GlobalRows keys(Num keyHead, Num first) const {
     return headRows(memory[kKey], shape.k, place.batch, keyHead, first, shape.keys - first, shape.depth);
   }
   GlobalRows values(Num keyHead, Num first) const {
-    return headRows(memory[kValue], shape.v, place.batch, keyHead, first, shape.keys - first, shape.valueDepth);
+    return headRows(memory[kValue], shape.v, place.batch, keyHead, first, shape.keys - first,
+                    shape.valueDepth);
   }
   void fill(const MatrixTile &tile, const GlobalRows &rows, Num shift) {
     beginFill(k, tile, rows, tiling.threads(), shift);
   }
-  Num statisticsAt(Num query) { return (place.batch * shape.queryHeads + place.head) * shape.queries + query; }
+  Num statisticsAt(Num query) {
+    return (place.batch * shape.queryHeads + place.head) * shape.queries + query;
+  }
 
   /// Factor and gradient of the warp's scores, before scale: weight (gradient of the weight - delta).
   Nums scoreGradients(const Nums &weights, const Nums &gradients, const Nums &drops, const Nums &factors,
@@ -104,8 +115,9 @@ class QueryGradients : GradientKernel {
 public:
   static Tiling tilingOf(const Plan &plan) {
     for (int64_t warps : {4, 2})
-      for (Tiling tiling : {Tiling{warps, 2, 32, 2, false}, Tiling{warps, 1, 64, 2, true}, Tiling{warps, 1, 32, 2, true},
-                            Tiling{warps, 1, 32, 2, false}, Tiling{warps, 1, 16, 2, false}, Tiling{warps, 1, 16, 1, false}}) {
+      for (Tiling tiling :
+           {Tiling{warps, 2, 32, 2, false}, Tiling{warps, 1, 64, 2, true}, Tiling{warps, 1, 32, 2, true},
+            Tiling{warps, 1, 32, 2, false}, Tiling{warps, 1, 16, 2, false}, Tiling{warps, 1, 16, 1, false}}) {
         bool isWorth = tiling.rowTiles == 1 || plan.shape.queries > 64;
         if (isWorth && plan.fits(tiling, plan.bothDepths(), plan.depth, 4 * tiling.rowTiles))
           return tiling;
@@ -119,9 +131,11 @@ public:
         queryTile(tile(0, tiling.rows(), plan.depth)),
         gradientTile(tile(queryTile.size(), tiling.rows(), plan.valueDepth)),
         keyTile(tile(passing, tiling.columns, plan.depth)),
-        valueTile(tile(passing + keyTile.size(), tiling.columns, plan.valueDepth)), query(k, queryTile, tiling, warpRow),
-        gradient(k, gradientTile, tiling, warpRow), keyRows(k, keyTile, PartReader::Beside, k.index(0)),
-        keyColumns(k, keyTile, PartReader::Below, k.index(0)), valueRows(k, valueTile, PartReader::Beside, k.index(0)) {
+        valueTile(tile(passing + keyTile.size(), tiling.columns, plan.valueDepth)),
+        query(k, queryTile, tiling, warpRow), gradient(k, gradientTile, tiling, warpRow),
+        keyRows(k, keyTile, PartReader::Beside, k.index(0)),
+        keyColumns(k, keyTile, PartReader::Below, k.index(0)),
+        valueRows(k, valueTile, PartReader::Beside, k.index(0)) {
     int64_t heads = shape.batch * shape.queryHeads;
     Num block = (ceilDiv(shape.queries, tiling.rows()) - 1) - k.block() / heads, head = k.block() % heads;
     firstQuery = block * tiling.rows();
@@ -163,10 +177,12 @@ private:
   Nums keyBlock(Num shift, Nums sums) {
     Nums factors, kept = weights(query, keyRows, shift, lse, factors);
     auto left = [&](int64_t i, int64_t step) { return gradient.words(i, step); };
-    Nums grads = multiplyByRows(k, type, pieces, left, valueRows, shift, plan.valueDepth / 16, zeros(pieces.size()));
+    Nums grads =
+        multiplyByRows(k, type, pieces, left, valueRows, shift, plan.valueDepth / 16, zeros(pieces.size()));
     grads = scoreGradients(kept, grads, dropFactors(), factors, delta);
     auto words = [&](int64_t i, int64_t step) { return leftWords(k, type, pieces, grads, i, step); };
-    return multiplyByColumns(k, type, sumsOf(plan.depth), words, keyColumns, shift, tiling.columns / 16, sums);
+    return multiplyByColumns(k, type, sumsOf(plan.depth), words, keyColumns, shift, tiling.columns / 16,
+                             sums);
   }
 
   MatrixTile queryTile, gradientTile, keyTile, valueTile;
@@ -184,25 +200,29 @@ struct Wanted {
 /// dK and dV of a block of keys: over the heads of its group, over the queries that see it.
 class KeyGradients : GradientKernel {
 public:
-  static int64_t ownWidth(const Plan &plan, Wanted wanted) { return wanted.key ? plan.bothDepths() : plan.depth; }
+  static int64_t ownWidth(const Plan &plan, Wanted wanted) {
+    return wanted.key ? plan.bothDepths() : plan.depth;
+  }
   static std::optional<Tiling> tilingOf(const Plan &plan, Wanted wanted) {
     int64_t sums = (wanted.key ? plan.depth : 0) + (wanted.value ? plan.valueDepth : 0);
     for (int64_t warps : {4, 2})
-      for (Tiling tiling : {Tiling{warps, 1, 32, 2, true}, Tiling{warps, 1, 32, 2, false}, Tiling{warps, 1, 16, 2, false},
-                            Tiling{warps, 1, 16, 1, false}})
+      for (Tiling tiling : {Tiling{warps, 1, 32, 2, true}, Tiling{warps, 1, 32, 2, false},
+                            Tiling{warps, 1, 16, 2, false}, Tiling{warps, 1, 16, 1, false}})
         if (plan.fits(tiling, ownWidth(plan, wanted), sums, tiling.columns / 2))
           return tiling;
     return std::nullopt;
   }
 
-  KeyGradients(KernelBuilder &k, const Plan &plan, const Tiling &tiling, Wanted wanted, ArrayRef<Memory> memory,
-               const OptionalOperands &optional)
-      : GradientKernel(k, plan, tiling, ownWidth(plan, wanted), memory, optional, /*flipped=*/true), wanted(wanted),
-        keyTile(tile(0, tiling.rows(), plan.depth)), valueTile(tile(keyTile.size(), tiling.rows(), plan.valueDepth)),
+  KeyGradients(KernelBuilder &k, const Plan &plan, const Tiling &tiling, Wanted wanted,
+               ArrayRef<Memory> memory, const OptionalOperands &optional)
+      : GradientKernel(k, plan, tiling, ownWidth(plan, wanted), memory, optional, /*flipped=*/true),
+        wanted(wanted), keyTile(tile(0, tiling.rows(), plan.depth)),
+        valueTile(tile(keyTile.size(), tiling.rows(), plan.valueDepth)),
         queryTile(tile(passing, tiling.columns, plan.depth)),
         gradientTile(tile(passing + queryTile.size(), tiling.columns, plan.valueDepth)),
         key(k, keyTile, tiling, warpRow), value(k, valueTile, tiling, warpRow),
-        queryRows(k, queryTile, PartReader::Beside, k.index(0)), queryColumns(k, queryTile, PartReader::Below, k.index(0)),
+        queryRows(k, queryTile, PartReader::Beside, k.index(0)),
+        queryColumns(k, queryTile, PartReader::Below, k.index(0)),
         gradientRows(k, gradientTile, PartReader::Beside, k.index(0)),
         gradientColumns(k, gradientTile, PartReader::Below, k.index(0)) {
     int64_t heads = shape.batch * shape.keyHeads;
@@ -255,8 +275,8 @@ private:
   /// Whether no block of queries sees the last block of keys.
   bool hasUnseenBlocks() const {
     int64_t lastKey = (ceilDiv(shape.keys, tiling.rows()) - 1) * tiling.rows();
-    return shape.causal &&
-           std::max<int64_t>(lastKey - shape.causalOffset, 0) / tiling.columns >= ceilDiv(shape.queries, tiling.columns);
+    return shape.causal && std::max<int64_t>(lastKey - shape.causalOffset, 0) / tiling.columns >=
+                               ceilDiv(shape.queries, tiling.columns);
   }
 
   void write(const Nums &sums) {
@@ -293,11 +313,13 @@ private:
     if (wanted.value) {
       Nums weights = multiplied(kept, drops);
       auto words = [&](int64_t i, int64_t step) { return leftWords(k, type, pieces, weights, i, step); };
-      dValue = multiplyByColumns(k, type, sumsOf(plan.valueDepth), words, gradientColumns, shift, steps, dValue);
+      dValue =
+          multiplyByColumns(k, type, sumsOf(plan.valueDepth), words, gradientColumns, shift, steps, dValue);
     }
     if (wanted.key) {
       auto left = [&](int64_t i, int64_t step) { return value.words(i, step); };
-      Nums grads = multiplyByRows(k, type, pieces, left, gradientRows, shift, plan.valueDepth / 16, zeros(pieces.size()));
+      Nums grads = multiplyByRows(k, type, pieces, left, gradientRows, shift, plan.valueDepth / 16,
+                                  zeros(pieces.size()));
       grads = scoreGradients(kept, grads, drops, factors, statistics(memory[kDelta]));
       auto words = [&](int64_t i, int64_t step) { return leftWords(k, type, pieces, grads, i, step); };
       dKey = multiplyByColumns(k, type, sumsOf(plan.depth), words, queryColumns, shift, steps, dKey);
@@ -314,9 +336,10 @@ private:
   int64_t keySums = 0;
 };
 
-/// delta = sum dO O of a query, and its LSE in units of log 2, infinite where no key is seen: its weights are 0 then.
-/// Lanes that are neighbours share a query, 16 bytes at once where rows allow it.
-void writeStatistics(KernelBuilder &k, const Plan &plan, int64_t lanes, unsigned width, ArrayRef<Memory> memory) {
+/// delta = sum dO O of a query, and its LSE in units of log 2, infinite where no key is seen: its weights are
+/// 0 then. Lanes that are neighbours share a query, 16 bytes at once where rows allow it.
+void writeStatistics(KernelBuilder &k, const Plan &plan, int64_t lanes, unsigned width,
+                     ArrayRef<Memory> memory) {
   const AttentionShape &s = plan.shape;
   Memory gradient = memory[0], o = memory[1], lse = memory[2], scaledLse = memory[3], delta = memory[4];
   int64_t perBlock = kThreads / lanes;
@@ -343,7 +366,7 @@ void writeStatistics(KernelBuilder &k, const Plan &plan, int64_t lanes, unsigned
 } // namespace
 
 void attention::generateHalfAttentionGrad(CallKernels &kernels, const AttentionShape &shape,
-                                            ArrayRef<Operand> operands) {
+                                          ArrayRef<Operand> operands) {
   Plan plan(kernels, shape);
   Tiling queryTiling = QueryGradients::tilingOf(plan);
   Operand lse = kernels.workspace(kernels.f32(), plan.statistics());
@@ -351,11 +374,12 @@ void attention::generateHalfAttentionGrad(CallKernels &kernels, const AttentionS
   const HeadView &o = shape.o;
   unsigned width = vectorWidth(operands[4].element, {o.offset, o.batch, o.head, o.row, shape.valueDepth});
   int64_t lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(ceilDiv(shape.valueDepth, width)));
-  kernels.kernel("attention_delta", ceilDiv(plan.statistics(), kThreads / lanes), kThreads,
-                 {operands[0], operands[4], operands[5], lse, delta}, [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-                   writeStatistics(k, plan, lanes, width, memory);
-                 });
-  auto launch = [&](StringRef hint, int64_t blocks, const Tiling &tiling, ArrayRef<size_t> results, auto write) {
+  kernels.kernel(
+      "attention_delta", ceilDiv(plan.statistics(), kThreads / lanes), kThreads,
+      {operands[0], operands[4], operands[5], lse, delta},
+      [&](KernelBuilder &k, ArrayRef<Memory> memory) { writeStatistics(k, plan, lanes, width, memory); });
+  auto launch = [&](StringRef hint, int64_t blocks, const Tiling &tiling, ArrayRef<size_t> results,
+                    auto write) {
     SmallVector<Operand> all = {operands[0], operands[1], operands[2], operands[3], lse, delta};
     for (size_t result : results)
       all.push_back(operands[6 + result]);
@@ -375,14 +399,16 @@ void attention::generateHalfAttentionGrad(CallKernels &kernels, const AttentionS
   if (auto tiling = KeyGradients::tilingOf(plan, {true, true})) {
     launchKeys("attention_grad_keys", {true, true}, *tiling, {1, 2});
   } else {
-    auto keyTiling = KeyGradients::tilingOf(plan, {true, false}), valueTiling = KeyGradients::tilingOf(plan, {false, true});
+    auto keyTiling = KeyGradients::tilingOf(plan, {true, false}),
+         valueTiling = KeyGradients::tilingOf(plan, {false, true});
     if (!keyTiling || !valueTiling)
       failTooDeep(kernels, shape);
     launchKeys("attention_grad_keys", {true, false}, *keyTiling, {1});
     launchKeys("attention_grad_values", {false, true}, *valueTiling, {2});
   }
-  launch("attention_grad_queries", shape.batch * shape.queryHeads * ceilDiv(shape.queries, queryTiling.rows()),
-         queryTiling, {0}, [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {
+  launch("attention_grad_queries",
+         shape.batch * shape.queryHeads * ceilDiv(shape.queries, queryTiling.rows()), queryTiling, {0},
+         [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {
            QueryGradients(k, plan, queryTiling, memory, optional);
          });
 }

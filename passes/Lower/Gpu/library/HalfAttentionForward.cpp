@@ -1,5 +1,5 @@
-// train.Attention of 16-bit operands: a warp owns queries; blocks of keys, then of values, pass while the tensor cores
-// work on the block before.
+// train.Attention of 16-bit operands: a warp owns queries; blocks of keys, then of values, pass while the
+// tensor cores work on the block before.
 #include "passes/Lower/Gpu/library/HalfAttention.h"
 
 using namespace mlir;
@@ -30,7 +30,8 @@ struct Forward {
   int64_t sharedNumbers() const { return ownNumbers() + tiling.columns * (depth + valueDepth); }
   /// Scores and weights live side by side for a moment. Random numbers need some, too.
   int64_t registers() const {
-    return tiling.sums(valueDepth) + tiling.sums(tiling.columns) * 5 / 4 + tiling.held(depth) + (shape.drops() ? 40 : 0);
+    return tiling.sums(valueDepth) + tiling.sums(tiling.columns) * 5 / 4 + tiling.held(depth) +
+           (shape.drops() ? 40 : 0);
   }
   int64_t queryBlocks() const { return ceilDiv(shape.queries, tiling.rows()); }
   int64_t gridBlocks() const { return shape.batch * shape.queryHeads * queryBlocks(); }
@@ -55,9 +56,10 @@ struct Softmax {
 class ForwardKernel : NarrowKernel {
 public:
   /// `memory`: O, LSE, Q, K, V.
-  ForwardKernel(KernelBuilder &k, const Forward &plan, ArrayRef<Memory> memory, const OptionalOperands &optional)
-      : NarrowKernel(k, plan.shape, plan.tiling, memory[2].element, plan.sharedNumbers(), optional), plan(plan),
-        memory(memory), queryTile(tile(0, tiling.rows(), plan.depth)),
+  ForwardKernel(KernelBuilder &k, const Forward &plan, ArrayRef<Memory> memory,
+                const OptionalOperands &optional)
+      : NarrowKernel(k, plan.shape, plan.tiling, memory[2].element, plan.sharedNumbers(), optional),
+        plan(plan), memory(memory), queryTile(tile(0, tiling.rows(), plan.depth)),
         keyTile(tile(plan.ownNumbers(), tiling.columns, plan.depth)),
         valueTile(tile(plan.ownNumbers() + keyTile.size(), tiling.columns, plan.valueDepth)),
         queries(k, queryTile, tiling, warpRow), keys(k, keyTile, PartReader::Beside, k.index(0)),
@@ -73,7 +75,8 @@ public:
 private:
   void run() {
     Num left = shape.queries - firstQuery;
-    beginFill(k, queryTile, headRows(memory[2], shape.q, place.batch, place.head, firstQuery, left, shape.depth),
+    beginFill(k, queryTile,
+              headRows(memory[2], shape.q, place.batch, place.head, firstQuery, left, shape.depth),
               tiling.threads(), k.index(0));
     beginKeys(k.index(0));
     waitForFills(k);
@@ -91,7 +94,8 @@ private:
 
   void beginKeys(Num key) {
     beginFill(k, keyTile,
-              headRows(memory[3], shape.k, place.batch, place.head / shape.group(), key, shape.keys - key, shape.depth),
+              headRows(memory[3], shape.k, place.batch, place.head / shape.group(), key, shape.keys - key,
+                       shape.depth),
               tiling.threads(), k.index(0));
   }
   void beginValues(Num key) {
@@ -114,8 +118,8 @@ private:
     k.when(next < end, [&] { beginKeys(next); });
     weigh(weights, softmax);
     auto words = [&](int64_t i, int64_t step) { return leftWords(k, type, pieces, weights, i, step); };
-    softmax.values = multiplyByColumns(k, type, sumsOf(plan.valueDepth), words, values, k.index(0), tiling.columns / 16,
-                                       softmax.values);
+    softmax.values = multiplyByColumns(k, type, sumsOf(plan.valueDepth), words, values, k.index(0),
+                                       tiling.columns / 16, softmax.values);
     return softmax;
   }
 
@@ -132,7 +136,8 @@ private:
         top = maximum(score, top);
       top = k.reduceLanes(top, 4, maximum);
       // All scores -inf: any finite reference gives weights of 0.
-      Num reference = select(top < -1e37, k.f32(0), top) * unit, rescale = weight(before, reference), sum = k.f32(0);
+      Num reference = select(top < -1e37, k.f32(0), top) * unit, rescale = weight(before, reference),
+          sum = k.f32(0);
       for (int64_t c = 0; c < columns; ++c) {
         row[c] = weight(row[c], reference);
         sum = sum + row[c];
@@ -182,13 +187,14 @@ private:
 } // namespace
 
 void attention::generateHalfAttention(CallKernels &kernels, const AttentionShape &shape,
-                                                ArrayRef<Operand> operands) {
+                                      ArrayRef<Operand> operands) {
   Forward plan(kernels, shape);
   SmallVector<Operand> all(operands);
   appendOptional(kernels, shape, all);
   kernels.kernel("attention", plan.gridBlocks(), plan.tiling.threads(), all,
                  [&](KernelBuilder &k, ArrayRef<Memory> memory) {
                    k.residentBlocks(2);
-                   ForwardKernel(k, plan, memory, OptionalOperands(shape, memory.drop_front(operands.size())));
+                   ForwardKernel(k, plan, memory,
+                                 OptionalOperands(shape, memory.drop_front(operands.size())));
                  });
 }

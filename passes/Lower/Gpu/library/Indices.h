@@ -14,8 +14,9 @@ Num placeAt(KernelBuilder &k, Memory indices, Num position, int64_t size, Checks
 Num slotOf(KernelBuilder &k, Memory indices, const rt::calls::IndexTuples &tuples, Num tuple,
            Checks checks = Checks::Trap);
 
-/// Gathered rows summed back: row s of `dst` is the sum of the rows of `src` whose slot is s, in an order that depends
-/// on the slots only; rows without any are zero. `outer` times side by side, with the same slots.
+/// Gathered rows summed back: row s of `dst` is the sum of the rows of `src` whose slot is s, in an order
+/// that depends on the slots only; rows without any are zero. `outer` times side by side, with the same
+/// slots.
 struct RowSums {
   int64_t outer, slots, positions, columns;
   /// Of a position; -1 drops the row.

@@ -17,7 +17,8 @@ Type kedge::lower::gpu::computeTypeOf(Type element) {
 }
 
 KernelBuilder::KernelBuilder(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, bool wide)
-    : b(builder), loc(kernel.getLoc()), scalars(b, loc), indexType(builder.getIntegerType(wide ? 64 : 32)), kernel(kernel) {
+    : b(builder), loc(kernel.getLoc()), scalars(b, loc), indexType(builder.getIntegerType(wide ? 64 : 32)),
+      kernel(kernel) {
   auto place = [&](Value index) { return Num(*this, arith::IndexCastOp::create(b, loc, indexType, index)); };
   threadX = place(mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x));
   blockX = place(mlir::gpu::BlockIdOp::create(b, loc, mlir::gpu::Dimension::x));
@@ -64,8 +65,8 @@ Num KernelBuilder::exp2(Num x) {
   constexpr double kMagic = 12582912;
   Num shifted = clamped + kMagic, rest = clamped - (shifted - kMagic);
   Num p = f32(1.5252733804e-5);
-  for (double next :
-       {1.5403530393e-4, 1.3333558146e-3, 9.6181291076e-3, 5.5504108665e-2, 2.4022650696e-1, 6.9314718056e-1, 1.0})
+  for (double next : {1.5403530393e-4, 1.3333558146e-3, 9.6181291076e-3, 5.5504108665e-2, 2.4022650696e-1,
+                      6.9314718056e-1, 1.0})
     p = fma(p, rest, f32(next));
   Type i32 = b.getI32Type();
   auto bits = [&](Num v) { return Num(*this, arith::BitcastOp::create(b, loc, i32, v.value)); };
@@ -109,8 +110,9 @@ Memory KernelBuilder::constantData(ElementsAttr values, Type element, int64_t co
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(kernel);
   auto type = LLVM::LLVMArrayType::get(element, count);
-  auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, values,
-                                       /*alignment=*/16, /*addrSpace=*/1);
+  auto global =
+      LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, values,
+                             /*alignment=*/16, /*addrSpace=*/1);
   b.setInsertionPointToStart(&kernel.getBody().front());
   return {LLVM::AddressOfOp::create(b, loc, global), element};
 }
@@ -222,7 +224,8 @@ void KernelBuilder::barrier() { mlir::gpu::BarrierOp::create(b, loc); }
 Num KernelBuilder::shuffleXor(Num value, unsigned distance) {
   Value offset = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(distance));
   Value width = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(32));
-  auto shuffle = mlir::gpu::ShuffleOp::create(b, loc, value.value, offset, width, mlir::gpu::ShuffleMode::XOR);
+  auto shuffle =
+      mlir::gpu::ShuffleOp::create(b, loc, value.value, offset, width, mlir::gpu::ShuffleMode::XOR);
   return {*this, shuffle.getShuffleResult()};
 }
 Num KernelBuilder::shuffleFrom(Num value, Num lane) {

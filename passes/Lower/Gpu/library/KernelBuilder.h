@@ -9,8 +9,8 @@ namespace kedge::lower::gpu {
 
 class KernelBuilder;
 
-/// A number of the kernel that is being written, or a vector of numbers. Operators compute it; a literal takes the
-/// type of the other operand. Integers are indices: comparisons are signed, / and % are unsigned.
+/// A number of the kernel that is being written, or a vector of numbers. Operators compute it; a literal
+/// takes the type of the other operand. Integers are indices: comparisons are signed, / and % are unsigned.
 class Num {
 public:
   Num() = default;
@@ -50,12 +50,12 @@ template <typename T> Num literalOf(Num like, T value) {
   else
     return literal(like, static_cast<int64_t>(value));
 }
-#define KEDGE_LITERAL_OPERATOR(op)                                                                                     \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> Num operator op(Num a, T b) {            \
-    return a op literalOf(a, b);                                                                                       \
-  }                                                                                                                    \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> Num operator op(T a, Num b) {            \
-    return literalOf(b, a) op b;                                                                                       \
+#define KEDGE_LITERAL_OPERATOR(op)                                                                           \
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> Num operator op(Num a, T b) {  \
+    return a op literalOf(a, b);                                                                             \
+  }                                                                                                          \
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> Num operator op(T a, Num b) {  \
+    return literalOf(b, a) op b;                                                                             \
   }
 KEDGE_LITERAL_OPERATOR(+)
 KEDGE_LITERAL_OPERATOR(-)
@@ -83,8 +83,8 @@ template <typename T> using Fn = llvm::function_ref<T>;
 /// The type in which kernels compute with elements of a type: f32 for floats of 16 bits.
 mlir::Type computeTypeOf(mlir::Type element);
 
-/// Elements of one type in global or shared memory, and the type of the numbers that are loaded from there and stored
-/// there, each rounded once. bool is i8, 0 or 1.
+/// Elements of one type in global or shared memory, and the type of the numbers that are loaded from there
+/// and stored there, each rounded once. bool is i8, 0 or 1.
 struct Memory {
   Memory() = default;
   Memory(mlir::Value pointer, mlir::Type element) : Memory(pointer, element, computeTypeOf(element)) {}

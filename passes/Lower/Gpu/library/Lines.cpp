@@ -1,5 +1,5 @@
-// Ops along one axis, a thread a line: onnx.CumSum, ArgMax, ArgMin, Hardmax, TopK; and those that place values by
-// position: onnx.OneHot, EyeLike, Trilu, Range.
+// Ops along one axis, a thread a line: onnx.CumSum, ArgMax, ArgMin, Hardmax, TopK; and those that place
+// values by position: onnx.OneHot, EyeLike, Trilu, Range.
 #include "passes/Lower/Gpu/library/Generators.h"
 
 using namespace mlir;
@@ -53,12 +53,13 @@ void kedge::lower::gpu::generateCumSum(CallKernels &kernels) {
     kernels.expectFloat(kernels.input(0));
   auto body = [&](KernelBuilder &k, ArrayRef<Memory> memory, Num line) {
     Num first = lineStart(view, line);
-    k.loop(k.index(0), k.index(view.size), k.index(1), {k.zeros(memory[0].compute, 1)}, [&](Num i, Nums sum) -> Nums {
-      Num at = first + (reverse ? view.size - 1 - i : i) * view.inner;
-      Num next = sum[0] + k.load(memory[0], at);
-      k.store(memory[1], at, exclusive ? sum[0] : next);
-      return {next};
-    });
+    k.loop(k.index(0), k.index(view.size), k.index(1), {k.zeros(memory[0].compute, 1)},
+           [&](Num i, Nums sum) -> Nums {
+             Num at = first + (reverse ? view.size - 1 - i : i) * view.inner;
+             Num next = sum[0] + k.load(memory[0], at);
+             k.store(memory[1], at, exclusive ? sum[0] : next);
+             return {next};
+           });
   };
   kernels.forEach("cumsum", view.outer * view.inner, {kernels.input(0), kernels.output(0)}, body);
 }
@@ -89,13 +90,15 @@ void kedge::lower::gpu::generateHardmax(CallKernels &kernels) {
     k.loop(k.index(0), k.index(view.size), k.index(1),
            [&](Num i) { k.store(memory[1], first + i * view.inner, select(i == best, one, zero)); });
   };
-  kernels.forEach("hardmax", view.size == 0 ? 0 : view.outer * view.inner, {kernels.input(0), kernels.output(0)}, body);
+  kernels.forEach("hardmax", view.size == 0 ? 0 : view.outer * view.inner,
+                  {kernels.input(0), kernels.output(0)}, body);
 }
 
 void kedge::lower::gpu::generateTopK(CallKernels &kernels) {
   const rt::calls::LibraryCall &call = kernels.call;
   expectCounts(call, 1, 1, 2, 2);
-  AxisView view = axisOf(kernels, call.inputs[0].shape, -1), chosen = axisOf(kernels, call.outputs[0].shape, -1);
+  AxisView view = axisOf(kernels, call.inputs[0].shape, -1),
+           chosen = axisOf(kernels, call.outputs[0].shape, -1);
   bool largest = boolAttr(call, "largest", true);
   expectSigned(kernels, call.inputs[0]);
   if (!kernels.input(0).element.isInteger())
@@ -120,7 +123,8 @@ void kedge::lower::gpu::generateTopK(CallKernels &kernels) {
       return best;
     });
   };
-  kernels.forEach("top_k", view.outer * view.inner, {kernels.input(0), kernels.output(0), kernels.output(1)}, body);
+  kernels.forEach("top_k", view.outer * view.inner, {kernels.input(0), kernels.output(0), kernels.output(1)},
+                  body);
 }
 
 void kedge::lower::gpu::generateOneHot(CallKernels &kernels) {
@@ -138,8 +142,8 @@ void kedge::lower::gpu::generateOneHot(CallKernels &kernels) {
     Num isHot = k.convert(index[1], k.b.getI64Type()) == hot;
     k.store(memory[2], flat, k.load(memory[1], k.asIndex(isHot)));
   };
-  kernels.forEach("one_hot", y.elements(), {indices, kernels.bits(kernels.input(1)), kernels.bits(kernels.output(0))},
-                  body);
+  kernels.forEach("one_hot", y.elements(),
+                  {indices, kernels.bits(kernels.input(1)), kernels.bits(kernels.output(0))}, body);
 }
 
 void kedge::lower::gpu::generateEyeLike(CallKernels &kernels) {
@@ -169,7 +173,8 @@ void kedge::lower::gpu::generateTrilu(CallKernels &kernels) {
     Num kept = upper ? column >= row + diagonal : column <= row + diagonal;
     k.store(memory[1], flat, select(kept, k.load(memory[0], flat), k.zeros(memory[0].element, 1)));
   };
-  kernels.forEach("trilu", product(shape), {kernels.bits(kernels.input(0)), kernels.bits(kernels.output(0))}, body);
+  kernels.forEach("trilu", product(shape), {kernels.bits(kernels.input(0)), kernels.bits(kernels.output(0))},
+                  body);
 }
 
 void kedge::lower::gpu::generateRange(CallKernels &kernels) {

@@ -18,10 +18,10 @@ Num lane(KernelBuilder &k) { return k.thread() % 32; }
 Num packed(KernelBuilder &k, Type type, Num lower, Num upper) {
   Type pair = VectorType::get({2}, type);
   auto rounding = NVVM::FPRoundingMode::RN;
-  Value both = type.isBF16() ? Value(NVVM::ConvertF32x2ToBF16x2Op::create(k.b, k.loc, pair, upper.value, lower.value,
-                                                                          Value(), rounding))
-                             : Value(NVVM::ConvertF32x2ToF16x2Op::create(k.b, k.loc, pair, upper.value, lower.value,
-                                                                         Value(), rounding));
+  Value both = type.isBF16() ? Value(NVVM::ConvertF32x2ToBF16x2Op::create(k.b, k.loc, pair, upper.value,
+                                                                          lower.value, Value(), rounding))
+                             : Value(NVVM::ConvertF32x2ToF16x2Op::create(k.b, k.loc, pair, upper.value,
+                                                                         lower.value, Value(), rounding));
   return {k, LLVM::BitcastOp::create(k.b, k.loc, k.b.getI32Type(), both)};
 }
 
@@ -29,8 +29,9 @@ Num packed(KernelBuilder &k, Type type, Num lower, Num upper) {
 SmallVector<Value> operands(KernelBuilder &k, Type type, ArrayRef<Num> words) {
   SmallVector<Value> values;
   for (Num word : words)
-    values.push_back(type.isBF16() ? word.value
-                                   : LLVM::BitcastOp::create(k.b, k.loc, VectorType::get({2}, type), word.value));
+    values.push_back(type.isBF16()
+                         ? word.value
+                         : LLVM::BitcastOp::create(k.b, k.loc, VectorType::get({2}, type), word.value));
   return values;
 }
 
@@ -40,11 +41,13 @@ void multiplyAdd(KernelBuilder &k, Type type, const Pieces &pieces, int64_t i, i
   SmallVector<Value> before;
   for (int64_t e = 0; e < 4; ++e)
     before.push_back(sums[pieces.number(i, j, e)].value);
-  Type f32 = k.b.getF32Type(), result = LLVM::LLVMStructType::getLiteral(k.b.getContext(), {f32, f32, f32, f32});
+  Type f32 = k.b.getF32Type(),
+       result = LLVM::LLVMStructType::getLiteral(k.b.getContext(), {f32, f32, f32, f32});
   auto kind = type.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
-  auto product = NVVM::MmaOp::create(k.b, k.loc, result, operands(k, type, left), operands(k, type, right), before,
-                                     ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt,
-                                     std::array{kind, kind}, std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  auto product =
+      NVVM::MmaOp::create(k.b, k.loc, result, operands(k, type, left), operands(k, type, right), before,
+                          ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt, std::array{kind, kind},
+                          std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (int64_t e = 0; e < 4; ++e)
     sums[pieces.number(i, j, e)] = {k, LLVM::ExtractValueOp::create(k.b, k.loc, product.getRes(), e)};
 }
@@ -86,7 +89,8 @@ MatrixTile::MatrixTile(Memory memory, int64_t rows, int64_t columns)
     : memory(memory), rows(rows), columns(columns), divisor(kBankChunks / exchangedChunks(columns / 8)),
       mask(exchangedChunks(columns / 8) - 1) {}
 
-PartReader::PartReader(KernelBuilder &k, const MatrixTile &tile, Second second, Num firstRow) : k(&k), tile(tile) {
+PartReader::PartReader(KernelBuilder &k, const MatrixTile &tile, Second second, Num firstRow)
+    : k(&k), tile(tile) {
   Num number = lane(k), in = number % 8, low = number / 8 % 2, high = number / 16;
   Num row = in + (second == Below ? low : high) * 8;
   start = (firstRow + row) * tile.columns;
@@ -97,8 +101,10 @@ PartReader::PartReader(KernelBuilder &k, const MatrixTile &tile, Second second, 
 Nums PartReader::load(int64_t row, int64_t chunk, bool transposed, Num shift) const {
   KernelBuilder &k = *this->k;
   // What is the same for all rows first, so that they differ by a constant in the instruction.
-  Memory memory = k.shifted(k.shifted(tile.memory, start + shift + (exchanged ^ chunk) * 8), k.index(row * tile.columns));
-  Type i32 = k.b.getI32Type(), result = LLVM::LLVMStructType::getLiteral(k.b.getContext(), {i32, i32, i32, i32});
+  Memory memory =
+      k.shifted(k.shifted(tile.memory, start + shift + (exchanged ^ chunk) * 8), k.index(row * tile.columns));
+  Type i32 = k.b.getI32Type(),
+       result = LLVM::LLVMStructType::getLiteral(k.b.getContext(), {i32, i32, i32, i32});
   auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
   auto loaded = NVVM::LdMatrixOp::create(k.b, k.loc, result, memory.pointer, 4, layout,
                                          NVVM::LdStMatrixShapeAttr::get(k.b.getContext(), 8, 8),
@@ -146,8 +152,8 @@ Nums kedge::lower::gpu::multiplyByColumns(KernelBuilder &k, Type type, const Pie
   return sums;
 }
 
-Nums kedge::lower::gpu::leftWords(KernelBuilder &k, Type type, const Pieces &pieces, const Nums &values, int64_t i,
-                                  int64_t step) {
+Nums kedge::lower::gpu::leftWords(KernelBuilder &k, Type type, const Pieces &pieces, const Nums &values,
+                                  int64_t i, int64_t step) {
   Nums words;
   for (int64_t j : {2 * step, 2 * step + 1})
     for (int64_t e : {0, 2})
@@ -158,11 +164,12 @@ Nums kedge::lower::gpu::leftWords(KernelBuilder &k, Type type, const Pieces &pie
 Num kedge::lower::gpu::fastExp2(Num x) {
   KernelBuilder &k = *x.kernel;
   auto name = k.b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32");
-  return {k, LLVM::CallIntrinsicOp::create(k.b, k.loc, k.b.getF32Type(), name, ValueRange{x.value}).getResult(0)};
+  return {
+      k, LLVM::CallIntrinsicOp::create(k.b, k.loc, k.b.getF32Type(), name, ValueRange{x.value}).getResult(0)};
 }
 
-void kedge::lower::gpu::beginFill(KernelBuilder &k, const MatrixTile &tile, const GlobalRows &rows, int64_t threads,
-                                  Num shift) {
+void kedge::lower::gpu::beginFill(KernelBuilder &k, const MatrixTile &tile, const GlobalRows &rows,
+                                  int64_t threads, Num shift) {
   Memory from = asBits(k, rows.memory);
   forChunks(k, tile, threads, [&](ChunkPlace place) {
     Num to = tile.place(place.row, place.chunk) + shift, inside = place.row < rows.count;
@@ -196,12 +203,14 @@ void kedge::lower::gpu::storePieces(KernelBuilder &k, Type type, const Pieces &p
   for (int64_t i = 0; i < pieces.rowTiles; ++i)
     for (int64_t j = 0; j < pieces.columnTiles; ++j)
       for (int64_t half = 0; half < 2; ++half) {
-        Num word = packed(k, type, values[pieces.number(i, j, 2 * half)], values[pieces.number(i, j, 2 * half + 1)]);
+        Num word =
+            packed(k, type, values[pieces.number(i, j, 2 * half)], values[pieces.number(i, j, 2 * half + 1)]);
         k.store(words, tile.place(firstRow + group + (16 * i + 8 * half), k.index(j)) / 2 + member, word);
       }
 }
 
-void kedge::lower::gpu::storeTile(KernelBuilder &k, const MatrixTile &tile, const GlobalRows &rows, int64_t threads) {
+void kedge::lower::gpu::storeTile(KernelBuilder &k, const MatrixTile &tile, const GlobalRows &rows,
+                                  int64_t threads) {
   Memory to = asBits(k, rows.memory);
   forChunks(k, tile, threads, [&](ChunkPlace place) {
     Num from = tile.place(place.row, place.chunk), column = place.chunk * 8;
@@ -209,7 +218,8 @@ void kedge::lower::gpu::storeTile(KernelBuilder &k, const MatrixTile &tile, cons
     int64_t width = rows.vector;
     k.when(place.row < rows.count, [&] {
       for (int64_t at = 0; at < 8; at += width)
-        k.when(column + at < rows.columns, [&] { k.store(to, first + at, k.load(tile.memory, from + at, width)); });
+        k.when(column + at < rows.columns,
+               [&] { k.store(to, first + at, k.load(tile.memory, from + at, width)); });
     });
   });
 }

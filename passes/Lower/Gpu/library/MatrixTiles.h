@@ -1,12 +1,13 @@
-// Products of 16-bit matrices on tensor cores: tiles in shared memory, parts of them in the registers of a warp.
-// mma.sync.m16n8k16 and ldmatrix, whose layouts the PTX ISA document gives; every architecture from sm_80 on has both.
+// Products of 16-bit matrices on tensor cores: tiles in shared memory, parts of them in the registers of a
+// warp. mma.sync.m16n8k16 and ldmatrix, whose layouts the PTX ISA document gives; every architecture from
+// sm_80 on has both.
 #pragma once
 #include "passes/Lower/Gpu/library/Tiles.h"
 
 namespace kedge::lower::gpu {
 
-/// rows x columns 16-bit numbers in shared memory, row-major in chunks of 8 columns (16 bytes). Chunks of a row are
-/// exchanged by its number, so that eight neighbouring rows lie in different banks at equal chunks.
+/// rows x columns 16-bit numbers in shared memory, row-major in chunks of 8 columns (16 bytes). Chunks of a
+/// row are exchanged by its number, so that eight neighbouring rows lie in different banks at equal chunks.
 class MatrixTile {
 public:
   /// `columns`: a multiple of 16. `memory`: 16-bit integers.
@@ -33,8 +34,8 @@ public:
   enum Second { Below, Beside };
   /// `firstRow`: a multiple of 16, from which the rows of parts count.
   PartReader(KernelBuilder &k, const MatrixTile &tile, Second second, Num firstRow);
-  /// `row`: a multiple of 16. `chunk`: an even number. Transposed: each of the matrices. `shift`: elements that the tile
-  /// lies behind its place.
+  /// `row`: a multiple of 16. `chunk`: an even number. Transposed: each of the matrices. `shift`: elements
+  /// that the tile lies behind its place.
   Nums load(int64_t row, int64_t chunk, bool transposed, Num shift) const;
 
 private:
@@ -43,8 +44,9 @@ private:
   Num start, exchanged;
 };
 
-/// Sums of 16 rowTiles x 8 columnTiles elements that a warp holds in registers, as mma leaves them: of each 16 x 8
-/// piece a lane has two neighbours in row lane / 4, and two eight rows below. They are numbered as those of a Part.
+/// Sums of 16 rowTiles x 8 columnTiles elements that a warp holds in registers, as mma leaves them: of each
+/// 16 x 8 piece a lane has two neighbours in row lane / 4, and two eight rows below. They are numbered as
+/// those of a Part.
 struct Pieces {
   int64_t rowTiles, columnTiles;
   bool flipped = false; ///< the Part's rows are the pieces' columns
@@ -61,25 +63,28 @@ struct Pieces {
 /// The four words of a 16 x 16 part of the left operand: row tile i, step number `step` along the depth.
 using LeftWords = Fn<Nums(int64_t i, int64_t step)>;
 
-/// sums += A B^T over `steps` steps of 16; rows of B, read with the second matrix beside the first, are the columns.
-Nums multiplyByRows(KernelBuilder &k, mlir::Type type, const Pieces &pieces, LeftWords left, const PartReader &right,
-                    Num shift, int64_t steps, Nums sums);
+/// sums += A B^T over `steps` steps of 16; rows of B, read with the second matrix beside the first, are the
+/// columns.
+Nums multiplyByRows(KernelBuilder &k, mlir::Type type, const Pieces &pieces, LeftWords left,
+                    const PartReader &right, Num shift, int64_t steps, Nums sums);
 /// sums += A B; rows of B, read with the second matrix below the first, are the steps' 16 numbers.
-Nums multiplyByColumns(KernelBuilder &k, mlir::Type type, const Pieces &pieces, LeftWords left, const PartReader &right,
-                       Num shift, int64_t steps, Nums sums);
+Nums multiplyByColumns(KernelBuilder &k, mlir::Type type, const Pieces &pieces, LeftWords left,
+                       const PartReader &right, Num shift, int64_t steps, Nums sums);
 /// Sums, rounded, as a left operand: step s has their columns 16 s to 16 s + 15.
-Nums leftWords(KernelBuilder &k, mlir::Type type, const Pieces &pieces, const Nums &values, int64_t i, int64_t step);
+Nums leftWords(KernelBuilder &k, mlir::Type type, const Pieces &pieces, const Nums &values, int64_t i,
+               int64_t step);
 
 /// 2^x, f32, by the special function unit: within 2 units in the last place, numbers below 2^-126 are 0.
 Num fastExp2(Num x);
 
-/// tile = rows, by all `threads` of the block, zeros where there are none: begun here, there after waitForFills.
+/// tile = rows, by all `threads` of the block, zeros where there are none: begun here, there after
+/// waitForFills.
 void beginFill(KernelBuilder &k, const MatrixTile &tile, const GlobalRows &rows, int64_t threads, Num shift);
 /// Waits for all that this thread began; a barrier must follow.
 void waitForFills(KernelBuilder &k);
 /// The warp's pieces, rounded, into rows of the tile from `firstRow` on.
-void storePieces(KernelBuilder &k, mlir::Type type, const Pieces &pieces, const Nums &values, const MatrixTile &tile,
-                 Num firstRow);
+void storePieces(KernelBuilder &k, mlir::Type type, const Pieces &pieces, const Nums &values,
+                 const MatrixTile &tile, Num firstRow);
 /// rows = tile, by all `threads`, 16 bytes at once where rows allow it.
 void storeTile(KernelBuilder &k, const MatrixTile &tile, const GlobalRows &rows, int64_t threads);
 

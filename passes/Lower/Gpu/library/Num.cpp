@@ -81,7 +81,8 @@ Num literal(Num like, int64_t value) {
 }
 
 Num select(Num condition, Num a, Num b) {
-  return {*a.kernel, a.kernel->b.createOrFold<arith::SelectOp>(a.kernel->loc, condition.value, a.value, b.value)};
+  return {*a.kernel,
+          a.kernel->b.createOrFold<arith::SelectOp>(a.kernel->loc, condition.value, a.value, b.value)};
 }
 Num max(Num a, Num b) { return select(a > b, a, b); }
 Num min(Num a, Num b) { return select(a < b, a, b); }

@@ -1,5 +1,6 @@
-// onnx.MaxPool, onnx.AveragePool and their gradients. A thread computes one element of the result: of a gradient by
-// visiting the windows that its element lies in, in ascending order, so that nothing is added up twice at once.
+// onnx.MaxPool, onnx.AveragePool and their gradients. A thread computes one element of the result: of a
+// gradient by visiting the windows that its element lies in, in ascending order, so that nothing is added up
+// twice at once.
 #include "passes/Lower/Gpu/library/Generators.h"
 #include "runtime/calls/PoolShape.h"
 
@@ -29,7 +30,8 @@ Nums walk(KernelBuilder &k, ArrayRef<int64_t> counts, Nums index, Nums carried, 
   return k.loop(k.index(0), k.index(count), k.index(1), carried, enter);
 }
 
-/// Walks the taps of the window at `out` that lie inside of the image; step gets (place in the image's plane).
+/// Walks the taps of the window at `out` that lie inside of the image; step gets (place in the image's
+/// plane).
 Nums walkTaps(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> out, Nums carried, WalkStep step) {
   return walk(k, p.kernel, {}, carried, [&](Nums tap, Nums values) {
     Num inside = k.index(0) == k.index(0), place = k.index(0);
@@ -41,12 +43,12 @@ Nums walkTaps(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> out, Nums carr
         inside = inside & (at < p.in[d]);
       place = place * p.in[d] + at;
     }
-    return k.choose(
-        inside, [&] { return step({place}, values); }, [&] { return values; });
+    return k.choose(inside, [&] { return step({place}, values); }, [&] { return values; });
   });
 }
 
-/// Place of the first largest element of a window in its plane, -1 for an empty window; a NaN is larger than all.
+/// Place of the first largest element of a window in its plane, -1 for an empty window; a NaN is larger than
+/// all.
 Nums largest(KernelBuilder &k, const PoolShape &p, Memory plane, ArrayRef<Num> out) {
   Num none = literalOf(k.zeros(plane.compute, 1), 0);
   return walkTaps(k, p, out, {k.index(-1), none}, [&](Nums place, Nums best) -> Nums {
@@ -65,16 +67,20 @@ Num tapsOf(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> out, bool include
   for (int d = 0; d < 3; ++d) {
     Num start = out[d] * p.stride[d] - p.pad[d];
     Num lowest = includePad ? k.index(0) : max((-start + (p.dilation[d] - 1)), k.index(0)) / p.dilation[d];
-    Num room = max(k.index(p.in[d] + (includePad ? p.padEnd[d] : 0)) - start + (p.dilation[d] - 1), k.index(0));
+    Num room =
+        max(k.index(p.in[d] + (includePad ? p.padEnd[d] : 0)) - start + (p.dilation[d] - 1), k.index(0));
     Num highest = min(room / p.dilation[d], k.index(p.kernel[d]));
     taps = taps * max(highest - lowest, k.index(0));
   }
   return taps;
 }
 
-SmallVector<int64_t> sizesOf(int64_t planes, const Space &space) { return {planes, space[0], space[1], space[2]}; }
+SmallVector<int64_t> sizesOf(int64_t planes, const Space &space) {
+  return {planes, space[0], space[1], space[2]};
+}
 
-/// Walks the windows that image place `in` lies in, in ascending order; step gets the window's place (three indices).
+/// Walks the windows that image place `in` lies in, in ascending order; step gets the window's place (three
+/// indices).
 Nums walkWindows(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> in, Nums carried, WalkStep step) {
   SmallVector<int64_t> most; // windows along a dim that one place lies in
   for (int d = 0; d < 3; ++d)
@@ -92,8 +98,7 @@ Nums walkWindows(KernelBuilder &k, const PoolShape &p, ArrayRef<Num> in, Nums ca
         inside = inside & (offset % p.dilation[d] == 0);
       out.push_back(at);
     }
-    return k.choose(
-        inside, [&] { return step(out, values); }, [&] { return values; });
+    return k.choose(inside, [&] { return step(out, values); }, [&] { return values; });
   });
 }
 
@@ -154,8 +159,8 @@ void kedge::lower::gpu::generateMaxPoolGrad(CallKernels &kernels) {
     })[0];
     k.store(memory[2], flat, sum);
   };
-  kernels.forEach("max_pool_grad", p.planes * p.inSize(), {kernels.input(0), kernels.input(1), kernels.output(0)},
-                  body);
+  kernels.forEach("max_pool_grad", p.planes * p.inSize(),
+                  {kernels.input(0), kernels.input(1), kernels.output(0)}, body);
 }
 
 void kedge::lower::gpu::generateAveragePool(CallKernels &kernels) {

@@ -1,5 +1,5 @@
-// onnx.Resize, onnx.Pad, their gradients: each element is a sum of weighted elements that tables name, one table an
-// axis; tables are constant data of the module.
+// onnx.Resize, onnx.Pad, their gradients: each element is a sum of weighted elements that tables name, one
+// table an axis; tables are constant data of the module.
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/Generators.h"
 #include "runtime/calls/Padding.h"
@@ -37,7 +37,8 @@ struct Axis {
   }
   /// Every element is one of the source's.
   bool isSelection() const {
-    return !hasOutside() && evenCount() == 1 && llvm::all_of(table.weights, [](double weight) { return weight == 1; });
+    return !hasOutside() && evenCount() == 1 &&
+           llvm::all_of(table.weights, [](double weight) { return weight == 1; });
   }
   bool hasOutside() const { return llvm::is_contained(table.outside, 1); }
 };
@@ -70,7 +71,9 @@ AxisData constantsOf(KernelBuilder &k, const Axis &axis) {
   AxisData data;
   if (axis.isIdentity())
     return data;
-  auto integers = [&](const auto &values) { return k.constants(SmallVector<int32_t>(values.begin(), values.end())); };
+  auto integers = [&](const auto &values) {
+    return k.constants(SmallVector<int32_t>(values.begin(), values.end()));
+  };
   const AxisTable &table = axis.table;
   if (axis.evenCount() == 0)
     data.start = integers(table.start);
@@ -85,7 +88,8 @@ AxisData constantsOf(KernelBuilder &k, const Axis &axis) {
 
 class WeightedSum {
 public:
-  WeightedSum(KernelBuilder &k, const std::vector<Axis> &axes, Memory source) : k(k), axes(axes), source(source) {
+  WeightedSum(KernelBuilder &k, const std::vector<Axis> &axes, Memory source)
+      : k(k), axes(axes), source(source) {
     for (const Axis &axis : axes)
       data.push_back(constantsOf(k, axis));
   }
@@ -125,7 +129,8 @@ private:
     }
     if (!data[d].sources)
       return zero;
-    Num begin = k.asIndex(k.load(*data[d].start, index[d])), end = k.asIndex(k.load(*data[d].start, index[d] + 1));
+    Num begin = k.asIndex(k.load(*data[d].start, index[d])),
+        end = k.asIndex(k.load(*data[d].start, index[d] + 1));
     return k.loop(begin, end, k.index(1), {zero},
                   [&](Num entry, Nums total) -> Nums { return {total[0] + term(entry)}; })[0];
   }
@@ -167,8 +172,8 @@ std::vector<Axis> axesOf(std::vector<AxisTable> tables, const Shape &sizes, cons
 }
 
 /// Padded places as tables of one source each; none for the constant.
-std::vector<AxisTable> padTables(const rt::calls::LibraryCall &call, const Padding &padding, const Shape &inner,
-                                 const Shape &padded) {
+std::vector<AxisTable> padTables(const rt::calls::LibraryCall &call, const Padding &padding,
+                                 const Shape &inner, const Shape &padded) {
   std::vector<AxisTable> tables;
   for (const Shape &places : sourceTables(call, padding, inner, padded)) {
     AxisTable table;
@@ -218,7 +223,8 @@ void kedge::lower::gpu::generatePad(CallKernels &kernels) {
   const rt::TensorDesc &in = call.inputs[0], &out = call.outputs[0];
   Padding padding = readPadding(call, in, out);
   if (padding.mode != "constant" && !in.shape.empty())
-    return resample(kernels, "pad", axesOf(padTables(call, padding, in.shape, out.shape), out.shape, in.shape), 0);
+    return resample(kernels, "pad",
+                    axesOf(padTables(call, padding, in.shape, out.shape), out.shape, in.shape), 0);
   std::vector<Inset> dims;
   for (size_t d = 0; d < in.shape.size(); ++d)
     dims.push_back({out.shape[d], in.shape[d], padding.begins[d]});

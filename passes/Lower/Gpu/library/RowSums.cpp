@@ -1,7 +1,7 @@
-// Sums of gathered rows without atomics. The table's rows are cut into buckets. A first kernel lists the positions of
-// each bucket in ascending order (a stable partition); a second one gives each bucket and slab of columns to a warp
-// that walks the list, every lane adding up its own columns. Where buckets and slabs are too few to fill a device,
-// positions are cut into parts that are added up in order by a third kernel.
+// Sums of gathered rows without atomics. The table's rows are cut into buckets. A first kernel lists the
+// positions of each bucket in ascending order (a stable partition); a second one gives each bucket and slab
+// of columns to a warp that walks the list, every lane adding up its own columns. Where buckets and slabs are
+// too few to fill a device, positions are cut into parts that are added up in order by a third kernel.
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/Indices.h"
 
@@ -11,8 +11,8 @@ using namespace kedge::lower::gpu;
 
 namespace {
 
-constexpr int64_t kBuckets = 512; ///< wanted: each reads all indices
-constexpr int64_t kMostRows = 64; ///< of a bucket
+constexpr int64_t kBuckets = 512;          ///< wanted: each reads all indices
+constexpr int64_t kMostRows = 64;          ///< of a bucket
 constexpr int64_t kTableBytes = 32 * 1024; ///< of shared memory, for a bucket's rows of a slab
 constexpr int64_t kWantedWarps = 512;
 constexpr int64_t kListThreads = 256;
@@ -144,7 +144,8 @@ void sumLists(KernelBuilder &k, const RowSumsPlan &plan, ArrayRef<Memory> memory
 
 } // namespace
 
-void kedge::lower::gpu::sumRows(CallKernels &kernels, Operand src, Operand indices, Operand dst, const RowSums &sums) {
+void kedge::lower::gpu::sumRows(CallKernels &kernels, Operand src, Operand indices, Operand dst,
+                                const RowSums &sums) {
   kernels.expectFloat(dst);
   if (sums.outer * sums.slots * sums.columns == 0)
     return;
@@ -156,20 +157,22 @@ void kedge::lower::gpu::sumRows(CallKernels &kernels, Operand src, Operand indic
   Operand order = kernels.workspace(kernels.integer(32), sums.positions);
   Operand bounds = kernels.workspace(kernels.integer(32), 2 * plan.buckets * plan.parts);
   Operand tables = plan.parts == 1 ? dst : kernels.workspace(dst.compute, plan.parts * plan.tableElements());
-  kernels.kernel(
-      "row_lists", plan.buckets * plan.parts, kListThreads, {indices, order, bounds},
-      [&](KernelBuilder &k, ArrayRef<Memory> memory) { writeLists(k, plan, memory[0], memory[1], memory[2]); });
+  kernels.kernel("row_lists", plan.buckets * plan.parts, kListThreads, {indices, order, bounds},
+                 [&](KernelBuilder &k, ArrayRef<Memory> memory) {
+                   writeLists(k, plan, memory[0], memory[1], memory[2]);
+                 });
   kernels.kernel("row_sums", plan.parts * sums.outer * plan.buckets * plan.slabs, 32,
                  {src, indices, order, bounds, tables},
                  [&](KernelBuilder &k, ArrayRef<Memory> memory) { sumLists(k, plan, memory); });
   if (plan.parts == 1)
     return;
   int64_t vectors = plan.tableElements() / plan.width;
-  kernels.forEach("row_parts", vectors, {tables, dst}, [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
-    Num at = flat * int64_t(plan.width), sum = k.load(memory[0], at, plan.width);
-    sum = k.loop(k.index(1), k.index(plan.parts), k.index(1), {sum}, [&](Num part, Nums so) -> Nums {
-      return {so[0] + k.load(memory[0], part * plan.tableElements() + at, plan.width)};
-    })[0];
-    k.store(memory[1], at, sum);
-  });
+  kernels.forEach(
+      "row_parts", vectors, {tables, dst}, [&](KernelBuilder &k, ArrayRef<Memory> memory, Num flat) {
+        Num at = flat * int64_t(plan.width), sum = k.load(memory[0], at, plan.width);
+        sum = k.loop(k.index(1), k.index(plan.parts), k.index(1), {sum}, [&](Num part, Nums so) -> Nums {
+          return {so[0] + k.load(memory[0], part * plan.tableElements() + at, plan.width)};
+        })[0];
+        k.store(memory[1], at, sum);
+      });
 }

@@ -1,5 +1,5 @@
-// onnx.ScatterElements, onnx.ScatterND: a copy of the data, then updates in order of position. A thread owns all places
-// that its updates may hit, so that the last one wins and sums have one order.
+// onnx.ScatterElements, onnx.ScatterND: a copy of the data, then updates in order of position. A thread owns
+// all places that its updates may hit, so that the last one wins and sums have one order.
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/Generators.h"
 #include "passes/Lower/Gpu/library/Indices.h"
@@ -25,7 +25,8 @@ Reduction readReduction(const CallKernels &kernels) {
   auto reduction = static_cast<Reduction>(found - std::begin(names));
   rt::DType type = call.inputs[0].type;
   if (reduction != Reduction::None && (type == rt::DType::Bool || rt::dtypeName(type)[0] == 'u'))
-    failCall(call, "reduction '{}' of {} has no kernel for CUDA: cast to a signed type", name, rt::dtypeName(type));
+    failCall(call, "reduction '{}' of {} has no kernel for CUDA: cast to a signed type", name,
+             rt::dtypeName(type));
   if (reduction != Reduction::None && !kernels.input(0).element.isInteger())
     kernels.expectFloat(kernels.input(0));
   return reduction;
@@ -52,8 +53,8 @@ struct Operands {
   Reduction reduction;
 
   explicit Operands(CallKernels &kernels)
-      : data(kernels.input(0)), indices(kernels.input(1)), updates(kernels.input(2)), result(kernels.output(0)),
-        reduction(readReduction(kernels)) {
+      : data(kernels.input(0)), indices(kernels.input(1)), updates(kernels.input(2)),
+        result(kernels.output(0)), reduction(readReduction(kernels)) {
     int64_t elements = kernels.call.inputs[0].elements();
     if (reduction == Reduction::None)
       data = kernels.bits(data), updates = kernels.bits(updates), result = kernels.bits(result);
@@ -88,7 +89,8 @@ void kedge::lower::gpu::generateScatterElements(CallKernels &kernels) {
       operands.update(k, memory[2], dataStart + place * lines.dataStride, k.load(memory[1], at));
     });
   };
-  kernels.forEach("scatter_elements", lines.count, {operands.indices, operands.updates, operands.result}, body);
+  kernels.forEach("scatter_elements", lines.count, {operands.indices, operands.updates, operands.result},
+                  body);
   operands.finish(kernels);
 }
 
@@ -104,6 +106,7 @@ void kedge::lower::gpu::generateScatterND(CallKernels &kernels) {
       operands.update(k, memory[2], slot * tuples.sliceElements + column, update);
     });
   };
-  kernels.forEach("scatter_nd", tuples.sliceElements, {operands.indices, operands.updates, operands.result}, body);
+  kernels.forEach("scatter_nd", tuples.sliceElements, {operands.indices, operands.updates, operands.result},
+                  body);
   operands.finish(kernels);
 }

@@ -8,7 +8,8 @@ using namespace kedge::lower::gpu;
 
 namespace {
 
-template <void (*generate)(CallKernels &)> FailureOr<LaunchCode> run(GpuEmitter &emitter, sched::LibraryOp op) {
+template <void (*generate)(CallKernels &)>
+FailureOr<LaunchCode> run(GpuEmitter &emitter, sched::LibraryOp op) {
   try {
     CallKernels kernels(emitter, op);
     generate(kernels);

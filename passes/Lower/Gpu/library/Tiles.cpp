@@ -16,8 +16,12 @@ Num Tile::place(Num row, Num column) const {
   return row * columns + chunk * 4 + column % 4;
 }
 
-Num Tile::chunk(Num row, Num number) const { return k->load(memory, row * columns + (number ^ (row & mask)) * 4, 4); }
-Num Tile::load(Num row, Num column, unsigned width) const { return k->load(memory, place(row, column), width); }
+Num Tile::chunk(Num row, Num number) const {
+  return k->load(memory, row * columns + (number ^ (row & mask)) * 4, 4);
+}
+Num Tile::load(Num row, Num column, unsigned width) const {
+  return k->load(memory, place(row, column), width);
+}
 void Tile::store(Num row, Num column, Num value) const { k->store(memory, place(row, column), value); }
 
 Share Share::of(Num thread, int64_t threads, int64_t count, int64_t most) {
@@ -63,8 +67,8 @@ Nums lanes(KernelBuilder &k, const Nums &chunks, unsigned lane) {
 
 } // namespace
 
-Nums kedge::lower::gpu::productNT(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b, int64_t depth,
-                                  Nums sums) {
+Nums kedge::lower::gpu::productNT(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b,
+                                  int64_t depth, Nums sums) {
   return k.loop(k.index(0), k.index(depth / 4), k.index(1), sums, [&](Num chunk, Nums sums) {
     Nums left = loadChunks(a, part.rows, chunk), right = loadChunks(b, part.columns, chunk);
     for (unsigned lane = 0; lane < 4; ++lane)
@@ -73,8 +77,8 @@ Nums kedge::lower::gpu::productNT(KernelBuilder &k, const Part &part, const Tile
   });
 }
 
-Nums kedge::lower::gpu::productNN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b, int64_t depth,
-                                  Nums sums) {
+Nums kedge::lower::gpu::productNN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b,
+                                  int64_t depth, Nums sums) {
   return k.loop(k.index(0), k.index(depth / 4), k.index(1), sums, [&](Num chunk, Nums sums) {
     Nums left = loadChunks(a, part.rows, chunk);
     for (unsigned lane = 0; lane < 4; ++lane)
@@ -83,13 +87,14 @@ Nums kedge::lower::gpu::productNN(KernelBuilder &k, const Part &part, const Tile
   });
 }
 
-Nums kedge::lower::gpu::productTN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b, int64_t depth,
-                                  Nums sums) {
+Nums kedge::lower::gpu::productTN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b,
+                                  int64_t depth, Nums sums) {
   constexpr int64_t kUnroll = 4;
   int64_t step = depth % kUnroll == 0 ? kUnroll : 1;
   return k.loop(k.index(0), k.index(depth), k.index(step), sums, [&](Num row, Nums sums) {
     for (int64_t next = 0; next < step; ++next)
-      addOuter(part, loadGroups(k, a, row + next, part.rows), loadGroups(k, b, row + next, part.columns), sums);
+      addOuter(part, loadGroups(k, a, row + next, part.rows), loadGroups(k, b, row + next, part.columns),
+               sums);
     return sums;
   });
 }
@@ -105,7 +110,8 @@ void kedge::lower::gpu::fill(KernelBuilder &k, const Tile &tile, const GlobalRow
     Nums values;
     for (int64_t v = 0; v < width; ++v)
       values.push_back(k.choose(
-          column + v < rows.columns, [&]() -> Nums { return {scaled(k.load(rows.memory, place + column + v))}; },
+          column + v < rows.columns,
+          [&]() -> Nums { return {scaled(k.load(rows.memory, place + column + v))}; },
           [&]() -> Nums { return {k.f32(0)}; })[0]);
     return k.vector(values);
   };
@@ -119,8 +125,9 @@ void kedge::lower::gpu::fill(KernelBuilder &k, const Tile &tile, const GlobalRow
       if (width == 4)
         return tile.store(row, column, group);
       for (int64_t chunk = 0; chunk < width; chunk += 4)
-        tile.store(row, column + chunk, k.vector(Nums{k.lane(group, chunk), k.lane(group, chunk + 1),
-                                                      k.lane(group, chunk + 2), k.lane(group, chunk + 3)}));
+        tile.store(row, column + chunk,
+                   k.vector(Nums{k.lane(group, chunk), k.lane(group, chunk + 1), k.lane(group, chunk + 2),
+                                 k.lane(group, chunk + 3)}));
     };
     if (first + threads <= count)
       move();
@@ -138,12 +145,14 @@ void kedge::lower::gpu::storePart(KernelBuilder &k, const Part &part, Nums value
         int64_t vec = part.columns.vec, at = r * part.columns.size() + g * vec;
         Num column = part.columns.group(g);
         if (rows.vector % vec == 0) {
-          k.when(column < rows.columns,
-                 [&] { k.store(rows.memory, place + column, k.vector(ArrayRef<Num>(values).slice(at, vec))); });
+          k.when(column < rows.columns, [&] {
+            k.store(rows.memory, place + column, k.vector(ArrayRef<Num>(values).slice(at, vec)));
+          });
           continue;
         }
         for (int64_t v = 0; v < vec; ++v)
-          k.when(column + v < rows.columns, [&] { k.store(rows.memory, place + column + v, values[at + v]); });
+          k.when(column + v < rows.columns,
+                 [&] { k.store(rows.memory, place + column + v, values[at + v]); });
       }
     });
   }

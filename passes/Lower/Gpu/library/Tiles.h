@@ -1,11 +1,12 @@
-// Products of f32 tiles in shared memory: every thread of a block keeps a small part of the result in registers.
+// Products of f32 tiles in shared memory: every thread of a block keeps a small part of the result in
+// registers.
 #pragma once
 #include "passes/Lower/Gpu/library/KernelBuilder.h"
 
 namespace kedge::lower::gpu {
 
-/// rows x columns floats in shared memory, row-major, 4 columns a chunk. Chunks of a row are exchanged by its number,
-/// so that neighbouring rows lie in different banks at equal columns.
+/// rows x columns floats in shared memory, row-major, 4 columns a chunk. Chunks of a row are exchanged by its
+/// number, so that neighbouring rows lie in different banks at equal columns.
 class Tile {
 public:
   /// `columns`: a multiple of 4.
@@ -25,7 +26,8 @@ private:
   int64_t mask;
 };
 
-/// Which of n indices a thread owns: groups of `vec` neighbours, all threads' first groups before their second ones.
+/// Which of n indices a thread owns: groups of `vec` neighbours, all threads' first groups before their
+/// second ones.
 struct Share {
   Num thread;
   int64_t threads, groups, vec;
@@ -43,7 +45,9 @@ struct Share {
 struct Grid {
   Num y, x;
   int64_t ny, nx;
-  static Grid of(KernelBuilder &k, int64_t ny, int64_t nx) { return {k.thread() / nx, k.thread() % nx, ny, nx}; }
+  static Grid of(KernelBuilder &k, int64_t ny, int64_t nx) {
+    return {k.thread() / nx, k.thread() % nx, ny, nx};
+  }
 };
 
 /// A thread's part of a result: element (r, c) is number r * columns.size() + c of its values.

@@ -7,7 +7,8 @@ using namespace kedge;
 using namespace kedge::lower;
 using namespace kedge::lower::gpu;
 
-ThreadEmitter::ThreadEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, ClusterNest &nest, const GpuPlan &plan)
+ThreadEmitter::ThreadEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, ClusterNest &nest,
+                             const GpuPlan &plan)
     : b(builder), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc), place(ops, nest, plan),
       memory(ops, kernel, place), scalars(ops, place, memory), folds(ops, kernel, place, scalars),
       sums(ops, kernel, place, memory, scalars) {}
@@ -19,7 +20,8 @@ void ThreadEmitter::emit() {
   if (!plan.summed.empty())
     return rowsInTurn();
   if (plan.team > 1) {
-    // Threads of a team meet in shuffles and barriers: those without a group walk the last one and store nothing.
+    // Threads of a team meet in shuffles and barriers: those without a group walk the last one and store
+    // nothing.
     place.enterGroup();
     return group();
   }
@@ -41,7 +43,8 @@ void ThreadEmitter::rowsInTurn() {
       mlir::gpu::BarrierOp::create(b, loc);
     scf::YieldOp::create(b, loc, totals);
   };
-  auto loop = scf::ForOp::create(b, loc, number(0), number(plan.rows / plan.groupsPerBlock), number(1), sums.identities(), turn);
+  auto loop = scf::ForOp::create(b, loc, number(0), number(plan.rows / plan.groupsPerBlock), number(1),
+                                 sums.identities(), turn);
   sums.store(Values(loop.getResults()));
 }
 
@@ -50,7 +53,8 @@ void ThreadEmitter::group() {
   scalars.wantAll();
   scalars.emitAvailable();
   if (plan.walksRows)
-    place.enterSlots(arith::AddIOp::create(b, loc, place.begin, place.rank), plan.slots, plan.units % plan.chunk ? 0 : plan.chunk);
+    place.enterSlots(arith::AddIOp::create(b, loc, place.begin, place.rank), plan.slots,
+                     plan.units % plan.chunk ? 0 : plan.chunk);
   else if (plan.inRegisters)
     place.enterSlots(place.rank, plan.slots, plan.units);
   for (unsigned pass = 0; pass < nest.passes; ++pass)
@@ -59,7 +63,8 @@ void ThreadEmitter::group() {
   storeRows();
 }
 
-ThreadEmitter::Values ThreadEmitter::unitLoop(Value from, Value to, bool masked, Values accumulators, Leaf leaf) {
+ThreadEmitter::Values ThreadEmitter::unitLoop(Value from, Value to, bool masked, Values accumulators,
+                                              Leaf leaf) {
   auto saved = scalars.known;
   int64_t step = plan.team * plan.slots;
   auto body = [&](OpBuilder &, Location, Value start, ValueRange inner) {
@@ -108,7 +113,8 @@ void ThreadEmitter::foldPass(unsigned pass) {
   }));
 }
 
-// What waits for no later fold is stored in the loop that has its scalars. In registers all of them stay until the end.
+// What waits for no later fold is stored in the loop that has its scalars. In registers all of them stay
+// until the end.
 SmallVector<unsigned> ThreadEmitter::pointsOf(unsigned pass) {
   SmallVector<unsigned> numbers;
   for (auto [number, output] : llvm::enumerate(nest.outputs)) {

@@ -5,12 +5,13 @@
 
 namespace kedge::lower::gpu {
 
-/// Emits the code of a thread: its group, its share of the group's units in passes that fold, the team's join of
-/// each fold, the stores.
+/// Emits the code of a thread: its group, its share of the group's units in passes that fold, the team's join
+/// of each fold, the stores.
 class ThreadEmitter {
 public:
   /// The kernel's arguments are the nest's inputs, then its outputs.
-  ThreadEmitter(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, ClusterNest &nest, const GpuPlan &plan);
+  ThreadEmitter(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, ClusterNest &nest,
+                const GpuPlan &plan);
   void emit();
 
 private:
@@ -27,7 +28,8 @@ private:
   /// All units of the group that are this thread's.
   Values overUnits(Values accumulators, Leaf leaf);
   Values unitLoop(mlir::Value from, mlir::Value to, bool masked, Values accumulators, Leaf leaf);
-  /// Numbers of the outputs that have an element for each unit, stored while this pass runs; `nest.passes`: behind all folds.
+  /// Numbers of the outputs that have an element for each unit, stored while this pass runs; `nest.passes`:
+  /// behind all folds.
   llvm::SmallVector<unsigned> pointsOf(unsigned pass);
   /// Those of a group.
   llvm::SmallVector<unsigned> rowOutputs();

@@ -26,11 +26,16 @@ Value ThreadMemory::expand(AffineExpr e, const Values &indices, unsigned lane) {
   auto binary = cast<AffineBinaryOpExpr>(e);
   Value left = expand(binary.getLHS(), indices, lane), right = expand(binary.getRHS(), indices, lane);
   switch (e.getKind()) {
-  case AffineExprKind::Add: return arith::AddIOp::create(b, loc, left, right);
-  case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, left, right);
-  case AffineExprKind::FloorDiv: return arith::DivUIOp::create(b, loc, left, right);
-  case AffineExprKind::Mod: return arith::RemUIOp::create(b, loc, left, right);
-  default: llvm_unreachable("maps of clusters have no ceildiv");
+  case AffineExprKind::Add:
+    return arith::AddIOp::create(b, loc, left, right);
+  case AffineExprKind::Mul:
+    return arith::MulIOp::create(b, loc, left, right);
+  case AffineExprKind::FloorDiv:
+    return arith::DivUIOp::create(b, loc, left, right);
+  case AffineExprKind::Mod:
+    return arith::RemUIOp::create(b, loc, left, right);
+  default:
+    llvm_unreachable("maps of clusters have no ceildiv");
   }
 }
 
@@ -69,7 +74,8 @@ Value ThreadMemory::inputAddress(unsigned input, const Values &indices) {
 
 Value ThreadMemory::outputAddress(unsigned output, const Values &indices) {
   const Access &access = nest.outputs[output];
-  return gpuMemory(ops, access.element).address(kernel.getArgument(nest.inputs.size() + output), offset(access, indices, 0));
+  return gpuMemory(ops, access.element)
+      .address(kernel.getArgument(nest.inputs.size() + output), offset(access, indices, 0));
 }
 
 ThreadMemory::Values ThreadMemory::load(unsigned input) {

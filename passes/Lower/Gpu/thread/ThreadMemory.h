@@ -11,7 +11,8 @@ public:
 
   /// The kernel's arguments are the nest's inputs, then its outputs.
   ThreadMemory(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place)
-      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), nest(place.nest), plan(place.plan) {}
+      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), nest(place.nest),
+        plan(place.plan) {}
 
   /// The copies of an input at this place.
   Values load(unsigned input);

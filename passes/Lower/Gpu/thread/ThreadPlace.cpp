@@ -30,7 +30,8 @@ void ThreadPlace::readPosition() {
   if (plan.groupsPerBlock > 1)
     first = arith::MulIOp::create(b, loc, first, number(plan.groupsPerBlock));
   if (plan.lanesReduced) {
-    rank = plan.groupsPerBlock == 1 ? thread : Value(arith::RemUIOp::create(b, loc, thread, number(plan.team)));
+    rank =
+        plan.groupsPerBlock == 1 ? thread : Value(arith::RemUIOp::create(b, loc, thread, number(plan.team)));
     team = arith::DivUIOp::create(b, loc, thread, number(plan.team));
     groupNumber = plan.groupsPerBlock == 1 ? first : Value(arith::AddIOp::create(b, loc, first, team));
   } else {

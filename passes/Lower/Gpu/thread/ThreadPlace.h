@@ -6,13 +6,13 @@
 
 namespace kedge::lower::gpu {
 
-/// A scalar of the cluster is one register value here, or one for each unit that the thread holds (a slot); a value that
-/// varies along the lanes has `width` of them.
+/// A scalar of the cluster is one register value here, or one for each unit that the thread holds (a slot); a
+/// value that varies along the lanes has `width` of them.
 class ThreadPlace {
 public:
   using Values = llvm::SmallVector<mlir::Value>;
-  /// A unit in hand. `valid` is null where the unit is known to exist; others are clamped to the last unit, so
-  /// that loads stay inside, and must neither be folded nor stored.
+  /// A unit in hand. `valid` is null where the unit is known to exist; others are clamped to the last unit,
+  /// so that loads stay inside, and must neither be folded nor stored.
   struct Slot {
     Values indices; ///< by dim
     mlir::Value unit, valid;
@@ -25,8 +25,8 @@ public:
   void enterGroup();
   /// The row of this thread's team in a turn of a block that adds rows up; `groupIndices` then name one row.
   void enterRow(mlir::Value turn);
-  /// Slots hold units first, first + step, ...; `known` of the units from the first one's team on surely exist. A step is a team
-  /// where nothing is said.
+  /// Slots hold units first, first + step, ...; `known` of the units from the first one's team on surely
+  /// exist. A step is a team where nothing is said.
   void enterSlots(mlir::Value first, int64_t count, int64_t known, int64_t step = 0);
   void leaveSlots();
 

@@ -1,11 +1,11 @@
-// libcublasLt.so as tests have it: it multiplies on the host, from the descriptors alone, so that a wrong layout,
-// stride or transposition gives wrong numbers.
-//   KEDGE_STUB_NO_EPILOGUE=N proposes nothing for products with an epilogue other than a bias; with the status N, if N is not 1
-//   KEDGE_STUB_NO_BIAS=1     ...and nothing for those with a bias
+// libcublasLt.so as tests have it: it multiplies on the host, from the descriptors alone, so that a wrong
+// layout, stride or transposition gives wrong numbers.
+//   KEDGE_STUB_NO_EPILOGUE=N proposes nothing for products with an epilogue other than a bias; with the
+//   status N, if N is not 1 KEDGE_STUB_NO_BIAS=1     ...and nothing for those with a bias
 //   KEDGE_STUB_REFUSES=N     refuses to run what it proposed as the N-th
-#include "test/unit/cuda/stubs/Stub.h"
 #include "runtime/format/Float16.h"
 #include "runtime/format/Float8.h"
+#include "test/unit/cuda/stubs/Stub.h"
 #include <algorithm>
 #include <cmath>
 #include <cublasLt.h>
@@ -32,11 +32,14 @@ struct Operation {
     return is({CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX_BIAS});
   }
   bool isGelu() const {
-    return is({CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS});
+    return is({CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX,
+               CUBLASLT_EPILOGUE_GELU_AUX_BIAS});
   }
   bool keepsInput() const { return is({CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS}); }
   bool isGeluGradient() const { return is({CUBLASLT_EPILOGUE_DGELU, CUBLASLT_EPILOGUE_DGELU_BGRAD}); }
-  bool sums() const { return is({CUBLASLT_EPILOGUE_DGELU_BGRAD, CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_EPILOGUE_BGRADB}); }
+  bool sums() const {
+    return is({CUBLASLT_EPILOGUE_DGELU_BGRAD, CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_EPILOGUE_BGRADB});
+  }
 };
 struct Layout {
   cudaDataType type;
@@ -59,7 +62,8 @@ Operation &of(cublasLtMatmulDesc_t handle) { return *reinterpret_cast<Operation 
 const Layout &of(cublasLtMatrixLayout_t handle) { return *reinterpret_cast<const Layout *>(handle); }
 
 /// Column-major, as the library has it.
-template <typename T> T element(const Layout &layout, const T *base, int32_t op, int64_t row, int64_t column) {
+template <typename T>
+T element(const Layout &layout, const T *base, int32_t op, int64_t row, int64_t column) {
   return op == CUBLAS_OP_N ? base[row + column * layout.lead] : base[column + row * layout.lead];
 }
 
@@ -85,7 +89,8 @@ template <typename A, typename B, typename T, typename S> struct Product {
       for (int64_t row = 0; row < c.rows; ++row) {
         S sum = 0;
         for (int64_t k = 0; k < inner; ++k)
-          sum += static_cast<S>(element(a, aBase, op.first, row, k)) * static_cast<S>(element(b, bBase, op.second, k, column));
+          sum += static_cast<S>(element(a, aBase, op.first, row, k)) *
+                 static_cast<S>(element(b, bBase, op.second, k, column));
         const int64_t at = row + column * c.lead;
         S value = factor * sum + (beta != 0 ? beta * static_cast<S>(cBase[at]) : S(0));
         if (op.addsBias())
@@ -104,8 +109,10 @@ template <typename A, typename B, typename T, typename S> struct Product {
     if (op.epilogue == CUBLASLT_EPILOGUE_BGRADA)
       addOperands(c.rows, [&](int64_t row, int64_t k) { return element(a, aBase, op.first, row, k); });
     if (op.epilogue == CUBLASLT_EPILOGUE_BGRADB)
-      addOperands(c.columns, [&](int64_t column, int64_t k) { return element(b, bBase, op.second, k, column); });
-    for (int64_t i = 0, count = op.epilogue == CUBLASLT_EPILOGUE_BGRADB ? c.columns : c.rows; op.sums() && i < count; ++i)
+      addOperands(c.columns,
+                  [&](int64_t column, int64_t k) { return element(b, bBase, op.second, k, column); });
+    for (int64_t i = 0, count = op.epilogue == CUBLASLT_EPILOGUE_BGRADB ? c.columns : c.rows;
+         op.sums() && i < count; ++i)
       bias[i] = sums[static_cast<size_t>(i)];
   }
 
@@ -122,17 +129,22 @@ template <typename A, typename B, typename T, typename S> struct Product {
 
 template <typename A, typename B, typename T, typename S>
 void multiply(const Operation &op, const void *alpha, const void *beta, const Layout &a, const Layout &b,
-              const Layout &c, const void *aBase, const void *bBase, const void *cBase, void *d, cudaStream_t stream) {
+              const Layout &c, const void *aBase, const void *bBase, const void *cBase, void *d,
+              cudaStream_t stream) {
   const Product<A, B, T, S> product{op, as<S>(alpha), as<S>(beta), a, b, c};
-  enqueue([=] {
-    for (int64_t i = 0; i < product.c.batch; ++i)
-      product.run(static_cast<const A *>(aBase) + i * product.a.stride, static_cast<const B *>(bBase) + i * product.b.stride,
-                  static_cast<const T *>(cBase) + i * product.c.stride, static_cast<T *>(d) + i * product.c.stride);
-  }, stream);
+  enqueue(
+      [=] {
+        for (int64_t i = 0; i < product.c.batch; ++i)
+          product.run(static_cast<const A *>(aBase) + i * product.a.stride,
+                      static_cast<const B *>(bBase) + i * product.b.stride,
+                      static_cast<const T *>(cBase) + i * product.c.stride,
+                      static_cast<T *>(d) + i * product.c.stride);
+      },
+      stream);
 }
 
-/// The header's rules: one product; GELU's input begins at multiples of 16 bytes, and its columns at multiples of 8 elements; vectors are
-/// there. Doubles and 8-bit floats have no more than a bias here.
+/// The header's rules: one product; GELU's input begins at multiples of 16 bytes, and its columns at
+/// multiples of 8 elements; vectors are there. Doubles and 8-bit floats have no more than a bias here.
 bool takesEpilogue(const Operation &op, const Layout &a, const Layout &d) {
   if (op.epilogue == CUBLASLT_EPILOGUE_DEFAULT)
     return true;
@@ -148,14 +160,15 @@ bool takesEpilogue(const Operation &op, const Layout &a, const Layout &d) {
 
 bool isFloat8(cudaDataType type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
 
-/// What the library asks of 8-bit floats: the summed dim first in both, a scale each, sizes in steps of 16, and not twice
-/// the type with few digits.
+/// What the library asks of 8-bit floats: the summed dim first in both, a scale each, sizes in steps of 16,
+/// and not twice the type with few digits.
 bool takesFloat8(const Operation &op, const Layout &a, const Layout &b, const Layout &d) {
   bool inSteps = true;
   for (int64_t size : {a.rows, a.columns, b.rows, b.columns, a.lead, b.lead})
     inSteps &= size % 16 == 0;
-  return inSteps && isFloat8(b.type) && d.type == CUDA_R_16BF && op.first == CUBLAS_OP_T && op.second == CUBLAS_OP_N &&
-         op.scaleA && op.scaleB && !(a.type == CUDA_R_8F_E5M2 && b.type == CUDA_R_8F_E5M2);
+  return inSteps && isFloat8(b.type) && d.type == CUDA_R_16BF && op.first == CUBLAS_OP_T &&
+         op.second == CUBLAS_OP_N && op.scaleA && op.scaleB &&
+         !(a.type == CUDA_R_8F_E5M2 && b.type == CUDA_R_8F_E5M2);
 }
 
 } // namespace
@@ -171,8 +184,10 @@ size_t cublasLtGetVersion() { return static_cast<size_t>(setting("KEDGE_STUB_CUB
 size_t cublasLtGetCudartVersion() { return static_cast<size_t>(setting("KEDGE_STUB_CUBLAS_CUDA", 13000)); }
 const char *cublasLtGetStatusString(cublasStatus_t) { return "a status that a test asked for"; }
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t scale) {
-  if ((compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) && (compute != CUBLAS_COMPUTE_64F || scale != CUDA_R_64F))
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute,
+                                        cudaDataType_t scale) {
+  if ((compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) &&
+      (compute != CUBLAS_COMPUTE_64F || scale != CUDA_R_64F))
     return CUBLAS_STATUS_NOT_SUPPORTED; // TF32 and the like
   *desc = reinterpret_cast<cublasLtMatmulDesc_t>(new Operation);
   of(*desc).wide = compute == CUBLAS_COMPUTE_64F;
@@ -182,8 +197,9 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
   delete &of(desc);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute,
-                                              const void *value, size_t bytes) {
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
+                                              cublasLtMatmulDescAttributes_t attribute, const void *value,
+                                              size_t bytes) {
   Operation &op = of(desc);
   if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER)
     op.bias = as<void *>(value);
@@ -219,8 +235,9 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
   delete &of(layout);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute,
-                                                const void *value, size_t) {
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t attribute, const void *value,
+                                                size_t) {
   Layout &made = const_cast<Layout &>(of(layout));
   if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
     made.batch = as<int32_t>(value);
@@ -239,8 +256,8 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
-                                                    cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
-                                                    size_t) {
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void *value, size_t) {
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
     reinterpret_cast<Preference *>(preference)->workspace = as<size_t>(value);
   if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
@@ -250,18 +267,22 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 /// What was proposed, or might be.
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                       const cublasLtMatmulAlgo_t *algorithm, cublasLtMatmulHeuristicResult_t *result) {
+                                       const cublasLtMatmulAlgo_t *algorithm,
+                                       cublasLtMatmulHeuristicResult_t *result) {
   *result = {};
-  return algorithm->data[0] >= 1 && algorithm->data[0] <= 16 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+  return algorithm->data[0] >= 1 && algorithm->data[0] <= 16 ? CUBLAS_STATUS_SUCCESS
+                                                             : CUBLAS_STATUS_NOT_SUPPORTED;
 }
-/// Proposals are numbered from 1 in their first byte; none for epilogues that the library does not take, or when KEDGE_STUB_PROPOSALS
-/// says so.
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+/// Proposals are numbered from 1 in their first byte; none for epilogues that the library does not take, or
+/// when KEDGE_STUB_PROPOSALS says so.
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t *results, int *count) {
-  record("cublasLtMatmulAlgoGetHeuristic %lld x %lld workspace %zu wanted %d", static_cast<long long>(of(d).columns),
-         static_cast<long long>(of(d).rows), reinterpret_cast<Preference *>(preference)->workspace, wanted);
+  record("cublasLtMatmulAlgoGetHeuristic %lld x %lld workspace %zu wanted %d",
+         static_cast<long long>(of(d).columns), static_cast<long long>(of(d).rows),
+         reinterpret_cast<Preference *>(preference)->workspace, wanted);
   *count = static_cast<int>(std::min<int64_t>(wanted, setting("KEDGE_STUB_PROPOSALS", 3)));
   if (!takesEpilogue(of(desc), of(a), of(d)))
     *count = 0;
@@ -272,7 +293,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
       return static_cast<cublasStatus_t>(refused);
   }
   const bool narrow = of(d).type == CUDA_R_16BF || of(d).type == CUDA_R_16F;
-  if (narrow && reinterpret_cast<Preference *>(preference)->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+  if (narrow &&
+      reinterpret_cast<Preference *>(preference)->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
     *count = 0; // partial sums in 16 bits
   if (setting("KEDGE_STUB_NO_BIAS", 0) != 0 && of(desc).epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     *count = 0;
@@ -283,17 +305,19 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   return static_cast<cublasStatus_t>(failure("cublasLtMatmulAlgoGetHeuristic"));
 }
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, const void *A,
-                              cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b, const void *beta,
-                              const void *C, cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t,
-                              const cublasLtMatmulAlgo_t *algo, void *, size_t workspace, cudaStream_t stream) {
+                              cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b,
+                              const void *beta, const void *C, cublasLtMatrixLayout_t c, void *D,
+                              cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t *algo, void *,
+                              size_t workspace, cudaStream_t stream) {
   static const uint64_t zero = 0;
   const cudaDataType type = of(c).type;
   const cudaDataType operands = of(a).type;
   const size_t bytes = operands == CUDA_R_64F ? 8 : operands == CUDA_R_32F ? 4 : isFloat8(operands) ? 1 : 2;
   const bool narrow = isFloat8(of(a).type);
   const bool widens = type == CUDA_R_32F && (operands == CUDA_R_16BF || operands == CUDA_R_16F);
-  if (narrow ? !takesFloat8(of(desc), of(a), of(b), of(c))
-             : (operands != type && !widens) || of(b).type != operands || of(desc).wide != (type == CUDA_R_64F))
+  if (narrow
+          ? !takesFloat8(of(desc), of(a), of(b), of(c))
+          : (operands != type && !widens) || of(b).type != operands || of(desc).wide != (type == CUDA_R_64F))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (!takesEpilogue(of(desc), of(a), of(c)))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -303,14 +327,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
     std::snprintf(epilogue, sizeof(epilogue), " epilogue %d", of(desc).epilogue);
   // Sums of earlier micro-batches: C lies where D does.
   const bool accumulates = C == D && (operands == CUDA_R_64F ? as<double>(beta) : as<float>(beta)) != 0;
-  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s%s%s", static_cast<long long>(of(c).columns),
-         static_cast<long long>(of(c).rows), of(c).batch, static_cast<unsigned long long>(algo->data[0]), workspace,
-         ofZeros ? " of zeros" : "", epilogue, accumulates ? " in place" : "");
+  record("cublasLtMatmul %lld x %lld batch %d algorithm %llu workspace %zu%s%s%s",
+         static_cast<long long>(of(c).columns), static_cast<long long>(of(c).rows), of(c).batch,
+         static_cast<unsigned long long>(algo->data[0]), workspace, ofZeros ? " of zeros" : "", epilogue,
+         accumulates ? " in place" : "");
   if (static_cast<int64_t>(algo->data[0]) == setting("KEDGE_STUB_REFUSES", 0))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto runAs = [&](auto left, auto right, auto element, auto sum) {
-    multiply<decltype(left), decltype(right), decltype(element), decltype(sum)>(of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D,
-                                                                                stream);
+    multiply<decltype(left), decltype(right), decltype(element), decltype(sum)>(
+        of(desc), alpha, beta, of(a), of(b), of(c), A, B, C, D, stream);
   };
   const auto run = [&](auto element, auto sum) { runAs(element, element, element, sum); };
   if (narrow) {
@@ -334,10 +359,17 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
     return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
   }
   switch (type) {
-  case CUDA_R_64F: run(double(), double()); break;
-  case CUDA_R_16BF: run(kedge::rt::BFloat16(), float()); break;
-  case CUDA_R_16F: run(kedge::rt::Float16(), float()); break;
-  default: run(float(), float());
+  case CUDA_R_64F:
+    run(double(), double());
+    break;
+  case CUDA_R_16BF:
+    run(kedge::rt::BFloat16(), float());
+    break;
+  case CUDA_R_16F:
+    run(kedge::rt::Float16(), float());
+    break;
+  default:
+    run(float(), float());
   }
   return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
 }

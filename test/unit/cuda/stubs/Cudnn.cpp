@@ -1,7 +1,7 @@
-// libcudnn.so.9 as tests have it: convolutions on the host, from the descriptors alone. Workspaces are as large as
-// KEDGE_STUB_WORKSPACE says (0); the first algorithm of a kind needs that, others nothing. With KEDGE_STUB_REFUSES_PLAIN
-// it has no gradients by plain sums: =query says so when it is asked, =run when it is to run them, by the status of
-// KEDGE_STUB_REFUSAL (3000).
+// libcudnn.so.9 as tests have it: convolutions on the host, from the descriptors alone. Workspaces are as
+// large as KEDGE_STUB_WORKSPACE says (0); the first algorithm of a kind needs that, others nothing. With
+// KEDGE_STUB_REFUSES_PLAIN it has no gradients by plain sums: =query says so when it is asked, =run when it
+// is to run them, by the status of KEDGE_STUB_REFUSAL (3000).
 #include "test/unit/cuda/stubs/Stub.h"
 #include <cudnn.h>
 #include <vector>
@@ -26,8 +26,10 @@ Shape &of(void *handle) { return *static_cast<Shape *>(handle); }
 const Shape &shapeOf(const void *handle) { return *static_cast<const Shape *>(handle); }
 const Convolution &convolutionOf(const void *handle) { return *static_cast<const Convolution *>(handle); }
 
-/// Calls visit(xIndex, wIndex, yIndex) for every product of a convolution, in a fixed order. Two or three dimensions.
-template <typename Visit> void visitProducts(const Shape &x, const Shape &w, const Shape &y, const Convolution &c, Visit visit) {
+/// Calls visit(xIndex, wIndex, yIndex) for every product of a convolution, in a fixed order. Two or three
+/// dimensions.
+template <typename Visit>
+void visitProducts(const Shape &x, const Shape &w, const Shape &y, const Convolution &c, Visit visit) {
   const size_t dims = c.pad.size();
   const auto at = [&](const std::vector<int> &list, size_t dim, int missing) {
     return dim + dims < 3 ? missing : list[dim + dims - 3];
@@ -53,8 +55,12 @@ template <typename Visit> void visitProducts(const Shape &x, const Shape &w, con
                       continue;
                     const int64_t channel = f / perGroup * channels + k;
                     visit(((static_cast<int64_t>(n) * x.sizes[1] + channel) * D + d) * H * W + h * W + v,
-                          (((static_cast<int64_t>(f) * channels + k) * size(w, 0) + td) * size(w, 1) + th) * size(w, 2) + tw,
-                          (((static_cast<int64_t>(n) * filters + f) * size(y, 0) + od) * size(y, 1) + oh) * size(y, 2) + ow);
+                          (((static_cast<int64_t>(f) * channels + k) * size(w, 0) + td) * size(w, 1) + th) *
+                                  size(w, 2) +
+                              tw,
+                          (((static_cast<int64_t>(n) * filters + f) * size(y, 0) + od) * size(y, 1) + oh) *
+                                  size(y, 2) +
+                              ow);
                   }
 }
 
@@ -70,12 +76,15 @@ bool refusesPlain(int algorithm, const char *when) {
   return algorithm == 1 && wanted && std::strcmp(wanted, when) == 0;
 }
 
-cudnnStatus_t refusal() { return static_cast<cudnnStatus_t>(setting("KEDGE_STUB_REFUSAL", CUDNN_STATUS_NOT_SUPPORTED)); }
+cudnnStatus_t refusal() {
+  return static_cast<cudnnStatus_t>(setting("KEDGE_STUB_REFUSAL", CUDNN_STATUS_NOT_SUPPORTED));
+}
 
 /// result[target] += one[..] * other[..] after clearing; fp32 only.
 enum class Target { X, W, Y };
-cudnnStatus_t convolve(Target target, const char *name, const void *x, const void *w, const void *y, const void *c,
-                       void *xData, void *wData, void *yData, size_t workspace, int algorithm) {
+cudnnStatus_t convolve(Target target, const char *name, const void *x, const void *w, const void *y,
+                       const void *c, void *xData, void *wData, void *yData, size_t workspace,
+                       int algorithm) {
   record("%s algorithm %d workspace %zu", name, algorithm, workspace);
   if (target != Target::Y && refusesPlain(algorithm, "run"))
     return refusal();
@@ -84,17 +93,20 @@ cudnnStatus_t convolve(Target target, const char *name, const void *x, const voi
   float *images = static_cast<float *>(xData), *filters = static_cast<float *>(wData);
   float *results = static_cast<float *>(yData);
   float *out = target == Target::X ? images : target == Target::W ? filters : results;
-  enqueue([=] {
-    std::fill_n(out, elements(shapeOf(target == Target::X ? x : target == Target::W ? w : y)), 0.0f);
-    visitProducts(shapeOf(x), shapeOf(w), shapeOf(y), convolutionOf(c), [&](int64_t i, int64_t k, int64_t j) {
-      if (target == Target::X)
-        images[i] += filters[k] * results[j];
-      else if (target == Target::W)
-        filters[k] += images[i] * results[j];
-      else
-        results[j] += images[i] * filters[k];
-    });
-  }, handleStream);
+  enqueue(
+      [=] {
+        std::fill_n(out, elements(shapeOf(target == Target::X ? x : target == Target::W ? w : y)), 0.0f);
+        visitProducts(shapeOf(x), shapeOf(w), shapeOf(y), convolutionOf(c),
+                      [&](int64_t i, int64_t k, int64_t j) {
+                        if (target == Target::X)
+                          images[i] += filters[k] * results[j];
+                        else if (target == Target::W)
+                          filters[k] += images[i] * results[j];
+                        else
+                          results[j] += images[i] * filters[k];
+                      });
+      },
+      handleStream);
   return static_cast<cudnnStatus_t>(failure(name));
 }
 
@@ -148,8 +160,8 @@ cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t handle) {
   delete &of(handle);
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t handle, cudnnDataType_t type, cudnnTensorFormat_t,
-                                         int count, const int *sizes) {
+cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t handle, cudnnDataType_t type,
+                                         cudnnTensorFormat_t, int count, const int *sizes) {
   of(handle) = {type, std::vector<int>(sizes, sizes + count)};
   return CUDNN_STATUS_SUCCESS;
 }
@@ -178,55 +190,61 @@ cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t handle, c
   reinterpret_cast<Convolution *>(handle)->math = math;
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
-                                                      cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t,
+cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t,
+                                                      cudnnFilterDescriptor_t, cudnnConvolutionDescriptor_t,
+                                                      cudnnTensorDescriptor_t,
                                                       cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes) {
   return workspace(algorithm, bytes);
 }
-cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t, cudnnFilterDescriptor_t,
-                                                           cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
-                                                           cudnnTensorDescriptor_t,
-                                                           cudnnConvolutionBwdDataAlgo_t algorithm, size_t *bytes) {
+cudnnStatus_t
+cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t,
+                                             cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t,
+                                             cudnnConvolutionBwdDataAlgo_t algorithm, size_t *bytes) {
   return gradientWorkspace(algorithm, bytes);
 }
-cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t,
-                                                             cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
-                                                             cudnnFilterDescriptor_t,
-                                                             cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes) {
+cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
+    cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
+    cudnnFilterDescriptor_t, cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes) {
   return gradientWorkspace(algorithm, bytes);
 }
-cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void *, cudnnTensorDescriptor_t x, const void *xData,
-                                      cudnnFilterDescriptor_t w, const void *wData, cudnnConvolutionDescriptor_t c,
-                                      cudnnConvolutionFwdAlgo_t algorithm, void *, size_t bytes, const void *,
-                                      cudnnTensorDescriptor_t y, void *yData) {
-  return convolve(Target::Y, "cudnnConvolutionForward", x, w, y, c, const_cast<void *>(xData), const_cast<void *>(wData),
-                  yData, bytes, algorithm);
+cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void *, cudnnTensorDescriptor_t x,
+                                      const void *xData, cudnnFilterDescriptor_t w, const void *wData,
+                                      cudnnConvolutionDescriptor_t c, cudnnConvolutionFwdAlgo_t algorithm,
+                                      void *, size_t bytes, const void *, cudnnTensorDescriptor_t y,
+                                      void *yData) {
+  return convolve(Target::Y, "cudnnConvolutionForward", x, w, y, c, const_cast<void *>(xData),
+                  const_cast<void *>(wData), yData, bytes, algorithm);
 }
-cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void *, cudnnFilterDescriptor_t w, const void *wData,
-                                           cudnnTensorDescriptor_t y, const void *yData, cudnnConvolutionDescriptor_t c,
-                                           cudnnConvolutionBwdDataAlgo_t algorithm, void *, size_t bytes, const void *,
-                                           cudnnTensorDescriptor_t x, void *xData) {
+cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void *, cudnnFilterDescriptor_t w,
+                                           const void *wData, cudnnTensorDescriptor_t y, const void *yData,
+                                           cudnnConvolutionDescriptor_t c,
+                                           cudnnConvolutionBwdDataAlgo_t algorithm, void *, size_t bytes,
+                                           const void *, cudnnTensorDescriptor_t x, void *xData) {
   return convolve(Target::X, "cudnnConvolutionBackwardData", x, w, y, c, xData, const_cast<void *>(wData),
                   const_cast<void *>(yData), bytes, algorithm);
 }
-cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void *, cudnnTensorDescriptor_t x, const void *xData,
-                                             cudnnTensorDescriptor_t y, const void *yData,
-                                             cudnnConvolutionDescriptor_t c, cudnnConvolutionBwdFilterAlgo_t algorithm,
-                                             void *, size_t bytes, const void *, cudnnFilterDescriptor_t w, void *wData) {
+cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void *, cudnnTensorDescriptor_t x,
+                                             const void *xData, cudnnTensorDescriptor_t y, const void *yData,
+                                             cudnnConvolutionDescriptor_t c,
+                                             cudnnConvolutionBwdFilterAlgo_t algorithm, void *, size_t bytes,
+                                             const void *, cudnnFilterDescriptor_t w, void *wData) {
   return convolve(Target::W, "cudnnConvolutionBackwardFilter", x, w, y, c, const_cast<void *>(xData), wData,
                   const_cast<void *>(yData), bytes, algorithm);
 }
 /// c += a, one number a channel.
-cudnnStatus_t cudnnAddTensor(cudnnHandle_t, const void *, cudnnTensorDescriptor_t a, const void *aData, const void *,
-                             cudnnTensorDescriptor_t c, void *cData) {
+cudnnStatus_t cudnnAddTensor(cudnnHandle_t, const void *, cudnnTensorDescriptor_t a, const void *aData,
+                             const void *, cudnnTensorDescriptor_t c, void *cData) {
   record("cudnnAddTensor");
-  const int64_t channels = shapeOf(c).sizes[1], all = elements(shapeOf(c)), inner = all / channels / shapeOf(c).sizes[0];
+  const int64_t channels = shapeOf(c).sizes[1], all = elements(shapeOf(c)),
+                inner = all / channels / shapeOf(c).sizes[0];
   if (shapeOf(a).sizes[1] != channels)
     return CUDNN_STATUS_BAD_PARAM;
-  enqueue([=] {
-    for (int64_t i = 0; i < all; ++i)
-      static_cast<float *>(cData)[i] += static_cast<const float *>(aData)[i / inner % channels];
-  }, handleStream);
+  enqueue(
+      [=] {
+        for (int64_t i = 0; i < all; ++i)
+          static_cast<float *>(cData)[i] += static_cast<const float *>(aData)[i / inner % channels];
+      },
+      handleStream);
   return CUDNN_STATUS_SUCCESS;
 }
 }

@@ -1,13 +1,13 @@
-// libcuda.so.1 as tests have it: device memory is host memory, streams and graphs do what they are given as late as
-// they may (Streams.h). Kernels run when the program exports `kedge_stub_kernel`, which finds a host function and its
-// number of operands by name, or when KEDGE_STUB_KERNELS names a library of them (SimulatedKernels.h); else they are
-// only recorded.
-//   KEDGE_STUB_GPUS (1)  KEDGE_STUB_CAPABILITY (90)  KEDGE_STUB_DRIVER (13000)  KEDGE_STUB_FREE (bytes, 8 GiB)
-//   KEDGE_STUB_FORGET_WAITS (0)  KEDGE_STUB_EVENTS (microseconds from one event to the next, 500)
+// libcuda.so.1 as tests have it: device memory is host memory, streams and graphs do what they are given as
+// late as they may (Streams.h). Kernels run when the program exports `kedge_stub_kernel`, which finds a host
+// function and its number of operands by name, or when KEDGE_STUB_KERNELS names a library of them
+// (SimulatedKernels.h); else they are only recorded.
+//   KEDGE_STUB_GPUS (1)  KEDGE_STUB_CAPABILITY (90)  KEDGE_STUB_DRIVER (13000)  KEDGE_STUB_FREE (bytes, 8
+//   GiB) KEDGE_STUB_FORGET_WAITS (0)  KEDGE_STUB_EVENTS (microseconds from one event to the next, 500)
+#include "runtime/abi/kedge_abi.h"
 #include "test/unit/cuda/stubs/SimulatedKernels.h"
 #include "test/unit/cuda/stubs/Streams.h"
 #include "test/unit/cuda/stubs/Worker.h"
-#include "runtime/abi/kedge_abi.h"
 #include <array>
 #include <cuda.h>
 #include <map>
@@ -84,7 +84,8 @@ void expectAllocated(CUdeviceptr memory, size_t bytes, const char *what) {
   auto found = allocations.upper_bound(memory);
   if (found != allocations.begin() && memory + bytes <= std::prev(found)->first + std::prev(found)->second)
     return;
-  std::fprintf(stderr, "stub driver: %s of %zu bytes at %llx lies outside every allocation\n", what, bytes, memory);
+  std::fprintf(stderr, "stub driver: %s of %zu bytes at %llx lies outside every allocation\n", what, bytes,
+               memory);
   std::abort();
 }
 
@@ -100,7 +101,8 @@ void expectWhole(CUdeviceptr memory) {
   const auto *begin = static_cast<const unsigned char *>(host(memory)), *end = begin + found->second;
   for (size_t i = 0; i < kGuard; ++i)
     if (begin[-static_cast<ptrdiff_t>(i) - 1] != 0xff || end[i] != 0xff) {
-      std::fprintf(stderr, "stub driver: bytes beside an allocation of %zu bytes were written\n", found->second);
+      std::fprintf(stderr, "stub driver: bytes beside an allocation of %zu bytes were written\n",
+                   found->second);
       std::abort();
     }
 }
@@ -121,7 +123,8 @@ extern "C" {
 
 /// For the other stand-ins.
 void kedge_stub_enqueue(std::function<void()> *work, CUstream stream) { put(*stream, *work); }
-/// Keeps `what` as long as there is a graph that the stream is recorded in, or a run of it; drops it if there is none.
+/// Keeps `what` as long as there is a graph that the stream is recorded in, or a run of it; drops it if there
+/// is none.
 void kedge_stub_hold(std::shared_ptr<void> *what, CUstream stream) {
   const std::lock_guard lock(guard());
   if (stream->graph)
@@ -182,7 +185,8 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) {
 CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **) {
-  const bool isText = static_cast<const char *>(image)[0] == '/' || static_cast<const char *>(image)[0] == '.';
+  const bool isText =
+      static_cast<const char *>(image)[0] == '/' || static_cast<const char *>(image)[0] == '.';
   record("cuModuleLoadDataEx %s", isText ? "ptx" : "cubin");
   *module = new CUmod_st;
   return result("cuModuleLoadDataEx");
@@ -259,7 +263,8 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
     return CUDA_ERROR_INVALID_VALUE;
   return perform("cuMemcpy2DAsync", stream, [c = *copy] {
     for (size_t row = 0; row < c.Height; ++row)
-      std::memmove(host(c.dstDevice + row * c.dstPitch), host(c.srcDevice + row * c.srcPitch), c.WidthInBytes);
+      std::memmove(host(c.dstDevice + row * c.dstPitch), host(c.srcDevice + row * c.srcPitch),
+                   c.WidthInBytes);
   });
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
@@ -401,7 +406,8 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned dynamic, CUstream stream, void **arguments, void **) {
   record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);
-  if (!isLaunchable({gx, gy, gz}, {bx, by, bz}, dynamic + (function->simulated ? function->simulated->sharedBytes : 0)))
+  if (!isLaunchable({gx, gy, gz}, {bx, by, bz},
+                    dynamic + (function->simulated ? function->simulated->sharedBytes : 0)))
     return CUDA_ERROR_INVALID_VALUE;
   if (isForbidden() && !function->loaded)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

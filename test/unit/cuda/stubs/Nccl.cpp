@@ -1,15 +1,17 @@
-// libnccl.so.2 as tests have it: ranks are processes of one machine and meet in a file of shared memory; sums are made from the
-// last rank to the first, rounded at each. Groups do not block: what is asked is accepted a call later, and who asks more
-// before that is stopped. A group neither leaves nor is aborted while there are graphs with calls of it.
+// libnccl.so.2 as tests have it: ranks are processes of one machine and meet in a file of shared memory; sums
+// are made from the last rank to the first, rounded at each. Groups do not block: what is asked is accepted a
+// call later, and who asks more before that is stopped. A group neither leaves nor is aborted while there are
+// graphs with calls of it.
 //   KEDGE_STUB_NCCL_VERSION (22809)
-//   KEDGE_STUB_NCCL_LOST=N: the GPU never comes through its N-th call; whoever asks is told of ncclRemoteError
-#include "test/unit/cuda/stubs/Stub.h"
+//   KEDGE_STUB_NCCL_LOST=N: the GPU never comes through its N-th call; whoever asks is told of
+//   ncclRemoteError
 #include "runtime/format/Float16.h"
+#include "test/unit/cuda/stubs/Stub.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <cuda.h>
+#include <memory>
 #include <nccl.h>
 #include <random>
 #include <sys/mman.h>
@@ -46,7 +48,8 @@ struct Mail {
 struct Shared {
   std::atomic<uint32_t> attached;
   std::atomic<uint64_t> arrived[kMostRanks];
-  std::atomic<uint32_t> split[kMostRanks], counted[kMostRanks]; ///< by rank: splits that it has begun, and whose colors it has read
+  std::atomic<uint32_t> split[kMostRanks],
+      counted[kMostRanks]; ///< by rank: splits that it has begun, and whose colors it has read
   std::atomic<int> colors[kMostRanks];
   struct Facts {
     int kind, type, op, root;
@@ -206,7 +209,8 @@ struct ncclComm {
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       return;
     }
-    const size_t bytes = call.count * sizeOf(call.type) * (call.kind == ReduceScatter ? static_cast<size_t>(ranks) : 1);
+    const size_t bytes =
+        call.count * sizeOf(call.type) * (call.kind == ReduceScatter ? static_cast<size_t>(ranks) : 1);
     shared->facts[rank] = {call.kind, call.type, call.op, call.root, call.count};
     for (size_t offset = 0; offset < bytes; offset += kSlot) {
       const size_t part = std::min(kSlot, bytes - offset);
@@ -288,14 +292,17 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   return static_cast<ncclResult_t>(failure("ncclGetUniqueId"));
 }
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t *config) {
   record("ncclCommInitRankConfig rank %d of %d", rank, ranks);
-  if (config->magic != 0xcafebeef || config->size < 24 || config->blocking != 0 || config->cgaClusterSize != NCCL_CONFIG_UNDEF_INT)
+  if (config->magic != 0xcafebeef || config->size < 24 || config->blocking != 0 ||
+      config->cgaClusterSize != NCCL_CONFIG_UNDEF_INT)
     stop("a configuration of a group that does not block was expected");
   if (const int code = failure("ncclCommInitRankConfig"))
     return static_cast<ncclResult_t>(code);
   const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-  if (ranks > setting("KEDGE_STUB_GPUS", 1) && (!shares || std::strcmp(shares, "1") != 0 || setting("KEDGE_STUB_NCCL_VERSION", 22809) < 23000))
+  if (ranks > setting("KEDGE_STUB_GPUS", 1) &&
+      (!shares || std::strcmp(shares, "1") != 0 || setting("KEDGE_STUB_NCCL_VERSION", 22809) < 23000))
     return ncclInvalidUsage;
   *comm = new ncclComm;
   (*comm)->ranks = ranks;
@@ -400,43 +407,48 @@ ncclResult_t ncclGroupEnd() {
   if (code != 0 || calls.empty())
     return static_cast<ncclResult_t>(code);
   noteGraph();
-  enqueue([comm = groupComm, list = std::move(calls)] {
-    std::vector<Call> mail;
-    for (const Call &call : list)
-      if (call.kind == Send || call.kind == Receive)
-        mail.push_back(call);
-      else if (!comm->aborted)
-        comm->perform(call);
-    comm->exchangeMail(mail);
-  }, groupStream);
+  enqueue(
+      [comm = groupComm, list = std::move(calls)] {
+        std::vector<Call> mail;
+        for (const Call &call : list)
+          if (call.kind == Send || call.kind == Receive)
+            mail.push_back(call);
+          else if (!comm->aborted)
+            comm->perform(call);
+        comm->exchangeMail(mail);
+      },
+      groupStream);
   calls.clear();
   groupComm->unsettled = 1;
   return ncclInProgress;
 }
 
-ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
-                           cudaStream_t stream) {
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
   return add(comm, stream, {"ncclAllReduce", AllReduce, from, to, count, type, op, 0});
 }
-ncclResult_t ncclReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
-                        ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                        int root, ncclComm_t comm, cudaStream_t stream) {
   return add(comm, stream, {"ncclReduce", Reduce, from, to, count, type, op, root});
 }
-ncclResult_t ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                           cudaStream_t stream) {
+ncclResult_t ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream) {
   return add(comm, stream, {"ncclBroadcast", Broadcast, from, to, count, type, ncclSum, root});
 }
-ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
-                               cudaStream_t stream) {
+ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream) {
   return add(comm, stream, {"ncclReduceScatter", ReduceScatter, from, to, count, type, op, 0});
 }
-ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
   return add(comm, stream, {"ncclAllGather", AllGather, from, to, count, type, ncclSum, 0});
 }
-ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int to, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int to, ncclComm_t comm,
+                      cudaStream_t stream) {
   return add(comm, stream, {"ncclSend", Send, from, nullptr, count, type, ncclSum, to});
 }
-ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int from, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int from, ncclComm_t comm,
+                      cudaStream_t stream) {
   return add(comm, stream, {"ncclRecv", Receive, nullptr, to, count, type, ncclSum, from});
 }
 

@@ -36,7 +36,8 @@ Simulated simulated(const char *name) {
   if (!library())
     return nullptr;
   const auto *facts = static_cast<const int64_t *>(symbol(std::string(name) + "_facts"));
-  SimulatedKernel kernel{name, reinterpret_cast<KedgeKernel>(symbol(name)), facts[0], facts[1] != 0, facts[2]};
+  SimulatedKernel kernel{name, reinterpret_cast<KedgeKernel>(symbol(name)), facts[0], facts[1] != 0,
+                         facts[2]};
   return std::make_shared<SimulatedKernel>(kernel);
 }
 
@@ -44,7 +45,8 @@ void runSimulated(const SimulatedKernel &kernel, std::array<int64_t, 3> grid, st
                   const std::vector<char *> &arguments) {
   static std::mt19937 random{1};
   try {
-    test::runGrid({kernel.name, kernel.function, kernel.meets, kernel.sharedBytes}, grid, block, arguments.data(), random);
+    test::runGrid({kernel.name, kernel.function, kernel.meets, kernel.sharedBytes}, grid, block,
+                  arguments.data(), random);
   } catch (const std::exception &error) {
     stop(error.what());
   }

@@ -20,8 +20,8 @@ struct SimulatedKernel {
   int64_t sharedBytes = 0;
 };
 
-/// Null without KEDGE_STUB_KERNELS; ends the process when the library lacks the kernel: a program and its kernels
-/// belong together.
+/// Null without KEDGE_STUB_KERNELS; ends the process when the library lacks the kernel: a program and its
+/// kernels belong together.
 Simulated simulated(const char *name);
 /// Ends the process with a message when threads wait for each other in different places.
 void runSimulated(const SimulatedKernel &kernel, std::array<int64_t, 3> grid, std::array<int64_t, 3> block,

@@ -1,7 +1,8 @@
-// Streams, events and graphs of the driver's stand-in. With one stream everything is done at once. As soon as there are
-// more, work is done as late as its order allows, or that of the first stream is and the others' as early as it allows:
-// who forgets to order two things meets one of the two. Work that nobody waits for is never done, and reported.
-// Where ranks work together a thread of its own does the work, as what one rank does waits for another's (Worker.h).
+// Streams, events and graphs of the driver's stand-in. With one stream everything is done at once. As soon as
+// there are more, work is done as late as its order allows, or that of the first stream is and the others' as
+// early as it allows: who forgets to order two things meets one of the two. Work that nobody waits for is
+// never done, and reported. Where ranks work together a thread of its own does the work, as what one rank
+// does waits for another's (Worker.h).
 //   KEDGE_STUB_COPIES=late (the default) or early
 #pragma once
 #include "test/unit/cuda/stubs/Stub.h"
@@ -83,7 +84,7 @@ struct CUevent_st {
 };
 struct CUstream_st {
   bool first = true;
-  CUgraph_st *graph = nullptr; ///< that is being recorded
+  CUgraph_st *graph = nullptr;                       ///< that is being recorded
   std::vector<kedge::stub::NodePlace> pending, kept; ///< kept: those from before the recording
 };
 
@@ -95,7 +96,9 @@ inline std::vector<CUstream_st *> &streams() {
 }
 
 /// One stream, and nothing is recorded: work is done at once.
-inline bool isPlain(const CUstream_st &stream) { return !stream.graph && streams().size() == 1 && !hasWorker(); }
+inline bool isPlain(const CUstream_st &stream) {
+  return !stream.graph && streams().size() == 1 && !hasWorker();
+}
 
 /// Graphs that are being recorded.
 inline std::set<const CUgraph_st *> &recordings() {

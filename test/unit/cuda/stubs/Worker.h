@@ -19,7 +19,8 @@ public:
 
   bool isDone(const std::vector<NodePlace> &pending) const {
     const std::lock_guard lock(guard());
-    return std::all_of(pending.begin(), pending.end(), [](const NodePlace &node) { return node->finished.load(); });
+    return std::all_of(pending.begin(), pending.end(),
+                       [](const NodePlace &node) { return node->finished.load(); });
   }
   /// Blocks until it is.
   void await(const std::vector<NodePlace> &pending) {

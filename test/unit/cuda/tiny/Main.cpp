@@ -1,6 +1,6 @@
 // kedge-tiny-cuda-program SPEC [options]: the programs of the runtime's tests, compiled by hand for CUDA.
-#include "runtime/train/ProgramMain.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/train/ProgramMain.h"
 #include "test/unit/runtime/tiny/Tiny.h"
 #include <cstdlib>
 #include <cstring>
@@ -41,8 +41,10 @@ void moveToRankStream(json &launches) {
 
 std::string cudaProgram(const std::string &spec) {
   json program = json::parse(kedge::tiny::programJson(spec));
-  program["target"] = {
-      {"kind", "cuda"}, {"arch", "sm_90"}, {"ptx", {{"offset", 0}, {"length", 16}}}, {"cubin", {{"offset", 16}, {"length", 16}}}};
+  program["target"] = {{"kind", "cuda"},
+                       {"arch", "sm_90"},
+                       {"ptx", {{"offset", 0}, {"length", 16}}},
+                       {"cubin", {{"offset", 16}, {"length", 16}}}};
   for (auto &[name, function] : program["functions"].items())
     moveToRankStream(function["launches"]);
   for (auto &[name, function] : program["functions"].items())
@@ -55,7 +57,8 @@ std::string cudaProgram(const std::string &spec) {
 } // namespace
 
 /// What the driver's stand-in runs for a kernel.
-extern "C" __attribute__((visibility("default"))) KedgeKernel kedge_stub_kernel(const char *name, int *operands) {
+extern "C" __attribute__((visibility("default"))) KedgeKernel kedge_stub_kernel(const char *name,
+                                                                                int *operands) {
   const auto found = operandCounts().find(name);
   *operands = found == operandCounts().end() ? 0 : found->second;
   return kedge::tiny::kernelByName(name);

@@ -1,5 +1,6 @@
-// kedge-rank-checks CHECK MARKS: what every rank of a job of mpirun, or of torchrun, tries with the engine; exits 1 with a line that says what
-// differed. Values are made from (seed, rank, tensor, element), so that each rank can compute what the others gave.
+// kedge-rank-checks CHECK MARKS: what every rank of a job of mpirun, or of torchrun, tries with the engine;
+// exits 1 with a line that says what differed. Values are made from (seed, rank, tensor, element), so that
+// each rank can compute what the others gave.
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/mpi/Connect.h"
@@ -20,8 +21,9 @@ namespace {
 using namespace kedge::rt;
 
 double valueOf(int64_t seed, int64_t rank, size_t tensor, int64_t element) {
-  const uint64_t mixed = static_cast<uint64_t>(seed * 7919 + rank * 104729 + static_cast<int64_t>(tensor) * 1299709 + element) *
-                         0x9e3779b97f4a7c15ull;
+  const uint64_t mixed =
+      static_cast<uint64_t>(seed * 7919 + rank * 104729 + static_cast<int64_t>(tensor) * 1299709 + element) *
+      0x9e3779b97f4a7c15ull;
   return static_cast<double>(static_cast<int64_t>(mixed >> 40) - (1 << 23)) / (1 << 20);
 }
 
@@ -38,13 +40,16 @@ struct Case {
 class Bound {
 public:
   Bound(Communicator &communicator, const Case &what, int64_t seed)
-      : what(what), group(communicator.mesh().groupOf(what.axis, communicator.world().rank)), world(group.own), seed(seed) {
-    LibraryCall call{names[static_cast<size_t>(what.kind)], {{"ranks", world.size}, {"axis", what.axis}}, {}, {}};
+      : what(what), group(communicator.mesh().groupOf(what.axis, communicator.world().rank)),
+        world(group.own), seed(seed) {
+    LibraryCall call{
+        names[static_cast<size_t>(what.kind)], {{"ranks", world.size}, {"axis", what.axis}}, {}, {}};
     if (what.reduction == Reduction::Max)
       call.attrs["kind"] = "max";
     for (int64_t n : what.elements) {
       const int64_t part = shardSize(n, world.size);
-      const bool gathers = what.kind == CollectiveKind::AllGather, scatters = what.kind == CollectiveKind::ReduceScatter;
+      const bool gathers = what.kind == CollectiveKind::AllGather,
+                 scatters = what.kind == CollectiveKind::ReduceScatter;
       call.inputs.push_back({what.type, {gathers ? part : n}});
       call.outputs.push_back({what.type, {scatters ? part : n}});
     }
@@ -63,8 +68,8 @@ public:
     void *aligned = workspace.data();
     size_t room = workspace.size();
     std::align(64, kernel->workspaceBytes(), aligned, room);
-    run = dynamic_cast<CollectiveKernel &>(*kernel).bind(communicator, from.data(), to.data(), aligned, what.background,
-                                                         "a check");
+    run = dynamic_cast<CollectiveKernel &>(*kernel).bind(communicator, from.data(), to.data(), aligned,
+                                                         what.background, "a check");
     fillInputs();
   }
 
@@ -141,12 +146,14 @@ private:
 };
 
 /// One element, fewer than ranks, primes, several in one, small beside large, larger than a message.
-const std::vector<std::vector<int64_t>> kSizes{{1}, {2}, {7919}, {0}, {1, 1, 2, 3}, {3, 7919}, {5, 70001, 4, 1}};
+const std::vector<std::vector<int64_t>> kSizes{{1},          {2},       {7919},          {0},
+                                               {1, 1, 2, 3}, {3, 7919}, {5, 70001, 4, 1}};
 const std::vector<int64_t> kLarge{65537, 17, 300007, 2, 2};
 
 void checkEveryCollective(Communicator &communicator) {
   int64_t seed = 0;
-  for (CollectiveKind kind : {CollectiveKind::ReduceScatter, CollectiveKind::AllGather, CollectiveKind::AllReduce})
+  for (CollectiveKind kind :
+       {CollectiveKind::ReduceScatter, CollectiveKind::AllGather, CollectiveKind::AllReduce})
     for (DType type : {DType::F32, DType::F64, DType::F16, DType::BF16})
       for (const auto &sizes : kSizes) {
         Bound bound(communicator, {kind, type, sizes}, ++seed);
@@ -156,7 +163,8 @@ void checkEveryCollective(Communicator &communicator) {
           bound.check();
         }
       }
-  for (CollectiveKind kind : {CollectiveKind::ReduceScatter, CollectiveKind::AllGather, CollectiveKind::AllReduce}) {
+  for (CollectiveKind kind :
+       {CollectiveKind::ReduceScatter, CollectiveKind::AllGather, CollectiveKind::AllReduce}) {
     Bound large(communicator, {kind, DType::F32, kLarge}, ++seed);
     large.run->start();
     large.run->wait();
@@ -194,13 +202,15 @@ void checkTransfers(Communicator &communicator) {
       to.push_back(got[i].data());
     }
     const auto kernel = makeKernel(call, 1);
-    auto run = dynamic_cast<CollectiveKernel &>(*kernel).bind(communicator, from.data(), to.data(), nullptr, false, "");
+    auto run = dynamic_cast<CollectiveKernel &>(*kernel).bind(communicator, from.data(), to.data(), nullptr,
+                                                              false, "");
     for (int again = 0; again < 2; ++again) {
       run->start();
       run->wait();
     }
     for (size_t i = 0; i < sizes.size(); ++i)
-      if (got[i] != std::string(sizes[i], sender == Collective::kNobody ? '\0' : static_cast<char>('a' + sender)) + '?')
+      if (got[i] !=
+          std::string(sizes[i], sender == Collective::kNobody ? '\0' : static_cast<char>('a' + sender)) + '?')
         fail("{} {} brought rank {} other bytes than those of rank {}", name, how.dump(), world.rank, sender);
   };
   check("dist.send_recv", {{"from", round}}, next);
@@ -219,7 +229,8 @@ void checkIntegers(Communicator &communicator) {
   int64_t sum = 0, wanted = 0;
   const void *in = &mine;
   void *out = &sum;
-  auto run = dynamic_cast<CollectiveKernel &>(*kernel).bind(communicator, &in, &out, workspace.data(), false, "");
+  auto run =
+      dynamic_cast<CollectiveKernel &>(*kernel).bind(communicator, &in, &out, workspace.data(), false, "");
   run->start();
   run->wait();
   for (int64_t rank = 0; rank < world.size; ++rank)
@@ -276,7 +287,8 @@ void checkSeveralInFlight(Communicator &communicator) {
   }
 }
 
-/// Groups of a mesh one after the other and at the same time, some more often than others: none takes what is another's.
+/// Groups of a mesh one after the other and at the same time, some more often than others: none takes what is
+/// another's.
 void checkGroups(Communicator &communicator) {
   if (communicator.world().size != 4 && communicator.world().size != 6)
     return;
@@ -284,10 +296,14 @@ void checkGroups(Communicator &communicator) {
   const int64_t data = communicator.world().size / 2;
   communicator.arrange(Mesh::parse(fmt::format("replica=2,data={}", data)));
   const bool firstCopy = communicator.world().rank < data;
-  Bound large(communicator, {CollectiveKind::ReduceScatter, DType::F32, {300007}, Reduction::Sum, true, "data"}, 1);
-  Bound copies(communicator, {CollectiveKind::AllGather, DType::BF16, {70001, 3}, Reduction::Sum, true, "replica"}, 2);
-  Bound all(communicator, {CollectiveKind::AllReduce, DType::F32, {3}, Reduction::Sum, false, "replica,data"}, 3);
-  Bound maximum(communicator, {CollectiveKind::AllReduce, DType::F32, {5}, Reduction::Max, false, "replica"}, 4);
+  Bound large(communicator,
+              {CollectiveKind::ReduceScatter, DType::F32, {300007}, Reduction::Sum, true, "data"}, 1);
+  Bound copies(communicator,
+               {CollectiveKind::AllGather, DType::BF16, {70001, 3}, Reduction::Sum, true, "replica"}, 2);
+  Bound all(communicator, {CollectiveKind::AllReduce, DType::F32, {3}, Reduction::Sum, false, "replica,data"},
+            3);
+  Bound maximum(communicator, {CollectiveKind::AllReduce, DType::F32, {5}, Reduction::Max, false, "replica"},
+                4);
   Bound own(communicator, {CollectiveKind::AllReduce, DType::F64, {2}, Reduction::Sum, false, "data"}, 5);
   for (int again = 0; again < 5; ++again) {
     large.run->start();
@@ -349,7 +365,14 @@ void loseOfMesh(Communicator &communicator, const std::string &marks) {
     awaitOthers(world, marks);
     raise(SIGKILL);
   }
-  Bound bound(communicator, {CollectiveKind::ReduceScatter, DType::F32, {1000}, Reduction::Sum, false, world.rank == 1 ? "replica" : "data"}, 1);
+  Bound bound(communicator,
+              {CollectiveKind::ReduceScatter,
+               DType::F32,
+               {1000},
+               Reduction::Sum,
+               false,
+               world.rank == 1 ? "replica" : "data"},
+              1);
   std::ofstream(fmt::format("{}.{}", marks, world.rank));
   if (world.rank == 0)
     communicator.barrier();
@@ -411,7 +434,8 @@ int main(int, char **argv) {
   std::unique_ptr<Communicator> communicator;
   try {
     const Launched launched = launchedAs(true);
-    communicator = launched.meeting ? connectByTcp(launched.world, *launched.meeting, 1.5) : connectByMpi(launched.world, 1.5);
+    communicator = launched.meeting ? connectByTcp(launched.world, *launched.meeting, 1.5)
+                                    : connectByMpi(launched.world, 1.5);
     runCheck(*communicator, argv[1], argv[2]);
     const bool first = communicator->world().isFirst();
     communicator->close();

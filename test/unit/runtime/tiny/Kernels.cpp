@@ -96,8 +96,8 @@ void lineUpdate(char *const *args, int64_t, int64_t) {
   *as<float>(args, 9) = static_cast<float>(std::sqrt(norm));
 }
 
-// gw, gb, lr, momentum, weight_decay, elements of the part -> w, b, momentum of w, momentum of b (in place), a norm that
-// nobody reads. One iteration.
+// gw, gb, lr, momentum, weight_decay, elements of the part -> w, b, momentum of w, momentum of b (in place),
+// a norm that nobody reads. One iteration.
 void rankUpdate(char *const *args, int64_t, int64_t) {
   const float *gradients[2] = {as<float>(args, 0), as<float>(args, 1)};
   const float lr = *as<float>(args, 2), momentum = *as<float>(args, 3), decay = *as<float>(args, 4);
@@ -168,7 +168,7 @@ constexpr std::pair<const char *, KedgeKernel> kKernels[] = {
     {"line_forward", lineForward}, {"line_loss_grad", lineLossGrad}, {"line_loss_rows", lineLossRows},
     {"sum_rows", sumRows},         {"mean_rows", meanRows},          {"line_backward", lineBackward},
     {"line_update", lineUpdate},   {"bigram_step", bigramStep},      {"bigram_update", bigramUpdate},
-    {"bigram_eval", bigramEval},         {"rank_update", rankUpdate}};
+    {"bigram_eval", bigramEval},   {"rank_update", rankUpdate}};
 
 } // namespace
 

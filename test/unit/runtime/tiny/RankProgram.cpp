@@ -1,5 +1,5 @@
-// "line" over ranks as ZeRO's third stage has it: the weight and its momentum are cut, the bias is whole. The weight is
-// gathered and its gradient scattered on the stream of ranks.
+// "line" over ranks as ZeRO's third stage has it: the weight and its momentum are cut, the bias is whole. The
+// weight is gathered and its gradient scattered on the stream of ranks.
 #include "runtime/calls/LibraryKernel.h"
 #include "test/unit/runtime/tiny/Tiny.h"
 #include <nlohmann/json.hpp>
@@ -26,9 +26,9 @@ private:
   json &program;
 };
 
-json collective(Tail &tail, const char *name, int64_t ranks, const json &input, uint64_t from, const json &output,
-                uint64_t to) {
-  json launch = {{"library", name},  {"attrs", {{"ranks", ranks}}}, {"args", {from, to}}, {"reads", 1},
+json collective(Tail &tail, const char *name, int64_t ranks, const json &input, uint64_t from,
+                const json &output, uint64_t to) {
+  json launch = {{"library", name},   {"attrs", {{"ranks", ranks}}}, {"args", {from, to}}, {"reads", 1},
                  {"inputs", {input}}, {"outputs", {output}},         {"loc", "layer"}};
   rt::calls::LibraryCall call{name, launch["attrs"], {}, {}};
   call.inputs.push_back({rt::DType::F32, input["shape"]});
@@ -57,7 +57,8 @@ std::string rankProgramJson(int64_t ranks, int64_t batch) {
   json program = json::parse(programJson("line:" + std::to_string(batch)));
   Tail tail(program);
   const int64_t part = (6 + ranks - 1) / ranks;
-  const uint64_t wholeW = tail.take(24), scattered = tail.take(24), reduced = tail.take(8), partSize = tail.take(8);
+  const uint64_t wholeW = tail.take(24), scattered = tail.take(24), reduced = tail.take(8),
+                 partSize = tail.take(8);
   for (const char *name : {"W", "m_W"}) {
     json &state = stateNamed(program, name);
     state["shard"] = {{"shape", {2, 3}}};
@@ -71,7 +72,8 @@ std::string rankProgramJson(int64_t ranks, int64_t batch) {
                                {"init", {{"kind", "fill"}, {"value", part}}}});
   json &step = program["functions"]["step"];
   const json launches = step["launches"];
-  const uint64_t w = stateNamed(program, "W")["offset"], gw = launches[4]["args"][4], gb = launches[4]["args"][5];
+  const uint64_t w = stateNamed(program, "W")["offset"], gw = launches[4]["args"][4],
+                 gb = launches[4]["args"][5];
   json gather = collective(tail, "dist.all_gather", ranks, desc({part}), w, desc({2, 3}), wholeW);
   json forward = launches[0];
   forward["args"][1] = wholeW;
@@ -89,13 +91,16 @@ std::string rankProgramJson(int64_t ranks, int64_t batch) {
   update["waits"] = {1};
   json gatherAtOnce = gather;
   forward["waits"] = {0};
-  step["launches"] = {onRankStream(gather, 0), forward, launches[1], launches[2], launches[3], backward,
-                      onRankStream(scatter, 1), reduce, update};
+  step["launches"] = {onRankStream(gather, 0),  forward, launches[1], launches[2], launches[3], backward,
+                      onRankStream(scatter, 1), reduce,  update};
   step["loss_ready"] = 3;
   step["buffers"] = json::array();
-  step["gradients"] = {
-      {{"parameter", "W"}, {"offset", scattered}, {"dtype", "f32"}, {"after_launch", 7}, {"shard", {{"shape", {2, 3}}}}},
-      {{"parameter", "B"}, {"offset", reduced}, {"dtype", "f32"}, {"after_launch", 7}}};
+  step["gradients"] = {{{"parameter", "W"},
+                        {"offset", scattered},
+                        {"dtype", "f32"},
+                        {"after_launch", 7},
+                        {"shard", {{"shape", {2, 3}}}}},
+                       {{"parameter", "B"}, {"offset", reduced}, {"dtype", "f32"}, {"after_launch", 7}}};
   json &eval = program["functions"]["eval"];
   forward.erase("waits");
   eval["launches"] = {gatherAtOnce, forward, launches[1]};
