@@ -1,5 +1,6 @@
 #include "driver/PlansByWorld.h"
-#include "driver/Compilation.h"
+#include "driver/BudgetCheck.h"
+#include "driver/ProgramBuilder.h"
 #include "driver/Remedies.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
@@ -109,11 +110,12 @@ int compilePlansByWorld(const CompileOptions &options) {
     compilation.step();
     compilation.schedule();
     compilation.lower();
-    if (!compilation.fits())
+    const BudgetCheck budget(compilation.module(), one);
+    if (!budget.fits())
       return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(world.ranks),
-                     compilation.whyNothingFits(remediesText(one)).c_str()),
+                     budget.whyNothingFits(remediesText(one)).c_str()),
              2;
-    bundle.add(world, one.kernelPrefix, compilation.programParts());
+    bundle.add(world, one.kernelPrefix, ProgramBuilder(compilation, one).parts());
   }
   linkParts(bundle.finish(), options, options.output);
   return 0;

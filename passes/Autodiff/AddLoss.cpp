@@ -172,9 +172,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
 
   Value lossOfItems(OpBuilder &builder, Location loc, Value prediction, Value target) {
     if (kind == "cross-entropy")
-      return train::CrossEntropyOp::create(builder, loc, prediction, target, axisOf(tensorType(prediction)),
-                                           ignoreIndex,
-                                           APFloat(classWeights.empty() ? labelSmoothing.getValue() : 0.0))
+      return train::CrossEntropyOp::create(
+                 builder, loc, prediction, target, axisOf(tensorType(prediction)), ignoreIndex,
+                 APFloat(classWeights.empty() ? labelSmoothing.getValue().value : 0.0))
           .getLosses();
     if (kind == "bce-with-logits")
       return binaryLoss(builder, loc, prediction, target);

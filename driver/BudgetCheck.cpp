@@ -1,6 +1,4 @@
-// --recompute, --offload and the budgets: choosing, checking against the packed arena, and saying why nothing
-// fits.
-#include "driver/Compilation.h"
+#include "driver/BudgetCheck.h"
 #include "driver/options/ProgramOptions.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/Reservations.h"
@@ -22,9 +20,6 @@ int64_t fact(ModuleOp module, llvm::StringRef name) {
   return number ? number.getInt() : -1;
 }
 
-/// As many as a person reads and a plot shows.
-constexpr int kFrontierPoints = 10;
-
 bool fitsDevice(ModuleOp module) {
   auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
   auto known = facts ? facts.getAs<BoolAttr>("fits") : BoolAttr();
@@ -33,23 +28,8 @@ bool fitsDevice(ModuleOp module) {
 
 } // namespace
 
-/// States move first: what is computed again fills what they leave.
-void Compilation::buildRematerialize(OpPassManager &manager) const {
-  int threads = rt::physicalCores();
-  std::vector<std::string> states;
-  for (const std::string &kind : options.offload)
-    if (kind != "activations")
-      states.push_back(kind);
-  if (!options.offload.empty())
-    pipelines::addOffloadPipeline(manager, states, options.deviceName(), threads);
-  pipelines::addRematerializePipeline(manager,
-                                      {options.recomputePolicy(), options.memoryBudget, options.deviceName(),
-                                       options.effort, threads, options.offloads("activations"),
-                                       options.hostMemoryBudget, options.frontier ? kFrontierPoints : 0});
-}
-
 /// Says which flags change nothing in this step.
-void Compilation::noteWithoutEffect() {
+void BudgetCheck::noteWithoutEffect() const {
   if (options.isTrial)
     return;
   // With --accumulate 1 there are no accumulators: gradients are values that end with their update.
@@ -59,60 +39,60 @@ void Compilation::noteWithoutEffect() {
         "kedge: note: --offload gradients: without --accumulate no gradient outlives its update: nothing to "
         "offload\n");
   std::string policy = options.recomputePolicy();
-  if (fact(*ir, "ops") == 0 && policy != "none" && policy != "auto")
+  if (fact(module, "ops") == 0 && policy != "none" && policy != "auto")
     fprintf(stderr,
             "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
             policy.c_str());
 }
 
 /// What kedge-choose-recompute foresees is what is packed in the end.
-void Compilation::checkBudget() {
-  if (options.memoryBudget.empty() || !fitsDevice(*ir))
+void BudgetCheck::check() const {
+  if (options.memoryBudget.empty() || !fitsDevice(module))
     return;
-  int64_t bytes = analysis::sumOf(analysis::reservationsOf(*ir, rt::physicalCores()));
-  for (auto arena : ir->getOps<exec::ArenaOp>())
+  int64_t bytes = analysis::sumOf(analysis::reservationsOf(module, rt::physicalCores()));
+  for (auto arena : module.getOps<exec::ArenaOp>())
     bytes += arena.getBytes();
-  if (bytes > fact(*ir, "budget_bytes"))
+  if (bytes > fact(module, "budget_bytes"))
     fail("{}: not compiled: the plan takes {} bytes, above the memory budget of {}, which what is computed "
          "again was to "
          "keep",
-         options.model.model, bytes, fact(*ir, "budget_bytes"));
+         options.model.model, bytes, fact(module, "budget_bytes"));
 }
 
-int64_t Compilation::hostBytes() {
-  for (auto arena : ir->getOps<exec::HostArenaOp>())
+int64_t BudgetCheck::hostBytes() const {
+  for (auto arena : module.getOps<exec::HostArenaOp>())
     return arena.getBytes();
   return 0;
 }
 
-bool Compilation::fits() {
-  return fitsDevice(*ir) && hostBytes() <= options.hostLimit().value_or(hostBytes());
+bool BudgetCheck::fits() const {
+  return fitsDevice(module) && hostBytes() <= options.hostLimit().value_or(hostBytes());
 }
 
-std::string Compilation::whyNothingFits(const std::string &remedies) {
-  if (fitsDevice(*ir))
+std::string BudgetCheck::whyNothingFits(const std::string &remedies) const {
+  if (fitsDevice(module))
     return whyHostDoesNotFit(remedies);
   std::string text =
       fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n", options.model.model,
-                  fact(*ir, "budget_bytes"), formatBytes(fact(*ir, "budget_bytes")));
+                  fact(module, "budget_bytes"), formatBytes(fact(module, "budget_bytes")));
   text += "largest values at the peak of the smallest plan:\n";
-  for (const auto &[name, bytes] : exporter::largestAtPeak(*ir, 8))
+  for (const auto &[name, bytes] : exporter::largestAtPeak(module, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
-  text +=
-      remedies + fmt::format("proven: no plan needs less than {} bytes\n", fact(*ir, "proven_floor_bytes"));
-  text += fmt::format("smallest feasible budget: {} bytes\n", fact(*ir, "smallest_feasible_bytes"));
+  text += remedies +
+          fmt::format("proven: no plan needs less than {} bytes\n", fact(module, "proven_floor_bytes"));
+  text += fmt::format("smallest feasible budget: {} bytes\n", fact(module, "smallest_feasible_bytes"));
   return text;
 }
 
 /// Values go to host memory as far as it has room; states are what they are.
-std::string Compilation::whyHostDoesNotFit(const std::string &remedies) {
+std::string BudgetCheck::whyHostDoesNotFit(const std::string &remedies) const {
   int64_t limit = *options.hostLimit();
   std::string text =
       fmt::format("kedge: {}: what --offload puts into host memory takes {} bytes ({}), above the host "
                   "memory budget of {} bytes ({})\n",
                   options.model.model, hostBytes(), formatBytes(hostBytes()), limit, formatBytes(limit));
   text += "largest states there:\n";
-  for (const auto &[name, bytes] : exporter::largestOnHost(*ir, 8))
+  for (const auto &[name, bytes] : exporter::largestOnHost(module, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
   return text + remedies + fmt::format("smallest feasible host memory budget: {} bytes\n", hostBytes());
 }
