@@ -9,6 +9,17 @@ using namespace kedge::sched;
 
 #include "lib/Dialect/Sched/SchedAttrsEnums.cpp.inc"
 #include "lib/Dialect/Sched/SchedDialect.cpp.inc"
+/// The name of an op: its dialect is loaded, as the parser does for ops, so that callFacts() finds what the
+/// op says of its calls.
+static ParseResult parseCallee(OpAsmParser &parser, StringAttr &kernel) {
+  if (parser.parseAttribute(kernel))
+    return failure();
+  if (const auto [dialect, name] = kernel.getValue().split('.'); !name.empty())
+    parser.getContext()->getOrLoadDialect(dialect);
+  return success();
+}
+static void printCallee(OpAsmPrinter &printer, sched::LibraryOp, StringAttr kernel) { printer << kernel; }
+
 #define GET_OP_CLASSES
 #include "lib/Dialect/Sched/SchedOps.cpp.inc"
 
