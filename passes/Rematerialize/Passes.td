@@ -12,7 +12,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     come from the device model. With `offload`, values that the backward part reads may be copied to host memory and back
     instead: those in `sched.offloadable` (numbers of values), one fetch for each.
 
-    The module's `sched.recompute` contains budget, unconstrained peaks, smallest feasible budget, overhead and its proven
+    The module's `sched.recompute` (#sched.recompute) contains budget, unconstrained peaks, smallest feasible budget, overhead and its proven
     lower bound. If the module has that attribute already, from a run before states were moved to host memory, the
     unconstrained peaks and the overhead refer to that run. If no sequence fits the budget, the pass does not fail: the
     functions get the sequence with the smallest peak found, and `fits` is false.
@@ -32,7 +32,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    module attributes {sched.recompute = {..., budget_bytes = ..., fits = true, ..., ops = 1 : i64, ...
+    module attributes {sched.recompute = #sched.recompute<policy = "auto", fits = true, budget_bytes = ..., ops = 1 : i64, ...
       func.func @step(%x: ...) -> (...) attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>, train.kind = #train.kind<step>} {
     ```
   }];

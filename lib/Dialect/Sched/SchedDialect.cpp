@@ -2,12 +2,16 @@
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace kedge::sched;
 
 #include "lib/Dialect/Sched/SchedAttrsEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "lib/Dialect/Sched/SchedAttrs.cpp.inc"
 #include "lib/Dialect/Sched/SchedDialect.cpp.inc"
 /// The name of an op: its dialect is loaded, as the parser does for ops, so that callFacts() finds what the
 /// op says of its calls.
@@ -24,6 +28,10 @@ static void printCallee(OpAsmPrinter &printer, sched::LibraryOp, StringAttr kern
 #include "lib/Dialect/Sched/SchedOps.cpp.inc"
 
 void SchedDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "lib/Dialect/Sched/SchedAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "lib/Dialect/Sched/SchedOps.cpp.inc"
@@ -68,8 +76,8 @@ constexpr NoteRule noteRules[] = {
      [](Operation *op, Attribute value) {
        return op->getName().getStringRef() == "train.state" && isa<UnitAttr>(value);
      }},
-    {RecomputeNote::getNameStr(), "a dictionary, on the module",
-     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<DictionaryAttr>(value); }},
+    {RecomputeNote::getNameStr(), "a #sched.recompute, on the module",
+     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<RecomputeAttr>(value); }},
     {SequenceNote::getNameStr(), "a list of launches, on a function", onFunction<DenseI64ArrayAttr>},
     {OffloadableNote::getNameStr(), "a list of values, on a function", onFunction<DenseI64ArrayAttr>},
 };

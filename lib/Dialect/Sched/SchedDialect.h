@@ -1,6 +1,6 @@
 #pragma once
+#include "lib/Dialect/Sched/SchedAttrs.h"
 #include "lib/Dialect/Sched/SchedDialect.h.inc"
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/Operation.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "lib/Dialect/ONNX/OnnxFamily.h"
-#include "lib/Dialect/Sched/SchedAttrsEnums.h.inc"
+#include "lib/Dialect/Sched/SchedAttrs.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Interfaces/LibraryCallOpInterface.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
