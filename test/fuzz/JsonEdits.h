@@ -18,11 +18,39 @@ inline void collectValues(Json &json, std::vector<Json *> &values) {
 
 /// `edits`: pairs of a value's number and what it becomes.
 inline std::string editedJson(const std::string &text, const uint8_t *edits, size_t size) {
-  static const char *const others[] = {
-      "null", "true", "false", "0", "1", "-1", "2", "0.5", "-0.0", "1e308", "-1e308", "1e-320", "2147483648",
-      "9223372036854775807", "18446744073709551615", "1e19", "\"\"", "\"auto\"", "\"x\"", "\"(\"",
-      "\"(a*)*b\"", "\"0\"", "\"cpu\"", "\"linear\"", "[]", "{}", "[[]]", "[0,1]", "[1e308,-1]", "{\"x\":1}",
-      "{\"(\":1}", "{\"up\":\"x\"}", "{\"up\":1e308}"};
+  static const char *const others[] = {"null",
+                                       "true",
+                                       "false",
+                                       "0",
+                                       "1",
+                                       "-1",
+                                       "2",
+                                       "0.5",
+                                       "-0.0",
+                                       "1e308",
+                                       "-1e308",
+                                       "1e-320",
+                                       "2147483648",
+                                       "9223372036854775807",
+                                       "18446744073709551615",
+                                       "1e19",
+                                       "\"\"",
+                                       "\"auto\"",
+                                       "\"x\"",
+                                       "\"(\"",
+                                       "\"(a*)*b\"",
+                                       "\"0\"",
+                                       "\"cpu\"",
+                                       "\"linear\"",
+                                       "[]",
+                                       "{}",
+                                       "[[]]",
+                                       "[0,1]",
+                                       "[1e308,-1]",
+                                       "{\"x\":1}",
+                                       "{\"(\":1}",
+                                       "{\"up\":\"x\"}",
+                                       "{\"up\":1e308}"};
   Json json = Json::parse(text);
   for (size_t at = 0; at + 1 < size && at < 8; at += 2) {
     std::vector<Json *> values;
