@@ -4,6 +4,7 @@
 #include "driver/KernelLevels.h"
 #include "driver/OutputFiles.h"
 #include "driver/RoundTrip.h"
+#include "driver/SharedKernels.h"
 #include "driver/options/ProgramOptions.h"
 #include "lib/Analysis/Communication.h"
 #include "lib/Analysis/Overlap.h"
@@ -475,6 +476,8 @@ ProgramParts Compilation::programParts() {
   made.json = parts.json.dump();
   made.data.assign(parts.data.begin(), parts.data.end());
   if (!options.onGpu()) {
+    if (options.knownKernels)
+      made.shared = shareKernels(*kernelModule, names, options, levels);
     if (!options.worlds.empty()) {
       const std::string &prefix = options.kernelPrefix;
       lower::renameKernels(*kernelModule, prefix, "");

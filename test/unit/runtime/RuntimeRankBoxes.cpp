@@ -30,25 +30,36 @@ protected:
     const RunResult result = attempt(form, arguments);
     ASSERT_EQ(result.code, 0) << form.mesh << " " << form.cut << "\n" << result.err;
   }
+  std::vector<std::string> tensorNames(const std::string &file) const {
+    std::vector<std::string> names;
+    const rt::TensorFile opened = rt::TensorFile::openSafetensors(path(file));
+    for (const auto &[name, view] : opened.tensors())
+      names.push_back(name);
+    return names;
+  }
   RunResult attempt(const Form &form, const std::string &arguments) {
-    return runCommand("timeout 120 mpirun --allow-run-as-root --oversubscribe -np " + std::to_string(form.ranks) +
-                      " " + tinyProgram() + " boxes/" + form.mesh + "/" + form.cut + "/3 --threads 1 " + arguments);
+    return runCommand("timeout 120 mpirun --allow-run-as-root --oversubscribe -np " +
+                      std::to_string(form.ranks) + " " + tinyProgram() + " boxes/" + form.mesh + "/" +
+                      form.cut + "/3 --threads 1 " + arguments);
   }
 };
 
 TEST_F(RuntimeRankBoxes, AllFormsWriteTheSame) {
   writeLineData(17);
-  const std::string flags = std::string(kLineData) +
-                            "--steps 4 --shuffle 3 --eval-data x=x.npy --eval-data labels=y.npy --eval-every 2 "
-                            "--dump-step 2 --init w=normal:0.5 ";
+  const std::string flags =
+      std::string(kLineData) +
+      "--steps 4 --shuffle 3 --eval-data x=x.npy --eval-data labels=y.npy --eval-every 2 "
+      "--dump-step 2 --init w=normal:0.5 ";
   for (size_t i = 0; i < kForms.size(); ++i) {
     const std::string n = std::to_string(i);
     run(kForms[i], flags + "--predict y=" + n + ".npy --log " + n + ".jsonl --export-safetensors " + n +
                        ".safetensors --export-onnx " + n + ".onnx --dump-gradients " + n + ".gradients");
     for (const char *file : {".npy", ".safetensors", ".onnx", ".gradients"})
-      EXPECT_EQ(read(n + file), read(std::string("0") + file)) << kForms[i].mesh << " " << kForms[i].cut << file;
+      EXPECT_EQ(read(n + file), read(std::string("0") + file))
+          << kForms[i].mesh << " " << kForms[i].cut << file;
     EXPECT_EQ(withoutTimes(readLog(n + ".jsonl")), withoutTimes(readLog("0.jsonl"))) << kForms[i].mesh;
   }
+  EXPECT_EQ(tensorNames("0.gradients"), (std::vector<std::string>{"b", "w"}));
   // Given weights, of which each rank takes its part.
   for (const Form &form : {kForms[2], kForms[5]}) {
     run(form, kLineData + std::string("--steps 1 --lr 0 --weights 0.safetensors --export-safetensors again"));
