@@ -21,7 +21,7 @@ import time
 
 import kills
 
-STEPS, TIMEOUT, MOST = 120, 4, 120
+STEPS, TIMEOUT, MOST = 60, 4, 240  # a busy machine needs seconds for a step
 PHASES = ["start", "init", "step", "checkpoint", "evaluation", "export", "finalize"]
 SIGNALS = [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM, signal.SIGINT]
 
@@ -107,7 +107,11 @@ class Trial:
         process = self.target(job)
         try:
             os.kill(process, self.signal)
-        except (TypeError, ProcessLookupError):
+        except TypeError:  # it has ended, or the machine is too busy
+            process = None
+            if job.poll() is None:
+                os.killpg(job.pid, signal.SIGKILL)
+        except ProcessLookupError:
             process = None
         try:
             code = job.wait(MOST)

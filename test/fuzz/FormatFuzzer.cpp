@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 using namespace kedge::rt;
 
@@ -109,10 +110,10 @@ void readAdapters(const Folder &folder, const std::string &config, const std::st
   write(kAdapterTensors, tensors);
   const AdapterFolder adapters = AdapterFolder::open(folder.path);
   if (!(adapters.dropout() >= 0 && adapters.dropout() < 1))
-    std::abort();
+    throw std::logic_error("a dropout out of range");
   for (const AdaptedModule &module : adapters.modules()) {
     if (!std::isfinite(module.scale))
-      std::abort();
+      throw std::logic_error("a scale that is no number");
     for (const std::string &key : {module.keyA(), module.keyB()})
       touch(adapters.tensor(key).data, adapters.tensor(key).desc.bytes());
   }
@@ -175,7 +176,6 @@ std::vector<std::vector<uint8_t>> fuzzSeeds() {
       seed('m', kManifest),
       seed('m', sealedManifest(nlohmann::ordered_json::parse(kManifest))),
       seed('c', kManifest),
-
       seed('a', kAdapterSettings),
       seed('b', adapterTensors())};
   for (const char kind : {'A', 'C'})

@@ -246,6 +246,17 @@ TEST_F(RuntimeRankRuns, ACheckpointThatOneRankCannotWriteIsNone) {
   EXPECT_TRUE(fs::is_empty(path("ck")));
 }
 
+/// Rank 0's reader goes: no abort, and what was trained is kept.
+TEST_F(RuntimeRankRuns, AReaderThatGoesEndsAllWithACheckpoint) {
+  writeLineData(12);
+  const std::string first = "bash -c 'exec \"$@\" 2> >(head -n 2 > head.txt)' first ";
+  const std::string train = tinyProgram() + " ranks:3:2 --threads 1 --steps 100000 --checkpoint-dir ck " +
+                            "--checkpoint-every 100000 --comm-timeout 20" + kLineData;
+  const RunResult result = mpirun("-np 1 " + first + train + " : -np 2 " + train);
+  EXPECT_EQ(result.code, 1) << result.err;
+  EXPECT_FALSE(fs::is_empty(path("ck"))) << result.err;
+}
+
 TEST_F(RuntimeRankRuns, ReportsTellWhatWasSent) {
   writeLineData(12);
   expectWell(three(kLineData + std::string("--steps 5 --memory-report m.json --profile p.json")));
