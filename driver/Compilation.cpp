@@ -198,6 +198,10 @@ void Compilation::build(Phase phase, bool withKernels, OpPassManager &manager) c
 void Compilation::run(Phase phase, bool withKernels) {
   PassManager manager(&context);
   build(phase, withKernels, manager);
+  runAll(manager, phase);
+}
+
+void Compilation::runAll(PassManager &manager, Phase phase) {
   if (!runPasses(manager, *ir))
     diagnostics->raise(
         fmt::format("{}: not compiled: the phase '{}' failed", options.model.model, nameOf(phase)));
@@ -337,7 +341,7 @@ void Compilation::step() {
   save(Phase::Step);
 }
 
-void Compilation::schedule() {
+void Compilation::schedule(const ValueChooser &choose) {
   if (done >= Phase::Exec)
     return;
   analysis::DeviceModel device =
@@ -349,7 +353,9 @@ void Compilation::schedule() {
     run(Phase::Schedule);
     save(Phase::Schedule);
   }
-  if (isWanted(Phase::Rematerialize)) {
+  if (choose) {
+    rematerializePriced(choose);
+  } else if (isWanted(Phase::Rematerialize)) {
     run(Phase::Rematerialize);
     noteWithoutEffect();
     save(Phase::Rematerialize);
@@ -358,7 +364,7 @@ void Compilation::schedule() {
 }
 
 void Compilation::toExec(bool withKernels) {
-  const bool numbers = !options.launchFile.empty() || options.model.ranks.front() > 1;
+  const bool numbers = !options.launchFile.empty() || options.model.ranks.front() > 1 || tracesLaunches;
   if (numbers)
     analysis::markLaunches(*ir);
   run(Phase::Exec, withKernels);

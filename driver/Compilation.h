@@ -10,7 +10,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
 #include "runtime/io/NamePattern.h"
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace kedge::driver {
@@ -24,6 +26,9 @@ struct ProgramParts {
 };
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output);
 
+/// Which values of the chosen plan (the level-3 module with its `sched.recompute`) are to be priced.
+using ValueChooser = std::function<pipelines::PricedValues(mlir::ModuleOp, const model::Model &)>;
+
 class Compilation {
 public:
   /// Loads the model, prints lint's findings and throws when errors remain.
@@ -33,11 +38,13 @@ public:
   // Phases in order. Each throws kedge::Error, of all that its passes report. A compilation that goes on from
   // a file of
   // --save-ir skips the phases that ran before the file was written.
-  void import();   ///< level 1, composites raised
-  void step();     ///< level 2
-  void schedule(); ///< level 3, with what is computed again
-  void plan();     ///< level 4: where bytes lie, without kernels
-  void lower();    ///< level 4, with the kernels that its launches name
+  void import(); ///< level 1, composites raised
+  void step();   ///< level 2
+  /// Level 3, with what is computed again. With `choose`, the plan's values are noted, and those chosen
+  /// priced.
+  void schedule(const ValueChooser &choose = {});
+  void plan();  ///< level 4: where bytes lie, without kernels
+  void lower(); ///< level 4, with the kernels that its launches name
   /// The passes of each phase that is still ahead, as kedge-opt takes them: a line a phase, "NAME PIPELINE".
   std::string pipelineText();
 
@@ -51,6 +58,9 @@ public:
   std::string whyNothingFits(const std::string &remedies);
   /// The memory report; call it after plan().
   nlohmann::json report();
+  const model::Model &onnx() const { return model; }
+  /// Of level 3, in order; launches() names those that each became.
+  const std::vector<analysis::ScheduledLaunch> &scheduledLaunches() const { return scheduled; }
   /// The program's launches with their predicted times, for --launches; after plan().
   const std::vector<analysis::ScheduledLaunch> &launches() const { return numbered; }
   /// Object code, launch table, executable at `output`.
@@ -84,6 +94,10 @@ private:
   void forParameters(const char *option, const std::string &text, const rt::NamePattern &pattern,
                      llvm::function_ref<void(train::StateOp)> apply);
   void buildRematerialize(mlir::OpPassManager &manager) const;
+  void buildOffload(mlir::OpPassManager &manager) const;
+  pipelines::RecomputeOptions recomputeOptions() const;
+  void rematerializePriced(const ValueChooser &choose);
+  void runAll(mlir::PassManager &manager, Phase phase);
   void noteWithoutEffect();
   void showFindings();
   void chooseLoss();
@@ -104,6 +118,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   Phase done = Phase::None;
   std::string emitted;
+  bool tracesLaunches = false; ///< launches of level 4 are to be told from those of level 3
   bool edited = false;         ///< what a file of IR holds is not what was saved
   nlohmann::json savedReport;  ///< when the plan was made before
   exporter::StepCounts counts; ///< of the step, once it is there

@@ -35,17 +35,35 @@ bool fitsDevice(ModuleOp module) {
 
 /// States move first: what is computed again fills what they leave.
 void Compilation::buildRematerialize(OpPassManager &manager) const {
-  int threads = rt::physicalCores();
+  buildOffload(manager);
+  pipelines::addRematerializePipeline(manager, recomputeOptions());
+}
+
+void Compilation::buildOffload(OpPassManager &manager) const {
   std::vector<std::string> states;
   for (const std::string &kind : options.offload)
     if (kind != "activations")
       states.push_back(kind);
   if (!options.offload.empty())
-    pipelines::addOffloadPipeline(manager, states, options.deviceName(), threads);
-  pipelines::addRematerializePipeline(manager,
-                                      {options.recomputePolicy(), options.memoryBudget, options.deviceName(),
-                                       options.effort, threads, options.offloads("activations"),
-                                       options.hostMemoryBudget, options.frontier ? kFrontierPoints : 0});
+    pipelines::addOffloadPipeline(manager, states, options.deviceName(), rt::physicalCores());
+}
+
+pipelines::RecomputeOptions Compilation::recomputeOptions() const {
+  return {options.recomputePolicy(), options.memoryBudget,
+          options.deviceName(),      options.effort,
+          rt::physicalCores(),       options.offloads("activations"),
+          options.hostMemoryBudget,  options.frontier ? kFrontierPoints : 0};
+}
+
+/// The phase in two parts: which values there are is known once the plan is chosen.
+void Compilation::rematerializePriced(const ValueChooser &choose) {
+  PassManager choice(&context), prices(&context);
+  buildOffload(choice);
+  pipelines::addChoosePipeline(choice, recomputeOptions());
+  runAll(choice, Phase::Rematerialize);
+  pipelines::addPricedPipeline(prices, recomputeOptions(), choose(*ir, model));
+  runAll(prices, Phase::Rematerialize);
+  tracesLaunches = true;
 }
 
 /// Says which flags change nothing in this step.
