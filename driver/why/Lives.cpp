@@ -84,7 +84,8 @@ private:
       overwritten = llvm::is_contained(launch.getWrites(), place);
     }
     if (!overwritten)
-      life.to = std::max<int64_t>(life.to, std::min<int64_t>(buffer.getLast(), static_cast<int64_t>(launches.size())));
+      life.to = std::max<int64_t>(life.to,
+                                  std::min<int64_t>(buffer.getLast(), static_cast<int64_t>(launches.size())));
     return life;
   }
 

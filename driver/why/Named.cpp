@@ -88,7 +88,8 @@ private:
     found.meaning = (placeName(node) == name ? "" : "made by ") + what;
     const std::vector<std::string> own = madeBy(placeName(node));
     for (const PlannedValue &value : values)
-      if (PlaceAttr place = placeOfValue(value); place && !isForward(place) && place.getNode() == placeName(node))
+      if (PlaceAttr place = placeOfValue(value);
+          place && !isForward(place) && place.getNode() == placeName(node))
         found.related.push_back(value.id());
     if (!own.empty()) {
       found.values = output && own.size() == node.outputs.size() ? std::vector{own[*output]} : own;
@@ -132,9 +133,11 @@ private:
       const model::Node *from = open.back();
       open.pop_back();
       for (const model::Node &reader : model.graph.nodes) {
-        const bool reads = std::any_of(from->outputs.begin(), from->outputs.end(), [&](const std::string &output) {
-          return !output.empty() && std::find(reader.inputs.begin(), reader.inputs.end(), output) != reader.inputs.end();
-        });
+        const bool reads =
+            std::any_of(from->outputs.begin(), from->outputs.end(), [&](const std::string &output) {
+              return !output.empty() &&
+                     std::find(reader.inputs.begin(), reader.inputs.end(), output) != reader.inputs.end();
+            });
         if (!reads || !seen.insert(&reader).second)
           continue;
         std::vector<std::string> there = madeBy(placeName(reader));
@@ -148,9 +151,10 @@ private:
     std::sort(behind.begin(), behind.end());
     behind.erase(std::unique(behind.begin(), behind.end()), behind.end());
     found.values = behind;
-    found.meaning += behind.empty()
-                         ? ", which is not in memory: it is a constant, or nothing that trains follows from it"
-                         : ", which is not in memory by itself: it is computed within the launches that make what follows";
+    found.meaning +=
+        behind.empty()
+            ? ", which is not in memory: it is a constant, or nothing that trains follows from it"
+            : ", which is not in memory by itself: it is computed within the launches that make what follows";
   }
 
   bool asModule() {
@@ -211,7 +215,8 @@ std::vector<PlannedValue> plannedValues(ModuleOp module) {
   auto functions = facts ? facts.getAs<ArrayAttr>("functions") : ArrayAttr();
   for (Attribute entry : functions ? functions.getValue() : ArrayRef<Attribute>())
     for (Attribute value : cast<DictionaryAttr>(entry).getAs<ArrayAttr>("values"))
-      values.push_back({cast<DictionaryAttr>(entry).getAs<StringAttr>("function").str(), cast<DictionaryAttr>(value)});
+      values.push_back(
+          {cast<DictionaryAttr>(entry).getAs<StringAttr>("function").str(), cast<DictionaryAttr>(value)});
   return values;
 }
 

@@ -48,9 +48,10 @@ private:
                  {"offset", exec::OffsetNote(state.getContext()).getAttr(state).getInt()},
                  {"memory", sched::isOnHost(state) ? "host" : "device"}};
     if (auto sharding = state.getSharding()) {
-      copy["layout"] = {{"whole", std::vector<int64_t>(sharding->getShape().begin(), sharding->getShape().end())},
-                        {"axis", sharding->getAxis().str()},
-                        {"parts", sharding->getRanks()}};
+      copy["layout"] = {
+          {"whole", std::vector<int64_t>(sharding->getShape().begin(), sharding->getShape().end())},
+          {"axis", sharding->getAxis().str()},
+          {"parts", sharding->getRanks()}};
     } else {
       copy["layout"] = "whole";
     }
@@ -71,7 +72,8 @@ private:
   /// Launches of one function that read, write or gather its copies.
   json turnsIn(exec::FunctionOp function) {
     const std::string name = function.getSymName().str();
-    json turns = {{"name", name}, {"readers", json::array()}, {"writers", json::array()}, {"gathers", json::array()}};
+    json turns = {
+        {"name", name}, {"readers", json::array()}, {"writers", json::array()}, {"gathers", json::array()}};
     for (auto [at, op] : llvm::enumerate(launchesIn(module, name))) {
       auto launch = cast<exec::LaunchInterface>(op);
       auto own = [&](Value place) { return isOwn(place); };
@@ -106,7 +108,8 @@ private:
     return list;
   }
 
-  /// What a rank holds of it at each stage of ZeRO, and what it sends for it in a step: the contract's formulas.
+  /// What a rank holds of it at each stage of ZeRO, and what it sends for it in a step: the contract's
+  /// formulas.
   json shares() {
     const int64_t ranks = options.model.meshOfRanks().sizeOf(rt::Mesh::kData);
     json stages = json::array();
@@ -123,20 +126,30 @@ private:
 
   json stageJson(int64_t stage, int64_t ranks, int64_t elements) {
     const int64_t part = (elements + ranks - 1) / ranks;
-    const bool hasCopy = llvm::any_of(states, [](train::StateOp state) { return state.getRole() == train::Role::WorkingCopy; });
+    const bool hasCopy = llvm::any_of(
+        states, [](train::StateOp state) { return state.getRole() == train::Role::WorkingCopy; });
     int64_t bytes = 0;
     for (train::StateOp state : states) {
-      const int64_t size = bytesOf(state.wholeType()) / std::max<int64_t>(1, state.wholeType().getNumElements());
+      const int64_t size =
+          bytesOf(state.wholeType()) / std::max<int64_t>(1, state.wholeType().getNumElements());
       if (state.wholeType().getNumElements() != elements) { // counters, row statistics
         bytes += bytesOf(state.getType());
         continue;
       }
-      const bool computes = state.getRole() == train::Role::WorkingCopy || (state.getRole() == train::Role::Parameter && !hasCopy);
-      const bool isPart = computes ? stage >= 3 : state.getRole() == train::Role::Accumulator ? stage >= 2 : stage >= 1;
+      const bool computes = state.getRole() == train::Role::WorkingCopy ||
+                            (state.getRole() == train::Role::Parameter && !hasCopy);
+      const bool isPart = computes                                      ? stage >= 3
+                          : state.getRole() == train::Role::Accumulator ? stage >= 2
+                                                                        : stage >= 1;
       bytes += size * (isPart ? part : elements);
     }
-    const int64_t sent = stage < 2 ? 2 * elements : stage == 2 ? (options.accumulate + 1) * elements : 3 * options.accumulate * elements;
-    return {{"zero", stage}, {"state_bytes", bytes}, {"elements_sent_at_most", sent}, {"chosen", stage == options.zero}};
+    const int64_t sent = stage < 2    ? 2 * elements
+                         : stage == 2 ? (options.accumulate + 1) * elements
+                                      : 3 * options.accumulate * elements;
+    return {{"zero", stage},
+            {"state_bytes", bytes},
+            {"elements_sent_at_most", sent},
+            {"chosen", stage == options.zero}};
   }
 
   /// What each kind of state would free in the arena, and the time of its copies in a step.
@@ -146,7 +159,8 @@ private:
         options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
     int64_t optimizer = 0;
     for (train::StateOp state : states)
-      if (state.getRole() == train::Role::Moment1 || state.getRole() == train::Role::Moment2 || state.getRole() == train::Role::Momentum)
+      if (state.getRole() == train::Role::Moment1 || state.getRole() == train::Role::Moment2 ||
+          state.getRole() == train::Role::Momentum)
         optimizer += bytesOf(state.getType());
     if (optimizer > 0)
       list.push_back({{"option", "--offload optimizer"},

@@ -5,6 +5,7 @@
 namespace kedge::driver {
 
 /// Its copies, its gradient, who reads, updates and gathers it, and what sharding it would save and cost.
-nlohmann::json stateAnswer(const std::string &symbol, Compilation &compilation, const CompileOptions &options);
+nlohmann::json stateAnswer(const std::string &symbol, Compilation &compilation,
+                           const CompileOptions &options);
 
 } // namespace kedge::driver

@@ -21,9 +21,11 @@ constexpr size_t kMostPriced = 8;
 
 class Answer {
 public:
-  Answer(const CompileOptions &options, const WhyQuestion &question, Compilation &compilation, const Named &named)
-      : options(options), question(question), compilation(compilation), named(named), report(compilation.report()),
-        view(exporter::viewPlan(compilation.module())), lives(livesOf(compilation)) {}
+  Answer(const CompileOptions &options, const WhyQuestion &question, Compilation &compilation,
+         const Named &named)
+      : options(options), question(question), compilation(compilation), named(named),
+        report(compilation.report()), view(exporter::viewPlan(compilation.module())),
+        lives(livesOf(compilation)) {}
 
   json run() {
     json answer = {{"tensor", question.tensor}, {"meaning", named.meaning}, {"plan", planFacts()}};
@@ -115,7 +117,8 @@ private:
     const std::string chosen = entry.value("chosen", "");
     double seconds = 0;
     int64_t peak = 0;
-    if (auto price = value.facts.getAs<DictionaryAttr>(chosen.empty() ? "keep" : chosen); price && price.contains("seconds")) {
+    if (auto price = value.facts.getAs<DictionaryAttr>(chosen.empty() ? "keep" : chosen);
+        price && price.contains("seconds")) {
       seconds = price.getAs<FloatAttr>("seconds").getValueAsDouble();
       peak = price.getAs<IntegerAttr>("peak_bytes").getInt();
     }
@@ -142,7 +145,8 @@ private:
       return "it is an input of the step: there from its start to its last reader";
     const json &budget = report["budget_bytes"];
     auto exceeds = [&](const json &row) {
-      return !budget.is_null() && row.contains("peak_bytes") && row["peak_bytes"].get<int64_t>() > budget.get<int64_t>();
+      return !budget.is_null() && row.contains("peak_bytes") &&
+             row["peak_bytes"].get<int64_t>() > budget.get<int64_t>();
     };
     if (!question.force.empty())
       return "the decision was forced";
@@ -151,10 +155,12 @@ private:
         return "it cannot be kept alone: " + prices["keep"]["obstacle"].get<std::string>();
       if (exceeds(prices["keep"]))
         return fmt::format("kept, it would take the peak to {}, above the budget of {}",
-                           formatBytes(prices["keep"]["peak_bytes"].get<int64_t>()), formatBytes(budget.get<int64_t>()));
+                           formatBytes(prices["keep"]["peak_bytes"].get<int64_t>()),
+                           formatBytes(budget.get<int64_t>()));
       if (budget.is_null())
         return "the policy of --recompute or --offload says so";
-      return "kept alone, it would still fit: the plan is the cheapest that the solver found, not the best for each value";
+      return "kept alone, it would still fit: the plan is the cheapest that the solver found, not the best "
+             "for each value";
     }
     return reasonToKeep(entry, prices);
   }
@@ -166,14 +172,16 @@ private:
     if (report["budget_bytes"].is_null() && report["recompute"]["ops"] == 0)
       return "without a budget everything that is read later is kept";
     std::string text = "within the budget";
-    for (const auto &[name, row] : {std::pair{"computing it again", &again}, {"moving it to host memory", &away}}) {
+    for (const auto &[name, row] :
+         {std::pair{"computing it again", &again}, {"moving it to host memory", &away}}) {
       if (!row->contains("peak_change"))
         continue;
       const int64_t change = (*row)["peak_change"].get<int64_t>();
       const double added = (*row)["seconds_change"].get<double>();
       text += fmt::format("; {} would {} and add {:.3g} s", name,
-                          change < 0 ? "lower the peak by " + formatBytes(-change)
-                                     : change == 0 ? "not lower the peak" : "raise the peak by " + formatBytes(change),
+                          change < 0    ? "lower the peak by " + formatBytes(-change)
+                          : change == 0 ? "not lower the peak"
+                                        : "raise the peak by " + formatBytes(change),
                           added);
     }
     return text + (entry["peak"]["stands"].get<bool>() ? "" : "; it is not in memory at the peak");
@@ -199,7 +207,8 @@ json why(const CompileOptions &options, const WhyQuestion &question) {
     named = resolveName(question.tensor, module, model);
     const bool priced = named.kind == Named::Kind::Value && named.values.size() <= kMostPriced;
     if (!question.force.empty() && (named.kind != Named::Kind::Value || named.values.size() != 1))
-      fail("--force {}: '{}' stands for {} values; name one by its number, as in step#31 (kedge why lists them)",
+      fail("--force {}: '{}' stands for {} values; name one by its number, as in step#31 (kedge why lists "
+           "them)",
            question.force, question.tensor, named.kind == Named::Kind::Value ? named.values.size() : 0);
     return pipelines::PricedValues{priced ? named.values : std::vector<std::string>(), question.force};
   });

@@ -35,7 +35,8 @@ public:
   Alternative offload() {
     const int copy = nodeThat([&](const Graph::Node &node) { return node.fetched == value; });
     if (copy < 0)
-      return {{}, "the backward part does not read it, so there is no time in between to spend in host memory"};
+      return {{},
+              "the backward part does not read it, so there is no time in between to spend in host memory"};
     return insertedBeforeLateReader({copy});
   }
 
@@ -87,7 +88,8 @@ private:
     std::vector<int> others;
     if (graph.nodes[node].isLaunch())
       for (int output : problem.nodes[node].outputs)
-        if (int maker = makerOf(output); output != value && !graph.isHostCopy[output] && maker != node && maker >= 0)
+        if (int maker = makerOf(output);
+            output != value && !graph.isHostCopy[output] && maker != node && maker >= 0)
           others.push_back(maker);
     return others;
   }
@@ -101,8 +103,8 @@ private:
       return true;
     if (depth > 0)
       for (int input : problem.nodes[node].inputs)
-        if (!problem.values[input].given && !problem.values[input].keptToEnd && problem.values[input].bytes > 0 &&
-            !isThereLate(input)) {
+        if (!problem.values[input].given && !problem.values[input].keptToEnd &&
+            problem.values[input].bytes > 0 && !isThereLate(input)) {
           Sequence deeper = runs;
           if (chain(input, depth - 1, deeper))
             runs = std::move(deeper);
@@ -129,8 +131,8 @@ private:
     return std::nullopt;
   }
 
-  /// Whether a value is in memory at the late reader anyway: something reads it there or later, before it is made
-  /// again.
+  /// Whether a value is in memory at the late reader anyway: something reads it there or later, before it is
+  /// made again.
   bool isThereLate(int wanted) const {
     const std::optional<size_t> reader = lateReader();
     if (!reader)

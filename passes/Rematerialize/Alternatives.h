@@ -11,8 +11,8 @@ enum class Decision { Keep, Recompute, Offload };
 llvm::StringRef nameOf(Decision decision);
 std::optional<Decision> decisionNamed(llvm::StringRef name);
 
-/// What `sequence` does with a value: it is fetched, or made several times, or else kept. None for what no launch
-/// makes.
+/// What `sequence` does with a value: it is fetched, or made several times, or else kept. None for what no
+/// launch makes.
 std::optional<Decision> decisionIn(const Graph &graph, const std::vector<int> &sequence, int value);
 
 /// The sequence with only this decision changed: all other launches keep their order.

@@ -72,7 +72,8 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     sched::RecomputeNote(&getContext()).setAttr(getOperation(), facts.getDictionary(&getContext()));
     addStatistic("kedge-price-values", "values priced", priced);
     if (forced && priced != 1)
-      fail("kedge-price-values: force {}: expected one value to decide about, found {}", force.getValue(), priced);
+      fail("kedge-price-values: force {}: expected one value to decide about, found {}", force.getValue(),
+           priced);
   }
 
   static bool isOfStep(func::FuncOp function) {
@@ -83,7 +84,9 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
   Graph graphOf(func::FuncOp function) {
     auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
     auto transfer = [&](int64_t bytes) { return analysis::secondsOf(analysis::transferCost(bytes), model); };
-    auto workspace = [team = analysis::teamOf(threads)](Operation *op) { return analysis::workspaceOf(op, team); };
+    auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
+      return analysis::workspaceOf(op, team);
+    };
     GraphCosts costs{seconds, transfer, workspace};
     FailureOr<Graph> graph = buildGraph(function, &costs);
     if (failed(graph))
@@ -103,7 +106,8 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
 
   bool isWanted(const Planned &planned, int value) const {
     return !planned.graph.isHostCopy[value] &&
-           llvm::is_contained(numbers, func::FuncOp(planned.function).getName().str() + "#" + std::to_string(value));
+           llvm::is_contained(numbers,
+                              func::FuncOp(planned.function).getName().str() + "#" + std::to_string(value));
   }
 
   Attribute factsOf(Planned &planned, const std::vector<Planned> &all, std::optional<Decision> forced,
@@ -165,7 +169,9 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     if (PlaceAttr place = placeOfValue(graph.values[value]))
       facts.set("place", place);
     if (auto argument = dyn_cast<BlockArgument>(graph.values[value]))
-      facts.set("input", train::bindingOfArgument(func::FuncOp(planned.function), argument.getArgNumber()).getTarget());
+      facts.set(
+          "input",
+          train::bindingOfArgument(func::FuncOp(planned.function), argument.getArgNumber()).getTarget());
     if (SmallVector<Attribute> views = viewsOf(graph.values[value]); !views.empty())
       facts.set("views", b.getArrayAttr(views));
     if (std::optional<Decision> chosen = decisionIn(graph, planned.sequence, value))
@@ -208,8 +214,10 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     return price.getDictionary(&getContext());
   }
 
-  int64_t peakWith(const Planned &planned, const std::vector<int> &sequence, const std::vector<Planned> &all) {
-    int64_t bytes = sequence == planned.sequence ? planned.bytes : packedBytes(planned.graph.problem, sequence);
+  int64_t peakWith(const Planned &planned, const std::vector<int> &sequence,
+                   const std::vector<Planned> &all) {
+    int64_t bytes =
+        sequence == planned.sequence ? planned.bytes : packedBytes(planned.graph.problem, sequence);
     for (const Planned &other : all)
       if (other.function != planned.function)
         bytes = std::max(bytes, other.bytes);
@@ -217,7 +225,8 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
   }
 
   /// The plan becomes the one with this decision, and so do its facts.
-  void decide(Planned &planned, int value, Decision decision, const std::vector<Planned> &all, NamedAttrList &facts) {
+  void decide(Planned &planned, int value, Decision decision, const std::vector<Planned> &all,
+              NamedAttrList &facts) {
     Alternative changed = withDecision(planned.graph, planned.sequence, value, decision);
     if (changed.sequence.empty())
       fail("kedge-price-values: force {}: {}", nameOf(decision).str(), changed.obstacle);
@@ -225,7 +234,8 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     const int64_t peak = peakWith(planned, changed.sequence, all);
     const double before = cast<FloatAttr>(facts.get("overhead")).getValueAsDouble();
     const double whole = cast<FloatAttr>(facts.get("seconds")).getValueAsDouble();
-    const double added = secondsOf(planned.graph, changed.sequence) - secondsOf(planned.graph, planned.sequence);
+    const double added =
+        secondsOf(planned.graph, changed.sequence) - secondsOf(planned.graph, planned.sequence);
     facts.set("overhead", b.getF64FloatAttr(whole > 0 ? before + added / whole : 0));
     facts.set("ops", b.getI64IntegerAttr(cast<IntegerAttr>(facts.get("ops")).getInt() +
                                          repeats(planned.graph, changed.sequence) -
@@ -258,8 +268,8 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     return flops;
   }
 
-  /// For each launch that kedge-insert-recompute makes of the sequence, the values that it writes; ~v is the copy of
-  /// v in host memory.
+  /// For each launch that kedge-insert-recompute makes of the sequence, the values that it writes; ~v is the
+  /// copy of v in host memory.
   Attribute runsOf(Planned &planned) {
     const Graph &graph = planned.graph;
     Builder b(&getContext());

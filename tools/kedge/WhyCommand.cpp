@@ -14,13 +14,15 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
   auto question = std::make_shared<WhyQuestion>();
   addCompileOptions(*command, *options);
   command
-      ->add_option("TENSOR", question->tensor,
-                   "an input, a parameter, a node or its output, a module, or a value of the plan as FUNCTION#N")
+      ->add_option(
+          "TENSOR", question->tensor,
+          "an input, a parameter, a node or its output, a module, or a value of the plan as FUNCTION#N")
       ->required();
   command->add_flag("--json", options->json, "the answer for machines")->group("Output");
   command
-      ->add_option("--force", question->force,
-                   "plan with this decision about the tensor in place of the plan's own: keep, recompute or offload")
+      ->add_option(
+          "--force", question->force,
+          "plan with this decision about the tensor in place of the plan's own: keep, recompute or offload")
       ->check(CLI::IsMember({"keep", "recompute", "offload"}))
       ->group("Output");
   command->callback([=, &exitCode] {

@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
   kedge::tool::addPlanCommand(app, exitCode);
   kedge::tool::addCompileCommand(app, exitCode);
   kedge::tool::addWhyCommand(app, exitCode);
+  kedge::tool::addDiffCommand(app, exitCode);
   for (CLI::App *command : app.get_subcommands({}))
     addVersion(*command)->group("");
   try {
