@@ -48,6 +48,38 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
   ];
 }
 
+def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
+  let summary = "Note what keeping, recomputing and offloading a value would cost and save in the chosen plan";
+  let description = [{
+    `sched.recompute` gets an entry `functions`: for each function of a step its transient values (number, type, bytes,
+    place, what the plan chose for it) and `runs`, the values that each launch of the chosen plan writes. Those
+    that `numbers` lists also get prices: for each of `keep`, `recompute` and `offload` the peak of the whole plan and the seconds of
+    the function, with only this decision changed and the order of all other launches as it is; or the `obstacle`, if it
+    cannot be so. With `force`, the plan of this decision takes the place of the chosen one.
+
+    Needs kedge-choose-recompute; kedge-insert-recompute may follow. `kedge why` asks it. Statistics: values priced.
+
+    Example: `--kedge-choose-recompute="policy=none device=h100 threads=2" --kedge-price-values="numbers=step#1 device=h100 threads=2"`
+    ```mlir
+    func.func @step(%x: tensor<512xi64> {train.binding = #train.binding<input "x">}) -> (tensor<512xi64> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+      %a = sched.library "onnx.Gather"(%x, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      %y = sched.library "onnx.Gather"(%a, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      return %y : tensor<512xi64>
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {sched.recompute = {..., functions = [{function = "step", runs = [array<i64: 1>, array<i64: 2>], values = [...
+    ```
+  }];
+  let options = [
+    ListOption<"numbers", "numbers", "std::string", "FUNCTION#N,...: the values to price, by their numbers">,
+    Option<"force", "force", "std::string", "\"\"", "keep, recompute or offload: the decision about the one value selected">,
+    Option<"device", "device", "std::string", "\"\"", "device model: a name or FILE.json (default: this machine)">,
+    Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
+  ];
+}
+
 def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
   let summary = "Reorder and clone launches as `sched.sequence` says";
   let description = [{
