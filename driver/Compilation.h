@@ -24,13 +24,13 @@ public:
   // Phases in order. Each throws kedge::Error, of all that its passes report. A compilation that goes on from
   // a file of
   // --save-ir skips the phases that ran before the file was written.
-  void import();   ///< level 1, composites raised
-  void step();     ///< level 2
+  void import(); ///< level 1, composites raised
+  void step();   ///< level 2
   /// Level 3, with what is computed again. With `choose`, the plan's values are noted, and those chosen
   /// priced.
   void schedule(const ValueChooser &choose = {});
-  void plan();     ///< level 4: where bytes lie, without kernels
-  void lower();    ///< level 4, with the kernels that its launches name
+  void plan();  ///< level 4: where bytes lie, without kernels
+  void lower(); ///< level 4, with the kernels that its launches name
   /// The passes of each phase that is still ahead, as kedge-opt takes them: a line a phase, "NAME PIPELINE".
   std::string pipelineText();
 

@@ -56,7 +56,8 @@ Distance distanceOf(const TracedTensor &a, const TracedTensor &b) {
     distance.count += 1;
     if (distance.first < 0)
       distance.first = i;
-    const double difference = std::isfinite(x) && std::isfinite(y) ? std::abs(x - y) : std::numeric_limits<double>::infinity();
+    const double difference =
+        std::isfinite(x) && std::isfinite(y) ? std::abs(x - y) : std::numeric_limits<double>::infinity();
     distance.squaresOfDifference += difference * difference;
     distance.largest = std::max(distance.largest, difference);
   }
@@ -74,7 +75,8 @@ std::optional<int64_t> ulpsBetween(const TracedTensor &a, const TracedTensor &b,
     const uint64_t sign = uint64_t(1) << (8 * size - 1);
     return bits & sign ? -static_cast<int64_t>(bits & (sign - 1)) : static_cast<int64_t>(bits);
   };
-  if (std::isnan(rt::loadAsDouble(a.desc.type, a.data, element)) || std::isnan(rt::loadAsDouble(b.desc.type, b.data, element)))
+  if (std::isnan(rt::loadAsDouble(a.desc.type, a.data, element)) ||
+      std::isnan(rt::loadAsDouble(b.desc.type, b.data, element)))
     return std::nullopt;
   return std::abs(ordered(a) - ordered(b));
 }
@@ -82,7 +84,8 @@ std::optional<int64_t> ulpsBetween(const TracedTensor &a, const TracedTensor &b,
 std::string whatIs(const TracedTensor &tensor) {
   if (tensor.isState)
     return fmt::format("state {} {}", tensor.name,
-                       tensor.step == 0 ? std::string("before the first step") : fmt::format("after step {}", tensor.step - 1));
+                       tensor.step == 0 ? std::string("before the first step")
+                                        : fmt::format("after step {}", tensor.step - 1));
   return fmt::format("{} (launch {} of {}){}", tensor.op, tensor.launch, tensor.function,
                      tensor.place.empty() ? "" : " at " + tensor.place);
 }
@@ -96,14 +99,10 @@ public:
   json run() {
     for (const Pair &pair : found.pairs)
       compare(pair);
-    json answer = {{"equal", different == 0},
-                   {"compared", found.pairs.size()},
-                   {"equal_to_the_bit", equalBits},
-                   {"within_tolerance", within},
-                   {"different", different},
-                   {"only_a", found.onlyA},
-                   {"only_b", found.onlyB},
-                   {"states_before", statesBefore}};
+    json answer = {{"equal", different == 0},       {"compared", found.pairs.size()},
+                   {"equal_to_the_bit", equalBits}, {"within_tolerance", within},
+                   {"different", different},        {"only_a", found.onlyA},
+                   {"only_b", found.onlyB},         {"states_before", statesBefore}};
     answer["first"] = first;
     answer["layers"] = layersJson();
     return answer;
@@ -212,7 +211,8 @@ private:
 json diff(const DiffQuestion &question) {
   for (const std::string &program : {question.a, question.b})
     if (program.ends_with(".mlir") || program.ends_with(".onnx"))
-      fail("{}: comparing saved IR and ONNX files is not available yet; compile it (kedge compile {} -o PROGRAM) and compare "
+      fail("{}: comparing saved IR and ONNX files is not available yet; compile it (kedge compile {} -o "
+           "PROGRAM) and compare "
            "the program",
            program, program);
   const TraceFolder folder;
@@ -222,7 +222,8 @@ json diff(const DiffQuestion &question) {
   const Trace a(fileA), b(fileB);
   const Pairs found = pairsOf(a, b);
   if (found.pairs.empty())
-    fail("{} and {} have no value in common: are they programs of one model with equal shapes?", question.a, question.b);
+    fail("{} and {} have no value in common: are they programs of one model with equal shapes?", question.a,
+         question.b);
   json answer = Comparison(found, question.tolerance).run();
   answer["a"] = question.a;
   answer["b"] = question.b;

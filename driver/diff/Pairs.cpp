@@ -9,9 +9,10 @@ namespace {
 using Group = std::vector<const TracedTensor *>;
 
 std::string keyOf(const TracedTensor &tensor) {
-  std::string key = tensor.isState ? "state " + std::to_string(tensor.step) + " " + tensor.name
-                                   : "value " + std::to_string(tensor.step) + " " + std::to_string(tensor.run) + " " +
-                                         tensor.function + (tensor.backward ? " backward " : " forward ") + tensor.place;
+  std::string key = tensor.isState
+                        ? "state " + std::to_string(tensor.step) + " " + tensor.name
+                        : "value " + std::to_string(tensor.step) + " " + std::to_string(tensor.run) + " " +
+                              tensor.function + (tensor.backward ? " backward " : " forward ") + tensor.place;
   return key + " " + rt::shapeText(tensor.desc.shape);
 }
 
@@ -24,7 +25,8 @@ bool sameBits(const TracedTensor &a, const TracedTensor &b) {
 Group once(const Group &all) {
   Group kept;
   for (const TracedTensor *one : all)
-    if (std::none_of(kept.begin(), kept.end(), [&](const TracedTensor *other) { return sameBits(*one, *other); }))
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](const TracedTensor *other) { return sameBits(*one, *other); }))
       kept.push_back(one);
   return kept;
 }
@@ -39,7 +41,8 @@ std::map<std::string, Group> groupsOf(const Trace &trace) {
 void pairGroup(const Group &allA, const Group &allB, Pairs &found) {
   Group a = once(allA), b = once(allB);
   std::erase_if(a, [&](const TracedTensor *one) {
-    const auto same = std::find_if(b.begin(), b.end(), [&](const TracedTensor *other) { return sameBits(*one, *other); });
+    const auto same =
+        std::find_if(b.begin(), b.end(), [&](const TracedTensor *other) { return sameBits(*one, *other); });
     if (same == b.end())
       return false;
     found.pairs.push_back({one, *same, true});

@@ -19,7 +19,8 @@ namespace {
 
 TracedTensor tensorOf(const nlohmann::json &record) {
   TracedTensor tensor;
-  tensor.desc = {rt::parseDType(record.at("dtype").get<std::string>()), record.at("shape").get<std::vector<int64_t>>()};
+  tensor.desc = {rt::parseDType(record.at("dtype").get<std::string>()),
+                 record.at("shape").get<std::vector<int64_t>>()};
   tensor.step = record.at("step");
   tensor.isState = record.at("kind") == "state";
   if (tensor.isState) {
@@ -48,7 +49,7 @@ std::string contentOf(const std::string &path) {
 
 Trace::Trace(const std::string &path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat facts {};
+  struct stat facts{};
   if (file < 0 || fstat(file, &facts) != 0)
     fail("{}: cannot be read", path);
   size = static_cast<size_t>(facts.st_size);

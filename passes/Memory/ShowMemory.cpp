@@ -15,7 +15,8 @@ namespace kedge::memory {
 namespace {
 using namespace mlir;
 
-/// The launches of one function with what they write: where it comes from, its bytes and how long they are needed.
+/// The launches of one function with what they write: where it comes from, its bytes and how long they are
+/// needed.
 class MemoryText {
 public:
   MemoryText(FunctionPlan plan, ModuleOp module)
@@ -39,7 +40,8 @@ private:
 
   void printLaunch(raw_ostream &out, size_t at, AsmState &names, bool isFullest) {
     const PlannedLaunch &launch = plan.launches[at];
-    out << "// launch " << at << ": " << formatBytes(load[at]) << " live" << (isFullest ? ", the most" : "") << "\n";
+    out << "// launch " << at << ": " << formatBytes(load[at]) << " live" << (isFullest ? ", the most" : "")
+        << "\n";
     for (auto [result, index] : llvm::zip_equal(launch.op->getResults(), launch.writes)) {
       const PlannedBuffer &buffer = plan.buffers[index];
       out << "//   ";
@@ -47,7 +49,8 @@ private:
       out << "  " << formatBytes(sched::bytesOf(result.getType())) << lifeText(buffer) << "\n";
     }
     if (launch.workspace >= 0)
-      out << "//   workspace  " << formatBytes(plan.buffers[static_cast<size_t>(launch.workspace)].bytes) << "\n";
+      out << "//   workspace  " << formatBytes(plan.buffers[static_cast<size_t>(launch.workspace)].bytes)
+          << "\n";
     launch.op->print(out, names);
     out << "\n";
   }
@@ -55,7 +58,8 @@ private:
   static std::string lifeText(const PlannedBuffer &buffer) {
     if (buffer.persistent())
       return fmt::format(", in the place of '{}'", buffer.binding.getName().str());
-    return fmt::format(", {}its bytes from launch {} to {}", buffer.host ? "in host memory, " : "", buffer.first, buffer.last);
+    return fmt::format(", {}its bytes from launch {} to {}", buffer.host ? "in host memory, " : "",
+                       buffer.first, buffer.last);
   }
 
   FunctionPlan plan;
@@ -68,7 +72,9 @@ struct ShowMemory : impl::ShowMemoryBase<ShowMemory> {
 
   void runOnOperation() override {
     ConstantTable constants;
-    auto workspace = [team = analysis::teamOf(threads)](Operation *op) { return analysis::workspaceOf(op, team); };
+    auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
+      return analysis::workspaceOf(op, team);
+    };
     int64_t shown = 0;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.isPrivate())

@@ -58,7 +58,8 @@ void TraceValues::visit(const Function &function, int launch, int64_t ofStep, do
 void TraceValues::writeOutputs(const Function &function, int at) {
   const Launch &launch = function.launches[static_cast<size_t>(at)];
   const auto holderOf = [&](size_t argument) {
-    return std::pair(launch.hostArg == static_cast<int>(argument) ? Space::Host : Space::Device, launch.args[argument]);
+    return std::pair(launch.hostArg == static_cast<int>(argument) ? Space::Host : Space::Device,
+                     launch.args[argument]);
   };
   nlohmann::json reads = nlohmann::json::array();
   for (size_t k = 0; k < launch.reads; ++k)

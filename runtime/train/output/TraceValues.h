@@ -6,8 +6,8 @@
 
 namespace kedge::rt {
 
-/// The file is a list of records: a line of JSON that describes a tensor, and its bytes. States come before the first
-/// step and after each one, between them what each launch writes, with the names of what it reads.
+/// The file is a list of records: a line of JSON that describes a tensor, and its bytes. States come before
+/// the first step and after each one, between them what each launch writes, with the names of what it reads.
 class TraceValues : public GradientWatch {
 public:
   TraceValues(Executor &executor, const Options &options);
@@ -27,7 +27,7 @@ private:
   const Options &options;
   std::ofstream file;
   std::map<Holder, std::string> holders; ///< what lies there: a state, an input, a value
-  int64_t step = 0, run = 0;                                 ///< `run`: of functions in the step
+  int64_t step = 0, run = 0;             ///< `run`: of functions in the step
 };
 
 } // namespace kedge::rt
