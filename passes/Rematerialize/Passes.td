@@ -51,7 +51,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
 def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
   let summary = "Note what keeping, recomputing and offloading a value would cost and save in the chosen plan";
   let description = [{
-    `sched.recompute` gets an entry `functions`: for each function of a step its transient values (number, type, bytes,
+    The module gets `sched.prices`: for each function of a step its transient values (number, type, bytes,
     place, what the plan chose for it) and `runs`, the values that each launch of the chosen plan writes. Those
     that `numbers` lists also get prices: for each of `keep`, `recompute` and `offload` the peak of the whole plan and the seconds of
     the function, with only this decision changed and the order of all other launches as it is; or the `obstacle`, if it
@@ -69,7 +69,7 @@ def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    module attributes {sched.recompute = {..., functions = [{function = "step", runs = [array<i64: 1>, array<i64: 2>], values = [...
+    module attributes {sched.prices = [{function = "step", runs = [array<i64: 1>, array<i64: 2>], values = [...
     ```
   }];
   let options = [

@@ -78,6 +78,8 @@ constexpr NoteRule noteRules[] = {
      }},
     {RecomputeNote::getNameStr(), "a #sched.recompute, on the module",
      [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<RecomputeAttr>(value); }},
+    {PricesNote::getNameStr(), "a list of functions, on the module",
+     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<ArrayAttr>(value); }},
     {SequenceNote::getNameStr(), "a list of launches, on a function", onFunction<DenseI64ArrayAttr>},
     {OffloadableNote::getNameStr(), "a list of values, on a function", onFunction<DenseI64ArrayAttr>},
 };

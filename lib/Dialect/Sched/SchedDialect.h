@@ -16,6 +16,7 @@ using FlatNote = SchedDialect::FlatAttrHelper;
 using GridNote = SchedDialect::GridAttrHelper;
 using HostNote = SchedDialect::HostAttrHelper;
 using RecomputeNote = SchedDialect::RecomputeAttrHelper;
+using PricesNote = SchedDialect::PricesAttrHelper;
 using SequenceNote = SchedDialect::SequenceAttrHelper;
 using OffloadableNote = SchedDialect::OffloadableAttrHelper;
 
