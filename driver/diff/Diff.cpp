@@ -3,6 +3,7 @@
 #include "lib/Export/Plan/PlanView.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/Convert.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -56,7 +57,8 @@ Distance distanceOf(const TracedTensor &a, const TracedTensor &b) {
     distance.count += 1;
     if (distance.first < 0)
       distance.first = i;
-    const double difference = std::isfinite(x) && std::isfinite(y) ? std::abs(x - y) : std::numeric_limits<double>::infinity();
+    const double difference =
+        std::isfinite(x) && std::isfinite(y) ? std::abs(x - y) : std::numeric_limits<double>::infinity();
     distance.squaresOfDifference += difference * difference;
     distance.largest = std::max(distance.largest, difference);
   }
@@ -74,7 +76,8 @@ std::optional<int64_t> ulpsBetween(const TracedTensor &a, const TracedTensor &b,
     const uint64_t sign = uint64_t(1) << (8 * size - 1);
     return bits & sign ? -static_cast<int64_t>(bits & (sign - 1)) : static_cast<int64_t>(bits);
   };
-  if (std::isnan(rt::loadAsDouble(a.desc.type, a.data, element)) || std::isnan(rt::loadAsDouble(b.desc.type, b.data, element)))
+  if (std::isnan(rt::loadAsDouble(a.desc.type, a.data, element)) ||
+      std::isnan(rt::loadAsDouble(b.desc.type, b.data, element)))
     return std::nullopt;
   return std::abs(ordered(a) - ordered(b));
 }
@@ -82,7 +85,8 @@ std::optional<int64_t> ulpsBetween(const TracedTensor &a, const TracedTensor &b,
 std::string whatIs(const TracedTensor &tensor) {
   if (tensor.isState)
     return fmt::format("state {} {}", tensor.name,
-                       tensor.step == 0 ? std::string("before the first step") : fmt::format("after step {}", tensor.step - 1));
+                       tensor.step == 0 ? std::string("before the first step")
+                                        : fmt::format("after step {}", tensor.step - 1));
   return fmt::format("{} (launch {} of {}){}", tensor.op, tensor.launch, tensor.function,
                      tensor.place.empty() ? "" : " at " + tensor.place);
 }
@@ -96,14 +100,10 @@ public:
   json run() {
     for (const Pair &pair : found.pairs)
       compare(pair);
-    json answer = {{"equal", different == 0},
-                   {"compared", found.pairs.size()},
-                   {"equal_to_the_bit", equalBits},
-                   {"within_tolerance", within},
-                   {"different", different},
-                   {"only_a", found.onlyA},
-                   {"only_b", found.onlyB},
-                   {"states_before", statesBefore}};
+    json answer = {{"equal", different == 0},       {"compared", found.pairs.size()},
+                   {"equal_to_the_bit", equalBits}, {"within_tolerance", within},
+                   {"different", different},        {"only_a", found.onlyA},
+                   {"only_b", found.onlyB},         {"states_before", statesBefore}};
     answer["first"] = first;
     answer["layers"] = layersJson();
     return answer;
@@ -117,7 +117,7 @@ private:
 
   void compare(const Pair &pair) {
     const Distance distance = pair.equal ? ofItself(*pair.a) : distanceOf(*pair.a, *pair.b);
-    if (!pair.a->isState)
+    if (!pair.a->isState && !pair.a->intoState)
       addToLayer(*pair.a, distance);
     if (pair.equal) {
       ++equalBits;
@@ -129,7 +129,7 @@ private:
     }
     ++different;
     if (pair.a->isState && pair.a->step == 0)
-      statesBefore.push_back(differenceJson(pair, distance));
+      statesBefore.push_back(stateJson(pair, distance));
     else if (first.is_null())
       first = differenceJson(pair, distance);
   }
@@ -158,6 +158,18 @@ private:
                   {"reads", pair.a->reads}};
     if (const std::optional<int64_t> ulps = ulpsBetween(*pair.a, *pair.b, at))
       entry["ulps"] = *ulps;
+    return entry;
+  }
+
+  /// With the first launch that reads it, whose result may round the difference away.
+  json stateJson(const Pair &pair, const Distance &distance) const {
+    json entry = differenceJson(pair, distance);
+    for (const Pair &reader : found.pairs)
+      if (std::find(reader.a->reads.begin(), reader.a->reads.end(), "state " + pair.a->readAs) !=
+          reader.a->reads.end()) {
+        entry["first_reader"] = {{"what", whatIs(*reader.a)}, {"equal", reader.equal}};
+        break;
+      }
     return entry;
   }
 
@@ -212,7 +224,8 @@ private:
 json diff(const DiffQuestion &question) {
   for (const std::string &program : {question.a, question.b})
     if (program.ends_with(".mlir") || program.ends_with(".onnx"))
-      fail("{}: comparing saved IR and ONNX files is not available yet; compile it (kedge compile {} -o PROGRAM) and compare "
+      fail("{}: comparing saved IR and ONNX files is not available yet; compile it (kedge compile {} -o "
+           "PROGRAM) and compare "
            "the program",
            program, program);
   const TraceFolder folder;
@@ -222,7 +235,8 @@ json diff(const DiffQuestion &question) {
   const Trace a(fileA), b(fileB);
   const Pairs found = pairsOf(a, b);
   if (found.pairs.empty())
-    fail("{} and {} have no value in common: are they programs of one model with equal shapes?", question.a, question.b);
+    fail("{} and {} have no value in common: are they programs of one model with equal shapes?", question.a,
+         question.b);
   json answer = Comparison(found, question.tolerance).run();
   answer["a"] = question.a;
   answer["b"] = question.b;

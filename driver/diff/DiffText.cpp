@@ -25,8 +25,12 @@ std::string differenceText(const json &entry) {
                                  entry["dtype_b"].get<std::string>());
   if (entry.contains("ulps"))
     text += fmt::format(", {} ulps apart", entry["ulps"].get<int64_t>());
-  text += fmt::format("; {} elements differ, relative error {}\n", entry["elements_that_differ"].get<int64_t>(),
-                      errorText(entry["relative_error"]));
+  text += fmt::format("; {} elements differ, relative error {}\n",
+                      entry["elements_that_differ"].get<int64_t>(), errorText(entry["relative_error"]));
+  if (entry.contains("first_reader"))
+    text += fmt::format("    first read by {}, whose result {}\n",
+                        entry["first_reader"]["what"].get<std::string>(),
+                        entry["first_reader"]["equal"].get<bool>() ? "is equal all the same" : "differs");
   for (const json &read : entry["reads"])
     if (!read.get<std::string>().empty())
       text += "    reads " + read.get<std::string>() + "\n";
@@ -36,12 +40,13 @@ std::string differenceText(const json &entry) {
 } // namespace
 
 std::string diffText(const json &found) {
-  std::string text =
-      fmt::format("{} values compared: {} equal to the bit, {} within {:g}, {} different; in {} alone {}, in {} alone {}\n",
-                  found["compared"].get<int64_t>(), found["equal_to_the_bit"].get<int64_t>(),
-                  found["within_tolerance"].get<int64_t>(), found["tolerance"].get<double>(),
-                  found["different"].get<int64_t>(), found["a"].get<std::string>(), found["only_a"].get<int64_t>(),
-                  found["b"].get<std::string>(), found["only_b"].get<int64_t>());
+  std::string text = fmt::format("{} values compared: {} equal to the bit, {} within {:g}, {} different; in "
+                                 "{} alone {}, in {} alone {}\n",
+                                 found["compared"].get<int64_t>(), found["equal_to_the_bit"].get<int64_t>(),
+                                 found["within_tolerance"].get<int64_t>(), found["tolerance"].get<double>(),
+                                 found["different"].get<int64_t>(), found["a"].get<std::string>(),
+                                 found["only_a"].get<int64_t>(), found["b"].get<std::string>(),
+                                 found["only_b"].get<int64_t>());
   if (!found["states_before"].empty())
     text += "\nstates that differ before the first step\n";
   for (const json &state : found["states_before"])
@@ -54,9 +59,11 @@ std::string diffText(const json &found) {
   size_t width = 5;
   for (const json &row : found["layers"])
     width = std::max(width, row["layer"].get<std::string>().size());
-  text += fmt::format("\nrelative error of a layer's values\n  {:<{}}  {:>9}  {:>9}\n", "layer", width, "forward", "backward");
+  text += fmt::format("\nrelative error of a layer's values\n  {:<{}}  {:>9}  {:>9}\n", "layer", width,
+                      "forward", "backward");
   for (const json &row : found["layers"])
-    text += fmt::format("  {:<{}}  {:>9}  {:>9}\n", row["layer"].get<std::string>().empty() ? "-" : row["layer"].get<std::string>(),
+    text += fmt::format("  {:<{}}  {:>9}  {:>9}\n",
+                        row["layer"].get<std::string>().empty() ? "-" : row["layer"].get<std::string>(),
                         width, errorText(row["forward"]), errorText(row["backward"]));
   return text;
 }

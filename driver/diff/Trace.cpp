@@ -19,11 +19,13 @@ namespace {
 
 TracedTensor tensorOf(const nlohmann::json &record) {
   TracedTensor tensor;
-  tensor.desc = {rt::parseDType(record.at("dtype").get<std::string>()), record.at("shape").get<std::vector<int64_t>>()};
+  tensor.desc = {rt::parseDType(record.at("dtype").get<std::string>()),
+                 record.at("shape").get<std::vector<int64_t>>()};
   tensor.step = record.at("step");
   tensor.isState = record.at("kind") == "state";
   if (tensor.isState) {
     tensor.name = record.at("name");
+    tensor.readAs = record.at("read_as");
     return tensor;
   }
   tensor.run = record.at("run");
@@ -32,7 +34,7 @@ TracedTensor tensorOf(const nlohmann::json &record) {
   tensor.op = record.at("op");
   tensor.place = record.at("place");
   tensor.backward = record.at("backward");
-  tensor.generated = record.at("generated");
+  tensor.intoState = record.at("into_state");
   tensor.reads = record.at("reads").get<std::vector<std::string>>();
   return tensor;
 }
@@ -48,7 +50,7 @@ std::string contentOf(const std::string &path) {
 
 Trace::Trace(const std::string &path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat facts {};
+  struct stat facts{};
   if (file < 0 || fstat(file, &facts) != 0)
     fail("{}: cannot be read", path);
   size = static_cast<size_t>(facts.st_size);

@@ -15,11 +15,11 @@ namespace kedge::memory {
 namespace {
 using namespace mlir;
 
-/// The launches of one function with what they write: where it comes from, its bytes and how long they are needed.
+/// The launches of one function with what they write: where it comes from, its bytes and how long they are
+/// needed.
 class MemoryText {
 public:
-  MemoryText(FunctionPlan plan, ModuleOp module)
-      : plan(std::move(plan)), module(module), load(this->plan.launches.size()) {
+  explicit MemoryText(FunctionPlan plan) : plan(std::move(plan)), load(this->plan.launches.size()) {
     for (const PlannedBuffer &buffer : this->plan.buffers)
       if (!buffer.persistent() && !buffer.host)
         for (int64_t at = std::max<int64_t>(0, buffer.first); at <= buffer.last && at < count(); ++at)
@@ -39,7 +39,8 @@ private:
 
   void printLaunch(raw_ostream &out, size_t at, AsmState &names, bool isFullest) {
     const PlannedLaunch &launch = plan.launches[at];
-    out << "// launch " << at << ": " << formatBytes(load[at]) << " live" << (isFullest ? ", the most" : "") << "\n";
+    out << "// launch " << at << ": " << formatBytes(load[at]) << " live" << (isFullest ? ", the most" : "")
+        << "\n";
     for (auto [result, index] : llvm::zip_equal(launch.op->getResults(), launch.writes)) {
       const PlannedBuffer &buffer = plan.buffers[index];
       out << "//   ";
@@ -47,7 +48,8 @@ private:
       out << "  " << formatBytes(sched::bytesOf(result.getType())) << lifeText(buffer) << "\n";
     }
     if (launch.workspace >= 0)
-      out << "//   workspace  " << formatBytes(plan.buffers[static_cast<size_t>(launch.workspace)].bytes) << "\n";
+      out << "//   workspace  " << formatBytes(plan.buffers[static_cast<size_t>(launch.workspace)].bytes)
+          << "\n";
     launch.op->print(out, names);
     out << "\n";
   }
@@ -55,11 +57,11 @@ private:
   static std::string lifeText(const PlannedBuffer &buffer) {
     if (buffer.persistent())
       return fmt::format(", in the place of '{}'", buffer.binding.getName().str());
-    return fmt::format(", {}its bytes from launch {} to {}", buffer.host ? "in host memory, " : "", buffer.first, buffer.last);
+    return fmt::format(", {}its bytes from launch {} to {}", buffer.host ? "in host memory, " : "",
+                       buffer.first, buffer.last);
   }
 
   FunctionPlan plan;
-  ModuleOp module;
   std::vector<int64_t> load; ///< transient bytes at each launch
 };
 
@@ -68,7 +70,9 @@ struct ShowMemory : impl::ShowMemoryBase<ShowMemory> {
 
   void runOnOperation() override {
     ConstantTable constants;
-    auto workspace = [team = analysis::teamOf(threads)](Operation *op) { return analysis::workspaceOf(op, team); };
+    auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
+      return analysis::workspaceOf(op, team);
+    };
     int64_t shown = 0;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.isPrivate())
@@ -77,7 +81,7 @@ struct ShowMemory : impl::ShowMemoryBase<ShowMemory> {
       if (failed(plan))
         return signalPassFailure();
       shown += static_cast<int64_t>(plan->launches.size());
-      MemoryText(std::move(*plan), getOperation()).print(llvm::errs());
+      MemoryText(std::move(*plan)).print(llvm::errs());
     }
     addStatistic("kedge-show-memory", "launches shown", shown);
     markAllAnalysesPreserved();

@@ -44,19 +44,22 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
   command->add_option("A", flags->question.a, "a program that kedge compile made")->required();
   command->add_option("B", flags->question.b, "another one of the same model")->required();
   const char *group = "Options";
-  command->add_option("--data", flags->data, "INPUT=FILE.npy: the rows that both run on; one for each input")->group(group);
-  command->add_option("--tokens", flags->tokens, "[INPUT=]FILE: the same from a file of tokens")->group(group);
+  command->add_option("--data", flags->data, "INPUT=FILE.npy: the rows that both run on; one for each input")
+      ->group(group);
+  command->add_option("--tokens", flags->tokens, "[INPUT=]FILE: the same from a file of tokens")
+      ->group(group);
   command->add_option("--weights", flags->weights, "FILE or DIR: weights that both begin with")->group(group);
-  command->add_option("--steps", flags->steps, "steps to compare")->check(CLI::PositiveNumber)->group(group)->capture_default_str();
+  command->add_option("--steps", flags->steps, "steps to compare")->group(group)->capture_default_str();
   command
       ->add_option_function<int64_t>(
-          "--seed", [flags](int64_t seed) { flags->seed = seed, flags->seeded = true; }, "seed of both (default: their own)")
+          "--seed", [flags](int64_t seed) { flags->seed = seed, flags->seeded = true; },
+          "seed of both (default: their own)")
       ->group(group);
   command->add_option("--threads", flags->threads, "threads of both (default: physical cores)")->group(group);
   command
-      ->add_option("--tolerance", flags->question.tolerance,
-                   "values whose relative error is at most this count as equal (default: 0, equal to the bit)")
-      ->check(CLI::NonNegativeNumber)
+      ->add_option(
+          "--tolerance", flags->question.tolerance,
+          "values whose relative error is at most this count as equal (default: 0, equal to the bit)")
       ->group(group);
   command->add_flag("--json", flags->json, "the answer for machines")->group(group);
   rt::checkNumbers(*command);

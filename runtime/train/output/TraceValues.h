@@ -3,11 +3,12 @@
 #include "runtime/program/Options.h"
 #include "runtime/train/Step.h"
 #include <fstream>
+#include <set>
 
 namespace kedge::rt {
 
-/// The file is a list of records: a line of JSON that describes a tensor, and its bytes. States come before the first
-/// step and after each one, between them what each launch writes, with the names of what it reads.
+/// The file is a list of records: a line of JSON that describes a tensor, and its bytes. States come before
+/// the first step and after each one, between them what each launch writes, with the names of what it reads.
 class TraceValues : public GradientWatch {
 public:
   TraceValues(Executor &executor, const Options &options);
@@ -27,7 +28,8 @@ private:
   const Options &options;
   std::ofstream file;
   std::map<Holder, std::string> holders; ///< what lies there: a state, an input, a value
-  int64_t step = 0, run = 0;                                 ///< `run`: of functions in the step
+  std::set<Holder> states;               ///< places of states
+  int64_t step = 0, run = 0;             ///< `run`: of functions in the step
 };
 
 } // namespace kedge::rt
