@@ -3,6 +3,7 @@
 #include "lib/Export/Plan/PlanView.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/Convert.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -116,7 +117,7 @@ private:
 
   void compare(const Pair &pair) {
     const Distance distance = pair.equal ? ofItself(*pair.a) : distanceOf(*pair.a, *pair.b);
-    if (!pair.a->isState)
+    if (!pair.a->isState && !pair.a->intoState)
       addToLayer(*pair.a, distance);
     if (pair.equal) {
       ++equalBits;
@@ -128,7 +129,7 @@ private:
     }
     ++different;
     if (pair.a->isState && pair.a->step == 0)
-      statesBefore.push_back(differenceJson(pair, distance));
+      statesBefore.push_back(stateJson(pair, distance));
     else if (first.is_null())
       first = differenceJson(pair, distance);
   }
@@ -157,6 +158,18 @@ private:
                   {"reads", pair.a->reads}};
     if (const std::optional<int64_t> ulps = ulpsBetween(*pair.a, *pair.b, at))
       entry["ulps"] = *ulps;
+    return entry;
+  }
+
+  /// With the first launch that reads it, whose result may round the difference away.
+  json stateJson(const Pair &pair, const Distance &distance) const {
+    json entry = differenceJson(pair, distance);
+    for (const Pair &reader : found.pairs)
+      if (std::find(reader.a->reads.begin(), reader.a->reads.end(), "state " + pair.a->readAs) !=
+          reader.a->reads.end()) {
+        entry["first_reader"] = {{"what", whatIs(*reader.a)}, {"equal", reader.equal}};
+        break;
+      }
     return entry;
   }
 

@@ -1,5 +1,7 @@
 #include "driver/diff/Pairs.h"
+#include "runtime/format/Convert.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -38,6 +40,45 @@ std::map<std::string, Group> groupsOf(const Trace &trace) {
   return groups;
 }
 
+/// The difference's share of both norms, over a sample of the elements: 0 for equal ones, 1 for unrelated
+/// ones.
+double farness(const TracedTensor &a, const TracedTensor &b) {
+  constexpr int64_t sampled = 1024;
+  const int64_t count = a.desc.elements(), stride = std::max<int64_t>(1, count / sampled);
+  double difference = 0, norms = 0;
+  for (int64_t i = 0; i < count; i += stride) {
+    const double x = rt::loadAsDouble(a.desc.type, a.data, i), y = rt::loadAsDouble(b.desc.type, b.data, i);
+    if (!std::isfinite(x) || !std::isfinite(y))
+      continue;
+    difference += (x - y) * (x - y);
+    norms += x * x + y * y;
+  }
+  return norms > 0 ? std::sqrt(difference / norms) : 0;
+}
+
+/// Takes those out that are near to each other, the nearest first.
+void pairNearest(Group &a, Group &b, Pairs &found) {
+  constexpr double unrelated = 0.5;
+  struct Near {
+    double farness;
+    size_t a, b;
+  };
+  std::vector<Near> all;
+  for (size_t i = 0; i < a.size(); ++i)
+    for (size_t j = 0; j < b.size(); ++j)
+      if (const double far = farness(*a[i], *b[j]); far < unrelated)
+        all.push_back({far, i, j});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Near &x, const Near &y) { return x.farness < y.farness; });
+  for (const Near &near : all)
+    if (a[near.a] && b[near.b]) {
+      found.pairs.push_back({a[near.a], b[near.b], false});
+      a[near.a] = b[near.b] = nullptr;
+    }
+  std::erase(a, nullptr);
+  std::erase(b, nullptr);
+}
+
 void pairGroup(const Group &allA, const Group &allB, Pairs &found) {
   Group a = once(allA), b = once(allB);
   std::erase_if(a, [&](const TracedTensor *one) {
@@ -49,7 +90,9 @@ void pairGroup(const Group &allA, const Group &allB, Pairs &found) {
     b.erase(same);
     return true;
   });
-  const size_t both = std::min(a.size(), b.size());
+  pairNearest(a, b, found);
+  // What is near to nothing may be wrong: as many on both sides belong together.
+  const size_t both = a.size() == b.size() ? a.size() : 0;
   for (size_t i = 0; i < both; ++i)
     found.pairs.push_back({a[i], b[i], false});
   found.onlyA += static_cast<int64_t>(a.size() - both);

@@ -25,6 +25,7 @@ TracedTensor tensorOf(const nlohmann::json &record) {
   tensor.isState = record.at("kind") == "state";
   if (tensor.isState) {
     tensor.name = record.at("name");
+    tensor.readAs = record.at("read_as");
     return tensor;
   }
   tensor.run = record.at("run");
@@ -33,7 +34,7 @@ TracedTensor tensorOf(const nlohmann::json &record) {
   tensor.op = record.at("op");
   tensor.place = record.at("place");
   tensor.backward = record.at("backward");
-  tensor.generated = record.at("generated");
+  tensor.intoState = record.at("into_state");
   tensor.reads = record.at("reads").get<std::vector<std::string>>();
   return tensor;
 }

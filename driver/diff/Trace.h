@@ -12,12 +12,12 @@ struct TracedTensor {
   rt::TensorDesc desc;
   const char *data = nullptr;
   bool isState = false;
-  std::string name; ///< of a state
-  int64_t step = 0; ///< of a state: completed steps
+  std::string name, readAs; ///< of a state; as `reads` call it
+  int64_t step = 0;         ///< of a state: completed steps
   int64_t run = 0, launch = 0;
-  std::string function, op, place; ///< `place`: the module, " (backward)" behind it
-  bool backward = false, generated = false;
-  std::vector<std::string> reads; ///< "state w", "input x", "launch 3 (onnx.Gemm at h.0)"
+  std::string function, op, place;          ///< `place`: the module, " (backward)" behind it
+  bool backward = false, intoState = false; ///< `intoState`: the new value of a state
+  std::vector<std::string> reads;           ///< "state w", "input x", "launch 3 (onnx.Gemm at h.0)"
 };
 
 /// A mapped file of records, in order.

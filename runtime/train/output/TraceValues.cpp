@@ -12,8 +12,10 @@ TraceValues::TraceValues(Executor &executor, const Options &options) : executor(
   file.open(options.traceValues, std::ios::binary | std::ios::trunc);
   if (!file)
     fail("{}: cannot be written", options.traceValues);
-  for (const State &state : executor.program().states)
+  for (const State &state : executor.program().states) {
+    states.insert({state.space, state.offset});
     holders[{state.space, state.offset}] = "state " + (state.onnxName.empty() ? state.name : state.onnxName);
+  }
 }
 
 void TraceValues::writeRecord(const nlohmann::json &record, const char *bytes, size_t count) {
@@ -31,6 +33,7 @@ void TraceValues::writeStates(int64_t completedSteps) {
     writeRecord({{"kind", "state"},
                  {"step", completedSteps},
                  {"name", state.name},
+                 {"read_as", state.onnxName.empty() ? state.name : state.onnxName},
                  {"dtype", dtypeName(state.desc.type)},
                  {"shape", state.desc.shape},
                  {"bytes", bytes}},
@@ -75,12 +78,12 @@ void TraceValues::writeOutputs(const Function &function, int at) {
                  {"launch", at},
                  {"output", output},
                  {"op", op},
-                 {"generated", launch.library.empty()},
                  {"place", launch.loc},
                  {"backward", launch.backward},
                  {"dtype", dtypeName(desc.type)},
                  {"shape", desc.shape},
                  {"reads", reads},
+                 {"into_state", states.count({space, offset}) != 0},
                  {"bytes", desc.bytes()}},
                 executor.read(space, offset, desc.bytes()), desc.bytes());
   }

@@ -3,6 +3,7 @@
 #include "runtime/program/Options.h"
 #include "runtime/train/Step.h"
 #include <fstream>
+#include <set>
 
 namespace kedge::rt {
 
@@ -27,6 +28,10 @@ private:
   const Options &options;
   std::ofstream file;
   std::map<Holder, std::string> holders; ///< what lies there: a state, an input, a value
+<<<<<<< HEAD
+=======
+  std::set<Holder> states;               ///< places of states
+>>>>>>> 6df1644584d17bbd2814ae289c038a9c63913973
   int64_t step = 0, run = 0;             ///< `run`: of functions in the step
 };
 

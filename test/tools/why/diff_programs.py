@@ -10,7 +10,7 @@ weights = f"{folder}/weights.safetensors"
 subprocess.run([f"{folder}/fp32", "--steps", "0", "--export-safetensors", weights], check=True, stdout=subprocess.DEVNULL)
 data = bytearray(open(weights, "rb").read())
 (length,) = struct.unpack("<Q", data[:8])
-place = json.loads(data[8:8 + length])["blocks.1.up.weight"]["data_offsets"][0] + 8 + length + 4 * 7
+place = json.loads(data[8:8 + length])["blocks.1.norm2.weight"]["data_offsets"][0] + 8 + length + 4 * 7
 (bits,) = struct.unpack("<I", data[place:place + 4])
 data[place:place + 4] = struct.pack("<I", bits + 1)
 open(weights, "wb").write(data)
