@@ -19,8 +19,10 @@ std::string textOf(Operation *kernel) {
 
 } // namespace
 
-std::map<std::string, std::string> kedge::driver::shareKernels(ModuleOp kernels, std::vector<std::string> &names,
-                                                const CompileOptions &options, const KernelLevels &levels) {
+std::map<std::string, std::string> kedge::driver::shareKernels(ModuleOp kernels,
+                                                               std::vector<std::string> &names,
+                                                               const CompileOptions &options,
+                                                               const KernelLevels &levels) {
   std::map<std::string, std::string> shared;
   std::vector<std::string> own;
   for (const std::string &name : names) {
@@ -30,7 +32,8 @@ std::map<std::string, std::string> kedge::driver::shareKernels(ModuleOp kernels,
       own.push_back(name);
       continue;
     }
-    const auto [known, isNew] = options.knownKernels->try_emplace(textOf(kernel), options.kernelPrefix + name);
+    const auto [known, isNew] =
+        options.knownKernels->try_emplace(textOf(kernel), options.kernelPrefix + name);
     if (isNew) {
       own.push_back(name);
       continue;
