@@ -27,13 +27,10 @@ std::string differenceText(const json &entry) {
     text += fmt::format(", {} ulps apart", entry["ulps"].get<int64_t>());
   text += fmt::format("; {} elements differ, relative error {}\n",
                       entry["elements_that_differ"].get<int64_t>(), errorText(entry["relative_error"]));
-<<<<<<< HEAD
-=======
   if (entry.contains("first_reader"))
     text += fmt::format("    first read by {}, whose result {}\n",
                         entry["first_reader"]["what"].get<std::string>(),
                         entry["first_reader"]["equal"].get<bool>() ? "is equal all the same" : "differs");
->>>>>>> 6df1644584d17bbd2814ae289c038a9c63913973
   for (const json &read : entry["reads"])
     if (!read.get<std::string>().empty())
       text += "    reads " + read.get<std::string>() + "\n";

@@ -14,14 +14,8 @@ struct Pairs {
   int64_t onlyA = 0, onlyB = 0; ///< values that the other program does not have in memory
 };
 
-<<<<<<< HEAD
-/// States by name. Values by function and run, module, part of the step and shape; where several have the
-/// same, equal ones belong together and the others in their order. A value that is computed again counts
-/// once.
-=======
 /// States by name. Values by function and run, module, part of the step and shape; of several that share
 /// these, equal ones belong together, then the nearest. A value that is computed again counts once.
->>>>>>> 6df1644584d17bbd2814ae289c038a9c63913973
 Pairs pairsOf(const Trace &a, const Trace &b);
 
 } // namespace kedge::driver

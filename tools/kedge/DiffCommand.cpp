@@ -49,14 +49,7 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
   command->add_option("--tokens", flags->tokens, "[INPUT=]FILE: the same from a file of tokens")
       ->group(group);
   command->add_option("--weights", flags->weights, "FILE or DIR: weights that both begin with")->group(group);
-<<<<<<< HEAD
-  command->add_option("--steps", flags->steps, "steps to compare")
-      ->check(CLI::PositiveNumber)
-      ->group(group)
-      ->capture_default_str();
-=======
   command->add_option("--steps", flags->steps, "steps to compare")->group(group)->capture_default_str();
->>>>>>> 6df1644584d17bbd2814ae289c038a9c63913973
   command
       ->add_option_function<int64_t>(
           "--seed", [flags](int64_t seed) { flags->seed = seed, flags->seeded = true; },
@@ -67,10 +60,6 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
       ->add_option(
           "--tolerance", flags->question.tolerance,
           "values whose relative error is at most this count as equal (default: 0, equal to the bit)")
-<<<<<<< HEAD
-      ->check(CLI::NonNegativeNumber)
-=======
->>>>>>> 6df1644584d17bbd2814ae289c038a9c63913973
       ->group(group);
   command->add_flag("--json", flags->json, "the answer for machines")->group(group);
   rt::checkNumbers(*command);

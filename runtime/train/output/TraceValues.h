@@ -28,10 +28,7 @@ private:
   const Options &options;
   std::ofstream file;
   std::map<Holder, std::string> holders; ///< what lies there: a state, an input, a value
-<<<<<<< HEAD
-=======
-  std::set<Holder> states; ///< places of states
->>>>>>> 6df1644584d17bbd2814ae289c038a9c63913973
+  std::set<Holder> states;               ///< places of states
   int64_t step = 0, run = 0;             ///< `run`: of functions in the step
 };
 
