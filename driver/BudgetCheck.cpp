@@ -14,16 +14,14 @@ using namespace mlir;
 namespace kedge::driver {
 namespace {
 
-int64_t fact(ModuleOp module, llvm::StringRef name) {
-  auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
-  auto number = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
-  return number ? number.getInt() : -1;
+/// What kedge-choose-recompute noted; null where it has not run.
+sched::RecomputeAttr recomputation(ModuleOp module) {
+  return sched::RecomputeNote(module.getContext()).getAttr(module);
 }
 
 bool fitsDevice(ModuleOp module) {
-  auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
-  auto known = facts ? facts.getAs<BoolAttr>("fits") : BoolAttr();
-  return !known || known.getValue();
+  const sched::RecomputeAttr known = recomputation(module);
+  return !known || known.getFits().getValue();
 }
 
 } // namespace
@@ -39,7 +37,8 @@ void BudgetCheck::noteWithoutEffect() const {
         "kedge: note: --offload gradients: without --accumulate no gradient outlives its update: nothing to "
         "offload\n");
   std::string policy = options.recomputePolicy();
-  if (fact(module, "ops") == 0 && policy != "none" && policy != "auto")
+  if (const auto known = recomputation(module);
+      known && known.getOps().getInt() == 0 && policy != "none" && policy != "auto")
     fprintf(stderr,
             "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
             policy.c_str());
@@ -49,14 +48,15 @@ void BudgetCheck::noteWithoutEffect() const {
 void BudgetCheck::check() const {
   if (options.memoryBudget.empty() || !fitsDevice(module))
     return;
+  const int64_t budget = recomputation(module).getBudgetBytes().getInt();
   int64_t bytes = analysis::sumOf(analysis::reservationsOf(module, rt::physicalCores()));
   for (auto arena : module.getOps<exec::ArenaOp>())
     bytes += arena.getBytes();
-  if (bytes > fact(module, "budget_bytes"))
+  if (bytes > budget)
     fail("{}: not compiled: the plan takes {} bytes, above the memory budget of {}, which what is computed "
          "again was to "
          "keep",
-         options.model.model, bytes, fact(module, "budget_bytes"));
+         options.model.model, bytes, budget);
 }
 
 int64_t BudgetCheck::hostBytes() const {
@@ -72,15 +72,16 @@ bool BudgetCheck::fits() const {
 std::string BudgetCheck::whyNothingFits(const std::string &remedies) const {
   if (fitsDevice(module))
     return whyHostDoesNotFit(remedies);
-  std::string text =
-      fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n", options.model.model,
-                  fact(module, "budget_bytes"), formatBytes(fact(module, "budget_bytes")));
+  const sched::RecomputeAttr known = recomputation(module);
+  const int64_t budget = known.getBudgetBytes().getInt();
+  std::string text = fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n",
+                                 options.model.model, budget, formatBytes(budget));
   text += "largest values at the peak of the smallest plan:\n";
   for (const auto &[name, bytes] : exporter::largestAtPeak(module, 8))
     text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
   text += remedies +
-          fmt::format("proven: no plan needs less than {} bytes\n", fact(module, "proven_floor_bytes"));
-  text += fmt::format("smallest feasible budget: {} bytes\n", fact(module, "smallest_feasible_bytes"));
+          fmt::format("proven: no plan needs less than {} bytes\n", known.getProvenFloorBytes().getInt());
+  text += fmt::format("smallest feasible budget: {} bytes\n", known.getSmallestFeasibleBytes().getInt());
   return text;
 }
 

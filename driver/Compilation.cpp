@@ -135,7 +135,7 @@ void Compilation::step() {
   save(Phase::Step);
 }
 
-void Compilation::schedule() {
+void Compilation::schedule(const ValueChooser &choose) {
   if (done >= Phase::Exec)
     return;
   analysis::DeviceModel device =
@@ -147,7 +147,9 @@ void Compilation::schedule() {
     run(Phase::Schedule);
     save(Phase::Schedule);
   }
-  if (isWanted(Phase::Rematerialize)) {
+  if (choose) {
+    rematerializePriced(choose);
+  } else if (isWanted(Phase::Rematerialize)) {
     run(Phase::Rematerialize);
     BudgetCheck(*ir, options).noteWithoutEffect();
     save(Phase::Rematerialize);
@@ -156,7 +158,7 @@ void Compilation::schedule() {
 }
 
 void Compilation::toExec(bool withKernels) {
-  const bool numbers = !options.launchFile.empty() || options.model.ranks.front() > 1;
+  const bool numbers = !options.launchFile.empty() || options.model.ranks.front() > 1 || tracesLaunches;
   if (numbers)
     analysis::markLaunches(*ir);
   run(Phase::Exec, withKernels);
@@ -202,6 +204,21 @@ void Compilation::checkMicroBatch() {
 void Compilation::run(Phase phase, bool withKernels) {
   PassManager manager(&context);
   pipelines.build(phase, withKernels, manager);
+  runPasses(manager, phase);
+}
+
+/// The phase in two parts: which values there are is known once the plan is chosen.
+void Compilation::rematerializePriced(const ValueChooser &choose) {
+  PassManager choice(&context), prices(&context);
+  pipelines.addOffload(choice);
+  kedge::pipelines::addChoosePipeline(choice, pipelines.recompute());
+  runPasses(choice, Phase::Rematerialize);
+  kedge::pipelines::addPricedPipeline(prices, pipelines.recompute(), choose(*ir, model));
+  runPasses(prices, Phase::Rematerialize);
+  tracesLaunches = true;
+}
+
+void Compilation::runPasses(PassManager &manager, Phase phase) {
   runPasses(manager,
             fmt::format("{}: not compiled: the phase '{}' failed", options.model.model, nameOf(phase)));
   checkRoundTrip(*ir, nameOf(phase));

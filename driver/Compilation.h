@@ -7,9 +7,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace kedge::driver {
+
+/// Which values of the chosen plan (the level-3 module with its `sched.recompute`) are to be priced.
+using ValueChooser = std::function<pipelines::PricedValues(mlir::ModuleOp, const model::Model &)>;
 
 class Compilation {
 public:
@@ -20,11 +24,13 @@ public:
   // Phases in order. Each throws kedge::Error, of all that its passes report. A compilation that goes on from
   // a file of
   // --save-ir skips the phases that ran before the file was written.
-  void import();   ///< level 1, composites raised
-  void step();     ///< level 2
-  void schedule(); ///< level 3, with what is computed again
-  void plan();     ///< level 4: where bytes lie, without kernels
-  void lower();    ///< level 4, with the kernels that its launches name
+  void import(); ///< level 1, composites raised
+  void step();   ///< level 2
+  /// Level 3, with what is computed again. With `choose`, the plan's values are noted, and those chosen
+  /// priced.
+  void schedule(const ValueChooser &choose = {});
+  void plan();  ///< level 4: where bytes lie, without kernels
+  void lower(); ///< level 4, with the kernels that its launches name
   /// The passes of each phase that is still ahead, as kedge-opt takes them: a line a phase, "NAME PIPELINE".
   std::string pipelineText();
 
@@ -33,6 +39,9 @@ public:
   const std::string &text() const { return emitted; }
   /// The memory report; call it after plan().
   nlohmann::json report();
+  const model::Model &onnx() const { return model; }
+  /// Of level 3, in order; launches() names those that each became.
+  const std::vector<analysis::ScheduledLaunch> &scheduledLaunches() const { return scheduled; }
   /// The program's launches with their predicted times, for --launches; after plan().
   const std::vector<analysis::ScheduledLaunch> &launches() const { return numbered; }
   /// Kernels as LLVM-ready IR, for --emit llvm; after lower().
@@ -51,11 +60,13 @@ private:
   bool isWanted(Phase phase) const;
   void run(Phase phase, bool withKernels = false);
   void runPasses(mlir::PassManager &manager, const std::string &otherwise);
+  void runPasses(mlir::PassManager &manager, Phase phase);
   void toExec(bool withKernels);
   void save(Phase phase);
   bool isEmitted(Phase phase) const;
   std::string savedText(Phase phase);
   void resume();
+  void rematerializePriced(const ValueChooser &choose);
   void showFindings();
   void chooseLoss();
   void checkMicroBatch();
@@ -73,6 +84,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   Phase done = Phase::None;
   std::string emitted;
+  bool tracesLaunches = false; ///< launches of level 4 are to be told from those of level 3
   bool edited = false;         ///< what a file of IR holds is not what was saved
   nlohmann::json savedReport;  ///< when the plan was made before
   exporter::StepCounts counts; ///< of the step, once it is there

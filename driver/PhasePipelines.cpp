@@ -47,17 +47,24 @@ void PhasePipelines::build(Phase phase, bool withKernels, OpPassManager &manager
 
 /// States move first: what is computed again fills what they leave.
 void PhasePipelines::addRematerialization(OpPassManager &manager) const {
-  int threads = rt::physicalCores();
+  addOffload(manager);
+  pipelines::addRematerializePipeline(manager, recompute());
+}
+
+void PhasePipelines::addOffload(OpPassManager &manager) const {
   std::vector<std::string> states;
   for (const std::string &kind : options.offload)
     if (kind != "activations")
       states.push_back(kind);
   if (!options.offload.empty())
-    pipelines::addOffloadPipeline(manager, states, options.deviceName(), threads);
-  pipelines::addRematerializePipeline(manager,
-                                      {options.recomputePolicy(), options.memoryBudget, options.deviceName(),
-                                       options.effort, threads, options.offloads("activations"),
-                                       options.hostMemoryBudget, options.frontier ? kFrontierPoints : 0});
+    pipelines::addOffloadPipeline(manager, states, options.deviceName(), rt::physicalCores());
+}
+
+pipelines::RecomputeOptions PhasePipelines::recompute() const {
+  return {options.recomputePolicy(), options.memoryBudget,
+          options.deviceName(),      options.effort,
+          rt::physicalCores(),       options.offloads("activations"),
+          options.hostMemoryBudget,  options.frontier ? kFrontierPoints : 0};
 }
 
 std::string PhasePipelines::text(MLIRContext &context, Phase done) const {

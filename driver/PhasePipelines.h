@@ -16,6 +16,9 @@ public:
   void build(Phase phase, bool withKernels, mlir::OpPassManager &manager) const;
   /// The passes of each phase behind `done`, as kedge-opt takes them: a line a phase, "NAME PIPELINE".
   std::string text(mlir::MLIRContext &context, Phase done) const;
+  /// What moves states to host memory, and what kedge-choose-recompute is told: of the phase Rematerialize.
+  void addOffload(mlir::OpPassManager &manager) const;
+  pipelines::RecomputeOptions recompute() const;
 
 private:
   pipelines::TargetOptions target() const;

@@ -58,6 +58,8 @@ public:
       shares = true;
       entry["mesh"] = world.mesh;
       entry["kernels"] = prefix;
+      if (!parts.shared.empty())
+        entry["shared"] = parts.shared;
     }
     entry["text"] = append(
         llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(parts.json.data()), parts.json.size()));
@@ -96,6 +98,7 @@ private:
 int compilePlansByWorld(const CompileOptions &options) {
   checkNumbers(options);
   Bundle bundle;
+  std::map<std::string, std::string> knownKernels;
   bool first = true;
   for (const World &world : worldsOf(options)) {
     CompileOptions one = options;
@@ -104,6 +107,7 @@ int compilePlansByWorld(const CompileOptions &options) {
     one.model.ranks = {world.ranks};
     one.model.mesh = world.mesh;
     one.kernelPrefix = world.mesh.empty() ? fmt::format("r{}.", world.ranks) : fmt::format("{}.", world.mesh);
+    one.knownKernels = world.mesh.empty() ? nullptr : &knownKernels;
     one.isTrial = !std::exchange(first, false); // notes are the same
     Compilation compilation(one);
     compilation.import();

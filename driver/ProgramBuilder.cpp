@@ -2,6 +2,7 @@
 #include "driver/Algorithms.h"
 #include "driver/GpuTarget.h"
 #include "driver/KernelLevels.h"
+#include "driver/SharedKernels.h"
 #include "driver/options/ProgramOptions.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Export/Template/ExportTemplate.h"
@@ -70,12 +71,15 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
 /// Among several plans each has a prefix to its kernels' names.
 void ProgramBuilder::compileKernels(ProgramParts &made) {
   made.names = launchedKernels();
+  const KernelLevels levels(options.cpus);
+  if (options.knownKernels)
+    made.shared = shareKernels(compilation.kernels(), made.names, options, levels);
   if (!options.worlds.empty()) {
     lower::renameKernels(compilation.kernels(), options.kernelPrefix, "");
     for (std::string &name : made.names)
       name = options.kernelPrefix + name;
   }
-  auto kernels = KernelLevels(options.cpus).compile(compilation.kernels(), made.names);
+  auto kernels = levels.compile(compilation.kernels(), made.names);
   if (failed(kernels))
     compilation.raise(options.model.model + ": not compiled: no machine code could be generated");
   made.kernels = std::move(*kernels);

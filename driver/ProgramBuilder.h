@@ -3,6 +3,7 @@
 #include "driver/Compilation.h"
 #include "lib/Export/Program/ProgramJson.h"
 #include "lib/Support/ObjectFile.h"
+#include <map>
 
 namespace kedge::driver {
 
@@ -12,6 +13,8 @@ struct ProgramParts {
   std::vector<std::string> names; ///< of kernels, as the objects have them
   std::string json;
   std::vector<uint8_t> data;
+  std::map<std::string, std::string>
+      shared; ///< kernels that another program of the file has, and their names there
 };
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output);
 

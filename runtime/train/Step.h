@@ -33,6 +33,8 @@ public:
   /// far.
   virtual void visit(const Function &function, int launch, int64_t step, double items) = 0;
   virtual bool wants(int64_t step) const = 0;
+  /// Whether `visit` is called after every launch, of every function of a step.
+  virtual bool seesEveryLaunch() const { return false; }
 };
 
 /// What happens in a step whose loss or gradients are not finite.
@@ -94,7 +96,7 @@ private:
   const Program &program;
   const Dataset &data;
   const RunScalars &scalars;
-  const World world;
+  const World world;        ///< the place among ranks that train on different rows
   bool foundInData = false; ///< the non-finite value came from a file
   ScalarWriter writer;
   NonFiniteStep whenNonFinite;
