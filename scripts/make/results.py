@@ -63,6 +63,8 @@ def section(benchmark):
     commit = f", commit \"{record['commit']}\"" if "commit" in record else ""
     if record["command"] == "not in the repository":
         command = "a program that is not in the repository"
+    elif record["command"] == "not noted":
+        command = "command not noted"
     else:
         command = f"`{record['command']}`"
     source = f"{record['date']}, {record['machine']}{commit}; {command}; [history]({benchmark['history']})."
