@@ -21,10 +21,11 @@ uint64_t hashOfJob(const std::string &text) {
 
 /// The first words of a connection, of both sides.
 struct Hello {
-  char magic[8] = {'k', 'e', 'd', 'g', 'e', ' ', '1', 0};
+  char magic[8] = {'k', 'e', 'd', 'g', 'e', ' ', '2', 0};
   uint64_t job = 0;
   int32_t rank = 0, channel = 0; ///< channel: 0 control, 1 data
   int64_t port = 0;              ///< where the rank listens
+  int64_t wanted = 0;            ///< the rank that this one looks for
 };
 
 /// Where a rank listens, as others reach it.
@@ -58,8 +59,9 @@ private:
            hello.rank >= 0 && hello.rank < world.size && (hello.channel == 0 || hello.channel == 1);
   }
 
-  Hello own(int32_t channel) const {
+  Hello own(int32_t channel, int64_t wanted) const {
     Hello hello;
+    hello.wanted = wanted;
     hello.job = job;
     hello.rank = static_cast<int32_t>(world.rank);
     hello.channel = channel;
@@ -86,13 +88,13 @@ private:
              "start as many processes as WORLD_SIZE says, and let the ranks' machines reach each other");
       Hello hello;
       if (!socket.receiveAll(&hello, sizeof(hello), std::min(deadline, steadyNanoseconds() + kAnswer)) ||
-          !isOurs(hello))
-        continue; // somebody else's
+          !isOurs(hello) || hello.wanted != world.rank)
+        continue; // somebody else's, or who looks for rank 0 at all ports and found this one, even its own
       Connection &peer = peers[static_cast<size_t>(hello.rank)];
       if (hello.rank == world.rank || channelOf(peer, hello.channel).isOpen())
         fail("two processes say that they are rank {} of {} (RANK): each has its own", hello.rank,
              world.size);
-      const Hello answer = own(hello.channel);
+      const Hello answer = own(hello.channel, hello.rank);
       if (answers && !socket.sendAll(&answer, sizeof(answer), deadline))
         continue;
       noteAddress(hello, from);
@@ -136,7 +138,7 @@ private:
       for (int64_t tried = begin; tried <= end; ++tried) {
         Socket socket =
             connectTo(place.host, tried, std::min(deadline, steadyNanoseconds() + kAnswer), &reason);
-        const Hello hello = own(channel);
+        const Hello hello = own(channel, 0);
         Hello answer;
         const int64_t until = std::min(deadline, steadyNanoseconds() + kAnswer);
         if (socket.isOpen() && socket.sendAll(&hello, sizeof(hello), until) &&
@@ -174,7 +176,7 @@ private:
     const std::string host = address.host[0] ? address.host : place.host;
     std::string reason = "it does not answer";
     Socket socket = connectTo(host, address.port, deadline, &reason);
-    const Hello hello = own(channel);
+    const Hello hello = own(channel, rank);
     if (!socket.isOpen() || !socket.sendAll(&hello, sizeof(hello), deadline))
       fail("rank {} did not reach rank {} at {}, port {}: {}", world.rank, rank, host, address.port, reason);
     return socket;

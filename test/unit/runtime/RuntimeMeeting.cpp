@@ -94,6 +94,61 @@ TEST(RuntimeMeeting, TwoProcessesOfOneRankAreRefused) {
   EXPECT_NE(said[0].find("two processes say that they are rank 1 of 3 (RANK)"), std::string::npos) << said[0];
 }
 
+/// The words of a rank's connection: magic, job, rank, channel, port, the rank that it looks for.
+struct Words {
+  char magic[8];
+  uint64_t job;
+  int32_t rank, channel;
+  int64_t port, wanted;
+};
+
+/// Who looks for rank 0 tries several ports, and one of them may be where another rank listens, or itself.
+TEST(RuntimeMeeting, WhoLooksForTheFirstRankIsNoVisitorOfAnother) {
+  const int64_t soon = rt::steadyNanoseconds() + 20'000'000'000;
+  const MeetingPlace place = somewhere();
+  const rt::tcp::Socket first = rt::tcp::listenAt(place.port);
+  ASSERT_TRUE(first.isOpen());
+  std::string said;
+  std::vector<Connection> met;
+  std::thread second([&] {
+    try {
+      met = rt::tcp::meet({1, 3}, place, 20);
+    } catch (const rt::Error &error) {
+      said = error.what();
+    }
+  });
+  std::vector<rt::tcp::Socket> open;
+  Words words{};
+  for (int channel = 0; channel < 2; ++channel) { // this is rank 0
+    open.push_back(rt::tcp::acceptFrom(first, soon));
+    EXPECT_TRUE(open.back().receiveAll(&words, sizeof(words), soon));
+    Words answer = words;
+    answer.rank = 0;
+    EXPECT_TRUE(open.back().sendAll(&answer, sizeof(answer), soon));
+  }
+  const auto visit = [&](int32_t rank, int32_t channel, int64_t wanted) {
+    Words mine = words;
+    mine.rank = rank;
+    mine.channel = channel;
+    mine.wanted = wanted;
+    open.push_back(rt::tcp::connectTo("127.0.0.1", words.port, soon));
+    EXPECT_TRUE(open.back().sendAll(&mine, sizeof(mine), soon));
+  };
+  for (const int32_t rank : {1, 2})
+    visit(rank, 0, 0);
+  const std::vector<char> addresses(3 * 72, 0); // rank 1 visits nobody else
+  EXPECT_TRUE(open.front().sendAll(addresses.data(), addresses.size(), soon));
+  for (const int32_t channel : {0, 1})
+    visit(2, channel, 1);
+  second.join();
+  EXPECT_EQ(said, "");
+  ASSERT_EQ(met.size(), 3u);
+  const char word = 'k';
+  char heard = 0;
+  EXPECT_TRUE(open.back().sendAll(&word, 1, soon) && met[2].data.receiveAll(&heard, 1, soon));
+  EXPECT_EQ(heard, word);
+}
+
 TEST(RuntimeMeeting, AllPortsTaken) {
   MeetingPlace place = somewhere();
   std::vector<rt::tcp::Socket> taken;
