@@ -109,8 +109,7 @@ std::vector<Operation *> launchesIn(ModuleOp module, const std::string &function
 std::map<std::string, std::vector<ValueLife>> livesOf(Compilation &compilation) {
   Lives lives;
   ModuleOp module = compilation.module();
-  auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
-  for (Attribute entry : facts.getAs<ArrayAttr>("functions")) {
+  for (Attribute entry : sched::PricesNote(module.getContext()).getAttr(module)) {
     auto noted = cast<DictionaryAttr>(entry);
     auto function = module.lookupSymbol<exec::FunctionOp>(noted.getAs<StringAttr>("function"));
     FunctionLives(function, noted, compilation).addTo(lives);

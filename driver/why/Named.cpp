@@ -211,8 +211,7 @@ private:
 
 std::vector<PlannedValue> plannedValues(ModuleOp module) {
   std::vector<PlannedValue> values;
-  auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
-  auto functions = facts ? facts.getAs<ArrayAttr>("functions") : ArrayAttr();
+  const ArrayAttr functions = sched::PricesNote(module.getContext()).getAttr(module);
   for (Attribute entry : functions ? functions.getValue() : ArrayRef<Attribute>())
     for (Attribute value : cast<DictionaryAttr>(entry).getAs<ArrayAttr>("values"))
       values.push_back(

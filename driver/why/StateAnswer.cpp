@@ -6,6 +6,7 @@
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/AttrJson.h"
 #include "lib/Support/StorageBytes.h"
 

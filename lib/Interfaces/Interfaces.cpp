@@ -1,11 +1,13 @@
 #include "lib/Interfaces/ClusterableOpInterface.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
+#include "lib/Interfaces/LibraryCallOpInterface.h"
 #include "lib/Interfaces/PrecisionOpInterface.h"
 #include "lib/Interfaces/ViewOpInterface.h"
 
 #include "lib/Interfaces/ClusterableOpInterface.cpp.inc"
 #include "lib/Interfaces/DecomposableOpInterface.cpp.inc"
 #include "lib/Interfaces/DifferentiableOpInterface.cpp.inc"
+#include "lib/Interfaces/LibraryCallOpInterface.cpp.inc"
 #include "lib/Interfaces/PrecisionOpInterface.cpp.inc"
 #include "lib/Interfaces/ViewOpInterface.cpp.inc"

@@ -12,7 +12,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     come from the device model. With `offload`, values that the backward part reads may be copied to host memory and back
     instead: those in `sched.offloadable` (numbers of values), one fetch for each.
 
-    The module's `sched.recompute` contains budget, unconstrained peaks, smallest feasible budget, overhead and its proven
+    The module's `sched.recompute` (#sched.recompute) contains budget, unconstrained peaks, smallest feasible budget, overhead and its proven
     lower bound. If the module has that attribute already, from a run before states were moved to host memory, the
     unconstrained peaks and the overhead refer to that run. If no sequence fits the budget, the pass does not fail: the
     functions get the sequence with the smallest peak found, and `fits` is false.
@@ -32,7 +32,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    module attributes {sched.recompute = {..., budget_bytes = ..., fits = true, ..., ops = 1 : i64, ...
+    module attributes {sched.recompute = #sched.recompute<policy = "auto", fits = true, budget_bytes = ..., ops = 1 : i64, ...
       func.func @step(%x: ...) -> (...) attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>, train.kind = #train.kind<step>} {
     ```
   }];
@@ -51,7 +51,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
 def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
   let summary = "Note what keeping, recomputing and offloading a value would cost and save in the chosen plan";
   let description = [{
-    `sched.recompute` gets an entry `functions`: for each function of a step its transient values (number, type, bytes,
+    The module gets `sched.prices`: for each function of a step its transient values (number, type, bytes,
     place, what the plan chose for it) and `runs`, the values that each launch of the chosen plan writes. Those
     that `numbers` lists also get prices: for each of `keep`, `recompute` and `offload` the peak of the whole plan and the seconds of
     the function, with only this decision changed and the order of all other launches as it is; or the `obstacle`, if it
@@ -69,7 +69,7 @@ def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    module attributes {sched.recompute = {..., functions = [{function = "step", runs = [array<i64: 1>, array<i64: 2>], values = [...
+    module attributes {sched.prices = [{function = "step", runs = [array<i64: 1>, array<i64: 2>], values = [...
     ```
   }];
   let options = [

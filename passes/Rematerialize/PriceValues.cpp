@@ -51,7 +51,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
   }
 
   void price() {
-    DictionaryAttr known = sched::RecomputeNote(&getContext()).getAttr(getOperation());
+    sched::RecomputeAttr known = sched::RecomputeNote(&getContext()).getAttr(getOperation());
     if (!known)
       fail("kedge-price-values: the module has no plan: run kedge-choose-recompute first");
     const std::optional<Decision> forced = decisionNamed(force);
@@ -62,14 +62,12 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
         all.push_back(plannedOf(function));
-    NamedAttrList facts(known);
     SmallVector<Attribute> functions;
     for (Planned &planned : all)
       if (isOfStep(planned.function))
-        functions.push_back(factsOf(planned, all, forced, facts));
+        functions.push_back(factsOf(planned, all, forced));
     Builder builder(&getContext());
-    facts.set("functions", builder.getArrayAttr(functions));
-    sched::RecomputeNote(&getContext()).setAttr(getOperation(), facts.getDictionary(&getContext()));
+    sched::PricesNote(&getContext()).setAttr(getOperation(), builder.getArrayAttr(functions));
     addStatistic("kedge-price-values", "values priced", priced);
     if (forced && priced != 1)
       fail("kedge-price-values: force {}: expected one value to decide about, found {}", force.getValue(),
@@ -110,8 +108,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
                               func::FuncOp(planned.function).getName().str() + "#" + std::to_string(value));
   }
 
-  Attribute factsOf(Planned &planned, const std::vector<Planned> &all, std::optional<Decision> forced,
-                    NamedAttrList &facts) {
+  Attribute factsOf(Planned &planned, const std::vector<Planned> &all, std::optional<Decision> forced) {
     Builder builder(&getContext());
     SmallVector<Attribute> values;
     std::vector<int> wanted;
@@ -126,7 +123,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     list.set("function", builder.getStringAttr(planned.function.getName()));
     list.set("values", builder.getArrayAttr(values));
     if (forced && wanted.size() == 1)
-      decide(planned, wanted.front(), *forced, all, facts);
+      decide(planned, wanted.front(), *forced, all);
     list.set("runs", runsOf(planned));
     return list.getDictionary(&getContext());
   }
@@ -225,26 +222,13 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
   }
 
   /// The plan becomes the one with this decision, and so do its facts.
-  void decide(Planned &planned, int value, Decision decision, const std::vector<Planned> &all,
-              NamedAttrList &facts) {
+  void decide(Planned &planned, int value, Decision decision, const std::vector<Planned> &all) {
     Alternative changed = withDecision(planned.graph, planned.sequence, value, decision);
     if (changed.sequence.empty())
       fail("kedge-price-values: force {}: {}", nameOf(decision).str(), changed.obstacle);
     Builder b(&getContext());
     const int64_t peak = peakWith(planned, changed.sequence, all);
-    const double before = cast<FloatAttr>(facts.get("overhead")).getValueAsDouble();
-    const double whole = cast<FloatAttr>(facts.get("seconds")).getValueAsDouble();
-    const double added =
-        secondsOf(planned.graph, changed.sequence) - secondsOf(planned.graph, planned.sequence);
-    facts.set("overhead", b.getF64FloatAttr(whole > 0 ? before + added / whole : 0));
-    facts.set("ops", b.getI64IntegerAttr(cast<IntegerAttr>(facts.get("ops")).getInt() +
-                                         repeats(planned.graph, changed.sequence) -
-                                         repeats(planned.graph, planned.sequence)));
-    facts.set("flops", b.getF64FloatAttr(cast<FloatAttr>(facts.get("flops")).getValueAsDouble() +
-                                         flopsOf(planned.graph, changed.sequence) -
-                                         flopsOf(planned.graph, planned.sequence)));
-    if (auto budget = facts.get("budget_bytes"))
-      facts.set("fits", b.getBoolAttr(peak <= cast<IntegerAttr>(budget).getInt()));
+    noteDecision(planned, changed.sequence, peak);
     planned.sequence = std::move(changed.sequence);
     const bool moves = planned.sequence != planned.graph.problem.order;
     if (moves)
@@ -255,6 +239,30 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     else
       planned.function->removeAttr(sched::SequenceNote::getNameStr());
     decided = true;
+  }
+
+  /// The plan's facts with `sequence` in place of that of the function.
+  void noteDecision(const Planned &planned, const std::vector<int> &sequence, int64_t peak) {
+    sched::RecomputeNote note(&getContext());
+    const sched::RecomputeAttr known = note.getAttr(getOperation());
+    Builder b(&getContext());
+    const Graph &graph = planned.graph;
+    const double whole = known.getSeconds().getValueAsDouble();
+    const double added = secondsOf(graph, sequence) - secondsOf(graph, planned.sequence);
+    const double overhead = known.getOverhead().getValueAsDouble() + added / whole;
+    const int64_t ops = known.getOps().getInt() + repeats(graph, sequence) - repeats(graph, planned.sequence);
+    const double flops =
+        known.getFlops().getValueAsDouble() + flopsOf(graph, sequence) - flopsOf(graph, planned.sequence);
+    const IntegerAttr budget = known.getBudgetBytes();
+    note.setAttr(
+        getOperation(),
+        sched::RecomputeAttr::get(&getContext(), known.getPolicy(),
+                                  budget ? b.getBoolAttr(peak <= budget.getInt()) : known.getFits(), budget,
+                                  known.getUnconstrainedPeakBytes(), known.getUnconstrainedTransientBytes(),
+                                  known.getSmallestFeasibleBytes(), known.getProvenFloorBytes(),
+                                  known.getSeconds(), b.getI64IntegerAttr(ops), b.getF64FloatAttr(flops),
+                                  b.getF64FloatAttr(whole > 0 ? overhead : 0), known.getLowerBound(),
+                                  known.getBlocks(), known.getFrontier()));
   }
 
   static int64_t repeats(const Graph &graph, const std::vector<int> &sequence) {

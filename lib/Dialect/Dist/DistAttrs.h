@@ -33,6 +33,9 @@ int64_t shardElements(int64_t elements, int64_t ranks);
 /// The type of the part of a tensor that a rank holds: one dimension, padding included.
 mlir::RankedTensorType localShardOf(mlir::Type whole, int64_t ranks);
 
+/// The type of a rank's box of a tensor whose dimensions are cut, padding included.
+mlir::RankedTensorType boxOf(mlir::Type whole, llvm::ArrayRef<CutAttr> cuts);
+
 /// Groups of the mesh of an op's module; one rank without a mesh. `rowGroup` has all ranks that train on
 /// different rows.
 RankGroup dataGroup(mlir::Operation *op);

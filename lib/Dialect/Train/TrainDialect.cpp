@@ -72,6 +72,10 @@ RankedTensorType StateOp::wholeType() {
   return getSharding() ? RankedTensorType::get(getSharding()->getShape(), own.getElementType()) : own;
 }
 
+RankedTensorType StateOp::boxType() {
+  return getSharding() ? dist::boxOf(wholeType(), getSharding()->getCuts()) : wholeType();
+}
+
 LogicalResult StateOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
@@ -88,9 +92,9 @@ LogicalResult StateOp::verify() {
     return emitOpError("is a working copy of ") << getOfAttr() << ", and no state has that name";
   if (!getSharding())
     return success();
-  Type expected = dist::localShardOf(wholeType(), getSharding()->getRanks());
+  Type expected = getSharding()->partOf(wholeType());
   if (getType() == expected)
     return success();
-  return emitOpError("is of type ") << getType() << ", but a part of " << wholeType() << " over "
-                                    << getSharding()->getRanks() << " ranks is of type " << expected;
+  return emitOpError("is of type ") << getType() << ", but a part of " << wholeType() << " by "
+                                    << *getSharding() << " is of type " << expected;
 }

@@ -28,9 +28,9 @@ struct StateBytes {
 /// A gradient as ZeRO's formulas count it: whole up to stage 1, then a rank's part. `elementSize`: 0 for the
 /// type of the state.
 int64_t gradientBytes(ModuleOp module, train::StateOp state, int64_t elementSize) {
-  RankedTensorType whole = state.wholeType();
+  RankedTensorType box = state.boxType();
   RankedTensorType held =
-      dist::stageOf(module) < 2 ? whole : dist::localShardOf(whole, dist::dataGroup(module).ranks);
+      dist::stageOf(module) < 2 ? box : dist::localShardOf(box, dist::dataGroup(module).ranks);
   return elementSize ? elementSize * held.getNumElements() : bytesOf(held);
 }
 
@@ -157,7 +157,7 @@ StepCounts kedge::exporter::countStep(Operation *function) {
   StepCounts counts;
   function->walk([&](Operation *op) {
     // One loss in chunks is one loss.
-    if (auto chunk = op->getAttrOfType<IntegerAttr>("train.chunk"); chunk && chunk.getInt() > 0)
+    if (auto chunk = train::ChunkNote(op->getContext()).getAttr(op); chunk && chunk.getInt() > 0)
       return;
     PlaceAttr place = placeOf(op);
     bool updates = place && place.getPhase() == TrainingPhase::Update;
