@@ -2,10 +2,12 @@
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
 #include "lib/Interfaces/PrecisionOpInterface.h"
+#include "lib/Interfaces/ShardingOpInterface.h"
 #include "lib/Interfaces/ViewOpInterface.h"
 
 #include "lib/Interfaces/ClusterableOpInterface.cpp.inc"
 #include "lib/Interfaces/DecomposableOpInterface.cpp.inc"
 #include "lib/Interfaces/DifferentiableOpInterface.cpp.inc"
 #include "lib/Interfaces/PrecisionOpInterface.cpp.inc"
+#include "lib/Interfaces/ShardingOpInterface.cpp.inc"
 #include "lib/Interfaces/ViewOpInterface.cpp.inc"

@@ -47,9 +47,9 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
 
   /// Of the whole parameter or, where ranks share the work, of a rank's part.
   bool isGradientOf(Type gradient, train::StateOp state) {
-    RankedTensorType whole = state.wholeType();
-    return train::isGradientType(gradient, whole) ||
-           train::isGradientType(gradient, dist::localShardOf(whole, dist::dataGroup(getOperation()).ranks));
+    RankedTensorType box = state.boxType();
+    return train::isGradientType(gradient, box) ||
+           train::isGradientType(gradient, dist::localShardOf(box, dist::dataGroup(getOperation()).ranks));
   }
 
   void checkParameter(Border &border, train::FinalGradientOp gradient) {
@@ -57,7 +57,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     if (!state)
       border.error(gradient) << "is of @" << gradient.getParameter() << ", which is no state";
     else if (Type type = gradient.getGradient().getType(); !isGradientOf(type, state))
-      (border.error(gradient) << "is " << type << ", its parameter " << state.wholeType())
+      (border.error(gradient) << "is " << type << ", its parameter " << state.boxType())
               .attachNote(state.getLoc())
           << "the parameter is declared here";
   }

@@ -92,7 +92,10 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     auto whole = cast<RankedTensorType>(state.getType());
     RankedTensorType part = dist::localShardOf(whole, group.ranks);
     state.setType(part);
-    state.setShardingAttr(dist::ShardingAttr::get(&getContext(), whole.getShape(), group.axis, group.ranks));
+    auto box = state.getSharding();
+    state.setShardingAttr(dist::ShardingAttr::get(&getContext(), box ? box->getShape() : whole.getShape(),
+                                                  box ? box->getCuts() : ArrayRef<dist::CutAttr>(),
+                                                  group.axis, group.ranks));
     sharded.insert(state.getSymNameAttr());
     addStatistic("kedge-partition-states", "states sharded", 1);
     addStatistic("kedge-partition-states", "bytes saved", bytesOf(whole) - bytesOf(part));

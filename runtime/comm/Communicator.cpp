@@ -10,20 +10,20 @@ void Communicator::barrier() {
 void sumOverRanks(Communicator *communicator, double *values, size_t count) {
   if (!communicator)
     return;
+  const int64_t places = communicator->rowPlace().size;
   withAllRanks(*communicator, values, count, [&](const double *all) {
     for (size_t i = 0; i < count; ++i) {
       values[i] = all[i];
-      for (int64_t rank = 1; rank < communicator->world().size; ++rank)
-        values[i] += all[static_cast<size_t>(rank) * count + i];
+      for (int64_t place = 1; place < places; ++place)
+        values[i] += all[static_cast<size_t>(communicator->rankOfRows(place)) * count + i];
     }
   });
 }
 
-RankGroup localShards(const Communicator &communicator) {
-  return communicator.mesh().groupOf(Mesh::kData, communicator.world().rank);
+bool isFirstHolder(const Communicator &communicator, const std::string &axes) {
+  const std::vector<int64_t> holders = communicator.mesh().groupOf(axes, 0).members;
+  return std::binary_search(holders.begin(), holders.end(), communicator.world().rank);
 }
-
-RankGroup firstParts(const Communicator &communicator) { return communicator.mesh().groupOf(Mesh::kData, 0); }
 
 int64_t maxOverRanks(Communicator *communicator, int64_t value) {
   if (!communicator)

@@ -51,6 +51,12 @@ public:
   /// How the ranks are arranged: all along `data` until arrange() is called, alike on all of them.
   Mesh mesh() const { return arranged ? *arranged : Mesh::ofData(world().size); }
   virtual void arrange(const Mesh &mesh) { arranged = mesh; }
+  /// The place of this rank among those that train on different rows, and the ranks that speak for all others
+  /// with the same rows: those with these places, in their order.
+  World rowPlace() const { return arranged ? arranged->groupOf(Mesh::kRows, world().rank).own : world(); }
+  int64_t rankOfRows(int64_t place) const {
+    return arranged ? place * arranged->sizeOf(Mesh::kTensor) : place;
+  }
   /// The tensors and the workspace must outlive the result.
   virtual std::unique_ptr<CollectiveRun> prepare(Collective collective) = 0;
 
@@ -95,13 +101,13 @@ void withAllRanks(Communicator &communicator, const T *mine, size_t count, Use &
   use(static_cast<const T *>(values));
 }
 
-/// Adds doubles over all ranks, in the order of ranks. Does nothing without a communicator.
+/// Adds doubles over all ranks that have rows of their own, in the order of ranks. Does nothing without a
+/// communicator.
 void sumOverRanks(Communicator *communicator, double *values, size_t count);
 /// The largest of all ranks' values.
 int64_t maxOverRanks(Communicator *communicator, int64_t value);
 
-/// The ranks that hold the parts of what is cut along `data`, those of this rank or of rank 0.
-RankGroup localShards(const Communicator &communicator);
-RankGroup firstParts(const Communicator &communicator);
+/// Whether this rank is the first of those that hold the same part of what is cut along these axes.
+bool isFirstHolder(const Communicator &communicator, const std::string &axes);
 
 } // namespace kedge::rt

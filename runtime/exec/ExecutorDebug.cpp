@@ -145,9 +145,9 @@ std::optional<NonFinite> Executor::nonFiniteGradient(const Function &function, i
     const State *state = prog.state(place.parameter);
     if (!state || place.afterLaunch != launch)
       continue;
-    const int64_t whole = TensorDesc{place.type, state->viewOrWhole().whole}.elements();
-    const World own = ranks ? localShards(*ranks).own : World();
-    const TensorDesc desc{place.type, {place.shard ? localShardOf(whole, own.rank, own.size).count : whole}};
+    TensorDesc desc{place.type, state->viewOrWhole().whole};
+    if (place.shard)
+      desc.shape = place.shard->localShape(prog.mesh);
     const std::string &name = state->onnxName.empty() ? state->name : state->onnxName;
     if (auto found =
             scan(desc, read(place.space, place.offset, desc.bytes()), "the gradient of '" + name + "'"))

@@ -112,6 +112,15 @@ RankGroup Mesh::groupOf(const std::string &axes, int64_t rank) const {
   return group;
 }
 
+Mesh Mesh::along(const std::string &axes) const {
+  const std::vector<std::string> names = split(axes);
+  Mesh mesh;
+  for (const MeshAxis &axis : all)
+    if (std::find(names.begin(), names.end(), axis.name) != names.end())
+      mesh.all.push_back(axis);
+  return mesh;
+}
+
 unsigned Mesh::numberOf(const std::string &axes) const {
   const std::vector<std::string> names = split(axes);
   unsigned number = 0, every = 0;

@@ -19,7 +19,10 @@ struct RankGroup {
 
 class Mesh {
 public:
-  static constexpr const char *kReplica = "replica", *kData = "data";
+  static constexpr const char *kReplica = "replica", *kData = "data", *kTensor = "tensor",
+                              *kPipeline = "pipeline";
+  /// Ranks that differ along these train on different rows; others have the same ones.
+  static constexpr const char *kRows = "replica,data";
 
   /// One rank.
   Mesh() = default;
@@ -37,6 +40,8 @@ public:
   int64_t sizeOf(const std::string &axes) const;
   /// The ranks that have the same place as `rank` along all axes but these.
   RankGroup groupOf(const std::string &axes, int64_t rank) const;
+  /// The mesh of these axes alone, numbered as groupOf counts places.
+  Mesh along(const std::string &axes) const;
   /// Tells apart the axes of groups that a rank is in: 0 for those of all ranks, less than kGroups for any.
   unsigned numberOf(const std::string &axes) const;
   static constexpr unsigned kGroups = 16;

@@ -13,7 +13,9 @@ template <typename List> auto named(const List &list, const std::string &name) -
 
 } // namespace
 
-StateView State::viewOrWhole() const { return view ? *view : StateView{desc.shape, 0, 0, desc.elements()}; }
+StateView State::viewOrWhole() const {
+  return view ? *view : StateView::range(desc.shape, 0, 0, desc.elements());
+}
 
 std::vector<int64_t> State::fileShape() const {
   const std::vector<int64_t> &whole = view ? view->whole : desc.shape;
@@ -27,7 +29,7 @@ std::vector<int64_t> State::fileShape() const {
 
 void State::expectWhole(const char *done) const {
   if (view)
-    fail("'{}' cannot be {}: this process holds {} of its {} elements", name, done, view->count,
+    fail("'{}' cannot be {}: this process holds {} of its {} elements", name, done, view->count(),
          TensorDesc{desc.type, view->whole}.elements());
 }
 
@@ -36,18 +38,17 @@ void placeShards(Program &program, const World &world) {
   if (program.mesh.size() != world.size)
     fail("the program is damaged: its mesh {} has {} ranks in a job of {}", program.options.mesh,
          program.mesh.size(), world.size);
-  const World own = program.mesh.groupOf(Mesh::kData, world.rank).own;
+  program.tensorPlace = program.mesh.groupOf(Mesh::kTensor, world.rank).own.rank;
+  program.pipelinePlace = program.mesh.groupOf(Mesh::kPipeline, world.rank).own.rank;
   for (State &state : program.states) {
     if (!state.shard)
       continue;
-    const int64_t elements = TensorDesc{state.desc.type, *state.shard}.elements(),
-                  room = shardSize(elements, own.size);
-    if (state.desc.elements() != room)
-      fail("the program is damaged: state '{}' has room for {} elements, expected {}: a part of {} on {} "
-           "ranks",
-           state.name, state.desc.elements(), room, elements, own.size);
-    const ElementRange part = localShardOf(elements, own.rank, own.size);
-    state.view = StateView{*state.shard, part.first, 0, part.count};
+    const TensorDesc part{state.desc.type, state.shard->localShape(program.mesh)};
+    if (state.desc.elements() != part.elements() || (!state.shard->flat && state.desc.shape != part.shape))
+      fail("the program is damaged: state '{}' is {}, expected {}: a part of {} on {} ranks", state.name,
+           shapeText(state.desc.shape), shapeText(part.shape), shapeText(state.shard->shape),
+           program.mesh.sizeOf(state.shard->axes()));
+    state.view = state.shard->viewOf(program.mesh, world.rank);
   }
 }
 

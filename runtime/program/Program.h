@@ -6,6 +6,7 @@
 #include "runtime/format/Tensor.h"
 #include "runtime/program/Mesh.h"
 #include "runtime/program/Options.h"
+#include "runtime/program/Shard.h"
 #include <array>
 #include <functional>
 #include <map>
@@ -76,13 +77,6 @@ struct AdapterFactor {
 /// (--offload), which only launches of the library kernel `copy` access.
 enum class Space : uint8_t { Device, Host };
 
-/// The part of a tensor that a state contains: elements [first, first + count) of the whole, with
-/// the arena's order of axes, are at element `at` of the state. Its other elements are padding.
-struct StateView {
-  std::vector<int64_t> whole; ///< shape of the whole
-  int64_t first = 0, at = 0, count = 0;
-};
-
 struct State {
   std::string name;
   StateRole role = StateRole::Constant;
@@ -96,9 +90,7 @@ struct State {
   std::optional<AdapterFactor> adapter;
   std::optional<Encoding>
       encoding; ///< set if it is part of a weight in few bits; `init` then has the weight's values
-  /// Set if the state is one rank's part of a tensor of this shape; localShardOf (runtime/program/World.h)
-  /// defines the parts.
-  std::optional<std::vector<int64_t>> shard;
+  std::optional<Shard> shard; ///< set if the state is one rank's part of a tensor
   std::optional<StateView>
       view; ///< not set: the state is the whole tensor. For shards it is set once the rank is known
 
@@ -194,8 +186,7 @@ struct GradientPlace {
   DType type = DType::F32;
   int afterLaunch = -1;
   Space space = Space::Device;
-  std::optional<std::vector<int64_t>>
-      shard; ///< set if this is one rank's part of the gradient, as in State::shard
+  std::optional<Shard> shard; ///< set if this is one rank's part of the gradient
 };
 
 struct Function {
@@ -272,7 +263,8 @@ struct Program {
   CompileOptions options;
   nlohmann::json plan, exportTemplate;
 
-  Mesh mesh; ///< of this run, once its ranks are known
+  Mesh mesh;                                  ///< of this run, once its ranks are known
+  int64_t tensorPlace = 0, pipelinePlace = 0; ///< this rank's along these axes
 
   const Function *function(const std::string &name) const; ///< null when absent
   const State *state(const std::string &name) const;

@@ -67,25 +67,20 @@ StateInit initOf(const json &value) {
   return init;
 }
 
-std::optional<std::vector<int64_t>> shardIn(const json &value) {
+std::optional<Shard> shardIn(const json &value) {
   const auto shard = value.find("shard");
-  if (shard == value.end())
-    return std::nullopt;
-  const auto shape = shard->at("shape").get<std::vector<int64_t>>();
-  if (!checkedBytes({DType::F64, shape}))
-    fail("a part of a tensor of shape {}: no such tensor", shapeText(shape));
-  return shape;
+  return shard == value.end() ? std::nullopt : std::optional(shardOf(*shard));
 }
 
 StateView viewOf(const json &value, const State &state) {
-  StateView view{value.at("shape"), value.value("first", int64_t(0)), value.value("at", int64_t(0)),
-                 value.at("count")};
-  const int64_t whole = TensorDesc{state.desc.type, view.whole}.elements(), here = state.desc.elements();
-  if (view.count < 0 || view.first < 0 || view.first > whole - view.count || view.at < 0 ||
-      view.at > here - view.count)
-    fail("the view of state '{}' ({} elements at {} of {}, here at {} of {}) lies outside", state.name,
-         view.count, view.first, whole, view.at, here);
-  return view;
+  const auto shape = value.at("shape").get<std::vector<int64_t>>();
+  const int64_t first = value.value("first", int64_t(0)), at = value.value("at", int64_t(0)),
+                count = value.at("count");
+  const int64_t whole = TensorDesc{state.desc.type, shape}.elements(), here = state.desc.elements();
+  if (count < 0 || first < 0 || first > whole - count || at < 0 || at > here - count)
+    fail("the view of state '{}' ({} elements at {} of {}, here at {} of {}) lies outside", state.name, count,
+         first, whole, at, here);
+  return StateView::range(shape, first, at, count);
 }
 
 template <size_t N> size_t indexOf(const std::string &name, const char *const (&names)[N]) {

@@ -10,7 +10,7 @@ namespace kedge::rt {
 EvaluationRounds::EvaluationRounds(const Executor &executor, const Dataset &data)
     : batch(executor.program().options.batch), rows(data.rows()) {
   if (const Communicator *communicator = executor.communicator())
-    world = communicator->world();
+    world = communicator->rowPlace();
   const int64_t batches = (rows + batch - 1) / batch;
   rounds = (batches + world.size - 1) / world.size;
 }

@@ -41,7 +41,8 @@ private:
   int signal = 0;
 };
 
-/// Assigns batches to ranks: in round i, rank r takes batch i W + r, where W is the number of ranks.
+/// Assigns batches to ranks: in round i, rank r takes batch i W + r, where W is the number of ranks that have
+/// rows of their own, and r the place among them.
 class EvaluationRounds {
 public:
   EvaluationRounds(const Executor &executor, const Dataset &data);

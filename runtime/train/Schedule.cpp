@@ -15,6 +15,7 @@ template <typename T> T firstOf(const std::optional<T> &given, const std::option
 
 /// Inputs of the scalars' formulas.
 struct Context {
+  const Program &program;
   const CompileOptions &options;
   const RunScalars &scalars;
   const StepPoint &point;
@@ -53,7 +54,10 @@ constexpr Formula kFormulas[] = {
     // Adafactor's: how much of the new mean enters, and the largest relative step.
     {"adafactor_mix", [](const Context &c) { return std::pow(c.update(), -0.8); }},
     {"inverse_sqrt_step", [](const Context &c) { return 1 / std::sqrt(c.update()); }},
+    // The place among ranks with rows of their own, and along the axes whose ranks have the same rows.
     {"rank", [](const Context &c) { return static_cast<double>(c.point.world.rank); }},
+    {"place_tensor", [](const Context &c) { return static_cast<double>(c.program.tensorPlace); }},
+    {"place_pipeline", [](const Context &c) { return static_cast<double>(c.program.pipelinePlace); }},
     {"micro", [](const Context &c) { return static_cast<double>(c.point.micro); }},
     {"row_base",
      [](const Context &c) {
@@ -128,7 +132,7 @@ ScalarWriter::ScalarWriter(const Program &program) : program(program) {
 }
 
 void ScalarWriter::write(Executor &executor, const RunScalars &scalars, const StepPoint &point) const {
-  const Context context{program.options, scalars, point};
+  const Context context{program, program.options, scalars, point};
   for (const ScalarSlot &slot : program.scalars) {
     char *place = executor.device().scalar(slot);
     if (slot.name == "seed")

@@ -54,7 +54,7 @@ std::string ofRank(const std::string &path, const World &world) {
 Session::Session(const ProgramImage &image, const Program &program, const Options &options,
                  const Launched &launched, Communicator *ranks)
     : image(image), program(program), options(options), launched(launched), world(launched.world),
-      ranks(ranks) {}
+      rows(ranks ? ranks->rowPlace() : launched.world), ranks(ranks) {}
 
 void Session::checkOptions() {
   checkOutputFiles(options, program);
@@ -124,7 +124,7 @@ void Session::warnOf(const std::string &text) const {
 int64_t Session::stepsOfEpochs() {
   data = std::make_unique<Dataset>(program, trainingFiles(options), true);
   const int64_t rows = data->rows(),
-                each = rowsInStep(world, program.options.batch, program.options.accumulate);
+                each = rowsInStep(this->rows, program.options.batch, program.options.accumulate);
   if (rows > (int64_t(1) << 40) / options.epochs)
     fail("--epochs {}: of {} rows are more steps than a run has; give --steps", options.epochs, rows);
   const int64_t steps = (options.epochs * rows + each - 1) / each;
@@ -178,7 +178,7 @@ void Session::setStates() {
     checkpoints.frozen = frozenTensors(*executor);
   if (checkpoint)
     loadCheckpoint(*checkpoint, checkpoints.frozen, *executor);
-  scaler = beginRun(*executor, scalars, progress, world, checkpoint ? &*checkpoint : nullptr);
+  scaler = beginRun(*executor, scalars, progress, rows, checkpoint ? &*checkpoint : nullptr);
 }
 
 void Session::makeEvaluator() {

@@ -57,6 +57,7 @@ private:
   const Options &options;
   const Launched launched;
   const World world;
+  const World rows; ///< the place among ranks that train on different rows
   Communicator *ranks;
   MemoryMeter meter;
   RunScalars scalars;

@@ -94,7 +94,7 @@ private:
   const Program &program;
   const Dataset &data;
   const RunScalars &scalars;
-  const World world;
+  const World world;        ///< the place among ranks that train on different rows
   bool foundInData = false; ///< the non-finite value came from a file
   ScalarWriter writer;
   NonFiniteStep whenNonFinite;

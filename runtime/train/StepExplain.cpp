@@ -38,7 +38,7 @@ void StepRunner::failWith(const std::string &head, const std::optional<NonFinite
                     (found ? "the first value that is not finite is " + describe(*found) : nothing) + tail);
   std::optional<Word> word;
   if (found)
-    word = {found->launch, fmt::format("is, on rank {}, ", world.rank) + describe(*found)};
+    word = {found->launch, fmt::format("is, on rank {}, ", ranks->world().rank) + describe(*found)};
   failWithAgreedError(ranks, head + ": the first value that is not finite ", word, tail);
   failWithAgreedError(ranks, head + ": ", Word{0, nothing}, tail);
   fail("{}", head);

@@ -15,6 +15,10 @@ inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
 /// Attribute of a module whose sums over rows are balanced trees over so many equal parts of a step's rows,
 /// on any mesh.
 inline constexpr llvm::StringLiteral partsName = "dist.parts";
+/// Attribute of a state, and of an op on level 2 (a #dist.cut): the dimension, or the loop of the op, that an axis cuts.
+inline constexpr llvm::StringLiteral cutName = "dist.cut";
+/// The axis along which dimensions of single tensors are cut.
+inline constexpr llvm::StringLiteral tensorAxis = "tensor";
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
 /// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";
@@ -32,6 +36,9 @@ struct RankGroup {
 int64_t shardElements(int64_t elements, int64_t ranks);
 /// The type of the part of a tensor that a rank holds: one dimension, padding included.
 mlir::RankedTensorType localShardOf(mlir::Type whole, int64_t ranks);
+
+/// The type of a rank's box of a tensor whose dimensions are cut, padding included.
+mlir::RankedTensorType boxOf(mlir::Type whole, llvm::ArrayRef<CutAttr> cuts);
 
 /// Groups of the mesh of an op's module; one rank without a mesh. `rowGroup` has all ranks that train on
 /// different rows.

@@ -20,14 +20,43 @@ def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
   let genVerifyDecl = 1;
 }
 
+def Dist_CutAttr : AttrDef<Dist_Dialect, "Cut"> {
+  let mnemonic = "cut";
+  let summary = "One dimension of a tensor, cut into blocks of equal room over the ranks along an axis";
+  let description = [{
+    `#dist.cut<1 over "tensor" = 2>`: rank i has elements [i c, (i + 1) c) of the dimension, where c = ceil(size / ranks); the last ranks have
+    fewer, and padding behind them. `sections [48, 48, 48]`: the dimension is several tensors in a row, each of them is cut by
+    itself, and a rank has its block of each, in a row. `unit 8`: blocks end between groups of 8 elements, such as heads.
+  }];
+  let parameters = (ins "int64_t":$dim, "::mlir::StringAttr":$axis, "int64_t":$ranks,
+                        OptionalArrayRefParameter<"int64_t">:$sections, DefaultValuedParameter<"int64_t", "1">:$unit);
+  let assemblyFormat = "`<` $dim `over` $axis `=` $ranks (`sections` `[` $sections^ `]`)? (`unit` $unit^)? `>`";
+  let extraClassDeclaration = [{
+    /// The elements of a dimension of this size that each rank has room for.
+    int64_t room(int64_t size) const;
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let mnemonic = "sharding";
   let summary = "The whole that a state is a part of, and the ranks that have the others";
   let description = [{
-    `train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] over "data" = 4>}`
+    `train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] over "data" = 4>}` is a flat part;
+    `train.state moment1 @m tensor<48x72xf32> {sharding = #dist.sharding<[48, 144] cut [<1 over "tensor" = 2>]>}` is a box.
+    With both, the box is cut into flat parts.
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::StringAttr":$axis, "int64_t":$ranks);
-  let assemblyFormat = "`<` `[` $shape `]` `over` $axis `=` $ranks `>`";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, OptionalArrayRefParameter<"CutAttr">:$cuts,
+                        OptionalParameter<"::mlir::StringAttr">:$axis, DefaultValuedParameter<"int64_t", "1">:$ranks);
+  let assemblyFormat = "`<` `[` $shape `]` (`cut` `[` $cuts^ `]`)? (`over` $axis^ `=` $ranks)? `>`";
+  let builders = [AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::StringAttr":$axis, "int64_t":$ranks), [{
+    return $_get($_ctxt, shape, ::llvm::ArrayRef<CutAttr>(), axis, ranks);
+  }]>];
+  let extraClassDeclaration = [{
+    bool isFlat() const { return static_cast<bool>(getAxis()); }
+    /// The type of the rank's part of a tensor of this shape.
+    ::mlir::RankedTensorType partOf(::mlir::Type whole) const;
+  }];
   let genVerifyDecl = 1;
 }
 #endif

@@ -47,15 +47,63 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, Arr
   return success();
 }
 
-LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                                   StringAttr axis, int64_t ranks) {
-  if (ranks < 1 || llvm::any_of(shape, [](int64_t size) { return size < 0; }))
-    return emitError() << "a shard over " << ranks << " ranks along " << axis
-                       << ": expected 1 or more ranks and sizes that are not negative";
+LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t dim, StringAttr axis,
+                              int64_t ranks, ArrayRef<int64_t> sections, int64_t unit) {
+  if (dim < 0 || ranks < 1 || unit < 1 || llvm::any_of(sections, [](int64_t size) { return size < 1; }))
+    return emitError() << "a cut of dimension " << dim << " over " << ranks << " ranks along " << axis
+                       << " in units of " << unit
+                       << ": expected a dimension from 0 and ranks, sections and a unit from 1";
   return success();
 }
 
+int64_t CutAttr::room(int64_t size) const {
+  int64_t room = 0;
+  for (int64_t section : getSections().empty() ? ArrayRef<int64_t>(size) : getSections())
+    room += shardElements(shardElements(section, getUnit()), getRanks()) * getUnit();
+  return room;
+}
+
+/// Each cut is of a dimension of its own, and its sections make that dimension.
+static LogicalResult verifyCut(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                               CutAttr cut, int64_t cutsOfDim) {
+  const int64_t dim = cut.getDim(), sections = llvm::sum_of(cut.getSections());
+  if (dim >= static_cast<int64_t>(shape.size()) || cutsOfDim != 1)
+    return emitError() << "a cut of dimension " << dim << " of a tensor of " << shape.size()
+                       << " dimensions, " << cutsOfDim
+                       << " of them of this one or along its axis: expected one of each";
+  if (!cut.getSections().empty() && sections != shape[dim])
+    return emitError() << "sections of " << sections << " elements in dimension " << dim << ", which has "
+                       << shape[dim] << ": expected as many";
+  return success();
+}
+
+LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                   ArrayRef<CutAttr> cuts, StringAttr axis, int64_t ranks) {
+  if (ranks < 1 || llvm::any_of(shape, [](int64_t size) { return size < 0; }))
+    return emitError() << "a shard over " << ranks << " ranks along " << axis
+                       << ": expected 1 or more ranks and sizes that are not negative";
+  if (cuts.empty() && !axis)
+    return emitError() << "a shard that nothing cuts: expected cuts of dimensions, or an axis";
+  for (CutAttr cut : cuts)
+    if (axis && llvm::is_contained(llvm::split(cut.getAxis().getValue(), ','), axis.getValue()))
+      return emitError() << "a box of " << cut.getAxis() << " that is cut over " << axis
+                         << " once more: expected two axes";
+  for (CutAttr cut : cuts)
+    if (failed(verifyCut(emitError, shape, cut, llvm::count_if(cuts, [&](CutAttr other) {
+                           return other.getDim() == cut.getDim() || other.getAxis() == cut.getAxis();
+                         }))))
+      return failure();
+  return success();
+}
+
+RankedTensorType ShardingAttr::partOf(Type whole) const {
+  RankedTensorType box = boxOf(whole, getCuts());
+  return isFlat() ? localShardOf(box, getRanks()) : box;
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == cutName && isa<CutAttr>(attribute.getValue()))
+    return success();
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
   const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;
@@ -74,6 +122,14 @@ int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (el
 RankedTensorType kedge::dist::localShardOf(Type whole, int64_t ranks) {
   auto type = cast<RankedTensorType>(whole);
   return RankedTensorType::get(shardElements(type.getNumElements(), ranks), type.getElementType());
+}
+
+RankedTensorType kedge::dist::boxOf(Type whole, ArrayRef<CutAttr> cuts) {
+  auto type = cast<RankedTensorType>(whole);
+  SmallVector<int64_t> shape(type.getShape());
+  for (CutAttr cut : cuts)
+    shape[cut.getDim()] = cut.room(shape[cut.getDim()]);
+  return type.clone(shape);
 }
 
 static ModuleOp moduleOf(Operation *op) {

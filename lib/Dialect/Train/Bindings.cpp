@@ -62,7 +62,7 @@ private:
                                      << ", which is no train.state of the module";
     if (!isa<RankedTensorType>(state.getType()))
       return success(); // the state says so itself
-    if (binding.is(BindingKind::Gradient) ? isGradientType(type, state.wholeType()) : state.getType() == type)
+    if (binding.is(BindingKind::Gradient) ? isGradientType(type, state.boxType()) : state.getType() == type)
       return success();
     InFlightDiagnostic error = function->emitOpError() << what << " " << index << " is bound to "
                                                        << binding.getSymbol() << " and of type " << type;

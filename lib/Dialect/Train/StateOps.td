@@ -20,8 +20,9 @@ def Train_StateOp : Op<Train_Dialect, "state", [Symbol]> {
     DefaultValuedAttr<BoolAttr, "true">:$decay,
     DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, OptionalAttr<Dist_ShardingAttr>:$sharding);
   let extraClassDeclaration = [{
-    /// The type of the whole tensor.
+    /// The type of the whole tensor, and that of the rank's box of it before it is cut into flat parts.
     ::mlir::RankedTensorType wholeType();
+    ::mlir::RankedTensorType boxType();
   }];
   let builders = [OpBuilder<(ins "::mlir::StringAttr":$name, "RoleAttr":$role, "::mlir::TypeAttr":$type,
       "::mlir::Attribute":$init, "::mlir::StringAttr":$onnxName, "::mlir::FlatSymbolRefAttr":$of, "::mlir::BoolAttr":$decay,

@@ -9,6 +9,7 @@
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Dialect/Train/Quantized/QuantizedOps.h"
+#include "lib/Dialect/Train/Sharding.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
@@ -65,11 +66,16 @@ void TrainDialect::initialize() {
   registerElementwiseOps();
   registerMovementGradientOps();
   registerOnnxOptimizerOps();
+  registerShardings(getContext());
 }
 
 RankedTensorType StateOp::wholeType() {
   auto own = cast<RankedTensorType>(getType());
   return getSharding() ? RankedTensorType::get(getSharding()->getShape(), own.getElementType()) : own;
+}
+
+RankedTensorType StateOp::boxType() {
+  return getSharding() ? dist::boxOf(wholeType(), getSharding()->getCuts()) : wholeType();
 }
 
 LogicalResult StateOp::verify() {
@@ -88,9 +94,9 @@ LogicalResult StateOp::verify() {
     return emitOpError("is a working copy of ") << getOfAttr() << ", and no state has that name";
   if (!getSharding())
     return success();
-  Type expected = dist::localShardOf(wholeType(), getSharding()->getRanks());
+  Type expected = getSharding()->partOf(wholeType());
   if (getType() == expected)
     return success();
-  return emitOpError("is of type ") << getType() << ", but a part of " << wholeType() << " over "
-                                    << getSharding()->getRanks() << " ranks is of type " << expected;
+  return emitOpError("is of type ") << getType() << ", but a part of " << wholeType() << " by "
+                                    << *getSharding() << " is of type " << expected;
 }

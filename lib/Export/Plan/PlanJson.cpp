@@ -28,9 +28,9 @@ struct StateBytes {
 /// A gradient as ZeRO's formulas count it: whole up to stage 1, then a rank's part. `elementSize`: 0 for the
 /// type of the state.
 int64_t gradientBytes(ModuleOp module, train::StateOp state, int64_t elementSize) {
-  RankedTensorType whole = state.wholeType();
+  RankedTensorType box = state.boxType();
   RankedTensorType held =
-      dist::stageOf(module) < 2 ? whole : dist::localShardOf(whole, dist::dataGroup(module).ranks);
+      dist::stageOf(module) < 2 ? box : dist::localShardOf(box, dist::dataGroup(module).ranks);
   return elementSize ? elementSize * held.getNumElements() : bytesOf(held);
 }
 

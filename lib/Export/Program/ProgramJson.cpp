@@ -154,9 +154,12 @@ private:
 
   /// Where ranks share the work, each has its part of a gradient.
   void markShard(json &entry, exec::GradientOp gradient) {
-    auto whole = module.lookupSymbol<train::StateOp>(gradient.getParameter()).wholeType();
-    if (cast<RankedTensorType>(gradient.getType()).getShape() != whole.getShape())
-      entry["shard"] = {{"shape", whole.getShape().vec()}};
+    auto state = module.lookupSymbol<train::StateOp>(gradient.getParameter());
+    const bool isFlat = cast<RankedTensorType>(gradient.getType()).getShape() != state.boxType().getShape();
+    if (auto sharding = state.getSharding(); sharding && !sharding->getCuts().empty())
+      entry["shard"] = shardJson(*sharding, isFlat);
+    else if (isFlat)
+      entry["shard"] = {{"shape", state.wholeType().getShape().vec()}};
   }
 
   void bind(exec::FunctionOp function, json &entry, exec::BufferOp buffer, train::BindingAttr binding) {

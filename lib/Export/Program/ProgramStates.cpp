@@ -56,7 +56,7 @@ public:
       entry["of"] = of->str();
     entry["offset"] = exec::OffsetNote(state.getContext()).getAttr(state).getInt();
     if (auto sharding = state.getSharding())
-      entry["shard"] = {{"shape", sharding->getShape().vec()}};
+      entry["shard"] = shardJson(*sharding, sharding->isFlat());
     if (sched::isOnHost(state))
       entry["space"] = "host";
     if (auto adapter = tune::adapterOf(state))
@@ -203,6 +203,22 @@ private:
   std::vector<rt::WeightPlace> weights; // those of the model file that states start from
 };
 } // namespace
+
+json kedge::exporter::shardJson(dist::ShardingAttr sharding, bool isFlat) {
+  json shard{{"shape", sharding.getShape().vec()}};
+  if (sharding.getCuts().empty())
+    return shard;
+  shard["flat"] = isFlat;
+  for (dist::CutAttr cut : sharding.getCuts()) {
+    json entry{{"dim", cut.getDim()}, {"axis", cut.getAxis().str()}};
+    if (!cut.getSections().empty())
+      entry["sections"] = cut.getSections().vec();
+    if (cut.getUnit() != 1)
+      entry["unit"] = cut.getUnit();
+    shard["cuts"].push_back(entry);
+  }
+  return shard;
+}
 
 StateTable kedge::exporter::stateTable(ModuleOp module, const ProgramFacts &facts,
                                        std::vector<unsigned char> &data) {

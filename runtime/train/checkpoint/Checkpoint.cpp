@@ -118,13 +118,13 @@ std::vector<FrozenTensor> frozenOf(const ordered_json &json) {
 }
 
 PartLayout layoutIn(const ordered_json &json, const std::string &name) {
-  PartLayout layout{json.at("shape"), json.at("perm")};
+  PartLayout layout{shardOf(json), json.at("perm")};
   std::vector<int> axes = layout.perm;
   std::sort(axes.begin(), axes.end());
-  bool fits = axes.empty() || axes.size() == layout.shape.size();
+  bool fits = axes.empty() || axes.size() == layout.shard.shape.size();
   for (size_t axis = 0; axis < axes.size(); ++axis)
     fits &= axes[axis] == static_cast<int>(axis);
-  if (!fits || !checkedBytes({DType::F64, layout.shape}))
+  if (!fits)
     fail("the parts of '{}' have no possible layout", name);
   return layout;
 }
@@ -134,7 +134,10 @@ CheckpointParts partsOf(const ordered_json &manifest) {
   const auto found = manifest.find("parts");
   if (found == manifest.end())
     return parts;
-  parts.ranks = countIn(*found, "ranks");
+  const int64_t ranks = countIn(*found, "ranks");
+  parts.mesh = found->contains("mesh") ? Mesh::parse(found->at("mesh")) : Mesh::ofData(ranks);
+  if (parts.mesh.size() != ranks)
+    fail("its parts are of {} ranks, those of a mesh of {}", ranks, parts.mesh.size());
   for (const auto &[file, tensors] : found->at("tensors").items())
     for (const auto &[name, layout] : tensors.items())
       parts.tensors[file][name] = layoutIn(layout, name);

@@ -23,11 +23,11 @@ struct Progress {
 
 /// States that each rank wrote a part of: where the elements of the whole tensor are.
 struct PartLayout {
-  std::vector<int64_t> shape; ///< of the whole tensor, with the order of axes of the parts
-  std::vector<int> perm;      ///< part axes = transpose(tensor in the exported file, perm)
+  Shard shard;           ///< of the whole tensor, with the order of axes of the parts
+  std::vector<int> perm; ///< part axes = transpose(tensor in the exported file, perm)
 };
 struct CheckpointParts {
-  int64_t ranks = 0;
+  Mesh mesh; ///< of the ranks that wrote
   /// By the name of the file that would contain the whole tensor, then by the tensor's name.
   std::map<std::string, std::map<std::string, PartLayout>> tensors;
 };

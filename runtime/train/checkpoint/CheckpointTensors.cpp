@@ -46,12 +46,13 @@ std::vector<NamedState> statesThat(const Program &program, StateTest test, NameO
 class SavedFile {
 public:
   SavedFile(const Checkpoint &checkpoint, const char *name)
-      : path(checkpoint.folder + "/" + name), whole(TensorFile::openSafetensors(path)) {
+      : path(checkpoint.folder + "/" + name), mesh(checkpoint.parts.mesh),
+        whole(TensorFile::openSafetensors(path)) {
     const auto found = checkpoint.parts.tensors.find(name);
     if (found == checkpoint.parts.tensors.end() || found->second.empty())
       return;
     layouts = found->second;
-    for (int64_t rank = 0; rank < checkpoint.parts.ranks; ++rank)
+    for (int64_t rank = 0; rank < mesh.size(); ++rank)
       parts.push_back(TensorFile::openSafetensors(checkpoint.folder + "/" + partFile(name, rank)));
   }
 
@@ -63,7 +64,7 @@ public:
     if (layout == layouts.end())
       return std::nullopt;
     State saved;
-    saved.desc = {partOf(name, 0).desc.type, layout->second.shape};
+    saved.desc = {partOf(name, 0).desc.type, layout->second.shard.shape};
     saved.perm = layout->second.perm;
     return TensorDesc{saved.desc.type, saved.fileShape()};
   }
@@ -83,16 +84,14 @@ public:
       return fillFromTensor(*entry.state, source, destination);
     }
     const PartLayout &saved = layouts.at(entry.name);
-    PartedSource source{partOf(entry.name, 0).desc.type, saved.shape, saved.perm, {}};
-    const int64_t elements = TensorDesc{source.type, saved.shape}.elements();
-    const int64_t ranks = static_cast<int64_t>(parts.size());
-    for (int64_t rank = 0; rank < ranks; ++rank) {
+    PartedSource source{partOf(entry.name, 0).desc.type, saved.shard.shape, saved.perm, {}};
+    for (const int64_t rank : mesh.groupOf(saved.shard.axes(), 0).members) {
       const TensorView &part = partOf(entry.name, rank);
-      const ElementRange range = localShardOf(elements, rank, ranks);
-      if (part.desc.elements() != range.count || part.desc.type != source.type)
+      const StateView view = saved.shard.viewOf(mesh, rank);
+      if (part.desc.elements() != view.count() || part.desc.type != source.type)
         fail("{}: rank {}'s part of '{}' is {}, expected {} elements of {}", path, rank, entry.name,
-             describe(part.desc), range.count, dtypeName(source.type));
-      source.parts.push_back({part.data, range.first, range.count});
+             describe(part.desc), view.count(), dtypeName(source.type));
+      source.parts.push_back({part.data, view});
     }
     fillFromParts(*entry.state, layout, source, destination);
   }
@@ -107,6 +106,7 @@ private:
     return *view;
   }
 
+  const Mesh mesh; ///< of the ranks that wrote
   TensorFile whole;
   std::map<std::string, PartLayout> layouts;
   std::vector<TensorFile> parts;

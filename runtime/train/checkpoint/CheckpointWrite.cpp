@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <memory>
 
 namespace kedge::rt {
 namespace {
@@ -21,6 +22,13 @@ using nlohmann::ordered_json;
 bool isParted(const Program &program) {
   return std::any_of(program.states.begin(), program.states.end(),
                      [](const State &state) { return state.shard && keptOf(state) == Kept::Values; });
+}
+
+/// Whether parts are cut along dimensions, and not only into flat ones over `data`.
+bool hasBoxes(const Program &program) {
+  return std::any_of(program.states.begin(), program.states.end(), [](const State &state) {
+    return state.shard && !state.shard->cuts.empty() && keptOf(state) == Kept::Values;
+  });
 }
 
 /// The two files of a checkpoint and their states.
@@ -56,7 +64,9 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
                           const CheckpointRun &run) {
   const CompileOptions &options = executor.program().options;
   ordered_json json;
-  json["format"] = isParted(executor.program()) ? kPartedFormat : kCheckpointFormat;
+  json["format"] = hasBoxes(executor.program())   ? kBoxedFormat
+                   : isParted(executor.program()) ? kPartedFormat
+                                                  : kCheckpointFormat;
   json["program"] = executor.program().name;
   json["run"] = run.id;
   json["step"] = progress.step;
@@ -104,38 +114,67 @@ void addFile(ordered_json &manifest, const std::string &name, const FileFacts &f
   manifest["files"].push_back({{"name", name}, {"bytes", facts.bytes}, {"checksum", facts.checksum}});
 }
 
-/// This rank's parts of the tensors of one file.
+/// A rank's part, without padding within; `packed` outlives the result.
+const char *partOf(const Executor &executor, const State &state, std::vector<char> &packed) {
+  const char *bytes = executor.read(state);
+  const size_t size = dtypeSize(state.desc.type);
+  if (const ElementRun run = state.view->onlyRun(); run.count >= 0)
+    return bytes + static_cast<size_t>(run.here) * size;
+  packed.resize(static_cast<size_t>(state.view->count()) * size);
+  pack(*state.view, bytes, packed.data(), size);
+  return packed.data();
+}
+
+/// This rank's parts of the tensors of one file. Of what several ranks hold alike, the first has it.
 std::vector<TensorOut> localShards(const Executor &executor, const std::vector<NamedState> &states) {
   std::vector<TensorOut> tensors;
+  const auto packed = std::make_shared<std::vector<char>>();
   for (const NamedState &entry : states)
-    if (entry.state->shard)
-      tensors.push_back({entry.name,
-                         {entry.state->desc.type, {entry.state->view->count}},
-                         nullptr,
-                         entry.state->desc.type,
-                         {},
-                         [&executor, state = entry.state] { return executor.read(*state); }});
+    if (entry.state->shard && isFirstHolder(*executor.communicator(), entry.state->shard->axes()))
+      tensors.push_back(
+          {entry.name,
+           {entry.state->desc.type, {entry.state->view->count()}},
+           nullptr,
+           entry.state->desc.type,
+           {},
+           [&executor, state = entry.state, packed] { return partOf(executor, *state, *packed); }});
   return tensors;
+}
+
+/// The axes along which any part is another.
+std::string axesOfParts(const Program &program) {
+  std::string axes;
+  for (const State &state : program.states)
+    if (state.shard && keptOf(state) == Kept::Values)
+      axes += (axes.empty() ? "" : ",") + state.shard->axes();
+  return axes;
 }
 
 /// Every rank writes; rank 0 notes the files of all.
 void writeParts(const std::string &folder, const Executor &executor, ordered_json &manifest) {
   Communicator &ranks = *executor.communicator();
-  const RankGroup writers = firstParts(ranks), own = localShards(ranks);
-  const bool writes = own.members == writers.members; // the others hold the same
+  const Mesh mesh = ranks.mesh();
+  const std::string axes = axesOfParts(executor.program());
+  const RankGroup writers = mesh.groupOf(axes, 0);
+  const int64_t writer = mesh.groupOf(axes, ranks.world().rank).own.rank;
   manifest["parts"] = {{"ranks", writers.own.size}, {"tensors", ordered_json::object()}};
+  if (hasBoxes(executor.program()))
+    manifest["parts"]["mesh"] = mesh.along(axes).text();
   ranks.barrier(); // the folder is there
   forEachFile(executor.program(), [&](const char *file, const std::vector<NamedState> &states) {
-    const std::vector<TensorOut> tensors = localShards(executor, states);
-    if (tensors.empty())
-      return;
+    ordered_json layouts = ordered_json::object();
     for (const NamedState &entry : states)
-      if (entry.state->shard)
-        manifest["parts"]["tensors"][file][entry.name] = {
-            {"shape", *entry.state->shard}, {"perm", layoutOf(executor.program(), *entry.state)}};
+      if (entry.state->shard) {
+        layouts[entry.name] = {{"shape", entry.state->shard->shape},
+                               {"perm", layoutOf(executor.program(), *entry.state)}};
+        layouts[entry.name].update(cutsJson(*entry.state->shard));
+      }
+    if (layouts.empty())
+      return;
+    manifest["parts"]["tensors"][file] = layouts;
     FileFacts mine;
-    if (writes)
-      mine = writeTensorFile(folder + "/" + partFile(file, own.own.rank), tensors);
+    if (isFirstHolder(ranks, axes)) // the others hold the same
+      mine = writeTensorFile(folder + "/" + partFile(file, writer), localShards(executor, states));
     withAllRanks(ranks, &mine, 1, [&](const FileFacts *all) {
       for (int64_t part = 0; part < writers.own.size; ++part)
         addFile(manifest, partFile(file, part), all[writers.members[static_cast<size_t>(part)]]);

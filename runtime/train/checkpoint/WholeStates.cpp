@@ -1,5 +1,4 @@
 #include "runtime/train/checkpoint/WholeStates.h"
-#include <cstring>
 
 namespace kedge::rt {
 namespace {
@@ -10,23 +9,35 @@ constexpr int64_t kNoMore = -1;
 
 WholeStates::WholeStates(const Executor &executor) : executor(executor) {}
 
+void gatherOnFirst(Communicator &ranks, const Shard &shard, DType type, const char *own,
+                   std::vector<char> &whole) {
+  const Mesh mesh = ranks.mesh();
+  const bool isFirst = ranks.world().isFirst();
+  const size_t size = dtypeSize(type), room = TensorDesc{type, shard.localShape(mesh)}.bytes();
+  std::vector<char> box; // of another rank, where it lies in pieces
+  if (isFirst) {
+    whole.resize(TensorDesc{type, shard.shape}.bytes());
+    scatter(shard.viewOf(mesh, 0), own, whole.data(), size);
+  }
+  for (const int64_t holder : mesh.groupOf(shard.axes(), 0).members) {
+    if (holder == 0)
+      continue;
+    const StateView view = shard.viewOf(mesh, holder);
+    if (const ElementRun run = view.onlyRun(); run.count >= 0) {
+      ranks.sendToFirst(holder, own + static_cast<size_t>(run.here) * size,
+                        isFirst ? whole.data() + static_cast<size_t>(run.whole) * size : nullptr,
+                        static_cast<size_t>(run.count) * size);
+      continue;
+    }
+    box.resize(isFirst ? room : 0);
+    ranks.sendToFirst(holder, own, box.data(), room);
+    if (isFirst)
+      scatter(view, box.data(), whole.data(), size);
+  }
+}
+
 void WholeStates::gather(const State &state) {
-  Communicator &ranks = *executor.communicator();
-  const World world = ranks.world();
-  const RankGroup holders = firstParts(ranks);
-  const int64_t elements = TensorDesc{state.desc.type, *state.shard}.elements();
-  const size_t size = dtypeSize(state.desc.type);
-  if (world.isFirst()) {
-    whole.resize(static_cast<size_t>(elements) * size);
-    std::memcpy(whole.data(), executor.read(state),
-                static_cast<size_t>(localShardOf(elements, 0, holders.own.size).count) * size);
-  }
-  for (int64_t holder = 1; holder < holders.own.size; ++holder) {
-    const ElementRange part = localShardOf(elements, holder, holders.own.size);
-    char *to = world.isFirst() ? whole.data() + static_cast<size_t>(part.first) * size : nullptr;
-    ranks.sendToFirst(holders.members[static_cast<size_t>(holder)], executor.read(state), to,
-                      static_cast<size_t>(part.count) * size);
-  }
+  gatherOnFirst(*executor.communicator(), *state.shard, state.desc.type, executor.read(state), whole);
 }
 
 TensorDesc WholeStates::descOf(const State &state) const {

@@ -28,6 +28,10 @@ private:
   std::vector<char> whole;
 };
 
+/// Sets `whole` on rank 0 to the tensor that ranks hold parts of; `own` is this rank's. All ranks call it.
+void gatherOnFirst(Communicator &ranks, const Shard &shard, DType type, const char *own,
+                   std::vector<char> &whole);
+
 /// Rank 0 runs `body(WholeStates &)`; the others serve it.
 template <typename Body> void onFirstRank(const Executor &executor, Body &&body) {
   WholeStates states(executor);

@@ -6,6 +6,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/LossScaler.h"
+#include "runtime/train/checkpoint/WholeStates.h"
 
 namespace kedge::rt {
 
@@ -55,27 +56,14 @@ void GradientTools::dump(const Function &function, const GradientPlace &place, d
 /// The whole gradient; null on ranks that gave their part to rank 0.
 const char *GradientTools::wholeOf(const State &state, const GradientPlace &place,
                                    std::vector<char> &gathered) const {
-  const int64_t elements = TensorDesc{place.type, state.viewOrWhole().whole}.elements();
-  const size_t size = dtypeSize(place.type);
   if (!place.shard)
-    return executor.read(place.space, place.offset, static_cast<uint64_t>(elements) * size);
+    return executor.read(place.space, place.offset,
+                         TensorDesc{place.type, state.viewOrWhole().whole}.bytes());
   Communicator &ranks = *executor.communicator();
-  const World world = ranks.world(), mine = localShards(ranks).own;
-  const RankGroup holders = firstParts(ranks);
-  const auto bytesOf = [&](int64_t holder) {
-    return static_cast<size_t>(localShardOf(elements, holder, mine.size).count) * size;
-  };
-  const char *own = executor.read(place.space, place.offset, bytesOf(mine.rank));
-  if (world.isFirst()) {
-    gathered.resize(static_cast<size_t>(elements) * size);
-    std::memcpy(gathered.data(), own, bytesOf(0));
-  }
-  for (int64_t holder = 1; holder < mine.size; ++holder) {
-    const size_t at = static_cast<size_t>(localShardOf(elements, holder, mine.size).first) * size;
-    ranks.sendToFirst(holders.members[static_cast<size_t>(holder)], own, gathered.data() + at,
-                      bytesOf(holder));
-  }
-  return world.isFirst() ? gathered.data() : nullptr;
+  const TensorDesc part{place.type, place.shard->localShape(ranks.mesh())};
+  gatherOnFirst(ranks, *place.shard, place.type, executor.read(place.space, place.offset, part.bytes()),
+                gathered);
+  return ranks.world().isFirst() ? gathered.data() : nullptr;
 }
 
 void GradientTools::finishStep(int64_t step) {

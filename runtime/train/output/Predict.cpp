@@ -59,12 +59,14 @@ int predictRows(Executor &executor, const Dataset &data, const RunScalars &scala
     writer.write(executor, scalars, point);
     executor.run(function, &reader);
     const char *mine = reader.finish();
-    if (rounds.ranks().isFirst())
+    const bool isFirst = !executor.communicator() || executor.communicator()->world().isFirst();
+    if (isFirst)
       sink(mine, static_cast<size_t>(rounds.ownRows(round).count) * row.bytes());
-    for (int64_t rank = 1; rank < rounds.ranks().size; ++rank) {
-      theirs.resize(static_cast<size_t>(rounds.rowsOf(round, rank).count) * row.bytes());
-      executor.communicator()->sendToFirst(rank, mine, theirs.data(), theirs.size());
-      if (rounds.ranks().isFirst())
+    for (int64_t place = 1; place < rounds.ranks().size; ++place) {
+      theirs.resize(static_cast<size_t>(rounds.rowsOf(round, place).count) * row.bytes());
+      executor.communicator()->sendToFirst(executor.communicator()->rankOfRows(place), mine, theirs.data(),
+                                           theirs.size());
+      if (isFirst)
         sink(theirs.data(), theirs.size());
     }
   }

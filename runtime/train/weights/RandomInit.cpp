@@ -58,6 +58,17 @@ int64_t fileIndex(const State &state, const std::vector<int64_t> &whole,
   return result;
 }
 
+/// The elements of a view, in slices that threads can share.
+std::vector<ElementRun> slicesOf(const StateView &view) {
+  constexpr int64_t most = 1 << 14;
+  std::vector<ElementRun> slices;
+  view.forEachRun([&](const ElementRun &run) {
+    for (int64_t at = 0; at < run.count; at += most)
+      slices.push_back({run.whole + at, run.here + at, std::min(most, run.count - at)});
+  });
+  return slices;
+}
+
 } // namespace
 
 void fillFrom(const InitSpec &spec, const State &state, int64_t seed, int threads, char *destination) {
@@ -67,23 +78,22 @@ void fillFrom(const InitSpec &spec, const State &state, int64_t seed, int thread
     strides[axis - 1] = strides[axis] * shape[axis];
   const uint32_t key = nameKey(state.onnxName);
   const StateView view = state.viewOrWhole();
-  const int64_t elements = view.count;
   if (state.view)
     std::memset(destination, 0, state.desc.bytes());
-  constexpr int64_t slice = 1 << 14;
-  parallelParts(threads, (elements + slice - 1) / slice, [&](int64_t part) {
-    const int64_t begin = part * slice;
+  const std::vector<ElementRun> slices = slicesOf(view);
+  parallelParts(threads, static_cast<int64_t>(slices.size()), [&](int64_t part) {
+    const ElementRun &slice = slices[static_cast<size_t>(part)];
     int64_t known = -1;
     std::array<double, 4> values{};
-    for (int64_t i = begin; i < std::min(elements, begin + slice); ++i) {
-      const int64_t element = fileIndex(state, view.whole, strides, view.first + i);
+    for (int64_t i = 0; i < slice.count; ++i) {
+      const int64_t element = fileIndex(state, view.whole, strides, slice.whole + i);
       if (element / 4 != known) {
         known = element / 4;
         values =
             valuesOf(spec, randomBlock(static_cast<uint64_t>(seed), key, 0,
                                        static_cast<uint32_t>(known >> 32), static_cast<uint32_t>(known)));
       }
-      storeDouble(state.desc.type, destination, view.at + i, values[static_cast<size_t>(element % 4)]);
+      storeDouble(state.desc.type, destination, slice.here + i, values[static_cast<size_t>(element % 4)]);
     }
   });
 }

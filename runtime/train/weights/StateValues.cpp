@@ -39,18 +39,30 @@ const FrozenTensor *findFrozen(const std::vector<FrozenTensor> &list, const std:
 void fillFromTensor(const State &state, const TensorSource &source, char *destination) {
   const StateView view = state.viewOrWhole();
   const size_t size = dtypeSize(state.desc.type), sourceSize = dtypeSize(source.type);
-  const size_t before = static_cast<size_t>(view.at) * size, held = static_cast<size_t>(view.count) * size;
-  std::memset(destination, 0, before);
-  std::memset(destination + before + held, 0, state.desc.bytes() - before - held);
-  char *to = destination + before;
-  for (int64_t done = 0; done < view.count; done += kSliceElements) {
-    const int64_t count = std::min(kSliceElements, view.count - done), begin = view.first + done;
-    transposeRange(to + static_cast<size_t>(done) * size, state.desc.type, view.whole, source.data,
-                   source.type, source.perm, begin, count);
-    if (source.letGo && source.perm.empty())
+  const auto letGo = [&](int64_t begin, int64_t end) {
+    if (source.letGo && source.perm.empty() && begin < end)
       source.letGo(source.data + static_cast<size_t>(begin) * sourceSize,
-                   static_cast<size_t>(count) * sourceSize);
-  }
+                   static_cast<size_t>(end - begin) * sourceSize);
+  };
+  int64_t filled = 0, kept = -1,
+          read = 0; // elements here; of the source, those in [kept, read) are in memory
+  view.forEachRun([&](const ElementRun &run) {
+    kept = kept < 0 ? run.whole : kept;
+    std::memset(destination + static_cast<size_t>(filled) * size, 0,
+                static_cast<size_t>(run.here - filled) * size);
+    filled = run.here + run.count;
+    for (int64_t done = 0; done < run.count; done += kSliceElements) {
+      const int64_t count = std::min(kSliceElements, run.count - done), begin = run.whole + done;
+      transposeRange(destination + static_cast<size_t>(run.here + done) * size, state.desc.type, view.whole,
+                     source.data, source.type, source.perm, begin, count);
+      read = begin + count;
+      if (read - kept >= kSliceElements)
+        letGo(kept, read), kept = read;
+    }
+  });
+  letGo(std::max<int64_t>(kept, 0), read);
+  std::memset(destination + static_cast<size_t>(filled) * size, 0,
+              static_cast<size_t>(state.desc.elements() - filled) * size);
   // Slices of a transposed tensor read all over the file.
   if (source.letGo && !source.perm.empty())
     source.letGo(source.data,
@@ -65,14 +77,24 @@ std::vector<int> orIdentity(const std::vector<int> &perm, size_t rank) {
   return perm.empty() ? axes : perm;
 }
 
-/// destination[i] = element first + i of the whole, i < count.
-void copyParts(char *destination, DType type, const PartedSource &source, int64_t first, int64_t count) {
+/// Fills these runs of a tensor with what parts of it have.
+void copyParts(char *destination, DType type, const PartedSource &source,
+               const std::vector<ElementRun> &runs) {
   for (const TensorPart &part : source.parts) {
-    const int64_t begin = std::max(first, part.first), end = std::min(first + count, part.first + part.count);
-    if (begin < end)
-      convert(destination + static_cast<size_t>(begin - first) * dtypeSize(type), type, 1,
-              part.data + static_cast<size_t>(begin - part.first) * dtypeSize(source.type), source.type, 1,
-              end - begin);
+    const char *data = part.data;
+    auto next = runs.begin();
+    part.view.forEachRun([&](const ElementRun &has) {
+      while (next != runs.end() && next->whole + next->count <= has.whole)
+        ++next;
+      for (auto to = next; to != runs.end() && to->whole < has.whole + has.count; ++to) {
+        const int64_t begin = std::max(has.whole, to->whole),
+                      end = std::min(has.whole + has.count, to->whole + to->count);
+        convert(destination + static_cast<size_t>(to->here + begin - to->whole) * dtypeSize(type), type, 1,
+                data + static_cast<size_t>(begin - has.whole) * dtypeSize(source.type), source.type, 1,
+                end - begin);
+      }
+      data += static_cast<size_t>(has.count) * dtypeSize(source.type);
+    });
   }
 }
 
@@ -82,16 +104,14 @@ void fillFromParts(const State &state, const std::vector<int> &layout, const Par
                    char *destination) {
   const size_t rank = source.shape.size();
   const std::vector<int> here = orIdentity(layout, rank), there = orIdentity(source.perm, rank);
-  const StateView view = state.viewOrWhole();
   if (here == there) {
     std::memset(destination, 0, state.desc.bytes());
-    copyParts(destination + static_cast<size_t>(view.at) * dtypeSize(state.desc.type), state.desc.type,
-              source, view.first, view.count);
+    copyParts(destination, state.desc.type, source, state.viewOrWhole().runs());
     return;
   }
   const TensorDesc whole{source.type, source.shape};
   std::vector<char> bytes(whole.bytes());
-  copyParts(bytes.data(), source.type, source, 0, whole.elements());
+  copyParts(bytes.data(), source.type, source, {{0, 0, whole.elements()}});
   std::vector<int> perm(rank); // of the whole there to the whole here, by way of the file
   const std::vector<int> back = inversePerm(there);
   for (size_t k = 0; k < rank; ++k)

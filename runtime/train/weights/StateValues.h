@@ -20,10 +20,10 @@ struct TensorSource {
 /// state.
 void fillFromTensor(const State &state, const TensorSource &source, char *destination);
 
-/// One rank's part of a tensor: elements [first, first + count) of the whole, at `data`.
+/// One rank's part of a tensor: the elements of the view, one behind the other.
 struct TensorPart {
   const char *data = nullptr;
-  int64_t first = 0, count = 0;
+  StateView view;
 };
 /// A tensor in parts of one type. `shape` is that of the tensor in the exported file, transposed by `perm`.
 struct PartedSource {

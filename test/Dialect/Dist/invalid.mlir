@@ -105,5 +105,30 @@ train.state moment1 @m tensor<2xf32> {sharding = #dist.sharding<[3] over "data" 
 
 // -----
 
-// expected-error @+1 {{is of type 'tensor<3xf32>', but a part of 'tensor<3xf32>' over 2 ranks is of type 'tensor<2xf32>'}}
+// expected-error @+1 {{is of type 'tensor<3xf32>', but a part of 'tensor<3xf32>' by #dist.sharding<[3] over "data" = 2> is of type 'tensor<2xf32>'}}
 train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3] over "data" = 2>}
+
+// -----
+
+// expected-error @+1 {{is of type 'tensor<48x71xf32>', but a part of 'tensor<48x144xf32>' by #dist.sharding<[48, 144] cut [<1 over "tensor" = 2>]> is of type 'tensor<48x72xf32>'}}
+train.state moment1 @m tensor<48x71xf32> {sharding = #dist.sharding<[48, 144] cut [<1 over "tensor" = 2>]>}
+
+// -----
+
+// expected-error @+1 {{sections of 96 elements in dimension 1, which has 144: expected as many}}
+train.state moment1 @m tensor<48x72xf32> {sharding = #dist.sharding<[48, 144] cut [<1 over "tensor" = 2 sections [48, 48]>]>}
+
+// -----
+
+// expected-error @+1 {{a cut of dimension 2 of a tensor of 2 dimensions, 1 of them of this one or along its axis: expected one of each}}
+train.state moment1 @m tensor<48x72xf32> {sharding = #dist.sharding<[48, 144] cut [<2 over "tensor" = 2>]>}
+
+// -----
+
+// expected-error @+1 {{a cut of dimension 0 over 2 ranks along "tensor" in units of 0: expected a dimension from 0 and ranks, sections and a unit from 1}}
+train.state moment1 @m tensor<24x144xf32> {sharding = #dist.sharding<[48, 144] cut [<0 over "tensor" = 2 unit 0>]>}
+
+// -----
+
+// expected-error @+1 {{box of "data" that is cut over "data" once more: expected two axes}}
+train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] cut [<0 over "data" = 2>] over "data" = 2>}

@@ -111,6 +111,22 @@ void rankUpdate(char *const *args, int64_t, int64_t) {
     }
 }
 
+// Parts of [2, 3] in a row, which element each has (base 8; 7: padding), elements of all -> [2, 3]. One
+// iteration.
+void joinBoxes(char *const *args, int64_t, int64_t) {
+  int64_t places = *as<int64_t>(args, 1);
+  for (int64_t k = 0; k < *as<int64_t>(args, 2); ++k, places /= 8)
+    if (places % 8 != 7)
+      as<float>(args, 3)[places % 8] = as<float>(args, 0)[k];
+}
+
+// The same backwards.
+void cutBoxes(char *const *args, int64_t, int64_t) {
+  int64_t places = *as<int64_t>(args, 1);
+  for (int64_t k = 0; k < *as<int64_t>(args, 2); ++k, places /= 8)
+    as<float>(args, 3)[k] = places % 8 == 7 ? 0 : as<float>(args, 0)[places % 8];
+}
+
 /// Negative log-likelihood of `label` under row `id` of the table; p: softmax, when not null.
 float bigramLoss(const float *table, int64_t id, int64_t label, float *p) {
   float sum = 0;
@@ -168,7 +184,8 @@ constexpr std::pair<const char *, KedgeKernel> kKernels[] = {
     {"line_forward", lineForward}, {"line_loss_grad", lineLossGrad}, {"line_loss_rows", lineLossRows},
     {"sum_rows", sumRows},         {"mean_rows", meanRows},          {"line_backward", lineBackward},
     {"line_update", lineUpdate},   {"bigram_step", bigramStep},      {"bigram_update", bigramUpdate},
-    {"bigram_eval", bigramEval},   {"rank_update", rankUpdate}};
+    {"bigram_eval", bigramEval},   {"rank_update", rankUpdate},      {"join_boxes", joinBoxes},
+    {"cut_boxes", cutBoxes}};
 
 } // namespace
 

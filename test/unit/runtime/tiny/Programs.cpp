@@ -291,6 +291,11 @@ std::string programJson(const std::string &spec) {
     std::sscanf(spec.c_str() + colon, ":%lld:%lld", &batch, &accumulate);
   n.batch = batch;
   n.accumulate = accumulate;
+  if (spec.starts_with("boxes/")) {
+    const size_t form = spec.find('/', 6), last = spec.rfind('/');
+    return boxProgramJson(spec.substr(6, form - 6), spec.substr(form + 1, last - form - 1),
+                          std::stoll(spec.substr(last + 1)));
+  }
   const std::string kind = spec.substr(0, colon);
   if (kind == "ranks")
     return rankProgramJson(batch, accumulate == 1 ? 4 : accumulate);

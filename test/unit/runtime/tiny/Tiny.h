@@ -12,8 +12,12 @@ namespace kedge::tiny {
 /// current folder. "bigram[:BATCH]": next-token table of 8 tokens, ids and labels i64[B, 4], cross-entropy,
 /// ignore_index -100. "mean[:BATCH]": as line, but its loss is one number a batch, as a loss in the graph is.
 /// "ranks:N[:BATCH]": as line, for N ranks; its weight and momentum are cut.
+/// "boxes/MESH/FORM/BATCH": as line, on a mesh; weight and momentum are cut by rows, columns, sections (1 and
+/// 2 columns), over `tensor` if the mesh has it, else over `data`; by flat-columns, flat parts of those boxes
+/// over `data`; or flat.
 std::string programJson(const std::string &spec);
 std::string rankProgramJson(int64_t ranks, int64_t batch);
+std::string boxProgramJson(const std::string &mesh, const std::string &form, int64_t batch);
 
 /// What "model.bin" must hold: 24 bytes of W as [3, 2] and 8 of b between a head and a tail.
 std::vector<char> modelFile(const std::vector<float> &w, const std::vector<float> &b);

@@ -1,0 +1,149 @@
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Interfaces/ShardingOpInterface.h"
+#include "lib/Support/Statistics.h"
+#include "passes/Mesh/Blocks.h"
+#include "passes/Mesh/Passes.h"
+
+namespace kedge::mesh {
+#define GEN_PASS_DEF_LOCALIZE
+#include "passes/Mesh/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+using StateLayouts = DenseMap<StringAttr, Layout>;
+
+/// A value of the step as the rank has it.
+struct Local {
+  Value value;
+  Layout layout;
+};
+
+/// Rewrites a function, op by op.
+class Rewrite {
+public:
+  Rewrite(func::FuncOp function, const StateLayouts &states, dist::RankGroup group)
+      : function(function), states(states), group(group) {}
+
+  void run() {
+    for (BlockArgument argument : function.getArguments())
+      if (Layout layout = layoutOfState(train::stateOfArgument(function, argument.getArgNumber()));
+          layout.isCut())
+        takeBlock(argument, layout);
+    Block &block = function.getBody().front();
+    SmallVector<Operation *> replaced;
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+      if (op.hasAttr(dist::cutName)) {
+        onBlocks(op);
+        replaced.push_back(&op);
+      } else {
+        onWholes(op);
+      }
+    giveBlocks(block.getTerminator());
+    for (Operation *op : llvm::reverse(replaced))
+      op->erase();
+    function.setFunctionType(FunctionType::get(function.getContext(), block.getArgumentTypes(),
+                                               block.getTerminator()->getOperandTypes()));
+  }
+
+private:
+  func::FuncOp function;
+  const StateLayouts &states;
+  dist::RankGroup group;
+  DenseMap<Value, Local> locals; ///< of values that are cut, or made anew
+  DenseMap<Value, Value> wholes; ///< gathered already
+  DenseMap<Value, SmallVector<Local>> blocks; ///< cut already
+
+  Layout layoutOfState(FlatSymbolRefAttr state) const {
+    return state ? states.lookup(state.getAttr()) : Layout();
+  }
+
+  void takeBlock(BlockArgument argument, const Layout &layout) {
+    argument.setType(blockOf(argument.getType(), layout.dim, group.ranks));
+    locals[argument] = {argument, layout};
+  }
+
+  /// As the ops in front of `builder`'s place see it.
+  Value get(PlacedBuilder &builder, Location loc, Value original, const Layout &wanted) {
+    BlockBuilder build(builder, loc, group);
+    Local local = locals.contains(original) ? locals[original] : Local{original, {}};
+    if (local.layout == wanted)
+      return local.value;
+    Value whole = local.value;
+    if (local.layout.isCut()) {
+      Value &gathered = wholes[original];
+      if (!gathered)
+        gathered = build.gather(local.value, local.layout);
+      whole = gathered;
+    }
+    if (!wanted.isCut())
+      return whole;
+    for (const Local &block : blocks[original])
+      if (block.layout == wanted)
+        return block.value;
+    blocks[original].push_back({build.cut(whole, wanted), wanted});
+    return blocks[original].back().value;
+  }
+
+  void onWholes(Operation &op) {
+    PlacedBuilder builder(&op);
+    Layout layout;
+    if (auto gradient = dyn_cast<train::FinalGradientOp>(op))
+      layout = layoutOfState(gradient.getParameterAttr());
+    for (OpOperand &operand : op.getOpOperands())
+      operand.set(get(builder, op.getLoc(), operand.get(), layout));
+  }
+
+  void onBlocks(Operation &op) {
+    PlacedBuilder builder(&op);
+    const ShardingRule rule = ruleOf(&op, group.ranks);
+    const CutLoop cut = cutLoopOf(&op);
+    op.removeAttr(dist::cutName);
+    SmallVector<Value> operands;
+    for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+      operands.push_back(get(builder, op.getLoc(), operand, layoutOfOperand(rule, cut, i)));
+    BlockBuilder build(builder, op.getLoc(), group);
+    auto sharded = dyn_cast<ShardingOpInterface>(op);
+    SmallVector<Value> results = sharded ? sharded.buildLocal(build, operands, cut.loop)
+                                         : cloneLocal(build, &op, operands, rule, cut.loop);
+    for (auto [i, result] : llvm::enumerate(op.getResults()))
+      locals[result] = {results[i], layoutOfResult(rule, cut, i)};
+    addStatistic("kedge-localize", "ops on blocks", 1);
+  }
+
+  void giveBlocks(Operation *terminator) {
+    for (OpOperand &returned : terminator->getOpOperands()) {
+      auto state = train::stateOfResult(function, returned.getOperandNumber());
+      PlaceAttr place = placeOfMaker(returned.get());
+      PlacedBuilder builder(terminator, place ? place
+                                              : PlaceAttr::get(function.getContext(), TrainingPhase::Update,
+                                                               "", "results"));
+      returned.set(get(builder, returned.get().getLoc(), returned.get(), layoutOfState(state)));
+    }
+  }
+};
+
+struct Localize : impl::LocalizeBase<Localize> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    const dist::RankGroup group = tensorGroup(getOperation());
+    if (group.isAlone())
+      return;
+    StateLayouts states;
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (auto cut = state->getAttrOfType<dist::CutAttr>(dist::cutName)) {
+        states[state.getSymNameAttr()] = layoutOf(cut);
+        state->removeAttr(dist::cutName);
+        auto whole = cast<RankedTensorType>(state.getType());
+        state.setType(dist::boxOf(whole, {cut}));
+        state.setShardingAttr(dist::ShardingAttr::get(&getContext(), whole.getShape(), {cut}, StringAttr(), 1));
+      }
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        Rewrite(function, states, group).run();
+  }
+};
+} // namespace
+} // namespace kedge::mesh
