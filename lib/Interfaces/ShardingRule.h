@@ -1,4 +1,5 @@
-// Which loop of an op each dimension of its tensors runs along, and what a rank's share of the op is built with.
+// Which loop of an op each dimension of its tensors runs along, and what a rank's share of the op is built
+// with.
 #pragma once
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -11,7 +12,7 @@ struct ShardingLoop {
   /// Where `sections` apply: each of them is cut by itself.
   enum class Sections { OfAnyTensor, OfOperands, OfResults };
 
-  int64_t units = 0; ///< that blocks consist of: elements, or heads
+  int64_t units = 0;    ///< that blocks consist of: elements, or heads
   bool reduced = false; ///< results are sums over it
   llvm::SmallVector<int64_t> sections;
   Sections of = Sections::OfAnyTensor;
@@ -52,7 +53,8 @@ public:
 /// The type of a rank's block of a tensor that is cut along `dim`.
 mlir::RankedTensorType blockOf(mlir::Type whole, int dim, int64_t ranks);
 
-/// The same op on blocks. Attributes that say the shape of the result, or the sizes of its parts, are those of blocks.
+/// The same op on blocks. Attributes that say the shape of the result, or the sizes of its parts, are those
+/// of blocks.
 mlir::Operation *cloneOnBlocks(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands,
                                const ShardingRule &rule, int loop, int64_t ranks);
 /// And sums over the axis where the loop is reduced.

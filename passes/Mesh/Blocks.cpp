@@ -60,7 +60,8 @@ Value BlockBuilder::offset(int64_t room) {
   return dist::LocalShardOp::create(builder, loc, all, group).getResult(0);
 }
 
-/// The ranks' blocks in a row have the ranks as the outermost dimension, which goes to its place, section by section.
+/// The ranks' blocks in a row have the ranks as the outermost dimension, which goes to its place, section by
+/// section.
 Value BlockBuilder::gather(Value block, const Layout &layout) {
   SmallVector<int64_t> shape(shapeOf(block));
   const Folded own(shape, layout.dim);
@@ -76,7 +77,8 @@ Value BlockBuilder::gather(Value block, const Layout &layout) {
   for (int64_t section : sections)
     sizes.push_back(section / ranks);
   SmallVector<Value> parts;
-  for (auto [part, section] : llvm::zip(onnx::SplitOp::create(builder, loc, rows, 2, sizes).getOutputs(), sections))
+  for (auto [part, section] :
+       llvm::zip(onnx::SplitOp::create(builder, loc, rows, 2, sizes).getOutputs(), sections))
     parts.push_back(reshape(part, {own.before, section, own.behind}));
   return reshape(onnx::ConcatOp::create(builder, loc, parts, 1), shape);
 }

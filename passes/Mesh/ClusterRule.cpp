@@ -38,11 +38,12 @@ struct Trial {
   sched::ClusterOp cluster;
 
   Trial(Operation *op, const ShardingRule &rule, int loop, int64_t ranks) {
-    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointToEnd(&block);
     SmallVector<Value> operands;
     for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))
-      operands.push_back(
-          block.addArgument(blockOf(operand.getType(), ShardingRule::dimOf(dims, loop), ranks), op->getLoc()));
+      operands.push_back(block.addArgument(blockOf(operand.getType(), ShardingRule::dimOf(dims, loop), ranks),
+                                           op->getLoc()));
     Operation *made = cloneOnBlocks(builder, op, operands, rule, loop, ranks);
     if (!isClusterable(made))
       return;
@@ -111,15 +112,15 @@ ShardingRule clusterRule(Operation *op, int64_t ranks) {
   for (auto [map, result] : llvm::zip(spec.outputMaps, op->getResults()))
     rule.results.push_back(dimsOf(map, result, spec.domain));
   Block block;
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&block);
   sched::ClusterOp whole = buildCluster(builder, op, llvm::BitVector(op->getNumResults(), true));
   for (int loop = 0; loop < static_cast<int>(rule.loops.size()); ++loop) {
     bool fits = rule.loops[loop].isDivisible(ranks) && !asksWhere(whole, loop);
     for (auto [map, dims] : llvm::zip(spec.inputMaps, rule.operands))
       fits = fits && isPlain(map, dims, loop);
     for (auto [map, dims] : llvm::zip(spec.outputMaps, rule.results))
-      fits = fits && isPlain(map, dims, loop) &&
-             (rule.loops[loop].reduced != llvm::is_contained(dims, loop));
+      fits = fits && isPlain(map, dims, loop) && (rule.loops[loop].reduced != llvm::is_contained(dims, loop));
     fits = fits && (!rule.loops[loop].reduced || isSum(whole));
     if (fits)
       fits = isSameNest(Trial(op, rule, loop, ranks), spec, whole, loop, ranks);

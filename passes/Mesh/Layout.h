@@ -1,5 +1,6 @@
 // How a tensor lies on the ranks along the axis, and what an op's cut loop means for its tensors.
 #pragma once
+#include "lib/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Interfaces/ShardingRule.h"
 
@@ -25,7 +26,8 @@ struct CutLoop {
 Layout layoutOfOperand(const ShardingRule &rule, const CutLoop &cut, unsigned operand);
 Layout layoutOfResult(const ShardingRule &rule, const CutLoop &cut, unsigned result);
 
-/// The rule of the op's interface, else that of its loop nest for `ranks` ranks; without loops: the op stays whole.
+/// The rule of the op's interface, else that of its loop nest for `ranks` ranks; without loops: the op stays
+/// whole.
 ShardingRule ruleOf(mlir::Operation *op, int64_t ranks);
 
 /// As attributes of states and of ops.

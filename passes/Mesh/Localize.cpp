@@ -1,3 +1,4 @@
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
@@ -18,6 +19,7 @@ using StateLayouts = DenseMap<StringAttr, Layout>;
 struct Local {
   Value value;
   Layout layout;
+  SmallVector<Type> partOf; ///< a flat part along another axis: of what
 };
 
 /// Rewrites a function, op by op.
@@ -27,15 +29,20 @@ public:
       : function(function), states(states), group(group) {}
 
   void run() {
+    SmallVector<Operation *> replaced;
     for (BlockArgument argument : function.getArguments())
       if (Layout layout = layoutOfState(train::stateOfArgument(function, argument.getArgNumber()));
           layout.isCut())
-        takeBlock(argument, layout);
+        replaced.push_back(takeBlock(argument, layout));
     Block &block = function.getBody().front();
-    SmallVector<Operation *> replaced;
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
-      if (op.hasAttr(dist::cutName)) {
+      if (isa<UnrealizedConversionCastOp>(op)) {
+        continue;
+      } else if (op.hasAttr(dist::cutName)) {
         onBlocks(op);
+        replaced.push_back(&op);
+      } else if (isa<dist::DistDialect>(op.getDialect()) && anyCut(op)) {
+        send(op);
         replaced.push_back(&op);
       } else {
         onWholes(op);
@@ -51,23 +58,30 @@ private:
   func::FuncOp function;
   const StateLayouts &states;
   dist::RankGroup group;
-  DenseMap<Value, Local> locals; ///< of values that are cut, or made anew
-  DenseMap<Value, Value> wholes; ///< gathered already
+  DenseMap<Value, Local> locals;              ///< of values that are cut, or made anew
+  DenseMap<Value, Value> wholes;              ///< gathered already
   DenseMap<Value, SmallVector<Local>> blocks; ///< cut already
 
   Layout layoutOfState(FlatSymbolRefAttr state) const {
     return state ? states.lookup(state.getAttr()) : Layout();
   }
 
-  void takeBlock(BlockArgument argument, const Layout &layout) {
-    argument.setType(blockOf(argument.getType(), layout.dim, group.ranks));
-    locals[argument] = {argument, layout};
+  /// Until all is rewritten, another value of the whole's type stands for it: rules of its readers speak of
+  /// that.
+  Operation *takeBlock(BlockArgument argument, const Layout &layout) {
+    OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
+    const Type whole = argument.getType();
+    argument.setType(blockOf(whole, layout.dim, group.ranks));
+    auto standIn = UnrealizedConversionCastOp::create(builder, argument.getLoc(), whole, argument);
+    argument.replaceAllUsesExcept(standIn.getResult(0), standIn);
+    locals[standIn.getResult(0)] = {argument, layout, {}};
+    return standIn;
   }
 
   /// As the ops in front of `builder`'s place see it.
   Value get(PlacedBuilder &builder, Location loc, Value original, const Layout &wanted) {
     BlockBuilder build(builder, loc, group);
-    Local local = locals.contains(original) ? locals[original] : Local{original, {}};
+    Local local = locals.contains(original) ? locals[original] : Local{original, {}, {}};
     if (local.layout == wanted)
       return local.value;
     Value whole = local.value;
@@ -82,7 +96,7 @@ private:
     for (const Local &block : blocks[original])
       if (block.layout == wanted)
         return block.value;
-    blocks[original].push_back({build.cut(whole, wanted), wanted});
+    blocks[original].push_back({build.cut(whole, wanted), wanted, {}});
     return blocks[original].back().value;
   }
 
@@ -93,6 +107,37 @@ private:
       layout = layoutOfState(gradient.getParameterAttr());
     for (OpOperand &operand : op.getOpOperands())
       operand.set(get(builder, op.getLoc(), operand.get(), layout));
+  }
+
+  bool anyCut(Operation &op) {
+    return llvm::any_of(op.getOperands(), [&](Value value) {
+      auto found = locals.find(value);
+      return found != locals.end() && found->second.layout.isCut();
+    });
+  }
+
+  /// A collective along another axis: of the blocks, or of flat parts of them.
+  void send(Operation &op) {
+    PlacedBuilder builder(&op);
+    OperationState state(op.getLoc(), op.getName(), {}, {}, op.getAttrs());
+    SmallVector<Local> sent;
+    for (Value operand : op.getOperands()) {
+      Local local = locals.contains(operand) ? locals[operand] : Local{operand, {}, {}};
+      state.addOperands(local.value);
+      if (isa<dist::ReduceScatterOp, dist::LocalShardOp>(op)) {
+        local.partOf.push_back(local.value.getType());
+        state.addTypes(
+            dist::localShardOf(local.value.getType(), cast<IntegerAttr>(op.getAttr("ranks")).getInt()));
+      } else if (isa<dist::AllGatherOp>(op)) {
+        state.addTypes(local.partOf.pop_back_val());
+      } else {
+        state.addTypes(local.value.getType());
+      }
+      sent.push_back(local);
+    }
+    Operation *made = builder.create(state);
+    for (auto [result, own, local] : llvm::zip(op.getResults(), made->getResults(), sent))
+      locals[result] = {own, local.layout, local.partOf};
   }
 
   void onBlocks(Operation &op) {
@@ -108,7 +153,7 @@ private:
     SmallVector<Value> results = sharded ? sharded.buildLocal(build, operands, cut.loop)
                                          : cloneLocal(build, &op, operands, rule, cut.loop);
     for (auto [i, result] : llvm::enumerate(op.getResults()))
-      locals[result] = {results[i], layoutOfResult(rule, cut, i)};
+      locals[result] = {results[i], layoutOfResult(rule, cut, i), {}};
     addStatistic("kedge-localize", "ops on blocks", 1);
   }
 
@@ -116,9 +161,9 @@ private:
     for (OpOperand &returned : terminator->getOpOperands()) {
       auto state = train::stateOfResult(function, returned.getOperandNumber());
       PlaceAttr place = placeOfMaker(returned.get());
-      PlacedBuilder builder(terminator, place ? place
-                                              : PlaceAttr::get(function.getContext(), TrainingPhase::Update,
-                                                               "", "results"));
+      PlacedBuilder builder(
+          terminator,
+          place ? place : PlaceAttr::get(function.getContext(), TrainingPhase::Update, "", "results"));
       returned.set(get(builder, returned.get().getLoc(), returned.get(), layoutOfState(state)));
     }
   }
@@ -138,7 +183,8 @@ struct Localize : impl::LocalizeBase<Localize> {
         state->removeAttr(dist::cutName);
         auto whole = cast<RankedTensorType>(state.getType());
         state.setType(dist::boxOf(whole, {cut}));
-        state.setShardingAttr(dist::ShardingAttr::get(&getContext(), whole.getShape(), {cut}, StringAttr(), 1));
+        state.setShardingAttr(
+            dist::ShardingAttr::get(&getContext(), whole.getShape(), {cut}, StringAttr(), 1));
       }
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())

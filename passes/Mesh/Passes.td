@@ -17,8 +17,8 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     with a parameter alternate: the columns of the weight are cut where the other operand is whole, its rows where that is cut
     along them already. From there layouts go through each op by its rule (ShardingOpInterface, or the loops of
     ClusterableOpInterface), each op by the way that sends the fewest bytes. A table of an embedding that nothing else cuts is
-    cut by rows. Only blocks of equal size: a dimension that the ranks do not divide stays whole. Remarks
-    (`--mlir-print-ir...`: `kedge-propagate-shardings`) name what stays whole. Statistics: states cut, bytes saved, ops cut, products whole.
+    cut by rows. Only blocks of equal size: a dimension that the ranks do not divide stays whole. A remark names each product
+    that stays whole, with the bytes of its weight. Statistics: states cut, bytes saved, ops cut, products whole.
 
     Example:
     ```mlir

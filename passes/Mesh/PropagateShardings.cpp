@@ -1,3 +1,4 @@
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/Products.h"
@@ -41,6 +42,24 @@ public:
         decide(op);
   }
 
+  /// An op of whole tensors whose result is read in blocks alone makes but the block: the gradient of a
+  /// table.
+  void pullBack() {
+    for (Operation &op : llvm::reverse(function.getBody().front().without_terminator())) {
+      if (choices.contains(&op) || op.getNumResults() != 1 || op.getNumOperands() == 0)
+        continue;
+      const Layout wanted = wantedBy(op.getResult(0));
+      const ShardingRule rule = wanted.isCut() ? ruleOf(&op, group.ranks) : ShardingRule();
+      if (rule.loops.empty() || rule.results[0][wanted.dim] == ShardingRule::kWhole)
+        continue;
+      const CutLoop cut = {rule.results[0][wanted.dim], wanted.sections};
+      const bool isFree = llvm::none_of(
+          rule.operands, [&](ArrayRef<int> dims) { return llvm::is_contained(dims, cut.loop); });
+      if (isFree && rule.loops[cut.loop].sections.empty() && isPossible(op, rule, cut))
+        choices[&op] = cut;
+    }
+  }
+
   DenseMap<Operation *, CutLoop> choices;
   SmallVector<Operation *> wholeProducts; ///< with a parameter that could not be cut
   SmallVector<StringAttr> tables;         ///< of embeddings, not decided yet
@@ -51,6 +70,27 @@ private:
   dist::RankGroup group;
   DenseMap<Value, StringAttr> stateOf; ///< what a value is, or is a cast of
   DenseMap<Value, Layout> layouts;     ///< of results; absent: whole
+
+  /// As all readers take it; whole: they do not agree.
+  Layout wantedBy(Value value) {
+    std::optional<Layout> wanted;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      Layout own;
+      if (auto found = choices.find(user); found != choices.end())
+        own = layoutOfOperand(ruleOf(user, group.ranks), found->second, use.getOperandNumber());
+      else if (auto gradient = dyn_cast<train::FinalGradientOp>(user))
+        own = states.lookup(gradient.getParameterAttr().getAttr());
+      else if (auto state = user->hasTrait<OpTrait::IsTerminator>()
+                                ? train::stateOfResult(function, use.getOperandNumber())
+                                : FlatSymbolRefAttr())
+        own = states.lookup(state.getAttr());
+      if (wanted && !(own == *wanted))
+        return {};
+      wanted = own;
+    }
+    return wanted.value_or(Layout());
+  }
 
   bool isOpen(Value value) const {
     auto found = stateOf.find(value);
@@ -66,25 +106,32 @@ private:
     return stateOf.contains(value) ? bytes << 20 : bytes; // what is cut to save memory stays so
   }
 
+  /// What other axes send: each tensor, or flat part of one, as it comes.
+  void carry(Operation &op) {
+    for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults()))
+      if (Layout layout = layoutOf(operand); layout.isCut())
+        layouts[result] = layout;
+  }
+
   void decide(Operation &op) {
-    bool anyCut = false, anyOpen = false;
-    for (Value operand : op.getOperands()) {
-      anyCut |= layoutOf(operand).isCut();
-      anyOpen |= isOpen(operand);
-    }
-    if (anyOpen && isCast(op)) { // is decided where it is read
+    if (isa<dist::DistDialect>(op.getDialect()))
+      return carry(op);
+    const bool anyCut =
+        llvm::any_of(op.getOperands(), [&](Value operand) { return layoutOf(operand).isCut(); });
+    const bool open = anyOpen(op);
+    if (open && isCast(op)) { // is decided where it is read
       stateOf[op.getResult(0)] = stateOf[op.getOperand(0)];
       return;
     }
-    if (!anyCut && !anyOpen)
+    if (!anyCut && !open)
       return;
     const ShardingRule rule = ruleOf(&op, group.ranks);
     CutLoop cut;
     if (!rule.loops.empty())
       cut = anyCut ? cheapest(op, rule) : CutLoop();
-    if (anyOpen && !cut.isCut() && !rule.loops.empty())
+    if (open && !cut.isCut() && !rule.loops.empty())
       cut = seed(op, rule);
-    if (anyOpen && isa<onnx::GatherOp>(op) && !cut.isCut() && isOpen(op.getOperand(0))) {
+    if (open && isa<onnx::GatherOp>(op) && !cut.isCut() && isOpen(op.getOperand(0))) {
       tables.push_back(stateOf[op.getOperand(0)]);
       return;
     }
@@ -120,6 +167,8 @@ private:
       const CutLoop cut = {rule.operands[i][layout.dim], sectionsFor(rule, i, layout)};
       if (!isPossible(op, rule, cut))
         continue;
+      if (rule.loops[cut.loop].reduced && isForward(&op) && onnx::isProduct(&op) && anyOpen(op))
+        return cut; // and backward sends nothing
       const int64_t price = costOf(op, rule, cut);
       if (price <= least) {
         best = cut;
@@ -127,6 +176,10 @@ private:
       }
     }
     return best;
+  }
+
+  bool anyOpen(Operation &op) const {
+    return llvm::any_of(op.getOperands(), [&](Value operand) { return isOpen(operand); });
   }
 
   static SmallVector<int64_t> sectionsFor(const ShardingRule &rule, unsigned operand, const Layout &layout) {
@@ -187,7 +240,8 @@ private:
     return {};
   }
 
-  /// Whether all forward ops behind a value that is cut along `dim` can be; `sections`: as those of them want it.
+  /// Whether all forward ops behind a value that is cut along `dim` can be; `sections`: as those of them want
+  /// it.
   bool canGoOn(Value value, int dim, SmallVector<int64_t> &sections, int depth) {
     constexpr int kDeepest = 16;
     if (depth == kDeepest)
@@ -197,8 +251,7 @@ private:
       if (!isForward(user) || user->hasTrait<OpTrait::IsTerminator>())
         continue;
       const ShardingRule rule = ruleOf(user, group.ranks);
-      const int loop =
-          rule.loops.empty() ? ShardingRule::kWhole : rule.operands[use.getOperandNumber()][dim];
+      const int loop = rule.loops.empty() ? ShardingRule::kWhole : rule.operands[use.getOperandNumber()][dim];
       if (loop == ShardingRule::kWhole || !rule.loops[loop].isDivisible(group.ranks))
         return false;
       if (!rule.loops[loop].sections.empty()) {
@@ -250,14 +303,17 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
         states.try_emplace(state.getAttr());
     Walk second(function, states, group);
     second.run();
+    second.pullBack();
     for (auto [op, cut] : second.choices)
       op->setAttr(dist::cutName, attributeOf(cut, group));
     addStatistic("kedge-propagate-shardings", "ops cut", static_cast<int64_t>(second.choices.size()));
-    addStatistic("kedge-propagate-shardings", "products whole", static_cast<int64_t>(first.wholeProducts.size()));
+    addStatistic("kedge-propagate-shardings", "products whole",
+                 static_cast<int64_t>(first.wholeProducts.size()));
     for (Operation *product : first.wholeProducts)
-      product->emitRemark() << "is computed whole on each of " << group.ranks
-                            << " ranks: no dimension of its weight is cut into equal blocks that what follows can use; "
-                            << bytesOf(product->getOperand(1).getType()) << " bytes of weight on each";
+      product->emitRemark()
+          << "is computed whole on each of " << group.ranks
+          << " ranks: no dimension of its weight is cut into equal blocks that what follows can use; "
+          << bytesOf(product->getOperand(1).getType()) << " bytes of weight on each";
   }
 
   Layout layoutOfTable(StringAttr name) {

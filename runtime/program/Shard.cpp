@@ -145,9 +145,8 @@ std::vector<ElementRun> StateView::runs() const {
 
 ElementRun StateView::onlyRun() const {
   ElementRun only;
-  forEachRun([&](const ElementRun &run) {
-    only = only.count == 0 ? run : ElementRun{run.whole, run.here, -1};
-  });
+  forEachRun(
+      [&](const ElementRun &run) { only = only.count == 0 ? run : ElementRun{run.whole, run.here, -1}; });
   return only;
 }
 
@@ -202,8 +201,8 @@ void checkCut(const Shard &shard, const Cut &cut) {
   });
   const bool known = cut.dim < shard.shape.size() && ofDim == 1 && cut.unit >= 1 &&
                      std::all_of(cut.sections.begin(), cut.sections.end(), [](int64_t s) { return s >= 1; });
-  if (!known || (!cut.sections.empty() && std::accumulate(cut.sections.begin(), cut.sections.end(), int64_t(0)) !=
-                                              shard.shape[cut.dim]))
+  if (!known || (!cut.sections.empty() && std::accumulate(cut.sections.begin(), cut.sections.end(),
+                                                          int64_t(0)) != shard.shape[cut.dim]))
     fail("a tensor of shape {} is not cut so along dimension {}", shapeText(shard.shape), cut.dim);
   if (shard.flat && Mesh::parse(fmt::format("{}=2", Mesh::kData)).sizeOf(cut.axis) > 1)
     fail("a tensor is cut along '{}', and once more into flat parts over it", cut.axis);
@@ -216,7 +215,8 @@ template <typename Json> Shard readShard(const Json &json) {
     fail("a part of a tensor of shape {}: no such tensor", shapeText(shard.shape));
   shard.flat = json.value("flat", true);
   for (const Json &entry : json.value("cuts", Json::array()))
-    shard.cuts.push_back({entry.at("dim").template get<size_t>(), entry.at("axis").template get<std::string>(),
+    shard.cuts.push_back({entry.at("dim").template get<size_t>(),
+                          entry.at("axis").template get<std::string>(),
                           entry.value("sections", std::vector<int64_t>()), entry.value("unit", int64_t(1))});
   if (shard.cuts.empty() && !shard.flat)
     fail("a part of a tensor that nothing cuts");

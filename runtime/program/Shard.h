@@ -44,8 +44,8 @@ private:
   int64_t held = 0;
 };
 
-/// One dimension, cut into blocks over the ranks along an axis: of a section of s elements in groups of `unit`
-/// each rank has room for the elements of ceil(groups / ranks) groups, and the last ranks hold fewer.
+/// One dimension, cut into blocks over the ranks along an axis: of a section of s elements in groups of
+/// `unit` each rank has room for the elements of ceil(groups / ranks) groups, and the last ranks hold fewer.
 struct Cut {
   size_t dim = 0;
   std::string axis;

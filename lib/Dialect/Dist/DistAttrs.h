@@ -15,10 +15,6 @@ inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
 /// Attribute of a module whose sums over rows are balanced trees over so many equal parts of a step's rows,
 /// on any mesh.
 inline constexpr llvm::StringLiteral partsName = "dist.parts";
-/// Attribute of a state, and of an op on level 2 (a #dist.cut): the dimension, or the loop of the op, that an axis cuts.
-inline constexpr llvm::StringLiteral cutName = "dist.cut";
-/// The axis along which dimensions of single tensors are cut.
-inline constexpr llvm::StringLiteral tensorAxis = "tensor";
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
 /// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";

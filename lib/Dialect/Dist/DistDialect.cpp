@@ -1,5 +1,6 @@
 #include "lib/Dialect/Dist/DistDialect.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Dist/Cut.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

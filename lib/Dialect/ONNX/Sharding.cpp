@@ -74,10 +74,9 @@ struct GemmSharding : ShardingOpInterface::ExternalModel<GemmSharding, GemmOp> {
     if (!gemm.getC() || !shardingRule(op).loops[loop].reduced)
       return cloneLocal(local, op, operands, loop);
     OpBuilder &b = local.builder;
-    Value product =
-        GemmOp::create(b, local.loc, gemm.getY().getType(), operands[0], operands[1], Value(),
-                       gemm.getTransAAttr(), gemm.getTransBAttr(), gemm.getAlphaAttr(),
-                       b.getF32FloatAttr(0), gemm.getWideAttr());
+    Value product = GemmOp::create(b, local.loc, gemm.getY().getType(), operands[0], operands[1], Value(),
+                                   gemm.getTransAAttr(), gemm.getTransBAttr(), gemm.getAlphaAttr(),
+                                   b.getF32FloatAttr(0), gemm.getWideAttr());
     GradientBuilder math{b, local.loc};
     Value added = operands[2];
     if (gemm.getBeta().convertToFloat() != 1)
@@ -173,8 +172,7 @@ struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, Gathe
     const OwnIndices own(local, operands[1], shapeOf(gather.getData())[gather.getAxis()]);
     Value rows = GatherOp::create(local.builder, local.loc, operands[0], own.indices, gather.getAxisAttr(),
                                   IntegerAttr());
-    Value isOwn =
-        withTrailingDims(local, own.isOwn, rankOf(gather.getData()) - gather.getAxis() - 1);
+    Value isOwn = withTrailingDims(local, own.isOwn, rankOf(gather.getData()) - gather.getAxis() - 1);
     return {local.allReduce(orZero(local, isOwn, rows), "sum")};
   }
 };

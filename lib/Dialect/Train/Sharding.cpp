@@ -145,13 +145,13 @@ struct CrossEntropySharding : ShardingOpInterface::ExternalModel<CrossEntropySha
     Value top = local.allReduce(
         onnx::ReduceMaxOp::create(b, local.loc, logits, ArrayRef<int64_t>{axis}, false), "max");
     Value shifted = math.sub(logits, onnx::ReshapeOp::create(b, local.loc, top, kept));
-    Value total = local.allReduce(
-        onnx::ReduceSumOp::create(b, local.loc, onnx::ExpOp::create(b, local.loc, shifted),
-                                  ArrayRef<int64_t>{axis}, false),
-        "sum");
+    Value total =
+        local.allReduce(onnx::ReduceSumOp::create(b, local.loc, onnx::ExpOp::create(b, local.loc, shifted),
+                                                  ArrayRef<int64_t>{axis}, false),
+                        "sum");
     Value ignored = isIgnored(local, loss, labels);
-    Value known = onnx::WhereOp::create(b, local.loc, ignored, onnx::number(local, elementOf(labels), 0),
-                                        labels);
+    Value known =
+        onnx::WhereOp::create(b, local.loc, ignored, onnx::number(local, elementOf(labels), 0), labels);
     const onnx::OwnIndices own(local, known, shapeOf(loss.getLogits())[axis]);
     Value found = onnx::GatherElementsOp::create(
         b, local.loc, logits, onnx::ReshapeOp::create(b, local.loc, own.indices, kept), axis);

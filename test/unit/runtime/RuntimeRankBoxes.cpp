@@ -31,22 +31,25 @@ protected:
     ASSERT_EQ(result.code, 0) << form.mesh << " " << form.cut << "\n" << result.err;
   }
   RunResult attempt(const Form &form, const std::string &arguments) {
-    return runCommand("timeout 120 mpirun --allow-run-as-root --oversubscribe -np " + std::to_string(form.ranks) +
-                      " " + tinyProgram() + " boxes/" + form.mesh + "/" + form.cut + "/3 --threads 1 " + arguments);
+    return runCommand("timeout 120 mpirun --allow-run-as-root --oversubscribe -np " +
+                      std::to_string(form.ranks) + " " + tinyProgram() + " boxes/" + form.mesh + "/" +
+                      form.cut + "/3 --threads 1 " + arguments);
   }
 };
 
 TEST_F(RuntimeRankBoxes, AllFormsWriteTheSame) {
   writeLineData(17);
-  const std::string flags = std::string(kLineData) +
-                            "--steps 4 --shuffle 3 --eval-data x=x.npy --eval-data labels=y.npy --eval-every 2 "
-                            "--dump-step 2 --init w=normal:0.5 ";
+  const std::string flags =
+      std::string(kLineData) +
+      "--steps 4 --shuffle 3 --eval-data x=x.npy --eval-data labels=y.npy --eval-every 2 "
+      "--dump-step 2 --init w=normal:0.5 ";
   for (size_t i = 0; i < kForms.size(); ++i) {
     const std::string n = std::to_string(i);
     run(kForms[i], flags + "--predict y=" + n + ".npy --log " + n + ".jsonl --export-safetensors " + n +
                        ".safetensors --export-onnx " + n + ".onnx --dump-gradients " + n + ".gradients");
     for (const char *file : {".npy", ".safetensors", ".onnx", ".gradients"})
-      EXPECT_EQ(read(n + file), read(std::string("0") + file)) << kForms[i].mesh << " " << kForms[i].cut << file;
+      EXPECT_EQ(read(n + file), read(std::string("0") + file))
+          << kForms[i].mesh << " " << kForms[i].cut << file;
     EXPECT_EQ(withoutTimes(readLog(n + ".jsonl")), withoutTimes(readLog("0.jsonl"))) << kForms[i].mesh;
   }
   // Given weights, of which each rank takes its part.

@@ -10,7 +10,8 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-/// Element by element, by the definition: where an index of a dimension lies, and on which place along the axis.
+/// Element by element, by the definition: where an index of a dimension lies, and on which place along the
+/// axis.
 struct Along {
   int64_t place = 0, here = 0;
 };
@@ -18,7 +19,8 @@ struct Along {
 Along along(const rt::Cut &cut, int64_t size, int64_t ranks, int64_t index) {
   int64_t first = 0, here = 0;
   for (const int64_t section : cut.sections.empty() ? Sizes{size} : cut.sections) {
-    const int64_t groups = (section + cut.unit - 1) / cut.unit, block = (groups + ranks - 1) / ranks * cut.unit;
+    const int64_t groups = (section + cut.unit - 1) / cut.unit,
+                  block = (groups + ranks - 1) / ranks * cut.unit;
     if (index < first + section)
       return {(index - first) / block, here + (index - first) % block};
     first += section;
@@ -33,7 +35,8 @@ void expectPartition(const rt::Shard &shard, const rt::Mesh &mesh) {
   rt::Shard boxed = shard;
   boxed.flat = false;
   const Sizes room = shard.cuts.empty() ? shard.shape : boxed.localShape(mesh);
-  const int64_t elements = std::accumulate(shard.shape.begin(), shard.shape.end(), int64_t(1), std::multiplies<>());
+  const int64_t elements =
+      std::accumulate(shard.shape.begin(), shard.shape.end(), int64_t(1), std::multiplies<>());
   const int64_t own = std::accumulate(local.begin(), local.end(), int64_t(1), std::multiplies<>());
   for (int64_t rank = 0; rank < mesh.size(); ++rank) {
     std::vector<int64_t> held(static_cast<size_t>(own), -1);
@@ -74,8 +77,8 @@ void expectPartition(const rt::Shard &shard, const rt::Mesh &mesh) {
 }
 
 TEST(RuntimeShards, EveryElementIsInItsPlace) {
-  for (const char *text : {"data=2", "data=3", "tensor=2", "tensor=3", "data=2,tensor=2", "replica=2,data=3,tensor=2",
-                           "data=2,tensor=5", "pipeline=2,tensor=2"}) {
+  for (const char *text : {"data=2", "data=3", "tensor=2", "tensor=3", "data=2,tensor=2",
+                           "replica=2,data=3,tensor=2", "data=2,tensor=5", "pipeline=2,tensor=2"}) {
     const rt::Mesh mesh = rt::Mesh::parse(text);
     for (const bool flat : {false, true}) {
       expectPartition({{4, 6}, {{0, "tensor", {}, 1}}, flat}, mesh);
@@ -95,7 +98,9 @@ TEST(RuntimeShards, EveryElementIsInItsPlace) {
 
 TEST(RuntimeShards, RunsThatTouchAreOne) {
   const rt::Mesh mesh = rt::Mesh::parse("tensor=2");
-  const auto runs = [&](const rt::Shard &shard, int64_t rank) { return shard.viewOf(mesh, rank).runs().size(); };
+  const auto runs = [&](const rt::Shard &shard, int64_t rank) {
+    return shard.viewOf(mesh, rank).runs().size();
+  };
   EXPECT_EQ(runs({{6, 100}, {{0, "tensor", {}, 1}}, false}, 1), 1u);
   EXPECT_EQ(runs({{6, 100}, {{1, "tensor", {}, 1}}, false}, 1), 6u);
   EXPECT_EQ(runs({{6, 100}, {{1, "data", {}, 1}}, false}, 1), 1u);
@@ -113,9 +118,9 @@ TEST(RuntimeShards, WhatIsNoCutIsTold) {
   other["dim"] = 2;
   unit["unit"] = 0;
   sections["sections"] = {3, 2};
-  for (const json &wrong : {cut({other}), cut({unit}), cut({sections}), cut({good, good}),
-                            cut({{{"dim", 0}, {"axis", "data"}}}, true), cut(json::array()),
-                            json{{"shape", {-1}}}})
+  for (const json &wrong :
+       {cut({other}), cut({unit}), cut({sections}), cut({good, good}),
+        cut({{{"dim", 0}, {"axis", "data"}}}, true), cut(json::array()), json{{"shape", {-1}}}})
     EXPECT_THROW(rt::shardOf(wrong), rt::Error) << wrong;
   const json again = rt::cutsJson(rt::shardOf(cut({good}, true)));
   EXPECT_EQ(again, (json{{"flat", true}, {"cuts", {good}}}));

@@ -1,5 +1,5 @@
-// "line" on a mesh whose ranks hold boxes of the weight and of its momentum, or flat parts of boxes: the weight
-// is gathered and put together, its gradient summed and taken apart.
+// "line" on a mesh whose ranks hold boxes of the weight and of its momentum, or flat parts of boxes: the
+// weight is gathered and put together, its gradient summed and taken apart.
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/program/Shard.h"
 #include "test/unit/runtime/tiny/Tiny.h"
@@ -98,12 +98,9 @@ private:
 
   json collective(const char *name, const std::string &axis, const json &input, uint64_t from,
                   const json &output, uint64_t to) {
-    json launch = {{"library", name},
-                   {"attrs", {{"ranks", mesh.sizeOf(axis)}, {"axis", axis}}},
-                   {"args", {from, to}},
-                   {"reads", 1},
-                   {"inputs", {input}},
-                   {"outputs", {output}},
+    json launch = {{"library", name},    {"attrs", {{"ranks", mesh.sizeOf(axis)}, {"axis", axis}}},
+                   {"args", {from, to}}, {"reads", 1},
+                   {"inputs", {input}},  {"outputs", {output}},
                    {"loc", "layer"}};
     rt::calls::LibraryCall call{name, launch["attrs"], {}, {}};
     call.inputs.push_back({rt::DType::F32, input["shape"]});
