@@ -1,4 +1,4 @@
 #pragma once
+#include "lib/Interfaces/Sharding.h"
 #include "lib/Interfaces/ShardingOpInterface.h.inc"
-#include "lib/Interfaces/ShardingRule.h"
 #include "mlir/IR/OpDefinition.h"

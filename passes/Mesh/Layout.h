@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Interfaces/ShardingRule.h"
+#include "lib/Interfaces/Sharding.h"
 
 namespace kedge::mesh {
 

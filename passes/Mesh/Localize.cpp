@@ -1,4 +1,8 @@
 #include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
@@ -28,7 +32,7 @@ public:
   Rewrite(func::FuncOp function, const StateLayouts &states, dist::RankGroup group)
       : function(function), states(states), group(group) {}
 
-  void run() {
+  LogicalResult run() {
     SmallVector<Operation *> replaced;
     for (BlockArgument argument : function.getArguments())
       if (Layout layout = layoutOfState(train::stateOfArgument(function, argument.getArgNumber()));
@@ -44,6 +48,10 @@ public:
       } else if (isa<dist::DistDialect>(op.getDialect()) && anyCut(op)) {
         send(op);
         replaced.push_back(&op);
+      } else if (anyParts(op)) {
+        if (failed(onParts(op)))
+          return failure();
+        replaced.push_back(&op);
       } else {
         onWholes(op);
       }
@@ -52,6 +60,7 @@ public:
       op->erase();
     function.setFunctionType(FunctionType::get(function.getContext(), block.getArgumentTypes(),
                                                block.getTerminator()->getOperandTypes()));
+    return success();
   }
 
 private:
@@ -59,6 +68,7 @@ private:
   const StateLayouts &states;
   dist::RankGroup group;
   DenseMap<Value, Local> locals;              ///< of values that are cut, or made anew
+  DenseMap<Value, SmallVector<Local>> joined; ///< parts in a row, by what joined them
   DenseMap<Value, Value> wholes;              ///< gathered already
   DenseMap<Value, SmallVector<Local>> blocks; ///< cut already
 
@@ -100,8 +110,16 @@ private:
     return blocks[original].back().value;
   }
 
+  /// Of the op, or of what makes its first operand.
+  PlaceAttr placeFor(Operation &op) {
+    PlaceAttr place = placeOf(&op);
+    if (!place && op.getNumOperands() > 0)
+      place = placeOfMaker(op.getOperand(0));
+    return place ? place : PlaceAttr::get(op.getContext(), TrainingPhase::Update, "", "results");
+  }
+
   void onWholes(Operation &op) {
-    PlacedBuilder builder(&op);
+    PlacedBuilder builder(&op, placeFor(op));
     Layout layout;
     if (auto gradient = dyn_cast<train::FinalGradientOp>(op))
       layout = layoutOfState(gradient.getParameterAttr());
@@ -138,6 +156,50 @@ private:
     Operation *made = builder.create(state);
     for (auto [result, own, local] : llvm::zip(op.getResults(), made->getResults(), sent))
       locals[result] = {own, local.layout, local.partOf};
+  }
+
+  bool anyParts(Operation &op) {
+    return llvm::any_of(op.getOperands(), [&](Value value) {
+      auto found = locals.find(value);
+      return joined.contains(value) ||
+             (found != locals.end() && found->second.layout.isCut() && !found->second.partOf.empty());
+    });
+  }
+
+  /// Sums of squares over flat parts: parts of blocks are added up over the axis, those of whole tensors are
+  /// alike on it.
+  LogicalResult onParts(Operation &op) {
+    SmallVector<Local> parts;
+    for (Value operand : op.getOperands())
+      if (auto found = joined.find(operand); found != joined.end())
+        parts.append(found->second);
+      else
+        parts.push_back(locals.contains(operand) ? locals[operand] : Local{operand, {}, {}});
+    if (isa<onnx::ConcatOp>(op)) {
+      joined[op.getResult(0)] = parts;
+      return success();
+    }
+    if (!isa<onnx::ReduceSumSquareOp>(op) || rankOf(op.getResult(0)) != 0)
+      return op.emitOpError("reads flat parts along another axis of a gradient that '")
+             << group.axis.getValue() << "' cuts: not available yet; expected a sum of squares";
+    PlacedBuilder builder(&op);
+    BlockBuilder build(builder, op.getLoc(), group);
+    Value sum;
+    for (bool cut : {true, false}) {
+      SmallVector<Value> own;
+      for (const Local &part : parts)
+        if (part.layout.isCut() == cut)
+          own.push_back(part.value);
+      if (own.empty())
+        continue;
+      Value row = own.size() == 1 ? own[0] : onnx::ConcatOp::create(builder, op.getLoc(), own, 0).getResult();
+      Value squares = onnx::ReduceSumSquareOp::create(builder, op.getLoc(), row, ArrayRef<int64_t>{0}, false);
+      if (cut)
+        squares = build.allReduce(squares, "sum");
+      sum = sum ? onnx::AddOp::create(builder, op.getLoc(), sum, squares).getResult() : squares;
+    }
+    locals[op.getResult(0)] = {sum, {}, {}};
+    return success();
   }
 
   void onBlocks(Operation &op) {
@@ -188,7 +250,8 @@ struct Localize : impl::LocalizeBase<Localize> {
       }
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
-        Rewrite(function, states, group).run();
+        if (failed(Rewrite(function, states, group).run()))
+          return signalPassFailure();
   }
 };
 } // namespace

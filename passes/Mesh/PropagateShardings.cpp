@@ -70,6 +70,7 @@ private:
   dist::RankGroup group;
   DenseMap<Value, StringAttr> stateOf; ///< what a value is, or is a cast of
   DenseMap<Value, Layout> layouts;     ///< of results; absent: whole
+  DenseSet<Value> flat;                ///< parts along another axis of what is cut along this one
 
   /// As all readers take it; whole: they do not agree.
   Layout wantedBy(Value value) {
@@ -109,13 +110,20 @@ private:
   /// What other axes send: each tensor, or flat part of one, as it comes.
   void carry(Operation &op) {
     for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults()))
-      if (Layout layout = layoutOf(operand); layout.isCut())
+      if (Layout layout = layoutOf(operand); layout.isCut()) {
         layouts[result] = layout;
+        if (isa<dist::ReduceScatterOp, dist::LocalShardOp>(op) || (flat.contains(operand) && isFlat(result)))
+          flat.insert(result);
+      }
   }
+
+  static bool isFlat(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 1; }
 
   void decide(Operation &op) {
     if (isa<dist::DistDialect>(op.getDialect()))
       return carry(op);
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return flat.contains(operand); }))
+      return; // kedge-localize sums over parts, and refuses all else
     const bool anyCut =
         llvm::any_of(op.getOperands(), [&](Value operand) { return layoutOf(operand).isCut(); });
     const bool open = anyOpen(op);

@@ -117,6 +117,21 @@ struct ReshapeSharding : ShardingOpInterface::ExternalModel<ReshapeSharding, Res
   }
 };
 
+struct TransposeSharding : ShardingOpInterface::ExternalModel<TransposeSharding, TransposeOp> {
+  ShardingRule shardingRule(Operation *op) const {
+    auto transpose = cast<TransposeOp>(op);
+    ShardingRule rule;
+    Dims from, to;
+    for (int64_t size : shapeOf(transpose.getData()))
+      from.push_back(rule.addLoop(size));
+    for (int64_t dim : transpose.getPerm())
+      to.push_back(from[dim]);
+    rule.operands = {from};
+    rule.results = {to};
+    return rule;
+  }
+};
+
 /// A dim that several tensors make in a row, each cut by itself; the others are alike.
 ShardingRule rowRule(Value whole, ValueRange parts, int64_t axis, ShardingLoop::Sections of) {
   ShardingRule rule;
@@ -182,6 +197,7 @@ void registerShardings(MLIRContext *context) {
   MatMulOp::attachInterface<MatMulSharding>(*context);
   GemmOp::attachInterface<GemmSharding>(*context);
   ReshapeOp::attachInterface<ReshapeSharding>(*context);
+  TransposeOp::attachInterface<TransposeSharding>(*context);
   SplitOp::attachInterface<SplitSharding>(*context);
   ConcatOp::attachInterface<ConcatSharding>(*context);
   GatherOp::attachInterface<GatherSharding>(*context);
