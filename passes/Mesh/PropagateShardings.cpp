@@ -70,7 +70,7 @@ private:
   dist::RankGroup group;
   DenseMap<Value, StringAttr> stateOf; ///< what a value is, or is a cast of
   DenseMap<Value, Layout> layouts;     ///< of results; absent: whole
-  DenseSet<Value> flat;                ///< parts along another axis of what is cut along this one
+  DenseMap<Value, int> flat;           ///< parts along so many other axes of what is cut along this one
 
   /// As all readers take it; whole: they do not agree.
   Layout wantedBy(Value value) {
@@ -112,12 +112,13 @@ private:
     for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults()))
       if (Layout layout = layoutOf(operand); layout.isCut()) {
         layouts[result] = layout;
-        if (isa<dist::ReduceScatterOp, dist::LocalShardOp>(op) || (flat.contains(operand) && isFlat(result)))
-          flat.insert(result);
+        const int depth = flat.lookup(operand) +
+                          (isa<dist::ReduceScatterOp, dist::LocalShardOp>(op) ? 1 : 0) -
+                          (isa<dist::AllGatherOp>(op) ? 1 : 0);
+        if (depth > 0)
+          flat[result] = depth;
       }
   }
-
-  static bool isFlat(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 1; }
 
   void decide(Operation &op) {
     if (isa<dist::DistDialect>(op.getDialect()))

@@ -160,6 +160,7 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
   refuse(!o.offload.empty(), "--offload");
+  refuse(o.syncBatchNorm, "--sync-batchnorm");
   refuse(o.model.adapters.given(), "adapters or quantised weights");
 }
 
