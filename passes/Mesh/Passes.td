@@ -63,7 +63,7 @@ def Localize : MeshPass<"kedge-localize"> {
     ```
     becomes
     ```mlir
-    train.state parameter @w tensor<2x6xf32> {sharding = #dist.sharding<[4, 6] cut [<0 over "tensor" = 2>]>}
+    train.state parameter @w tensor<2x6xf32> {sharding = #dist.sharding<[4, 6] cut[<0 over "tensor" = 2>]>}
     func.func @step(%x: ..., %w: tensor<2x6xf32> ...) -> (tensor<2x6xf32> ...) attributes {train.kind = #train.kind<step>} {
       %y = onnx.Add %w, %w : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x6xf32>
       return %y : tensor<2x6xf32>
