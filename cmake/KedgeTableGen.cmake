@@ -36,7 +36,7 @@ function(kedge_tablegen_ops td)
   kedge_tablegen(${td} .h.inc -gen-op-decls .cpp.inc -gen-op-defs)
 endfunction()
 
-foreach(interface Differentiable Clusterable View Decomposable Precision Sharding)
+foreach(interface Differentiable Clusterable View Decomposable LibraryCall Precision Sharding)
   kedge_tablegen_interface(Interfaces/${interface}OpInterface.td)
 endforeach()
 
@@ -72,4 +72,6 @@ kedge_tablegen(Dialect/Exec/ExecAttrs.td
   .h.inc "-gen-attrdef-decls -attrdefs-dialect=exec" .cpp.inc "-gen-attrdef-defs -attrdefs-dialect=exec"
   Enums.h.inc -gen-enum-decls Enums.cpp.inc -gen-enum-defs)
 kedge_tablegen_interface(Dialect/Exec/ExecInterfaces.td)
-kedge_tablegen(Dialect/Sched/SchedAttrs.td Enums.h.inc -gen-enum-decls Enums.cpp.inc -gen-enum-defs)
+kedge_tablegen(Dialect/Sched/SchedAttrs.td
+  .h.inc "-gen-attrdef-decls -attrdefs-dialect=sched" .cpp.inc "-gen-attrdef-defs -attrdefs-dialect=sched"
+  Enums.h.inc -gen-enum-decls Enums.cpp.inc -gen-enum-defs)

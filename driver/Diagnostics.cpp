@@ -42,10 +42,12 @@ Diagnostics::~Diagnostics() {
     fprintf(stderr, "kedge: error: %s\n", rt::printable(error).c_str());
 }
 
+std::string Diagnostics::text() const { return fmt::format("{}", fmt::join(errors, "\nkedge: error: ")); }
+
 void Diagnostics::raise(const std::string &otherwise) {
-  std::string text = errors.empty() ? otherwise : fmt::format("{}", fmt::join(errors, "\nkedge: error: "));
+  std::string reported = text();
   errors.clear();
-  throw Error(text);
+  throw Error(reported.empty() ? otherwise : reported);
 }
 
 void Diagnostics::take(Diagnostic &diagnostic) {

@@ -14,6 +14,8 @@ public:
   Diagnostics(mlir::MLIRContext &context, std::string file, const model::Model *model = nullptr);
   /// Prints what nobody has thrown.
   ~Diagnostics();
+  /// All errors that were reported, a line each.
+  std::string text() const;
   /// kedge::Error of all that was reported, a line each; of `otherwise` if nothing was.
   [[noreturn]] void raise(const std::string &otherwise);
 

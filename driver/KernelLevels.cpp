@@ -37,6 +37,13 @@ nlohmann::json KernelLevels::target() const {
           {"threads", rt::physicalCores()}};
 }
 
+std::vector<std::string> KernelLevels::suffixes() const {
+  std::vector<std::string> suffixes;
+  for (const lower::KernelTarget &target : targets)
+    suffixes.push_back(chosen ? "." + target.cpu : "");
+  return suffixes;
+}
+
 FailureOr<ObjectFiles> KernelLevels::compile(ModuleOp kernels, std::vector<std::string> &names) const {
   if (!chosen)
     return lower::compileKernels(kernels, lowest());

@@ -11,6 +11,8 @@ public:
   /// As --cpu names them; empty: this machine. Throws kedge::Error for names of none.
   explicit KernelLevels(const std::vector<std::string> &names);
 
+  /// What stands behind a kernel's name: one for each level that the program chooses among, else nothing.
+  std::vector<std::string> suffixes() const;
   /// What the program's data tells of it.
   nlohmann::json target() const;
   /// Kernels of all levels. `names`: of the launches; becomes those in the objects. Destroys the module's

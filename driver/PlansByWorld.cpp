@@ -1,5 +1,6 @@
 #include "driver/PlansByWorld.h"
-#include "driver/Compilation.h"
+#include "driver/BudgetCheck.h"
+#include "driver/ProgramBuilder.h"
 #include "driver/Remedies.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
@@ -57,6 +58,8 @@ public:
       shares = true;
       entry["mesh"] = world.mesh;
       entry["kernels"] = prefix;
+      if (!parts.shared.empty())
+        entry["shared"] = parts.shared;
     }
     entry["text"] = append(
         llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(parts.json.data()), parts.json.size()));
@@ -95,6 +98,7 @@ private:
 int compilePlansByWorld(const CompileOptions &options) {
   checkNumbers(options);
   Bundle bundle;
+  std::map<std::string, std::string> knownKernels;
   bool first = true;
   for (const World &world : worldsOf(options)) {
     CompileOptions one = options;
@@ -103,17 +107,19 @@ int compilePlansByWorld(const CompileOptions &options) {
     one.model.ranks = {world.ranks};
     one.model.mesh = world.mesh;
     one.kernelPrefix = world.mesh.empty() ? fmt::format("r{}.", world.ranks) : fmt::format("{}.", world.mesh);
+    one.knownKernels = world.mesh.empty() ? nullptr : &knownKernels;
     one.isTrial = !std::exchange(first, false); // notes are the same
     Compilation compilation(one);
     compilation.import();
     compilation.step();
     compilation.schedule();
     compilation.lower();
-    if (!compilation.fits())
+    const BudgetCheck budget(compilation.module(), one);
+    if (!budget.fits())
       return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(world.ranks),
-                     compilation.whyNothingFits(remediesText(one)).c_str()),
+                     budget.whyNothingFits(remediesText(one)).c_str()),
              2;
-    bundle.add(world, one.kernelPrefix, compilation.programParts());
+    bundle.add(world, one.kernelPrefix, ProgramBuilder(compilation, one).parts());
   }
   linkParts(bundle.finish(), options, options.output);
   return 0;

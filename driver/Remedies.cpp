@@ -1,4 +1,5 @@
 #include "driver/Remedies.h"
+#include "driver/BudgetCheck.h"
 #include "driver/Compilation.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
@@ -79,7 +80,7 @@ std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options
   compilation.schedule();
   compilation.plan();
   const nlohmann::json report = compilation.report();
-  if (!compilation.fits())
+  if (!BudgetCheck(compilation.module(), changed).fits())
     return std::nullopt;
   return Price{remedy.flags, report["peak_bytes"], report.value("step_seconds", 0.0),
                report["recompute"]["overhead"]};

@@ -179,7 +179,7 @@ void DeepSpeedMapping::rate(DeepSpeedSection &params) {
     apply(params, "lr", "--lr", fmt::format("{}", *lr));
 }
 
-/// DeepSpeed's defaults. Its schedulers do not ask for the optimizer's rate.
+/// DeepSpeed's defaults. Its WarmupDecayLR does not ask for the optimizer's rate, the others do.
 constexpr int64_t kWarmUpSteps = 1000;
 constexpr double kWarmUpRate = 0.001, kLeastShare = 0.0001;
 
@@ -247,7 +247,7 @@ void DeepSpeedMapping::warmUp(DeepSpeedSection &params, const std::string &type)
   scheduledRate = params.number("warmup_max_lr");
   if (scheduledRate) {
     apply(params, "warmup_max_lr", "--lr", fmt::format("{}", *scheduledRate));
-  } else if (!params.has("warmup_max_lr") && !givenValue("--lr")) {
+  } else if (type == "WarmupDecayLR" && !params.has("warmup_max_lr") && !givenValue("--lr")) {
     scheduledRate = kWarmUpRate;
     applyDefault(params, "warmup_max_lr", "--lr", fmt::format("{}", kWarmUpRate));
   }

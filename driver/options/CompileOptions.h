@@ -3,6 +3,7 @@
 #include "driver/options/ModelOptions.h"
 #include "passes/Pipelines/Pipelines.h"
 #include <algorithm>
+#include <map>
 
 namespace kedge::driver {
 
@@ -61,7 +62,10 @@ struct CompileOptions {
   std::vector<int64_t>
       worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
   std::string kernelPrefix; ///< of the names of this one's kernels, among several
-  bool isTrial = false;     ///< one of several compilations: lint's findings have been printed
+  std::map<std::string, std::string> *knownKernels =
+      nullptr; ///< of several meshes: names of the kernels so far, by their text, prefix included; may be
+               ///< null
+  bool isTrial = false; ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
   std::string device; ///< empty: this machine
   /// Options that were given and say how to train: a model with training_info says it itself.

@@ -118,7 +118,7 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   }
   if (options.loss == "none")
     return facts;
-  double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
+  double nominal = train::NominalItemsNote(step->getContext()).getAttr(step).getValueAsDouble();
   facts["nominal_items"] = nominal;
   facts["items_per_batch"] =
       nominal /

@@ -113,9 +113,8 @@ LaunchCost costOfLibrary(sched::LibraryOp op) {
   cost.kind = kindOf(work.kind);
   cost.type = productType(op.getInputs());
   cost.flops = work.flops;
-  // Weights and their gradients, once for queries and once for keys: two products of five.
-  if (op.getKernel() == "train.AttentionGrad")
-    cost.repeatedFlops = work.flops * 2 / 5;
+  if (auto *facts = op.callFacts())
+    cost.repeatedFlops = work.flops * facts->repeatedShare();
   cost.specialFunctions = work.specialFunctions;
   cost.extent = work.extent;
   cost.shortcut = work.shortcut;

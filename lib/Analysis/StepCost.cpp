@@ -130,8 +130,10 @@ std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<Sc
       one.kernel = launch.getKernel().str();
       one.place = placeText(launch);
       auto rows = dyn_cast_or_null<DenseI64ArrayAttr>(launch->removeAttr(RowsNote::getNameStr()));
-      for (int64_t row : rows ? rows.asArrayRef() : ArrayRef<int64_t>())
+      for (int64_t row : rows ? rows.asArrayRef() : ArrayRef<int64_t>()) {
         add(launches[static_cast<size_t>(row)], one);
+        one.rows.push_back(row);
+      }
     }
   }
   return numbered;

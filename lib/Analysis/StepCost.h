@@ -18,7 +18,8 @@ struct ScheduledLaunch {
   LaunchCost cost;
   double seconds = 0;
   std::optional<train::FunctionKind> kind = std::nullopt; ///< kind of the function
-  std::string lastReads = {}; ///< names of the values that no later launch uses; by launchesAsRun
+  std::vector<int64_t> rows = {}; ///< of launchesOf, those that it was made of; by launchesAsRun
+  std::string lastReads = {};     ///< names of the values that no later launch uses; by launchesAsRun
 };
 
 /// The launches of all functions of a level-3 module, in order.

@@ -1,4 +1,5 @@
 #include "lib/Import/GraphModules.h"
+#include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Lint/ExporterMetadata.h"
 #include "mlir/IR/Builders.h"
 #include <map>
@@ -23,5 +24,5 @@ void kedge::importer::recordModuleClasses(ModuleOp module, const model::Model &m
   SmallVector<NamedAttribute> entries;
   for (const auto &[path, type] : classes)
     entries.push_back(builder.getNamedAttr(path, builder.getStringAttr(type)));
-  module->setAttr("train.modules", builder.getDictionaryAttr(entries));
+  train::ModulesNote(module->getContext()).setAttr(module, builder.getDictionaryAttr(entries));
 }

@@ -22,7 +22,7 @@ std::string kedge::importer::typeText(Type type) {
 
 void GraphImporter::importTraining() {
   checkTraining(source);
-  function->setAttr("train.training_info", builder.getUnitAttr());
+  train::TrainingInfoNote(function->getContext()).setAttr(function, builder.getUnitAttr());
   for (const model::TrainingInfo &info : source.trainingInfo) {
     bindSymbols(*info.algorithm);
     for (const model::ValueInfo *input : info.algorithm->feeds())

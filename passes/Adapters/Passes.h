@@ -1,5 +1,6 @@
 #pragma once
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Support/ExactDouble.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

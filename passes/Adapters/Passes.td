@@ -37,8 +37,8 @@ def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
   let options = [
     Option<"weights", "weights", "std::string", "\"\"", "REGEX, searched in the names of weights">,
     Option<"rank", "rank", "int64_t", "8", "columns of A's and B's product">,
-    Option<"alpha", "alpha", "double", "8.0", "of the scale alpha / rank">,
-    Option<"dropout", "dropout", "double", "0.0", "share of the adapter's input that is dropped in training">,
+    Option<"alpha", "alpha", "kedge::ExactDouble", "8.0", "of the scale alpha / rank">,
+    Option<"dropout", "dropout", "kedge::ExactDouble", "0.0", "share of the adapter's input that is dropped in training">,
     Option<"scaling", "scaling", "std::string", "\"standard\"", "standard: alpha / rank; rslora: alpha / sqrt(rank)">,
     Option<"init", "init", "std::string", "\"kaiming\"", "of A: kaiming, uniform by the input's size, or gaussian, of deviation 1 / rank">,
     Option<"folder", "folder", "std::string", "\"\"", "adapters as peft saves them, in the place of the options above">

@@ -28,7 +28,7 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       return signalPassFailure();
     }
     func::FuncOp micro = train::functionOf(getOperation(), FunctionKind::Micro);
-    if (!micro || micro->hasAttr("train.training_info"))
+    if (!micro || train::isOfTrainingInfo(micro))
       return;
     func::FuncOp update = makeUpdate(micro);
     PlacedBuilder builder(returnOf(micro), PlaceAttr());

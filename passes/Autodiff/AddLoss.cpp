@@ -49,7 +49,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   int64_t microBatches(func::FuncOp function) { return accumulate * dist::rowGroup(function).ranks; }
 
   void setGradient(func::FuncOp function, double items) {
-    function->setAttr("train.loss_gradient", FloatAttr::get(Float64Type::get(&getContext()), 1.0 / items));
+    train::LossGradientNote(function->getContext())
+        .setAttr(function, FloatAttr::get(Float64Type::get(&getContext()), 1.0 / items));
   }
 
   bool takeLossOutput(func::FuncOp function, OpBuilder &builder) {
@@ -65,7 +66,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (rankOf(loss) != 0)
       loss = onnx::ReshapeOp::create(builder, loss.getLoc(), loss, ArrayRef<int64_t>{});
     setResult(function, "loss_sum", loss);
-    if (function->hasAttr("train.training_info"))
+    if (train::isOfTrainingInfo(function))
       eraseResults(function, BindingKind::AlgorithmOutput);
     else
       setGradient(function, static_cast<double>(microBatches(function)));
@@ -109,7 +110,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     setSums(function, builder, loc, losses, valid);
     double items =
         static_cast<double>(elementCount(shapeOf(losses))) * static_cast<double>(microBatches(function));
-    function->setAttr("train.nominal_items", builder.getF64FloatAttr(items));
+    train::NominalItemsNote(function->getContext()).setAttr(function, builder.getF64FloatAttr(items));
     setGradient(function, items);
     return true;
   }
@@ -172,9 +173,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
 
   Value lossOfItems(OpBuilder &builder, Location loc, Value prediction, Value target) {
     if (kind == "cross-entropy")
-      return train::CrossEntropyOp::create(builder, loc, prediction, target, axisOf(tensorType(prediction)),
-                                           ignoreIndex,
-                                           APFloat(classWeights.empty() ? labelSmoothing.getValue() : 0.0))
+      return train::CrossEntropyOp::create(
+                 builder, loc, prediction, target, axisOf(tensorType(prediction)), ignoreIndex,
+                 APFloat(classWeights.empty() ? labelSmoothing.getValue().value : 0.0))
           .getLosses();
     if (kind == "bce-with-logits")
       return binaryLoss(builder, loc, prediction, target);

@@ -42,7 +42,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     settings = {optimizer, momentum, nesterov};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
-    if (backward && backward->hasAttr("train.training_info"))
+    if (backward && train::isOfTrainingInfo(backward))
       return; // the graph updates its variables itself
     func::FuncOp function = step ? step : train::functionOf(getOperation(), FunctionKind::Update);
     if (!backward || !function) {
@@ -52,7 +52,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     }
     SmallVector<Trained> trained = takeGradients(function);
     workingCopies = findWorkingCopies();
-    auto nominal = backward->getAttrOfType<FloatAttr>("train.nominal_items");
+    auto nominal = train::NominalItemsNote(backward->getContext()).getAttr(backward);
     nominalItems = nominal ? nominal.getValueAsDouble() : 0;
     countsItems = bool(findResult(backward, BindingKind::Result, "items"));
     update(function, trained, /*itemsInFunction=*/bool(step));

@@ -32,12 +32,13 @@ struct BoundLabels : impl::BoundLabelsBase<BoundLabels> {
     Builder builder(&getContext());
     auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
     auto ignored = builder.getDenseI64ArrayAttr({static_cast<int64_t>(loss.getIgnoreIndex())});
-    NamedAttrList bounds(getOperation()->getAttrOfType<DictionaryAttr>("train.bounds"));
+    train::BoundsNote note(&getContext());
+    NamedAttrList bounds(note.getAttr(getOperation()));
     bounds.set(labels, builder.getDictionaryAttr(
                            {builder.getNamedAttr("lo", number(0)),
                             builder.getNamedAttr("hi", number(shapeOf(loss.getLogits())[loss.getAxis()] - 1)),
                             builder.getNamedAttr("allowed", ignored)}));
-    getOperation()->setAttr("train.bounds", bounds.getDictionary(&getContext()));
+    note.setAttr(getOperation(), bounds.getDictionary(&getContext()));
     addStatistic("kedge-bound-labels", "labels bounded", 1);
   }
 };

@@ -76,7 +76,8 @@ private:
       b.enter(placeOf(op));
       SmallVector<Value> results = region.buildRows(b, op, mapping, sumSoFar(op));
       if (op->getNumResults() && !isa<onnx::ReshapeOp>(op))
-        results.front().getDefiningOp()->setAttr("train.chunk", b.getI64IntegerAttr(number));
+        train::ChunkNote(b.getContext())
+            .setAttr(results.front().getDefiningOp(), b.getI64IntegerAttr(number));
       for (auto [old, fresh] : llvm::zip(op->getResults(), results)) {
         mapping.map(old, fresh);
         partsOf[old].push_back(fresh);

@@ -31,12 +31,12 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     if (failed(expandGradients()))
       return signalPassFailure();
     func::FuncOp function = getOperation();
-    auto seed = function->getAttrOfType<FloatAttr>("train.loss_gradient");
+    auto seed = train::LossGradientNote(function->getContext()).getAttr(function);
     if (!seed)
       return;
     if (failed(differentiateLoss(seed.getValueAsDouble())))
       return signalPassFailure();
-    function->removeAttr("train.loss_gradient");
+    train::LossGradientNote(function->getContext()).removeAttr(function);
     addStatistic("kedge-differentiate", "ops added", listener.added);
   }
 

@@ -41,7 +41,7 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     Option<"labels", "labels", "std::string", "\"labels\"", "input that holds the labels">,
     Option<"classAxis", "class-axis", "int64_t", "-100", "axis of the classes (-100: the last up to rank 3, else 1)">,
     Option<"ignoreIndex", "ignore-index", "int64_t", "-100", "label that does not count">,
-    Option<"labelSmoothing", "label-smoothing", "double", "0.0", "weight of the uniform distribution">,
+    Option<"labelSmoothing", "label-smoothing", "kedge::ExactDouble", "0.0", "weight of the uniform distribution">,
     Option<"classWeights", "class-weights", "std::string", "\"\"", "a weight for each class, joined by / (cross-entropy)">,
     Option<"posWeight", "pos-weight", "std::string", "\"\"", "how much more positive labels count: one number, or one for each element of the last axis, joined by / (bce-with-logits)">,
     Option<"sampleWeights", "sample-weights", "std::string", "\"\"", "input that holds a weight for each row">,
@@ -294,15 +294,15 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam, sgd, lion, adafactor, muon, rmsprop, adagrad, adamw8bit or adam8bit">,
-    Option<"momentum", "momentum", "double", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
+    Option<"momentum", "momentum", "kedge::ExactDouble", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
-    Option<"clipNorm", "clip-norm", "double", "0.0", "largest global gradient norm; 0: no clipping">,
+    Option<"clipNorm", "clip-norm", "kedge::ExactDouble", "0.0", "largest global gradient norm; 0: no clipping">,
     Option<"signedItems", "signed-items", "bool", "false", "weights of rows are counted: the sum of the items may be negative, the norm is not">,
-    Option<"scaleGrowth", "scale-growth", "double", "2.0", "of the loss scale, after a window of clean steps">,
-    Option<"scaleBackoff", "scale-backoff", "double", "0.5", "of the loss scale, after an overflow">,
+    Option<"scaleGrowth", "scale-growth", "kedge::ExactDouble", "2.0", "of the loss scale, after a window of clean steps">,
+    Option<"scaleBackoff", "scale-backoff", "kedge::ExactDouble", "0.5", "of the loss scale, after an overflow">,
     Option<"scaleWindow", "scale-window", "int64_t", "2000", "clean steps in a row before the loss scale grows">,
     Option<"scaleHysteresis", "scale-hysteresis", "int64_t", "1", "overflows before the loss scale shrinks">,
-    Option<"scaleMinimum", "scale-minimum", "double", "0.0", "the loss scale does not fall below it">
+    Option<"scaleMinimum", "scale-minimum", "kedge::ExactDouble", "0.0", "the loss scale does not fall below it">
   ];
 }
 

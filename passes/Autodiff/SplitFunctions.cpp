@@ -55,7 +55,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
 
   func::FuncOp evaluationCopy(func::FuncOp model, FunctionKind kind) {
     func::FuncOp function = copy(model, kind);
-    function->removeAttr("train.loss_gradient");
+    train::LossGradientNote(function->getContext()).removeAttr(function);
     function.walk([&](Operation *op) {
       if (op->getAttrOfType<BoolAttr>("training_mode"))
         op->setAttr("training_mode", BoolAttr::get(&getContext(), false));

@@ -47,7 +47,7 @@ struct BoundIndices : impl::BoundIndicesBase<BoundIndices> {
             builder.getDictionaryAttr({builder.getNamedAttr("lo", builder.getI64IntegerAttr(0)),
                                        builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
     }
-    getOperation()->setAttr("train.bounds", builder.getDictionaryAttr(bounds));
+    train::BoundsNote(&getContext()).setAttr(getOperation(), builder.getDictionaryAttr(bounds));
     addStatistic("kedge-bound-indices", "inputs bounded", bounds.size());
   }
 };

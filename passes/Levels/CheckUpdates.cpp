@@ -3,7 +3,6 @@
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Levels/Passes.h"
-#include "passes/Levels/Updates.h"
 
 namespace kedge::levels {
 #define GEN_PASS_DEF_CHECKUPDATES
@@ -26,11 +25,11 @@ struct CheckUpdates : impl::CheckUpdatesBase<CheckUpdates> {
       if (std::optional<FunctionKind> kind = train::kindOf(function);
           kind == FunctionKind::Step || kind == FunctionKind::Micro || kind == FunctionKind::Update)
         collect(function);
-    if (auto noted = getOperation()->getAttrOfType<ArrayAttr>(updatesName))
+    if (auto noted = train::UpdatesNote(&getContext()).getAttr(getOperation()))
       for (Attribute symbol : noted)
         check(cast<FlatSymbolRefAttr>(symbol),
               "is updated by the model, but keeps its first value in every step");
-    getOperation()->removeAttr(updatesName);
+    train::UpdatesNote(&getContext()).removeAttr(getOperation());
     getOperation().walk([&](train::FinalGradientOp gradient) {
       check(gradient.getParameterAttr(), "has a gradient, but keeps its first value in every step");
     });

@@ -4,7 +4,6 @@
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Levels/Passes.h"
-#include "passes/Levels/Updates.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace kedge::levels {
@@ -30,7 +29,8 @@ struct NoteUpdates : impl::NoteUpdatesBase<NoteUpdates> {
       noteArgument(model, norm.getInputVar());
     });
     if (!states.empty())
-      getOperation()->setAttr(updatesName, ArrayAttr::get(&getContext(), states.getArrayRef()));
+      train::UpdatesNote(&getContext())
+          .setAttr(getOperation(), ArrayAttr::get(&getContext(), states.getArrayRef()));
     addStatistic("kedge-note-updates", "states noted", static_cast<int64_t>(states.size()));
   }
 

@@ -30,6 +30,34 @@ def BindResults : Pass<"kedge-bind-results", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 
+def ShowMemory : Pass<"kedge-show-memory", "mlir::ModuleOp"> {
+  let summary = "Print the launches of a schedule with the bytes of their results and how long they are needed";
+  let description = [{
+    Writes to standard error and changes nothing. Behind each launch's number come the transient bytes that live while it
+    runs, and for each result its bytes and the launches from the first that needs the place to the last; a result that
+    is written over an input has that input's place. What lives is what kedge-plan-memory will place: it asks the same
+    code. The comments are MLIR's, so that the lines are IR. Needs kedge-bind-results. Statistics: launches shown.
+
+    Example: `--kedge-show-memory="threads=2"`
+    ```mlir
+    func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+      %y = sched.library "onnx.Softmax"(%x) {axis = -1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ...) -> (tensor<4xf32> ...) attributes {train.kind = #train.kind<step>} {
+      %y = sched.library "onnx.Softmax"(%x) {axis = -1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
+  ];
+}
+
 def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
   let summary = "Give every value its bytes in one arena";
   let description = [{

@@ -105,8 +105,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   /// What the budget leaves for the device's transient buffers; 0: there is no budget.
   int64_t bytesLeft() {
-    DictionaryAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation());
-    auto budget = facts ? facts.getAs<IntegerAttr>("budget_bytes") : IntegerAttr();
+    sched::RecomputeAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation());
+    IntegerAttr budget = facts ? facts.getBudgetBytes() : IntegerAttr();
     if (!budget)
       return 0;
     return std::max<int64_t>(0, budget.getInt() - analysis::heldBytes(getOperation(), threads));

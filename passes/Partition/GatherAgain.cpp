@@ -34,8 +34,7 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
       position[&op] = static_cast<int64_t>(position.size());
       auto library = dyn_cast<sched::LibraryOp>(op);
       auto isArgument = [](Value input) { return isa<BlockArgument>(input); };
-      if (library && library.getKernel() == dist::AllGatherOp::getOperationName() &&
-          llvm::all_of(library.getInputs(), isArgument))
+      if (library && library.calls<dist::AllGatherOp>() && llvm::all_of(library.getInputs(), isArgument))
         gathers.push_back(library);
     }
     for (sched::LibraryOp gather : gathers)

@@ -191,7 +191,7 @@ void addChecks(OpPassManager &manager) {
   manager.addPass(partition::createCheckCollectives());
 }
 
-void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &options) {
+static void addChoice(OpPassManager &manager, const RecomputeOptions &options) {
   remat::ChooseRecomputeOptions choose;
   choose.policy = options.policy;
   choose.budget = options.budget;
@@ -202,8 +202,35 @@ void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &op
   choose.hostBudget = options.hostBudget;
   choose.frontier = options.frontier;
   manager.addPass(remat::createChooseRecompute(choose));
+}
+
+static void addInsertion(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
   manager.addPass(levels::createVerifySchedule());
+}
+
+static void addPrices(OpPassManager &manager, const RecomputeOptions &options, const PricedValues &priced) {
+  remat::PriceValuesOptions price;
+  price.numbers.assign(priced.numbers.begin(), priced.numbers.end());
+  price.force = priced.force;
+  price.device = options.device;
+  price.threads = options.threads;
+  manager.addPass(remat::createPriceValues(price));
+}
+
+void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &options) {
+  addChoice(manager, options);
+  addInsertion(manager);
+}
+
+void addChoosePipeline(OpPassManager &manager, const RecomputeOptions &options) {
+  addChoice(manager, options);
+  addPrices(manager, options, {});
+}
+
+void addPricedPipeline(OpPassManager &manager, const RecomputeOptions &options, const PricedValues &priced) {
+  addPrices(manager, options, priced);
+  addInsertion(manager);
 }
 
 static void addPlacement(OpPassManager &manager) {

@@ -88,6 +88,17 @@ struct RecomputeOptions {
 };
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
 void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
+/// The same in two parts, for who asks about values: the choice with the list of values, then the prices of
+/// some.
+void addChoosePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
+/// Values by number, as kedge-price-values takes them, and a decision that takes the place of the plan's (or
+/// "").
+struct PricedValues {
+  std::vector<std::string> numbers;
+  std::string force;
+};
+void addPricedPipeline(mlir::OpPassManager &manager, const RecomputeOptions &options,
+                       const PricedValues &priced);
 /// What holds for level 4, however it was made.
 void addChecks(mlir::OpPassManager &manager);
 /// Level 3 -> 4: one arena, copies beside the launches, all checked.

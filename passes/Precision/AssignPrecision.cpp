@@ -54,7 +54,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
   /// follows from.
   void findAlgorithm(func::FuncOp function) {
     algorithm.clear();
-    if (!function->hasAttr("train.training_info"))
+    if (!train::isOfTrainingInfo(function))
       return findBufferUpdates(function);
     llvm::DenseSet<Operation *> forward;
     for (Operation &op : llvm::reverse(function.getBody().front())) {
@@ -142,7 +142,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     bool isFloat = isa<FloatType>(elementOf(argument));
     flows[argument] = {isCastable(argument), isFloat, false};
     // The algorithm of training_info reads the same value as the model: a model's products cast it.
-    bool stays = parameter && function->hasAttr("train.training_info");
+    bool stays = parameter && train::isOfTrainingInfo(function);
     if (stays && elementOf(argument).isF32())
       flows[argument].isLow = false;
     else if (isCastable(argument) && elementOf(argument).isF32())

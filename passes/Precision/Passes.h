@@ -2,6 +2,7 @@
 #include "lib/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Support/ExactDouble.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -256,7 +256,7 @@ def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"init", "init", "double", "65536.0", "scale of the first step">,
+    Option<"init", "init", "kedge::ExactDouble", "65536.0", "scale of the first step">,
     Option<"hysteresis", "hysteresis", "int64_t", "1", "steps in a row that overflow before the scale shrinks">
   ];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::train::TrainDialect"];

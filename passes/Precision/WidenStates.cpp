@@ -20,7 +20,7 @@ struct WidenStates : impl::WidenStatesBase<WidenStates> {
   void runOnOperation() override {
     func::FuncOp model = train::functionOf(getOperation(), train::FunctionKind::Model);
     // An algorithm of training_info computes in the types that it was written in.
-    if (!model || model->hasAttr("train.training_info"))
+    if (!model || train::isOfTrainingInfo(model))
       return;
     SmallVector<CopiedState> made;
     int64_t statistics = 0;

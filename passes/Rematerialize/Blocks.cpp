@@ -1,5 +1,6 @@
 #include "passes/Rematerialize/Blocks.h"
 #include "lib/Dialect/Sched/ResultPlaces.h"
+#include "lib/Dialect/Train/TrainDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <cmath>
@@ -62,8 +63,8 @@ private:
   }
 
   bool byModule() {
-    auto classes =
-        graph.function->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>("train.modules");
+    auto module = graph.function->getParentOfType<ModuleOp>();
+    DictionaryAttr classes = train::ModulesNote(module.getContext()).getAttr(module);
     auto classOf = [&](StringRef path) {
       auto type = classes ? classes.getAs<StringAttr>(path) : StringAttr();
       return type ? type.getValue().str() : classes ? std::string() : pathPattern(path);

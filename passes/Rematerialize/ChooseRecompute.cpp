@@ -102,10 +102,10 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
 
   Reference referenceOf(const std::vector<Choice> &choices) {
     Reference reference;
-    if (DictionaryAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation())) {
-      reference.peak = facts.getAs<IntegerAttr>("unconstrained_peak_bytes").getInt();
-      reference.transient = facts.getAs<IntegerAttr>("unconstrained_transient_bytes").getInt();
-      reference.seconds = facts.getAs<FloatAttr>("seconds").getValueAsDouble();
+    if (sched::RecomputeAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation())) {
+      reference.peak = facts.getUnconstrainedPeakBytes().getInt();
+      reference.transient = facts.getUnconstrainedTransientBytes().getInt();
+      reference.seconds = facts.getSeconds().getValueAsDouble();
       return reference;
     }
     for (const Choice &choice : choices) {
@@ -330,7 +330,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return few;
   }
 
-  Attribute frontierFacts(std::vector<Choice> &choices, int64_t persistent, const Reference &reference) {
+  ArrayAttr frontierFacts(std::vector<Choice> &choices, int64_t persistent, const Reference &reference) {
     Builder b(&getContext());
     std::vector<FunctionFrontier> functions;
     for (Choice &choice : choices)
@@ -442,31 +442,22 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
         if (auto attr = builder.getStringAttr(name); !llvm::is_contained(blocks, attr))
           blocks.push_back(attr);
     }
-    NamedAttrList facts;
-    auto number = [&](StringRef name, int64_t value) { facts.set(name, builder.getI64IntegerAttr(value)); };
     // Copies of states that live in host memory are part of every plan.
-    double moved = seconds - reference.seconds;
-    auto share = [&](StringRef name, double value) {
-      facts.set(name,
-                builder.getF64FloatAttr(reference.seconds > 0 ? (moved + value) / reference.seconds : 0));
+    const double moved = seconds - reference.seconds;
+    const auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+    const auto share = [&](double value) {
+      return builder.getF64FloatAttr(reference.seconds > 0 ? (moved + value) / reference.seconds : 0);
     };
-    if (limit)
-      number("budget_bytes", *limit);
-    facts.set("policy", builder.getStringAttr(policy));
-    facts.set("fits", builder.getBoolAttr(!limit || persistent + bytes <= *limit));
-    number("unconstrained_peak_bytes", reference.peak);
-    number("unconstrained_transient_bytes", reference.transient);
-    facts.set("seconds", builder.getF64FloatAttr(reference.seconds));
-    number("smallest_feasible_bytes", persistent + smallest);
-    number("proven_floor_bytes", persistent + floor);
-    number("ops", ops);
-    facts.set("flops", builder.getF64FloatAttr(flops));
-    share("overhead", added);
-    share("lower_bound", bound);
-    facts.set("blocks", builder.getArrayAttr(blocks));
-    if (frontier > 0)
-      facts.set("frontier", frontierFacts(choices, persistent, reference));
-    sched::RecomputeNote(&getContext()).setAttr(getOperation(), facts.getDictionary(&getContext()));
+    sched::RecomputeNote(&getContext())
+        .setAttr(getOperation(),
+                 sched::RecomputeAttr::get(
+                     &getContext(), builder.getStringAttr(policy),
+                     builder.getBoolAttr(!limit || persistent + bytes <= *limit),
+                     limit ? number(*limit) : IntegerAttr(), number(reference.peak),
+                     number(reference.transient), number(persistent + smallest), number(persistent + floor),
+                     builder.getF64FloatAttr(reference.seconds), number(ops), builder.getF64FloatAttr(flops),
+                     share(added), share(bound), builder.getArrayAttr(blocks),
+                     frontier > 0 ? frontierFacts(choices, persistent, reference) : ArrayAttr()));
   }
 
   /// Functions of a training step; evaluation does not count as overhead.

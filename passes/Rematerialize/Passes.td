@@ -12,7 +12,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     come from the device model. With `offload`, values that the backward part reads may be copied to host memory and back
     instead: those in `sched.offloadable` (numbers of values), one fetch for each.
 
-    The module's `sched.recompute` contains budget, unconstrained peaks, smallest feasible budget, overhead and its proven
+    The module's `sched.recompute` (#sched.recompute) contains budget, unconstrained peaks, smallest feasible budget, overhead and its proven
     lower bound. If the module has that attribute already, from a run before states were moved to host memory, the
     unconstrained peaks and the overhead refer to that run. If no sequence fits the budget, the pass does not fail: the
     functions get the sequence with the smallest peak found, and `fits` is false.
@@ -32,7 +32,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    module attributes {sched.recompute = {..., budget_bytes = ..., fits = true, ..., ops = 1 : i64, ...
+    module attributes {sched.recompute = #sched.recompute<policy = "auto", fits = true, budget_bytes = ..., ops = 1 : i64, ...
       func.func @step(%x: ...) -> (...) attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>, train.kind = #train.kind<step>} {
     ```
   }];
@@ -45,6 +45,38 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     Option<"offload", "offload", "bool", "false", "values may go to host memory and back">,
     Option<"frontier", "frontier", "int", "0", "points of added time against bytes to put into `sched.recompute` (0: none)">,
     Option<"hostBudget", "host-budget", "std::string", "\"\"", "bytes of host memory for states and values: BYTES, 16GiB (default: no limit)">,
+  ];
+}
+
+def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
+  let summary = "Note what keeping, recomputing and offloading a value would cost and save in the chosen plan";
+  let description = [{
+    The module gets `sched.prices`: for each function of a step its transient values (number, type, bytes,
+    place, what the plan chose for it) and `runs`, the values that each launch of the chosen plan writes. Those
+    that `numbers` lists also get prices: for each of `keep`, `recompute` and `offload` the peak of the whole plan and the seconds of
+    the function, with only this decision changed and the order of all other launches as it is; or the `obstacle`, if it
+    cannot be so. With `force`, the plan of this decision takes the place of the chosen one.
+
+    Needs kedge-choose-recompute; kedge-insert-recompute may follow. `kedge why` asks it. Statistics: values priced.
+
+    Example: `--kedge-choose-recompute="policy=none device=h100 threads=2" --kedge-price-values="numbers=step#1 device=h100 threads=2"`
+    ```mlir
+    func.func @step(%x: tensor<512xi64> {train.binding = #train.binding<input "x">}) -> (tensor<512xi64> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+      %a = sched.library "onnx.Gather"(%x, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      %y = sched.library "onnx.Gather"(%a, %x) {axis = 0} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      return %y : tensor<512xi64>
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {sched.prices = [{function = "step", runs = [array<i64: 1>, array<i64: 2>], values = [...
+    ```
+  }];
+  let options = [
+    ListOption<"numbers", "numbers", "std::string", "FUNCTION#N,...: the values to price, by their numbers">,
+    Option<"force", "force", "std::string", "\"\"", "keep, recompute or offload: the decision about the one value selected">,
+    Option<"device", "device", "std::string", "\"\"", "device model: a name or FILE.json (default: this machine)">,
+    Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
   ];
 }
 

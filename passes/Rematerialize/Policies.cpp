@@ -1,5 +1,6 @@
 #include "passes/Rematerialize/Policies.h"
 #include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "passes/Rematerialize/ResultSlice.h"
 #include <cmath>
 
@@ -47,7 +48,7 @@ std::vector<bool> attentionCores(const Graph &graph) {
   std::vector<bool> dropped(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     if (auto library = dyn_cast<sched::LibraryOp>(graph.nodes[i].op);
-        library && graph.forward[i] && library.getKernel().ends_with("Attention"))
+        library && graph.forward[i] && library.calls<train::AttentionOp>())
       for (int output : graph.problem.nodes[i].outputs)
         dropped[output] = !graph.problem.values[output].keptToEnd;
   return dropped;

@@ -1,3 +1,4 @@
+#include "lib/Analysis/ProductCall.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Support/Statistics.h"
@@ -11,6 +12,7 @@ namespace kedge::schedule {
 
 namespace {
 using namespace mlir;
+using analysis::ProductCall;
 using sched::LibraryOp;
 
 RankedTensorType rowsTypeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -40,28 +42,18 @@ bool isSumOfRows(sched::ClusterOp cluster) {
   return shapes && onlySums && folds == 1 && train::takesEpilogue(type);
 }
 
-bool hasFlag(LibraryOp call, StringRef name) {
-  auto attr = call.getAttrs().getAs<BoolAttr>(name);
-  return attr && attr.getValue();
-}
-
 /// A product of two matrices to which nothing is added.
-bool mayTakeSums(LibraryOp call) {
-  const bool isProduct = call.getKernel() == "onnx.MatMul" || call.getKernel() == "onnx.Gemm";
-  if (!isProduct || call.getClone() || call.getInputs().size() != 2)
-    return false;
-  auto alpha = call.getAttrs().getAs<FloatAttr>("alpha");
-  auto isMatrix = [](Value value) { return rowsTypeOf(value).getRank() == 2; };
-  return (!alpha || alpha.getValueAsDouble() == 1) && llvm::all_of(call.getInputs(), isMatrix) &&
-         train::takesEpilogue(call.getResult(0).getType());
+bool mayTakeSums(ProductCall product) {
+  const auto isMatrix = [](Value value) { return rowsTypeOf(value).getRank() == 2; };
+  return !product.call().getClone() && product.call().getInputs().size() == 2 && product.alpha() == 1 &&
+         isMatrix(product.a()) && isMatrix(product.b()) && train::takesEpilogue(product.y().getType());
 }
 
 /// The epilogue that sums the rows of this operand; none where the product does not sum over them.
-StringRef epilogueFor(OpOperand &operand) {
-  auto call = cast<LibraryOp>(operand.getOwner());
-  if (operand.getOperandNumber() == 0)
-    return hasFlag(call, "transA") ? "sums_a" : "";
-  return hasFlag(call, "transB") ? "" : "sums_b";
+StringRef epilogueFor(ProductCall product, unsigned operand) {
+  if (operand == ProductCall::kA)
+    return product.transA() ? "sums_a" : "";
+  return product.transB() ? "" : "sums_b";
 }
 
 struct FuseSums : impl::FuseSumsBase<FuseSums> {
@@ -87,10 +79,11 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
           return found;
         continue;
       }
-      auto call = dyn_cast<LibraryOp>(use.getOwner());
-      if (call && mayTakeSums(call) &&
+      const auto product = ProductCall::of(use.getOwner());
+      if (product && mayTakeSums(*product) &&
           rowsTypeOf(value).getShape().back() == rowsTypeOf(sum.getResult(0)).getShape()[0] &&
-          !epilogueFor(use).empty() && precedes(call, sum.getResult(0)))
+          !epilogueFor(*product, use.getOperandNumber()).empty() &&
+          precedes(use.getOwner(), sum.getResult(0)))
         return &use;
     }
     return nullptr;
@@ -101,14 +94,14 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
   }
 
   void join(sched::ClusterOp sum, OpOperand &operand) {
-    auto product = cast<LibraryOp>(operand.getOwner());
+    const ProductCall described = *ProductCall::of(operand.getOwner());
+    LibraryOp product = described.call();
     OpBuilder builder(product);
-    auto trans = [&](StringRef name) {
-      return builder.getNamedAttr(name, builder.getBoolAttr(hasFlag(product, name)));
-    };
-    auto attrs = builder.getDictionaryAttr(
-        {builder.getNamedAttr("epilogue", builder.getStringAttr(epilogueFor(operand))), trans("transA"),
-         trans("transB")});
+    const StringRef epilogue = epilogueFor(described, operand.getOperandNumber());
+    auto attrs =
+        builder.getDictionaryAttr({builder.getNamedAttr("epilogue", builder.getStringAttr(epilogue)),
+                                   builder.getNamedAttr("transA", builder.getBoolAttr(described.transA())),
+                                   builder.getNamedAttr("transB", builder.getBoolAttr(described.transB()))});
     auto fused = LibraryOp::create(builder, product.getLoc(),
                                    TypeRange{product.getResult(0).getType(), sum.getResult(0).getType()},
                                    train::FusedProductOp::getOperationName(), product.getInputs(), attrs,

@@ -1,5 +1,7 @@
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
@@ -16,9 +18,9 @@ Value withoutViews(Value value) {
   return value;
 }
 
-sched::LibraryOp libraryCall(Operation *op, StringRef kernel) {
+template <typename OpT> sched::LibraryOp callOf(Operation *op) {
   auto call = dyn_cast_or_null<sched::LibraryOp>(op);
-  return call && call.getKernel() == kernel ? call : sched::LibraryOp();
+  return call && call.calls<OpT>() ? call : sched::LibraryOp();
 }
 
 bool isAlongLast(sched::LibraryOp call, Value whole) {
@@ -40,7 +42,7 @@ std::optional<Packed> packedOperands(sched::LibraryOp attention, unsigned first)
   sched::LibraryOp split;
   for (unsigned part = 0; part < 3; ++part) {
     auto result = dyn_cast<OpResult>(withoutViews(attention.getInputs()[first + part]));
-    auto from = result ? libraryCall(result.getOwner(), "onnx.Split") : sched::LibraryOp();
+    auto from = result ? callOf<onnx::SplitOp>(result.getOwner()) : sched::LibraryOp();
     if (!from || result.getResultNumber() != part || (split && from != split) || from->getNumResults() != 3)
       return std::nullopt;
     split = from;
@@ -90,7 +92,7 @@ sched::LibraryOp joined(sched::LibraryOp gradient, Value projection) {
       last = cast<sched::ViewOp>(*last.user_begin()).getResult();
     if (!last.hasOneUse() || last.use_begin()->getOperandNumber() != number)
       return {};
-    auto reader = libraryCall(*last.user_begin(), "onnx.Concat");
+    auto reader = callOf<onnx::ConcatOp>(*last.user_begin());
     if (!reader || (concat && reader != concat))
       return {};
     concat = reader;
@@ -106,17 +108,17 @@ struct PackAttention : impl::PackAttentionBase<PackAttention> {
     // Packing erases calls of other kernels.
     SmallVector<sched::LibraryOp> calls;
     getOperation().walk([&](sched::LibraryOp call) {
-      if (call.getKernel() == "train.Attention" || call.getKernel() == "train.AttentionGrad")
+      if (call.callsAny<train::AttentionOp, train::AttentionGradOp>())
         calls.push_back(call);
     });
     for (sched::LibraryOp call : calls)
-      if (call.getKernel() == "train.Attention")
+      if (call.calls<train::AttentionOp>())
         packForward(call);
       else
         packBackward(call);
     // Splits, and views of their parts, that nothing reads any more.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(getOperation().getBody().front())))
-      if (op.use_empty() && (isa<sched::ViewOp>(op) || libraryCall(&op, "onnx.Split")))
+      if (op.use_empty() && (isa<sched::ViewOp>(op) || callOf<onnx::SplitOp>(&op)))
         op.erase();
     addStatistic("kedge-pack-attention", "calls packed", packed);
   }

@@ -1,4 +1,4 @@
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Analysis/ProductCall.h"
 #include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
@@ -9,6 +9,7 @@ namespace kedge::schedule {
 
 namespace {
 using namespace mlir;
+using analysis::ProductCall;
 
 /// Rows begin at multiples of 128 bytes of the narrowest type that is padded.
 constexpr int64_t kMultiple = 64;
@@ -19,10 +20,7 @@ constexpr unsigned kResult = 2; ///< of a product, behind A and B
 RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 int64_t widthOf(Value value) { return tensorOf(value).getShape().back(); }
 
-bool isProduct(Operation *op) {
-  auto call = dyn_cast_or_null<sched::LibraryOp>(op);
-  return call && (call.getKernel() == "onnx.MatMul" || call.getKernel() == "onnx.Gemm");
-}
+bool isProduct(Operation *op) { return ProductCall::of(op).has_value(); }
 
 /// A value and its views that have rows of the same width.
 struct Rows {
@@ -59,14 +57,15 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   /// Nothing where something reads the rows as if they were dense, or no product touches them.
   std::optional<Rows> rowsOf(Value value) {
     Rows rows;
-    if (isProduct(value.getDefiningOp()) && !mayPad(value.getDefiningOp(), kResult))
+    const auto producer = ProductCall::of(value.getDefiningOp());
+    if (producer && !mayPad(*producer, kResult))
       return std::nullopt;
     rows.values.push_back(value);
     for (size_t at = 0; at < rows.values.size(); ++at)
       for (OpOperand &use : rows.values[at].getUses())
         if (!take(use, rows))
           return std::nullopt;
-    if (rows.operands.empty() && !isProduct(value.getDefiningOp()))
+    if (rows.operands.empty() && !producer)
       return std::nullopt;
     return rows;
   }
@@ -75,7 +74,8 @@ struct PadRows : impl::PadRowsBase<PadRows> {
     Operation *reader = use.getOwner();
     if (isa<sched::ClusterOp>(reader))
       return true; // its maps name rows and columns
-    if (isProduct(reader) && use.getOperandNumber() < 2 && mayPad(reader, use.getOperandNumber())) {
+    const auto product = ProductCall::of(reader);
+    if (product && use.getOperandNumber() < kResult && mayPad(*product, use.getOperandNumber())) {
       rows.operands.push_back(&use);
       return true;
     }
@@ -89,30 +89,23 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   }
 
   /// One product, not a batch; a padded result gets a row added at most.
-  static bool mayPad(Operation *op, unsigned operand) {
-    auto call = cast<sched::LibraryOp>(op);
-    if (tensorOf(call.getInputs()[1]).getRank() != 2 || tensorOf(call.getInputs()[0]).getRank() < 2 ||
-        call.getAttrs().contains("unpack"))
+  static bool mayPad(const ProductCall &product, unsigned tensor) {
+    const int64_t rankOfA = tensorOf(product.a()).getRank();
+    if (tensorOf(product.b()).getRank() != 2 || rankOfA < 2 || product.unpacksB() ||
+        (product.transA() && rankOfA != 2))
       return false;
-    auto transposed = call.getAttrs().getAs<BoolAttr>("transA");
-    if (transposed && transposed.getValue() && tensorOf(call.getInputs()[0]).getRank() != 2)
-      return false;
-    auto isOne = [&](StringRef factor) {
-      auto number = call.getAttrs().getAs<FloatAttr>(factor);
-      return !number || number.getValueAsDouble() == 1;
-    };
-    return operand != kResult || call.getInputs().size() < 3 ||
-           (tensorOf(call.getInputs()[2]).getNumElements() == widthOf(call.getResult(0)) && isOne("alpha") &&
-            isOne("beta"));
+    return tensor != kResult || !product.hasC() ||
+           (tensorOf(product.c()).getNumElements() == widthOf(product.y()) && product.alpha() == 1 &&
+            product.beta() == 1);
   }
 
   void pad(const Rows &rows) {
     Value first = rows.values.front();
     const int64_t width = widthOf(first), wide = llvm::alignTo(width, kMultiple);
-    if (isProduct(first.getDefiningOp()))
-      noteWidth(cast<sched::LibraryOp>(first.getDefiningOp()), kResult, width);
+    if (auto producer = ProductCall::of(first.getDefiningOp()))
+      producer->setWidth(kResult, width);
     for (OpOperand *operand : rows.operands)
-      noteWidth(cast<sched::LibraryOp>(operand->getOwner()), operand->getOperandNumber(), width);
+      ProductCall::of(operand->getOwner())->setWidth(operand->getOperandNumber(), width);
     bytes += tensorOf(first).getNumElements() / width * (wide - width) *
              tensorOf(first).getElementTypeBitWidth() / 8;
     for (Value value : rows.values) {
@@ -121,19 +114,6 @@ struct PadRows : impl::PadRowsBase<PadRows> {
       value.setType(tensorOf(value).clone(shape));
     }
     ++padded;
-  }
-
-  /// What of a row of A, B (operands 0 and 1) or the result (2) counts.
-  static void noteWidth(sched::LibraryOp call, unsigned operand, int64_t width) {
-    Builder b(call.getContext());
-    NamedAttrList attrs(call.getAttrs());
-    SmallVector<int64_t> widths{widthOf(call.getInputs()[0]), widthOf(call.getInputs()[1]),
-                                widthOf(call.getResult(0))};
-    if (auto known = call.getAttrs().getAs<DenseI64ArrayAttr>("widths"))
-      widths.assign(known.asArrayRef().begin(), known.asArrayRef().end());
-    widths[operand] = width;
-    attrs.set("widths", b.getDenseI64ArrayAttr(widths));
-    call.setAttrsAttr(attrs.getDictionary(call.getContext()));
   }
 };
 } // namespace

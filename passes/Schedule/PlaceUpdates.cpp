@@ -30,7 +30,7 @@ bool boilsDown(Operation &op) {
 /// bytes apart as together.
 bool joins(Operation &op) {
   auto library = dyn_cast<sched::LibraryOp>(op);
-  return library && library.getKernel() == onnx::ConcatOp::getOperationName();
+  return library && library.calls<onnx::ConcatOp>();
 }
 
 /// Ops whose results lead to nothing but new state and results of the function, through ops of the same kind.
@@ -87,7 +87,7 @@ private:
 /// right in front of its reader.
 bool belongsToReader(Operation *op) {
   auto library = dyn_cast_or_null<sched::LibraryOp>(op);
-  return library && library.getKernel() == dist::LocalShardOp::getOperationName() && !op->use_empty() &&
+  return library && library.calls<dist::LocalShardOp>() && !op->use_empty() &&
          llvm::all_equal(op->getUsers()) && !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>();
 }
 
@@ -176,7 +176,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     nextReduction.clear();
     Operation *before = nullptr;
     for (auto library : block.getOps<sched::LibraryOp>())
-      if (library.getKernel() == dist::ReduceScatterOp::getOperationName()) {
+      if (library.calls<dist::ReduceScatterOp>()) {
         if (before)
           nextReduction[before] = library;
         before = library;

@@ -50,13 +50,14 @@ public:
   virtual World world() const = 0;
   /// How the ranks are arranged: all along `data` until arrange() is called, alike on all of them.
   Mesh mesh() const { return arranged ? *arranged : Mesh::ofData(world().size); }
-  virtual void arrange(const Mesh &mesh) { arranged = mesh; }
+  virtual void arrange(const Mesh &mesh) {
+    arranged = mesh;
+    alike = mesh.sizeOf(Mesh::kTensor);
+  }
   /// The place of this rank among those that train on different rows, and the ranks that speak for all others
   /// with the same rows: those with these places, in their order.
   World rowPlace() const { return arranged ? arranged->groupOf(Mesh::kRows, world().rank).own : world(); }
-  int64_t rankOfRows(int64_t place) const {
-    return arranged ? place * arranged->sizeOf(Mesh::kTensor) : place;
-  }
+  int64_t rankOfRows(int64_t place) const { return place * alike; }
   /// The tensors and the workspace must outlive the result.
   virtual std::unique_ptr<CollectiveRun> prepare(Collective collective) = 0;
 
@@ -87,6 +88,7 @@ public:
 
 private:
   std::optional<Mesh> arranged;
+  int64_t alike = 1; ///< ranks in a row that have the same rows
 };
 
 /// Calls use(values) with the values of all ranks, `count` for each, in the

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <regex>
 #include <set>
 
@@ -50,6 +51,10 @@ bool isDefault(const std::string &key, const json &value) {
   if (key == "init_lora_weights")
     return value == true || value == "gaussian";
   return false;
+}
+
+bool isShare(const json &value) {
+  return value.is_number() && value.get<double>() >= 0 && value.get<double>() < 1;
 }
 
 json readConfig(const std::string &path) {
@@ -129,6 +134,9 @@ void AdapterFolder::checkSettings() const {
   if (type == settings.end() || *type != "LORA")
     fail("{}: 'peft_type' is {}, expected \"LORA\": no other method is known here", path,
          type == settings.end() ? "missing" : type->dump());
+  const auto dropout = settings.find("lora_dropout");
+  if (dropout != settings.end() && !dropout->is_null() && !isShare(*dropout))
+    fail("{}: 'lora_dropout' is {}, expected a number from 0 to below 1", path, dropout->dump());
   for (const auto &[key, value] : settings.items())
     if (!harmless().count(key) && !isDefault(key, value))
       fail("{}: '{}' is {}, which is not available: expected peft's default; train the adapter without it",
@@ -164,15 +172,15 @@ void AdapterFolder::sortTensors() {
     AdaptedModule module{path, view.desc.shape.empty() ? 0 : view.desc.shape[0], 0};
     tensor(module.keyB());
     const json *expected = patternOf(settings, "rank_pattern", path);
-    const int64_t rank = expected ? expected->get<int64_t>() : settings.value("r", int64_t(8));
-    if (rank != module.rank || rank < 1)
+    const json rank = expected ? *expected : settings.value("r", json(8));
+    if (!rank.is_number_integer() || rank != module.rank || module.rank < 1)
       fail("{}: tensor '{}' has rank {}, '{}' says {}", tensorsPath(), name, module.rank, kAdapterConfig,
-           rank);
+           rank.dump());
     if (!isOfLayers(settings, path))
       fail("{}: tensor '{}' is of a layer that 'layers_to_transform' of {} ({}) leaves out: expected "
            "adapters of its layers only",
            tensorsPath(), name, kAdapterConfig, settings.at("layers_to_transform").dump());
-    module.scale = scaleOf(path, rank);
+    module.scale = scaleOf(path, module.rank);
     adapted.push_back(module);
   }
   if (adapted.empty())
@@ -184,7 +192,11 @@ double AdapterFolder::scaleOf(const std::string &path, int64_t rank) const {
   const json *own = patternOf(settings, "alpha_pattern", path);
   const double alpha = own ? own->get<double>() : settings.value("lora_alpha", 8.0);
   const double r = static_cast<double>(rank);
-  return settings.value("use_rslora", false) ? alpha / std::sqrt(r) : alpha / r;
+  const double scale = settings.value("use_rslora", false) ? alpha / std::sqrt(r) : alpha / r;
+  if (!std::isfinite(scale) || std::abs(scale) > std::numeric_limits<float>::max())
+    fail("{}/{}: 'lora_alpha' of '{}' is {}: expected a number that float32 holds", place, kAdapterConfig,
+         path, alpha);
+  return scale;
 }
 
 } // namespace kedge::rt

@@ -29,7 +29,10 @@ public:
   const std::string &folder() const { return place; }
   std::string tensorsPath() const { return place + "/" + kAdapterTensors; }
   const nlohmann::json &config() const { return settings; }
-  double dropout() const { return settings.value("lora_dropout", 0.0); }
+  double dropout() const {
+    const auto share = settings.find("lora_dropout");
+    return share == settings.end() || share->is_null() ? 0.0 : share->get<double>();
+  }
   const std::vector<AdaptedModule> &modules() const { return adapted; }
   /// Tensors that were trained as a whole beside the adapters (modules_to_save), without the prefix.
   const std::vector<std::string> &wholeTensors() const { return whole; }

@@ -52,6 +52,8 @@ constexpr NumberRange kRanges[] = {
     {"--seed", true, -kAny, kAny},
     {"--shuffle", true, -kAny, kAny},
     {"--init", false, 0, 1e12},
+    // Comparisons.
+    {"--tolerance", false, 0, 1e12},
     // Machines.
     {"--threads", true, 1, 4096},
     {"--ranks", true, 1, 1e6},

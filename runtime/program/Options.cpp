@@ -170,6 +170,8 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");
   app.add_option("--dump-gradients", o.dumpGradients, "FILE.safetensors: gradients of --dump-step");
   app.add_option("--dump-step", o.dumpStep, "step of --dump-gradients (0)");
+  app.add_option("--trace-values", o.traceValues,
+                 "FILE: every value of every step, as kedge diff compares them");
   app.add_option("--inject-gradient", t.inject, "STEP=inf|-inf|nan,...: for tests")->delimiter(',');
 }
 
@@ -244,6 +246,8 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
          o.keepBest.empty() ? "--stop-after" : "--keep-best");
   if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
     fail("--dump-step needs --dump-gradients");
+  if (!o.traceValues.empty() && (!o.dumpGradients.empty() || !o.inject.empty()))
+    fail("--trace-values cannot be given with --dump-gradients or --inject-gradient");
   if (o.weightsPartial && o.weights.empty())
     fail("--weights-partial needs --weights");
   if (app.count("--keep") != 0 && o.checkpointDir.empty())

@@ -57,7 +57,7 @@ struct Options {
   double commTimeout = 30; ///< seconds
   bool sharedGpu = false;
   bool continueOnNan = false;
-  std::string dumpGradients;
+  std::string dumpGradients, traceValues;
   int64_t dumpStep = 0;
   std::map<int64_t, double> inject; ///< step -> inf, -inf, nan
   std::string asGiven;              ///< the arguments, one per line

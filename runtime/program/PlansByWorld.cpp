@@ -1,6 +1,7 @@
 #include "runtime/program/PlansByWorld.h"
 #include "runtime/io/Error.h"
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace kedge::rt {
@@ -23,7 +24,11 @@ ProgramImage partOf(const ProgramImage &image, const json &entry) {
   part.data = reinterpret_cast<const unsigned char *>(data.data());
   part.dataSize = data.size();
   const std::string prefix = entry.value("kernels", fmt::format("r{}.", entry.at("ranks").get<int64_t>()));
-  part.kernel = [all = image.kernel, prefix](const std::string &name) { return all(prefix + name); };
+  auto shared = entry.value("shared", std::map<std::string, std::string>()); // stored with another program
+  part.kernel = [all = image.kernel, prefix, shared = std::move(shared)](const std::string &name) {
+    const auto found = shared.find(name);
+    return all(found == shared.end() ? prefix + name : found->second);
+  };
   return part;
 }
 

@@ -66,6 +66,7 @@ void Session::checkOptions() {
   checkWritable("--profile", options.profile);
   checkWritable("--memory-report", options.memoryReport);
   checkWritable("--dump-gradients", options.dumpGradients);
+  checkWritable("--trace-values", options.traceValues);
   if (!options.exportOnnx.empty())
     exportTemplate(program, options.exportTrainingMode ? "training" : "inference");
   else if (options.exportTrainingMode)

@@ -45,7 +45,8 @@ public:
         norm(watched.norm), stop(stop) {}
 
   bool watches(const Function &function, int launch) const override {
-    return (loss && (stop || watcher) && launch == lookedAtIn(function)) ||
+    return (watcher && watcher->seesEveryLaunch()) ||
+           (loss && (stop || watcher) && launch == lookedAtIn(function)) ||
            (holds(function) && launch == function.normReady) ||
            (watcher && std::any_of(function.gradients.begin(), function.gradients.end(),
                                    [&](const GradientPlace &place) { return place.afterLaunch == launch; }));
@@ -176,7 +177,7 @@ void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
                         !isHandled());
   observer.step = progress.step;
   observer.itemCount = program.options.itemsPerBatch;
-  if (watcher && watcher->wants(progress.step) && forward == "step")
+  if (watcher && watcher->wants(progress.step) && (forward == "step" || watcher->seesEveryLaunch()))
     observer.watcher = watcher;
   sums.finite &= executor.run(forward, &observer);
   observer.readLoss();

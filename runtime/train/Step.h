@@ -33,6 +33,8 @@ public:
   /// far.
   virtual void visit(const Function &function, int launch, int64_t step, double items) = 0;
   virtual bool wants(int64_t step) const = 0;
+  /// Whether `visit` is called after every launch, of every function of a step.
+  virtual bool seesEveryLaunch() const { return false; }
 };
 
 /// What happens in a step whose loss or gradients are not finite.

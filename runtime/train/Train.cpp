@@ -6,6 +6,7 @@
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
+#include "runtime/train/output/TraceValues.h"
 #include "runtime/train/report/Display.h"
 #include <chrono>
 #include <cmath>
@@ -158,6 +159,10 @@ int Session::train() {
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());
+  TraceValues trace(*executor, options);
+  if (trace.needed())
+    runner.watch(&trace);
+  trace.writeStates(progress.step);
   Display display(scalars.steps, program.options.tokensPerRow > 1, world.isFirst());
   display.begin(describeRun().c_str());
   signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
@@ -173,6 +178,7 @@ int Session::train() {
       throw;
     }
     gradients->finishStep(line.step);
+    trace.writeStates(progress.step);
     meter.noteStep(done);
     ++stepsRun;
     line.evalLoss = evaluateIfDue();

@@ -1,15 +1,19 @@
 // Files that programs read: npy, safetensors, token files, ONNX weights, manifests with and without a
-// checksum. The first byte says which.
+// checksum, folders of adapters. The first byte says which.
 #include "runtime/data/Source.h"
+#include "runtime/format/AdapterFolder.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Manifest.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
+#include "test/fuzz/JsonEdits.h"
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 using namespace kedge::rt;
 
@@ -61,7 +65,70 @@ void readSealed(const Folder &folder, const std::string &text) {
   readCheckpoint(folder.path, /*files=*/false);
 }
 
+const char *const kManifest =
+    R"({"format":3,"program":"p","run":"0123","step":7,"optimizer_steps":7,"samples":70,"optimizer":"adamw",
+"batch":8,"accumulate":1,"ranks":2,"loss_scale":65536.0,"growth_counter":3,"hysteresis":1,"scalars":{"steps":20,"decay_steps":20,
+"lr":0.1,"min_lr":0.0,"schedule":"cosine","warmup":3,"warmup_start":0.0,"weight_decay":0.01,"betas":[0.9,0.999],"eps":1e-8,"seed":0,
+"shuffle":5},"frozen":[{"name":"b","dtype":"f32","checksum":"00"}],"files":[{"name":"model.safetensors","bytes":0,
+"checksum":"cbf29ce484222325"},{"name":"optimizer.safetensors","bytes":0,"checksum":"cbf29ce484222325"}],
+"parts":{"ranks":2,"tensors":{"model.safetensors":{"w":{"shape":[2,3],"perm":[1,0]}}}}})";
+
+const char *const kAdapterSettings =
+    R"({"peft_type":"LORA","r":2,"lora_alpha":4,"lora_dropout":0.1,"use_rslora":true,"bias":"none",
+"target_modules":["up"],"rank_pattern":{"h.1.up":3},"alpha_pattern":{"up":8},"layers_to_transform":[0,1],"layers_pattern":null,
+"modules_to_save":["head"],"init_lora_weights":true,"use_dora":false})";
+
+std::string withLength(const std::string &header, size_t data) {
+  const uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char *>(&length), 8) + header + std::string(data, 1);
+}
+
+std::string adapterTensors() {
+  std::string header;
+  size_t end = 0;
+  const auto add = [&](const std::string &name, size_t rows, size_t columns) {
+    const size_t begin = end;
+    end += rows * columns * 4;
+    header += fmt::format(
+        R"({}"base_model.model.{}.weight":{{"dtype":"F32","shape":[{},{}],"data_offsets":[{},{}]}})",
+        header.empty() ? "{" : ",", name, rows, columns, begin, end);
+  };
+  add("h.0.up.lora_A", 2, 3);
+  add("h.0.up.lora_B", 4, 2);
+  add("h.1.up.lora_A", 3, 3);
+  add("h.1.up.lora_B", 4, 3);
+  add("head", 2, 2);
+  return withLength(header + "}", end);
+}
+
+/// One of the two files is what came, the other is as it should be.
+void readAdapters(const Folder &folder, const std::string &config, const std::string &tensors) {
+  const auto write = [&](const char *name, const std::string &text) {
+    folder.write(name, reinterpret_cast<const uint8_t *>(text.data()), text.size());
+  };
+  write(kAdapterConfig, config);
+  write(kAdapterTensors, tensors);
+  const AdapterFolder adapters = AdapterFolder::open(folder.path);
+  if (!(adapters.dropout() >= 0 && adapters.dropout() < 1))
+    throw std::logic_error("a dropout out of range");
+  for (const AdaptedModule &module : adapters.modules()) {
+    if (!std::isfinite(module.scale))
+      throw std::logic_error("a scale that is no number");
+    for (const std::string &key : {module.keyA(), module.keyB()})
+      touch(adapters.tensor(key).data, adapters.tensor(key).desc.bytes());
+  }
+}
+
 void read(char kind, const Folder &folder, const uint8_t *data, size_t size) {
+  const std::string text(reinterpret_cast<const char *>(data), size);
+  if (kind == 'a')
+    return readAdapters(folder, text, adapterTensors());
+  if (kind == 'A')
+    return readAdapters(folder, kedge::test::editedJson(kAdapterSettings, data, size), adapterTensors());
+  if (kind == 'C')
+    return readSealed(folder, kedge::test::editedJson(kManifest, data, size));
+  if (kind == 'b')
+    return readAdapters(folder, kAdapterSettings, text);
   const std::string file = folder.write(kind == 'm' ? "manifest.json" : "file", data, size);
   if (kind == 'n') {
     const Npy npy(file);
@@ -73,7 +140,7 @@ void read(char kind, const Folder &folder, const uint8_t *data, size_t size) {
   else if (kind == 'm')
     readCheckpoint(folder.path, /*files=*/true);
   else if (kind == 'c')
-    readSealed(folder, std::string(reinterpret_cast<const char *>(data), size));
+    readSealed(folder, text);
   else
     readTokens(file);
 }
@@ -81,11 +148,6 @@ void read(char kind, const Folder &folder, const uint8_t *data, size_t size) {
 std::vector<uint8_t> seed(char kind, const std::string &text) {
   const std::string whole = kind + text;
   return {whole.begin(), whole.end()};
-}
-
-std::string withLength(const std::string &header, size_t data) {
-  const uint64_t length = header.size();
-  return std::string(reinterpret_cast<const char *>(&length), 8) + header + std::string(data, 1);
 }
 
 } // namespace
@@ -102,14 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 std::vector<std::vector<uint8_t>> fuzzSeeds() {
-  const std::string manifest =
-      R"({"format":3,"program":"p","run":"0123","step":7,"optimizer_steps":7,"samples":70,"optimizer":"adamw",
-"batch":8,"accumulate":1,"ranks":2,"loss_scale":65536.0,"growth_counter":3,"hysteresis":1,"scalars":{"steps":20,"decay_steps":20,
-"lr":0.1,"min_lr":0.0,"schedule":"cosine","warmup":3,"warmup_start":0.0,"weight_decay":0.01,"betas":[0.9,0.999],"eps":1e-8,"seed":0,
-"shuffle":5},"frozen":[{"name":"b","dtype":"f32","checksum":"00"}],"files":[{"name":"model.safetensors","bytes":0,
-"checksum":"cbf29ce484222325"},{"name":"optimizer.safetensors","bytes":0,"checksum":"cbf29ce484222325"}],
-"parts":{"ranks":2,"tensors":{"model.safetensors":{"w":{"shape":[2,3],"perm":[1,0]}}}}})";
-  return {
+  std::vector<std::vector<uint8_t>> seeds = {
       seed('n', npyHeader(DType::F32, {2, 3}) + std::string(24, 1)),
       seed('n', npyHeader(DType::I64, {4}) + std::string(32, 2)),
       seed('s',
@@ -118,7 +173,13 @@ std::vector<std::vector<uint8_t>> fuzzSeeds() {
                       32)),
       seed('t', std::string(64, 3)),
       seed('o', std::string("\x3a\x12\x2a\x10\x08\x01\x10\x01\x42\x01w\x4a\x04\x01\x02\x03\x04", 17)),
-      seed('m', manifest),
-      seed('m', sealedManifest(nlohmann::ordered_json::parse(manifest))),
-      seed('c', manifest)};
+      seed('m', kManifest),
+      seed('m', sealedManifest(nlohmann::ordered_json::parse(kManifest))),
+      seed('c', kManifest),
+      seed('a', kAdapterSettings),
+      seed('b', adapterTensors())};
+  for (const char kind : {'A', 'C'})
+    for (char at = 1; at < 64; at += 3)
+      seeds.push_back(seed(kind, {at, at, 0, 0, 0, 0}));
+  return seeds;
 }

@@ -89,6 +89,18 @@ for kind, (tensors, values) in {"nf4": four_bits(), "int8": eight_bits()}.items(
     assert code == 0, text
     assert all(numpy.array_equal(value, again[name]) for name, value in floats(out / "ranks.safetensors").items())
 
+# A base of the same name and size, another one code, on the second of two ranks.
+(out / "else").mkdir()
+base = (out / "int8.safetensors").read_bytes()
+for folder, last in ((out, base[-1]), (out / "else", base[-1] ^ 1)):
+    (folder / "base.safetensors").write_bytes(base[:-1] + bytes([last]))
+data = [word for name in ("input_ids", "labels") for word in ("--data", f"{name}={golden / name}.npy")]
+rank = lambda folder: ["-np", "1", "-wdir", folder, out / "ranks", *data, "--steps", "1", "--threads", "1", "--weights", "base.safetensors"]
+several = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", *rank(out), ":", *rank(out / "else")], capture_output=True, text=True)
+assert several.returncode == 1 and several.stderr.count("kedge: error: ") == 1, several.stderr
+assert "'base.safetensors': rank 1 reads another file of this name than rank 0" in several.stderr, several.stderr
+print("ranks train on one quantised base")
+
 refused("nf4", out / "int8.safetensors", "is quantised to int8, the program is for nf4: compile it for what the file has")
 refused(compiled("plain", []), out / "nf4.safetensors", "is quantised by bitsandbytes: compile the program with --quantize '^", "=nf4', and freeze it")
 name = chosen[0]

@@ -3,7 +3,7 @@
 
 FOLDER holds a golden model (model.onnx, its data, trace.json). A CASE is words: `ranks=3 rows=4 zero=2` (or, for a mesh,
 `ranks=2x3`: 2 along replica, 3 along data), and if wanted
-`accumulate=A`, `precision=bf16`, and further options of compile after `--`. `--all` stands for every stage over 1 x 12,
+`accumulate=A`, `precision=bf16`, and further options of compile after `--`, or after `++` those that one rank takes, too. `--all` stands for every stage over 1 x 12,
 2 x 6, 3 x 4 and 4 x 3 rows in fp32, bf16 and fp16, plain, with two micro-batches, with a recomputation budget and with
 offload; `--table` prints a row a case.
 
@@ -29,6 +29,7 @@ def words(value):
 
 class Case:
     def __init__(self, text):
+        text, _, shared = text.partition(" ++ ")
         head, _, tail = text.partition(" -- ")
         facts = dict(word.split("=", 1) for word in head.split())
         replicas, _, data = facts["ranks"].rpartition("x")
@@ -36,17 +37,18 @@ class Case:
         self.ranks, self.rows, self.stage = int(replicas or 1) * int(data), int(facts["rows"]), int(facts["zero"])
         self.accumulate = int(facts.get("accumulate", 1))
         self.precision = facts.get("precision", "fp32")
-        self.options = shlex.split(tail)
-        self.name = text.strip()
+        self.options, self.shared = shlex.split(tail) + shlex.split(shared), shared.strip()
+        self.name = f"{text.strip()} {shared}".strip()
 
     def alone(self):
         """The same rows of a step on one rank in one micro-batch."""
-        return f"ranks=1 rows={self.ranks * self.rows * self.accumulate} zero=0 precision={self.precision}"
+        rows = self.ranks * self.rows * self.accumulate
+        return f"ranks=1 rows={rows} zero=0 precision={self.precision}" + (f" ++ {self.shared}" if self.shared else "")
 
     def kin(self):
         """Cases with which this one agrees to the bit."""
         pair = (0 if self.stage < 2 else 2) if self.accumulate > 1 else 0
-        return *self.mesh, self.rows, self.accumulate, self.precision, pair
+        return *self.mesh, self.rows, self.accumulate, self.precision, self.shared, pair
 
     def key(self):
         return self.name
@@ -73,7 +75,13 @@ class Golden:
         if case.key() in self.runs:
             return self.runs[case.key()]
         base = f"{self.temp}.{len(self.runs)}"
-        command = ["kedge", "compile", f"{self.folder}/model.onnx", *self.shapes(case.rows), "--accumulate",
+        golden = self.shapes(case.rows)
+        replaced = ["--weight-decay-exclude"] if "--lora" in case.options else []  # what it names does not train
+        for option in replaced + [word for word in case.options if word.startswith("--")]:
+            if option in golden:
+                at = golden.index(option)
+                del golden[at:at + 2]
+        command = ["kedge", "compile", f"{self.folder}/model.onnx", *golden, "--accumulate",
                    str(case.accumulate), "--precision", case.precision, *case.mesh, "--zero",
                    str(case.stage), "--bucket-bytes", BUCKET, *case.options, "-o", base]
         check(command)

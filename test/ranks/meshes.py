@@ -164,6 +164,7 @@ def copies_of_machines(golden, temp):
     rows = ["--shape", "input=3x10", "--loss", "mse", "--zero", "3"]
     program = temp / "node"
     check_output("kedge", "compile", model.folder / "model.onnx", *rows, "--ranks", 4, "--replicas", "node", "-o", program)
+    assert b'"shared":{"' in program.read_bytes()  # kernels that the meshes have in common are stored once
     files = [word for name, file in model.data.items() for word in ("--data", f"{name}={file}")]
     mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", 4]
     for local, mesh in ((2, "2x2"), (4, "1x4")):

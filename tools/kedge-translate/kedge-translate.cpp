@@ -3,6 +3,7 @@
 #include "lib/Export/Onnx/OnnxGraph.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include "mlir/Parser/Parser.h"
 #include "tools/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,12 +45,9 @@ static std::string readModel(const std::string &path, const kedge::importer::Imp
 }
 
 static void write(const std::string &bytes, const std::string &path) {
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (!error)
-    stream << bytes, stream.close(), error = stream.error();
-  if (error)
-    kedge::fail("{}: cannot be written: {}", path, error.message());
+  if (path != "-")
+    return kedge::writeText(path, bytes);
+  llvm::outs() << bytes;
 }
 
 int main(int argc, char **argv) {

@@ -1,8 +1,9 @@
 // kedge compile MODEL -o PROGRAM, and what lies between.
 #include "driver/Algorithms.h"
-#include "driver/Compilation.h"
+#include "driver/BudgetCheck.h"
 #include "driver/KernelLevels.h"
 #include "driver/PlansByWorld.h"
+#include "driver/ProgramBuilder.h"
 #include "driver/Remedies.h"
 #include "driver/SavedIr.h"
 #include "driver/options/ProgramOptions.h"
@@ -82,18 +83,20 @@ int runCompile(const CompileOptions &options) {
   if (options.emit == "llvm")
     return output(options, kernelText(compilation.kernels())), 0;
   if (options.emit == "ptx")
-    return output(options, compilation.ptx()), 0;
+    return output(options, ProgramBuilder(compilation, options).ptx()), 0;
   writeReport(compilation, options);
   if (options.emit == "exec")
     return output(options, compilation.text()), 0;
-  if (!compilation.fits())
-    return fprintf(stderr, "%s", compilation.whyNothingFits(remediesText(options)).c_str()), 2;
+  const BudgetCheck budget(compilation.module(), options);
+  if (!budget.fits())
+    return fprintf(stderr, "%s", budget.whyNothingFits(remediesText(options)).c_str()), 2;
+  ProgramBuilder program(compilation, options);
   if (object)
-    compilation.emitObject(options.output);
+    program.emitObject(options.output);
   else if (library)
-    compilation.linkLibrary(options.output);
+    program.linkLibrary(options.output);
   else
-    compilation.link(options.output);
+    program.link(options.output);
   return 0;
 }
 } // namespace

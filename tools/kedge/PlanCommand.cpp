@@ -1,4 +1,5 @@
 // kedge plan MODEL: memory of a step, before running it.
+#include "driver/BudgetCheck.h"
 #include "driver/Compilation.h"
 #include "driver/KernelLevels.h"
 #include "driver/Remedies.h"
@@ -88,8 +89,9 @@ int runPlan(const CompileOptions &options) {
       options.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
   fflush(stdout);
-  if (!compilation.fits())
-    return fprintf(stderr, "%s", compilation.whyNothingFits(remediesText(options)).c_str()), 2;
+  const driver::BudgetCheck budget(compilation.module(), options);
+  if (!budget.fits())
+    return fprintf(stderr, "%s", budget.whyNothingFits(remediesText(options)).c_str()), 2;
   const std::string worse = stored ? worseThan(*stored, report) : "";
   if (worse.empty())
     return 0;

@@ -9,6 +9,7 @@ include "lib/Interfaces/ClusterableOpInterface.td"
 include "lib/Interfaces/ViewOpInterface.td"
 include "lib/Interfaces/DecomposableOpInterface.td"
 include "lib/Interfaces/PrecisionOpInterface.td"
+include "lib/Interfaces/LibraryCallOpInterface.td"
 include "lib/Dialect/ONNX/ONNXDialect.td"
 
 def ONNX_Tensor : RankedTensorOf<[AnyType]>;
@@ -33,6 +34,8 @@ defvar SometimesClusterable =
     DeclareOpInterfaceMethods<ClusterableOpInterface, ["describeCluster", "isClusterable"]>;
 defvar View = DeclareOpInterfaceMethods<ViewOpInterface>;
 defvar Decomposable = DeclareOpInterfaceMethods<DecomposableOpInterface>;
+/// Calls of it add onto an operand where that lies.
+defvar AddsInPlace = DeclareOpInterfaceMethods<LibraryCallOpInterface, ["addendInPlace"]>;
 /// Decomposed where it trains and on targets without a kernel of it.
 defvar KernelOrDecomposable = DeclareOpInterfaceMethods<DecomposableOpInterface, ["hasKernelOn"]>;
 #endif

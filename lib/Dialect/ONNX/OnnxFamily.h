@@ -4,6 +4,7 @@
 #include "lib/Interfaces/ClusterableOpInterface.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
+#include "lib/Interfaces/LibraryCallOpInterface.h"
 #include "lib/Interfaces/PrecisionOpInterface.h"
 #include "lib/Interfaces/ViewOpInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

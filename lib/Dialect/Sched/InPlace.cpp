@@ -17,18 +17,17 @@ bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, Fetch
 
 static bool isForCuda(Operation *op) { return targetOf(op->getParentOfType<ModuleOp>()) == "cuda"; }
 
-/// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is
-/// read for all rows. CPUs' products round their sums before they read C, but not wide ones.
-static bool addsInPlace(LibraryOp product, Value root) {
-  const bool accumulates = product.getKernel() == "train.AccumulateProduct"; // GPUs alone have it
-  if (!accumulates && (product.getKernel() != "onnx.Gemm" || product.getInputs().size() != 3 ||
-                       !(isForCuda(product) || product.getAttrs().contains("wide"))))
+/// Whether the call adds its result onto `root`, which it reads nowhere else.
+static bool addsInPlace(LibraryOp call, Value root) {
+  auto *facts = call.callFacts();
+  const int addend =
+      facts ? facts->addendInPlace(call.getAttrs(), call.getInputs().getTypes(), isForCuda(call)) : -1;
+  if (addend < 0 || call.getInputs()[addend].getType() != call.getResult(0).getType())
     return false;
-  Value c = product.getInputs()[2];
-  auto type = cast<RankedTensorType>(c.getType());
-  return type == product.getResult(0).getType() && rootOf(c) == root &&
-         rootOf(product.getInputs()[0]) != root && rootOf(product.getInputs()[1]) != root &&
-         (accumulates || type.getNumElements() > type.getShape().back());
+  for (auto [number, input] : llvm::enumerate(call.getInputs()))
+    if ((rootOf(input) == root) != (static_cast<int>(number) == addend))
+      return false;
+  return true;
 }
 
 /// Whether a kernel that folds has read all of a point's elements when it stores the point, and no other row

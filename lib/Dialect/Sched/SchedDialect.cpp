@@ -2,17 +2,36 @@
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace kedge::sched;
 
 #include "lib/Dialect/Sched/SchedAttrsEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "lib/Dialect/Sched/SchedAttrs.cpp.inc"
 #include "lib/Dialect/Sched/SchedDialect.cpp.inc"
+/// The name of an op: its dialect is loaded, as the parser does for ops, so that callFacts() finds what the
+/// op says of its calls.
+static ParseResult parseCallee(OpAsmParser &parser, StringAttr &kernel) {
+  if (parser.parseAttribute(kernel))
+    return failure();
+  if (const auto [dialect, name] = kernel.getValue().split('.'); !name.empty())
+    parser.getContext()->getOrLoadDialect(dialect);
+  return success();
+}
+static void printCallee(OpAsmPrinter &printer, sched::LibraryOp, StringAttr kernel) { printer << kernel; }
+
 #define GET_OP_CLASSES
 #include "lib/Dialect/Sched/SchedOps.cpp.inc"
 
 void SchedDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "lib/Dialect/Sched/SchedAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "lib/Dialect/Sched/SchedOps.cpp.inc"
@@ -57,8 +76,10 @@ constexpr NoteRule noteRules[] = {
      [](Operation *op, Attribute value) {
        return op->getName().getStringRef() == "train.state" && isa<UnitAttr>(value);
      }},
-    {RecomputeNote::getNameStr(), "a dictionary, on the module",
-     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<DictionaryAttr>(value); }},
+    {RecomputeNote::getNameStr(), "a #sched.recompute, on the module",
+     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<RecomputeAttr>(value); }},
+    {PricesNote::getNameStr(), "a list of functions, on the module",
+     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<ArrayAttr>(value); }},
     {SequenceNote::getNameStr(), "a list of launches, on a function", onFunction<DenseI64ArrayAttr>},
     {OffloadableNote::getNameStr(), "a list of values, on a function", onFunction<DenseI64ArrayAttr>},
 };

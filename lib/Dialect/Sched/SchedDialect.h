@@ -1,6 +1,6 @@
 #pragma once
+#include "lib/Dialect/Sched/SchedAttrs.h"
 #include "lib/Dialect/Sched/SchedDialect.h.inc"
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/Operation.h"
 
@@ -16,6 +16,7 @@ using FlatNote = SchedDialect::FlatAttrHelper;
 using GridNote = SchedDialect::GridAttrHelper;
 using HostNote = SchedDialect::HostAttrHelper;
 using RecomputeNote = SchedDialect::RecomputeAttrHelper;
+using PricesNote = SchedDialect::PricesAttrHelper;
 using SequenceNote = SchedDialect::SequenceAttrHelper;
 using OffloadableNote = SchedDialect::OffloadableAttrHelper;
 

@@ -92,7 +92,16 @@ def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
   let arguments = (ins StrAttr:$kernel, Variadic<ONNX_Tensor>:$inputs, DictionaryAttr:$attrs,
     OptionalAttr<I64Attr>:$clone, UnitAttr:$collective, OptionalAttr<StrAttr>:$recomputed);
   let results = (outs Variadic<ONNX_Tensor>:$outputs);
-  let assemblyFormat = "$kernel `(` $inputs `)` $attrs attr-dict `:` functional-type($inputs, $outputs)";
+  let extraClassDeclaration = [{
+    /// Whether the op that became this call is an OpT.
+    template <typename OpT> bool calls() { return getKernel() == OpT::getOperationName(); }
+    template <typename... OpTs> bool callsAny() { return (calls<OpTs>() || ...); }
+    /// What the op says of its calls; null where it says nothing.
+    ::kedge::LibraryCallOpInterface::Concept *callFacts() {
+      return ::mlir::OperationName(getKernel(), getContext()).getInterface<::kedge::LibraryCallOpInterface>();
+    }
+  }];
+  let assemblyFormat = "custom<Callee>($kernel) `(` $inputs `)` $attrs attr-dict `:` functional-type($inputs, $outputs)";
 }
 
 def Sched_OffloadOp : Sched_Op<"offload", [Pure, SameOperandsAndResultType]> {

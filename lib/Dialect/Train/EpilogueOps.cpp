@@ -35,6 +35,8 @@ LogicalResult AccumulateProductOp::decompose(OpBuilder &builder, SmallVectorImpl
   return success();
 }
 
+int AccumulateProductOp::addendInPlace(DictionaryAttr, TypeRange, bool) { return 2; }
+
 LogicalResult AccumulateProductOp::verify() {
   auto dims = [](Value matrix, bool transposed) {
     SmallVector<int64_t> shape(shapeOf(matrix));

@@ -27,7 +27,7 @@ def Train_FusedProductOp : Op<Train_Dialect, "FusedProduct", [Pure, KernelOrDeco
   let hasVerifier = 1;
 }
 
-def Train_AccumulateProductOp : Op<Train_Dialect, "AccumulateProduct", [Pure, KernelOrDecomposable]> {
+def Train_AccumulateProductOp : Op<Train_Dialect, "AccumulateProduct", [Pure, KernelOrDecomposable, AddsInPlace]> {
   let summary = "op(A) op(B) in the first micro-step, accumulator + op(A) op(B) in the others";
   let description = [{
     Of matrices. The accumulator is f32 or f64, and of the operands' type or wider. The product is summed in it and rounded to its type

@@ -3,9 +3,7 @@
 using namespace mlir;
 
 namespace kedge::train {
-namespace {
-constexpr llvm::StringLiteral kKind = "train.kind";
-} // namespace
+namespace {} // namespace
 
 std::optional<FunctionKind> kindOf(FunctionOpInterface function) {
   auto kind = function->getAttrOfType<FunctionKindAttr>(kKind);
@@ -41,13 +39,10 @@ int64_t runsInStep(FunctionKind kind, int64_t accumulate) {
   return 0;
 }
 
-LogicalResult TrainDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() != kKind)
-    return success();
-  auto kind = dyn_cast<FunctionKindAttr>(attribute.getValue());
+LogicalResult verifyKind(Operation *op, Attribute value) {
+  auto kind = dyn_cast<FunctionKindAttr>(value);
   if (!kind)
-    return op->emitOpError() << "has '" << kKind << "' = " << attribute.getValue()
-                             << ", expected a #train.kind";
+    return op->emitOpError() << "has '" << kKind << "' = " << value << ", expected a #train.kind";
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError() << "has '" << kKind << "', but is no function";

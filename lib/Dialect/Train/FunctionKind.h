@@ -5,6 +5,8 @@
 
 namespace kedge::train {
 
+constexpr llvm::StringLiteral kKind = "train.kind";
+
 /// Empty for functions that a run does not call.
 std::optional<FunctionKind> kindOf(mlir::FunctionOpInterface function);
 /// Sets the kind, and the name that functions of this kind have.
@@ -18,5 +20,8 @@ inline bool evaluates(FunctionKind kind) {
 }
 /// How often it runs in a step of `accumulate` micro-batches.
 int64_t runsInStep(FunctionKind kind, int64_t accumulate);
+
+/// Whether `value` may be the kind of `op`.
+mlir::LogicalResult verifyKind(mlir::Operation *op, mlir::Attribute value);
 
 } // namespace kedge::train

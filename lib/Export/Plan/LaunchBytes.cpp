@@ -41,7 +41,7 @@ void noteCollectives(exec::FunctionOp function, llvm::DenseSet<Operation *> &gra
   llvm::DenseSet<Operation *> reduced;
   const auto isReduced = [&](Value value) { return reduced.contains(value.getDefiningOp()); };
   for (auto launch : function.getBody().getOps<exec::LaunchOp>()) {
-    const bool reduces = launch.getKernel() == dist::ReduceScatterOp::getOperationName();
+    const bool reduces = launch.calls<dist::ReduceScatterOp>();
     if (reduces || (!launch.getCollective() && llvm::any_of(launch.getReads(), isReduced)))
       for (Value part : launch.getWrites())
         reduced.insert(part.getDefiningOp());

@@ -157,7 +157,7 @@ StepCounts kedge::exporter::countStep(Operation *function) {
   StepCounts counts;
   function->walk([&](Operation *op) {
     // One loss in chunks is one loss.
-    if (auto chunk = op->getAttrOfType<IntegerAttr>("train.chunk"); chunk && chunk.getInt() > 0)
+    if (auto chunk = train::ChunkNote(op->getContext()).getAttr(op); chunk && chunk.getInt() > 0)
       return;
     PlaceAttr place = placeOf(op);
     bool updates = place && place.getPhase() == TrainingPhase::Update;

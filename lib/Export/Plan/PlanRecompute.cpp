@@ -64,13 +64,18 @@ void kedge::exporter::addRecomputeFacts(json &report, ModuleOp module) {
   auto facts = sched::RecomputeNote(module.getContext()).getAttr(module);
   if (!facts)
     return;
-  json known = toJson(facts);
-  for (const char *name : {"budget_bytes", "fits", "unconstrained_peak_bytes",
-                           "unconstrained_transient_bytes", "smallest_feasible_bytes"})
-    if (known.contains(name))
-      report[name] = known[name];
-  for (const char *name : {"policy", "ops", "flops", "overhead", "lower_bound", "blocks"})
-    report["recompute"][name] = known[name];
-  if (known.contains("frontier"))
-    report["frontier"] = known["frontier"];
+  if (IntegerAttr budget = facts.getBudgetBytes())
+    report["budget_bytes"] = budget.getInt();
+  report["fits"] = facts.getFits().getValue();
+  report["unconstrained_peak_bytes"] = facts.getUnconstrainedPeakBytes().getInt();
+  report["unconstrained_transient_bytes"] = facts.getUnconstrainedTransientBytes().getInt();
+  report["smallest_feasible_bytes"] = facts.getSmallestFeasibleBytes().getInt();
+  report["recompute"] = {{"policy", facts.getPolicy().str()},
+                         {"ops", facts.getOps().getInt()},
+                         {"flops", facts.getFlops().getValueAsDouble()},
+                         {"overhead", facts.getOverhead().getValueAsDouble()},
+                         {"lower_bound", facts.getLowerBound().getValueAsDouble()},
+                         {"blocks", toJson(facts.getBlocks())}};
+  if (ArrayAttr frontier = facts.getFrontier())
+    report["frontier"] = toJson(frontier);
 }

@@ -201,7 +201,7 @@ private:
   json inputJson(StringRef name, json description) {
     description["name"] = name.str();
     description["role"] = name == facts.labels ? "labels" : "data";
-    auto bounds = module->getAttrOfType<DictionaryAttr>("train.bounds");
+    auto bounds = train::BoundsNote(module->getContext()).getAttr(module);
     if (auto bound = bounds ? bounds.getAs<DictionaryAttr>(name) : DictionaryAttr())
       description.update(toJson(bound));
     return description;

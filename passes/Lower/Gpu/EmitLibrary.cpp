@@ -29,7 +29,7 @@ FailureOr<LaunchCode> GpuEmitter::emitLaunch(Operation *launch, Convolutions con
   if (!isRuntimeCall(call, convolutions))
     return emit(call);
   LaunchCode code;
-  if (call.getKernel() == train::FusedProductOp::getOperationName()) {
+  if (call.calls<train::FusedProductOp>()) {
     FailureOr<LaunchCode> epilogue = emitEpilogue(call);
     if (failed(epilogue))
       return failure();

@@ -86,7 +86,8 @@ public:
 
   bool isLost(int64_t rank) const override {
     const Peer &peer = peers[static_cast<size_t>(rank)];
-    return (peer.control.hasEnded() || peer.data.hasEnded()) && !peer.saidFarewell;
+    const bool isHeard = !peer.mail.post.done; // else its last words lie here and are read first
+    return (peer.control.hasEnded() || peer.data.hasEnded()) && isHeard && !peer.saidFarewell;
   }
 
   /// Every rank sends a farewell and waits for those of all others, so that none takes an orderly end for a

@@ -54,7 +54,7 @@ public:
       clearPadding();
     if (kind == CollectiveKind::Transfer)
       fillAlone();
-    ranks.enqueue(launch, stream, [this] {
+    ranks.enqueue(launch, group, stream, [this] {
       for (const Carried &tensor : tensors)
         if (tensor.elements != 0)
           add(tensor);

@@ -120,12 +120,21 @@ void NcclRanks::join() {
   ranks.noteWait(nullptr);
 }
 
+namespace {
+
+/// Collectives run on the stream of ranks or, where nothing can run beside them, on that of kernels.
+bool isSent(const Launch &launch) {
+  return launch.library.starts_with("dist.") && launch.library != "dist.local_shard";
+}
+
+} // namespace
+
 void NcclRanks::split(const Program &program) {
   const Mesh mesh = ranks.mesh();
   std::set<std::string> wanted;
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches)
-      if (launch.stream == kRankStream && mesh.numberOf(axisOf(launch.attrs)) != 0)
+      if (isSent(launch) && mesh.numberOf(axisOf(launch.attrs)) != 0)
         wanted.insert(axisOf(launch.attrs));
   ranks.noteWait("NCCL's making of the groups of the mesh");
   for (const std::string &axes : wanted) { // in one order on all ranks
@@ -142,8 +151,14 @@ void NcclRanks::split(const Program &program) {
 }
 
 const NcclGroup &NcclRanks::groupOf(const Launch &launch) const {
-  const auto found = groups.find(axisOf(launch.attrs));
-  return found == groups.end() ? all() : found->second;
+  const std::string axes = axisOf(launch.attrs);
+  const auto found = groups.find(axes);
+  if (found != groups.end())
+    return found->second;
+  if (ranks.mesh().numberOf(axes) != 0)
+    fail("the program is damaged: {} at {} is along {}, and no group was made of it", launch.library,
+         launch.loc, axes);
+  return all();
 }
 
 /// What NCCL allocates with its first collectives it shall have before the first step, and in the report.
@@ -196,7 +211,8 @@ void NcclRanks::together(nccl::Handle group, const char *what, const std::functi
   settle(nccl.groupEnd(), group, what);
 }
 
-void NcclRanks::enqueue(const Launch &launch, CUstream stream, const std::function<void()> &calls) {
+void NcclRanks::enqueue(const Launch &launch, const NcclGroup &group, CUstream stream,
+                        const std::function<void()> &calls) {
   const auto number = numbers.find(&launch);
   if (number != numbers.end())
     gpu.driver().check(
@@ -204,7 +220,7 @@ void NcclRanks::enqueue(const Launch &launch, CUstream stream, const std::functi
                                      table + static_cast<size_t>(number->second) * sizeof(int32_t),
                                      sizeof(int32_t), stream),
         "the number of a collective cannot be copied from the GPU");
-  together(groupOf(launch).handle, "a collective does not start", calls);
+  together(group.handle, "a collective does not start", calls);
 }
 
 void NcclRanks::look() {

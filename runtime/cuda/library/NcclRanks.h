@@ -34,8 +34,10 @@ public:
   /// Throws rt::Error unless NCCL has taken the call, or is about to.
   void expect(nccl::Status status, nccl::Handle group, const char *what) const;
 
-  /// Puts the calls of a collective on `stream`, as one group. `launch` is its launch in the program.
-  void enqueue(const Launch &launch, CUstream stream, const std::function<void()> &calls);
+  /// Puts the calls of a collective on `stream`, as one group. `launch` is its launch in the program, `group`
+  /// that of groupOf.
+  void enqueue(const Launch &launch, const NcclGroup &group, CUstream stream,
+               const std::function<void()> &calls);
 
   void look() override;
   void rest() override { ranks.noteWait(nullptr); }

@@ -90,6 +90,7 @@ Uses outputsOf(const Options &options, const Program &program) {
   add(uses, "--profile", options.profile);
   add(uses, "--memory-report", options.memoryReport);
   add(uses, "--dump-gradients", options.dumpGradients);
+  add(uses, "--trace-values", options.traceValues);
   addExport(uses, "--export-onnx", options.exportOnnx, program,
             options.exportTrainingMode ? "training" : "inference");
   addExport(uses, "--export-onnx-adapters", options.exportOnnxAdapters, program, "adapters");

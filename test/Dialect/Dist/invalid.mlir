@@ -110,7 +110,7 @@ train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3] over "data" 
 
 // -----
 
-// expected-error @+1 {{is of type 'tensor<48x71xf32>', but a part of 'tensor<48x144xf32>' by #dist.sharding<[48, 144] cut [<1 over "tensor" = 2>]> is of type 'tensor<48x72xf32>'}}
+// expected-error @+1 {{is of type 'tensor<48x71xf32>', but a part of 'tensor<48x144xf32>' by #dist.sharding<[48, 144] cut[<1 over "tensor" = 2>]> is of type 'tensor<48x72xf32>'}}
 train.state moment1 @m tensor<48x71xf32> {sharding = #dist.sharding<[48, 144] cut [<1 over "tensor" = 2>]>}
 
 // -----
@@ -125,6 +125,7 @@ train.state moment1 @m tensor<48x72xf32> {sharding = #dist.sharding<[48, 144] cu
 
 // -----
 
+// expected-error @+2 {{failed to parse Dist_ShardingAttr parameter 'cuts'}}
 // expected-error @+1 {{a cut of dimension 0 over 2 ranks along "tensor" in units of 0: expected a dimension from 0 and ranks, sections and a unit from 1}}
 train.state moment1 @m tensor<24x144xf32> {sharding = #dist.sharding<[48, 144] cut [<0 over "tensor" = 2 unit 0>]>}
 

@@ -1,6 +1,6 @@
 // RUN: kedge-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{'sched.recompute' should be a dictionary, on the module, found unit}}
+// expected-error @+1 {{'sched.recompute' should be a #sched.recompute, on the module, found unit}}
 module attributes {sched.recompute} {}
 
 // -----

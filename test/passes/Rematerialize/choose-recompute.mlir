@@ -10,20 +10,20 @@
 
 // Two blocks of two exponentials, each kept for its gradient: in all four values of 4 KiB beside the input and what
 // runs. `full` keeps the value between the blocks (launch 1) and makes launches 2 and 0 again for the gradients.
-// FULL: sched.recompute = {blocks = ["h.0", "h.1"]
-// FULL-SAME: fits = true
+// FULL: sched.recompute = #sched.recompute<policy = "full", fits = true
 // FULL-SAME: ops = 2
+// FULL-SAME: blocks = ["h.0", "h.1"]
 // FULL: func.func @step
 // FULL-SAME: sched.sequence = array<i64: 0, 1, 2, 3, 4, 2, 5, 6, 0, 7>
 
-// BUDGET: sched.recompute = {
-// BUDGET-SAME: budget_bytes
+// BUDGET: sched.recompute = #sched.recompute<
 // BUDGET-SAME: fits = true
+// BUDGET-SAME: budget_bytes
 // BUDGET: sched.sequence
 
-// NONE: sched.recompute = {
-// NONE-SAME: budget_bytes = 1000
+// NONE: sched.recompute = #sched.recompute<
 // NONE-SAME: fits = false
+// NONE-SAME: budget_bytes = 1000
 // NONE-NOT: sched.sequence
 
 // Three values of 4 KiB at once instead of four, beside 64 bytes for the loss; the last launch but two runs again.
@@ -36,14 +36,14 @@
 // PLANNED-NOT: exec.launch
 
 // Without a budget what the backward part reads goes as far as that lowers the peak.
-// OFFLOAD: sched.recompute = {
+// OFFLOAD: sched.recompute = #sched.recompute<
 // OFFLOAD-SAME: ops = 0
 // OFFLOAD: func.func @step
 // OFFLOAD-SAME: sched.offloadable = array<i64: 1, 2, 3
 // OFFLOAD-SAME: sched.sequence
 
 // What `full` keeps (the value between the blocks, number 2) goes, what it drops is computed again.
-// BOTH: sched.recompute = {
+// BOTH: sched.recompute = #sched.recompute<
 // BOTH-SAME: ops = 2
 // BOTH: sched.sequence
 

@@ -68,6 +68,26 @@ TEST_F(CudaRanks, TrainWhatOneRankTrains) {
   }
 }
 
+/// Two groups of two GPUs along either axis, each with a communicator of its own.
+TEST_F(CudaRanks, MeshesTrainWhatOneRankTrains) {
+  for (const auto &[form, rows] :
+       {std::pair{"replica=2,data=2/flat", 12}, std::pair{"data=2,tensor=2/columns", 6}}) {
+    const std::string flags = std::string(kLineData) + "--threads 1 --steps 5 --log ";
+    ASSERT_EQ(run("line:" + std::to_string(rows) + flags + "one.jsonl").code, 0);
+    const RunResult result = runCommand(torchrun(
+        4, "KEDGE_STUB_LOG=calls$r.txt " + tinyProgram() + " boxes/" + form + "/3" + flags + "four.jsonl",
+        "KEDGE_STUB_GPUS=4"));
+    ASSERT_EQ(result.code, 0) << result.err;
+    const auto one = readLog("one.jsonl"), other = readLog("four.jsonl");
+    ASSERT_EQ(one.size(), other.size());
+    for (size_t i = 0; i < one.size(); ++i)
+      EXPECT_NEAR(one[i]["loss"].get<double>(), other[i]["loss"].get<double>(), 1e-5)
+          << form << " step " << i;
+    EXPECT_NE(read("calls3.txt").find("ncclCommSplit"), std::string::npos);
+    ASSERT_EQ(runCommand("rm one.jsonl four.jsonl calls*.txt").code, 0);
+  }
+}
+
 TEST_F(CudaRanks, ACheckpointGoesOnToTheBit) {
   const std::string flags = "--steps 8 --checkpoint-every 4 --keep 9 ";
   ASSERT_EQ(three(flags + "--checkpoint-dir whole --log whole.jsonl").code, 0);

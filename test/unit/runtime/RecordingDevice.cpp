@@ -44,7 +44,10 @@ std::unique_ptr<rt::Device> makeDevice(const rt::Program &program, const rt::Pro
 
 } // namespace
 
-RecordedProgram::RecordedProgram(const nlohmann::json &json) : program(rt::parseProgram(json.dump())) {
+RecordedProgram::RecordedProgram(const nlohmann::json &json, const rt::World &world)
+    : program(rt::parseProgram(json.dump())) {
+  if (world.size > 1)
+    rt::placeShards(program, world);
   image.device = makeDevice;
   executor = std::make_unique<rt::Executor>(program, image, 1);
   for (const rt::ResultSlot &slot : program.results) // no kernel writes the loss

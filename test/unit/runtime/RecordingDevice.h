@@ -17,7 +17,8 @@ struct Given {
 /// A program on a RecordingDevice.
 class RecordedProgram {
 public:
-  explicit RecordedProgram(const nlohmann::json &json);
+  /// `world`: of several ranks, this one, with its parts of what is cut.
+  explicit RecordedProgram(const nlohmann::json &json, const rt::World &world = {});
 
   rt::Program program;
   rt::ProgramImage image;

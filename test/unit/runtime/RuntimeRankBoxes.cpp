@@ -30,6 +30,13 @@ protected:
     const RunResult result = attempt(form, arguments);
     ASSERT_EQ(result.code, 0) << form.mesh << " " << form.cut << "\n" << result.err;
   }
+  std::vector<std::string> tensorNames(const std::string &file) const {
+    std::vector<std::string> names;
+    const rt::TensorFile opened = rt::TensorFile::openSafetensors(path(file));
+    for (const auto &[name, view] : opened.tensors())
+      names.push_back(name);
+    return names;
+  }
   RunResult attempt(const Form &form, const std::string &arguments) {
     return runCommand("timeout 120 mpirun --allow-run-as-root --oversubscribe -np " +
                       std::to_string(form.ranks) + " " + tinyProgram() + " boxes/" + form.mesh + "/" +
@@ -52,6 +59,7 @@ TEST_F(RuntimeRankBoxes, AllFormsWriteTheSame) {
           << kForms[i].mesh << " " << kForms[i].cut << file;
     EXPECT_EQ(withoutTimes(readLog(n + ".jsonl")), withoutTimes(readLog("0.jsonl"))) << kForms[i].mesh;
   }
+  EXPECT_EQ(tensorNames("0.gradients"), (std::vector<std::string>{"b", "w"}));
   // Given weights, of which each rank takes its part.
   for (const Form &form : {kForms[2], kForms[5]}) {
     run(form, kLineData + std::string("--steps 1 --lr 0 --weights 0.safetensors --export-safetensors again"));

@@ -187,6 +187,34 @@ TEST_F(RuntimeRankRuns, FilesOfOneNameAreTheSameOnAllRanks) {
   }
 }
 
+/// Initial values, and checkpoints that are each whole.
+TEST_F(RuntimeRankRuns, WeightsAndCheckpointsOfOneNameAreTheSameOnAllRanks) {
+  writeLineData(12);
+  fs::create_directories(path("else"));
+  const std::string train = "ranks:3:2 --threads 1 " + std::string(kLineData);
+  const auto trained = [&](const std::string &folder, const std::string &more) {
+    expectWell(
+        mpirun("-wdir " + folder + " " +
+               rank(3, train + "--steps 2 --checkpoint-dir ck --export-safetensors w.safetensors " + more)));
+  };
+  for (const char *file : {"x.npy", "y.npy", "model.bin"})
+    fs::copy(path(file), path("else/") + file);
+  trained(".", "");
+  trained("else", "--lr 0.02");
+  const std::string same = "'w.safetensors': rank 2 reads another file of this name than rank 0";
+  for (const auto &[more, part] :
+       std::map<std::string, std::string>{{"--steps 2 --weights w.safetensors", same},
+                                          {"--steps 4 --checkpoint-dir ck --resume",
+                                           "rank 2 reads another file of this name than rank 0"}}) {
+    const std::string processes = rank(2, train + more) + " : -wdir else " + rank(1, train + more);
+    expectOneError(mpirun(processes), part);
+    EXPECT_FALSE(fs::exists(path("ck/step-4"))) << more;
+  }
+  fs::copy(path("w.safetensors"), path("else/w.safetensors"), fs::copy_options::overwrite_existing);
+  const std::string words = train + "--steps 2 --weights w.safetensors";
+  expectWell(mpirun(rank(2, words) + " : -wdir else " + rank(1, words)));
+}
+
 TEST_F(RuntimeRankRuns, BadStartsAreToldOnce) {
   writeLineData(12);
   const std::string flags = kLineData + std::string("--steps 2 ");
@@ -216,6 +244,17 @@ TEST_F(RuntimeRankRuns, ACheckpointThatOneRankCannotWriteIsNone) {
   const RunResult result = mpirun(rank(2, "ranks:3:2 " + flags) + " : " + limited);
   expectOneError(result, "rank 2: no checkpoint of step 4");
   EXPECT_TRUE(fs::is_empty(path("ck")));
+}
+
+/// Rank 0's reader goes: no abort, and what was trained is kept.
+TEST_F(RuntimeRankRuns, AReaderThatGoesEndsAllWithACheckpoint) {
+  writeLineData(12);
+  const std::string first = "bash -c 'exec \"$@\" 2> >(head -n 2 > head.txt)' first ";
+  const std::string train = tinyProgram() + " ranks:3:2 --threads 1 --steps 100000 --checkpoint-dir ck " +
+                            "--checkpoint-every 100000 --comm-timeout 20" + kLineData;
+  const RunResult result = mpirun("-np 1 " + first + train + " : -np 2 " + train);
+  EXPECT_EQ(result.code, 1) << result.err;
+  EXPECT_FALSE(fs::is_empty(path("ck"))) << result.err;
 }
 
 TEST_F(RuntimeRankRuns, ReportsTellWhatWasSent) {

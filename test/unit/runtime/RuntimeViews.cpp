@@ -93,6 +93,42 @@ TEST_F(RuntimeViews, AModelsTensorIntoAPartOfIt) {
   EXPECT_EQ(rounded.values("W"), (std::vector<double>{0, 0.5, 0.2001953125, 0.400390625, 0, 0}));
 }
 
+/// Each rank encodes the whole weight and keeps its box of the codes.
+TEST_F(RuntimeViews, WeightsInFewBitsAreCutBetweenCodes) {
+  struct Form {
+    const char *format, *type;
+    json shape, cut;
+    std::vector<std::vector<size_t>> parts; ///< elements of the whole that each rank has; 9: padding
+  };
+  for (const Form &form :
+       {Form{"nf4", "u8", {3}, {{"dim", 0}, {"axis", "tensor"}}, {{0, 1}, {2, 9}}},
+        Form{"int8", "i8", {2, 3}, {{"dim", 1}, {"axis", "tensor"}}, {{0, 1, 3, 4}, {2, 9, 5, 9}}}}) {
+    json program = line();
+    json &w = state(program, "W");
+    w["role"] = "frozen";
+    w["dtype"] = form.type;
+    w["shape"] = form.shape;
+    w["encoding"] = {
+        {"format", form.format}, {"part", "codes"}, {"double", false}, {"shape", {2, 3}}, {"axis", 0}};
+    program["states"].erase(2); // its momentum
+    RecordedProgram whole(program);
+    load(whole);
+    const std::vector<double> all = whole.values("W");
+    program["options"]["mesh"] = "tensor=2";
+    json &cut = state(program, "W");
+    cut["shard"] = {{"shape", form.shape}, {"flat", false}, {"cuts", {form.cut}}};
+    cut["shape"][form.cut["dim"].get<size_t>()] = 2;
+    for (size_t rank = 0; rank < 2; ++rank) {
+      RecordedProgram part(program, {static_cast<int64_t>(rank), 2});
+      load(part);
+      std::vector<double> expected;
+      for (const size_t element : form.parts[rank])
+        expected.push_back(element == 9 ? 0 : all[element]);
+      EXPECT_EQ(part.values("W"), expected) << form.format << " on rank " << rank;
+    }
+  }
+}
+
 TEST_F(RuntimeViews, RandomValuesAreThoseOfTheWhole) {
   const std::vector<rt::InitSpec> init{{"w", rt::InitSpec::Kind::Normal, 1.0}};
   RecordedProgram whole(line());

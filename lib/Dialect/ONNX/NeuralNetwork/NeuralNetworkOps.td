@@ -16,7 +16,7 @@ def ONNX_MatMulOp : ONNX_Op<"MatMul", [Differentiable, LowPrecision]> {
   let results = (outs ONNX_Tensor:$Y);
 }
 
-def ONNX_GemmOp : ONNX_Op<"Gemm", [Differentiable, LowPrecision]> {
+def ONNX_GemmOp : ONNX_Op<"Gemm", [Differentiable, LowPrecision, AddsInPlace]> {
   let summary = "alpha op(A) op(B) + beta C";
   let description = [{
     Without transA, A (and Y) may have more than one leading dim: they are rows. With `wide`, which ONNX does not have, A and B have

@@ -117,6 +117,15 @@ LogicalResult MatMulOp::buildGradient(OpBuilder &builder, ValueRange resultGrads
   return success();
 }
 
+/// cuBLASLt adds a C as large as the result where it lies (C = D). One row of it would be a bias, which is
+/// read for all rows. CPUs' products round their sums before they read C, but not wide ones.
+int GemmOp::addendInPlace(DictionaryAttr attrs, TypeRange operands, bool onGpu) {
+  if (operands.size() != 3 || !(onGpu || attrs.contains("wide")))
+    return -1;
+  auto type = cast<RankedTensorType>(operands[2]);
+  return type.getRank() > 0 && type.getNumElements() > type.getShape().back() ? 2 : -1;
+}
+
 LogicalResult GemmOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                        SmallVectorImpl<Type> &types) {
   Value a = adaptor.getA(), b = adaptor.getB();

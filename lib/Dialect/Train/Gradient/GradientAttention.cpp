@@ -64,6 +64,9 @@ template <typename Op> LogicalResult verifyDropout(Op op, int64_t batch) {
 
 LogicalResult AttentionOp::verify() { return verifyDropout(*this, shapeOf(getLSE())[0]); }
 
+/// Weights and their gradients, once for queries and once for keys: two products of five.
+double AttentionGradOp::repeatedShare() { return 2.0 / 5; }
+
 LogicalResult AttentionGradOp::verify() {
   if (!getRatio().isZero() && getRandom().empty())
     return emitOpError("has a ratio above 0 without seed, step and row_base");

@@ -159,7 +159,8 @@ def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSized
   let hasVerifier = 1;
 }
 
-def Train_AttentionGradOp : Train_TypedOp<"AttentionGrad", [AttrSizedOperandSegments]> {
+def Train_AttentionGradOp : Train_TypedOp<"AttentionGrad", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<LibraryCallOpInterface, ["repeatedShare"]>]> {
   let summary = "Gradients of train.Attention with respect to Q, K and V";
   let arguments = !con((ins ONNX_Tensor:$dO, ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, ONNX_Tensor:$O,
     ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<Train_Counter>:$random), AttentionAttrs,

@@ -31,11 +31,11 @@ void moveToGpu(json &launch) {
 
 /// Every collective of a step runs on the stream of ranks, as compiled programs have it.
 void moveToRankStream(json &launches) {
-  constexpr int kEvent = 9;
+  constexpr size_t kEvents = 9;
   for (size_t i = 0; i + 1 < launches.size(); ++i)
     if (launches[i].value("library", "") == "dist.all_reduce") {
-      launches[i].update({{"stream", 3}, {"records", kEvent}});
-      launches[i + 1]["waits"].push_back(kEvent);
+      launches[i].update({{"stream", 3}, {"records", kEvents + i}});
+      launches[i + 1]["waits"].push_back(kEvents + i);
     }
 }
 

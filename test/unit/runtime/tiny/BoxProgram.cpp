@@ -127,17 +127,20 @@ private:
     cut["outputs"] = {all};
     json forward = launches[0];
     forward["args"][1] = wholeW;
-    const json sum = collective("dist.all_reduce", rt::Mesh::kRows, desc({2, 3}), gw, desc({2, 3}), summed);
-    const json sumB = collective("dist.all_reduce", rt::Mesh::kRows, desc({2}), gb, desc({2}), summedB);
+    json sum = collective("dist.all_reduce", rt::Mesh::kRows, desc({2, 3}), gw, desc({2, 3}), summed);
+    json sumB = collective("dist.all_reduce", rt::Mesh::kRows, desc({2}), gb, desc({2}), summedB);
     const json scatter = collective("dist.local_shard", shard.axes(), all, boxed, part, scattered);
+    json backward = launches[4];
+    backward["records"] = 2;
+    sum["waits"] = sumB["waits"] = {2};
     json update = launches[5];
     update["kernel"] = "rank_update";
     update["args"][0] = scattered;
     update["args"][1] = summedB;
     update["args"].insert(update["args"].begin() + 5, own);
     update["reads"] = 6;
-    step["launches"] = {gather,      join, forward, launches[1], launches[2], launches[3],
-                        launches[4], sum,  sumB,    cut,         scatter,     update};
+    step["launches"] = {gather,   join, forward, launches[1], launches[2], launches[3],
+                        backward, sum,  sumB,    cut,         scatter,     update};
     step["loss_ready"] = 4;
     step["buffers"] = json::array();
     step["gradients"] = {{{"parameter", "W"},

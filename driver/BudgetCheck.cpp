@@ -1,0 +1,101 @@
+#include "driver/BudgetCheck.h"
+#include "driver/options/ProgramOptions.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Analysis/Reservations.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Export/Plan/PlanReport.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/MemoryBudget.h"
+#include "runtime/exec/Executor.h"
+
+using namespace mlir;
+
+namespace kedge::driver {
+namespace {
+
+/// What kedge-choose-recompute noted; null where it has not run.
+sched::RecomputeAttr recomputation(ModuleOp module) {
+  return sched::RecomputeNote(module.getContext()).getAttr(module);
+}
+
+bool fitsDevice(ModuleOp module) {
+  const sched::RecomputeAttr known = recomputation(module);
+  return !known || known.getFits().getValue();
+}
+
+} // namespace
+
+/// Says which flags change nothing in this step.
+void BudgetCheck::noteWithoutEffect() const {
+  if (options.isTrial)
+    return;
+  // With --accumulate 1 there are no accumulators: gradients are values that end with their update.
+  if (options.offloads("gradients") && options.accumulate == 1)
+    fprintf(
+        stderr,
+        "kedge: note: --offload gradients: without --accumulate no gradient outlives its update: nothing to "
+        "offload\n");
+  std::string policy = options.recomputePolicy();
+  if (const auto known = recomputation(module);
+      known && known.getOps().getInt() == 0 && policy != "none" && policy != "auto")
+    fprintf(stderr,
+            "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
+            policy.c_str());
+}
+
+/// What kedge-choose-recompute foresees is what is packed in the end.
+void BudgetCheck::check() const {
+  if (options.memoryBudget.empty() || !fitsDevice(module))
+    return;
+  const int64_t budget = recomputation(module).getBudgetBytes().getInt();
+  int64_t bytes = analysis::sumOf(analysis::reservationsOf(module, rt::physicalCores()));
+  for (auto arena : module.getOps<exec::ArenaOp>())
+    bytes += arena.getBytes();
+  if (bytes > budget)
+    fail("{}: not compiled: the plan takes {} bytes, above the memory budget of {}, which what is computed "
+         "again was to "
+         "keep",
+         options.model.model, bytes, budget);
+}
+
+int64_t BudgetCheck::hostBytes() const {
+  for (auto arena : module.getOps<exec::HostArenaOp>())
+    return arena.getBytes();
+  return 0;
+}
+
+bool BudgetCheck::fits() const {
+  return fitsDevice(module) && hostBytes() <= options.hostLimit().value_or(hostBytes());
+}
+
+std::string BudgetCheck::whyNothingFits(const std::string &remedies) const {
+  if (fitsDevice(module))
+    return whyHostDoesNotFit(remedies);
+  const sched::RecomputeAttr known = recomputation(module);
+  const int64_t budget = known.getBudgetBytes().getInt();
+  std::string text = fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n",
+                                 options.model.model, budget, formatBytes(budget));
+  text += "largest values at the peak of the smallest plan:\n";
+  for (const auto &[name, bytes] : exporter::largestAtPeak(module, 8))
+    text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
+  text += remedies +
+          fmt::format("proven: no plan needs less than {} bytes\n", known.getProvenFloorBytes().getInt());
+  text += fmt::format("smallest feasible budget: {} bytes\n", known.getSmallestFeasibleBytes().getInt());
+  return text;
+}
+
+/// Values go to host memory as far as it has room; states are what they are.
+std::string BudgetCheck::whyHostDoesNotFit(const std::string &remedies) const {
+  int64_t limit = *options.hostLimit();
+  std::string text =
+      fmt::format("kedge: {}: what --offload puts into host memory takes {} bytes ({}), above the host "
+                  "memory budget of {} bytes ({})\n",
+                  options.model.model, hostBytes(), formatBytes(hostBytes()), limit, formatBytes(limit));
+  text += "largest states there:\n";
+  for (const auto &[name, bytes] : exporter::largestOnHost(module, 8))
+    text += fmt::format("  {:>12}  {}\n", formatBytes(bytes), name);
+  return text + remedies + fmt::format("smallest feasible host memory budget: {} bytes\n", hostBytes());
+}
+
+} // namespace kedge::driver

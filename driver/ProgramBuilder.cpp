@@ -1,0 +1,137 @@
+#include "driver/ProgramBuilder.h"
+#include "driver/Algorithms.h"
+#include "driver/GpuTarget.h"
+#include "driver/KernelLevels.h"
+#include "driver/SharedKernels.h"
+#include "driver/options/ProgramOptions.h"
+#include "lib/Dialect/Exec/ExecOps.h"
+#include "lib/Export/Template/ExportTemplate.h"
+#include "lib/Link/Link.h"
+#include "passes/Lower/Codegen/Codegen.h"
+#include "runtime/io/Printable.h"
+#include "runtime/io/SameFile.h"
+#include "llvm/ADT/SetVector.h"
+#include <filesystem>
+
+using namespace mlir;
+
+namespace kedge::driver {
+namespace {
+
+ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) {
+  ObjectFiles objects = parts.kernels;
+  llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
+  objects.push_back(
+      lower::emitProgramImage(parts.json, bytes, parts.names, KernelLevels(options.cpus).lowest()));
+  return objects;
+}
+
+/// The absolute path, alike however it was typed.
+std::string placeOf(const std::string &path) {
+  const std::filesystem::path place = std::filesystem::absolute(path), normal = place.lexically_normal();
+  return rt::isSameFile(normal.string(), place.string()) ? normal.string()
+                                                         : place.string(); // links may make ".." another
+}
+
+} // namespace
+
+void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
+  link::linkProgram(objectsOf(parts, options), output,
+                    options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu);
+}
+
+/// In the order of their first launch.
+std::vector<std::string> ProgramBuilder::launchedKernels() {
+  llvm::SetVector<llvm::StringRef> names;
+  for (auto function : module.getOps<exec::FunctionOp>())
+    for (auto launch : function.getBody().getOps<exec::LaunchOp>())
+      if (!launch.getLibrary())
+        names.insert(launch.getKernel());
+  return {names.begin(), names.end()};
+}
+
+exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
+  const nlohmann::json &loss = compilation.factsOfLoss();
+  const lint::Report &findings = compilation.lintReport();
+  exporter::ProgramFacts program;
+  program.name = rt::printable(std::filesystem::path(options.output).filename().string());
+  program.modelPath = placeOf(options.model.model);
+  program.embedWeights = options.embedWeights;
+  program.options = programOptions(options, loss, module);
+  if (!findings.drawsInEvaluation.empty())
+    program.options["draws_in_evaluation"] = findings.drawsInEvaluation;
+  program.plan = compilation.report();
+  program.labels = loss.value("labels", "");
+  program.skeleton = compilation.isEdited() ? nlohmann::json::object({{"refused", options.resumedFrom}})
+                                            : exportTemplates(module, findings, options.embedWeights, data);
+  program.target = options.onGpu() ? gpuTarget(data) : KernelLevels(options.cpus).target();
+  return program;
+}
+
+/// Among several plans each has a prefix to its kernels' names.
+void ProgramBuilder::compileKernels(ProgramParts &made) {
+  made.names = launchedKernels();
+  const KernelLevels levels(options.cpus);
+  if (options.knownKernels)
+    made.shared = shareKernels(compilation.kernels(), made.names, options, levels);
+  if (!options.worlds.empty()) {
+    lower::renameKernels(compilation.kernels(), options.kernelPrefix, "");
+    for (std::string &name : made.names)
+      name = options.kernelPrefix + name;
+  }
+  auto kernels = levels.compile(compilation.kernels(), made.names);
+  if (failed(kernels))
+    compilation.raise(options.model.model + ": not compiled: no machine code could be generated");
+  made.kernels = std::move(*kernels);
+}
+
+ProgramParts ProgramBuilder::parts() {
+  std::vector<uint8_t> data;
+  const exporter::ProgramFacts program = facts(data);
+  exporter::ProgramImageParts image = exporter::programJson(module, program, std::move(data));
+  if (!options.algorithms.empty())
+    embedAlgorithms(options.algorithms, image.json);
+  ProgramParts made;
+  made.json = image.json.dump();
+  made.data.assign(image.data.begin(), image.data.end());
+  if (!options.onGpu())
+    compileKernels(made);
+  return made;
+}
+
+std::string ProgramBuilder::ptx() {
+  const std::string arch = architectureOf(options.target);
+  return ptxText(compileForGpu(compilation.kernels(), arch), arch);
+}
+
+nlohmann::json ProgramBuilder::gpuTarget(std::vector<uint8_t> &data) {
+  const std::string arch = architectureOf(options.target);
+  lower::gpu::GpuCode code = compileForGpu(compilation.kernels(), arch);
+  if (!code.note.empty() && !options.isTrial)
+    fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
+  nlohmann::json target = {{"kind", "cuda"}, {"arch", arch}};
+  const auto add = [&](const char *key, llvm::StringRef bytes) {
+    if (bytes.empty())
+      return;
+    data.resize((data.size() + 63) / 64 * 64);
+    target[key] = {{"offset", data.size()}, {"length", bytes.size()}};
+    data.insert(data.end(), bytes.begin(), bytes.end());
+  };
+  add("ptx", code.ptx);
+  add("cubin", llvm::StringRef(code.cubin.data(), code.cubin.size()));
+  return target;
+}
+
+void ProgramBuilder::link(const std::string &output) { linkParts(parts(), options, output); }
+
+void ProgramBuilder::linkLibrary(const std::string &output) {
+  const link::LibraryPlace place = link::libraryPlace(output);
+  kedge::link::linkLibrary(objectsOf(parts(), options), place);
+  link::writeLibraryFiles(place);
+}
+
+void ProgramBuilder::emitObject(const std::string &output) {
+  link::linkObjects(objectsOf(parts(), options), output);
+}
+
+} // namespace kedge::driver

@@ -1,0 +1,50 @@
+// From a lowered compilation to a program: an executable, a library, an object file.
+#pragma once
+#include "driver/Compilation.h"
+#include "lib/Export/Program/ProgramJson.h"
+#include "lib/Support/ObjectFile.h"
+#include <map>
+
+namespace kedge::driver {
+
+/// A program in parts, before it is one object.
+struct ProgramParts {
+  ObjectFiles kernels;
+  std::vector<std::string> names; ///< of kernels, as the objects have them
+  std::string json;
+  std::vector<uint8_t> data;
+  std::map<std::string, std::string>
+      shared; ///< kernels that another program of the file has, and their names there
+};
+void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output);
+
+class ProgramBuilder {
+public:
+  /// `compilation` has been lowered.
+  ProgramBuilder(Compilation &compilation, const CompileOptions &options)
+      : compilation(compilation), options(options), module(compilation.module()) {}
+
+  /// Object code, launch table, executable at `output`.
+  void link(const std::string &output);
+  /// The same as a library: `output` is DIR/NAME of DIR/libNAME.so and its headers.
+  void linkLibrary(const std::string &output);
+  /// The program's kernels and data as one object file, to be linked with the runtime.
+  void emitObject(const std::string &output);
+  /// What link() makes an executable of.
+  ProgramParts parts();
+  /// Kernels as PTX with what ptxas says of them, for --emit ptx.
+  std::string ptx();
+
+private:
+  std::vector<std::string> launchedKernels();
+  exporter::ProgramFacts facts(std::vector<uint8_t> &data);
+  void compileKernels(ProgramParts &made);
+  /// Generates the GPU's code, appends it to the program's data and tells where it is.
+  nlohmann::json gpuTarget(std::vector<uint8_t> &data);
+
+  Compilation &compilation;
+  const CompileOptions &options;
+  mlir::ModuleOp module;
+};
+
+} // namespace kedge::driver

@@ -1,0 +1,101 @@
+// --save-ir and --emit: the IR of a phase as text, and a compilation that goes on from it.
+#include "driver/Compilation.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/exec/Executor.h"
+#include <filesystem>
+
+using namespace mlir;
+
+namespace kedge::driver {
+namespace {
+
+/// A file of IR may be read from another folder.
+void nameFilesAbsolutely(ModuleOp module) {
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto weight = dyn_cast_if_present<train::WeightAttr>(state.getInitAttr()))
+      state.setInitAttr(train::WeightAttr::get(module.getContext(),
+                                               std::filesystem::absolute(weight.getFile().str()).string(),
+                                               weight.getOffset(), weight.getLength()));
+}
+
+} // namespace
+
+bool Compilation::isEmitted(Phase phase) const {
+  const std::string &emit = options.emit;
+  return (emit == "onnx" && phase == Phase::Model) || (emit == "train" && phase == Phase::Step) ||
+         (emit == "schedule" && (phase == Phase::Schedule || phase == Phase::Rematerialize)) ||
+         (emit == "exec" && phase == Phase::Exec);
+}
+
+std::string Compilation::savedText(Phase phase) {
+  SavedIr saved{phase,
+                std::filesystem::absolute(options.model.model).string(),
+                model.graphHash,
+                options.arguments,
+                counts,
+                facts,
+                {},
+                rt::physicalCores(),
+                edited};
+  OwningOpRef<ModuleOp> copy = ir->clone();
+  nameFilesAbsolutely(*copy);
+  if (phase == Phase::Exec)
+    saved.report = report();
+  saved.putOn(*copy);
+  return wholeText(*copy);
+}
+
+void Compilation::save(Phase phase) {
+  if (options.isTrial || (options.saveIr.empty() && !isEmitted(phase)))
+    return;
+  std::string text = savedText(phase);
+  if (!options.saveIr.empty()) {
+    std::filesystem::create_directories(options.saveIr);
+    writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)), text);
+  }
+  if (isEmitted(phase))
+    emitted = std::move(text);
+}
+
+void Compilation::resume() {
+  ir = parseIr(context, options.resumedFrom);
+  SavedIr saved = SavedIr::takeFrom(*ir, options.resumedFrom);
+  if (saved.graphHash != model.graphHash)
+    fail("{}: was compiled from {}, which is another model now: its graph has the hash {}, expected {}",
+         options.resumedFrom, saved.model, model.graphHash, saved.graphHash);
+  done = saved.phase;
+  counts = saved.counts;
+  facts = saved.facts;
+  savedReport = saved.report;
+  edited = saved.edited;
+  if (edited && !options.isTrial)
+    fprintf(stderr,
+            "kedge: note: %s: is not as it was saved, so the program will not export ONNX files: they would "
+            "hold the graph of %s%s\n",
+            options.resumedFrom.c_str(), saved.model.c_str(),
+            done <= Phase::Model ? "; kedge-translate --export-onnx writes the edited model" : "");
+  if (isEmitted(done))
+    emitted = savedText(done);
+  if (done != Phase::Exec)
+    return;
+  if (saved.threads != rt::physicalCores())
+    fail("{}: was planned for {} threads, this machine has {} cores; go on from a file of an earlier phase",
+         options.resumedFrom, saved.threads, rt::physicalCores());
+  // An edited file is checked again: with a buffer laid over a weight the program would run, and train
+  // wrongly.
+  PassManager checks(&context);
+  kedge::pipelines::addChecks(checks);
+  runPasses(checks, options.resumedFrom + ": not compiled: its memory or its order is wrong");
+  for (auto state : ir->getOps<train::StateOp>())
+    if (!state->hasAttr("exec.offset"))
+      fail("{}: the state '{}' has no 'exec.offset', its place in the arena", options.resumedFrom,
+           state.getSymName().str());
+  kernelModule = kedge::pipelines::takeKernels(*ir);
+  if (!kernelModule)
+    fail("{}: holds no module of kernels, expected it behind the schedule", options.resumedFrom);
+}
+
+} // namespace kedge::driver

@@ -1,0 +1,247 @@
+#include "driver/diff/Diff.h"
+#include "driver/diff/Pairs.h"
+#include "lib/Export/Plan/PlanView.h"
+#include "lib/Support/Error.h"
+#include "runtime/format/Convert.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace kedge::driver {
+namespace {
+
+/// A folder of our own that goes away again.
+struct TraceFolder {
+  fs::path path;
+  TraceFolder() {
+    std::string name = (fs::temp_directory_path() / "kedge-diff-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      fail("{}: no folder can be made there", fs::temp_directory_path().string());
+    path = name;
+  }
+  ~TraceFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+/// How far two tensors are apart. `squares` are sums over the elements of A and of the differences.
+struct Distance {
+  double squaresA = 0, squaresOfDifference = 0, largest = 0;
+  int64_t first = -1; ///< the first element that differs
+  int64_t count = 0;
+  double relative() const {
+    if (squaresOfDifference == 0)
+      return 0;
+    return squaresA > 0 ? std::sqrt(squaresOfDifference / squaresA) : std::numeric_limits<double>::infinity();
+  }
+};
+
+/// Both values are NaN, or the same number: -0 is 0.
+bool sameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+Distance distanceOf(const TracedTensor &a, const TracedTensor &b) {
+  Distance distance;
+  for (int64_t i = 0; i < a.desc.elements(); ++i) {
+    const double x = rt::loadAsDouble(a.desc.type, a.data, i), y = rt::loadAsDouble(b.desc.type, b.data, i);
+    if (std::isfinite(x))
+      distance.squaresA += x * x;
+    if (sameNumber(x, y))
+      continue;
+    distance.count += 1;
+    if (distance.first < 0)
+      distance.first = i;
+    const double difference =
+        std::isfinite(x) && std::isfinite(y) ? std::abs(x - y) : std::numeric_limits<double>::infinity();
+    distance.squaresOfDifference += difference * difference;
+    distance.largest = std::max(distance.largest, difference);
+  }
+  return distance;
+}
+
+/// Numbers between two of one float type, counted; none for other types and for NaN.
+std::optional<int64_t> ulpsBetween(const TracedTensor &a, const TracedTensor &b, int64_t element) {
+  if (a.desc.type != b.desc.type || !rt::isFloat(a.desc.type))
+    return std::nullopt;
+  const size_t size = rt::dtypeSize(a.desc.type);
+  const auto ordered = [&](const TracedTensor &tensor) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, tensor.data + static_cast<size_t>(element) * size, size);
+    const uint64_t sign = uint64_t(1) << (8 * size - 1);
+    return bits & sign ? -static_cast<int64_t>(bits & (sign - 1)) : static_cast<int64_t>(bits);
+  };
+  if (std::isnan(rt::loadAsDouble(a.desc.type, a.data, element)) ||
+      std::isnan(rt::loadAsDouble(b.desc.type, b.data, element)))
+    return std::nullopt;
+  return std::abs(ordered(a) - ordered(b));
+}
+
+std::string whatIs(const TracedTensor &tensor) {
+  if (tensor.isState)
+    return fmt::format("state {} {}", tensor.name,
+                       tensor.step == 0 ? std::string("before the first step")
+                                        : fmt::format("after step {}", tensor.step - 1));
+  return fmt::format("{} (launch {} of {}){}", tensor.op, tensor.launch, tensor.function,
+                     tensor.place.empty() ? "" : " at " + tensor.place);
+}
+
+json numberJson(double value) { return std::isfinite(value) ? json(value) : json(fmt::format("{}", value)); }
+
+class Comparison {
+public:
+  Comparison(const Pairs &found, double tolerance) : found(found), tolerance(tolerance) {}
+
+  json run() {
+    for (const Pair &pair : found.pairs)
+      compare(pair);
+    json answer = {{"equal", different == 0},       {"compared", found.pairs.size()},
+                   {"equal_to_the_bit", equalBits}, {"within_tolerance", within},
+                   {"different", different},        {"only_a", found.onlyA},
+                   {"only_b", found.onlyB},         {"states_before", statesBefore}};
+    answer["first"] = first;
+    answer["layers"] = layersJson();
+    return answer;
+  }
+
+private:
+  struct Layer {
+    double squaresA[2] = {0, 0}, squaresOfDifference[2] = {0, 0};
+    int64_t values[2] = {0, 0};
+  };
+
+  void compare(const Pair &pair) {
+    const Distance distance = pair.equal ? ofItself(*pair.a) : distanceOf(*pair.a, *pair.b);
+    if (!pair.a->isState && !pair.a->intoState)
+      addToLayer(*pair.a, distance);
+    if (pair.equal) {
+      ++equalBits;
+      return;
+    }
+    if (distance.relative() <= tolerance) {
+      ++within;
+      return;
+    }
+    ++different;
+    if (pair.a->isState && pair.a->step == 0)
+      statesBefore.push_back(stateJson(pair, distance));
+    else if (first.is_null())
+      first = differenceJson(pair, distance);
+  }
+
+  static Distance ofItself(const TracedTensor &tensor) {
+    Distance distance;
+    for (int64_t i = 0; i < tensor.desc.elements(); ++i)
+      if (const double x = rt::loadAsDouble(tensor.desc.type, tensor.data, i); std::isfinite(x))
+        distance.squaresA += x * x;
+    return distance;
+  }
+
+  json differenceJson(const Pair &pair, const Distance &distance) const {
+    const int64_t at = std::max<int64_t>(0, distance.first);
+    json entry = {{"what", whatIs(*pair.a)},
+                  {"what_b", whatIs(*pair.b)},
+                  {"step", pair.a->step},
+                  {"shape", pair.a->desc.shape},
+                  {"dtype_a", rt::dtypeName(pair.a->desc.type)},
+                  {"dtype_b", rt::dtypeName(pair.b->desc.type)},
+                  {"element", at},
+                  {"a", numberJson(rt::loadAsDouble(pair.a->desc.type, pair.a->data, at))},
+                  {"b", numberJson(rt::loadAsDouble(pair.b->desc.type, pair.b->data, at))},
+                  {"elements_that_differ", distance.count},
+                  {"relative_error", numberJson(distance.relative())},
+                  {"reads", pair.a->reads}};
+    if (const std::optional<int64_t> ulps = ulpsBetween(*pair.a, *pair.b, at))
+      entry["ulps"] = *ulps;
+    return entry;
+  }
+
+  /// With the first launch that reads it, whose result may round the difference away.
+  json stateJson(const Pair &pair, const Distance &distance) const {
+    json entry = differenceJson(pair, distance);
+    for (const Pair &reader : found.pairs)
+      if (std::find(reader.a->reads.begin(), reader.a->reads.end(), "state " + pair.a->readAs) !=
+          reader.a->reads.end()) {
+        entry["first_reader"] = {{"what", whatIs(*reader.a)}, {"equal", reader.equal}};
+        break;
+      }
+    return entry;
+  }
+
+  void addToLayer(const TracedTensor &tensor, const Distance &distance) {
+    if (!rt::isFloat(tensor.desc.type))
+      return;
+    std::string place = tensor.place;
+    if (const size_t end = place.find(" (backward)"); end != std::string::npos)
+      place.resize(end);
+    const std::string name = exporter::layerGroup(place);
+    const auto [at, isNew] = layers.try_emplace(name);
+    if (isNew)
+      order.push_back(name);
+    Layer &layer = at->second;
+    layer.squaresA[tensor.backward] += distance.squaresA;
+    layer.squaresOfDifference[tensor.backward] += distance.squaresOfDifference;
+    ++layer.values[tensor.backward];
+  }
+
+  json layersJson() const {
+    json rows = json::array();
+    for (const std::string &name : order) {
+      const Layer &layer = layers.at(name);
+      json row = {{"layer", name}};
+      for (const int part : {0, 1}) {
+        const char *key = part ? "backward" : "forward";
+        if (layer.values[part] == 0) {
+          row[key] = nullptr;
+          continue;
+        }
+        const double error = layer.squaresOfDifference[part] == 0 ? 0
+                             : layer.squaresA[part] > 0
+                                 ? std::sqrt(layer.squaresOfDifference[part] / layer.squaresA[part])
+                                 : std::numeric_limits<double>::infinity();
+        row[key] = numberJson(error);
+      }
+      rows.push_back(row);
+    }
+    return rows;
+  }
+
+  const Pairs &found;
+  double tolerance;
+  int64_t equalBits = 0, within = 0, different = 0;
+  json first, statesBefore = json::array();
+  std::map<std::string, Layer> layers;
+  std::vector<std::string> order;
+};
+
+} // namespace
+
+json diff(const DiffQuestion &question) {
+  for (const std::string &program : {question.a, question.b})
+    if (program.ends_with(".mlir") || program.ends_with(".onnx"))
+      fail("{}: comparing saved IR and ONNX files is not available yet; compile it (kedge compile {} -o "
+           "PROGRAM) and compare "
+           "the program",
+           program, program);
+  const TraceFolder folder;
+  const std::string fileA = (folder.path / "a").string(), fileB = (folder.path / "b").string();
+  runTraced(question.a, question.options, fileA);
+  runTraced(question.b, question.options, fileB);
+  const Trace a(fileA), b(fileB);
+  const Pairs found = pairsOf(a, b);
+  if (found.pairs.empty())
+    fail("{} and {} have no value in common: are they programs of one model with equal shapes?", question.a,
+         question.b);
+  json answer = Comparison(found, question.tolerance).run();
+  answer["a"] = question.a;
+  answer["b"] = question.b;
+  answer["tolerance"] = question.tolerance;
+  return answer;
+}
+
+} // namespace kedge::driver

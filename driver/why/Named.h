@@ -1,0 +1,34 @@
+// What a name of the user's stands for in a plan.
+#pragma once
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Model/Model.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+#include <vector>
+
+namespace kedge::driver {
+
+/// One function's entry of `sched.recompute`, and one of its values.
+struct PlannedValue {
+  std::string function;
+  mlir::DictionaryAttr facts;
+
+  int64_t number() const { return facts.getAs<mlir::IntegerAttr>("number").getInt(); }
+  /// "step#31"
+  std::string id() const { return function + "#" + std::to_string(number()); }
+};
+
+std::vector<PlannedValue> plannedValues(mlir::ModuleOp module);
+
+struct Named {
+  enum class Kind { Value, State, Module, Backward } kind = Kind::Value;
+  std::string meaning;              ///< what the name is, in a sentence
+  std::vector<std::string> values;  ///< ids
+  std::vector<std::string> related; ///< ids of values of the same node in the backward part
+  std::string state;                ///< symbol
+};
+
+/// Throws kedge::Error where nothing has that name.
+Named resolveName(const std::string &name, mlir::ModuleOp module, const model::Model &model);
+
+} // namespace kedge::driver

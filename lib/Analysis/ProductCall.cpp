@@ -1,0 +1,41 @@
+#include "lib/Analysis/ProductCall.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+
+using namespace mlir;
+
+namespace kedge::analysis {
+
+std::optional<ProductCall> ProductCall::of(Operation *op) {
+  auto call = dyn_cast_or_null<sched::LibraryOp>(op);
+  if (!call || !call.callsAny<onnx::MatMulOp, onnx::GemmOp>())
+    return std::nullopt;
+  return ProductCall(call);
+}
+
+DictionaryAttr ProductCall::attributes() const { return library.getAttrs(); }
+
+bool ProductCall::unpacksB() const { return attributes().contains("unpack"); }
+
+bool ProductCall::flag(StringRef name) const {
+  auto given = attributes().getAs<BoolAttr>(name);
+  return given && given.getValue();
+}
+
+double ProductCall::factor(StringRef name) const {
+  auto given = attributes().getAs<FloatAttr>(name);
+  return given ? given.getValueAsDouble() : 1;
+}
+
+void ProductCall::setWidth(unsigned tensor, int64_t width) {
+  const auto widthOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape().back(); };
+  SmallVector<int64_t> widths{widthOf(a()), widthOf(b()), widthOf(y())};
+  if (auto known = attributes().getAs<DenseI64ArrayAttr>("widths"))
+    widths.assign(known.asArrayRef().begin(), known.asArrayRef().end());
+  widths[tensor] = width;
+  Builder builder(library.getContext());
+  NamedAttrList changed(attributes());
+  changed.set("widths", builder.getDenseI64ArrayAttr(widths));
+  library.setAttrsAttr(changed.getDictionary(library.getContext()));
+}
+
+} // namespace kedge::analysis

@@ -1,0 +1,95 @@
+#include "runtime/train/output/TraceValues.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/io/Error.h"
+
+namespace kedge::rt {
+
+TraceValues::TraceValues(Executor &executor, const Options &options) : executor(executor), options(options) {
+  if (!needed())
+    return;
+  if (executor.communicator())
+    fail("--trace-values: several ranks hold parts of values; not available yet: run one rank");
+  file.open(options.traceValues, std::ios::binary | std::ios::trunc);
+  if (!file)
+    fail("{}: cannot be written", options.traceValues);
+  for (const State &state : executor.program().states) {
+    states.insert({state.space, state.offset});
+    holders[{state.space, state.offset}] = "state " + (state.onnxName.empty() ? state.name : state.onnxName);
+  }
+}
+
+void TraceValues::writeRecord(const nlohmann::json &record, const char *bytes, size_t count) {
+  file << record.dump() << '\n';
+  file.write(bytes, static_cast<std::streamsize>(count));
+  if (!file)
+    fail("{}: cannot be written; are the disk's bytes used up?", options.traceValues);
+}
+
+void TraceValues::writeStates(int64_t completedSteps) {
+  if (!needed())
+    return;
+  for (const State &state : executor.program().states) {
+    const size_t bytes = state.desc.bytes();
+    writeRecord({{"kind", "state"},
+                 {"step", completedSteps},
+                 {"name", state.name},
+                 {"read_as", state.onnxName.empty() ? state.name : state.onnxName},
+                 {"dtype", dtypeName(state.desc.type)},
+                 {"shape", state.desc.shape},
+                 {"bytes", bytes}},
+                executor.read(state), bytes);
+  }
+  file.flush();
+}
+
+std::string TraceValues::sourceOf(const Holder &holder) const {
+  const auto found = holders.find(holder);
+  return found == holders.end() ? "" : found->second;
+}
+
+void TraceValues::visit(const Function &function, int launch, int64_t ofStep, double) {
+  if (ofStep != step)
+    run = 0;
+  step = ofStep;
+  if (launch >= 0)
+    return writeOutputs(function, launch);
+  ++run;
+  for (const Place &input : function.inputs)
+    holders[{Space::Device, input.offset}] = "input " + input.name;
+}
+
+void TraceValues::writeOutputs(const Function &function, int at) {
+  const Launch &launch = function.launches[static_cast<size_t>(at)];
+  const auto holderOf = [&](size_t argument) {
+    return std::pair(launch.hostArg == static_cast<int>(argument) ? Space::Host : Space::Device,
+                     launch.args[argument]);
+  };
+  nlohmann::json reads = nlohmann::json::array();
+  for (size_t k = 0; k < launch.reads; ++k)
+    reads.push_back(sourceOf(holderOf(k)));
+  const std::string &op = launch.library.empty() ? launch.kernel : launch.library;
+  for (size_t output = 0; output < launch.outputs.size(); ++output) {
+    const TensorDesc &desc = launch.outputs[output];
+    const auto [space, offset] = holderOf(launch.reads + output);
+    writeRecord({{"kind", "value"},
+                 {"step", step},
+                 {"run", run},
+                 {"function", function.name},
+                 {"launch", at},
+                 {"output", output},
+                 {"op", op},
+                 {"place", launch.loc},
+                 {"backward", launch.backward},
+                 {"dtype", dtypeName(desc.type)},
+                 {"shape", desc.shape},
+                 {"reads", reads},
+                 {"into_state", states.count({space, offset}) != 0},
+                 {"bytes", desc.bytes()}},
+                executor.read(space, offset, desc.bytes()), desc.bytes());
+  }
+  for (size_t output = 0; output < launch.outputs.size(); ++output)
+    holders[holderOf(launch.reads + output)] =
+        "launch " + std::to_string(at) + " (" + op + (launch.loc.empty() ? "" : " at " + launch.loc) + ")";
+}
+
+} // namespace kedge::rt

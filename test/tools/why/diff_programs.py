@@ -1,0 +1,20 @@
+"""diff_programs.py FOLDER: beside FOLDER/fp32, `one-thread` runs it on one thread, `one-ulp` with one weight moved by one ulp."""
+import json
+import os
+import struct
+import subprocess
+import sys
+
+folder = os.path.abspath(sys.argv[1])
+weights = f"{folder}/weights.safetensors"
+subprocess.run([f"{folder}/fp32", "--steps", "0", "--export-safetensors", weights], check=True, stdout=subprocess.DEVNULL)
+data = bytearray(open(weights, "rb").read())
+(length,) = struct.unpack("<Q", data[:8])
+place = json.loads(data[8:8 + length])["blocks.1.norm2.weight"]["data_offsets"][0] + 8 + length + 4 * 7
+(bits,) = struct.unpack("<I", data[place:place + 4])
+data[place:place + 4] = struct.pack("<I", bits + 1)
+open(weights, "wb").write(data)
+for name, options in (("one-thread", "--threads 1"), ("one-ulp", f"--weights '{weights}'")):
+    with open(f"{folder}/{name}", "w") as script:
+        script.write(f"#!/bin/sh\nexec '{folder}/fp32' {options} \"$@\"\n")
+    os.chmod(f"{folder}/{name}", 0o755)
