@@ -36,7 +36,7 @@ function(kedge_tablegen_ops td)
   kedge_tablegen(${td} .h.inc -gen-op-decls .cpp.inc -gen-op-defs)
 endfunction()
 
-foreach(interface Differentiable Clusterable View Decomposable LibraryCall Precision)
+foreach(interface Differentiable Clusterable View Decomposable LibraryCall Precision Sharding)
   kedge_tablegen_interface(Interfaces/${interface}OpInterface.td)
 endforeach()
 

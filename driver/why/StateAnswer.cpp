@@ -80,7 +80,7 @@ private:
       auto own = [&](Value place) { return isOwn(place); };
       const bool reads = llvm::any_of(launch.getReads(), own), writes = llvm::any_of(launch.getWrites(), own);
       auto kernel = dyn_cast<exec::LaunchOp>(op);
-      const bool gathers = reads && kernel && kernel.getCollective();
+      const bool gathers = (reads || writes) && kernel && kernel.getCollective();
       json turn = turnJson(op, static_cast<int64_t>(at));
       if (gathers)
         turns["gathers"].push_back(turn);

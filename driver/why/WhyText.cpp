@@ -129,7 +129,7 @@ std::string stateText(const json &state) {
                  : fmt::format("{} to {}", gradient["from"].get<int64_t>(), gradient["to"].get<int64_t>())));
   for (const json &function : state["functions"])
     for (const auto &[key, label] :
-         {std::pair{"gathers", "sent by"}, {"readers", "read by"}, {"writers", "updated by"}})
+         {std::pair{"gathers", "gathered by"}, {"readers", "read by"}, {"writers", "updated by"}})
       for (const json &turn : function[key])
         line(text, label, function["name"].get<std::string>() + " " + turnText(turn));
   line(text, "recompute", "a state cannot be computed again");

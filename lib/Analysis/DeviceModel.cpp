@@ -126,7 +126,7 @@ DeviceModel processor(int cores, Bf16Products bf16 = Bf16Products::DotProducts) 
   device.bytesPerSecond = std::min(cores * 31.0, 400.0) * kGiga;
   device.updateWeight = 0;
   device.hostBytesPerSecond = device.bytesPerSecond / 2;
-  // Ranks of one machine, over Open MPI's shared memory (docs/results.md).
+  // Ranks of one machine, over Open MPI's shared memory (docs/rationale/history/ranks.md).
   device.linkBytesPerSecond = 2 * kGiga, device.linkSeconds = 4e-5;
   device.cacheBytes = cores * 4194304.0;
   device.cacheBytesPerSecond = cores * 90 * kGiga;

@@ -16,7 +16,8 @@ struct Reservation {
 };
 
 /// For a CPU program with this many threads. The golden models and GPT-2 124M were measured at 8
-/// to 20 KiB with two threads (docs/results.md); a test checks that each stays below the estimate.
+/// to 20 KiB with two threads (docs/rationale/history/gpt2.md); a test checks that each stays below the
+/// estimate.
 std::vector<Reservation> cpuReservations(int threads);
 
 /// For a CUDA program: the context with the code of kernels and libraries, and NCCL if there are several

@@ -3,6 +3,7 @@
 #include "lib/Interfaces/DifferentiableOpInterface.h"
 #include "lib/Interfaces/LibraryCallOpInterface.h"
 #include "lib/Interfaces/PrecisionOpInterface.h"
+#include "lib/Interfaces/ShardingOpInterface.h"
 #include "lib/Interfaces/ViewOpInterface.h"
 
 #include "lib/Interfaces/ClusterableOpInterface.cpp.inc"
@@ -10,4 +11,5 @@
 #include "lib/Interfaces/DifferentiableOpInterface.cpp.inc"
 #include "lib/Interfaces/LibraryCallOpInterface.cpp.inc"
 #include "lib/Interfaces/PrecisionOpInterface.cpp.inc"
+#include "lib/Interfaces/ShardingOpInterface.cpp.inc"
 #include "lib/Interfaces/ViewOpInterface.cpp.inc"

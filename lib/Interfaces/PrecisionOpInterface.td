@@ -6,7 +6,7 @@ include "mlir/IR/OpBase.td"
 def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::kedge";
   let description = [{
-    The class of an op in PyTorch's autocast lists (contract, section 4); an op without this interface follows its
+    The class of an op in PyTorch's autocast lists; an op without this interface follows its
     operands. Under the policy `master` every value that depends on a parameter is 16-bit whatever the class, but for
     losses. Statistics that an op gives in f32 whatever its operands are (norms, log-sum-exp) follow from its type
     inference.

@@ -40,16 +40,16 @@ def ShowMemory : Pass<"kedge-show-memory", "mlir::ModuleOp"> {
 
     Example: `--kedge-show-memory="threads=2"`
     ```mlir
-    func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
-      %y = sched.library "onnx.Softmax"(%x) {axis = -1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
-      return %y : tensor<4xf32>
+    func.func @step(%x: tensor<512xi64> {train.binding = #train.binding<input "x">}) -> (tensor<512xi64> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+      %y = sched.library "onnx.Gather"(%x, %x) {axis = 0 : i64} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      return %y : tensor<512xi64>
     }
     ```
     becomes
     ```mlir
-    func.func @step(%x: ...) -> (tensor<4xf32> ...) attributes {train.kind = #train.kind<step>} {
-      %y = sched.library "onnx.Softmax"(%x) {axis = -1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
-      return %y : tensor<4xf32>
+    func.func @step(%x: ...) -> (tensor<512xi64> ...) attributes {train.kind = #train.kind<step>} {
+      %y = sched.library "onnx.Gather"(%x, %x) {axis = 0 : i64} : (tensor<512xi64>, tensor<512xi64>) -> tensor<512xi64>
+      return %y : tensor<512xi64>
     }
     ```
   }];

@@ -6,6 +6,7 @@
 #include "passes/Levels/Passes.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Mesh/Passes.h"
 #include "passes/Offload/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Precision/Passes.h"
@@ -132,6 +133,10 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(autodiff::createAddOptimizer(optimizer));
   if (!options.masterWeights)
     manager.addPass(precision::createDropMasters());
+  if (StringRef(options.mesh).contains("tensor=")) {
+    manager.addPass(mesh::createPropagateShardings());
+    manager.addPass(mesh::createLocalize());
+  }
   manager.addPass(partition::createPartitionStates({options.zero, options.persistBytes}));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());

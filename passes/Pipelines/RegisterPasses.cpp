@@ -7,6 +7,7 @@
 #include "passes/Levels/Passes.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Mesh/Passes.h"
 #include "passes/Offload/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
@@ -47,6 +48,7 @@ void registerPasses() {
   precision::registerPrecisionPasses();
   autodiff::registerAutodiffPasses();
   partition::registerPartitionPasses();
+  mesh::registerMeshPasses();
   schedule::registerSchedulePasses();
   remat::registerRematerializePasses();
   offload::registerOffloadPasses();

@@ -25,7 +25,7 @@ baseline), NVIDIA's driver, cuBLAS and cuDNN; compute-sanitizer where it is to r
 --round 1 is golden,step,baseline; 2 is low,models,ranks,bandwidth,bits; 3 is tune,step,apart,ncu,resume,sanitizer: each fits the
 ten minutes of one command.
 --tune puts tune first. --seconds (540 in a round): what has not run by then is left out and said so. --golden-steps: golden
-runs whose schedule allows it are cut to so many steps. --out (gpu-results) gets table.md, for docs/results.md, and what --join
+runs whose schedule allows it are cut to so many steps. --out (gpu-results) gets table.md, for docs/rationale/history/cuda.md, and what --join
 makes one table of, printed, from the folders of several rounds; exit code 1 when something that ran failed. Everything else
 lies in --work, a temporary folder.
 """

@@ -5,7 +5,7 @@ make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, gpt2-xl, lesson-l, gpt3
                                 of a device's bandwidth (scripts/gpu/gpu_conformance.py): wide-rows, wide-parameter; stacks of
                                 square linears with as many parameters as they say: 1b, 7b, 7.5b, 128b, 1t, and linears-48
 
-Weights are external data in a file that does not exist; the parameters' shapes are the published ones (docs/results.md
+Weights are external data in a file that does not exist; the parameters' shapes are the published ones (docs/rationale/history/time-model.md
 has the counts). Token inputs are BxT, images BxCxHxW, all dynamic. Needs only the package onnx.
 """
 import sys

@@ -25,9 +25,9 @@ What `scripts/make/operators.py` reads from the sources; a test compares. What O
 [onnx-operators.md](onnx-operators.md).
 
 - **forward**: `op`: one op of level 1; `parts`: import writes it as other ops, which decide the other columns; `import`:
-  it is gone behind import, since its shape or value must be known when the program is compiled.
+  it is gone after import, since its shape or value must be known when the program is compiled.
 - **gradient**: `yes`, or `parts`: those of the ops it is written as; `-`: none passes (or none is there: an error, with
-  all others in the model, when a parameter lies before it).
+  all others in the model, when a parameter is before it).
 - **CPU**, **CUDA**: `yes`, or `parts`. CUDA `-`: an error that names the operator, when the program is compiled.
 
 """

@@ -6,7 +6,7 @@ memory_curves.py --kedge build/quick/bin/kedge [--out docs] [--device a100] [--e
 
 Models are those of make_shapes.py, so the package onnx is needed and nothing is downloaded. NAMEs leave out the others
 (gpt2, bert-base, resnet50, unet, llama-1b, gpt2-medium, lesson-l); nothing runs on the device: its times are predicted.
---pytorch: what pytorch_budget.py wrote, for a column beside ours.
+--pytorch: what pytorch_budget.py wrote, for a column next to ours.
 """
 import argparse
 import concurrent.futures
@@ -220,7 +220,7 @@ def precision_table(title, plans):
         peak = gigabytes(plan["peak"])
         return f"{f'**{peak}**' if plan['peak'] <= LESSON_BUDGET else peak} | {percent(plan['overhead'])}"
 
-    lines = [f"### {title}: 16 bits beside fp32", "", "| plan | " + " | ".join(f"{p} peak GB | added time" for p in plans) + " |",
+    lines = [f"### {title}: 16 bits compared with fp32", "", "| plan | " + " | ".join(f"{p} peak GB | added time" for p in plans) + " |",
              "|---|" + "---|---|" * len(plans)]
     for row in next(iter(plans.values())):
         lines.append(f"| {row} | " + " | ".join(cell(plans[p][row]) for p in plans) + " |")
@@ -272,7 +272,7 @@ def torch_note(torch):
         return []
     return [wrapped(
         f"PyTorch {torch['torch']}: `scripts/measure/pytorch_budget.py`, the same models under `activation_memory_budget` of the "
-        "row's share (1.0 beside `none`), its graphs read and not run. `kept` is what its forward hands to its backward: "
+        "row's share (1.0 for `none`), its graphs read and not run. `kept` is what its forward hands to its backward: "
         "neither a peak nor a promise, as gradients, workspaces and what backward computes again come on top; the budget "
         "is a share of what it would keep without fusing. Its FLOPs are products, convolutions and attention only; "
         "our added time counts everything."), ""]
@@ -282,7 +282,7 @@ def lesson_preamble():
     return ["## The memory lesson", "", wrapped(
         "Batch 16, sequences of 1024, a device of 24 GiB (25.770 GB). Selective recomputation is widely quoted as "
         "keeping 60 to 80 % of full's saving for 10 to 15 % more time; `auto` is shown at those savings, at "
-        "full's peak and at 24 GiB. A table beside each shows what `--precision bf16` and `fp16` (policy `master`) take; "
+        "full's peak and at 24 GiB. A table for each shows what `--precision bf16` and `fp16` (policy `master`) take; "
         "peaks within 24 GiB are bold, and added time is relative to the same precision without recomputation."), ""]
 
 

@@ -80,11 +80,12 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
                   "whose ranks divide N have equal losses, norms and weights to the bit")
       ->group(group);
   command
-      .add_option("--mesh", o.model.mesh,
-                  "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state) and data "
-                  "(what --zero cuts)")
+      .add_option(
+          "--mesh", o.model.mesh,
+          "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
+          "cuts), tensor (dimensions of single tensors)")
       ->group(group);
-  command.add_option("--tensor", "N: short for an axis tensor=N of --mesh; not available yet")->group(group);
+  command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group(group);
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh; not available yet")
       ->group(group);
   command
@@ -138,17 +139,34 @@ void resolveAxes(const CLI::App &command, CompileOptions &o) {
   if (isGiven(command, "--ranks"))
     fillData(command, o, text);
   const rt::Mesh mesh = parsed(command, text);
-  for (const Axis &axis : kShort)
-    if (mesh.sizeOf(axis.name) > 1)
-      fail("{}: an axis '{}' is not available yet; expected replica and data", wordsOf(command), axis.name);
+  if (mesh.sizeOf(rt::Mesh::kPipeline) > 1)
+    fail("{}: an axis 'pipeline' is not available yet; expected replica, data and tensor", wordsOf(command));
   o.model.mesh = mesh.text();
   o.model.ranks = {mesh.size()};
 }
 
 } // namespace
 
+/// What has not been shown to be right along `tensor` says so.
+void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
+  const rt::Mesh mesh = o.model.meshOfRanks();
+  if (mesh.sizeOf(rt::Mesh::kTensor) == 1)
+    return;
+  const auto refuse = [&](bool refused, const std::string &what) {
+    if (refused)
+      fail("{}: an axis 'tensor' is not available yet with {}", wordsOf(command), what);
+  };
+  refuse(o.onGpu(), "--target " + o.target);
+  refuse(o.sameBits > 0, "--same-bits");
+  refuse(o.precision == "fp8", "--precision fp8");
+  refuse(!o.offload.empty(), "--offload");
+  refuse(o.syncBatchNorm, "--sync-batchnorm");
+  refuse(o.model.adapters.given(), "adapters or quantised weights");
+}
+
 void resolveMesh(const CLI::App &command, CompileOptions &o) {
   resolveAxes(command, o);
+  checkTensorAxis(command, o);
   resolveParts(command, o);
 }
 

@@ -1,5 +1,6 @@
 #include "lib/Dialect/Dist/DistDialect.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Dist/Cut.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -102,6 +103,8 @@ RankedTensorType ShardingAttr::partOf(Type whole) const {
 }
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == cutName && isa<CutAttr>(attribute.getValue()))
+    return success();
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
   const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;

@@ -5,6 +5,7 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/Sharding.h"
 
 using namespace mlir;
 using namespace kedge::onnx;
@@ -24,4 +25,5 @@ void ONNXDialect::initialize() {
   registerMovementOps();
   registerNeuralNetworkOps();
   registerCompositeOps();
+  registerShardings(getContext());
 }

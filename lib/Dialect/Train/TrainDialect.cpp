@@ -9,6 +9,7 @@
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Dialect/Train/Quantized/QuantizedOps.h"
+#include "lib/Dialect/Train/Sharding.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
@@ -65,6 +66,7 @@ void TrainDialect::initialize() {
   registerElementwiseOps();
   registerMovementGradientOps();
   registerOnnxOptimizerOps();
+  registerShardings(getContext());
 }
 
 RankedTensorType StateOp::wholeType() {

@@ -133,3 +133,8 @@ train.state moment1 @m tensor<24x144xf32> {sharding = #dist.sharding<[48, 144] c
 
 // expected-error @+1 {{box of "data" that is cut over "data" once more: expected two axes}}
 train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] cut [<0 over "data" = 2>] over "data" = 2>}
+
+// -----
+
+// expected-error @+1 {{a shard that nothing cuts: expected cuts of dimensions, or an axis}}
+train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3]>}

@@ -1,4 +1,4 @@
-// Parameter, buffer or constant: each rule of the contract, in its order.
+// Parameter, buffer or constant: each rule, in its order.
 #include "lib/Support/Error.h"
 #include "test/unit/Lint/LintModels.h"
 

@@ -212,7 +212,7 @@ TEST(LintFindings, DrawLikeAnExpandedShapeOfTheBatchIsKeyedByRow) {
   EXPECT_EQ(byRank(warningsOf({3, 1})), 1) << "three rows are no batch's";
 }
 
-TEST(LintReport, JsonHasTheContractsKeys) {
+TEST(LintReport, JsonHasAllKeys) {
   nlohmann::json json = nlohmann::json::parse(lint::toJson(checked(norm(15, {"y"}))));
   EXPECT_EQ(json.size(), 2u);
   const nlohmann::json &finding = json["findings"][0];

@@ -5,7 +5,7 @@
 namespace kedge::test {
 namespace {
 
-/// The linear model in double, row by row as the contract says.
+/// The linear model in double, row by row.
 struct Reference {
   double w[3][2] = {{0.1, 0.2}, {0.3, 0.4}, {0.5, 0.6}}, b[2] = {0, -0.5};
   double mw[3][2] = {}, mb[2] = {};

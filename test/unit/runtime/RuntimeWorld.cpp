@@ -1,4 +1,4 @@
-// Ranks and rows (contract, section 2): what W ranks read together is what one rank with W times the batch
+// Ranks and rows: what W ranks read together is what one rank with W times the batch
 // reads, and random numbers are keyed by the same rows.
 #include "runtime/train/Step.h"
 #include "test/unit/runtime/RecordingDevice.h"
@@ -72,7 +72,7 @@ TEST_F(RuntimeWorld, RanksReadTogetherWhatOneReadsWithALargerBatch) {
 }
 
 /// The formula itself: ((sA + a)W + r)B + i.
-TEST_F(RuntimeWorld, RowsAreTheContracts) {
+TEST_F(RuntimeWorld, RowsAreCutByRank) {
   constexpr int64_t A = 3, W = 2, B = 5;
   for (int64_t step = 0; step < 3; ++step)
     for (int64_t micro = 0; micro < A; ++micro)

@@ -115,7 +115,7 @@ public:
 private:
   static constexpr const char *names[] = {"dist.reduce_scatter", "dist.all_gather", "dist.all_reduce"};
 
-  /// In rank order, rounded once, as the contract has it.
+  /// In rank order, rounded once.
   double expected(size_t t, int64_t element) const {
     char place[8];
     const auto given = [&](int64_t rank) {

@@ -1,0 +1,13 @@
+// What is cut along the axis `tensor`, until kedge-localize has carried it out.
+#pragma once
+#include "llvm/ADT/StringRef.h"
+
+namespace kedge::dist {
+
+/// Attribute of a state, and of an op on level 2 (a #dist.cut): the dimension, or the loop of the op, that an
+/// axis cuts.
+inline constexpr llvm::StringLiteral cutName = "dist.cut";
+/// The axis along which dimensions of single tensors are cut.
+inline constexpr llvm::StringLiteral tensorAxis = "tensor";
+
+} // namespace kedge::dist

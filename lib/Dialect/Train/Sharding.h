@@ -1,0 +1,7 @@
+// Rules by which ops of the dialect are cut over ranks (ShardingOpInterface).
+#pragma once
+#include "mlir/IR/MLIRContext.h"
+
+namespace kedge::train {
+void registerShardings(mlir::MLIRContext *context);
+} // namespace kedge::train

@@ -1,0 +1,134 @@
+#include "passes/Mesh/ClusterRule.h"
+#include "lib/Dialect/Sched/BuildCluster.h"
+#include "lib/Interfaces/ClusterableOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/OperationSupport.h"
+
+using namespace mlir;
+
+namespace kedge::mesh {
+namespace {
+
+constexpr int kWhole = ShardingRule::kWhole;
+
+/// The dim of the domain that a tensor's dim runs along, all of it.
+SmallVector<int> dimsOf(AffineMap map, Value tensor, ArrayRef<int64_t> domain) {
+  SmallVector<int> dims;
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
+  for (auto [i, result] : llvm::enumerate(map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(result);
+    const bool all = dim && domain[dim.getPosition()] == shape[i];
+    dims.push_back(all ? static_cast<int>(dim.getPosition()) : kWhole);
+  }
+  return dims;
+}
+
+/// Whether each tensor has the loop once, as a dim of its own, or not at all.
+bool isPlain(AffineMap map, ArrayRef<int> dims, int loop) {
+  int64_t uses = 0;
+  for (AffineExpr result : map.getResults())
+    uses += result.isFunctionOfDim(loop);
+  return uses == llvm::count(dims, loop) && uses <= 1;
+}
+
+/// An op on blocks, apart from the function, as a nest.
+struct Trial {
+  Block block;
+  ClusterSpec spec;
+  sched::ClusterOp cluster;
+
+  Trial(Operation *op, const ShardingRule &rule, int loop, int64_t ranks) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointToEnd(&block);
+    SmallVector<Value> operands;
+    for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))
+      operands.push_back(block.addArgument(blockOf(operand.getType(), ShardingRule::dimOf(dims, loop), ranks),
+                                           op->getLoc()));
+    Operation *made = cloneOnBlocks(builder, op, operands, rule, loop, ranks);
+    if (!isClusterable(made))
+      return;
+    cast<ClusterableOpInterface>(made).describeCluster(spec);
+    cluster = buildCluster(builder, made, llvm::BitVector(made->getNumResults(), true));
+  }
+  ~Trial() { block.clear(); }
+};
+
+/// Whether all that the nest does is to add up: sums of a block are parts of the sums then.
+bool isSum(sched::ClusterOp cluster) {
+  for (Value yielded : cluster.getBody().front().getTerminator()->getOperands()) {
+    Operation *maker = yielded.getDefiningOp();
+    if (auto narrowed = dyn_cast_or_null<arith::TruncFOp>(maker))
+      maker = narrowed.getIn().getDefiningOp();
+    auto reduce = dyn_cast_or_null<sched::ReduceOp>(maker);
+    if (!reduce || reduce.getKind() != sched::FoldKind::Add)
+      return false;
+  }
+  return llvm::all_of(cluster.getBody().front().getOps<sched::ReduceOp>(), [](sched::ReduceOp reduce) {
+    return llvm::all_of(reduce->getUsers(), [](Operation *user) {
+      return isa<sched::YieldOp>(user) ||
+             (isa<arith::TruncFOp>(user) &&
+              llvm::all_of(user->getUsers(), [](Operation *next) { return isa<sched::YieldOp>(next); }));
+    });
+  });
+}
+
+bool isSameNest(const Trial &trial, const ClusterSpec &whole, sched::ClusterOp cluster, int loop,
+                int64_t ranks) {
+  SmallVector<int64_t> domain(whole.domain);
+  domain[loop] /= ranks;
+  return trial.cluster && trial.spec.domain == domain && trial.spec.reduced == whole.reduced &&
+         trial.spec.inputMaps == whole.inputMaps && trial.spec.outputMaps == whole.outputMaps &&
+         OperationEquivalence::isRegionEquivalentTo(&const_cast<Trial &>(trial).cluster.getBody(),
+                                                    &cluster.getBody(),
+                                                    OperationEquivalence::IgnoreLocations);
+}
+
+bool asksWhere(sched::ClusterOp cluster, int loop) {
+  return cluster
+      .walk([&](sched::IndexOp index) {
+        return static_cast<int>(index.getDim()) == loop ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void forget(ShardingRule &rule, int loop) {
+  for (auto *tensors : {&rule.operands, &rule.results})
+    for (SmallVector<int> &dims : *tensors)
+      llvm::replace(dims, loop, kWhole);
+  rule.loops[loop].units = 0;
+}
+} // namespace
+
+ShardingRule clusterRule(Operation *op, int64_t ranks) {
+  ShardingRule rule;
+  if (!isClusterable(op))
+    return rule;
+  ClusterSpec spec;
+  cast<ClusterableOpInterface>(op).describeCluster(spec);
+  for (auto [size, reduced] : llvm::zip(spec.domain, spec.reduced))
+    rule.addLoop(size, reduced);
+  for (auto [map, operand] : llvm::zip(spec.inputMaps, op->getOperands()))
+    rule.operands.push_back(dimsOf(map, operand, spec.domain));
+  for (auto [map, result] : llvm::zip(spec.outputMaps, op->getResults()))
+    rule.results.push_back(dimsOf(map, result, spec.domain));
+  Block block;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&block);
+  sched::ClusterOp whole = buildCluster(builder, op, llvm::BitVector(op->getNumResults(), true));
+  for (int loop = 0; loop < static_cast<int>(rule.loops.size()); ++loop) {
+    bool fits = rule.loops[loop].isDivisible(ranks) && !asksWhere(whole, loop);
+    for (auto [map, dims] : llvm::zip(spec.inputMaps, rule.operands))
+      fits = fits && isPlain(map, dims, loop);
+    for (auto [map, dims] : llvm::zip(spec.outputMaps, rule.results))
+      fits = fits && isPlain(map, dims, loop) && (rule.loops[loop].reduced != llvm::is_contained(dims, loop));
+    fits = fits && (!rule.loops[loop].reduced || isSum(whole));
+    if (fits)
+      fits = isSameNest(Trial(op, rule, loop, ranks), spec, whole, loop, ranks);
+    if (!fits)
+      forget(rule, loop);
+  }
+  whole->erase();
+  return rule;
+}
+
+} // namespace kedge::mesh

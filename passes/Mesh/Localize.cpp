@@ -1,0 +1,263 @@
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "lib/Interfaces/ShardingOpInterface.h"
+#include "lib/Support/Statistics.h"
+#include "passes/Mesh/Blocks.h"
+#include "passes/Mesh/Passes.h"
+
+namespace kedge::mesh {
+#define GEN_PASS_DEF_LOCALIZE
+#include "passes/Mesh/Passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+using StateLayouts = DenseMap<StringAttr, Layout>;
+
+/// A value of the step as the rank has it.
+struct Local {
+  Value value;
+  Layout layout;
+  SmallVector<Type> partOf; ///< a flat part along another axis: of what
+};
+
+/// Rewrites a function, op by op.
+class Rewrite {
+public:
+  Rewrite(func::FuncOp function, const StateLayouts &states, dist::RankGroup group)
+      : function(function), states(states), group(group) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> replaced;
+    for (BlockArgument argument : function.getArguments())
+      if (Layout layout = layoutOfState(train::stateOfArgument(function, argument.getArgNumber()));
+          layout.isCut())
+        replaced.push_back(takeBlock(argument, layout));
+    Block &block = function.getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+      if (isa<UnrealizedConversionCastOp>(op)) {
+        continue;
+      } else if (op.hasAttr(dist::cutName)) {
+        onBlocks(op);
+        replaced.push_back(&op);
+      } else if (isa<dist::DistDialect>(op.getDialect()) && anyCut(op)) {
+        send(op);
+        replaced.push_back(&op);
+      } else if (anyParts(op)) {
+        if (failed(onParts(op)))
+          return failure();
+        if (op.getNumResults() > 0)
+          replaced.push_back(&op);
+      } else {
+        onWholes(op);
+      }
+    giveBlocks(block.getTerminator());
+    for (Operation *op : llvm::reverse(replaced))
+      op->erase();
+    function.setFunctionType(FunctionType::get(function.getContext(), block.getArgumentTypes(),
+                                               block.getTerminator()->getOperandTypes()));
+    return success();
+  }
+
+private:
+  func::FuncOp function;
+  const StateLayouts &states;
+  dist::RankGroup group;
+  DenseMap<Value, Local> locals;              ///< of values that are cut, or made anew
+  DenseMap<Value, SmallVector<Local>> joined; ///< parts in a row, by what joined them
+  DenseMap<Value, Value> wholes;              ///< gathered already
+  DenseMap<Value, SmallVector<Local>> blocks; ///< cut already
+
+  Layout layoutOfState(FlatSymbolRefAttr state) const {
+    return state ? states.lookup(state.getAttr()) : Layout();
+  }
+
+  /// Until all is rewritten, another value of the whole's type stands for it: rules of its readers speak of
+  /// that.
+  Operation *takeBlock(BlockArgument argument, const Layout &layout) {
+    OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
+    const Type whole = argument.getType();
+    argument.setType(blockOf(whole, layout.dim, group.ranks));
+    auto standIn = UnrealizedConversionCastOp::create(builder, argument.getLoc(), whole, argument);
+    argument.replaceAllUsesExcept(standIn.getResult(0), standIn);
+    locals[standIn.getResult(0)] = {argument, layout, {}};
+    return standIn;
+  }
+
+  /// As the ops in front of `builder`'s place see it.
+  Value get(PlacedBuilder &builder, Location loc, Value original, const Layout &wanted) {
+    BlockBuilder build(builder, loc, group);
+    Local local = locals.contains(original) ? locals[original] : Local{original, {}, {}};
+    if (local.layout == wanted)
+      return local.value;
+    Value whole = local.value;
+    if (local.layout.isCut()) {
+      Value &gathered = wholes[original];
+      if (!gathered)
+        gathered = build.gather(local.value, local.layout);
+      whole = gathered;
+    }
+    if (!wanted.isCut())
+      return whole;
+    for (const Local &block : blocks[original])
+      if (block.layout == wanted)
+        return block.value;
+    blocks[original].push_back({build.cut(whole, wanted), wanted, {}});
+    return blocks[original].back().value;
+  }
+
+  /// Of the op, or of what makes its first operand.
+  PlaceAttr placeFor(Operation &op) {
+    PlaceAttr place = placeOf(&op);
+    if (!place && op.getNumOperands() > 0)
+      place = placeOfMaker(op.getOperand(0));
+    return place ? place : PlaceAttr::get(op.getContext(), TrainingPhase::Update, "", "results");
+  }
+
+  void onWholes(Operation &op) {
+    PlacedBuilder builder(&op, placeFor(op));
+    Layout layout;
+    if (auto gradient = dyn_cast<train::FinalGradientOp>(op))
+      layout = layoutOfState(gradient.getParameterAttr());
+    for (OpOperand &operand : op.getOpOperands())
+      operand.set(get(builder, op.getLoc(), operand.get(), layout));
+  }
+
+  bool anyCut(Operation &op) {
+    return llvm::any_of(op.getOperands(), [&](Value value) {
+      auto found = locals.find(value);
+      return found != locals.end() && found->second.layout.isCut();
+    });
+  }
+
+  /// A collective along another axis: of the blocks, or of flat parts of them.
+  void send(Operation &op) {
+    PlacedBuilder builder(&op);
+    OperationState state(op.getLoc(), op.getName(), {}, {}, op.getAttrs());
+    SmallVector<Local> sent;
+    for (Value operand : op.getOperands()) {
+      Local local = locals.contains(operand) ? locals[operand] : Local{operand, {}, {}};
+      state.addOperands(local.value);
+      if (isa<dist::ReduceScatterOp, dist::LocalShardOp>(op)) {
+        local.partOf.push_back(local.value.getType());
+        state.addTypes(
+            dist::localShardOf(local.value.getType(), cast<IntegerAttr>(op.getAttr("ranks")).getInt()));
+      } else if (isa<dist::AllGatherOp>(op)) {
+        state.addTypes(local.partOf.pop_back_val());
+      } else {
+        state.addTypes(local.value.getType());
+      }
+      sent.push_back(local);
+    }
+    Operation *made = builder.create(state);
+    for (auto [result, own, local] : llvm::zip(op.getResults(), made->getResults(), sent))
+      locals[result] = {own, local.layout, local.partOf};
+  }
+
+  bool anyParts(Operation &op) {
+    return llvm::any_of(op.getOperands(), [&](Value value) {
+      auto found = locals.find(value);
+      return joined.contains(value) ||
+             (found != locals.end() && found->second.layout.isCut() && !found->second.partOf.empty());
+    });
+  }
+
+  /// Sums of squares over flat parts: parts of blocks are added up over the axis, those of whole tensors are
+  /// alike on it.
+  LogicalResult onParts(Operation &op) {
+    SmallVector<Local> parts;
+    for (Value operand : op.getOperands())
+      if (auto found = joined.find(operand); found != joined.end())
+        parts.append(found->second);
+      else
+        parts.push_back(locals.contains(operand) ? locals[operand] : Local{operand, {}, {}});
+    if (isa<train::FinalGradientOp>(op)) { // as the rank has it
+      op.setOperand(0, parts[0].value);
+      return success();
+    }
+    if (isa<onnx::ConcatOp>(op)) {
+      joined[op.getResult(0)] = parts;
+      return success();
+    }
+    if (!isa<onnx::ReduceSumSquareOp>(op) || rankOf(op.getResult(0)) != 0)
+      return op.emitOpError("reads flat parts along another axis of a gradient that '")
+             << group.axis.getValue() << "' cuts: not available yet; expected a sum of squares";
+    PlacedBuilder builder(&op);
+    BlockBuilder build(builder, op.getLoc(), group);
+    Value sum;
+    for (bool cut : {true, false}) {
+      SmallVector<Value> own;
+      for (const Local &part : parts)
+        if (part.layout.isCut() == cut)
+          own.push_back(part.value);
+      if (own.empty())
+        continue;
+      Value row = own.size() == 1 ? own[0] : onnx::ConcatOp::create(builder, op.getLoc(), own, 0).getResult();
+      Value squares = onnx::ReduceSumSquareOp::create(builder, op.getLoc(), row, ArrayRef<int64_t>{0}, false);
+      if (cut)
+        squares = build.allReduce(squares, "sum");
+      sum = sum ? onnx::AddOp::create(builder, op.getLoc(), sum, squares).getResult() : squares;
+    }
+    locals[op.getResult(0)] = {sum, {}, {}};
+    return success();
+  }
+
+  void onBlocks(Operation &op) {
+    PlacedBuilder builder(&op);
+    const ShardingRule rule = ruleOf(&op, group.ranks);
+    const CutLoop cut = cutLoopOf(&op);
+    op.removeAttr(dist::cutName);
+    SmallVector<Value> operands;
+    for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+      operands.push_back(get(builder, op.getLoc(), operand, layoutOfOperand(rule, cut, i)));
+    BlockBuilder build(builder, op.getLoc(), group);
+    auto sharded = dyn_cast<ShardingOpInterface>(op);
+    SmallVector<Value> results = sharded ? sharded.buildLocal(build, operands, cut.loop)
+                                         : cloneLocal(build, &op, operands, rule, cut.loop);
+    for (auto [i, result] : llvm::enumerate(op.getResults()))
+      locals[result] = {results[i], layoutOfResult(rule, cut, i), {}};
+    addStatistic("kedge-localize", "ops on blocks", 1);
+  }
+
+  void giveBlocks(Operation *terminator) {
+    for (OpOperand &returned : terminator->getOpOperands()) {
+      auto state = train::stateOfResult(function, returned.getOperandNumber());
+      PlaceAttr place = placeOfMaker(returned.get());
+      PlacedBuilder builder(
+          terminator,
+          place ? place : PlaceAttr::get(function.getContext(), TrainingPhase::Update, "", "results"));
+      returned.set(get(builder, returned.get().getLoc(), returned.get(), layoutOfState(state)));
+    }
+  }
+};
+
+struct Localize : impl::LocalizeBase<Localize> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    const dist::RankGroup group = tensorGroup(getOperation());
+    if (group.isAlone())
+      return;
+    StateLayouts states;
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (auto cut = state->getAttrOfType<dist::CutAttr>(dist::cutName)) {
+        states[state.getSymNameAttr()] = layoutOf(cut);
+        state->removeAttr(dist::cutName);
+        auto whole = cast<RankedTensorType>(state.getType());
+        state.setType(dist::boxOf(whole, {cut}));
+        state.setShardingAttr(
+            dist::ShardingAttr::get(&getContext(), whole.getShape(), {cut}, StringAttr(), 1));
+      }
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        if (failed(Rewrite(function, states, group).run()))
+          return signalPassFailure();
+  }
+};
+} // namespace
+} // namespace kedge::mesh

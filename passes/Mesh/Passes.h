@@ -1,0 +1,17 @@
+#pragma once
+#include "lib/Dialect/Dist/DistDialect.h"
+#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/ONNX/ONNXDialect.h"
+#include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kedge::mesh {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Mesh/Passes.h.inc"
+} // namespace kedge::mesh

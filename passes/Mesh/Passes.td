@@ -1,0 +1,74 @@
+// Level 2: how a step is cut over ranks by dimensions of single tensors.
+#ifndef KEDGE_MESH_PASSES
+#define KEDGE_MESH_PASSES
+include "mlir/Pass/PassBase.td"
+
+class MeshPass<string name> : Pass<name, "mlir::ModuleOp"> {
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
+                           "kedge::train::TrainDialect", "kedge::sched::SchedDialect", "mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect"];
+}
+
+def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
+  let summary = "Which dimension of each tensor the ranks along `tensor` cut";
+  let description = [{
+    Runs on level 2 with everything in it: gradients, precision, optimizer. Writes `dist.cut` on states (the dimension) and on
+    ops (the loop of the op's sharding rule), which kedge-localize carries out; what has none is whole on every rank. Products
+    with a parameter alternate: the columns of the weight are cut where the other operand is whole, its rows where that is cut
+    along them already. From there layouts go through each op by its rule (ShardingOpInterface, or the loops of
+    ClusterableOpInterface), each op by the way that sends the fewest bytes. A table of an embedding that nothing else cuts is
+    cut by rows. Only blocks of equal size: a dimension that the ranks do not divide stays whole. A remark names each product
+    that stays whole, with the bytes of its weight. Statistics: states cut, bytes saved, ops cut, products whole.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
+      train.state parameter @w tensor<4x6xf32>
+      func.func @step(%x: tensor<8x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x6xf32> {train.binding = #train.binding<state @w>})
+          -> (tensor<8x6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+        %y = onnx.MatMul %x, %w {kedge.place = #kedge.place<forward "", "y">} : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+        return %y : tensor<8x6xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4x6xf32> {dist.cut = #dist.cut<1 over "tensor" = 2>}
+    func.func @step(%x: ..., %w: ...) -> ... {
+      %y = onnx.MatMul %x, %w {dist.cut = #dist.cut<1 over "tensor" = 2>, kedge.place = ...} : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
+    }
+    ```
+  }];
+}
+
+def Localize : MeshPass<"kedge-localize"> {
+  let summary = "Each rank along `tensor` computes its blocks";
+  let description = [{
+    Carries out what kedge-propagate-shardings wrote: states and values get the types of blocks, collectives along `tensor` stand
+    where layouts meet: a dist.all_reduce (of large tensors a dist.reduce_scatter and a dist.all_gather) behind what sums over a
+    cut loop, a dist.all_gather where a whole tensor is read, a dist.local_shard, which sends nothing, where a block of a whole one
+    is. Statistics: ops on blocks, collectives, bytes sent.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
+      train.state parameter @w tensor<4x6xf32> {dist.cut = #dist.cut<0 over "tensor" = 2>}
+      func.func @step(%x: tensor<8x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x6xf32> {train.binding = #train.binding<state @w>})
+          -> (tensor<4x6xf32> {train.binding = #train.binding<state @w>}) attributes {train.kind = #train.kind<step>} {
+        %y = onnx.Add %w, %w {dist.cut = #dist.cut<0 over "tensor" = 2>} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+        return %y : tensor<4x6xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<2x6xf32> {sharding = #dist.sharding<[4, 6] cut[<0 over "tensor" = 2>]>}
+    func.func @step(%x: ..., %w: tensor<2x6xf32> ...) -> (tensor<2x6xf32> ...) attributes {train.kind = #train.kind<step>} {
+      %y = onnx.Add %w, %w : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x6xf32>
+      return %y : tensor<2x6xf32>
+    }
+    ```
+  }];
+}
+#endif
