@@ -59,6 +59,8 @@ public:
   void linkLibrary(const std::string &output);
   /// The program's kernels and data as one object file, to be linked with the runtime.
   void emitObject(const std::string &output);
+  /// The schedule of a pipeline's stage, with the ranks that run it; after lower().
+  std::string textOfRanks();
   /// What link() makes an executable of.
   ProgramParts programParts();
   /// Kernels as LLVM-ready IR, for --emit llvm; after lower().

@@ -120,9 +120,9 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     return facts;
   double nominal = step->getAttrOfType<FloatAttr>("train.nominal_items").getValueAsDouble();
   facts["nominal_items"] = nominal;
+  const int64_t accumulate = options.isPipelined() ? 1 : options.accumulate; // its step has all rows
   facts["items_per_batch"] =
-      nominal /
-      static_cast<double>(options.accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
+      nominal / static_cast<double>(accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
   facts["loss"] = options.loss;
   facts["logits"] = options.logits;
   if (options.classAxis != -100)
@@ -144,7 +144,7 @@ static json scheduleFacts(const ScheduleDefaults &given) {
 }
 
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
-  json result = {{"accumulate", options.accumulate},
+  json result = {{"accumulate", options.isPipelined() ? 1 : options.accumulate},
                  {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds},
                  {"optimizer", options.optimizer},
                  {"lr", options.lr},

@@ -76,6 +76,9 @@ pipelines::StepOptions Compilation::stepOptions() const {
   step.sampleWeights = m.sampleWeights;
   step.accumulate = options.accumulate;
   step.mesh = m.meshOfRanks().text();
+  step.stages = options.stages;
+  step.stage = options.stage;
+  step.pipelineSchedule = options.pipelineSchedule;
   step.sameBits = options.sameBits;
   step.zero = options.zero;
   step.bucketBytes = options.bucketBytes;

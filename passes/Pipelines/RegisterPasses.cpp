@@ -9,6 +9,7 @@
 #include "passes/Memory/Passes.h"
 #include "passes/Offload/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Pipeline/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
@@ -47,6 +48,7 @@ void registerPasses() {
   precision::registerPrecisionPasses();
   autodiff::registerAutodiffPasses();
   partition::registerPartitionPasses();
+  pipeline::registerPipelinePasses();
   schedule::registerSchedulePasses();
   remat::registerRematerializePasses();
   offload::registerOffloadPasses();

@@ -51,6 +51,10 @@ void placeShards(Program &program, const World &world) {
   }
 }
 
+World worldOfRows(const Program &program, const World &world) {
+  return program.mesh.sizeOf("pipeline") == 1 ? world : program.mesh.groupOf("replica,data", world.rank).own;
+}
+
 const Function *Program::function(const std::string &wanted) const {
   auto found = functions.find(wanted);
   return found == functions.end() ? nullptr : &found->second;

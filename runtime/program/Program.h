@@ -283,6 +283,8 @@ struct Program {
 /// Arranges the ranks and sets the view of every shard for this one. Throws rt::Error if the program is for
 /// other ranks.
 void placeShards(Program &program, const World &world);
+/// The rank among those that train on different rows.
+World worldOfRows(const Program &program, const World &world);
 
 /// Throws rt::Error if the text is not a program, has another format, or contains offsets outside the arena.
 Program parseProgram(std::string_view json);

@@ -54,9 +54,32 @@ std::string ofRank(const std::string &path, const World &world) {
 Session::Session(const ProgramImage &image, const Program &program, const Options &options,
                  const Launched &launched, Communicator *ranks)
     : image(image), program(program), options(options), launched(launched), world(launched.world),
-      ranks(ranks) {}
+      rows(worldOfRows(program, launched.world)), ranks(ranks) {}
+
+/// What the stages of a pipeline do not do together yet.
+void Session::checkPipeline() const {
+  if (program.mesh.sizeOf("pipeline") == 1)
+    return;
+  const std::pair<const char *, bool> given[] = {
+      {"--checkpoint-dir", !options.checkpointDir.empty()},
+      {"--resume", options.resume},
+      {"--export-onnx", !options.exportOnnx.empty()},
+      {"--export-onnx-adapters", !options.exportOnnxAdapters.empty()},
+      {"--export-safetensors", !options.exportSafetensors.empty()},
+      {"--export-adapter", !options.exportAdapter.empty()},
+      {"--eval-data", !options.evalData.empty()},
+      {"--eval-tokens", !options.evalTokens.empty()},
+      {"--dump-gradients", !options.dumpGradients.empty()}};
+  for (const auto &[flag, isGiven] : given)
+    if (isGiven)
+      fail("{} is not available yet for a program of a pipeline ({}); leave it out, or compile for one rank "
+           "or along "
+           "data",
+           flag, program.mesh.text());
+}
 
 void Session::checkOptions() {
+  checkPipeline();
   checkOutputFiles(options, program);
   checkWritable("--export-onnx", options.exportOnnx);
   checkWritable("--export-safetensors", options.exportSafetensors);
@@ -124,7 +147,7 @@ void Session::warnOf(const std::string &text) const {
 int64_t Session::stepsOfEpochs() {
   data = std::make_unique<Dataset>(program, trainingFiles(options), true);
   const int64_t rows = data->rows(),
-                each = rowsInStep(world, program.options.batch, program.options.accumulate);
+                each = rowsInStep(this->rows, program.options.batch, program.options.accumulate);
   if (rows > (int64_t(1) << 40) / options.epochs)
     fail("--epochs {}: of {} rows are more steps than a run has; give --steps", options.epochs, rows);
   const int64_t steps = (options.epochs * rows + each - 1) / each;
@@ -178,7 +201,7 @@ void Session::setStates() {
     checkpoints.frozen = frozenTensors(*executor);
   if (checkpoint)
     loadCheckpoint(*checkpoint, checkpoints.frozen, *executor);
-  scaler = beginRun(*executor, scalars, progress, world, checkpoint ? &*checkpoint : nullptr);
+  scaler = beginRun(*executor, scalars, progress, rows, checkpoint ? &*checkpoint : nullptr);
 }
 
 void Session::makeEvaluator() {

@@ -25,6 +25,7 @@ public:
 
 private:
   void checkOptions();
+  void checkPipeline() const;
   int64_t stepsOfEpochs();
   void warnOf(const std::string &text) const;
   void openData();
@@ -57,6 +58,7 @@ private:
   const Options &options;
   const Launched launched;
   const World world;
+  const World rows; ///< among the ranks that train on different rows
   Communicator *ranks;
   MemoryMeter meter;
   RunScalars scalars;

@@ -24,7 +24,7 @@ void printEvaluation(double loss, const std::vector<MetricValue> &metrics) {
 
 LogLine Session::runStep(StepRunner &runner) {
   const auto begin = std::chrono::steady_clock::now();
-  const CompletedStep step = completeStep(runner, *executor, *scaler, world, progress);
+  const CompletedStep step = completeStep(runner, *executor, *scaler, rows, progress);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   signal = step.result.signal;
   LogLine line;
@@ -46,7 +46,7 @@ LogLine Session::runStep(StepRunner &runner) {
   line.skipped = step.skipped;
   line.optimizerSteps = progress.optimizerSteps;
   line.seconds = taken.count();
-  const auto rows = static_cast<double>(rowsInStep(world, compiled.batch, compiled.accumulate));
+  const auto rows = static_cast<double>(rowsInStep(this->rows, compiled.batch, compiled.accumulate));
   line.countsTokens = compiled.tokensPerRow > 1;
   line.perSecond = rows * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
   line.memoryBytes = program.arenaBytes + executor->device().extraWorkspaceBytes();
@@ -153,7 +153,7 @@ int Session::train() {
   bool ends = makeUpEvaluation(madeUp);
   if (progress.step >= scalars.steps)
     return onlyEvaluate(madeUp);
-  StepRunner runner(*executor, *data, scalars, world, whenNonFinite(*scaler, options.continueOnNan));
+  StepRunner runner(*executor, *data, scalars, rows, whenNonFinite(*scaler, options.continueOnNan));
   gradients = std::make_unique<GradientTools>(*executor, options);
   if (gradients->needed())
     runner.watch(gradients.get());

@@ -64,7 +64,8 @@ int runCompile(const CompileOptions &options) {
     checkLibrary(options);
   checkFolder("-o", options.output);
   checkReportFile(options.report);
-  if ((options.model.ranks.size() > 1 || !options.replicas.empty()) && !options.printPipeline)
+  if ((options.model.ranks.size() > 1 || !options.replicas.empty() || options.isPipelined()) &&
+      !options.printPipeline)
     return compilePlansByWorld(options);
   Compilation compilation(options);
   if (options.printPipeline)
