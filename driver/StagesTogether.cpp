@@ -35,7 +35,8 @@ void checkTogether(const std::vector<std::string> &programs, const std::string &
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);
   std::string found;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { found += diagnostic.str() + "; "; });
+  ScopedDiagnosticHandler handler(&context,
+                                  [&](Diagnostic &diagnostic) { found += diagnostic.str() + "; "; });
   OwningOpRef<ModuleOp> all = ModuleOp::create(UnknownLoc::get(&context));
   for (const std::string &text : programs)
     if (OwningOpRef<ModuleOp> one = parseSourceString<ModuleOp>(text, &context))

@@ -5,7 +5,8 @@
 
 namespace kedge::driver {
 
-/// Texts of modules with `dist.mesh` and `dist.ranks`. Throws kedge::Error where ranks would wait for each other.
+/// Texts of modules with `dist.mesh` and `dist.ranks`. Throws kedge::Error where ranks would wait for each
+/// other.
 void checkTogether(const std::vector<std::string> &programs, const std::string &model);
 
 } // namespace kedge::driver

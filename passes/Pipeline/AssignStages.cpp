@@ -75,12 +75,13 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       int64_t stage = -1;
       if (equals == std::string::npos || StringRef(text).substr(equals + 1).getAsInteger(10, stage) ||
           stage < 0 || stage >= count)
-        return getOperation().emitError() << "stage '" << text << "': expected REGEX=K with a stage K from 0 to "
-                                          << count - 1;
+        return getOperation().emitError()
+               << "stage '" << text << "': expected REGEX=K with a stage K from 0 to " << count - 1;
       try {
         given.emplace_back(rt::NamePattern(text.substr(0, equals)), stage);
       } catch (const std::regex_error &error) {
-        return getOperation().emitError() << "stage '" << text << "': not a regular expression: " << error.what();
+        return getOperation().emitError()
+               << "stage '" << text << "': not a regular expression: " << error.what();
       }
     }
     return success();
@@ -130,12 +131,14 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       int64_t least = 0, own = 0;
       Operation *reads = nullptr;
       for (Value operand : op->getOperands())
-        if (auto found = stageOfOp.find(operand.getDefiningOp()); found != stageOfOp.end() && found->second > least) {
+        if (auto found = stageOfOp.find(operand.getDefiningOp());
+            found != stageOfOp.end() && found->second > least) {
           least = found->second;
           reads = operand.getDefiningOp();
         }
       if (given.empty())
-        own = std::min(count - 1, static_cast<int64_t>(static_cast<double>(count) * (done + work / 2) / std::max(total, 1.0)));
+        own = std::min(count - 1, static_cast<int64_t>(static_cast<double>(count) * (done + work / 2) /
+                                                       std::max(total, 1.0)));
       else if (auto named = givenFor(*op)) {
         own = *named;
         if (own < least)
@@ -171,7 +174,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         if (!state.getOfAttr())
           continue;
         StringAttr of = state.getOfAttr().getAttr(), own = state.getSymNameAttr();
-        if (auto found = stageOfState.find(own); found != stageOfState.end() && state.getRole() == train::Role::WorkingCopy)
+        if (auto found = stageOfState.find(own);
+            found != stageOfState.end() && state.getRole() == train::Role::WorkingCopy)
           stageOfState.try_emplace(of, found->second);
         if (auto found = stageOfState.find(of); found != stageOfState.end()) {
           const int64_t stage = found->second;
@@ -208,7 +212,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   static DenseMap<Operation *, StringAttr> newStates(func::FuncOp function) {
     DenseMap<Operation *, StringAttr> found;
     for (OpOperand &result : function.getBody().front().getTerminator()->getOpOperands())
-      if (auto state = train::stateOfResult(function, result.getOperandNumber()); state && result.get().getDefiningOp())
+      if (auto state = train::stateOfResult(function, result.getOperandNumber());
+          state && result.get().getDefiningOp())
         found[result.get().getDefiningOp()] = state.getAttr();
     return found;
   }
@@ -224,7 +229,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       if (auto state = updated.find(&op); state != updated.end())
         stage = stageOfState.lookup(state->second);
       for (Value operand : op.getOperands())
-        if (Operation *maker = operand.getDefiningOp(); maker && !isForward(*maker) && stageOfOp.contains(maker))
+        if (Operation *maker = operand.getDefiningOp();
+            maker && !isForward(*maker) && stageOfOp.contains(maker))
           stage = std::min(stage, stageOfOp.lookup(maker));
       stageOfOp[&op] = stage;
     }

@@ -25,8 +25,8 @@ std::vector<Slot> ownOrder(int64_t stage, int64_t ahead, int64_t microBatches) {
 class Ends {
 public:
   Ends(int64_t stages, int64_t microBatches)
-      : stages(stages), microBatches(microBatches),
-        ends(static_cast<size_t>(2 * stages * microBatches), -1) {}
+      : stages(stages), microBatches(microBatches), ends(static_cast<size_t>(2 * stages * microBatches), -1) {
+  }
   int64_t &of(bool backward, int64_t stage, int64_t micro) {
     return ends[static_cast<size_t>(((backward ? stages : 0) + stage) * microBatches + micro)];
   }

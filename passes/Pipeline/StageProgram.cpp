@@ -60,7 +60,8 @@ StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, StageOf of)
 
 Value StageProgram::argumentOf(StringRef name, BindingKind kind, Type type) {
   for (BlockArgument argument : step.getArguments())
-    if (auto binding = train::bindingOfArgument(step, argument.getArgNumber()); binding && binding.is(kind, name))
+    if (auto binding = train::bindingOfArgument(step, argument.getArgNumber());
+        binding && binding.is(kind, name))
       return argument;
   const unsigned index = step.getNumArguments();
   auto binding = train::BindingAttr::get(step.getContext(), kind, name);
@@ -128,7 +129,11 @@ void StageProgram::noteReader(Value value, int64_t stage) {
   if (!binding || !binding.is(BindingKind::State))
     return;
   StringAttr state = binding.getSymbol().getAttr();
-  if (updated.contains(state) && !isAccumulator(state) && stageOfState(state) != stage)
+  if (stageOfState(state) == stage)
+    return;
+  if (isAccumulator(state)) // what has been added up in the step
+    readers[value].insert(stage);
+  else if (updated.contains(state))
     stateReaders[state].insert(stage);
 }
 
@@ -181,9 +186,22 @@ void StageProgram::sendStates() {
 void StageProgram::run(bool isBackwardRun, int64_t stage, int64_t micro) {
   if (stage != of.stage)
     return;
+  if (!isBackwardRun)
+    noteOldStates(micro);
   for (Operation &op : microFunction.getBody().front().without_terminator())
     if (stageOf(&op) == stage && isBackward(&op) == isBackwardRun)
       write(&op, micro);
+}
+
+/// All of a micro-batch reads what the one before has left, wherever its own new value is made.
+void StageProgram::noteOldStates(int64_t micro) {
+  for (BlockArgument argument : microFunction.getArguments()) {
+    auto state = train::stateOfArgument(microFunction, argument.getArgNumber());
+    const bool changes =
+        state && llvm::any_of(newStates, [&](const auto &made) { return made.second == state.getAttr(); });
+    if (changes && !isAccumulator(state.getAttr()) && stageOfState(state.getAttr()) == of.stage)
+      values[{argument, micro}] = stateValue(state.getAttr(), argument.getType());
+  }
 }
 
 void StageProgram::sendMade(bool isBackwardRun, int64_t stage, int64_t micro) {
@@ -227,7 +245,8 @@ void StageProgram::noteNewStates(Operation *op, int64_t micro) {
   if (micro == kUpdate)
     return;
   for (Value result : op->getResults())
-    if (auto state = newStates.find(result); state != newStates.end() && stageOfState(state->second) == of.stage)
+    if (auto state = newStates.find(result);
+        state != newStates.end() && stageOfState(state->second) == of.stage)
       current[state->second] = values[{result, micro}];
 }
 
@@ -271,7 +290,8 @@ Value StageProgram::rowsOf(Value input, int64_t micro) {
   SmallVector<int64_t> starts(rankOf(input), 0), ends(shapeOf(input)), steps(rankOf(input), 1);
   SmallVector<int64_t> whole(shapeOf(input));
   whole.front() *= of.microBatches;
-  Value all = argumentOf(binding.getName(), BindingKind::Input, RankedTensorType::get(whole, elementOf(input)));
+  Value all =
+      argumentOf(binding.getName(), BindingKind::Input, RankedTensorType::get(whole, elementOf(input)));
   if (of.microBatches == 1)
     return all;
   starts.front() = micro * rows;
@@ -282,6 +302,11 @@ Value StageProgram::rowsOf(Value input, int64_t micro) {
 
 void StageProgram::update() {
   makeItemScale();
+  for (BlockArgument argument : updateFunction.getArguments())
+    if (auto state = train::stateOfArgument(updateFunction, argument.getArgNumber());
+        state && isAccumulator(state.getAttr()))
+      for (int64_t to : readers.lookup(argument))
+        transfer({argument, kUpdate}, stageOfState(state.getAttr()), to);
   for (Operation &op : updateFunction.getBody().front().without_terminator()) {
     if (stageOf(&op) < 0)
       continue;

@@ -1,4 +1,5 @@
-// The @step of one stage, as it is written: values by micro-batch, transfers beside what makes and reads them.
+// The @step of one stage, as it is written: values by micro-batch, transfers beside what makes and reads
+// them.
 #pragma once
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/Bindings.h"
@@ -14,8 +15,9 @@ struct StageOf {
   int64_t stage = 0, stages = 1, microBatches = 1;
 };
 
-/// Writes ops of @micro and @update into the @step of one stage. Every stage's program is written by the same calls, in
-/// the same order: each knows what the others send, so that transfers have the same numbers on all of them.
+/// Writes ops of @micro and @update into the @step of one stage. Every stage's program is written by the same
+/// calls, in the same order: each knows what the others send, so that transfers have the same numbers on all
+/// of them.
 class StageProgram {
 public:
   StageProgram(mlir::func::FuncOp micro, mlir::func::FuncOp update, StageOf of);
@@ -47,6 +49,7 @@ private:
 
   void write(mlir::Operation *op, int64_t micro);
   bool writeAccumulation(mlir::Operation *op, int64_t micro);
+  void noteOldStates(int64_t micro);
   void noteNewStates(mlir::Operation *op, int64_t micro);
   mlir::Value valueOf(mlir::Value value, int64_t micro);
   mlir::Value argumentValue(mlir::BlockArgument argument, int64_t micro);
@@ -70,10 +73,10 @@ private:
   int64_t rows = 0; ///< of a micro-batch
   int64_t transfers = 0;
   llvm::DenseSet<mlir::Operation *> backward;
-  llvm::DenseMap<mlir::Value, llvm::SetVector<int64_t>> readers; ///< stages, by value
+  llvm::DenseMap<mlir::Value, llvm::SetVector<int64_t>> readers;            ///< stages, by value
   llvm::MapVector<mlir::StringAttr, llvm::SetVector<int64_t>> stateReaders; ///< stages beside the state's own
   llvm::SetVector<mlir::StringAttr> updated;
-  llvm::DenseMap<mlir::StringAttr, mlir::Value> current; ///< a state's value, or what is added up so far
+  llvm::DenseMap<mlir::StringAttr, mlir::Value> current;   ///< a state's value, or what is added up so far
   llvm::DenseMap<mlir::Value, mlir::StringAttr> newStates; ///< what @micro returns as a state
   llvm::DenseMap<Key, mlir::Value> values;
 };

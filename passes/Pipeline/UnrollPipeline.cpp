@@ -47,7 +47,8 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     if (failed(checkOptions()) || failed(checkFunction(micro)) || failed(checkFunction(update)))
       return signalPassFailure();
     unroll(micro, update);
-    for (FunctionKind kind : {FunctionKind::Micro, FunctionKind::Update, FunctionKind::Eval, FunctionKind::Predict})
+    for (FunctionKind kind :
+         {FunctionKind::Micro, FunctionKind::Update, FunctionKind::Eval, FunctionKind::Predict})
       if (auto function = train::functionOf(getOperation(), kind))
         function.erase();
     for (FunctionKind kind : {FunctionKind::Init, FunctionKind::Restore})
@@ -63,14 +64,14 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
 
   LogicalResult checkOptions() {
     if (!isSchedule(schedule))
-      return getOperation().emitError() << "unknown schedule '" << schedule.getValue()
-                                        << "' of a pipeline: expected gpipe or 1f1b";
+      return getOperation().emitError()
+             << "unknown schedule '" << schedule.getValue() << "' of a pipeline: expected gpipe or 1f1b";
     if (stage < 0 || stage >= stages())
-      return getOperation().emitError() << "has no stage " << stage.getValue() << ": expected one from 0 to "
-                                        << stages() - 1;
+      return getOperation().emitError()
+             << "has no stage " << stage.getValue() << ": expected one from 0 to " << stages() - 1;
     if (microBatches < 1)
-      return getOperation().emitError() << "has " << microBatches.getValue()
-                                        << " micro-batches a step, expected 1 or more";
+      return getOperation().emitError()
+             << "has " << microBatches.getValue() << " micro-batches a step, expected 1 or more";
     return success();
   }
 
@@ -82,14 +83,16 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
       if (!input)
         continue;
       if (rankOf(argument) == 0 || (rows && shapeOf(argument).front() != rows))
-        return function.emitError() << "input '" << input.getName() << "' of type " << argument.getType()
-                                    << " has not the rows of the first input: such inputs are not available yet in a pipeline";
+        return function.emitError()
+               << "input '" << input.getName() << "' of type " << argument.getType()
+               << " has not the rows of the first input: such inputs are not available yet in a pipeline";
       rows = shapeOf(argument).front();
     }
     for (unsigned index = 0; index < function.getNumResults(); ++index) {
       auto result = train::bindingOfResult(function, index);
       if (result && !result.is(BindingKind::State) && !result.is(BindingKind::Result))
-        return function.emitError() << "result '" << result.getName() << "' is not available yet in a pipeline";
+        return function.emitError() << "result '" << result.getName()
+                                    << "' is not available yet in a pipeline";
     }
     return success();
   }
