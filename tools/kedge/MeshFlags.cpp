@@ -152,6 +152,7 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
       {"kedge plan", command.get_name() == "plan"},
       {"--target " + o.target, o.onGpu()},
       {"--precision fp16", o.precision == "fp16"},
+      {"--recompute, --memory-budget or --offload", o.rematerializes()},
       {"--loss-scale", o.lossScale.scales || !o.lossScaleOptions.empty()},
       {"--same-bits", isGiven(command, "--same-bits")},
       {"--max-batch", !o.maxBatchInput.empty()},
