@@ -47,6 +47,27 @@ def UnrollPipeline : PipelinePass<"kedge-unroll-pipeline"> {
     micro-batches. Gradients are added up in the order of micro-batches. States that no op of the stage needs leave the module, and so do
     @eval and @predict. A state that several stages read is
     sent at the begin of the step by the one that updates it. Statistics: slots, sends, receives, states elsewhere.
+
+    Example: `--kedge-unroll-pipeline`
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["pipeline"] = [2]>} {
+      func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<result "items">}) attributes {train.kind = #train.kind<micro>} {
+        %a = onnx.Exp %x {dist.pipeline_stage = 0 : i64, kedge.place = #kedge.place<forward "a", "a">} : (tensor<4xf32>) -> tensor<4xf32>
+        %b = onnx.Exp %a {dist.pipeline_stage = 1 : i64, kedge.place = #kedge.place<forward "b", "b">} : (tensor<4xf32>) -> tensor<4xf32>
+        return %b : tensor<4xf32>
+      }
+      func.func @update() attributes {train.kind = #train.kind<update>} {
+        return
+      }
+    }
+    ```
+    becomes
+    ```mlir
+      ...
+        %a = onnx.Exp %x ...
+        %token = dist.send %a, %first {kedge.place = ..., number = 0 : i64, peer = 1 : i64, ranks = 2 : i64} : ...
+      ...
+    ```
   }];
   let options = [
     Option<"stage", "stage", "int64_t", "0", "whose program is made">,
