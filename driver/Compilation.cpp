@@ -125,8 +125,9 @@ void Compilation::step() {
             options.accumulatorType.c_str());
   run(Phase::Step);
   using train::FunctionKind;
-  func::FuncOp function = train::functionOf(
-      *ir, options.accumulate > 1 || options.sameBits > 0 ? FunctionKind::Micro : FunctionKind::Step);
+  func::FuncOp function = train::functionOf(*ir, FunctionKind::Step);
+  if (!function)
+    function = train::functionOf(*ir, FunctionKind::Micro);
   checkSameBits(function);
   counts = exporter::countStep(function);
   facts = lossFacts(function, stepOptions(options, model));

@@ -44,6 +44,8 @@ public:
   const std::vector<analysis::ScheduledLaunch> &scheduledLaunches() const { return scheduled; }
   /// The program's launches with their predicted times, for --launches; after plan().
   const std::vector<analysis::ScheduledLaunch> &launches() const { return numbered; }
+  /// The schedule of a pipeline's stage, with the ranks that run it; after lower().
+  std::string textOfRanks();
   /// Kernels as LLVM-ready IR, for --emit llvm; after lower().
   mlir::ModuleOp kernels() { return *kernelModule; }
   /// What lint found and did.

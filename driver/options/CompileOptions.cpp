@@ -1,5 +1,5 @@
 #include "driver/options/CompileOptions.h"
-#include "driver/GpuTarget.h"
+#include "driver/program/GpuTarget.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 

@@ -1,6 +1,7 @@
 #include "driver/options/ProgramOptions.h"
 #include "driver/AdapterGraph.h"
 #include "driver/Adapters.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
@@ -98,6 +99,15 @@ void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edit
 
 } // namespace
 
+/// Whether another stage of the pipeline has the loss.
+static bool isLossElsewhere(func::FuncOp step) {
+  for (OpOperand &result : step.getBody().front().getTerminator()->getOpOperands())
+    if (auto binding = train::bindingOfResult(step, result.getOperandNumber(), train::BindingKind::Result);
+        binding && binding.getName() == "loss_sum")
+      return isa_and_nonnull<onnx::ConstantOp>(result.get().getDefiningOp());
+  return false;
+}
+
 json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   json facts = {
       {"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss == "none" ? "mean" : "items"}};
@@ -120,9 +130,11 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     return facts;
   double nominal = train::NominalItemsNote(step->getContext()).getAttr(step).getValueAsDouble();
   facts["nominal_items"] = nominal;
+  const int64_t accumulate = options.isPipelined() ? 1 : options.accumulate; // its step has all rows
   facts["items_per_batch"] =
-      nominal /
-      static_cast<double>(options.accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
+      nominal / static_cast<double>(accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
+  if (options.isPipelined() && isLossElsewhere(step))
+    facts["items_per_batch"] = 0; // the ranks' items are added up
   facts["loss"] = options.loss;
   facts["logits"] = options.logits;
   if (options.classAxis != -100)
@@ -144,7 +156,7 @@ static json scheduleFacts(const ScheduleDefaults &given) {
 }
 
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
-  json result = {{"accumulate", options.accumulate},
+  json result = {{"accumulate", options.isPipelined() ? 1 : options.accumulate},
                  {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds},
                  {"optimizer", options.optimizer},
                  {"lr", options.lr},

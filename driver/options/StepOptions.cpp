@@ -35,6 +35,9 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   step.sampleWeights = m.sampleWeights;
   step.accumulate = options.accumulate;
   step.mesh = m.meshOfRanks().text();
+  step.stages = options.stages;
+  step.stage = options.stage;
+  step.pipelineSchedule = options.pipelineSchedule;
   step.sameBits = options.sameBits;
   step.zero = options.zero;
   step.bucketBytes = options.bucketBytes;

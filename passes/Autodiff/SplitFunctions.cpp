@@ -28,8 +28,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
       return signalPassFailure();
     }
     bool lossInGraph = !findResult(model, BindingKind::Result, "loss_rows");
-    func::FuncOp training = copy(model, accumulate > 1 || dist::partsOf(getOperation()) ? FunctionKind::Micro
-                                                                                        : FunctionKind::Step);
+    func::FuncOp training = copy(model, hasMicroBatches() ? FunctionKind::Micro : FunctionKind::Step);
     takeMode(training, /*isTraining=*/true);
     keepResults(training, [](train::BindingAttr result) {
       return result.is(BindingKind::State) || result.is(BindingKind::Result, "loss_sum") ||
@@ -44,6 +43,11 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     keepOutputs(prediction);
     model.erase();
     addStatistic("kedge-split-functions", "functions", 3);
+  }
+
+  /// A pipeline has micro-batches even where it has one.
+  bool hasMicroBatches() {
+    return accumulate > 1 || dist::partsOf(getOperation()) || dist::pipelineGroup(getOperation()).ranks > 1;
   }
 
   func::FuncOp copy(func::FuncOp model, FunctionKind kind) {

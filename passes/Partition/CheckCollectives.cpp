@@ -61,7 +61,11 @@ private:
   }
 
   std::vector<int64_t> membersOf(const Collective &collective, size_t rank) const {
-    return mesh.groupOf(collective.axis.str(), static_cast<int64_t>(rank)).members;
+    const std::vector<int64_t> all = mesh.groupOf(collective.axis.str(), static_cast<int64_t>(rank)).members;
+    if (!collective.peer || static_cast<size_t>(*collective.peer) >= all.size())
+      return all;
+    const int64_t own = static_cast<int64_t>(rank), other = all[static_cast<size_t>(*collective.peer)];
+    return {std::min(own, other), std::max(own, other)};
   }
 
   std::vector<const Collective *> within(size_t rank, const std::vector<int64_t> &members) const {

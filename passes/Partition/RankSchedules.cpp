@@ -9,11 +9,25 @@ namespace kedge::partition {
 namespace {
 
 Collective collectiveOf(Operation *op, StringRef kernel, DictionaryAttr attrs) {
-  Collective found{op, kernel, dist::dataAxis, 0, attrs, {}};
+  Collective found{op, kernel, dist::dataAxis, 0, attrs, {}, {}};
   if (auto axis = attrs ? attrs.getAs<StringAttr>("axis") : StringAttr())
     found.axis = axis.getValue();
   if (auto ranks = attrs ? attrs.getAs<IntegerAttr>("ranks") : IntegerAttr())
     found.ranks = ranks.getInt();
+  return found;
+}
+
+/// The two ends differ in who the other one is, and in their tokens.
+Collective asTransfer(Collective found, unsigned operands) {
+  auto peer = found.attrs ? found.attrs.getAs<IntegerAttr>("peer") : IntegerAttr();
+  if (!peer)
+    return found;
+  found.peer = peer.getInt();
+  const Type value = found.types[found.kernel == "dist.send" ? 0 : operands];
+  found.types.assign(1, value);
+  NamedAttrList common(found.attrs);
+  common.erase("peer");
+  found.attrs = common.getDictionary(found.op->getContext());
   return found;
 }
 
@@ -22,7 +36,7 @@ std::optional<Collective> collectiveOf(Operation &op) {
     Collective found = collectiveOf(&op, library.getKernel(), library.getAttrs());
     llvm::append_range(found.types, op.getOperandTypes());
     llvm::append_range(found.types, op.getResultTypes());
-    return found;
+    return asTransfer(std::move(found), op.getNumOperands());
   }
   auto launch = dyn_cast<exec::LaunchOp>(op);
   if (!launch || !launch.getCollective())
@@ -31,7 +45,7 @@ std::optional<Collective> collectiveOf(Operation &op) {
   for (ArrayAttr types : {launch.getReadTypes(), launch.getWriteTypes()})
     for (Attribute type : types)
       found.types.push_back(cast<TypeAttr>(type).getValue());
-  return found;
+  return asTransfer(std::move(found), launch.getReadTypes().size());
 }
 
 RankSchedules schedulesOf(ModuleOp module) {

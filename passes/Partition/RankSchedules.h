@@ -13,10 +13,13 @@ struct Collective {
   llvm::StringRef kernel, axis;
   int64_t ranks = 0;
   mlir::DictionaryAttr attrs;
-  llvm::SmallVector<mlir::Type> types; ///< operands, then results
+  llvm::SmallVector<mlir::Type> types; ///< operands, then results; of a transfer: what is sent
+  std::optional<int64_t> peer;         ///< of a transfer between two: the other's place along the axis
 
   bool agreesWith(const Collective &other) const {
-    return kernel == other.kernel && attrs == other.attrs && types == other.types;
+    return peer.has_value() == other.peer.has_value() &&
+           (peer ? kernel != other.kernel : kernel == other.kernel) && attrs == other.attrs &&
+           types == other.types;
   }
 };
 

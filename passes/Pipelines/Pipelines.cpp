@@ -9,6 +9,7 @@
 #include "passes/Mesh/Passes.h"
 #include "passes/Offload/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Pipeline/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
@@ -71,6 +72,15 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(precision::createInsertCasts());
   if (options.isFloat8())
     manager.addNestedPass<func::FuncOp>(precision::createChooseFloat8());
+}
+
+static void addStages(OpPassManager &manager, const StepOptions &options) {
+  pipeline::AssignStagesOptions assign;
+  assign.stages.assign(options.stages.begin(), options.stages.end());
+  manager.addPass(pipeline::createAssignStages(assign));
+  manager.addPass(
+      pipeline::createUnrollPipeline({options.stage, options.accumulate, options.pipelineSchedule}));
+  manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
@@ -143,6 +153,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
   manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
   manager.addPass(levels::createCheckUpdates());
+  if (options.isPipelined())
+    addStages(manager, options);
   manager.addPass(levels::createVerifyStep());
 }
 

@@ -40,7 +40,11 @@ struct StepOptions {
   std::string optimizer = "adamw", muon; ///< `muon`: REGEX of its matrices
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
-  int64_t logitsChunk = 128 << 20;                     ///< bytes; see kedge-chunk-logits
+  int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
+  std::vector<std::string> stages; ///< REGEX=K: stages of modules
+  int64_t stage = 0;               ///< of the pipeline, whose program is made
+  std::string pipelineSchedule = "1f1b";
+  bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }
   bool isFloat8() const { return precision == "fp8"; } ///< bf16 but for the operands of products
 };
 

@@ -10,6 +10,7 @@
 #include "passes/Mesh/Passes.h"
 #include "passes/Offload/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Pipeline/Passes.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
@@ -49,6 +50,7 @@ void registerPasses() {
   autodiff::registerAutodiffPasses();
   partition::registerPartitionPasses();
   mesh::registerMeshPasses();
+  pipeline::registerPipelinePasses();
   schedule::registerSchedulePasses();
   remat::registerRematerializePasses();
   offload::registerOffloadPasses();

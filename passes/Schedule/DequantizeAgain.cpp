@@ -1,3 +1,4 @@
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/Bindings.h"
@@ -32,7 +33,8 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
       position[&op] = static_cast<int64_t>(position.size());
       if (auto number = op.getAttrOfType<IntegerAttr>("clone"))
         firstNumber = std::max(firstNumber, number.getInt());
-      if (op.getNumOperands() == 0 || !llvm::all_of(op.getOperands(), [&](Value v) { return isDerived(v); }))
+      if (op.getNumOperands() == 0 || isTransfer(op) ||
+          !llvm::all_of(op.getOperands(), [&](Value v) { return isDerived(v); }))
         continue;
       derived.insert(&op);
       ops.push_back(&op);
@@ -44,6 +46,13 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
   }
 
   int64_t firstNumber = 0;
+
+  /// Its token may be a constant; it is sent once.
+  static bool isTransfer(Operation &op) {
+    auto library = dyn_cast<sched::LibraryOp>(op);
+    return library && (library.getKernel() == dist::SendOp::getOperationName() ||
+                       library.getKernel() == dist::ReceiveOp::getOperationName());
+  }
 
   bool isDerived(Value value) {
     if (Operation *op = value.getDefiningOp())

@@ -2,6 +2,7 @@
 // communicate.
 #pragma once
 #include "runtime/format/Tensor.h"
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,13 @@ struct CollectiveTensor {
   DType type = DType::F32;
 };
 
+/// One rank sends a tensor, the other receives it.
+struct PeerTransfer {
+  int64_t rank = 0; ///< the other, by its place in the group
+  bool sends = false;
+  int64_t number = 0; ///< of the transfer, alike on both
+};
+
 struct Collective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
@@ -43,6 +51,7 @@ struct Collective {
   /// Transfer only: for each rank of the group, the one of it whose tensors it gets; kNobody: zeros.
   std::vector<int64_t> senders;
   static constexpr int64_t kNobody = -1;
+  std::optional<PeerTransfer> peer; ///< Transfer only, between two ranks of the group alone
 };
 
 /// Scratch bytes that each of the `ranks` ranks of the group needs. Depends on the

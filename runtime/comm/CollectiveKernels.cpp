@@ -42,13 +42,16 @@ void checkType(const LibraryCall &call, CollectiveKind kind, Reduction reduction
 }
 
 constexpr std::string_view kPrefix = "dist.";
-constexpr std::string_view kBroadcast = "dist.broadcast", kSendRecv = "dist.send_recv";
+constexpr std::string_view kBroadcast = "dist.broadcast", kSendRecv = "dist.send_recv", kSend = "dist.send",
+                           kReceive = "dist.receive";
 const std::map<std::string_view, CollectiveKind> kKinds{
     {"dist.reduce_scatter", CollectiveKind::ReduceScatter},
     {"dist.all_gather", CollectiveKind::AllGather},
     {"dist.all_reduce", CollectiveKind::AllReduce},
     {kBroadcast, CollectiveKind::Transfer},
-    {kSendRecv, CollectiveKind::Transfer}};
+    {kSendRecv, CollectiveKind::Transfer},
+    {kSend, CollectiveKind::Transfer},
+    {kReceive, CollectiveKind::Transfer}};
 
 /// Whose tensors each rank gets.
 std::vector<int64_t> giversOf(const LibraryCall &call, int64_t ranks) {
@@ -62,6 +65,24 @@ std::vector<int64_t> giversOf(const LibraryCall &call, int64_t ranks) {
     if (sender < least || sender >= ranks)
       failCall(call, "tensors come from rank {} of {}", sender, ranks);
   return senders;
+}
+
+/// A value and the token that keeps transfers in their order; the token's bytes are nobody's.
+Collective transferOf(const LibraryCall &call) {
+  const bool sends = call.name == kSend;
+  const auto &ends = sends ? call.inputs : call.outputs;
+  if (call.inputs.size() != (sends ? 2u : 1u) || call.outputs.size() != (sends ? 1u : 2u))
+    failCall(call, "{} inputs and {} outputs, expected a value and a token", call.inputs.size(),
+             call.outputs.size());
+  Collective what;
+  what.kind = CollectiveKind::Transfer;
+  what.name = call.name;
+  what.axis = axisOf(call.attrs);
+  what.peer = PeerTransfer{calls::intAttr(call, "peer", -1), sends, calls::intAttr(call, "number", 0)};
+  if (what.peer->rank < 0 || what.peer->rank >= ranksOf(call))
+    failCall(call, "the other is rank {} of {}", what.peer->rank, ranksOf(call));
+  what.tensors.push_back({nullptr, nullptr, ends.front().elements(), ends.front().type});
+  return what;
 }
 
 class JointKernel final : public CollectiveKernel {
@@ -186,6 +207,8 @@ Collective collectiveOf(const LibraryCall &call) {
   const auto found = kKinds.find(call.name);
   if (found == kKinds.end())
     failCall(call, "it is no collective");
+  if (call.name == kSend || call.name == kReceive)
+    return transferOf(call);
   const CollectiveKind kind = found->second;
   const std::string reduction = calls::stringAttr(call, "kind", "sum");
   if (reduction != "sum" && reduction != "max")
@@ -219,6 +242,10 @@ std::vector<Traffic> trafficOf(const std::string &library, const std::vector<Ten
   std::vector<Traffic> traffic;
   if (!library.starts_with(kPrefix) || library == "dist.local_shard")
     return traffic;
+  if (library == kSend || library == kReceive) {
+    const TensorDesc &value = (library == kSend ? inputs : outputs).front();
+    return {{library.substr(kPrefix.size()), value.type, false, value.elements()}};
+  }
   const bool reduces = library == "dist.all_reduce";
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int64_t elements = std::max(inputs[i].elements(), outputs[i].elements());

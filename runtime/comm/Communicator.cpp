@@ -10,7 +10,7 @@ void Communicator::barrier() {
 void sumOverRanks(Communicator *communicator, double *values, size_t count) {
   if (!communicator)
     return;
-  const int64_t places = communicator->rowPlace().size;
+  const int64_t places = communicator->rowPlaces();
   withAllRanks(*communicator, values, count, [&](const double *all) {
     for (size_t i = 0; i < count; ++i) {
       values[i] = all[i];

@@ -58,6 +58,9 @@ public:
   /// with the same rows: those with these places, in their order.
   World rowPlace() const { return arranged ? arranged->groupOf(Mesh::kRows, world().rank).own : world(); }
   int64_t rankOfRows(int64_t place) const { return place * alike; }
+  /// Places of all stages of a pipeline, which rankOfRows() numbers stage by stage: what a stage does not
+  /// compute it counts as 0.
+  int64_t rowPlaces() const { return world().size / alike; }
   /// The tensors and the workspace must outlive the result.
   virtual std::unique_ptr<CollectiveRun> prepare(Collective collective) = 0;
 

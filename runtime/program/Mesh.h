@@ -45,6 +45,8 @@ public:
   /// Tells apart the axes of groups that a rank is in: 0 for those of all ranks, less than kGroups for any.
   unsigned numberOf(const std::string &axes) const;
   static constexpr unsigned kGroups = 16;
+  /// No number of a group: that of transfers between two ranks.
+  static constexpr unsigned kTransfers = kGroups - 1;
 
   /// "replica=2,data=4"
   std::string text() const;

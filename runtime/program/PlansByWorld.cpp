@@ -34,11 +34,16 @@ ProgramImage partOf(const ProgramImage &image, const json &entry) {
 
 } // namespace
 
-ProgramImage imageFor(const ProgramImage &image, int64_t ranks, int64_t onMachine) {
+ProgramImage imageFor(const ProgramImage &image, int64_t ranks, int64_t onMachine, int64_t rank) {
   if (image.json.substr(0, 10) != R"({"worlds":)")
     return image;
   try {
     const json worlds = json::parse(image.json).at("worlds");
+    if (worlds.at(0).contains("stage")) { // of a pipeline: the outermost axis
+      const int64_t each = worlds.at(0).at("ranks").get<int64_t>() / static_cast<int64_t>(worlds.size());
+      const bool isWhole = worlds.at(0).at("ranks") == ranks && rank >= 0 && rank < ranks;
+      return partOf(image, worlds.at(isWhole ? static_cast<size_t>(rank / each) : 0));
+    }
     const bool meshed = worlds.at(0).contains("mesh");
     bool known = false;
     for (const json &entry : worlds) {

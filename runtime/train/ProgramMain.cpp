@@ -63,7 +63,7 @@ void shareGpus(const ProgramImage &image) {
 int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   const std::unique_ptr<RollCall> roll = RollCall::begin();
   const Launched started = startedAs(whole.device != nullptr);
-  const ProgramImage image = imageFor(whole, started.world.size, started.localSize);
+  const ProgramImage image = imageFor(whole, started.world.size, started.localSize, started.world.rank);
   Program program = parseProgram(image.json);
   Options options;
   const bool speaks = rankForMessages() == 0;
@@ -94,7 +94,7 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
     roll->rest();
   if (wrong)
     std::rethrow_exception(wrong);
-  checkSameProgram(ranks.get(), image, options);
+  checkSameProgram(ranks.get(), whole, options);
   placeShards(program, launched.world);
   if (ranks)
     ranks->arrange(program.mesh);

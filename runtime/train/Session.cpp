@@ -56,7 +56,30 @@ Session::Session(const ProgramImage &image, const Program &program, const Option
     : image(image), program(program), options(options), launched(launched), world(launched.world),
       rows(ranks ? ranks->rowPlace() : launched.world), ranks(ranks) {}
 
+/// What the stages of a pipeline do not do together yet.
+void Session::checkPipeline() const {
+  if (program.mesh.sizeOf("pipeline") == 1)
+    return;
+  const std::pair<const char *, bool> given[] = {
+      {"--checkpoint-dir", !options.checkpointDir.empty()},
+      {"--resume", options.resume},
+      {"--export-onnx", !options.exportOnnx.empty()},
+      {"--export-onnx-adapters", !options.exportOnnxAdapters.empty()},
+      {"--export-safetensors", !options.exportSafetensors.empty()},
+      {"--export-adapter", !options.exportAdapter.empty()},
+      {"--eval-data", !options.evalData.empty()},
+      {"--eval-tokens", !options.evalTokens.empty()},
+      {"--dump-gradients", !options.dumpGradients.empty()}};
+  for (const auto &[flag, isGiven] : given)
+    if (isGiven)
+      fail("{} is not available yet for a program of a pipeline ({}); leave it out, or compile for one rank "
+           "or along "
+           "data",
+           flag, program.mesh.text());
+}
+
 void Session::checkOptions() {
+  checkPipeline();
   checkOutputFiles(options, program);
   checkWritable("--export-onnx", options.exportOnnx);
   checkWritable("--export-safetensors", options.exportSafetensors);

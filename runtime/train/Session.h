@@ -25,6 +25,7 @@ public:
 
 private:
   void checkOptions();
+  void checkPipeline() const;
   int64_t stepsOfEpochs();
   void warnOf(const std::string &text) const;
   void openData();

@@ -16,11 +16,11 @@ struct Agreed {
   int64_t signal = 0;
 };
 
-Agreed agreeOverRanks(Communicator &communicator, int64_t rowPlaces, const Agreed &mine) {
+Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
   Agreed agreed;
   withAllRanks(communicator, &mine, 1, [&](const Agreed *all) {
     agreed = all[0];
-    for (int64_t place = 1; place < rowPlaces; ++place) {
+    for (int64_t place = 1; place < communicator.rowPlaces(); ++place) {
       agreed.loss += all[communicator.rankOfRows(place)].loss;
       agreed.items += all[communicator.rankOfRows(place)].items;
     }
@@ -40,9 +40,8 @@ struct Watched {
 /// of all ranks.
 class StepObserver : public LaunchObserver {
 public:
-  StepObserver(Executor &executor, int64_t rowPlaces, const Watched &watched, bool stop)
-      : executor(executor), rowPlaces(rowPlaces), loss(watched.loss), items(watched.items),
-        norm(watched.norm), stop(stop) {}
+  StepObserver(Executor &executor, const Watched &watched, bool stop)
+      : executor(executor), loss(watched.loss), items(watched.items), norm(watched.norm), stop(stop) {}
 
   bool watches(const Function &function, int launch) const override {
     return (watcher && watcher->seesEveryLaunch()) ||
@@ -73,7 +72,7 @@ public:
       itemCount = readResult(executor, *items);
     seen = true;
     if (Communicator *ranks = executor.communicator()) {
-      const Agreed agreed = agreeOverRanks(*ranks, rowPlaces, {lossSum, itemCount, caughtSignal()});
+      const Agreed agreed = agreeOverRanks(*ranks, {lossSum, itemCount, caughtSignal()});
       lossSum = agreed.loss;
       itemCount = agreed.items;
       signal = static_cast<int>(agreed.signal);
@@ -96,7 +95,6 @@ private:
   }
 
   Executor &executor;
-  const int64_t rowPlaces; ///< ranks that have rows of their own
   const ResultSlot *loss, *items, *norm;
   bool stop, seen = false;
   bool left = false; ///< gradients were not finite
@@ -173,8 +171,7 @@ void StepRunner::readAhead(const Progress &progress, int64_t micro) {
 void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
   fill(progress, micro);
   writer.write(executor, scalars, pointOf(progress, micro));
-  StepObserver observer(executor, world.size, {loss, items, forward == "step" ? gradNorm : nullptr},
-                        !isHandled());
+  StepObserver observer(executor, {loss, items, forward == "step" ? gradNorm : nullptr}, !isHandled());
   observer.step = progress.step;
   observer.itemCount = program.options.itemsPerBatch;
   if (watcher && watcher->wants(progress.step) && (forward == "step" || watcher->seesEveryLaunch()))
@@ -200,7 +197,7 @@ void StepRunner::runUpdate(const Progress &progress, Sums &sums) {
   StepPoint point = pointOf(progress, program.options.accumulate - 1);
   point.items = program.options.loss == LossKind::Items ? sums.items : program.options.nominalItems;
   writer.write(executor, scalars, point);
-  StepObserver observer(executor, world.size, {nullptr, nullptr, gradNorm}, !isHandled());
+  StepObserver observer(executor, {nullptr, nullptr, gradNorm}, !isHandled());
   observer.step = progress.step;
   observer.itemCount = point.items;
   if (watcher && watcher->wants(progress.step))

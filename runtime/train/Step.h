@@ -82,6 +82,7 @@ private:
   [[noreturn]] void explainLoss(const Progress &progress, int64_t micro, double lossSum);
   [[noreturn]] void explainGradients(const Progress &progress, double norm);
   NonFiniteGradients findAgain(const Progress &progress);
+  bool runsAgain() const;
   std::optional<NonFinite> findInLoss(const Progress &progress, int64_t micro);
   std::optional<NonFinite> findInGradients(const Progress &progress, bool ofSquaresAlone);
   [[noreturn]] void failWith(const std::string &head, const std::optional<NonFinite> &found,

@@ -44,7 +44,12 @@ void StepRunner::failWith(const std::string &head, const std::optional<NonFinite
   fail("{}", head);
 }
 
+/// Stages of a pipeline cannot run again up to a value: one that stops leaves others waiting.
+bool StepRunner::runsAgain() const { return program.mesh.sizeOf("pipeline") == 1; }
+
 std::optional<NonFinite> StepRunner::findInLoss(const Progress &progress, int64_t micro) {
+  if (!runsAgain())
+    return std::nullopt;
   stagedRow.reset();
   data.fill(executor, forward, rowsOf(progress, micro));
   writer.write(executor, scalars, pointOf(progress, micro));
@@ -98,6 +103,8 @@ NonFiniteGradients StepRunner::findAgain(const Progress &progress) {
 
 /// `ofSquaresAlone`: the step's norm is infinite, which its gradients need not be.
 std::optional<NonFinite> StepRunner::findInGradients(const Progress &progress, bool ofSquaresAlone) {
+  if (!runsAgain())
+    return std::nullopt;
   stagedRow.reset();
   NonFiniteGradients found = findAgain(progress);
   if (!found.gradient && ofSquaresAlone)

@@ -76,7 +76,7 @@ NAMESPACES = {
     "passes/Adapters": "adapters", "passes/Autodiff": "autodiff", "passes/Import": "raise", "passes/Levels": "levels",
     "passes/Lower": "lower", "passes/Lower/Codegen": "lower|lower::codegen", "passes/Lower/Gpu": "lower|lower::gpu",
     "passes/Lower/Gpu/library": "lower::gpu|lower::gpu::attention|lower::gpu::convolution", "passes/Lower/Gpu/thread": "lower::gpu",
-    "passes/Memory": "memory", "passes/Mesh": "mesh", "passes/Offload": "offload", "passes/Partition": "partition", "passes/Pipelines": "pipelines",
+    "passes/Memory": "memory", "passes/Mesh": "mesh", "passes/Offload": "offload", "passes/Partition": "partition", "passes/Pipeline": "pipeline", "passes/Pipelines": "pipelines",
     "passes/Precision": "precision", "passes/Rematerialize": "remat", "passes/Schedule": "schedule", "driver": "driver",
     "runtime": "rt", "runtime/calls": "rt::calls", "runtime/comm/messages": "rt::messages", "runtime/comm/mpi": "rt|rt::mpi",
     "runtime/comm/tcp": "rt|rt::tcp", "runtime/cpu": "rt|rt::cpu", "runtime/cpu/conv": "rt::cpu|rt::cpu::depthwise",

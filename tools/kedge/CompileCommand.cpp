@@ -1,13 +1,13 @@
 // kedge compile MODEL -o PROGRAM, and what lies between.
-#include "driver/Algorithms.h"
 #include "driver/BudgetCheck.h"
-#include "driver/KernelLevels.h"
-#include "driver/PlansByWorld.h"
-#include "driver/ProgramBuilder.h"
 #include "driver/Remedies.h"
 #include "driver/SavedIr.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
+#include "driver/program/Algorithms.h"
+#include "driver/program/KernelLevels.h"
+#include "driver/program/PlansByWorld.h"
+#include "driver/program/ProgramBuilder.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
 #include "tools/kedge/Commands.h"
@@ -65,7 +65,8 @@ int runCompile(const CompileOptions &options) {
     checkLibrary(options);
   checkFolder("-o", options.output);
   checkReportFile(options.report);
-  if ((options.model.ranks.size() > 1 || !options.replicas.empty()) && !options.printPipeline)
+  if ((options.model.ranks.size() > 1 || !options.replicas.empty() || options.isPipelined()) &&
+      !options.printPipeline)
     return compilePlansByWorld(options);
   Compilation compilation(options);
   if (options.printPipeline)

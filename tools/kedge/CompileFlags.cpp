@@ -1,6 +1,6 @@
 #include "tools/kedge/CompileFlags.h"
-#include "driver/GpuTarget.h"
 #include "driver/SavedIr.h"
+#include "driver/program/GpuTarget.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "runtime/program/NumberFlags.h"

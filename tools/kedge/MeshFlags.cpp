@@ -83,10 +83,21 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       .add_option(
           "--mesh", o.model.mesh,
           "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-          "cuts), tensor (dimensions of single tensors)")
+          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model), alone")
       ->group(group);
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group(group);
-  command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh; not available yet")
+  command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group(group);
+  command
+      .add_option(
+          "--stage", o.stages,
+          "REGEX=K: the stage of the pipeline, from 0, of the modules that REGEX names; default: equal work")
+      ->group(group);
+  command
+      .add_option(
+          "--pipeline-schedule", o.pipelineSchedule,
+          "order of micro-batches on the stages: gpipe or 1f1b; interleaved=V, zero-bubble and auto are not "
+          "available yet")
+      ->capture_default_str()
       ->group(group);
   command
       .add_option("--replicas", o.replicas,
@@ -123,6 +134,35 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
   o.accumulate *= o.parts;
 }
 
+/// What a pipeline does not go together with yet.
+void checkPipeline(const CLI::App &command, const CompileOptions &o) {
+  const std::string words = wordsOf(command), &schedule = o.pipelineSchedule;
+  if (!o.isPipelined()) {
+    for (const char *flag : {"--stage", "--pipeline-schedule"})
+      if (isGiven(command, flag))
+        fail("{}: without an axis 'pipeline' there are no stages; give --mesh pipeline=N with it", flag);
+    return;
+  }
+  if (schedule.starts_with("interleaved=") || schedule == "zero-bubble" || schedule == "auto")
+    fail("--pipeline-schedule {}: not available yet; expected gpipe or 1f1b", schedule);
+  if (schedule != "gpipe" && schedule != "1f1b")
+    fail("--pipeline-schedule {}: unknown; expected gpipe or 1f1b", schedule);
+  if (o.model.meshOfRanks().axes().size() > 1)
+    fail("{}: a pipeline beside other axes is not available yet; expected pipeline alone", words);
+  const std::pair<std::string, bool> others[] = {
+      {"kedge plan", command.get_name() == "plan"},
+      {"--target " + o.target, o.onGpu()},
+      {"--precision fp16", o.precision == "fp16"},
+      {"--recompute, --memory-budget or --offload", o.rematerializes()},
+      {"--loss-scale", o.lossScale.scales || !o.lossScaleOptions.empty()},
+      {"--same-bits", isGiven(command, "--same-bits")},
+      {"--max-batch", !o.maxBatchInput.empty()},
+      {"--lora, --adapter or --quantize-weights", o.model.adapters.given()}};
+  for (const auto &[what, isGivenToo] : others)
+    if (isGivenToo)
+      fail("{}: {} is not available yet for a pipeline", words, what);
+}
+
 void resolveAxes(const CLI::App &command, CompileOptions &o) {
   const bool meshed =
       isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
@@ -139,8 +179,6 @@ void resolveAxes(const CLI::App &command, CompileOptions &o) {
   if (isGiven(command, "--ranks"))
     fillData(command, o, text);
   const rt::Mesh mesh = parsed(command, text);
-  if (mesh.sizeOf(rt::Mesh::kPipeline) > 1)
-    fail("{}: an axis 'pipeline' is not available yet; expected replica, data and tensor", wordsOf(command));
   o.model.mesh = mesh.text();
   o.model.ranks = {mesh.size()};
 }
@@ -167,6 +205,7 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
 void resolveMesh(const CLI::App &command, CompileOptions &o) {
   resolveAxes(command, o);
   checkTensorAxis(command, o);
+  checkPipeline(command, o);
   resolveParts(command, o);
 }
 

@@ -95,7 +95,7 @@ struct LocalShardOfGathered : OpRewritePattern<LocalShardOp> {
 } // namespace
 
 bool kedge::dist::isCollective(Operation *op) {
-  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp, SendRecvOp>(op);
+  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp, SendRecvOp, SendOp, ReceiveOp>(op);
 }
 
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {
@@ -203,3 +203,21 @@ void AllGatherOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRC
 void LocalShardOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<DropUnread<LocalShardOp>, LocalShardOfGathered>(context);
 }
+
+/// The peer is a rank of the axis, which has as many as the module's mesh says.
+template <typename OpType> static LogicalResult verifyTransfer(OpType op) {
+  if (op.getPeer() >= op.getRanks())
+    return op.emitOpError("is with rank ")
+           << op.getPeer() << " of " << op.getRanks() << ", expected one of them";
+  auto module = op->template getParentOfType<ModuleOp>();
+  auto mesh = module ? module->template getAttrOfType<MeshAttr>(meshName) : MeshAttr();
+  if (mesh && mesh.sizeOf(op.getAxis()) != static_cast<int64_t>(op.getRanks()))
+    return op.emitOpError("is over ") << op.getRanks() << " ranks along '" << op.getAxis()
+                                      << "', where the module's mesh has " << mesh.sizeOf(op.getAxis());
+  if (op.getToken().getType() != op.getNext().getType())
+    return op.emitOpError("gives the token ")
+           << op.getNext().getType() << " for " << op.getToken().getType() << ", expected the same type";
+  return success();
+}
+LogicalResult SendOp::verify() { return verifyTransfer(*this); }
+LogicalResult ReceiveOp::verify() { return verifyTransfer(*this); }

@@ -78,4 +78,28 @@ def Dist_SendRecvOp : Dist_Op<"send_recv", [Differentiable]> {
   let arguments = !con(tensors, (ins DenseI64ArrayAttr:$from));
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::kedge::dist::RankGroup":$group, "::llvm::ArrayRef<int64_t>":$from)>];
 }
+
+/// Between two ranks along the axis. A token joins the transfers of a function: each takes the one of the transfer before.
+class Dist_Transfer<string mnemonic, dag more, dag made> : Op<Dist_Dialect, mnemonic, [Pure]> {
+  let arguments = !con(more, (ins ONNX_Tensor:$token, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$number, ConfinedAttr<I64Attr, [IntPositive]>:$ranks, DefaultValuedAttr<StrAttr, "\"pipeline\"">:$axis));
+  let results = made;
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Dist_SendOp : Dist_Transfer<"send", (ins ONNX_Tensor:$value), (outs ONNX_Tensor:$next)> {
+  let summary = "A tensor sent to another rank along the axis, whose own program receives it";
+  let description = [{
+    `number` is the transfer's among all of the function, and is that of the dist.receive. The tokens keep transfers in their order.
+
+    ```mlir
+    %1 = dist.send %x, %0 {number = 3 : i64, peer = 1 : i64, ranks = 2 : i64} : (tensor<8xf32>, tensor<i64>) -> tensor<i64>
+    ```
+  }];
+}
+
+def Dist_ReceiveOp : Dist_Transfer<"receive", (ins), (outs ONNX_Tensor:$value, ONNX_Tensor:$next)> {
+  let summary = "A tensor that another rank along the axis sends";
+}
 #endif

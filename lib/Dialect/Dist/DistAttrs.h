@@ -18,6 +18,9 @@ inline constexpr llvm::StringLiteral partsName = "dist.parts";
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
 /// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";
+/// Along `pipeline` ranks compute different ops; each op and state of level 2 may have the stage that it is
+/// of.
+inline constexpr llvm::StringLiteral pipelineAxis = "pipeline", pipelineStageName = "dist.pipeline_stage";
 
 /// The ranks that take part in a collective: those along one axis, or along several ("replica,data"), as the
 /// mesh orders them.
@@ -41,6 +44,7 @@ mlir::RankedTensorType boxOf(mlir::Type whole, llvm::ArrayRef<CutAttr> cuts);
 RankGroup dataGroup(mlir::Operation *op);
 RankGroup replicaGroup(mlir::Operation *op);
 RankGroup rowGroup(mlir::Operation *op);
+RankGroup pipelineGroup(mlir::Operation *op);
 /// All ranks of the mesh.
 int64_t meshRanks(mlir::Operation *op);
 /// Parts of the rows of a step whose sums are a tree (dist.parts); 0: sums are in any order. And those of one

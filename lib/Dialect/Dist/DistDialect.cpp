@@ -110,12 +110,15 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;
   if (isNumber && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == pipelineStageName && isa<IntegerAttr>(attribute.getValue()))
+    return success();
   if (attribute.getName() == ranksName && isa<ModuleOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
     return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
                                   << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
                                   << "' or '" << partsName << "' (a number) or '" << ranksName
-                                  << "' (an array of numbers), on a module";
+                                  << "' (an array of numbers), on a module, or '" << pipelineStageName
+                                  << "' (a number)";
 }
 
 int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
@@ -157,6 +160,8 @@ static RankGroup groupAlong(Operation *op, ArrayRef<StringRef> axes) {
 RankGroup kedge::dist::dataGroup(Operation *op) { return groupAlong(op, {dataAxis}); }
 RankGroup kedge::dist::replicaGroup(Operation *op) { return groupAlong(op, {replicaAxis}); }
 RankGroup kedge::dist::rowGroup(Operation *op) { return groupAlong(op, {replicaAxis, dataAxis}); }
+
+RankGroup kedge::dist::pipelineGroup(Operation *op) { return groupAlong(op, {pipelineAxis}); }
 
 int64_t kedge::dist::meshRanks(Operation *op) {
   MeshAttr mesh = meshOf(op);

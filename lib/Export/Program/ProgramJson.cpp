@@ -230,8 +230,17 @@ private:
     });
   }
 
+  /// A rank that stopped at a number would leave others waiting for what it sends later.
+  static bool hasTransfers(exec::FunctionOp function) {
+    return llvm::any_of(function.getBody().getOps<exec::LaunchOp>(), [](exec::LaunchOp launch) {
+      return launch.getKernel() == "dist.send" || launch.getKernel() == "dist.receive";
+    });
+  }
+
   /// The last launch that writes loss_sum or items.
   static int64_t lossReady(exec::FunctionOp function) {
+    if (hasTransfers(function))
+      return -1;
     int64_t ready = -1;
     forEachWrite(function, [&](int64_t at, exec::BufferOp buffer) {
       if (holdsResult(buffer, "loss_sum") || holdsResult(buffer, "items"))
@@ -242,6 +251,8 @@ private:
 
   /// The last launch that writes grad_norm, when no update has changed anything by then; else -1.
   int64_t normReady(exec::FunctionOp function) {
+    if (hasTransfers(function))
+      return -1;
     int64_t ready = -1, updated = -1;
     forEachWrite(function, [&](int64_t at, exec::BufferOp buffer) {
       if (holdsResult(buffer, "grad_norm"))

@@ -52,6 +52,14 @@ public:
   World world() const override { return progress.world(); }
   std::unique_ptr<CollectiveRun> prepare(Collective collective) override {
     const Mesh ranks = mesh();
+    if (collective.peer) {
+      const RankGroup group = ranks.groupOf(collective.axis, world().rank);
+      collective.name += fmt::format(" (transfer {} {} rank {})", collective.peer->number,
+                                     collective.peer->sends ? "to" : "from",
+                                     group.members[static_cast<size_t>(collective.peer->rank)]);
+      return std::make_unique<MessageRun>(progress, Party{group.own, group.members, Mesh::kTransfers},
+                                          std::move(collective));
+    }
     const unsigned number = collective.axis.empty() ? 0 : ranks.numberOf(collective.axis);
     if (number == 0)
       return std::make_unique<MessageRun>(progress, Party{world(), {}}, std::move(collective));

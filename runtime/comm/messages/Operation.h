@@ -49,6 +49,9 @@ public:
   bool isBackground() const { return background; }
   const std::string &name() const { return shown; }
   unsigned partyNumber() const { return party.number; }
+  /// What tells its messages from those of others of the party, where that is not the order in which they
+  /// start.
+  virtual std::optional<uint64_t> ownNumber() const { return std::nullopt; }
 
 protected:
   /// Starts the next round in slot `slot` by calls of send and receive; false if no round is left.
@@ -120,6 +123,8 @@ public:
   /// A collective of the kind Transfer.
   void configure(const Collective &what);
 
+  std::optional<uint64_t> ownNumber() const override { return fixed; }
+
 private:
   struct Bytes {
     const char *source;
@@ -136,7 +141,8 @@ private:
 
   std::vector<int64_t> senders; ///< by rank; Collective::kNobody where nothing comes
   std::vector<Bytes> pieces;
-  bool fillsAll = false; ///< copy own bytes, and set what nobody sends to zero
+  std::optional<uint64_t> fixed; ///< ownNumber
+  bool fillsAll = false;         ///< copy own bytes, and set what nobody sends to zero
   bool isFilled = false;
   size_t next = 0, sent = 0;
 };

@@ -138,7 +138,8 @@ void Progress::watchOthers(const std::vector<Watch::Place> &places) {
 }
 
 void Progress::start(Operation &operation) {
-  operation.begin(sequences[operation.partyNumber()]++);
+  const std::optional<uint64_t> own = operation.ownNumber();
+  operation.begin(own ? *own : sequences[operation.partyNumber()]++);
   {
     const std::lock_guard lock(mutex);
     started.push_back(&operation);

@@ -23,10 +23,17 @@ void TransferOperation::configure(int64_t from, int64_t to, const void *source, 
 
 void TransferOperation::configure(const Collective &what) {
   senders = what.senders;
+  if (what.peer) {
+    senders.assign(static_cast<size_t>(world.size), Collective::kNobody);
+    (what.peer->sends ? senders[static_cast<size_t>(what.peer->rank)]
+                      : senders[static_cast<size_t>(world.rank)]) =
+        what.peer->sends ? world.rank : what.peer->rank;
+    fixed = static_cast<uint64_t>(what.peer->number);
+  }
   for (const CollectiveTensor &tensor : what.tensors)
     pieces.push_back({static_cast<const char *>(tensor.input), static_cast<char *>(tensor.output),
                       static_cast<size_t>(tensor.elements) * dtypeSize(tensor.type)});
-  fillsAll = true;
+  fillsAll = !what.peer;
   shown = what.name;
   background = what.background;
 }

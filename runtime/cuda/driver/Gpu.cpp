@@ -93,7 +93,7 @@ void Gpu::checkVersion(const std::string &arch) const {
 }
 
 /// What runs on a GPU that is older than the program: not each architecture is a target of its own
-/// (driver/GpuTarget.cpp).
+/// (driver/program/GpuTarget.cpp).
 static std::string remedyFor(int capability) {
   int target = 0;
   for (const int one : {80, 86, 89, 90, 100, 120})

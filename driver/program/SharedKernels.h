@@ -1,6 +1,6 @@
 // Kernels that several programs of one file have in common are built and stored once.
 #pragma once
-#include "driver/KernelLevels.h"
+#include "driver/program/KernelLevels.h"
 #include <map>
 
 namespace kedge::driver {

@@ -1,4 +1,4 @@
-#include "driver/SharedKernels.h"
+#include "driver/program/SharedKernels.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,4 +1,4 @@
-#include "driver/Algorithms.h"
+#include "driver/program/Algorithms.h"
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/calls/LibraryWork.h"
 #include "runtime/program/Program.h"

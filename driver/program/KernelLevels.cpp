@@ -1,4 +1,4 @@
-#include "driver/KernelLevels.h"
+#include "driver/program/KernelLevels.h"
 #include "lib/Support/Error.h"
 #include "runtime/exec/Executor.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "driver/GpuTarget.h"
+#include "driver/program/GpuTarget.h"
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

@@ -1,11 +1,13 @@
-#include "driver/PlansByWorld.h"
+#include "driver/program/PlansByWorld.h"
 #include "driver/BudgetCheck.h"
-#include "driver/ProgramBuilder.h"
 #include "driver/Remedies.h"
+#include "driver/program/ProgramBuilder.h"
+#include "driver/program/StagesTogether.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <optional>
 #include <utility>
 
 namespace kedge::driver {
@@ -16,20 +18,28 @@ namespace {
 struct World {
   int64_t ranks;
   std::string mesh;
+  std::optional<int64_t> stage; ///< of a pipeline: its ranks have a program of their own
 };
 
 std::vector<World> worldsOf(const CompileOptions &options) {
   std::vector<World> worlds;
+  if (options.isPipelined()) {
+    for (int64_t stage = 0; stage < options.model.meshOfRanks().sizeOf("pipeline"); ++stage)
+      worlds.push_back({options.model.ranks.front(), options.model.mesh, stage});
+    return worlds;
+  }
   if (options.replicas.empty()) {
     for (const int64_t number : options.model.ranks)
-      worlds.push_back({number, ""});
+      worlds.push_back({number, "", {}});
     return worlds;
   }
   const int64_t ranks = options.model.ranks.front();
   for (int64_t onMachine = ranks; onMachine >= 1; --onMachine)
     if (ranks % onMachine == 0)
       worlds.push_back(
-          {ranks, rt::Mesh::parse(fmt::format("replica={},data={}", ranks / onMachine, onMachine)).text()});
+          {ranks,
+           rt::Mesh::parse(fmt::format("replica={},data={}", ranks / onMachine, onMachine)).text(),
+           {}});
   return worlds;
 }
 
@@ -38,6 +48,10 @@ void checkNumbers(const CompileOptions &options) {
   for (size_t i = 0; i < numbers.size(); ++i)
     if (std::find(numbers.begin(), numbers.begin() + i, numbers[i]) != numbers.begin() + i)
       fail("--ranks {}: {} is named twice; name each number once", fmt::join(numbers, ","), numbers[i]);
+  if (options.isPipelined() && (!options.saveIr.empty() || !options.report.empty() || options.emit != "exe"))
+    fail("--mesh {}: --save-ir, --report and --emit are not available yet for a pipeline, whose stages have "
+         "a plan each",
+         options.model.mesh);
   if (options.saveIr.empty() && options.report.empty() && options.emit == "exe")
     return;
   const std::string one = !options.saveIr.empty()   ? "--save-ir"
@@ -54,7 +68,10 @@ class Bundle {
 public:
   void add(const World &world, const std::string &prefix, ProgramParts parts) {
     nlohmann::json entry = {{"ranks", world.ranks}};
-    if (!world.mesh.empty()) {
+    if (world.stage) {
+      entry["stage"] = *world.stage;
+      entry["kernels"] = prefix;
+    } else if (!world.mesh.empty()) {
       shares = true;
       entry["mesh"] = world.mesh;
       entry["kernels"] = prefix;
@@ -100,14 +117,18 @@ int compilePlansByWorld(const CompileOptions &options) {
   Bundle bundle;
   std::map<std::string, std::string> knownKernels;
   bool first = true;
+  std::vector<std::string> stages;
   for (const World &world : worldsOf(options)) {
     CompileOptions one = options;
     one.replicas.clear();
     one.worlds = options.model.ranks;
     one.model.ranks = {world.ranks};
     one.model.mesh = world.mesh;
-    one.kernelPrefix = world.mesh.empty() ? fmt::format("r{}.", world.ranks) : fmt::format("{}.", world.mesh);
-    one.knownKernels = world.mesh.empty() ? nullptr : &knownKernels;
+    one.stage = world.stage.value_or(0);
+    one.kernelPrefix = world.stage          ? fmt::format("s{}.", *world.stage)
+                       : world.mesh.empty() ? fmt::format("r{}.", world.ranks)
+                                            : fmt::format("{}.", world.mesh);
+    one.knownKernels = world.mesh.empty() || world.stage ? nullptr : &knownKernels;
     one.isTrial = !std::exchange(first, false); // notes are the same
     Compilation compilation(one);
     compilation.import();
@@ -116,11 +137,15 @@ int compilePlansByWorld(const CompileOptions &options) {
     compilation.lower();
     const BudgetCheck budget(compilation.module(), one);
     if (!budget.fits())
-      return fprintf(stderr, "kedge: on %d ranks: %s", static_cast<int>(world.ranks),
+      return fprintf(stderr, "kedge: on %d ranks%s: %s", static_cast<int>(world.ranks),
+                     world.stage ? fmt::format(", stage {}", *world.stage).c_str() : "",
                      budget.whyNothingFits(remediesText(one)).c_str()),
              2;
     bundle.add(world, one.kernelPrefix, ProgramBuilder(compilation, one).parts());
+    if (world.stage)
+      stages.push_back(compilation.textOfRanks());
   }
+  checkTogether(stages, options.model.model);
   linkParts(bundle.finish(), options, options.output);
   return 0;
 }

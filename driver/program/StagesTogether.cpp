@@ -1,0 +1,50 @@
+#include "driver/program/StagesTogether.h"
+#include "driver/Compilation.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
+#include "lib/Dialect/Registration.h"
+#include "lib/Support/Error.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Partition/Passes.h"
+
+using namespace mlir;
+
+namespace kedge::driver {
+
+/// The stage's program as its ranks run it: the schedule, named by the ranks.
+std::string Compilation::textOfRanks() {
+  const rt::Mesh mesh = options.model.meshOfRanks();
+  std::vector<int64_t> ranks;
+  const int64_t each = mesh.size() / mesh.sizeOf("pipeline");
+  for (int64_t rank = options.stage * each; rank < (options.stage + 1) * each; ++rank)
+    ranks.push_back(rank);
+  OwningOpRef<ModuleOp> copy = ir->clone();
+  (*copy)->setAttr(dist::ranksName, DenseI64ArrayAttr::get(&context, ranks));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  copy->print(stream);
+  return text;
+}
+
+void checkTogether(const std::vector<std::string> &programs, const std::string &model) {
+  if (programs.empty())
+    return;
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
+  std::string found;
+  ScopedDiagnosticHandler handler(&context,
+                                  [&](Diagnostic &diagnostic) { found += diagnostic.str() + "; "; });
+  OwningOpRef<ModuleOp> all = ModuleOp::create(UnknownLoc::get(&context));
+  for (const std::string &text : programs)
+    if (OwningOpRef<ModuleOp> one = parseSourceString<ModuleOp>(text, &context))
+      all->push_back(one.release());
+  PassManager manager(&context);
+  manager.addPass(partition::createCheckCollectives());
+  if (failed(manager.run(*all)))
+    fail("{}: the stages' programs do not fit each other: {}", model, found);
+}
+
+} // namespace kedge::driver

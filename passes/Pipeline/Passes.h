@@ -1,0 +1,14 @@
+#pragma once
+#include "lib/Dialect/Dist/DistDialect.h"
+#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/ONNX/ONNXDialect.h"
+#include "lib/Dialect/Train/TrainDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kedge::pipeline {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Pipeline/Passes.h.inc"
+} // namespace kedge::pipeline

@@ -1,0 +1,78 @@
+// Level 2: which stage computes what, and each stage's own program of all micro-batches.
+#ifndef KEDGE_PIPELINE_PASSES
+#define KEDGE_PIPELINE_PASSES
+include "mlir/Pass/PassBase.td"
+
+class PipelinePass<string name> : Pass<name, "mlir::ModuleOp"> {
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
+                           "kedge::train::TrainDialect", "mlir::func::FuncDialect"];
+}
+
+def AssignStages : PipelinePass<"kedge-assign-stages"> {
+  let summary = "The stage of the pipeline that computes each op";
+  let description = [{
+    Notes a stage (`dist.pipeline_stage`) on the ops of @micro and @update, from 0 up to the ranks along `pipeline` of the
+    module's `dist.mesh`. A forward op is of the stage that `stages` names for its module, else of the one that its share
+    of all multiplications of the forward pass gives, and of no earlier one than what it reads. A gradient is of the stage of its forward op, and of no
+    later one than the gradients that it reads. A state is of the first stage that reads it in the forward pass, an update of that of
+    its state. Ops that depend on constants and on numbers of the host alone have no stage: each rank that
+    needs them computes them. Statistics: stages, ops.
+
+    Example: `--kedge-assign-stages`
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["pipeline"] = [2]>} {
+      func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<micro>} {
+        %a = onnx.Exp %x {kedge.place = #kedge.place<forward "a", "a">} : (tensor<4xf32>) -> tensor<4xf32>
+        %b = onnx.Exp %a {kedge.place = #kedge.place<forward "b", "b">} : (tensor<4xf32>) -> tensor<4xf32>
+        return %b : tensor<4xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+      ...
+        %a = onnx.Exp %x {dist.pipeline_stage = 0 : i64, ...
+        %b = onnx.Exp %a {dist.pipeline_stage = 1 : i64, ...
+    ```
+  }];
+  let options = [ListOption<"stages", "stages", "std::string", "REGEX=K: the stage of the modules that it names">];
+}
+
+def UnrollPipeline : PipelinePass<"kedge-unroll-pipeline"> {
+  let summary = "One stage's program: the step of all micro-batches, in the order of a schedule";
+  let description = [{
+    Replaces @micro and @update by the @step of one stage. It runs forward and backward of each micro-batch in the order of
+    `schedule`, then the update, and sends each value that another stage reads as soon as it is made (dist.send, dist.receive). Transfers of all
+    ranks have one order, so that no rank waits for one that waits for it. Inputs hold the rows of all
+    micro-batches. Gradients are added up in the order of micro-batches. States that no op of the stage needs leave the module, and so do
+    @eval and @predict. A state that several stages read is
+    sent at the begin of the step by the one that updates it. Statistics: slots, sends, receives, states elsewhere.
+
+    Example: `--kedge-unroll-pipeline`
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["pipeline"] = [2]>} {
+      func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<result "items">}) attributes {train.kind = #train.kind<micro>} {
+        %a = onnx.Exp %x {dist.pipeline_stage = 0 : i64, kedge.place = #kedge.place<forward "a", "a">} : (tensor<4xf32>) -> tensor<4xf32>
+        %b = onnx.Exp %a {dist.pipeline_stage = 1 : i64, kedge.place = #kedge.place<forward "b", "b">} : (tensor<4xf32>) -> tensor<4xf32>
+        return %b : tensor<4xf32>
+      }
+      func.func @update() attributes {train.kind = #train.kind<update>} {
+        return
+      }
+    }
+    ```
+    becomes
+    ```mlir
+      ...
+        %a = onnx.Exp %x ...
+        %token = dist.send %a, %first {kedge.place = ..., number = 0 : i64, peer = 1 : i64, ranks = 2 : i64} : ...
+      ...
+    ```
+  }];
+  let options = [
+    Option<"stage", "stage", "int64_t", "0", "whose program is made">,
+    Option<"microBatches", "micro-batches", "int64_t", "1", "of a step">,
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe or 1f1b">
+  ];
+}
+#endif

@@ -1,0 +1,407 @@
+#include "passes/Pipeline/StageProgram.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "lib/Support/Assert.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace kedge::pipeline {
+using train::BindingKind;
+
+namespace {
+constexpr int64_t kUpdate = -1; ///< in place of a micro-batch
+
+PlaceAttr optimizerPlace(MLIRContext *context) {
+  return PlaceAttr::get(context, TrainingPhase::Update, "", "optimizer");
+}
+
+func::FuncOp newStep(func::FuncOp micro) {
+  OpBuilder builder(micro);
+  auto step = func::FuncOp::create(builder, micro.getLoc(), "step", builder.getFunctionType({}, {}));
+  for (NamedAttribute attribute : micro->getDiscardableAttrs())
+    step->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  builder.setInsertionPointToStart(step.addEntryBlock());
+  func::ReturnOp::create(builder, micro.getLoc());
+  train::setKind(step, train::FunctionKind::Step);
+  return step;
+}
+
+Operation *endOf(func::FuncOp function) { return function.getBody().front().getTerminator(); }
+} // namespace
+
+StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, StageOf of)
+    : microFunction(micro), updateFunction(update), step(newStep(micro)), of(of),
+      builder(endOf(step), optimizerPlace(step.getContext())) {
+  for (BlockArgument argument : micro.getArguments()) {
+    auto input = train::bindingOfArgument(micro, argument.getArgNumber(), BindingKind::Input);
+    if (!input)
+      continue;
+    SmallVector<int64_t> shape(shapeOf(argument));
+    rows = rows ? rows : shape.front();
+    shape.front() *= of.microBatches;
+    argumentOf(input.getName(), BindingKind::Input, RankedTensorType::get(shape, elementOf(argument)));
+  }
+  token = number(0);
+  noteBackward();
+  noteUpdated(micro);
+  noteUpdated(update);
+  noteReaders(micro);
+  noteReaders(update);
+  if (Value norm = resultOf(update, "grad_norm"); norm && norm.getDefiningOp())
+    for (int64_t stage = 0; stage < of.stages; ++stage)
+      noteReader(norm, stage);
+}
+
+Value StageProgram::argumentOf(StringRef name, BindingKind kind, Type type) {
+  for (BlockArgument argument : step.getArguments())
+    if (auto binding = train::bindingOfArgument(step, argument.getArgNumber());
+        binding && binding.is(kind, name))
+      return argument;
+  const unsigned index = step.getNumArguments();
+  auto binding = train::BindingAttr::get(step.getContext(), kind, name);
+  auto inserted = step.insertArgument(index, type, train::boundTo(binding), step.getLoc());
+  KEDGE_ASSERT(succeeded(inserted));
+  return step.getArgument(index);
+}
+
+/// -1: each rank computes it for itself.
+int64_t StageProgram::stageOf(Operation *op) const {
+  auto stage = op->getAttrOfType<IntegerAttr>(dist::pipelineStageName);
+  return stage ? stage.getInt() : -1;
+}
+
+int64_t StageProgram::stageOfState(StringAttr state) const {
+  auto found = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state);
+  return found ? std::max<int64_t>(0, stageOf(found)) : 0;
+}
+
+bool StageProgram::isAccumulator(StringAttr state) const {
+  auto found = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state);
+  return found && found.getRole() == train::Role::Accumulator;
+}
+
+void StageProgram::noteBackward() {
+  for (Operation &op : microFunction.getBody().front().without_terminator()) {
+    PlaceAttr place = placeOf(&op);
+    const bool reads = llvm::any_of(op.getOperands(), [&](Value value) {
+      return value.getDefiningOp() && backward.contains(value.getDefiningOp());
+    });
+    if (stageOf(&op) >= 0 && (reads || !place || place.getPhase() != TrainingPhase::Forward))
+      backward.insert(&op);
+  }
+}
+
+void StageProgram::noteUpdated(func::FuncOp function) {
+  for (OpOperand &result : endOf(function)->getOpOperands())
+    if (auto state = train::stateOfResult(function, result.getOperandNumber()))
+      if (result.get().getDefiningOp()) {
+        updated.insert(state.getAttr());
+        noteReader(result.get(), stageOfState(state.getAttr()));
+        if (function == microFunction)
+          newStates[result.get()] = state.getAttr();
+      }
+}
+
+void StageProgram::noteReaders(func::FuncOp function) {
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (const int64_t stage = stageOf(&op); stage >= 0)
+      for (Value operand : op.getOperands())
+        noteReader(operand, stage);
+}
+
+void StageProgram::noteReader(Value value, int64_t stage) {
+  if (Operation *maker = value.getDefiningOp()) {
+    if (const int64_t own = stageOf(maker); own >= 0 && own != stage)
+      readers[value].insert(stage);
+    return;
+  }
+  auto argument = cast<BlockArgument>(value);
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto binding = train::bindingOfArgument(function, argument.getArgNumber());
+  if (binding && binding.is(BindingKind::Scalar, "item_scale"))
+    readers[value].insert(stage);
+  if (!binding || !binding.is(BindingKind::State))
+    return;
+  StringAttr state = binding.getSymbol().getAttr();
+  if (stageOfState(state) == stage)
+    return;
+  if (isAccumulator(state)) // what has been added up in the step
+    readers[value].insert(stage);
+  else if (updated.contains(state))
+    stateReaders[state].insert(stage);
+}
+
+Value StageProgram::number(int64_t value) {
+  auto type = RankedTensorType::get({}, builder.getI64Type());
+  return onnx::ConstantOp::create(builder, step.getLoc(), DenseElementsAttr::get(type, APInt(64, value)));
+}
+
+/// What arrives here, where it does.
+Value StageProgram::transfer(Type type, int64_t from, int64_t to, llvm::function_ref<Value()> own) {
+  const auto next = static_cast<uint64_t>(transfers++), stages = static_cast<uint64_t>(of.stages);
+  if (of.stage == from) {
+    token = dist::SendOp::create(builder, step.getLoc(), token.getType(), own(), token,
+                                 static_cast<uint64_t>(to), next, stages);
+    ++sends;
+  }
+  if (of.stage != to)
+    return {};
+  auto receive = dist::ReceiveOp::create(builder, step.getLoc(), type, token.getType(), token,
+                                         static_cast<uint64_t>(from), next, stages);
+  token = receive.getNext();
+  ++receives;
+  return receive.getValue();
+}
+
+void StageProgram::transfer(Key key, int64_t from, int64_t to) {
+  if (Value arrived = transfer(key.first.getType(), from, to, [&] { return valueOf(key.first, key.second); }))
+    values[key] = arrived;
+}
+
+void StageProgram::transferResults(Operation *op, int64_t micro) {
+  if (PlaceAttr place = placeOf(op))
+    builder.enter(place);
+  for (Value result : op->getResults())
+    for (int64_t to : readers.lookup(result))
+      transfer({result, micro}, stageOf(op), to);
+}
+
+void StageProgram::sendStates() {
+  for (const auto &entry : stateReaders) {
+    StringAttr state = entry.first;
+    Type type = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state).getType();
+    builder.enter(PlaceAttr::get(step.getContext(), TrainingPhase::Forward, "", state));
+    for (int64_t to : entry.second)
+      if (Value arrived = transfer(type, stageOfState(state), to, [&] { return stateValue(state, type); }))
+        current[state] = arrived;
+  }
+}
+
+void StageProgram::run(bool isBackwardRun, int64_t stage, int64_t micro) {
+  if (stage != of.stage)
+    return;
+  if (!isBackwardRun)
+    noteOldStates(micro);
+  for (Operation &op : microFunction.getBody().front().without_terminator())
+    if (stageOf(&op) == stage && isBackward(&op) == isBackwardRun)
+      write(&op, micro);
+}
+
+/// All of a micro-batch reads what the one before has left, wherever its own new value is made.
+void StageProgram::noteOldStates(int64_t micro) {
+  for (BlockArgument argument : microFunction.getArguments()) {
+    auto state = train::stateOfArgument(microFunction, argument.getArgNumber());
+    const bool changes =
+        state && llvm::any_of(newStates, [&](const auto &made) { return made.second == state.getAttr(); });
+    if (changes && !isAccumulator(state.getAttr()) && stageOfState(state.getAttr()) == of.stage)
+      values[{argument, micro}] = stateValue(state.getAttr(), argument.getType());
+  }
+}
+
+void StageProgram::sendMade(bool isBackwardRun, int64_t stage, int64_t micro) {
+  for (Operation &op : microFunction.getBody().front().without_terminator())
+    if (stageOf(&op) == stage && isBackward(&op) == isBackwardRun)
+      transferResults(&op, micro);
+}
+
+void StageProgram::write(Operation *op, int64_t micro) {
+  if (PlaceAttr place = placeOf(op))
+    builder.enter(place);
+  if (writeAccumulation(op, micro))
+    return;
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    if (!mapping.contains(operand))
+      mapping.map(operand, valueOf(operand, micro));
+  Operation *copy = builder.clone(*op, mapping);
+  copy->removeAttr(dist::pipelineStageName);
+  for (auto [result, copied] : llvm::zip(op->getResults(), copy->getResults()))
+    values[{result, micro}] = copied;
+  noteNewStates(op, micro);
+}
+
+/// The first micro-batch's gradient is what others are added to: there is no accumulator before the step.
+bool StageProgram::writeAccumulation(Operation *op, int64_t micro) {
+  auto sum = dyn_cast<train::AccumulateOp>(op);
+  if (!sum || !newStates.contains(sum.getResult()))
+    return false;
+  Value gradient = valueOf(sum.getGradient(), micro), &total = current[newStates.lookup(sum.getResult())];
+  if (total)
+    total = train::AccumulateOp::create(builder, op->getLoc(), total, gradient, number(micro)).getResult();
+  else if (gradient.getType() == sum.getType())
+    total = gradient;
+  else
+    total = onnx::CastOp::create(builder, op->getLoc(), gradient, TypeAttr::get(elementOf(sum.getResult())));
+  return true;
+}
+
+void StageProgram::noteNewStates(Operation *op, int64_t micro) {
+  if (micro == kUpdate)
+    return;
+  for (Value result : op->getResults())
+    if (auto state = newStates.find(result);
+        state != newStates.end() && stageOfState(state->second) == of.stage)
+      current[state->second] = values[{result, micro}];
+}
+
+Value StageProgram::valueOf(Value value, int64_t micro) {
+  if (auto found = values.find({value, micro}); found != values.end())
+    return found->second;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argumentValue(argument, micro);
+  KEDGE_ASSERT(stageOf(value.getDefiningOp()) < 0);
+  write(value.getDefiningOp(), micro);
+  return values.lookup({value, micro});
+}
+
+Value StageProgram::argumentValue(BlockArgument argument, int64_t micro) {
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto binding = train::bindingOfArgument(function, argument.getArgNumber());
+  if (binding.is(BindingKind::State))
+    return stateValue(binding.getSymbol().getAttr(), argument.getType());
+  if (binding.is(BindingKind::Input))
+    return values[{argument, micro}] = rowsOf(argument, micro);
+  if (binding.is(BindingKind::Scalar, "micro"))
+    return values[{argument, micro}] = number(micro);
+  Value scalar = argumentOf(binding.getName(), binding.getKind(), argument.getType());
+  if (!binding.is(BindingKind::Scalar, "row_base") || micro <= 0)
+    return scalar;
+  Value first = onnx::AddOp::create(builder, argument.getLoc(), scalar, number(micro * rows));
+  return values[{argument, micro}] = first;
+}
+
+Value StageProgram::stateValue(StringAttr state, Type type) {
+  Value &value = current[state];
+  if (!value)
+    value = argumentOf(state, BindingKind::State, type);
+  return value;
+}
+
+/// The micro-batch's rows of an input, which holds those of all.
+Value StageProgram::rowsOf(Value input, int64_t micro) {
+  auto argument = cast<BlockArgument>(input);
+  auto binding = train::bindingOfArgument(microFunction, argument.getArgNumber());
+  SmallVector<int64_t> starts(rankOf(input), 0), ends(shapeOf(input)), steps(rankOf(input), 1);
+  SmallVector<int64_t> whole(shapeOf(input));
+  whole.front() *= of.microBatches;
+  Value all =
+      argumentOf(binding.getName(), BindingKind::Input, RankedTensorType::get(whole, elementOf(input)));
+  if (of.microBatches == 1)
+    return all;
+  starts.front() = micro * rows;
+  ends.front() = (micro + 1) * rows;
+  return onnx::SliceOp::create(builder, input.getLoc(), all, builder.getDenseI64ArrayAttr(starts),
+                               builder.getDenseI64ArrayAttr(ends), builder.getDenseI64ArrayAttr(steps));
+}
+
+void StageProgram::update() {
+  makeItemScale();
+  for (BlockArgument argument : updateFunction.getArguments())
+    if (auto state = train::stateOfArgument(updateFunction, argument.getArgNumber());
+        state && isAccumulator(state.getAttr()))
+      for (int64_t to : readers.lookup(argument))
+        transfer({argument, kUpdate}, stageOfState(state.getAttr()), to);
+  for (Operation &op : updateFunction.getBody().front().without_terminator()) {
+    if (stageOf(&op) < 0)
+      continue;
+    if (stageOf(&op) == of.stage)
+      write(&op, kUpdate);
+    transferResults(&op, kUpdate);
+  }
+}
+
+/// What the host computes between @micro and @update.
+void StageProgram::makeItemScale() {
+  Value items = resultOf(microFunction, "items");
+  for (BlockArgument argument : updateFunction.getArguments()) {
+    auto binding = train::bindingOfArgument(updateFunction, argument.getArgNumber(), BindingKind::Scalar);
+    if (!binding || binding.getName() != "item_scale")
+      continue;
+    const int64_t from = items.getDefiningOp() ? std::max<int64_t>(0, stageOf(items.getDefiningOp())) : 0;
+    builder.enter(optimizerPlace(step.getContext()));
+    if (of.stage == from) {
+      auto nominal = train::NominalItemsNote(microFunction->getContext()).getAttr(microFunction);
+      values[{argument, kUpdate}] = train::ItemScaleOp::create(builder, step.getLoc(), sumOfMicros(items),
+                                                               APFloat(nominal.getValueAsDouble()));
+    }
+    for (int64_t to : readers.lookup(argument))
+      if (to != from)
+        transfer({argument, kUpdate}, from, to);
+  }
+}
+
+Value StageProgram::sumOfMicros(Value value) {
+  Value sum = valueOf(value, 0);
+  for (int64_t micro = 1; micro < of.microBatches; ++micro)
+    sum = onnx::AddOp::create(builder, step.getLoc(), sum, valueOf(value, micro));
+  return sum;
+}
+
+Value StageProgram::resultOf(func::FuncOp function, StringRef name) const {
+  for (OpOperand &result : endOf(function)->getOpOperands())
+    if (auto binding = train::bindingOfResult(function, result.getOperandNumber());
+        binding && binding.is(BindingKind::Result, name))
+      return result.get();
+  return {};
+}
+
+void StageProgram::addResult(Value value, train::BindingAttr binding) {
+  const unsigned index = step.getNumResults();
+  auto inserted = step.insertResult(index, value.getType(), train::boundTo(binding));
+  KEDGE_ASSERT(succeeded(inserted));
+  endOf(step)->insertOperands(index, value);
+}
+
+/// The stage that has it counts it, for all ranks are added up.
+void StageProgram::returnSum(StringRef name, bool isMean) {
+  Value value = resultOf(microFunction, name);
+  if (!value)
+    return;
+  auto type = cast<RankedTensorType>(value.getType());
+  const auto splat = [&](double number) -> Value {
+    auto attribute = DenseElementsAttr::get(type, FloatAttr::get(type.getElementType(), number).getValue());
+    return onnx::ConstantOp::create(builder, step.getLoc(), attribute);
+  };
+  Value sum;
+  const int64_t maker = value.getDefiningOp() ? std::max<int64_t>(0, stageOf(value.getDefiningOp())) : 0;
+  if (maker != of.stage)
+    sum = splat(0);
+  else if (sum = sumOfMicros(value); isMean && of.microBatches > 1)
+    sum = onnx::MulOp::create(builder, step.getLoc(), sum, splat(1.0 / static_cast<double>(of.microBatches)));
+  addResult(sum, train::BindingAttr::get(step.getContext(), BindingKind::Result, name));
+}
+
+void StageProgram::returnStates(func::FuncOp function, int64_t micro) {
+  for (OpOperand &result : endOf(function)->getOpOperands()) {
+    auto state = train::stateOfResult(function, result.getOperandNumber());
+    if (!state || isAccumulator(state.getAttr()) || stageOfState(state.getAttr()) != of.stage ||
+        !result.get().getDefiningOp())
+      continue;
+    argumentOf(state.getValue(), BindingKind::State, result.get().getType());
+    addResult(micro == kUpdate ? valueOf(result.get(), micro) : current[state.getAttr()],
+              train::bindingOfResult(function, result.getOperandNumber()));
+  }
+}
+
+func::FuncOp StageProgram::finish() {
+  builder.enter(optimizerPlace(step.getContext()));
+  const bool isMean = !train::NominalItemsNote(microFunction->getContext())
+                           .isAttrPresent(microFunction); // a loss of the graph
+  returnSum("loss_sum", isMean);
+  returnSum("items", false);
+  if (Value norm = resultOf(updateFunction, "grad_norm"))
+    addResult(valueOf(norm, kUpdate),
+              train::BindingAttr::get(step.getContext(), BindingKind::Result, "grad_norm"));
+  addResult(token, train::BindingAttr::get(step.getContext(), BindingKind::Result, "transfers"));
+  returnStates(microFunction, 0);
+  returnStates(updateFunction, kUpdate);
+  return step;
+}
+
+} // namespace kedge::pipeline

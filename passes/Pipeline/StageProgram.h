@@ -1,0 +1,84 @@
+// The @step of one stage, as it is written: values by micro-batch, transfers beside what makes and reads
+// them.
+#pragma once
+#include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/StateOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace kedge::pipeline {
+
+/// Whose program it is, of what.
+struct StageOf {
+  int64_t stage = 0, stages = 1, microBatches = 1;
+};
+
+/// Writes ops of @micro and @update into the @step of one stage. Every stage's program is written by the same
+/// calls, in the same order: each knows what the others send, so that transfers have the same numbers on all
+/// of them.
+class StageProgram {
+public:
+  StageProgram(mlir::func::FuncOp micro, mlir::func::FuncOp update, StageOf of);
+
+  /// The states that several stages read, from those that update them.
+  void sendStates();
+  /// The ops of a stage's forward or backward of a micro-batch.
+  void run(bool backward, int64_t stage, int64_t micro);
+  /// What the stage's forward or backward made, to the stages that read it.
+  void sendMade(bool backward, int64_t stage, int64_t micro);
+  void update();
+  /// The function, with its results; @micro and @update are as before.
+  mlir::func::FuncOp finish();
+
+  int64_t sends = 0, receives = 0;
+
+private:
+  using Key = std::pair<mlir::Value, int64_t>; ///< a value of a micro-batch
+
+  mlir::Value argumentOf(llvm::StringRef name, train::BindingKind kind, mlir::Type type);
+  int64_t stageOf(mlir::Operation *op) const;
+  bool isBackward(mlir::Operation *op) const { return backward.contains(op); }
+  void noteBackward();
+  void noteUpdated(mlir::func::FuncOp function);
+  void noteReaders(mlir::func::FuncOp function);
+  void noteReader(mlir::Value value, int64_t stage);
+  int64_t stageOfState(mlir::StringAttr state) const;
+  bool isAccumulator(mlir::StringAttr state) const;
+
+  void write(mlir::Operation *op, int64_t micro);
+  bool writeAccumulation(mlir::Operation *op, int64_t micro);
+  void noteOldStates(int64_t micro);
+  void noteNewStates(mlir::Operation *op, int64_t micro);
+  mlir::Value valueOf(mlir::Value value, int64_t micro);
+  mlir::Value argumentValue(mlir::BlockArgument argument, int64_t micro);
+  mlir::Value stateValue(mlir::StringAttr state, mlir::Type type);
+  mlir::Value rowsOf(mlir::Value input, int64_t micro);
+  mlir::Value number(int64_t value);
+  void transferResults(mlir::Operation *op, int64_t micro);
+  void transfer(Key key, int64_t from, int64_t to);
+  mlir::Value transfer(mlir::Type type, int64_t from, int64_t to, llvm::function_ref<mlir::Value()> own);
+  void makeItemScale();
+  void returnSum(llvm::StringRef name, bool isMean);
+  mlir::Value sumOfMicros(mlir::Value value);
+  void returnStates(mlir::func::FuncOp function, int64_t micro);
+  void addResult(mlir::Value value, train::BindingAttr binding);
+  mlir::Value resultOf(mlir::func::FuncOp function, llvm::StringRef name) const;
+
+  mlir::func::FuncOp microFunction, updateFunction, step;
+  const StageOf of;
+  PlacedBuilder builder;
+  mlir::Value token;
+  int64_t rows = 0; ///< of a micro-batch
+  int64_t transfers = 0;
+  llvm::DenseSet<mlir::Operation *> backward;
+  llvm::DenseMap<mlir::Value, llvm::SetVector<int64_t>> readers;            ///< stages, by value
+  llvm::MapVector<mlir::StringAttr, llvm::SetVector<int64_t>> stateReaders; ///< stages beside the state's own
+  llvm::SetVector<mlir::StringAttr> updated;
+  llvm::DenseMap<mlir::StringAttr, mlir::Value> current;   ///< a state's value, or what is added up so far
+  llvm::DenseMap<mlir::Value, mlir::StringAttr> newStates; ///< what @micro returns as a state
+  llvm::DenseMap<Key, mlir::Value> values;
+};
+
+} // namespace kedge::pipeline
