@@ -77,13 +77,4 @@ std::vector<Slot> slotsOf(const std::string &schedule, int64_t stages, int64_t m
   return slots;
 }
 
-double bubbleOf(const std::vector<Slot> &slots, int64_t stages) {
-  int64_t busy = 0, end = 0;
-  for (const Slot &slot : slots) {
-    busy += slot.end - slot.begin;
-    end = std::max(end, slot.end);
-  }
-  return end == 0 ? 0 : 1 - static_cast<double>(busy) / static_cast<double>(end * stages);
-}
-
 } // namespace kedge::pipeline

@@ -16,7 +16,4 @@ struct Slot {
 std::vector<Slot> slotsOf(const std::string &schedule, int64_t stages, int64_t microBatches);
 bool isSchedule(const std::string &name);
 
-/// The share of the ranks' time in which they wait.
-double bubbleOf(const std::vector<Slot> &slots, int64_t stages);
-
 } // namespace kedge::pipeline
