@@ -33,7 +33,7 @@ struct CompileOptions {
   std::vector<std::string> stages;       ///< --stage REGEX=K
   std::string pipelineSchedule = "1f1b"; ///< gpipe or 1f1b
   int64_t stage = 0;                     ///< whose program is made
-  bool isPipelined() const { return model.meshOfRanks().sizeOf("pipeline") > 1; }
+  bool isPipelined() const { return model.meshOfRanks().sizeOf(rt::Mesh::kPipeline) > 1; }
   std::string deepSpeedConfig;       ///< a file whose options have been applied
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
   std::vector<std::string> weightDecayExclude, lrScale;

@@ -24,7 +24,7 @@ struct World {
 std::vector<World> worldsOf(const CompileOptions &options) {
   std::vector<World> worlds;
   if (options.isPipelined()) {
-    for (int64_t stage = 0; stage < options.model.meshOfRanks().sizeOf("pipeline"); ++stage)
+    for (int64_t stage = 0; stage < options.model.meshOfRanks().sizeOf(rt::Mesh::kPipeline); ++stage)
       worlds.push_back({options.model.ranks.front(), options.model.mesh, stage});
     return worlds;
   }

@@ -15,7 +15,7 @@ namespace kedge::driver {
 std::string Compilation::textOfRanks() {
   const rt::Mesh mesh = options.model.meshOfRanks();
   std::vector<int64_t> ranks;
-  const int64_t each = mesh.size() / mesh.sizeOf("pipeline");
+  const int64_t each = mesh.size() / mesh.sizeOf(rt::Mesh::kPipeline);
   for (int64_t rank = options.stage * each; rank < (options.stage + 1) * each; ++rank)
     ranks.push_back(rank);
   OwningOpRef<ModuleOp> copy = ir->clone();
@@ -38,9 +38,13 @@ void checkTogether(const std::vector<std::string> &programs, const std::string &
   ScopedDiagnosticHandler handler(&context,
                                   [&](Diagnostic &diagnostic) { found += diagnostic.str() + "; "; });
   OwningOpRef<ModuleOp> all = ModuleOp::create(UnknownLoc::get(&context));
-  for (const std::string &text : programs)
-    if (OwningOpRef<ModuleOp> one = parseSourceString<ModuleOp>(text, &context))
-      all->push_back(one.release());
+  for (const std::string &text : programs) {
+    OwningOpRef<ModuleOp> one = parseSourceString<ModuleOp>(text, &context);
+    if (!one) // nothing is proven of a stage that is left out
+      fail("{}: a stage's program cannot be read again, so that the stages cannot be checked together: {}",
+           model, found);
+    all->push_back(one.release());
+  }
   PassManager manager(&context);
   manager.addPass(partition::createCheckCollectives());
   if (failed(manager.run(*all)))

@@ -58,7 +58,7 @@ Session::Session(const ProgramImage &image, const Program &program, const Option
 
 /// What the stages of a pipeline do not do together yet.
 void Session::checkPipeline() const {
-  if (program.mesh.sizeOf("pipeline") == 1)
+  if (program.mesh.sizeOf(Mesh::kPipeline) == 1)
     return;
   const std::pair<const char *, bool> given[] = {
       {"--checkpoint-dir", !options.checkpointDir.empty()},

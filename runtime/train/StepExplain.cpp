@@ -45,7 +45,7 @@ void StepRunner::failWith(const std::string &head, const std::optional<NonFinite
 }
 
 /// Stages of a pipeline cannot run again up to a value: one that stops leaves others waiting.
-bool StepRunner::runsAgain() const { return program.mesh.sizeOf("pipeline") == 1; }
+bool StepRunner::runsAgain() const { return program.mesh.sizeOf(Mesh::kPipeline) == 1; }
 
 std::optional<NonFinite> StepRunner::findInLoss(const Progress &progress, int64_t micro) {
   if (!runsAgain())
