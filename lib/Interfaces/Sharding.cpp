@@ -37,6 +37,11 @@ Operation *cloneOnBlocks(OpBuilder &builder, Operation *op, ValueRange operands,
   if (said && said.asArrayRef() == first.getShape())
     state.attributes.set("shape",
                          builder.getDenseI64ArrayAttr(cast<RankedTensorType>(state.types[0]).getShape()));
+  if (const auto domain = op->getAttrOfType<DenseI64ArrayAttr>("domain"); domain && loop < domain.size()) {
+    SmallVector<int64_t> sizes(domain.asArrayRef());
+    sizes[loop] /= ranks;
+    state.attributes.set("domain", builder.getDenseI64ArrayAttr(sizes));
+  }
   const auto parts = op->getAttrOfType<DenseI64ArrayAttr>("split");
   if (parts && !rule.loops[loop].sections.empty()) {
     SmallVector<int64_t> sizes(parts.asArrayRef());
