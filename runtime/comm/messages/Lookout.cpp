@@ -1,4 +1,5 @@
 #include "runtime/comm/messages/Lookout.h"
+#include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
 #include <cerrno>
 #include <chrono>
@@ -10,8 +11,8 @@ namespace kedge::rt::messages {
 namespace {
 
 constexpr std::chrono::milliseconds kRound{100};
-/// Without a word from the progress thread, since a rank was found gone. That thread has half a second to tell
-/// it, and mpirun ends the others two seconds after.
+/// Without a word from the progress thread, since a rank was found gone. That thread has half a second to
+/// tell it, and mpirun ends the others two seconds after.
 constexpr int kSilentRounds = 8;
 
 } // namespace
@@ -82,8 +83,9 @@ bool Lookout::isFirstLeft() const {
 void Lookout::speak() {
   for (size_t other = 0; other < processes.size(); ++other)
     if (isGone(other))
-      return say(fmt::format("kedge: error: {} is gone: its process {} has ended; the last checkpoint is whole",
-                             watch.nameOf(static_cast<int64_t>(other)), processes[other]));
+      return say(
+          fmt::format("kedge: error: {} is gone: its process {} has ended; the last checkpoint is whole",
+                      watch.nameOf(static_cast<int64_t>(other)), processes[other]));
 }
 
 } // namespace kedge::rt::messages

@@ -1,5 +1,5 @@
-// Tells that a rank of this machine is gone where the progress thread cannot: one of its calls of the transport
-// does not return. So it is with Open MPI over TCP, once the connection to a process has ended.
+// Tells that a rank of this machine is gone where the progress thread cannot: one of its calls of the
+// transport does not return. So it is with Open MPI over TCP, once the connection to a process has ended.
 #pragma once
 #include "runtime/comm/messages/Watch.h"
 #include <atomic>

@@ -24,7 +24,8 @@ public:
     const Strided<float> left = p.transA ? Strided<float>{a, 1, p.m} : Strided<float>{a, p.k, 1};
     const Strided<float> right = p.transB ? Strided<float>{b, 1, p.k} : Strided<float>{b, p.n, 1};
     gemm<float>(plan_, left, right, static_cast<float *>(outputs[0]), p.n, GemmStart::Zero,
-                static_cast<const float *>(nullptr), static_cast<const GemmFinish<float> *>(nullptr), workspace);
+                static_cast<const float *>(nullptr), static_cast<const GemmFinish<float> *>(nullptr),
+                workspace);
   }
 
 private:
@@ -35,17 +36,20 @@ private:
 } // namespace
 
 void registerSumProducts() {
-  registerKernel("train.SumProducts", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
-    const int64_t parts = intAttr(call, "parts", 0);
-    Product product = readMatMul(call);
-    const bool isPowerOfTwo = parts > 1 && (parts & (parts - 1)) == 0;
-    if (call.inputs[0].type != DType::F32 || call.inputs[1].type != DType::F32 || call.outputs[0].type != DType::F32 ||
-        product.batches() != 1 || !isPowerOfTwo || parts > kMostParts || product.k % parts != 0 ||
-        product.k / parts > gemmTile<float>().mostK || product.k == 0)
-      failCall(call, "matrices of f32 and a power of two of equal parts are expected, each of 1 to {} terms",
-               gemmTile<float>().mostK);
-    return std::make_unique<SumProducts>(std::move(product), parts, threads);
-  });
+  registerKernel(
+      "train.SumProducts", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
+        const int64_t parts = intAttr(call, "parts", 0);
+        Product product = readMatMul(call);
+        const bool isPowerOfTwo = parts > 1 && (parts & (parts - 1)) == 0;
+        if (call.inputs[0].type != DType::F32 || call.inputs[1].type != DType::F32 ||
+            call.outputs[0].type != DType::F32 || product.batches() != 1 || !isPowerOfTwo ||
+            parts > kMostParts || product.k % parts != 0 || product.k / parts > gemmTile<float>().mostK ||
+            product.k == 0)
+          failCall(call,
+                   "matrices of f32 and a power of two of equal parts are expected, each of 1 to {} terms",
+                   gemmTile<float>().mostK);
+        return std::make_unique<SumProducts>(std::move(product), parts, threads);
+      });
 }
 
 } // namespace kedge::rt::cpu
