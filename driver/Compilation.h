@@ -68,6 +68,7 @@ private:
   bool isEmitted(Phase phase) const;
   std::string savedText(Phase phase);
   void resume();
+  void checkIsWhole() const;
   void rematerializePriced(const ValueChooser &choose);
   void showFindings();
   void chooseLoss();

@@ -1,6 +1,7 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/Schedule.h"
@@ -17,7 +18,7 @@ using train::FunctionKind;
 
 /// A slot begins, or what it has made is sent.
 struct Event {
-  int64_t time;
+  double time;
   bool begins;
   const Slot *slot;
 };
@@ -46,7 +47,8 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     }
     if (failed(checkOptions()) || failed(checkFunction(micro)) || failed(checkFunction(update)))
       return signalPassFailure();
-    unroll(micro, update);
+    if (failed(unroll(micro, update)))
+      return signalPassFailure();
     for (FunctionKind kind :
          {FunctionKind::Micro, FunctionKind::Update, FunctionKind::Eval, FunctionKind::Predict})
       if (auto function = train::functionOf(getOperation(), kind))
@@ -63,9 +65,10 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   }
 
   LogicalResult checkOptions() {
-    if (!isSchedule(schedule))
+    if (!Schedule::parse(schedule))
       return getOperation().emitError()
-             << "unknown schedule '" << schedule.getValue() << "' of a pipeline: expected gpipe or 1f1b";
+             << "unknown schedule '" << schedule.getValue()
+             << "' of a pipeline: expected gpipe, 1f1b, interleaved=V with V of 2 or more, or zero-bubble";
     if (stage < 0 || stage >= stages())
       return getOperation().emitError()
              << "has no stage " << stage.getValue() << ": expected one from 0 to " << stages() - 1;
@@ -97,15 +100,29 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     return success();
   }
 
-  void unroll(func::FuncOp micro, func::FuncOp update) {
-    StageProgram program(micro, update, {stage, stages(), microBatches});
-    const std::vector<Slot> slots = slotsOf(schedule, stages(), microBatches);
+  LogicalResult unroll(func::FuncOp micro, func::FuncOp update) {
+    const Schedule chosen = *Schedule::parse(schedule);
+    StageParts parts(micro, stages(), chosen.runsWeightsApart());
+    PipelineWork work{stages(), microBatches, {}};
+    try {
+      OpSeconds seconds(device);
+      work.stages = parts.workOf(stages() * chosen.chunks, seconds);
+    } catch (const Error &error) {
+      return micro.emitError(error.what());
+    }
+    const std::vector<Slot> slots = slotsOf(chosen, work);
+    write(slots, StageProgram(micro, update, parts, {stage, stages(), microBatches}));
+    getOperation()->setAttr(dist::timetableName, timetableOf(slots, work, parts));
+    return success();
+  }
+
+  void write(const std::vector<Slot> &slots, StageProgram program) {
     program.sendStates();
     for (const Event &event : eventsOf(slots))
       if (event.begins)
-        program.run(event.slot->backward, event.slot->stage, event.slot->micro);
+        program.run(*event.slot);
       else
-        program.sendMade(event.slot->backward, event.slot->stage, event.slot->micro);
+        program.sendMade(*event.slot);
     program.update();
     program.finish();
     addStatistic("kedge-unroll-pipeline", "slots", static_cast<int64_t>(slots.size()));
@@ -113,10 +130,39 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     addStatistic("kedge-unroll-pipeline", "receives", program.receives);
   }
 
+  /// In the order of their forward ops.
+  ArrayAttr modulesOf(const StageParts &parts, int64_t stage) {
+    llvm::SetVector<Attribute> modules;
+    for (Operation *op : parts.opsOf(stage, Part::Forward))
+      if (PlaceAttr place = placeOf(op); place && !place.getModule().empty())
+        modules.insert(StringAttr::get(&getContext(), place.getModule()));
+    return ArrayAttr::get(&getContext(), modules.getArrayRef());
+  }
+
+  dist::TimetableAttr timetableOf(const std::vector<Slot> &slots, const PipelineWork &work,
+                                  const StageParts &parts) {
+    static constexpr StringLiteral names[] = {"forward", "backward", "weights"};
+    Builder builder(&getContext());
+    SmallVector<double> seconds;
+    SmallVector<Attribute> modules;
+    for (auto [stage, each] : llvm::enumerate(work.stages)) {
+      seconds.push_back(each.forward + each.backward + each.weights);
+      modules.push_back(modulesOf(parts, static_cast<int64_t>(stage)));
+    }
+    SmallVector<dist::SlotAttr> times;
+    for (const Slot &slot : slots)
+      times.push_back(dist::SlotAttr::get(
+          &getContext(), builder.getStringAttr(names[static_cast<size_t>(slot.part)]), slot.micro, slot.stage,
+          builder.getF64FloatAttr(slot.begin), builder.getF64FloatAttr(slot.end)));
+    return dist::TimetableAttr::get(&getContext(), builder.getStringAttr(schedule),
+                                    builder.getDenseF64ArrayAttr(seconds), builder.getArrayAttr(modules),
+                                    times);
+  }
+
   bool isOwn(StringAttr symbol) {
     auto state = getOperation().lookupSymbol<train::StateOp>(symbol);
     auto of = state ? state->getAttrOfType<IntegerAttr>(dist::pipelineStageName) : IntegerAttr();
-    return !of || of.getInt() == stage;
+    return !of || of.getInt() % stages() == stage;
   }
 
   /// Of a function of states alone.

@@ -336,7 +336,7 @@ void Session::finish() {
     file.commit();
   }
   if (profile)
-    profile->finish(ofRank(options.profile, world));
+    profile->finish(options.profile, ranks);
 }
 
 } // namespace kedge::rt

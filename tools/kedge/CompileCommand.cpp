@@ -8,6 +8,7 @@
 #include "driver/program/KernelLevels.h"
 #include "driver/program/PlansByWorld.h"
 #include "driver/program/ProgramBuilder.h"
+#include "driver/program/StageTexts.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
 #include "tools/kedge/Commands.h"
@@ -45,6 +46,11 @@ void checkLibrary(const CompileOptions &options) {
   link::checkRuntime(link::RuntimeKind::Library);
 }
 
+/// Of IR, which every rank of a pipeline has.
+bool isText(const std::string &emit) {
+  return emit == "onnx" || emit == "train" || emit == "schedule" || emit == "exec" || emit == "llvm";
+}
+
 int runCompile(const CompileOptions &options) {
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
@@ -65,7 +71,10 @@ int runCompile(const CompileOptions &options) {
     checkLibrary(options);
   checkFolder("-o", options.output);
   checkReportFile(options.report);
-  if ((options.model.ranks.size() > 1 || !options.replicas.empty() || options.isPipelined()) &&
+  if (options.isPipelined() && !options.printPipeline && options.resumedFrom.empty() && isText(options.emit))
+    return output(options, textsOfStages(options)), 0;
+  if ((options.model.ranks.size() > 1 || !options.replicas.empty() ||
+       (options.isPipelined() && !isText(options.emit))) &&
       !options.printPipeline)
     return compilePlansByWorld(options);
   Compilation compilation(options);

@@ -5,6 +5,7 @@
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Compare.h"
 #include "driver/plan/MaxBatch.h"
+#include "driver/plan/PipelinePlan.h"
 #include "driver/plan/PlanCheck.h"
 #include "driver/plan/Report.h"
 #include "driver/program/KernelLevels.h"
@@ -42,6 +43,10 @@ std::string compare(const CompileOptions &options, nlohmann::json &report) {
     report["compare"].insert(report["compare"].end(), rows.begin(), rows.end());
   };
   expectRows(options);
+  if (options.isPipelined()) {
+    add("pipeline", compareSchedules(options));
+    return tables + compareNote(options);
+  }
   add("recompute", comparePolicies(options));
   if (options.precisions.size() > 1)
     add("precision", comparePrecisions(options));
@@ -61,29 +66,9 @@ void checkFrontier(const CompileOptions &options) {
     fail("--frontier shows what --recompute auto chooses from; found --recompute {}", policy);
 }
 
-int runPlan(const CompileOptions &options) {
-  checkPrecisions(options);
-  KernelLevels processors(options.cpus); // throws for what is none
-  checkFrontier(options);
-  const std::optional<nlohmann::json> stored =
-      options.checkFile.empty() ? std::nullopt : std::optional(readPlan(options.checkFile));
-  checkReportFile(options.report);
-  checkFolder("--arena", options.arenaFile);
-  checkFolder("--launches", options.launchFile);
-  Compilation compilation(options);
-  compilation.import();
-  compilation.step();
-  compilation.schedule();
-  if (!options.launchFile.empty())
-    compilation.lower(); // launches of a GPU join by their kernels
-  else
-    compilation.plan();
-  nlohmann::json report = compilation.report();
-  if (!options.arenaFile.empty())
-    writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
-  if (!options.launchFile.empty())
-    writeText(options.launchFile, analysis::launchTable(compilation.launches()));
-  writeReport(compilation, options);
+/// Prints the plan. Exit code: 2 where it does not fit, or is worse than the stored one.
+int show(nlohmann::json &report, Compilation &compilation, const CompileOptions &options,
+         const std::optional<nlohmann::json> &stored) {
   const std::string rows = options.compare ? compare(options, report) : "";
   std::string text =
       options.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
@@ -98,6 +83,43 @@ int runPlan(const CompileOptions &options) {
   return fprintf(stderr, "kedge: %s: worse than the plan in '%s':\n%s", options.model.model.c_str(),
                  options.checkFile.c_str(), worse.c_str()),
          2;
+}
+
+/// A pipeline's ranks have a plan each.
+int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann::json> &stored) {
+  PipelinePlan plan(options);
+  nlohmann::json report = plan.report();
+  writeReport(report, plan.compilation().module(), options);
+  return show(report, plan.compilation(), plan.options(), stored);
+}
+
+int runPlan(const CompileOptions &given) {
+  const CompileOptions options = withChosenSchedule(given);
+  checkPrecisions(options);
+  KernelLevels processors(options.cpus); // throws for what is none
+  checkFrontier(options);
+  const std::optional<nlohmann::json> stored =
+      options.checkFile.empty() ? std::nullopt : std::optional(readPlan(options.checkFile));
+  checkReportFile(options.report);
+  checkFolder("--arena", options.arenaFile);
+  checkFolder("--launches", options.launchFile);
+  if (options.isPipelined())
+    return runPipelinePlan(options, stored);
+  Compilation compilation(options);
+  compilation.import();
+  compilation.step();
+  compilation.schedule();
+  if (!options.launchFile.empty())
+    compilation.lower(); // launches of a GPU join by their kernels
+  else
+    compilation.plan();
+  nlohmann::json report = compilation.report();
+  if (!options.arenaFile.empty())
+    writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
+  if (!options.launchFile.empty())
+    writeText(options.launchFile, analysis::launchTable(compilation.launches()));
+  writeReport(compilation, options);
+  return show(report, compilation, options, stored);
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
