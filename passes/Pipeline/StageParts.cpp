@@ -51,9 +51,8 @@ void StageParts::noteBackward() {
 
 /// An op on another rank waits for it.
 bool StageParts::isAwaited(Operation *op) const {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return stageOf(user) >= 0 && rankOf(user) != rankOf(op);
-  });
+  return llvm::any_of(op->getUsers(),
+                      [&](Operation *user) { return stageOf(user) >= 0 && rankOf(user) != rankOf(op); });
 }
 
 /// From the last op to the first: what it goes into is known.
@@ -89,7 +88,8 @@ void StageParts::noteWeights() {
 }
 
 std::vector<StageWork> StageParts::workOf(int64_t stages, OpSeconds &seconds) {
-  std::vector<StageWork> work(static_cast<size_t>(stages), {kLeastSeconds, kLeastSeconds, kLeastSeconds, 0, 0});
+  std::vector<StageWork> work(static_cast<size_t>(stages),
+                              {kLeastSeconds, kLeastSeconds, kLeastSeconds, 0, 0});
   for (BlockArgument argument : micro.getArguments())
     if (train::bindingOfArgument(micro, argument.getArgNumber(), train::BindingKind::Input))
       addHeld(argument, work);

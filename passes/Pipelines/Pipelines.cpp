@@ -155,10 +155,16 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
-  manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
+  const auto bucket = [&] {
+    manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
+  };
+  if (!options.isPipelined()) // else the gathers of a stage
+    bucket();
   manager.addPass(levels::createCheckUpdates());
-  if (options.isPipelined())
+  if (options.isPipelined()) {
     addStages(manager, options);
+    bucket();
+  }
   manager.addPass(levels::createVerifyStep());
 }
 

@@ -61,15 +61,8 @@ void Session::checkPipeline() const {
   if (program.mesh.sizeOf(Mesh::kPipeline) == 1)
     return;
   const std::pair<const char *, bool> given[] = {
-      {"--checkpoint-dir", !options.checkpointDir.empty()},
-      {"--resume", options.resume},
-      {"--export-onnx", !options.exportOnnx.empty()},
-      {"--export-onnx-adapters", !options.exportOnnxAdapters.empty()},
-      {"--export-safetensors", !options.exportSafetensors.empty()},
-      {"--export-adapter", !options.exportAdapter.empty()},
-      {"--eval-data", !options.evalData.empty()},
-      {"--eval-tokens", !options.evalTokens.empty()},
-      {"--dump-gradients", !options.dumpGradients.empty()}};
+      {"--dump-gradients", !options.dumpGradients.empty()},
+      {"--trace-values", !options.traceValues.empty()}};
   for (const auto &[flag, isGiven] : given)
     if (isGiven)
       fail("{} is not available yet for a program of a pipeline ({}); leave it out, or compile for one rank "

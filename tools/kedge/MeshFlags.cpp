@@ -84,7 +84,7 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       .add_option(
           "--mesh", o.model.mesh,
           "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model), alone")
+          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)")
       ->group(group);
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group(group);
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group(group);
@@ -149,19 +149,12 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
     fail("--pipeline-schedule {}: unknown; expected gpipe, 1f1b, interleaved=V with V of 2 or more, "
          "zero-bubble or auto",
          schedule);
-  if (o.model.meshOfRanks().axes().size() > 1)
-    fail("{}: a pipeline beside other axes is not available yet; expected pipeline alone", words);
-  const std::pair<std::string, bool> others[] = {
-      {"kedge why", command.get_name() == "why"},
-      {"--arena", !o.arenaFile.empty()},
-      {"--launches", !o.launchFile.empty()},
-      {"--target " + o.target, o.onGpu()},
-      {"--precision fp16", o.precision == "fp16"},
-      {"--recompute, --memory-budget or --offload", o.rematerializes()},
-      {"--loss-scale", o.lossScale.scales || !o.lossScaleOptions.empty()},
-      {"--same-bits", isGiven(command, "--same-bits")},
-      {"--max-batch", !o.maxBatchInput.empty()},
-      {"--lora, --adapter or --quantize-weights", o.model.adapters.given()}};
+  const std::pair<std::string, bool> others[] = {{"kedge why", command.get_name() == "why"},
+                                                 {"--arena", !o.arenaFile.empty()},
+                                                 {"--launches", !o.launchFile.empty()},
+                                                 {"--target " + o.target, o.onGpu()},
+                                                 {"--same-bits", isGiven(command, "--same-bits")},
+                                                 {"--max-batch", !o.maxBatchInput.empty()}};
   for (const auto &[what, isGivenToo] : others)
     if (isGivenToo)
       fail("{}: {} is not available yet for a pipeline", words, what);

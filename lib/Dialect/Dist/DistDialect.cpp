@@ -79,12 +79,16 @@ static LogicalResult verifyCut(function_ref<InFlightDiagnostic()> emitError, Arr
 }
 
 LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                                   ArrayRef<CutAttr> cuts, StringAttr axis, int64_t ranks) {
+                                   ArrayRef<CutAttr> cuts, StringAttr axis, int64_t ranks,
+                                   ArrayRef<int64_t> stages, int64_t own) {
   if (ranks < 1 || llvm::any_of(shape, [](int64_t size) { return size < 0; }))
     return emitError() << "a shard over " << ranks << " ranks along " << axis
                        << ": expected 1 or more ranks and sizes that are not negative";
-  if (cuts.empty() && !axis)
-    return emitError() << "a shard that nothing cuts: expected cuts of dimensions, or an axis";
+  if (cuts.empty() && !axis && stages.empty())
+    return emitError() << "a shard that nothing cuts: expected cuts of dimensions, an axis, or stages";
+  if (!llvm::is_sorted(stages) || (!stages.empty() && (stages.front() < 0 || own < 0)))
+    return emitError() << "a shard on stages that do not rise from 0, or seen from stage " << own
+                       << ": expected stages from 0 in their order";
   for (CutAttr cut : cuts)
     if (axis && llvm::is_contained(llvm::split(cut.getAxis().getValue(), ','), axis.getValue()))
       return emitError() << "a box of " << cut.getAxis() << " that is cut over " << axis
@@ -98,6 +102,8 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 RankedTensorType ShardingAttr::partOf(Type whole) const {
+  if (!isHere())
+    return RankedTensorType::get({0}, cast<RankedTensorType>(whole).getElementType());
   RankedTensorType box = boxOf(whole, getCuts());
   return isFlat() ? localShardOf(box, getRanks()) : box;
 }

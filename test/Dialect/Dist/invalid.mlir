@@ -136,7 +136,7 @@ train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] cut
 
 // -----
 
-// expected-error @+1 {{a shard that nothing cuts: expected cuts of dimensions, or an axis}}
+// expected-error @+1 {{a shard that nothing cuts: expected cuts of dimensions, an axis, or stages}}
 train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3]>}
 
 // -----
