@@ -50,6 +50,8 @@ CutLoop cutLoopOf(Operation *op) {
   return {static_cast<int>(cut.getDim()), SmallVector<int64_t>(cut.getSections())};
 }
 
+Layout scatterOf(Operation *op) { return layoutOf(op->getAttrOfType<dist::CutAttr>(dist::scatterName)); }
+
 dist::CutAttr attributeOf(const CutLoop &cut, dist::RankGroup group) {
   return dist::CutAttr::get(group.axis.getContext(), cut.loop, group.axis, group.ranks, cut.sections, 1);
 }

@@ -103,7 +103,8 @@ RankedTensorType ShardingAttr::partOf(Type whole) const {
 }
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == cutName && isa<CutAttr>(attribute.getValue()))
+  const bool isCut = attribute.getName() == cutName || attribute.getName() == scatterName;
+  if (isCut && isa<CutAttr>(attribute.getValue()))
     return success();
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
