@@ -37,6 +37,12 @@ Operation *cloneOnBlocks(OpBuilder &builder, Operation *op, ValueRange operands,
   if (said && said.asArrayRef() == first.getShape())
     state.attributes.set("shape",
                          builder.getDenseI64ArrayAttr(cast<RankedTensorType>(state.types[0]).getShape()));
+  const auto ends = op->getAttrOfType<DenseI64ArrayAttr>("ends"); // of a slice, in each dim
+  if (const int dim = ShardingRule::dimOf(rule.results[0], loop); ends && dim != ShardingRule::kWhole) {
+    SmallVector<int64_t> places(ends.asArrayRef());
+    places[dim] /= ranks;
+    state.attributes.set("ends", builder.getDenseI64ArrayAttr(places));
+  }
   if (const auto domain = op->getAttrOfType<DenseI64ArrayAttr>("domain")) {
     SmallVector<int64_t> sizes(domain.asArrayRef());
     sizes[loop] /= ranks;

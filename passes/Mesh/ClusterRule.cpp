@@ -3,6 +3,7 @@
 #include "lib/Interfaces/ClusterableOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
@@ -45,7 +46,8 @@ struct Trial {
       operands.push_back(block.addArgument(blockOf(operand.getType(), ShardingRule::dimOf(dims, loop), ranks),
                                            op->getLoc()));
     Operation *made = cloneOnBlocks(builder, op, operands, rule, loop, ranks);
-    if (!isClusterable(made))
+    ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
+    if (failed(verify(made)) || !isClusterable(made))
       return;
     cast<ClusterableOpInterface>(made).describeCluster(spec);
     cluster = buildCluster(builder, made, llvm::BitVector(made->getNumResults(), true));

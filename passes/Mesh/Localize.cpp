@@ -222,18 +222,18 @@ private:
     PlacedBuilder builder(&op);
     const ShardingRule rule = ruleOf(&op, group.ranks);
     const CutLoop cut = cutLoopOf(&op);
+    const Layout scatter = scatterOf(&op);
     op.removeAttr(dist::cutName);
+    op.removeAttr(dist::scatterName);
     SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
       operands.push_back(get(builder, op.getLoc(), operand, layoutOfOperand(rule, cut, i)));
-    BlockBuilder build(builder, op.getLoc(), group, scatterOf(&op), &partials);
+    BlockBuilder build(builder, op.getLoc(), group, scatter, &partials);
     auto sharded = dyn_cast<ShardingOpInterface>(op);
     SmallVector<Value> results = sharded ? sharded.buildLocal(build, operands, cut.loop)
                                          : cloneLocal(build, &op, operands, rule, cut.loop);
-    for (auto [i, result] : llvm::enumerate(op.getResults())) {
-      const Layout scatter = scatterOf(&op);
+    for (auto [i, result] : llvm::enumerate(op.getResults()))
       locals[result] = {results[i], scatter.isCut() ? scatter : layoutOfResult(rule, cut, i), {}};
-    }
     addStatistic("kedge-localize", "ops on blocks", 1);
   }
 

@@ -109,6 +109,22 @@ struct GatherGradSharding : ShardingOpInterface::ExternalModel<GatherGradShardin
   }
 };
 
+struct SliceGradSharding : ShardingOpInterface::ExternalModel<SliceGradSharding, SliceGradOp> {
+  /// Dims that the slice has all of.
+  ShardingRule shardingRule(Operation *op) const {
+    auto grad = cast<SliceGradOp>(op);
+    ShardingRule rule;
+    Dims dims;
+    for (auto [i, size] : llvm::enumerate(shapeOf(grad.getDX()))) {
+      const bool isAll = grad.getStarts()[i] == 0 && grad.getSteps()[i] == 1 && shapeOf(grad.getDY())[i] == size;
+      dims.push_back(isAll ? rule.addLoop(size) : kWhole);
+    }
+    rule.operands = {dims};
+    rule.results = {dims};
+    return rule;
+  }
+};
+
 /// Loop 0: the classes. Smoothing spreads over all of them.
 template <typename OpType> ShardingRule classRule(OpType op) {
   ShardingRule rule;
@@ -188,6 +204,7 @@ void registerShardings(MLIRContext *context) {
   AttentionOp::attachInterface<AttentionSharding>(*context);
   AttentionGradOp::attachInterface<AttentionGradSharding>(*context);
   GatherGradOp::attachInterface<GatherGradSharding>(*context);
+  SliceGradOp::attachInterface<SliceGradSharding>(*context);
   CrossEntropyOp::attachInterface<CrossEntropySharding>(*context);
   CrossEntropyGradOp::attachInterface<CrossEntropyGradSharding>(*context);
 }
