@@ -84,7 +84,7 @@ SmallVector<Value> cloneLocal(LocalBuilder &local, Operation *op, ValueRange ope
 }
 
 SmallVector<Value> cloneLocal(LocalBuilder &local, Operation *op, ValueRange operands, int loop) {
-  return cloneLocal(local, op, operands, cast<ShardingOpInterface>(op).shardingRule(), loop);
+  return cloneLocal(local, op, operands, cast<ShardingOpInterface>(op).shardingRule(local.ranks), loop);
 }
 
 } // namespace kedge

@@ -49,6 +49,8 @@ public:
   /// The result of an op: the sum over the axis, rounded once to `element`. `partial` may be wider. The rank has its
   /// block of it where the op's result is to be one.
   virtual mlir::Value sum(mlir::Value partial, mlir::Type element) = 0;
+  /// What is added to a sum, cut as the sum is. `partial` broadcasts it.
+  virtual mlir::Value addend(mlir::Value whole, mlir::Value partial) = 0;
   virtual mlir::Value cast(mlir::Value value, mlir::Type element) = 0;
   /// Where the rank's block begins in a dimension whose blocks have `room` elements: i64, one element.
   virtual mlir::Value offset(int64_t room) = 0;

@@ -68,6 +68,13 @@ Value BlockBuilder::scatteredSum(Value partial, Type element) {
   return cast(reshape(own.getResult(0), blockOf(partial.getType(), scatter.dim, ranks).getShape()), element);
 }
 
+Value BlockBuilder::addend(Value whole, Value partial) {
+  const int64_t dim = scatter.dim - (rankOf(partial) - rankOf(whole));
+  if (!scatter.isCut() || dim < 0 || shapeOf(whole)[dim] != shapeOf(partial)[scatter.dim])
+    return whole;
+  return cut(whole, {static_cast<int>(dim), {}});
+}
+
 Value BlockBuilder::sum(Value partial, Type element) {
   Value sum = scatter.isCut() ? scatteredSum(partial, element) : allSum(partial, element);
   if (partials)

@@ -21,6 +21,7 @@ public:
 
   mlir::Value allReduce(mlir::Value value, llvm::StringRef kind) override;
   mlir::Value sum(mlir::Value partial, mlir::Type element) override;
+  mlir::Value addend(mlir::Value whole, mlir::Value partial) override;
   mlir::Value cast(mlir::Value value, mlir::Type element) override;
   mlir::Value offset(int64_t room) override;
   mlir::Value gather(mlir::Value block, const Layout &layout);

@@ -74,12 +74,25 @@ bool isSum(sched::ClusterOp cluster) {
   });
 }
 
+/// In a loop of one element its index is 0, and is written so where tensors broadcast.
+SmallVector<AffineMap> withoutLoops(ArrayRef<AffineMap> maps, ArrayRef<int64_t> domain) {
+  SmallVector<AffineMap> plain;
+  for (AffineMap map : maps) {
+    SmallVector<AffineExpr> dims;
+    for (auto [i, size] : llvm::enumerate(domain))
+      dims.push_back(size == 1 ? getAffineConstantExpr(0, map.getContext()) : getAffineDimExpr(i, map.getContext()));
+    plain.push_back(map.replaceDimsAndSymbols(dims, {}, domain.size(), 0));
+  }
+  return plain;
+}
+
 bool isSameNest(const Trial &trial, const ClusterSpec &whole, sched::ClusterOp cluster, int loop,
                 int64_t ranks) {
   SmallVector<int64_t> domain(whole.domain);
   domain[loop] /= ranks;
   return trial.cluster && trial.spec.domain == domain && trial.spec.reduced == whole.reduced &&
-         trial.spec.inputMaps == whole.inputMaps && trial.spec.outputMaps == whole.outputMaps &&
+         withoutLoops(trial.spec.inputMaps, domain) == withoutLoops(whole.inputMaps, domain) &&
+         withoutLoops(trial.spec.outputMaps, domain) == withoutLoops(whole.outputMaps, domain) &&
          OperationEquivalence::isRegionEquivalentTo(&const_cast<Trial &>(trial).cluster.getBody(),
                                                     &cluster.getBody(),
                                                     OperationEquivalence::IgnoreLocations);

@@ -29,7 +29,7 @@ Layout layoutOfResult(const ShardingRule &rule, const CutLoop &cut, unsigned res
 
 ShardingRule ruleOf(Operation *op, int64_t ranks) {
   if (auto sharded = dyn_cast<ShardingOpInterface>(op))
-    return sharded.shardingRule();
+    return sharded.shardingRule(ranks);
   return clusterRule(op, ranks);
 }
 
