@@ -30,6 +30,7 @@ struct CompileOptions {
                                    ///< `accumulate` counts them
   std::string
       replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
+  std::string sequenceParallel;          ///< --sequence-parallel: on, off, or "" for on
   std::vector<std::string> stages;       ///< --stage REGEX=K
   std::string pipelineSchedule = "1f1b"; ///< gpipe or 1f1b
   int64_t stage = 0;                     ///< whose program is made

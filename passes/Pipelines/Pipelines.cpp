@@ -148,7 +148,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   if (!options.masterWeights)
     manager.addPass(precision::createDropMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
-    manager.addPass(mesh::createPropagateShardings());
+    manager.addPass(mesh::createPropagateShardings({options.sequenceParallel}));
     manager.addPass(mesh::createLocalize());
   }
   manager.addPass(partition::createPartitionStates({options.zero, options.persistBytes}));

@@ -87,6 +87,12 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
           "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)")
       ->group(group);
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group(group);
+  command
+      .add_option("--sequence-parallel", o.sequenceParallel,
+                  "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
+                  "rows: on or off; default on")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->group(group);
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group(group);
   command
       .add_option(
@@ -185,6 +191,8 @@ void resolveAxes(const CLI::App &command, CompileOptions &o) {
 /// What has not been shown to be right along `tensor` says so.
 void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   const rt::Mesh mesh = o.model.meshOfRanks();
+  if (mesh.sizeOf(rt::Mesh::kTensor) == 1 && isGiven(command, "--sequence-parallel"))
+    fail("--sequence-parallel: it is for an axis 'tensor'; give --mesh tensor=N with it, or leave it out");
   if (mesh.sizeOf(rt::Mesh::kTensor) == 1)
     return;
   const auto refuse = [&](bool refused, const std::string &what) {
@@ -194,9 +202,7 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.onGpu(), "--target " + o.target);
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
-  refuse(!o.offload.empty(), "--offload");
   refuse(o.syncBatchNorm, "--sync-batchnorm");
-  refuse(o.model.adapters.given(), "adapters or quantised weights");
 }
 
 void resolveMesh(const CLI::App &command, CompileOptions &o) {

@@ -120,7 +120,8 @@ LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 }
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == cutName && isa<CutAttr>(attribute.getValue()))
+  const bool isCut = attribute.getName() == cutName || attribute.getName() == scatterName;
+  if (isCut && isa<CutAttr>(attribute.getValue()))
     return success();
   if (attribute.getName() == timetableName && isa<ModuleOp>(op) && isa<TimetableAttr>(attribute.getValue()))
     return success();
