@@ -143,8 +143,9 @@ std::vector<ProductShape> gpt2Shapes(int64_t tokens) {
   auto add = [&](const char *name, int64_t in, int64_t out, bool head) {
     shapes.push_back({fmt::format("{} {} forward", tokens, name), tokens, out, in, false, head});
     shapes.push_back({fmt::format("{} {} dX", tokens, name), tokens, in, out, false, !head});
-    shapes.push_back(head ? ProductShape{fmt::format("{} {} dW", tokens, name), out, in, tokens, true, false}
-                          : ProductShape{fmt::format("{} {} dW", tokens, name), in, out, tokens, true, false});
+    shapes.push_back(head
+                         ? ProductShape{fmt::format("{} {} dW", tokens, name), out, in, tokens, true, false}
+                         : ProductShape{fmt::format("{} {} dW", tokens, name), in, out, tokens, true, false});
   };
   add("qkv", 768, 2304, false);
   add("proj", 768, 768, false);
