@@ -54,7 +54,7 @@ json choiceJson(const JointSpace &space, const JointChoice &choice) {
 
 class Answer {
 public:
-  Answer(const JointSpace &space, const JointCosts &costs, const solver::JointResult &result)
+  Answer(const JointSpace &space, JointCosts &costs, const solver::JointResult &result)
       : space(space), costs(costs), result(result) {}
 
   json report() const {
@@ -83,8 +83,8 @@ public:
     if (result.found())
       return result.rows.front().choice;
     const auto bytes = [&](const JointRow &row) {
-      const int64_t least = costs.leastBytes(row.choice), held = costs.heldBytes(row.choice);
-      return least ? least : held ? held : INT64_MAX;
+      const int64_t least = costs.leastBytes(row.choice);
+      return least ? least : costs.heldBytes(row.choice);
     };
     return std::min_element(result.rows.begin(), result.rows.end(), [&](const JointRow &a, const JointRow &b) {
              return bytes(a) < bytes(b);
@@ -137,7 +137,7 @@ private:
   }
 
   const JointSpace &space;
-  const JointCosts &costs;
+  JointCosts &costs;
   const solver::JointResult &result;
 };
 

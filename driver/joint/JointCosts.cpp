@@ -33,12 +33,19 @@ int64_t limitOf(const std::string &text, const analysis::DeviceModel &device) {
 /// and differ by tenths of a percent.
 constexpr int64_t kQuick = 1;
 
-/// Nothing is computed again yet, and no value goes to host memory.
+/// Nothing is computed again yet, and nothing goes to host memory.
 CompileOptions unplanned(CompileOptions options) {
-  options.memoryBudget.clear();
+  options.memoryBudget.clear(), options.hostMemoryBudget.clear();
   options.recompute = "none";
-  std::erase(options.offload, "activations");
+  options.offload.clear();
   return options;
+}
+
+analysis::DeviceModel withoutLatency(analysis::DeviceModel device) {
+  device.linkSeconds = 0;
+  for (analysis::LinkLevel &level : device.links)
+    level.seconds = level.hopSeconds = 0;
+  return device;
 }
 
 } // namespace
@@ -46,13 +53,12 @@ CompileOptions unplanned(CompileOptions options) {
 JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
     : space(space),
       device(options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName())),
-      limit(limitOf(options.memoryBudget, device)) {}
+      swift(withoutLatency(device)), limit(limitOf(options.memoryBudget, device)) {}
 
 double JointCosts::bound(const JointChoice &choice, int which) {
   if (which == 0)
     return common(choice);
-  const Schedule &known = schedule(choice);
-  return known.heldBytes > limit ? solver::kNever : known.seconds;
+  return heldBytes(choice) > limit ? solver::kNever : scheduledSeconds(choice);
 }
 
 /// On one rank; ranks along `tensor` and `pipeline` share it at best.
@@ -61,7 +67,7 @@ double JointCosts::common(const JointChoice &choice) {
   auto found = commons.find(key);
   if (found == commons.end()) {
     CompileOptions one = unplanned(space.optionsOf(choice));
-    one.model.mesh.clear(), one.model.ranks = {1}, one.zero = 0, one.link.clear(), one.offload.clear();
+    one.model.mesh.clear(), one.model.ranks = {1}, one.zero = 0, one.link.clear();
     const ProgressStage stage("bounding " + key, 0);
     Compilation compilation(one);
     compilation.import();
@@ -74,24 +80,36 @@ double JointCosts::common(const JointChoice &choice) {
          static_cast<double>(mesh.sizeOf(rt::Mesh::kTensor) * mesh.sizeOf(rt::Mesh::kPipeline));
 }
 
-/// Of those that differ in what happens to activations later, one serves all.
 const JointCosts::Schedule &JointCosts::schedule(const JointChoice &choice) {
-  auto found = schedules.find(choice);
+  JointChoice key = choice;
+  key[kOffloadAxis] = key[kBucketAxis] = 0;
+  auto found = schedules.find(key);
   if (found != schedules.end())
     return found->second;
-  const CompileOptions one = unplanned(space.optionsOf(choice));
+  CompileOptions one = unplanned(space.optionsOf(key));
+  if (space.axes()[kBucketAxis].values.size() > 1)
+    one.bucketBytes = 1;
   const ProgressStage stage(fmt::format("bounding, {}", schedules.size() + 1), 0);
   Compilation compilation(one);
   compilation.import();
   compilation.step();
   compilation.schedule();
   Schedule known;
-  known.seconds = analysis::stepLowerBound(compilation.module(), device, one.accumulate);
-  const analysis::StepCost cost = analysis::stepCost(compilation.scheduledLaunches(), one.accumulate);
-  if (const auto update = cost.functionSeconds.find("update"); update != cost.functionSeconds.end())
-    known.updateSeconds = update->second;
+  known.seconds = analysis::stepLowerBound(compilation.module(), swift, one.accumulate);
   known.heldBytes = analysis::heldBytes(compilation.module(), rt::physicalCores());
-  return schedules.emplace(choice, known).first->second;
+  for (const std::string &offload : space.axes()[kOffloadAxis].values)
+    known.moved[offload] = analysis::movedStates(compilation.module(), JointSpace::offloadOf(offload), device);
+  return schedules.emplace(key, known).first->second;
+}
+
+double JointCosts::scheduledSeconds(const JointChoice &choice) {
+  const Schedule &known = schedule(choice);
+  return known.seconds + known.moved.at(space.value(choice, kOffloadAxis)).seconds;
+}
+
+int64_t JointCosts::heldBytes(const JointChoice &choice) {
+  const Schedule &known = schedule(choice);
+  return known.heldBytes - known.moved.at(space.value(choice, kOffloadAxis)).bytes;
 }
 
 JointPlan JointCosts::plan(const JointChoice &choice) {
@@ -127,26 +145,16 @@ JointPlan JointCosts::planned(const JointChoice &choice) {
 
 /// With what must be computed again. Gathers that are repeated may be hidden, so that stage 3 counts none of it.
 double JointCosts::leastSeconds(const JointChoice &choice, const nlohmann::json &report) {
-  const Schedule &known = schedule(choice);
+  const double seconds = scheduledSeconds(choice);
   if (space.value(choice, kZeroAxis) == "3")
-    return known.seconds;
-  double once = 0, updates = 0;
+    return seconds;
+  double once = 0;
   for (const nlohmann::json &function : report["functions"])
-    if (const std::string name = function["name"]; name == "step" || name == "micro" || name == "update") {
+    if (const std::string name = function["name"]; name == "step" || name == "micro" || name == "update")
       once += function["seconds"].get<double>();
-      updates += name == "update" ? function["seconds"].get<double>() : 0;
-    }
   const nlohmann::json &recompute = report["recompute"];
   const double overhead = recompute["overhead"], share = recompute["lower_bound"];
-  const double added = share * once / (1 + overhead);
-  // All of it is of micro-batches where the update runs nothing again.
-  const bool isOfMicroBatches = updates <= known.updateSeconds;
-  return known.seconds + added * (isOfMicroBatches ? static_cast<double>(space.accumulateOf(choice)) : 1);
-}
-
-int64_t JointCosts::heldBytes(const JointChoice &choice) const {
-  const auto found = schedules.find(choice);
-  return found == schedules.end() ? 0 : found->second.heldBytes;
+  return seconds + share * once / (1 + overhead);
 }
 
 int64_t JointCosts::leastBytes(const JointChoice &choice) const {

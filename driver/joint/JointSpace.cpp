@@ -70,16 +70,6 @@ std::vector<std::string> bucketsOf(const CompileOptions &options, const model::M
   return {std::to_string(small), std::to_string(large)};
 }
 
-std::vector<std::string> split(const std::string &text) {
-  std::vector<std::string> words;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 } // namespace
 
 JointSpace::JointSpace(const CompileOptions &options, const model::Model &model, bool rowsFixed)
@@ -104,6 +94,16 @@ void JointSpace::addRows(const model::Model &model, bool rowsFixed) {
   const std::vector<int64_t> sizes = isOpen ? divisorsOf(rows * options.accumulate) : std::vector{rows};
   for (size_t i = sizes.size(); i-- > 0;)
     all[kRowsAxis].values.push_back(std::to_string(sizes[i]));
+}
+
+std::vector<std::string> JointSpace::offloadOf(const std::string &value) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin < value.size();) {
+    const size_t end = std::min(value.find(',', begin), value.size());
+    words.push_back(value.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
 }
 
 rt::Mesh JointSpace::meshOf(const solver::JointChoice &choice) const {
@@ -142,7 +142,7 @@ CompileOptions JointSpace::optionsOf(const solver::JointChoice &choice) const {
         shape.front() = rowsOf(choice);
   one.precision = value(choice, kPrecisionAxis);
   one.precisions = {one.precision};
-  one.offload = split(value(choice, kOffloadAxis));
+  one.offload = offloadOf(value(choice, kOffloadAxis));
   one.bucketBytes = std::stoll(value(choice, kBucketAxis));
   if (one.memoryBudget.empty())
     one.memoryBudget = "device";

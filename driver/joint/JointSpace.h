@@ -25,6 +25,8 @@ public:
   const std::string &value(const solver::JointChoice &choice, JointAxisNumber axis) const {
     return all[axis].values[static_cast<size_t>(choice[axis])];
   }
+  /// What a value of the axis `offload` moves.
+  static std::vector<std::string> offloadOf(const std::string &value);
   rt::Mesh meshOf(const solver::JointChoice &choice) const;
   /// Rows of a micro-batch on one rank; 0 without a shape to change.
   int64_t rowsOf(const solver::JointChoice &choice) const;
