@@ -2,6 +2,7 @@
 #include "driver/BudgetCheck.h"
 #include "driver/Remedies.h"
 #include "driver/SavedIr.h"
+#include "driver/joint/Joint.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
 #include "driver/program/Algorithms.h"
@@ -52,6 +53,11 @@ bool isText(const std::string &emit) {
 }
 
 int runCompile(const CompileOptions &options) {
+  if (options.joint.on) {
+    const JointAnswer answer = planJointly(options);
+    fputs(jointText(answer.report, options.joint.explains).c_str(), stderr);
+    return runCompile(answer.options);
+  }
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
          fmt::join(options.precisions, ","), options.precisions.size());

@@ -48,6 +48,8 @@ RankGroup dataGroup(mlir::Operation *op);
 RankGroup replicaGroup(mlir::Operation *op);
 RankGroup rowGroup(mlir::Operation *op);
 RankGroup pipelineGroup(mlir::Operation *op);
+/// The mesh of an op's module; null without one.
+MeshAttr meshOf(mlir::Operation *op);
 /// All ranks of the mesh.
 int64_t meshRanks(mlir::Operation *op);
 /// Parts of the rows of a step whose sums are a tree (dist.parts); 0: sums are in any order. And those of one

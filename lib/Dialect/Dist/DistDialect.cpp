@@ -161,7 +161,7 @@ static ModuleOp moduleOf(Operation *op) {
   return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
 }
 
-static MeshAttr meshOf(Operation *op) {
+MeshAttr kedge::dist::meshOf(Operation *op) {
   ModuleOp module = moduleOf(op);
   return module ? module->getAttrOfType<MeshAttr>(meshName) : MeshAttr();
 }
