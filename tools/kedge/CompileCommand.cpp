@@ -45,7 +45,22 @@ void checkLibrary(const CompileOptions &options) {
   link::checkRuntime(link::RuntimeKind::Library);
 }
 
+/// --with-places and --only are of texts of the levels.
+void checkText(const CompileOptions &options) {
+  const char *given = options.withPlaces ? "--with-places" : "--only";
+  if (!options.withPlaces && options.only.empty())
+    return;
+  if (options.withPlaces && !options.only.empty())
+    fail("--only: a part of a module is for reading, and is not compiled again; leave --with-places out");
+  if (options.emit != "onnx" && options.emit != "train" && options.emit != "schedule" &&
+      options.emit != "exec")
+    fail(
+        "{} would have no effect: --emit {} has no IR of ours; expected --emit onnx, train, schedule or exec",
+        given, options.emit);
+}
+
 int runCompile(const CompileOptions &options) {
+  checkText(options);
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
          fmt::join(options.precisions, ","), options.precisions.size());
