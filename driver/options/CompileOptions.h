@@ -63,6 +63,8 @@ struct CompileOptions {
   std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
   std::string algorithms;        ///< an algorithm table that goes into the program; empty: none
+  bool withPlaces = false;       ///< --emit as --save-ir writes it
+  std::string only;              ///< --only: the function or module whose text --emit prints
   bool embedWeights = false, printPipeline = false;
   int64_t seed = 0;
   bool json = false, compare = false;

@@ -52,7 +52,22 @@ bool isText(const std::string &emit) {
   return emit == "onnx" || emit == "train" || emit == "schedule" || emit == "exec" || emit == "llvm";
 }
 
+/// --with-places and --only are of texts of the levels.
+void checkText(const CompileOptions &options) {
+  const char *given = options.withPlaces ? "--with-places" : "--only";
+  if (!options.withPlaces && options.only.empty())
+    return;
+  if (options.withPlaces && !options.only.empty())
+    fail("--only: a part of a module is for reading, and is not compiled again; leave --with-places out");
+  if (options.emit != "onnx" && options.emit != "train" && options.emit != "schedule" &&
+      options.emit != "exec")
+    fail(
+        "{} would have no effect: --emit {} has no IR of ours; expected --emit onnx, train, schedule or exec",
+        given, options.emit);
+}
+
 int runCompile(const CompileOptions &options) {
+  checkText(options);
   if (options.joint.on) {
     const JointAnswer answer = planJointly(options);
     fputs(jointText(answer.report, options.joint.explains).c_str(), stderr);

@@ -338,6 +338,18 @@ void addProgramOptions(CLI::App &command, CompileOptions &o) {
       ->group(group)
       ->capture_default_str();
   command
+      .add_flag("--with-places", o.withPlaces,
+                "with --emit onnx, train, schedule or exec: the text that compile and kedge-opt go on from, "
+                "with the "
+                "places and locations of ops; without it, the text for people")
+      ->group(group);
+  command
+      .add_option("--only", o.only,
+                  "with --emit onnx, train, schedule or exec: show one function (step) or the ops of one "
+                  "module of the "
+                  "model (h.0.attn)")
+      ->group(group);
+  command
       .add_option("--save-ir", o.saveIr,
                   "DIR: the IR after each phase, numbered; compile goes on from such a file")
       ->group(group);
