@@ -2,16 +2,18 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Sched/BuildCluster.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
+#include "passes/Pipeline/Balance.h"
+#include "passes/Pipeline/OpSeconds.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/SplitByStage.h"
 #include "runtime/io/NamePattern.h"
-#include <cmath>
 
 namespace kedge::pipeline {
 #define GEN_PASS_DEF_ASSIGNSTAGES
@@ -20,23 +22,6 @@ namespace kedge::pipeline {
 namespace {
 using namespace mlir;
 using train::BindingKind;
-
-/// Multiplications of a product: the root of what its two operands and its result hold. Other ops count the
-/// elements of their results.
-double workOf(Operation &op) {
-  double elements = 0;
-  for (Value result : op.getResults())
-    elements += static_cast<double>(elementCount(shapeOf(result)));
-  if (isClusterable(&op) || op.getNumOperands() < 2)
-    return elements;
-  for (Value operand : op.getOperands().take_front(2))
-    elements *= std::max(1.0, static_cast<double>(elementCount(shapeOf(operand))));
-  return std::sqrt(elements);
-}
-
-int64_t bytesOf(Value value) {
-  return elementCount(shapeOf(value)) * std::max(1u, elementOf(value).getIntOrFloatBitWidth() / 8);
-}
 
 struct AssignStages : impl::AssignStagesBase<AssignStages> {
   using Base::Base;
@@ -51,7 +36,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
 
   void runOnOperation() override {
     auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::meshName);
-    count = mesh ? std::max<int64_t>(1, mesh.sizeOf(dist::pipelineAxis)) : 1;
+    count = (mesh ? std::max<int64_t>(1, mesh.sizeOf(dist::pipelineAxis)) : 1) * chunks;
     auto micro = train::functionOf(getOperation(), train::FunctionKind::Micro);
     if (!micro) {
       getOperation().emitError("has no @micro to cut into stages: a pipeline needs micro-batches");
@@ -181,7 +166,6 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
 
   LogicalResult placeForward(func::FuncOp micro) {
     noteScalars(micro);
-    double total = 0, done = 0;
     SmallVector<Operation *> forward, fromStates;
     for (Operation &op : micro.getBody().front().without_terminator())
       if (!isEverywhere(op) && isForward(op)) {
@@ -190,11 +174,12 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
           continue;
         }
         forward.push_back(&op);
-        total += workOf(op);
       }
-    for (Operation *op : forward) {
-      const double work = workOf(*op);
-      int64_t least = 0, own = 0;
+    std::vector<int64_t> equal;
+    if (given.empty() && failed(balance(micro, forward, equal)))
+      return failure();
+    for (auto [index, op] : llvm::enumerate(forward)) {
+      int64_t least = 0, own = equal.empty() ? 0 : equal[index];
       Operation *reads = nullptr;
       for (Value operand : op->getOperands())
         if (auto found = stageOfOp.find(operand.getDefiningOp());
@@ -202,10 +187,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
           least = found->second;
           reads = operand.getDefiningOp();
         }
-      if (given.empty())
-        own = std::min(count - 1, static_cast<int64_t>(static_cast<double>(count) * (done + work / 2) /
-                                                       std::max(total, 1.0)));
-      else if (auto named = givenFor(*op)) {
+      if (auto named = givenFor(*op)) {
         own = *named;
         if (own < least)
           return op->emitOpError("is of stage ")
@@ -216,7 +198,6 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       const int64_t stage = std::max(own, least);
       stageOfOp[op] = stage;
       stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);
-      done += work;
     }
     placeByReaders(fromStates);
     for (int64_t stage = 0; stage < count; ++stage)
@@ -224,6 +205,56 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         return micro.emitError() << "stage " << stage << " of " << count
                                  << " has nothing to compute; give fewer stages or other --stage";
     return success();
+  }
+
+  /// Equal shares of the predicted time of forward and backward, cut where few bytes cross.
+  LogicalResult balance(func::FuncOp micro, ArrayRef<Operation *> forward, std::vector<int64_t> &equal) {
+    try {
+      equal = balanced(rowOf(micro, forward), count);
+    } catch (const Error &error) {
+      return micro.emitError(error.what());
+    }
+    return success();
+  }
+
+  Row rowOf(func::FuncOp micro, ArrayRef<Operation *> forward) {
+    OpSeconds seconds(device);
+    llvm::StringMap<double> backward; // by place; of the first forward op there
+    for (Operation &op : micro.getBody().front().without_terminator())
+      if (PlaceAttr place = placeOf(&op); place && !isForward(op))
+        backward[keyOf(place)] += seconds.of(&op);
+    Row row;
+    DenseMap<Operation *, size_t> index;
+    for (Operation *op : forward) {
+      const std::string key = keyOf(placeOf(op));
+      const size_t at = row.seconds.size();
+      index[op] = at;
+      row.seconds.push_back(seconds.of(op) + backward.lookup(key));
+      backward.erase(key);
+      row.mayCut.push_back(at > 0 && placeOf(forward[at - 1]) != placeOf(op));
+    }
+    row.crossing = crossingOf(forward, index);
+    return row;
+  }
+
+  /// Before each op: the bytes that are made before it and read from it on.
+  static std::vector<double> crossingOf(ArrayRef<Operation *> forward,
+                                        const DenseMap<Operation *, size_t> &index) {
+    std::vector<double> change(forward.size() + 1, 0);
+    for (auto [made, op] : llvm::enumerate(forward))
+      for (Value result : op->getResults()) {
+        size_t last = made;
+        for (Operation *user : result.getUsers())
+          if (auto found = index.find(user); found != index.end())
+            last = std::max(last, found->second);
+        change[made + 1] += last > made ? static_cast<double>(kedge::bytesOf(result.getType())) : 0;
+        change[last + 1] -= last > made ? static_cast<double>(kedge::bytesOf(result.getType())) : 0;
+      }
+    std::vector<double> crossing;
+    double now = 0;
+    for (size_t at = 0; at < forward.size(); ++at)
+      crossing.push_back(now += change[at]);
+    return crossing;
   }
 
   /// A state is where it is read first; what belongs to a parameter is with it.
@@ -270,9 +301,9 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   int64_t stageOfOperands(Operation &op) const {
     int64_t stage = -1, most = -1;
     for (Value operand : op.getOperands())
-      if (const int64_t own = stageOfValue(operand); own >= 0 && bytesOf(operand) > most) {
+      if (const int64_t own = stageOfValue(operand); own >= 0 && kedge::bytesOf(operand.getType()) > most) {
         stage = own;
-        most = bytesOf(operand);
+        most = kedge::bytesOf(operand.getType());
       }
     return std::max<int64_t>(0, stage);
   }

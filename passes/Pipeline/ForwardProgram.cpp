@@ -167,8 +167,8 @@ void ForwardProgram::runSlot(int64_t stage, int64_t micro) {
       builder.enter(place);
     for (Value result : op.getResults())
       for (int64_t to : readers.lookup(result))
-        if (Value arrived = transfer(result.getType(), placeOfOp(&op), to,
-                                     [&] { return valueOf(result, micro); }))
+        if (Value arrived =
+                transfer(result.getType(), placeOfOp(&op), to, [&] { return valueOf(result, micro); }))
           values[{result, micro}] = arrived;
   }
 }
@@ -239,7 +239,8 @@ void ForwardProgram::returnResults(bool lossIsMean) {
 void ForwardProgram::returnOutput(OpOperand &output, train::BindingAttr binding) {
   if (of.stage != kOfOutputs)
     return;
-  const auto ofMicro = cast<RankedTensorType>(binding.getPart() ? binding.getWhole() : output.get().getType());
+  const auto ofMicro =
+      cast<RankedTensorType>(binding.getPart() ? binding.getWhole() : output.get().getType());
   if (of.microBatches == 1)
     return addResult(valueOf(output.get(), 0), binding);
   const int64_t first = binding.getPart().value_or(0), elements = ofMicro.getNumElements();

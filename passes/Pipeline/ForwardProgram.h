@@ -10,8 +10,8 @@
 namespace kedge::pipeline {
 
 /// Writes a stage's program of a function that trains nothing. Each stage passes on what it has made of a
-/// micro-batch and takes the next, until the pipeline has drained. Outputs come together on the first stage, a
-/// part for each micro-batch; losses are on the stage that makes them.
+/// micro-batch and takes the next, until the pipeline has drained. Outputs come together on the first stage,
+/// a part for each micro-batch; losses are on the stage that makes them.
 class ForwardProgram {
 public:
   /// `training` knows which states change, and learns who holds the others.

@@ -35,9 +35,11 @@ func::FuncOp newStep(func::FuncOp micro) {
 Operation *endOf(func::FuncOp function) { return function.getBody().front().getTerminator(); }
 } // namespace
 
-StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, StageOf of)
-    : microFunction(micro), updateFunction(update), step(newStep(micro)), of(of),
+StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, const StageParts &parts, StageOf of)
+    : microFunction(micro), updateFunction(update), step(newStep(micro)), parts(parts), of(of),
       builder(endOf(step), optimizerPlace(step.getContext())) {
+  for (auto state : step->getParentOfType<ModuleOp>().getOps<train::StateOp>())
+    states[state.getSymNameAttr()] = state;
   for (BlockArgument argument : micro.getArguments()) {
     auto input = train::bindingOfArgument(micro, argument.getArgNumber(), BindingKind::Input);
     if (!input)
@@ -48,7 +50,6 @@ StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, StageOf of)
     argumentOf(input.getName(), BindingKind::Input, RankedTensorType::get(shape, elementOf(argument)));
   }
   token = number(0);
-  noteBackward();
   noteUpdated(micro);
   noteUpdated(update);
   noteReaders(micro);
@@ -70,35 +71,26 @@ Value StageProgram::argumentOf(StringRef name, BindingKind kind, Type type) {
   return step.getArgument(index);
 }
 
-/// -1: each rank computes it for itself.
+/// The place along the axis; -1: each rank computes it for itself.
 int64_t StageProgram::stageOf(Operation *op) const {
-  auto stage = op->getAttrOfType<IntegerAttr>(dist::pipelineStageName);
-  return stage ? stage.getInt() : -1;
+  const int64_t stage = StageParts::stageOf(op);
+  return stage < 0 ? stage : stage % of.stages;
 }
+
+train::StateOp StageProgram::stateOf(StringAttr symbol) const { return states.lookup(symbol); }
 
 bool StageProgram::isOwn(StringAttr state) const {
   return stageOfState(state) == of.stage || hasRole(state, train::Role::Scaler);
 }
 
 int64_t StageProgram::stageOfState(StringAttr state) const {
-  auto found = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state);
+  train::StateOp found = stateOf(state);
   return found ? std::max<int64_t>(0, stageOf(found)) : 0;
 }
 
 bool StageProgram::hasRole(StringAttr state, train::Role role) const {
-  auto found = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state);
+  train::StateOp found = stateOf(state);
   return found && found.getRole() == role;
-}
-
-void StageProgram::noteBackward() {
-  for (Operation &op : microFunction.getBody().front().without_terminator()) {
-    PlaceAttr place = placeOf(&op);
-    const bool reads = llvm::any_of(op.getOperands(), [&](Value value) {
-      return value.getDefiningOp() && backward.contains(value.getDefiningOp());
-    });
-    if (stageOf(&op) >= 0 && (reads || !place || place.getPhase() != TrainingPhase::Forward))
-      backward.insert(&op);
-  }
 }
 
 void StageProgram::noteUpdated(func::FuncOp function) {
@@ -107,8 +99,10 @@ void StageProgram::noteUpdated(func::FuncOp function) {
       if (result.get().getDefiningOp()) {
         updated.insert(state.getAttr());
         noteReader(result.get(), stageOfState(state.getAttr()));
-        if (function == microFunction)
+        if (function == microFunction) {
           newStates[result.get()] = state.getAttr();
+          changing.insert(state.getAttr());
+        }
       }
 }
 
@@ -202,7 +196,7 @@ void StageProgram::transferResults(Operation *op, int64_t micro) {
 void StageProgram::sendStates() {
   for (const auto &entry : stateReaders) {
     StringAttr state = entry.first;
-    Type type = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state).getType();
+    Type type = stateOf(state).getType();
     builder.enter(PlaceAttr::get(step.getContext(), TrainingPhase::Forward, "", state));
     for (int64_t to : entry.second)
       if (Value arrived = transfer(type, stageOfState(state), to, [&] { return stateValue(state, type); }))
@@ -210,31 +204,30 @@ void StageProgram::sendStates() {
   }
 }
 
-void StageProgram::run(bool isBackwardRun, int64_t stage, int64_t micro) {
-  if (stage != of.stage)
+void StageProgram::run(const Slot &slot) {
+  if (slot.stage % of.stages != of.stage)
     return;
-  if (!isBackwardRun)
-    noteOldStates(micro);
-  for (Operation &op : microFunction.getBody().front().without_terminator())
-    if (stageOf(&op) == stage && isBackward(&op) == isBackwardRun)
-      write(&op, micro);
+  if (slot.part == Part::Forward)
+    noteOldStates(slot);
+  for (Operation *op : parts.opsOf(slot.stage, slot.part))
+    write(op, slot.micro);
 }
 
 /// All of a micro-batch reads what the one before has left, wherever its own new value is made.
-void StageProgram::noteOldStates(int64_t micro) {
+void StageProgram::noteOldStates(const Slot &slot) {
   for (BlockArgument argument : microFunction.getArguments()) {
-    auto state = train::stateOfArgument(microFunction, argument.getArgNumber());
-    const bool changes =
-        state && llvm::any_of(newStates, [&](const auto &made) { return made.second == state.getAttr(); });
-    if (changes && !isAccumulator(state.getAttr()) && stageOfState(state.getAttr()) == of.stage)
-      values[{argument, micro}] = stateValue(state.getAttr(), argument.getType());
+    auto symbol = train::stateOfArgument(microFunction, argument.getArgNumber());
+    if (!symbol || !changing.contains(symbol.getAttr()) || isAccumulator(symbol.getAttr()))
+      continue;
+    train::StateOp state = stateOf(symbol.getAttr());
+    if (state && std::max<int64_t>(0, StageParts::stageOf(state)) == slot.stage)
+      values[{argument, slot.micro}] = stateValue(symbol.getAttr(), argument.getType());
   }
 }
 
-void StageProgram::sendMade(bool isBackwardRun, int64_t stage, int64_t micro) {
-  for (Operation &op : microFunction.getBody().front().without_terminator())
-    if (stageOf(&op) == stage && isBackward(&op) == isBackwardRun)
-      transferResults(&op, micro);
+void StageProgram::sendMade(const Slot &slot) {
+  for (Operation *op : parts.opsOf(slot.stage, slot.part))
+    transferResults(op, slot.micro);
 }
 
 void StageProgram::write(Operation *op, int64_t micro) {
@@ -358,8 +351,8 @@ void StageProgram::makeItemScale() {
       Value counted = sumOfMicros(items);
       if (const dist::RankGroup rows = dist::rowGroup(step); !rows.isAlone())
         counted = dist::AllReduceOp::create(builder, step.getLoc(), counted, rows, "sum").getResult(0);
-      values[{argument, kUpdate}] = train::ItemScaleOp::create(builder, step.getLoc(), counted,
-                                                               APFloat(nominal.getValueAsDouble()));
+      values[{argument, kUpdate}] =
+          train::ItemScaleOp::create(builder, step.getLoc(), counted, APFloat(nominal.getValueAsDouble()));
     }
     for (int64_t to : readers.lookup(argument))
       if (to != from)

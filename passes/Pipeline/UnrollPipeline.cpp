@@ -1,6 +1,7 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Pipeline/ForwardProgram.h"
 #include "passes/Pipeline/Passes.h"
@@ -18,7 +19,7 @@ using train::FunctionKind;
 
 /// A slot begins, or what it has made is sent.
 struct Event {
-  int64_t time;
+  double time;
   bool begins;
   const Slot *slot;
 };
@@ -48,8 +49,11 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     if (failed(checkOptions()) || failed(checkRows(micro)) || failed(checkResults(micro)) ||
         failed(checkResults(update)))
       return signalPassFailure();
-    StageProgram training(micro, update, {stage, stages(), microBatches});
-    unroll(training);
+    const Schedule chosen = *Schedule::parse(schedule);
+    StageParts parts(micro, stages(), chosen.runsWeightsApart());
+    StageProgram training(micro, update, parts, {stage, stages(), microBatches});
+    if (failed(unroll(micro, chosen, parts, training)))
+      return signalPassFailure();
     const bool lossIsMean = !train::NominalItemsNote(&getContext()).isAttrPresent(micro);
     for (FunctionKind kind : {FunctionKind::Eval, FunctionKind::Predict})
       if (auto function = train::functionOf(getOperation(), kind)) {
@@ -72,9 +76,10 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   }
 
   LogicalResult checkOptions() {
-    if (!isSchedule(schedule))
+    if (!Schedule::parse(schedule))
       return getOperation().emitError()
-             << "unknown schedule '" << schedule.getValue() << "' of a pipeline: expected gpipe or 1f1b";
+             << "unknown schedule '" << schedule.getValue()
+             << "' of a pipeline: expected gpipe, 1f1b, interleaved=V with V of 2 or more, or zero-bubble";
     if (stage < 0 || stage >= stages())
       return getOperation().emitError()
              << "has no stage " << stage.getValue() << ": expected one from 0 to " << stages() - 1;
@@ -111,19 +116,61 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     return success();
   }
 
-  void unroll(StageProgram &program) {
-    const std::vector<Slot> slots = slotsOf(schedule, stages(), microBatches);
+  LogicalResult unroll(func::FuncOp micro, const Schedule &chosen, StageParts &parts, StageProgram &program) {
+    PipelineWork work{stages(), microBatches, {}};
+    try {
+      OpSeconds seconds(device);
+      work.stages = parts.workOf(stages() * chosen.chunks, seconds);
+    } catch (const Error &error) {
+      return micro.emitError(error.what());
+    }
+    const std::vector<Slot> slots = slotsOf(chosen, work);
+    write(slots, program);
+    getOperation()->setAttr(dist::timetableName, timetableOf(slots, work, parts));
+    return success();
+  }
+
+  void write(const std::vector<Slot> &slots, StageProgram &program) {
     program.sendStates();
     for (const Event &event : eventsOf(slots))
       if (event.begins)
-        program.run(event.slot->backward, event.slot->stage, event.slot->micro);
+        program.run(*event.slot);
       else
-        program.sendMade(event.slot->backward, event.slot->stage, event.slot->micro);
+        program.sendMade(*event.slot);
     program.update();
     program.finish();
     addStatistic("kedge-unroll-pipeline", "slots", static_cast<int64_t>(slots.size()));
     addStatistic("kedge-unroll-pipeline", "sends", program.sends);
     addStatistic("kedge-unroll-pipeline", "receives", program.receives);
+  }
+
+  /// In the order of their forward ops.
+  ArrayAttr modulesOf(const StageParts &parts, int64_t stage) {
+    llvm::SetVector<Attribute> modules;
+    for (Operation *op : parts.opsOf(stage, Part::Forward))
+      if (PlaceAttr place = placeOf(op); place && !place.getModule().empty())
+        modules.insert(StringAttr::get(&getContext(), place.getModule()));
+    return ArrayAttr::get(&getContext(), modules.getArrayRef());
+  }
+
+  dist::TimetableAttr timetableOf(const std::vector<Slot> &slots, const PipelineWork &work,
+                                  const StageParts &parts) {
+    static constexpr StringLiteral names[] = {"forward", "backward", "weights"};
+    Builder builder(&getContext());
+    SmallVector<double> seconds;
+    SmallVector<Attribute> modules;
+    for (auto [stage, each] : llvm::enumerate(work.stages)) {
+      seconds.push_back(each.forward + each.backward + each.weights);
+      modules.push_back(modulesOf(parts, static_cast<int64_t>(stage)));
+    }
+    SmallVector<dist::SlotAttr> times;
+    for (const Slot &slot : slots)
+      times.push_back(dist::SlotAttr::get(
+          &getContext(), builder.getStringAttr(names[static_cast<size_t>(slot.part)]), slot.micro, slot.stage,
+          builder.getF64FloatAttr(slot.begin), builder.getF64FloatAttr(slot.end)));
+    return dist::TimetableAttr::get(&getContext(), builder.getStringAttr(schedule),
+                                    builder.getDenseF64ArrayAttr(seconds), builder.getArrayAttr(modules),
+                                    times);
   }
 
   bool isOwn(StringAttr symbol) {
@@ -165,9 +212,9 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
 
   /// What files hold is known to all stages; the rest is where it is used.
   static bool isInFiles(train::StateOp state) {
-    return !llvm::is_contained({train::Role::Constant, train::Role::Accumulator, train::Role::WorkingCopy,
-                                train::Role::Scaler},
-                               state.getRole());
+    return !llvm::is_contained(
+        {train::Role::Constant, train::Role::Accumulator, train::Role::WorkingCopy, train::Role::Scaler},
+        state.getRole());
   }
 
   LogicalResult keepStates(const StageProgram &training) {

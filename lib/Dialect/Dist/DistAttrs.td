@@ -71,4 +71,28 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   }];
   let genVerifyDecl = 1;
 }
+
+def Dist_SlotAttr : AttrDef<Dist_Dialect, "Slot"> {
+  let mnemonic = "slot";
+  let summary = "A part of one micro-batch on one stage of a pipeline, and when it is predicted to run";
+  let description = [{
+    `#dist.slot<"forward" of 2 stage 1, 0.5 to 1.0>`: micro-batch 2; seconds from the begin of the step. The parts are "forward",
+    "backward" and "weights" (gradients of weights, where a schedule runs them apart).
+  }];
+  let parameters = (ins "::mlir::StringAttr":$part, "int64_t":$micro, "int64_t":$stage, "::mlir::FloatAttr":$begin, "::mlir::FloatAttr":$end);
+  let assemblyFormat = "`<` $part `of` $micro `stage` $stage `,` $begin `to` $end `>`";
+  let genVerifyDecl = 1;
+}
+
+def Dist_TimetableAttr : AttrDef<Dist_Dialect, "Timetable"> {
+  let mnemonic = "timetable";
+  let summary = "What the stages of a pipeline run for each micro-batch, and when";
+  let description = [{
+    On the module of a rank's program, which has all ranks' slots: `dist.timetable = #dist.timetable<"1f1b" seconds array<f64: 0.1, 0.2> modules [["h.0"], ["h.1"]] slots [...]>`.
+    `seconds`: of a micro-batch on each stage, forward and backward; `modules`: those whose forward ops a stage has. Stage k is on the
+    rank k % (ranks along `pipeline`).
+  }];
+  let parameters = (ins "::mlir::StringAttr":$schedule, "::mlir::DenseF64ArrayAttr":$seconds, "::mlir::ArrayAttr":$modules, ArrayRefParameter<"SlotAttr">:$slots);
+  let assemblyFormat = "`<` $schedule `seconds` $seconds `modules` $modules `slots` `[` $slots `]` `>`";
+}
 #endif

@@ -108,8 +108,22 @@ RankedTensorType ShardingAttr::partOf(Type whole) const {
   return isFlat() ? localShardOf(box, getRanks()) : box;
 }
 
+LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr part, int64_t micro,
+                               int64_t stage, FloatAttr begin, FloatAttr end) {
+  if (!llvm::is_contained({"forward", "backward", "weights"}, part.getValue()) || micro < 0 || stage < 0 ||
+      begin.getValueAsDouble() > end.getValueAsDouble())
+    return emitError() << "a slot " << part << " of micro-batch " << micro << " on stage " << stage
+                       << " from " << begin << " to " << end
+                       << ": expected \"forward\", \"backward\" or \"weights\", numbers from 0 and an end "
+                          "after the begin";
+  return success();
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == cutName && isa<CutAttr>(attribute.getValue()))
+  const bool isCut = attribute.getName() == cutName || attribute.getName() == scatterName;
+  if (isCut && isa<CutAttr>(attribute.getValue()))
+    return success();
+  if (attribute.getName() == timetableName && isa<ModuleOp>(op) && isa<TimetableAttr>(attribute.getValue()))
     return success();
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
@@ -122,8 +136,9 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
                                   << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
-                                  << "' or '" << partsName << "' (a number) or '" << ranksName
-                                  << "' (an array of numbers), on a module, or '" << pipelineStageName
+                                  << "' or '" << partsName << "' (a number), '" << ranksName
+                                  << "' (an array of numbers) or '" << timetableName
+                                  << "' (a #dist.timetable), on a module, or '" << pipelineStageName
                                   << "' (a number)";
 }
 
@@ -146,7 +161,7 @@ static ModuleOp moduleOf(Operation *op) {
   return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
 }
 
-static MeshAttr meshOf(Operation *op) {
+MeshAttr kedge::dist::meshOf(Operation *op) {
   ModuleOp module = moduleOf(op);
   return module ? module->getAttrOfType<MeshAttr>(meshName) : MeshAttr();
 }

@@ -21,7 +21,7 @@ module {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<["pipeline"] = [2]>} {
-  // expected-error@+1 {{stage 0 of 2 has nothing to compute; give fewer stages or other --stage}}
+  // expected-error@+1 {{stage 1 of 2 has nothing to compute; give fewer stages or other --stage}}
   func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<micro>} {
     %a = onnx.Exp %x {kedge.place = #kedge.place<forward "a", "a">} : (tensor<4xf32>) -> tensor<4xf32>
     return %a : tensor<4xf32>

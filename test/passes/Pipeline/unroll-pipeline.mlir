@@ -4,7 +4,7 @@
 // RUN: not kedge-opt %s --kedge-unroll-pipeline="schedule=wave" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not kedge-opt %s --kedge-unroll-pipeline="micro-batches=0" 2>&1 | FileCheck %s --check-prefix=MICRO
 // STAGE: has no stage 2: expected one from 0 to 1
-// SCHEDULE: unknown schedule 'wave' of a pipeline: expected gpipe or 1f1b
+// SCHEDULE: unknown schedule 'wave' of a pipeline: expected gpipe, 1f1b, interleaved=V with V of 2 or more, or zero-bubble
 // MICRO: has 0 micro-batches a step, expected 1 or more
 
 // A rank has the states of its stage alone, knows of the others, and has rows of all micro-batches.
