@@ -182,7 +182,7 @@ def fits_budgets(golden, temp):
         expect_near(own, weights, 1e-3)  # AdamW amplifies what is next to nothing
         for rank in range(4):
             measured = json.loads((report if rank == 0 else report.with_name(f"memory.rank-{rank}.json")).read_text())
-            assert "--memory-budget" not in more or measured["peak_bytes"] <= budget, measured["peak_bytes"]
+            assert "--memory-budget" not in more or measured["arena_bytes"] <= budget, measured["arena_bytes"]
 
 
 CHECKS = [goes_on_everywhere, exports_from_any_stage, evaluates, beside_data, beside_others, scales_with_one_flag_15, trains_adapters,

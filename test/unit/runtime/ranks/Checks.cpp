@@ -218,8 +218,8 @@ void checkTransfers(Communicator &communicator) {
   check("dist.broadcast", {{"root", world.size - 1}}, world.size - 1);
 }
 
-/// Stages of a pipeline: each takes micro-batches from the one before and passes them on, small and large ones in
-/// turn, while others are under way.
+/// Stages of a pipeline: each takes micro-batches from the one before and passes them on, small and large
+/// ones in turn, while others are under way.
 void checkStages(Communicator &communicator) {
   const Mesh before = communicator.mesh();
   const World world = communicator.world();
@@ -231,7 +231,8 @@ void checkStages(Communicator &communicator) {
   const auto transfer = [&](std::string &value, int64_t peer, bool sends, int64_t number) {
     const TensorDesc desc{DType::U8, {static_cast<int64_t>(value.size())}}, ofToken{DType::I64, {}};
     LibraryCall call{sends ? "dist.send" : "dist.receive", {{"ranks", world.size}}, {}, {}};
-    call.attrs.update({{"axis", "pipeline"}, {"peer", peer}, {"number", number}, {"micro", number % kMicros}});
+    call.attrs.update(
+        {{"axis", "pipeline"}, {"peer", peer}, {"number", number}, {"micro", number % kMicros}});
     call.inputs = sends ? std::vector{desc, ofToken} : std::vector{ofToken};
     call.outputs = sends ? std::vector{ofToken} : std::vector{desc, ofToken};
     const void *given[] = {sends ? value.data() : reinterpret_cast<char *>(&token), &token};
