@@ -37,7 +37,8 @@ struct RowRange {
 /// The rows of a step that this rank takes in micro-batch `micro`, counted from the step's first row. `batch`
 /// is the number of rows of one rank's micro-batch. Data are read at these rows, and random numbers are keyed
 /// by them. With several `parts`, a rank's rows of `rounds` micro-batches are cut into so many: the first of
-/// all rounds come first. A step of a pipeline takes the rows of all micro-batches, `joined` of them, at once.
+/// all rounds come first. A step of a pipeline takes the rows of all micro-batches, `joined` of them, at
+/// once.
 inline RowRange rowsOfStep(const World &world, int64_t batch, int64_t micro, int64_t parts = 1,
                            int64_t rounds = 1, int64_t joined = 1) {
   if (joined > 1)

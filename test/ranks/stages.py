@@ -168,18 +168,21 @@ def weighs_tokens_3(golden, temp):
 
 
 def fits_budgets(golden, temp):
-    """Each stage computes again what its budget asks for; every rank holds what was planned for it."""
-    model = gpt(golden, temp)
-    options = [*SGD, "--accumulate", "4"]
+    """A budget that one rank cannot keep: each stage computes again what it asks for, and every rank holds no more."""
+    model, budget = gpt(golden, temp), 1_000_000
+    options = ["--optimizer", "adamw", "--lr", "0.003", "--accumulate", "4"]
+    one = subprocess.run(["kedge", "compile", golden / "gpt" / "model.onnx", *model.options, *options, "--memory-budget", str(budget),
+                          "-o", temp / "one"], capture_output=True, text=True)
+    assert one.returncode == 2 and "smallest feasible budget" in one.stderr, one.stderr
     log, weights = model.run("", *options)
-    for more in (["--recompute", "full"], ["--memory-budget", "activations=90%"], ["--offload", "optimizer"]):
+    for more in (["--recompute", "full"], ["--memory-budget", str(budget)], ["--offload", "optimizer"]):
         report = temp / "memory.json"
         found, own = model.run("pipeline=4", *options, *more, more=["--memory-report", report])
         near(found, log)
-        expect_near(own, weights)
+        expect_near(own, weights, 1e-3)  # AdamW amplifies what is next to nothing
         for rank in range(4):
             measured = json.loads((report if rank == 0 else report.with_name(f"memory.rank-{rank}.json")).read_text())
-            assert measured["arena_bytes"] <= measured["peak_bytes"], measured
+            assert "--memory-budget" not in more or measured["arena_bytes"] <= budget, measured["arena_bytes"]
 
 
 CHECKS = [goes_on_everywhere, exports_from_any_stage, evaluates, beside_data, beside_others, scales_with_one_flag_15, trains_adapters,

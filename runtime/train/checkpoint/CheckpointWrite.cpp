@@ -71,7 +71,7 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
   const CompileOptions &options = executor.program().options;
   ordered_json json;
   json["format"] = hasStages(executor.program())  ? kStagedFormat
-                   : hasBoxes(executor.program())   ? kBoxedFormat
+                   : hasBoxes(executor.program()) ? kBoxedFormat
                    : isParted(executor.program()) ? kPartedFormat
                                                   : kCheckpointFormat;
   json["program"] = executor.program().name;
