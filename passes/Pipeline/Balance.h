@@ -11,8 +11,8 @@ struct Row {
   std::vector<bool> mayCut;              ///< before op i
 };
 
-/// The stage of each op: stages follow each other, each has an op. The longest stage is as short as can be, up
-/// to a twentieth; of such cuts those that the fewest bytes cross. Empty: there are too few places to cut.
+/// The stage of each op: stages follow each other, each has an op. The longest stage is as short as can be,
+/// up to a twentieth; of such cuts those that the fewest bytes cross. Empty: there are too few places to cut.
 std::vector<int64_t> balanced(const Row &row, int64_t stages);
 
 } // namespace kedge::pipeline

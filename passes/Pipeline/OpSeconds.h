@@ -7,8 +7,8 @@
 
 namespace kedge::pipeline {
 
-/// Predicted seconds of ops on a device. Library calls have the time that their launches will have. Loop nests,
-/// which are fused with others, have that of writing their results. Equal ops are asked once.
+/// Predicted seconds of ops on a device. Library calls have the time that their launches will have. Loop
+/// nests, which are fused with others, have that of writing their results. Equal ops are asked once.
 class OpSeconds {
 public:
   /// `device`: a name or a file; empty: this machine. Throws kedge::Error.

@@ -3,6 +3,7 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/Schedule.h"
 #include "passes/Pipeline/StageProgram.h"
@@ -102,18 +103,28 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
 
   LogicalResult unroll(func::FuncOp micro, func::FuncOp update) {
     const Schedule chosen = *Schedule::parse(schedule);
-    StageParts parts(micro, stages(), chosen.runsWeightsApart());
-    PipelineWork work{stages(), microBatches, {}};
+    StageParts whole(micro, stages(), std::vector<bool>(stages(), chosen.runsWeightsApart()));
+    PipelineWork work{stages(), microBatches, {}, bytesOfStates()};
     try {
       OpSeconds seconds(device);
-      work.stages = parts.workOf(stages() * chosen.chunks, seconds);
+      work.stages = whole.workOf(stages() * chosen.chunks, seconds);
     } catch (const Error &error) {
       return micro.emitError(error.what());
     }
     const std::vector<Slot> slots = slotsOf(chosen, work);
+    const StageParts parts(micro, stages(), ranksApart(slots, stages()));
     write(slots, StageProgram(micro, update, parts, {stage, stages(), microBatches}));
     getOperation()->setAttr(dist::timetableName, timetableOf(slots, work, parts));
     return success();
+  }
+
+  /// By rank.
+  std::vector<double> bytesOfStates() {
+    std::vector<double> bytes(stages(), 0);
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (const int64_t of = StageParts::stageOf(state); of >= 0)
+        bytes[of % stages()] += static_cast<double>(kedge::bytesOf(state.getType()));
+    return bytes;
   }
 
   void write(const std::vector<Slot> &slots, StageProgram program) {
