@@ -87,9 +87,10 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       ->group(group);
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group(group);
   command
-      .add_option("--sequence-parallel", o.sequenceParallel,
-                  "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
-                  "rows: on or off; default on")
+      .add_option(
+          "--sequence-parallel", o.sequenceParallel,
+          "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
+          "rows: on or off; default on")
       ->check(CLI::IsMember({"on", "off"}))
       ->group(group);
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group(group);
