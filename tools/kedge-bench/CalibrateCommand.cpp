@@ -1,8 +1,10 @@
 // kedge-bench calibrate: a device file of this machine, from the runtime's and the compiler's own kernels.
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include "runtime/exec/Executor.h"
 #include "tools/kedge-bench/Commands.h"
+#include "tools/kedge-bench/LinkTiming.h"
 #include "tools/kedge-bench/TimedKernel.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -198,13 +200,29 @@ void calibrate(const std::string &output, int threads) {
   if (!(file << device.dump(2) << '\n').flush())
     fail("{}: cannot be written", output);
 }
+/// What is written can be read.
+void calibrateLinks(const std::string &output) {
+  const json levels = analysis::toJson(bench::measuredLinks());
+  analysis::linksFromJson(levels, output);
+  if (bench::isFirstRank())
+    writeText(output, levels.dump(2) + "\n");
+}
 } // namespace
 
 void kedge::bench::addCalibrateCommand(CLI::App &app) {
   CLI::App *command = app.add_subcommand("calibrate", "measure this machine, for --device FILE.json");
   auto output = std::make_shared<std::string>();
+  auto links = std::make_shared<std::string>();
   auto threads = std::make_shared<int>(0);
-  command->add_option("--output", *output, "FILE.json")->required();
+  CLI::Option *device = command->add_option("--output", *output, "FILE.json: the device, for --device");
+  command
+      ->add_option("--links", *links,
+                   "FILE.json: instead, the links between the ranks that mpirun started, for --link")
+      ->excludes(device);
   command->add_option("--threads", *threads, "default: physical cores")->check(CLI::PositiveNumber);
-  command->callback([=] { calibrate(*output, *threads); });
+  command->callback([=] {
+    if (output->empty() && links->empty())
+      fail("calibrate: expected --output FILE.json for this machine, or --links FILE.json for its ranks");
+    links->empty() ? calibrate(*output, *threads) : calibrateLinks(*links);
+  });
 }
