@@ -45,6 +45,7 @@ struct StepOptions {
   std::vector<std::string> stages; ///< REGEX=K: stages of modules
   int64_t stage = 0;               ///< of the pipeline, whose program is made
   std::string pipelineSchedule = "1f1b";
+  std::string device; ///< whose predicted times balance stages; empty: this machine
   bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }
   bool isFloat8() const { return precision == "fp8"; } ///< bf16 but for the operands of products
 };
