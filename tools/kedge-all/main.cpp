@@ -1,4 +1,5 @@
-// All tools in one executable, for installations that bring LLVM along: the name that it is called by is the tool's.
+// All tools in one executable, for installations that bring LLVM along: the name that it is called by is the
+// tool's.
 #include <cstdio>
 #include <cstring>
 
