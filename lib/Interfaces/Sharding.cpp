@@ -43,7 +43,7 @@ Operation *cloneOnBlocks(OpBuilder &builder, Operation *op, ValueRange operands,
     places[dim] /= ranks;
     state.attributes.set("ends", builder.getDenseI64ArrayAttr(places));
   }
-  if (const auto domain = op->getAttrOfType<DenseI64ArrayAttr>("domain")) {
+  if (const auto domain = op->getAttrOfType<DenseI64ArrayAttr>("domain"); domain && loop < domain.size()) {
     SmallVector<int64_t> sizes(domain.asArrayRef());
     sizes[loop] /= ranks;
     state.attributes.set("domain", builder.getDenseI64ArrayAttr(sizes));

@@ -131,6 +131,27 @@ def goes_on_everywhere(golden, temp):
             expect_near(weights, whole[""][1])
 
 
+def cuts_moments_between_blocks(golden, temp):
+    """Moments of 8 bits are cut where a rank's rows are whole blocks of 256 elements, and whole where a border would be in a block;
+    a checkpoint of one mesh goes on on another."""
+    options = ["--optimizer", "adamw8bit"]
+    model = gpt(golden, temp)
+    text = check_output("kedge", "compile", model.folder / "model.onnx", *model.options, *options, "--mesh", "tensor=2", "--emit", "train")
+    moments = {line.split("@")[1].split(" ")[0]: line for line in text.splitlines() if " moment1 @" in line and "xui8>" in line}
+    assert "tensor<8x256xui8>" in moments["blocks.0.up.weight.moment1"] and "[16, 256] cut[<0 " in moments["blocks.0.up.weight.moment1"], moments
+    assert "tensor<16x256xui8>" in moments["blocks.0.down.weight.moment1"] and "cut[" not in moments["blocks.0.down.weight.moment1"], moments
+    meshes = ("", "tensor=2")
+    whole = {mesh: model.run(mesh, *options) for mesh in meshes}
+    near(whole["tensor=2"][0], whole[""][0])
+    for mesh in meshes:
+        model.run(mesh, *options, more=["--checkpoint-dir", temp / f"ck-{mesh}"], steps=3)
+        for other in meshes:
+            log, weights = model.run(other, *options, more=["--resume", temp / f"ck-{mesh}"])
+            near(log, whole[""][0][3:])
+            if mesh == other:
+                assert log == whole[mesh][0][3:] and weights == whole[mesh][1], f"{mesh}: not to the bit"
+
+
 def accumulates(golden, temp):
     gpt(golden, temp, 2).agrees("tensor=2", *SGD, "--accumulate", "3")
 
@@ -231,7 +252,7 @@ def fits_budgets(golden, temp):
 
 
 CHECKS = [blocks_of_products_9, adds_a_bias_once_10, clips_by_one_norm, pads_no_vocabulary_8, cuts_states,
-          orthogonalises_whole_matrices_17, goes_on_everywhere, accumulates, sixteen_bits, beside_data, sums_norm_weights_11,
+          orthogonalises_whole_matrices_17, goes_on_everywhere, cuts_moments_between_blocks, accumulates, sixteen_bits, beside_data, sums_norm_weights_11,
           sends_what_formulas_say, sums_are_not_rounded_16, shares_key_heads_7, drops_the_same_13_14, sums_adapters_12, fits_budgets]
 
 

@@ -134,10 +134,12 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   if (attribute.getName() == ranksName && isa<ModuleOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == joinedName && isa<ModuleOp>(op) && isa<UnitAttr>(attribute.getValue()))
+    return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
                                   << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
                                   << "' or '" << partsName << "' (a number), '" << ranksName
-                                  << "' (an array of numbers) or '" << timetableName
+                                  << "' (an array of numbers), '" << joinedName << "' or '" << timetableName
                                   << "' (a #dist.timetable), on a module, or '" << pipelineStageName
                                   << "' (a number)";
 }
@@ -195,7 +197,10 @@ int64_t kedge::dist::partsOf(Operation *op) {
   return parts ? parts.getInt() : 0;
 }
 
-int64_t kedge::dist::ownPartsOf(Operation *op) { return partsOf(op) / rowGroup(op).ranks; }
+int64_t kedge::dist::ownPartsOf(Operation *op) {
+  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+  return module->hasAttr(joinedName) ? 1 : partsOf(op) / rowGroup(op).ranks;
+}
 
 int64_t kedge::dist::stageOf(Operation *module) {
   auto stage = module->getAttrOfType<IntegerAttr>(stageName);

@@ -20,7 +20,7 @@ GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int t
   const int64_t mostA = tile.sizes.bytesA / static_cast<int64_t>(sizeof(E)),
                 mostB = tile.sizes.bytesB / static_cast<int64_t>(sizeof(E));
   GemmPlan plan{};
-  plan.m = m, plan.n = n, plan.k = k;
+  plan.m = m, plan.n = n, plan.k = k, plan.parts = 1;
   plan.threads = m * n * k < 100'000 ? 1 : threads;
   plan.kBlock = evenBlock(k, tile.mostK, std::max(4, tile.depth));
   const int64_t rows = std::clamp<int64_t>(mostA / plan.kBlock, tile.rows, tile.sizes.rows);
@@ -80,6 +80,23 @@ template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
   return planFor(gemmTile<E>(), m, n, k, threads, finishes);
 }
 
+template <typename E> GemmPlan planGemmOfParts(int64_t m, int64_t n, int64_t k, int64_t parts, int threads) {
+  constexpr int64_t kMostA = (1024 << 10) / sizeof(E), kMostB = (6 << 20) / sizeof(E);
+  const GemmTile<E> &tile = gemmTile<E>();
+  GemmPlan plan{};
+  plan.m = m, plan.n = n, plan.k = k, plan.parts = parts;
+  plan.threads = m * n * k < 100'000 ? 1 : threads;
+  plan.kBlock = k;
+  const int64_t depth = parts * tile.panelDepth(k / parts);
+  plan.nBlock = evenBlock(n, std::max<int64_t>(kMostB / depth, tile.columns), tile.columns);
+  const int64_t rows = std::max<int64_t>(kMostA / depth, tile.rows);
+  plan.mBlock = evenBlock(std::min(m, rows), rows, tile.rows);
+  plan.panelABytes = alignedBytes(sizeof(E) * plan.mBlock * depth);
+  plan.blocksA = blocksOf(m, plan.mBlock);
+  plan.panelBBytes = alignedBytes(sizeof(E) * plan.nBlock * depth);
+  return plan;
+}
+
 template <typename S> using FloatOf = std::conditional_t<std::is_same_v<S, double>, double, float>;
 
 template <typename S> size_t gemmPanelRowBytes(int64_t k) {
@@ -115,6 +132,7 @@ void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc,
 template GemmPlan planGemm<float>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<uint16_t>(int64_t, int64_t, int64_t, int, bool);
+template GemmPlan planGemmOfParts<float>(int64_t, int64_t, int64_t, int64_t, int);
 
 template size_t gemmPanelRowBytes<float>(int64_t);
 template size_t gemmPanelRowBytes<double>(int64_t);

@@ -13,6 +13,8 @@ namespace kedge::rt::cpu {
 struct GemmPlan {
   int64_t m, n, k;
   int64_t kBlock, nBlock, mBlock;
+  int64_t
+      parts; ///< of k, each summed by itself, whose sums are added as a balanced tree; they are in one block
   int threads;
   size_t panelABytes, panelBBytes; ///< one thread's block of A; one buffer of packed B
   int64_t blocksA;                 ///< blocks of A in all
@@ -24,6 +26,13 @@ struct GemmPlan {
 
 /// threads: size of the team; 1 inside a parallel region. `finishes`: results go to a GemmFinish.
 template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads, bool finishes = false);
+
+/// A product whose k is `parts` (a power of two, 2 or more) equal parts: C is the balanced tree over the
+/// products of the parts, each with the bits of a product of its own. A part fits one block of k
+/// (mostOfPart).
+template <typename E> GemmPlan planGemmOfParts(int64_t m, int64_t n, int64_t k, int64_t parts, int threads);
+/// Terms of a part that one call takes, on any machine.
+constexpr int64_t kMostParts = 4096;
 
 /// Workspace for operands of type S on any machine, since it is planned at compile time.
 template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes);
@@ -63,13 +72,14 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   const GemmTile<E> &tile = gemmTile<E>();
 
   /// A block of B: nc columns from jc on, kc rows of k from pc on; `depth` is the padded number of rows in
-  /// panels.
+  /// panels. With several parts those of the first.
   struct Block {
     int64_t jc, nc, pc, kc, depth, panels;
   };
   Block block(int64_t column, int64_t depth) const {
     const int64_t jc = column * plan.nBlock, pc = depth * plan.kBlock;
-    const int64_t nc = std::min(plan.nBlock, plan.n - jc), kc = std::min(plan.kBlock, plan.k - pc);
+    const int64_t nc = std::min(plan.nBlock, plan.n - jc),
+                  kc = std::min(plan.kBlock, plan.k - pc) / plan.parts;
     return {jc, nc, pc, kc, tile.panelDepth(kc), (nc + tile.columns - 1) / tile.columns};
   }
 
@@ -91,7 +101,20 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
     return 1;
   }
 
+  /// The same columns in another part of k.
+  Block ofPart(Block at, int64_t part) const {
+    at.pc += part * at.kc;
+    return at;
+  }
+  int64_t rowsOfPart(const Block &at, int64_t part) const { return part * plan.mBlock * at.depth; }
+  int64_t columnsOfPart(const Block &at, int64_t part) const { return part * plan.nBlock * at.depth; }
+
   void packRows(E *packed, int64_t row, int64_t rows, const Block &at) const {
+    for (int64_t part = 0; part < plan.parts; ++part)
+      packRowsOfPart(packed + rowsOfPart(at, part), row, rows, ofPart(at, part));
+  }
+
+  void packRowsOfPart(E *packed, int64_t row, int64_t rows, const Block &at) const {
     const int64_t MR = tile.rows;
     for (int64_t ir = 0; ir < rows;)
       ir += MR * packSome(packA, packed + ir * at.depth, MR, tile.panelRows(std::min(MR, rows - ir)),
@@ -100,6 +123,11 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
 
   /// Packs panels [begin, end) of the block.
   void packColumns(E *packed, int64_t begin, int64_t end, const Block &at) const {
+    for (int64_t part = 0; part < plan.parts; ++part)
+      packColumnsOfPart(packed + columnsOfPart(at, part), begin, end, ofPart(at, part));
+  }
+
+  void packColumnsOfPart(E *packed, int64_t begin, int64_t end, const Block &at) const {
     const int64_t NR = tile.columns;
     for (int64_t panel = begin; panel < end;)
       panel += packSome(packB, packed + panel * NR * at.depth, NR, NR, at.jc + panel * NR,
@@ -110,7 +138,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   /// panels of B come from the L2, a few at a time, so that they are still there for the next rows.
   void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns,
                 int64_t begin, int64_t end, const Block &at) const {
-    const int64_t panelBytes = at.depth * tile.columns * static_cast<int64_t>(sizeof(E));
+    const int64_t panelBytes = at.depth * plan.parts * tile.columns * static_cast<int64_t>(sizeof(E));
     const int64_t few = std::max<int64_t>(1, tile.sizes.rowBytes / panelBytes);
     if (tile.runRow)
       return multiplyRows(packedRows, firstRow, rowCount, packedColumns, begin, end, at,
@@ -118,8 +146,33 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
     for (int64_t panel = begin; panel < end; panel += few)
       for (int64_t ir = 0; ir < rowCount; ir += tile.rows)
         for (int64_t each = panel; each < std::min(end, panel + few); ++each)
-          multiplyTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
+          if (plan.parts == 1)
+            multiplyTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
+          else
+            sumTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
   }
+
+  /// A tile of the tree over the parts: sums of runs of 1, 2, 4 ... parts wait until their neighbours are
+  /// there.
+  void sumTile(const E *packedRows, int64_t firstRow, int64_t rowCount, int64_t ir, const E *packedColumns,
+               int64_t panel, const Block &at) const {
+    const int64_t NR = tile.columns, row = firstRow + ir, column = at.jc + panel * NR;
+    const int64_t rows = std::min<int64_t>(tile.rows, rowCount - ir),
+                  columns = std::min(NR, at.nc - panel * NR);
+    alignas(64) Sum sums[kMostWaiting][kMostTileElements];
+    int waiting = 0;
+    for (int64_t part = 0; part < plan.parts; ++part) {
+      tile.run(at.depth, packedRows + rowsOfPart(at, part) + ir * at.depth,
+               packedColumns + columnsOfPart(at, part) + panel * NR * at.depth, sums[waiting++], NR,
+               static_cast<int>(rows), static_cast<int>(columns), false, nullptr);
+      for (int64_t run = part + 1; run % 2 == 0; run /= 2, --waiting)
+        for (int64_t i = 0; i < rows * NR; ++i)
+          sums[waiting - 2][i] += sums[waiting - 1][i];
+    }
+    for (int64_t i = 0; i < rows; ++i)
+      std::copy_n(sums[0] + i * NR, columns, c + (row + i) * ldc + column);
+  }
+  static constexpr int kMostWaiting = 14; ///< of kMostParts, with the one that is made
 
   void multiplyTile(const E *packedRows, int64_t firstRow, int64_t rowCount, int64_t ir,
                     const E *packedColumns, int64_t panel, const Block &at) const {
