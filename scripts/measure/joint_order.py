@@ -26,7 +26,7 @@ def flags_of(choice, options):
     drop = words.index("--ranks")
     del words[drop:drop + 2]
     words += ["--mesh", choice["mesh"], "--zero", str(choice["zero"]), "--accumulate", str(choice["accumulate"])]
-    assert ranks and not choice["offload"]
+    assert ranks and not choice["offload"] and "--accumulate" not in options
     return words
 
 
@@ -51,9 +51,8 @@ def prepare(folder, build, model, options):
 
 def run(program, ranks, data, steps, extra=()):
     log = program.with_suffix(".jsonl")
-    subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), str(program), "--threads", "1", "--init",
-                    ".*=normal:0.02", "--weights-partial", "--steps", str(steps), "--log", str(log), *data, *extra], check=True,
-                   capture_output=True)
+    subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), str(program), "--threads", "1", "--steps",
+                    str(steps), "--log", str(log), *data, *extra], check=True, capture_output=True)
     return [json.loads(line)["seconds"] for line in log.read_text().split("\n") if line]
 
 
