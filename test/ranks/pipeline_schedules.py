@@ -65,9 +65,10 @@ def check(schedule, stages, micro):
         file = report if rank["rank"] == 0 else report.with_name(f"memory.rank-{rank['rank']}.json")
         assert json.loads(file.read_text())["arena_bytes"] == rank["arena_bytes"], rank
         assert 0 <= rank["bubble"] < 1
-    slots = planned["pipeline"]["slots"]
-    parts = 3 if planned["pipeline"]["schedule"] == "zero-bubble" else 2
-    assert len(slots) == parts * micro * len(planned["pipeline"]["stages"])
+    parts = [slot["part"] for slot in planned["pipeline"]["slots"]]
+    every = micro * len(planned["pipeline"]["stages"])
+    assert parts.count("forward") == parts.count("backward") == every
+    assert (parts.count("weights") > 0) == (planned["pipeline"]["schedule"] == "zero-bubble")
     print(f"{schedule}, {stages} stages, {micro} micro-batches: as one rank, planned as run")
 
 
