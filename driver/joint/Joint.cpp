@@ -18,7 +18,8 @@ constexpr size_t kShown = 10;
 constexpr double kTolerance = 0.01;
 constexpr int64_t kPlans = 12;
 
-/// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over it.
+/// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over
+/// it.
 bool dependsOnRows(Compilation &compilation, const CompileOptions &options) {
   if (!options.model.lossOutput.empty() || options.model.loss == "none")
     return true;
@@ -86,9 +87,9 @@ public:
       const int64_t least = costs.leastBytes(row.choice);
       return least ? least : costs.heldBytes(row.choice);
     };
-    return std::min_element(result.rows.begin(), result.rows.end(), [&](const JointRow &a, const JointRow &b) {
-             return bytes(a) < bytes(b);
-           })->choice;
+    return std::min_element(result.rows.begin(), result.rows.end(),
+                            [&](const JointRow &a, const JointRow &b) { return bytes(a) < bytes(b); })
+        ->choice;
   }
 
 private:

@@ -29,8 +29,8 @@ int64_t limitOf(const std::string &text, const analysis::DeviceModel &device) {
   fail("--auto: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", text);
 }
 
-/// Search steps of the memory solver for a choice among many: plans of the whole effort take a hundred times as long,
-/// and differ by tenths of a percent.
+/// Search steps of the memory solver for a choice among many: plans of the whole effort take a hundred times
+/// as long, and differ by tenths of a percent.
 constexpr int64_t kQuick = 1;
 
 /// Nothing is computed again yet, and nothing goes to host memory.
@@ -51,8 +51,8 @@ analysis::DeviceModel withoutLatency(analysis::DeviceModel device) {
 } // namespace
 
 JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
-    : space(space),
-      device(options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName())),
+    : space(space), device(options.deviceName().empty() ? analysis::thisMachine()
+                                                        : analysis::loadDevice(options.deviceName())),
       swift(withoutLatency(device)), limit(limitOf(options.memoryBudget, device)) {}
 
 double JointCosts::bound(const JointChoice &choice, int which) {
@@ -98,7 +98,8 @@ const JointCosts::Schedule &JointCosts::schedule(const JointChoice &choice) {
   known.seconds = analysis::stepLowerBound(compilation.module(), swift, one.accumulate);
   known.heldBytes = analysis::heldBytes(compilation.module(), rt::physicalCores());
   for (const std::string &offload : space.axes()[kOffloadAxis].values)
-    known.moved[offload] = analysis::movedStates(compilation.module(), JointSpace::offloadOf(offload), device);
+    known.moved[offload] =
+        analysis::movedStates(compilation.module(), JointSpace::offloadOf(offload), device);
   return schedules.emplace(key, known).first->second;
 }
 
@@ -143,7 +144,8 @@ JointPlan JointCosts::planned(const JointChoice &choice) {
   return plan;
 }
 
-/// With what must be computed again. Gathers that are repeated may be hidden, so that stage 3 counts none of it.
+/// With what must be computed again. Gathers that are repeated may be hidden, so that stage 3 counts none of
+/// it.
 double JointCosts::leastSeconds(const JointChoice &choice, const nlohmann::json &report) {
   const double seconds = scheduledSeconds(choice);
   if (space.value(choice, kZeroAxis) == "3")

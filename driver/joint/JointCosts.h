@@ -11,9 +11,9 @@ class JointCosts : public solver::JointOracle {
 public:
   JointCosts(const JointSpace &space, const CompileOptions &options);
 
-  /// First what every mesh computes for a micro-batch of these rows and precision; then all launches of the mesh's
-  /// and stage's schedule, the states that move, and the bytes that are held all the time, before anything is computed
-  /// again or packed.
+  /// First what every mesh computes for a micro-batch of these rows and precision; then all launches of the
+  /// mesh's and stage's schedule, the states that move, and the bytes that are held all the time, before
+  /// anything is computed again or packed.
   int bounds() const override { return 2; }
   double bound(const solver::JointChoice &choice, int which) override;
   solver::JointPlan plan(const solver::JointChoice &choice) override;
@@ -29,8 +29,8 @@ public:
   int64_t scheduled() const { return static_cast<int64_t>(schedules.size()); }
 
 private:
-  /// Of a mesh, stage, rows and precision. Each gradient is sent alone, in no time but that of its bytes, which
-  /// no bucket is better than.
+  /// Of a mesh, stage, rows and precision. Each gradient is sent alone, in no time but that of its bytes,
+  /// which no bucket is better than.
   struct Schedule {
     double seconds = 0; ///< no plan of the step takes less
     int64_t heldBytes = 0;

@@ -77,7 +77,8 @@ JointSpace::JointSpace(const CompileOptions &options, const model::Model &model,
   all.resize(kBucketAxis + 1);
   all[kMeshAxis] = {"mesh", meshesOf(options)};
   all[kZeroAxis] = {"zero", stagesOf(options)};
-  all[kPrecisionAxis] = {"precision", options.precisions.empty() ? std::vector{options.precision} : options.precisions};
+  all[kPrecisionAxis] = {"precision",
+                         options.precisions.empty() ? std::vector{options.precision} : options.precisions};
   all[kOffloadAxis] = {"offload", offloadsOf(options)};
   all[kBucketAxis] = {"bucket_bytes", bucketsOf(options, model)};
   addRows(model, rowsFixed);
@@ -110,7 +111,9 @@ rt::Mesh JointSpace::meshOf(const solver::JointChoice &choice) const {
   return rt::Mesh::parse(value(choice, kMeshAxis));
 }
 
-int64_t JointSpace::rowsOf(const solver::JointChoice &choice) const { return std::stoll(value(choice, kRowsAxis)); }
+int64_t JointSpace::rowsOf(const solver::JointChoice &choice) const {
+  return std::stoll(value(choice, kRowsAxis));
+}
 
 int64_t JointSpace::accumulateOf(const solver::JointChoice &choice) const {
   return rows == 0 ? options.accumulate : rows * options.accumulate / rowsOf(choice);

@@ -6,14 +6,14 @@
 
 namespace kedge::driver {
 
-/// Axes by number, in the order of JointSpace::axes. Values that are preferred when all else is equal come first.
-/// Tensor and pipeline ranks are values of `Mesh` that are not among the choices yet.
+/// Axes by number, in the order of JointSpace::axes. Values that are preferred when all else is equal come
+/// first. Tensor and pipeline ranks are values of `Mesh` that are not among the choices yet.
 enum JointAxisNumber { kMeshAxis, kZeroAxis, kRowsAxis, kPrecisionAxis, kOffloadAxis, kBucketAxis };
 
 class JointSpace {
 public:
-  /// What `options.fixed` names is not searched over. `rowsFixed`: the model's numbers depend on the rows of a
-  /// micro-batch. Throws kedge::Error for what is not available with --auto.
+  /// What `options.fixed` names is not searched over. `rowsFixed`: the model's numbers depend on the rows of
+  /// a micro-batch. Throws kedge::Error for what is not available with --auto.
   JointSpace(const CompileOptions &options, const model::Model &model, bool rowsFixed);
 
   const std::vector<solver::JointAxis> &axes() const { return all; }

@@ -15,14 +15,13 @@ std::string orNone(const std::string &text) { return text.empty() ? "none" : tex
 
 std::string rowText(const json &row) {
   const json &choice = row["choice"];
-  return fmt::format("{:<18}{:>5}{:>12}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}  {}\n",
-                     orNone(choice["mesh"]), choice["zero"].get<int64_t>(),
-                     fmt::format("{} x {}", choice["rows"].get<int64_t>(), choice["accumulate"].get<int64_t>()),
-                     choice["precision"].get<std::string>(), orNone(choice["offload"]),
-                     formatBytes(choice["bucket_bytes"]), secondsText(row["seconds"]),
-                     secondsText(row["at_least"]),
-                     row["peak_bytes"].is_null() ? "-" : formatBytes(row["peak_bytes"]),
-                     row["why"].get<std::string>());
+  return fmt::format(
+      "{:<18}{:>5}{:>12}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}  {}\n", orNone(choice["mesh"]),
+      choice["zero"].get<int64_t>(),
+      fmt::format("{} x {}", choice["rows"].get<int64_t>(), choice["accumulate"].get<int64_t>()),
+      choice["precision"].get<std::string>(), orNone(choice["offload"]), formatBytes(choice["bucket_bytes"]),
+      secondsText(row["seconds"]), secondsText(row["at_least"]),
+      row["peak_bytes"].is_null() ? "-" : formatBytes(row["peak_bytes"]), row["why"].get<std::string>());
 }
 
 /// What stays when an axis has each of its values, and all others are free.
@@ -45,8 +44,8 @@ std::string jointText(const json &report, bool explains) {
   std::string text = fmt::format("{} ways to train within {}: {} scheduled, {} planned\n",
                                  report["considered"].get<int64_t>(), formatBytes(report["budget_bytes"]),
                                  report["scheduled"].get<int64_t>(), report["planned"].get<int64_t>());
-  text += fmt::format("{:<18}{:>5}{:>12}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}\n", "mesh", "zero", "rows x micro",
-                      "type", "offload", "bucket", "a step", "at least", "peak");
+  text += fmt::format("{:<18}{:>5}{:>12}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}\n", "mesh", "zero",
+                      "rows x micro", "type", "offload", "bucket", "a step", "at least", "peak");
   for (const json &row : report["rows"])
     text += rowText(row);
   if (!report["gap"].is_null())

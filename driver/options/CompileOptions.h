@@ -83,7 +83,7 @@ struct CompileOptions {
   std::string arenaFile, launchFile;
   std::string device; ///< empty: this machine
   JointOptions joint;
-  std::string link;   ///< --link; empty: as the device says
+  std::string link; ///< --link; empty: as the device says
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;
   SavedArguments arguments; ///< for --save-ir

@@ -126,7 +126,9 @@ void PipelinePlan::planRank(const CompileOptions &options, int64_t place) {
                    {"arena_bytes", report["arena_bytes"]},
                    {"bubble", bubble},
                    {"in_flight", pipeline::inFlightOf(slots, places, place)}});
-  const auto key = [](const json &of) { return std::pair(!of["fits"].get<bool>(), of["peak_bytes"].get<int64_t>()); };
+  const auto key = [](const json &of) {
+    return std::pair(!of["fits"].get<bool>(), of["peak_bytes"].get<int64_t>());
+  };
   if (!shown || key(report) > key(whole)) {
     whole = std::move(report);
     shown = std::move(compilation);

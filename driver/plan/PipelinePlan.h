@@ -34,8 +34,8 @@ std::string folderOfRank(const std::string &folder, int64_t rank);
 nlohmann::json reportOf(const CompileOptions &options);
 
 /// Without `--pipeline-schedule auto` the options as they are; else with the schedule whose step is predicted
-/// to be the shortest, of those that fit the budget (without one: the device's memory) or that need the least.
-/// Tells which.
+/// to be the shortest, of those that fit the budget (without one: the device's memory) or that need the
+/// least. Tells which.
 CompileOptions withChosenSchedule(const CompileOptions &options);
 
 } // namespace kedge::driver

@@ -26,11 +26,16 @@ struct KnownLinks {
 };
 const KnownLinks kKnownLinks[] = {
     // 8 GPUs over NVLink 3; an adapter of InfiniBand HDR, 200 Gb/s, for each.
-    {"dgx-a100", [] { return LinkLevels{inMachine("nvlink", 8, 300 * kGigabyte), network("hdr", 25 * kGigabyte)}; }},
+    {"dgx-a100",
+     [] { return LinkLevels{inMachine("nvlink", 8, 300 * kGigabyte), network("hdr", 25 * kGigabyte)}; }},
     // 8 GPUs over NVLink 4; an adapter of InfiniBand NDR, 400 Gb/s, for each.
-    {"dgx-h100", [] { return LinkLevels{inMachine("nvlink", 8, 450 * kGigabyte), network("ndr", 50 * kGigabyte)}; }},
+    {"dgx-h100",
+     [] { return LinkLevels{inMachine("nvlink", 8, 450 * kGigabyte), network("ndr", 50 * kGigabyte)}; }},
     // 8 GPUs on PCIe 4.0 x16 that share one Ethernet adapter of 100 Gb/s.
-    {"pcie", [] { return LinkLevels{inMachine("pcie", 8, 32 * kGigabyte), network("ethernet", 12.5 / 8 * kGigabyte)}; }},
+    {"pcie",
+     [] {
+       return LinkLevels{inMachine("pcie", 8, 32 * kGigabyte), network("ethernet", 12.5 / 8 * kGigabyte)};
+     }},
     // Processes of one machine over shared memory, as DeviceModel.cpp's `cpu` has them.
     {"machine", [] { return LinkLevels{{"memory", 0, 2 * kGigabyte, 1, 4e-5, 0}}; }},
 };
@@ -41,9 +46,9 @@ struct LevelField {
   bool positive;
 };
 const LevelField kLevelFields[] = {{"bytes_per_second", &LinkLevel::bytesPerSecond, true},
-                         {"efficiency", &LinkLevel::efficiency, true},
-                         {"seconds", &LinkLevel::seconds, false},
-                         {"hop_seconds", &LinkLevel::hopSeconds, false}};
+                                   {"efficiency", &LinkLevel::efficiency, true},
+                                   {"seconds", &LinkLevel::seconds, false},
+                                   {"hop_seconds", &LinkLevel::hopSeconds, false}};
 
 const nlohmann::json &keyOfLevel(const nlohmann::json &level, const char *key, const std::string &where) {
   const auto found = level.find(key);
@@ -91,8 +96,8 @@ std::vector<double> membersPerUnit(const CollectiveWork &work, const LinkLevels 
   std::vector<double> members{1};
   for (const LinkLevel &level : levels) {
     const bool last = &level == &levels.back() || level.ranks == 0;
-    const auto inside = last ? work.members.end()
-                             : std::lower_bound(work.members.begin(), work.members.end(), level.ranks);
+    const auto inside =
+        last ? work.members.end() : std::lower_bound(work.members.begin(), work.members.end(), level.ranks);
     members.push_back(std::max(members.back(), static_cast<double>(inside - work.members.begin())));
   }
   return members;
@@ -100,7 +105,8 @@ std::vector<double> membersPerUnit(const CollectiveWork &work, const LinkLevels 
 
 } // namespace
 
-double collectiveSeconds(const CollectiveWork &work, const LinkLevels &levels, CollectiveAlgorithm algorithm) {
+double collectiveSeconds(const CollectiveWork &work, const LinkLevels &levels,
+                         CollectiveAlgorithm algorithm) {
   const std::vector<double> members = membersPerUnit(work, levels);
   const double all = members.back(), rounds = work.rounds;
   if (all <= 1)
@@ -142,7 +148,8 @@ LinkLevels loadLinks(const std::string &nameOrFile) {
     fail("--link {}: the file cannot be read", nameOrFile);
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (json.is_discarded())
-    fail("--link {}: expected a JSON list of levels (docs/guide/devices.md), found something else", nameOrFile);
+    fail("--link {}: expected a JSON list of levels (docs/guide/devices.md), found something else",
+         nameOrFile);
   return linksFromJson(json, "--link " + nameOrFile);
 }
 
@@ -163,9 +170,11 @@ LinkLevels linksFromJson(const nlohmann::json &json, const std::string &where) {
   for (const nlohmann::json &entry : json) {
     const std::string place = fmt::format("{}: level {}", where, levels.size());
     LinkLevel level = levelFromJson(entry, place);
-    if (!levels.empty() && (levels.back().ranks == 0 || (level.ranks != 0 && level.ranks <= levels.back().ranks)))
-      fail("{}: {} ranks, expected more than the {} of the level before it (0: any number, in the last level)",
-           place, level.ranks, levels.back().ranks);
+    if (!levels.empty() &&
+        (levels.back().ranks == 0 || (level.ranks != 0 && level.ranks <= levels.back().ranks)))
+      fail(
+          "{}: {} ranks, expected more than the {} of the level before it (0: any number, in the last level)",
+          place, level.ranks, levels.back().ranks);
     levels.push_back(std::move(level));
   }
   return levels;

@@ -32,9 +32,9 @@ struct CollectiveWork {
 
 enum class CollectiveAlgorithm { Ring, Tree };
 
-/// Seconds by one algorithm. Ring: parts go from neighbour to neighbour, on all levels at the same time, so the
-/// slowest level counts, and n - 1 messages follow each other in a round. Tree: one level after the other; within
-/// a level what a rank has doubles with each message.
+/// Seconds by one algorithm. Ring: parts go from neighbour to neighbour, on all levels at the same time, so
+/// the slowest level counts, and n - 1 messages follow each other in a round. Tree: one level after the
+/// other; within a level what a rank has doubles with each message.
 double collectiveSeconds(const CollectiveWork &work, const LinkLevels &levels, CollectiveAlgorithm algorithm);
 /// By the faster one.
 double collectiveSeconds(const CollectiveWork &work, const LinkLevels &levels);

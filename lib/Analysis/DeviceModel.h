@@ -32,7 +32,7 @@ struct DeviceModel {
   // The share of the peak that large launches reach, in (0, 1].
   double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1,
          linkEfficiency = 1;
-  double narrowAttentionEfficiency = 1; ///< of 16-bit attention, whose products run on mma.sync; GPUs only
+  double narrowAttentionEfficiency = 1; ///< of 16-bit attention; on processors of bf16 alone
   double updateWeight = 1; ///< cost of a byte that is written over one just read, relative to any other byte
   double copyEfficiency = 1; ///< of library kernels that only move data, relative to generated kernels
   // The sizes at which half of those shares is reached: FLOPs of a product or convolution,
@@ -49,7 +49,8 @@ struct DeviceModel {
 inline constexpr const char *kWithLinks = "+link=";
 
 /// Takes h100, h200, a100, rtx4090, cpu, or a JSON file (a name that ends in .json or contains a
-/// slash), with or without links (kWithLinks). Throws kedge::Error, which lists the known names or names the wrong field of the file.
+/// slash), with or without links (kWithLinks). Throws kedge::Error, which lists the known names or names the
+/// wrong field of the file.
 DeviceModel loadDevice(const std::string &nameOrFile);
 
 /// The device `cpu`, with the number of physical cores and the memory that this process may use, and with the

@@ -177,10 +177,8 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
     peak = device.fp16Flops;
   else if (cost.type == ProductType::F8) // twice bf16's on every GPU that has it; processors widen to bf16
     peak = device.isProcessor() ? device.bf16Flops : 2 * device.bf16Flops;
-  // Processors have no 16-bit tile for attention: its rows are widened.
-  if (cost.kind == WorkKind::Attention && device.isProcessor() && cost.type != ProductType::F64)
-    peak = device.fp32Flops;
-  bool isHalf = runsOnTensorCores(cost, device);
+  const bool isHalf =
+      runsOnTensorCores(cost, device) || (device.isProcessor() && cost.type == ProductType::BF16);
   if (cost.kind == WorkKind::Attention)
     return peak * (isHalf ? device.narrowAttentionEfficiency : device.attentionEfficiency) *
            saturation(cost.extent, device.attentionHalfKeys);

@@ -17,6 +17,7 @@ struct MovedStates {
 };
 
 /// Of a level-3 module whose states have not moved, for `kinds` of --offload.
-MovedStates movedStates(mlir::ModuleOp module, const std::vector<std::string> &kinds, const DeviceModel &device);
+MovedStates movedStates(mlir::ModuleOp module, const std::vector<std::string> &kinds,
+                        const DeviceModel &device);
 
 } // namespace kedge::analysis

@@ -59,7 +59,8 @@ double sumOver(ModuleOp module, int64_t accumulate, llvm::function_ref<double(fu
 } // namespace
 
 double commonSeconds(ModuleOp module, const DeviceModel &device, int64_t accumulate) {
-  return sumOver(module, accumulate, [&](func::FuncOp function) { return commonSecondsOf(function, device); });
+  return sumOver(module, accumulate,
+                 [&](func::FuncOp function) { return commonSecondsOf(function, device); });
 }
 
 double stepLowerBound(ModuleOp module, const DeviceModel &device, int64_t accumulate) {

@@ -68,7 +68,8 @@ static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType
 SmallVector<Value> cloneLocal(LocalBuilder &local, Operation *op, ValueRange operands,
                               const ShardingRule &rule, int loop) {
   if (!rule.loops[loop].reduced)
-    return SmallVector<Value>(cloneOnBlocks(local.builder, op, operands, rule, loop, local.ranks)->getResults());
+    return SmallVector<Value>(
+        cloneOnBlocks(local.builder, op, operands, rule, loop, local.ranks)->getResults());
   SmallVector<Value> wide;
   for (Value operand : operands)
     wide.push_back(local.cast(operand, sumTypeOf(elementOf(operand))));

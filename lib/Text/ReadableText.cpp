@@ -89,6 +89,9 @@ public:
       collectStates();
   }
 
+  /// Whether it is the ops of a module of the model.
+  bool isOfModule() const { return !only.empty() && !function; }
+
   static bool isFunction(Operation *op) { return isa<func::FuncOp, exec::FunctionOp>(op); }
 
   /// Whether an op of a function, or of the module itself, is shown.
@@ -142,11 +145,27 @@ public:
                                                               .elideLargeElementsAttrs(kElements)) {}
 
   std::string write() {
+    if (part.isOfModule())
+      return writeOps();
     addModule(*bare.module, 0);
     return std::move(result);
   }
 
 private:
+  /// The shown ops of each function, without what is around them.
+  std::string writeOps() {
+    for (Operation &op : *bare.module.get().getBody()) {
+      if (!Part::isFunction(&op) || !part.shows(&op))
+        continue;
+      add(("// @" + cast<SymbolOpInterface>(op).getName()).str(), 0);
+      nameResults(op.getRegion(0));
+      for (Operation &inner : op.getRegion(0).front())
+        if (part.shows(&inner))
+          addOp(&inner, 0);
+    }
+    return std::move(result);
+  }
+
   /// Functions first: what a reader looks for.
   void addModule(ModuleOp module, size_t indent) {
     std::string head = "module";

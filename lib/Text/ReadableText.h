@@ -11,8 +11,8 @@ namespace kedge::text {
 /// and no locations, and constants of many elements are left out (`dense_resource<__elided__>`).
 ///
 /// `only` is the name of a function, which is shown with the states that it names, or the path of a module of
-/// the model, of which the ops are shown: the text of a part is for reading. Throws kedge::Error when nothing
-/// has that name.
+/// the model, of which the ops alone are shown: the text of a part is for reading. Throws kedge::Error when
+/// nothing has that name.
 std::string readableText(mlir::ModuleOp module, llvm::StringRef only = "");
 std::string readableText(mlir::ModuleOp module, const ValueNames &names, llvm::StringRef only = "");
 

@@ -64,7 +64,8 @@ Value BlockBuilder::allSum(Value partial, Type element) {
 }
 
 Value BlockBuilder::scatteredSum(Value partial, Type element) {
-  auto own = dist::ReduceScatterOp::create(builder, loc, ValueRange(blocksOutermost(partial, scatter)), group);
+  auto own =
+      dist::ReduceScatterOp::create(builder, loc, ValueRange(blocksOutermost(partial, scatter)), group);
   return cast(reshape(own.getResult(0), blockOf(partial.getType(), scatter.dim, ranks).getShape()), element);
 }
 

@@ -17,7 +17,8 @@ class BlockBuilder : public LocalBuilder {
 public:
   BlockBuilder(mlir::OpBuilder &builder, mlir::Location loc, dist::RankGroup group, Layout scatter = {},
                Partials *partials = nullptr)
-      : LocalBuilder(builder, loc, group.ranks), group(group), scatter(std::move(scatter)), partials(partials) {}
+      : LocalBuilder(builder, loc, group.ranks), group(group), scatter(std::move(scatter)),
+        partials(partials) {}
 
   mlir::Value allReduce(mlir::Value value, llvm::StringRef kind) override;
   mlir::Value sum(mlir::Value partial, mlir::Type element) override;

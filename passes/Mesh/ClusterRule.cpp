@@ -80,7 +80,8 @@ SmallVector<AffineMap> withoutLoops(ArrayRef<AffineMap> maps, ArrayRef<int64_t> 
   for (AffineMap map : maps) {
     SmallVector<AffineExpr> dims;
     for (auto [i, size] : llvm::enumerate(domain))
-      dims.push_back(size == 1 ? getAffineConstantExpr(0, map.getContext()) : getAffineDimExpr(i, map.getContext()));
+      dims.push_back(size == 1 ? getAffineConstantExpr(0, map.getContext())
+                               : getAffineDimExpr(i, map.getContext()));
     plain.push_back(map.replaceDimsAndSymbols(dims, {}, domain.size(), 0));
   }
   return plain;

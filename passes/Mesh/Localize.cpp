@@ -100,19 +100,30 @@ private:
     return standIn;
   }
 
+  /// Gathered once: what is but reshaped goes with what it is made of.
+  Value wholeOf(BlockBuilder &build, Value original) {
+    const Local local = locals.contains(original) ? locals[original] : Local{original, {}, {}};
+    if (!local.layout.isCut())
+      return local.value;
+    if (Value known = wholes.lookup(original))
+      return known;
+    auto reshape = original.getDefiningOp<onnx::ReshapeOp>();
+    const bool isSame =
+        reshape && locals.contains(reshape.getData()) && locals[reshape.getData()].layout.isCut();
+    Value whole = isSame ? onnx::ReshapeOp::create(build.builder, build.loc,
+                                                   wholeOf(build, reshape.getData()), shapeOf(original))
+                               .getResult()
+                         : build.gather(local.value, local.layout);
+    return wholes[original] = whole;
+  }
+
   /// As the ops in front of `builder`'s place see it.
   Value get(PlacedBuilder &builder, Location loc, Value original, const Layout &wanted) {
     BlockBuilder build(builder, loc, group);
     Local local = locals.contains(original) ? locals[original] : Local{original, {}, {}};
     if (local.layout == wanted)
       return local.value;
-    Value whole = local.value;
-    if (local.layout.isCut()) {
-      Value &gathered = wholes[original];
-      if (!gathered)
-        gathered = build.gather(local.value, local.layout);
-      whole = gathered;
-    }
+    Value whole = wholeOf(build, original);
     if (!wanted.isCut())
       return whole;
     for (const Local &block : blocks[original])
@@ -266,9 +277,11 @@ private:
     for (Operation &op : block)
       if (dist::isCollective(&op) && op.getAttrOfType<StringAttr>("axis") == group.axis) {
         const int64_t times = isa<dist::AllReduceOp>(op) ? 2 : 1;
-        const Type whole = isa<dist::AllGatherOp>(op) ? op.getResult(0).getType() : op.getOperand(0).getType();
+        const Type whole =
+            isa<dist::AllGatherOp>(op) ? op.getResult(0).getType() : op.getOperand(0).getType();
         addStatistic("kedge-localize", "collectives", 1);
-        addStatistic("kedge-localize", "bytes sent", times * bytesOf(whole) * (group.ranks - 1) / group.ranks);
+        addStatistic("kedge-localize", "bytes sent",
+                     times * bytesOf(whole) * (group.ranks - 1) / group.ranks);
       }
   }
 

@@ -78,4 +78,33 @@ def Localize : MeshPass<"kedge-localize"> {
     ```
   }];
 }
+
+def ShowLayouts : MeshPass<"kedge-show-layouts"> {
+  let summary = "Print the values of a step with their layout over the mesh";
+  let description = [{
+    Writes to standard error and changes nothing. After kedge-propagate-shardings: of each state and result the dimension that the
+    ranks along an axis cut, or that it is whole; a product along a cut loop is whole after a sum over the ranks. After
+    kedge-localize: of each state the part that a rank has; results have the types of a rank. The lines that are no comments are IR. Statistics: values shown, values cut.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
+      train.state parameter @w tensor<4x6xf32> {dist.cut = #dist.cut<1 over "tensor" = 2>}
+      func.func @step(%x: tensor<8x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x6xf32> {train.binding = #train.binding<state @w>})
+          -> (tensor<8x6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+        %y = onnx.MatMul %x, %w {dist.cut = #dist.cut<1 over "tensor" = 2>} : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+        return %y : tensor<8x6xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4x6xf32> {dist.cut = #dist.cut<1 over "tensor" = 2>}
+    func.func @step(%x: ..., %w: ...) -> ... {
+      %y = onnx.MatMul %x, %w {dist.cut = #dist.cut<1 over "tensor" = 2>} : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
+    }
+    ```
+  }];
+}
 #endif

@@ -59,16 +59,19 @@ public:
   }
 
   DenseMap<Operation *, CutLoop> choices;
-  DenseMap<Operation *, int> scatters;    ///< dims of results that are sums: each rank keeps its block of the sum
-  DenseMap<Value, Layout> sliced;         ///< whole values, of which cut ops may read blocks
+  DenseMap<Operation *, int>
+      scatters;                   ///< dims of results that are sums: each rank keeps its block of the sum
+  DenseMap<Value, Layout> sliced; ///< whole values, of which cut ops may read blocks
   SmallVector<Operation *> wholeProducts; ///< with a parameter that could not be cut
   SmallVector<StringAttr> tables;         ///< of embeddings, not decided yet
 
-  /// Whole values that cut ops of the residual stream read blocks of: others may, too, and send nothing for it.
+  /// Whole values that cut ops of the residual stream read blocks of: others may, too, and send nothing for
+  /// it.
   DenseMap<Value, Layout> slices() {
     DenseMap<Value, Layout> found;
     for (auto &[op, cut] : choices) {
-      if (!isForward(op) || llvm::none_of(op->getResults(), [&](Value result) { return scattered.contains(result); }))
+      if (!isForward(op) ||
+          llvm::none_of(op->getResults(), [&](Value result) { return scattered.contains(result); }))
         continue;
       const ShardingRule rule = ruleOf(op, group.ranks);
       for (auto [i, operand] : llvm::enumerate(op->getOperands()))
@@ -150,8 +153,9 @@ private:
       return carry(op);
     if (llvm::any_of(op.getOperands(), [&](Value operand) { return flat.contains(operand); }))
       return; // kedge-localize sums over parts, and refuses all else
-    const bool anyCut = llvm::any_of(
-        op.getOperands(), [&](Value operand) { return layoutOf(operand).isCut() || sliced.contains(operand); });
+    const bool anyCut = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return layoutOf(operand).isCut() || sliced.contains(operand);
+    });
     const bool open = anyOpen(op);
     if (open && isCast(op)) { // is decided where it is read
       stateOf[op.getResult(0)] = stateOf[op.getOperand(0)];
@@ -228,8 +232,8 @@ private:
     return stateOf.contains(value);
   }
 
-  /// The outermost dim of a sum over ranks, but not one of a weight's, that has blocks of equal size which all forward
-  /// readers can go on with; kWhole: each rank needs the sum.
+  /// The outermost dim of a sum over ranks, but not one of a weight's, that has blocks of equal size which
+  /// all forward readers can go on with; kWhole: each rank needs the sum.
   int scatterDim(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
     if (!sequenceParallel || !rule.loops[cut.loop].reduced || op.getNumResults() != 1)
       return ShardingRule::kWhole;
@@ -399,8 +403,8 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
       note(state);
   }
 
-  /// The first way decides about states, the second finds them decided, the third knows which whole values are read in
-  /// blocks.
+  /// The first way decides about states, the second finds them decided, the third knows which whole values
+  /// are read in blocks.
   void settle(func::FuncOp function) {
     Walk first(function, states, group, sequenceParallel);
     first.run();

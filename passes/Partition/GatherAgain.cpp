@@ -35,7 +35,8 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
       position[&op] = static_cast<int64_t>(position.size());
       auto library = dyn_cast<sched::LibraryOp>(op);
       if (library && library.calls<dist::AllGatherOp>() &&
-          (isAlongTensor(library) || llvm::all_of(library.getInputs(), [](Value part) { return isa<BlockArgument>(part); })))
+          (isAlongTensor(library) ||
+           llvm::all_of(library.getInputs(), [](Value part) { return isa<BlockArgument>(part); })))
         gathers.push_back(library);
     }
     for (sched::LibraryOp gather : gathers)
@@ -43,7 +44,8 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
     addStatistic("kedge-gather-again", "gathers", clones);
   }
 
-  /// Blocks of activations: they are a fraction of the whole, and may wait for the backward part in its place.
+  /// Blocks of activations: they are a fraction of the whole, and may wait for the backward part in its
+  /// place.
   static bool isAlongTensor(sched::LibraryOp gather) {
     auto axis = gather.getAttrs().getAs<StringAttr>("axis");
     return axis && axis.getValue() == dist::tensorAxis;

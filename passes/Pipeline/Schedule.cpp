@@ -55,7 +55,7 @@ size_t aheadOf(int64_t rank, const Schedule &schedule, const PipelineWork &work)
 
 /// Each rank runs its order, as early as it can. None: ranks wait for each other.
 std::optional<std::vector<Slot>> timed(const std::vector<Order> &orders, const PipelineWork &work) {
-  SlotClock clock(work, /*apart=*/false);
+  SlotClock clock(work, std::vector<bool>(static_cast<size_t>(work.ranks), false));
   std::vector<size_t> next(orders.size(), 0);
   for (bool moved = true; moved;) {
     moved = false;
@@ -83,45 +83,60 @@ std::vector<Slot> inOwnOrders(const Schedule &schedule, const PipelineWork &work
   }
 }
 
-/// The most bytes that a rank holds at any time.
-double fullestOf(const std::vector<Slot> &slots, const PipelineWork &work, bool apart) {
-  struct Change {
-    double time, bytes;
-    int64_t rank;
-  };
+struct Change {
+  double time, bytes;
+  int64_t rank;
+};
+
+/// What each slot adds to its rank, and what goes when it ends.
+std::vector<Change> changesOf(const std::vector<Slot> &slots, const PipelineWork &work) {
+  const std::vector<bool> apart = ranksApart(slots, work.ranks);
   std::vector<Change> changes;
   for (const Slot &slot : slots) {
     const StageWork &stage = work.stages[static_cast<size_t>(slot.stage)];
     const int64_t rank = slot.stage % work.ranks;
-    if (slot.part == Part::Forward)
+    const double made = apart[static_cast<size_t>(rank)] ? stage.madeForWeights : 0,
+                 kept = apart[static_cast<size_t>(rank)] ? stage.heldForWeights : 0;
+    if (slot.part == Part::Forward) {
       changes.push_back({slot.begin, stage.held, rank});
-    else if (slot.part == Part::Backward)
-      changes.push_back({slot.end, (apart ? stage.heldForWeights : 0) - stage.held, rank});
-    else
-      changes.push_back({slot.end, -stage.heldForWeights, rank});
+    } else if (slot.part == Part::Backward) {
+      changes.push_back({slot.begin, made, rank});
+      changes.push_back({slot.end, kept - stage.held, rank});
+    } else {
+      changes.push_back({slot.end, -made - kept, rank});
+    }
   }
   std::stable_sort(changes.begin(), changes.end(), [](const Change &a, const Change &b) {
     return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
   });
-  std::vector<double> holds(static_cast<size_t>(work.ranks), 0);
+  return changes;
+}
+
+/// The most bytes that a rank holds at any time.
+double fullestOf(const std::vector<Slot> &slots, const PipelineWork &work) {
+  std::vector<double> holds = work.states;
+  holds.resize(static_cast<size_t>(work.ranks), 0);
   double most = 0;
-  for (const Change &change : changes)
+  for (const Change &change : changesOf(slots, work))
     most = std::max(most, holds[static_cast<size_t>(change.rank)] += change.bytes);
   return most;
 }
 
 /// Of all ranks that can begin something the one that can begin first does: a backward, for others wait for
-/// it; else a forward, unless `limits` micro-batches are on the rank already; else weights.
+/// it; else a forward, unless `limits` micro-batches are on the rank already; else weights, on ranks that
+/// have them `apart`.
 class Filling {
 public:
-  Filling(const PipelineWork &work, std::vector<int64_t> limits)
-      : work(work), limits(std::move(limits)), clock(work, /*apart=*/true),
+  Filling(const PipelineWork &work, std::vector<int64_t> limits, const std::vector<bool> &apart)
+      : work(work), limits(std::move(limits)), apart(apart), clock(work, apart),
         done(3, std::vector<int64_t>(static_cast<size_t>(work.ranks), 0)) {}
 
   std::vector<Slot> run() {
     while (std::optional<Slot> slot = first()) {
       clock.run(*slot);
       ++doneOf(slot->part, slot->stage);
+      if (slot->part == Part::Backward && !apart[static_cast<size_t>(slot->stage)])
+        ++doneOf(Part::Weights, slot->stage);
     }
     return clock.takeSlots();
   }
@@ -155,23 +170,28 @@ private:
 
   const PipelineWork &work;
   std::vector<int64_t> limits;
+  std::vector<bool> apart;
   SlotClock clock;
   std::vector<std::vector<int64_t>> done; ///< micro-batches by part and rank
 };
 
-/// The earlier an order ends the better, of those that hold no more than 1f1b's fullest rank.
+/// The earlier an order ends the better, of those that hold no more than 1f1b's fullest rank. The first ranks
+/// hold most, and nobody waits for their backwards: they are tried without weights apart, too.
 std::vector<Slot> filled(const PipelineWork &work) {
   std::vector<Slot> best = inOwnOrders({Schedule::Kind::OneForwardOneBackward, 1}, work);
-  const double most = fullestOf(best, work, /*apart=*/false);
-  best = withWeightsBehind(best, work);
-  for (int64_t more = 0; more < work.ranks; ++more) {
-    std::vector<int64_t> limits;
-    for (int64_t rank = 0; rank < work.ranks; ++rank)
-      limits.push_back(std::min(work.ranks, work.ranks - rank + more));
-    std::vector<Slot> slots = Filling(work, limits).run();
-    if (fullestOf(slots, work, /*apart=*/true) <= most && endOf(slots) < endOf(best))
-      best = std::move(slots);
-  }
+  const double most = fullestOf(best, work);
+  for (int64_t whole = 0; whole < work.ranks; ++whole)
+    for (int64_t more = 0; more < work.ranks; ++more) {
+      std::vector<int64_t> limits;
+      std::vector<bool> apart;
+      for (int64_t rank = 0; rank < work.ranks; ++rank) {
+        limits.push_back(std::min(work.ranks, work.ranks - rank + (rank < whole ? 0 : more)));
+        apart.push_back(rank >= whole);
+      }
+      std::vector<Slot> slots = Filling(work, limits, apart).run();
+      if (fullestOf(slots, work) <= most && endOf(slots) < endOf(best))
+        best = std::move(slots);
+    }
   return best;
 }
 
@@ -215,14 +235,21 @@ double bubbleOf(const std::vector<Slot> &slots, int64_t ranks, std::optional<int
   return time > 0 ? std::max(0.0, 1 - busy / time) : 0;
 }
 
+std::vector<bool> ranksApart(const std::vector<Slot> &slots, int64_t ranks) {
+  std::vector<bool> apart(static_cast<size_t>(ranks), false);
+  for (const Slot &slot : slots)
+    if (slot.part == Part::Weights)
+      apart[static_cast<size_t>(slot.stage % ranks)] = true;
+  return apart;
+}
+
 int64_t inFlightOf(const std::vector<Slot> &slots, int64_t ranks, int64_t rank) {
-  const bool apart =
-      std::any_of(slots.begin(), slots.end(), [](const Slot &slot) { return slot.part == Part::Weights; });
+  const Part last = ranksApart(slots, ranks)[static_cast<size_t>(rank)] ? Part::Weights : Part::Backward;
   int64_t now = 0, most = 0;
   for (const Slot &slot : slots) { // a rank's slots follow each other
     if (slot.stage % ranks != rank)
       continue;
-    now += slot.part == Part::Forward ? 1 : slot.part == (apart ? Part::Weights : Part::Backward) ? -1 : 0;
+    now += slot.part == Part::Forward ? 1 : slot.part == last ? -1 : 0;
     most = std::max(most, now);
   }
   return most;

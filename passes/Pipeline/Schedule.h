@@ -19,16 +19,18 @@ struct Slot {
 };
 
 /// What a stage's parts take for one micro-batch: any unit of time, positive. And the bytes that a
-/// micro-batch holds from its forward to its backward, and from there to the gradients of its weights.
+/// micro-batch holds: from its forward to its backward, and where gradients of weights are apart what the
+/// backward makes for them, and what they need of the forward.
 struct StageWork {
   double forward = 1, backward = 1, weights = 1;
-  double held = 1, heldForWeights = 0;
+  double held = 1, madeForWeights = 0, heldForWeights = 0;
 };
 
-/// Stage k is on rank k % `ranks`.
+/// Stage k is on rank k % `ranks`. `states`: bytes that each rank holds all the time; empty: none.
 struct PipelineWork {
   int64_t ranks = 1, microBatches = 1;
   std::vector<StageWork> stages;
+  std::vector<double> states = {};
 };
 
 /// "gpipe", "1f1b", "interleaved=V" or "zero-bubble".
@@ -52,9 +54,12 @@ struct Schedule {
 ///
 /// zero-bubble (the ideas are those of "Zero Bubble Pipeline Parallelism", schedule H1): a rank that would
 /// wait computes gradients of weights. No rank holds more micro-batches than 1f1b's first one does, nor does
-/// the fullest rank hold more bytes than 1f1b's fullest; where nothing is gained it is 1f1b's order.
+/// the fullest rank hold more bytes than 1f1b's fullest; a rank where they cannot wait has them in its
+/// backwards. Where nothing is gained it is 1f1b's order.
 std::vector<Slot> slotsOf(const Schedule &schedule, const PipelineWork &work);
 
+/// By rank: whether its slots have gradients of weights apart.
+std::vector<bool> ranksApart(const std::vector<Slot> &slots, int64_t ranks);
 /// When the last slot ends.
 double endOf(const std::vector<Slot> &slots);
 /// The share of the time up to the last slot's end in which a rank has no slot; of all ranks without one.

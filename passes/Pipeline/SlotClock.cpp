@@ -3,7 +3,7 @@
 
 namespace kedge::pipeline {
 
-SlotClock::SlotClock(const PipelineWork &work, bool apart)
+SlotClock::SlotClock(const PipelineWork &work, const std::vector<bool> &apart)
     : work(work), apart(apart), free(static_cast<size_t>(work.ranks), 0),
       ends(3 * work.stages.size() * static_cast<size_t>(work.microBatches), -1) {}
 
@@ -27,7 +27,7 @@ double SlotClock::timeOf(const Slot &slot) const {
   case Part::Backward:
     break;
   }
-  return stage.backward + (apart ? 0 : stage.weights);
+  return stage.backward + (apart[rankOf(slot)] ? 0 : stage.weights);
 }
 
 std::optional<double> SlotClock::beginOf(const Slot &slot) const {
@@ -56,18 +56,6 @@ std::vector<Slot> SlotClock::takeSlots() {
   std::stable_sort(slots.begin(), slots.end(),
                    [](const Slot &a, const Slot &b) { return a.begin < b.begin; });
   return std::move(slots);
-}
-
-std::vector<Slot> withWeightsBehind(const std::vector<Slot> &slots, const PipelineWork &work) {
-  SlotClock clock(work, /*apart=*/true);
-  for (Slot slot : slots) {
-    clock.run(slot);
-    if (slot.part == Part::Backward) {
-      slot.part = Part::Weights;
-      clock.run(slot);
-    }
-  }
-  return clock.takeSlots();
 }
 
 } // namespace kedge::pipeline

@@ -6,8 +6,8 @@ namespace kedge::pipeline {
 
 class SlotClock {
 public:
-  /// `apart`: gradients of weights have slots of their own.
-  SlotClock(const PipelineWork &work, bool apart);
+  /// `apart`, by rank: gradients of weights have slots of their own.
+  SlotClock(const PipelineWork &work, const std::vector<bool> &apart);
 
   /// The rank is free then, and all that the slot reads is there; none: what it reads has not run.
   std::optional<double> beginOf(const Slot &slot) const;
@@ -23,13 +23,10 @@ private:
   size_t rankOf(const Slot &slot) const { return static_cast<size_t>(slot.stage % work.ranks); }
 
   const PipelineWork &work;
-  bool apart;
+  std::vector<bool> apart;
   std::vector<double> free; ///< by rank
   std::vector<double> ends; ///< of what has run; -1: not yet
   std::vector<Slot> slots;
 };
-
-/// An order without slots for the gradients of weights, with them behind each backward.
-std::vector<Slot> withWeightsBehind(const std::vector<Slot> &slots, const PipelineWork &work);
 
 } // namespace kedge::pipeline

@@ -14,9 +14,10 @@ constexpr double kLeastSeconds = 1e-9;
 
 } // namespace
 
-StageParts::StageParts(func::FuncOp micro, int64_t ranks, bool weightsApart) : micro(micro), ranks(ranks) {
+StageParts::StageParts(func::FuncOp micro, int64_t ranks, std::vector<bool> apart)
+    : micro(micro), ranks(ranks), weightsApart(std::move(apart)) {
   noteBackward();
-  if (weightsApart)
+  if (llvm::is_contained(weightsApart, true))
     noteWeights();
   for (Operation &op : micro.getBody().front().without_terminator())
     if (stageOf(&op) >= 0)
@@ -81,7 +82,7 @@ void StageParts::noteWeights() {
       } else {
         add(true, {});
       }
-    if (!found.others)
+    if (!found.others && weightsApart[static_cast<size_t>(rankOf(&op))])
       parts[&op] = Part::Weights;
     sinks[&op] = found;
   }
@@ -89,7 +90,7 @@ void StageParts::noteWeights() {
 
 std::vector<StageWork> StageParts::workOf(int64_t stages, OpSeconds &seconds) {
   std::vector<StageWork> work(static_cast<size_t>(stages),
-                              {kLeastSeconds, kLeastSeconds, kLeastSeconds, 0, 0});
+                              {kLeastSeconds, kLeastSeconds, kLeastSeconds, 0, 0, 0});
   for (BlockArgument argument : micro.getArguments())
     if (train::bindingOfArgument(micro, argument.getArgNumber(), train::BindingKind::Input))
       addHeld(argument, work);
@@ -122,7 +123,7 @@ void StageParts::addHeld(Value value, std::vector<StageWork> &work) const {
     if (made == Part::Forward && backward[index])
       stage.held += bytes;
     if (made != Part::Weights && weights[index])
-      stage.heldForWeights += bytes;
+      (made == Part::Forward ? stage.heldForWeights : stage.madeForWeights) += bytes;
   }
 }
 

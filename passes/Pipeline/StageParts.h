@@ -8,11 +8,11 @@
 namespace kedge::pipeline {
 
 /// Reads the stages that kedge-assign-stages notes. Of the backward ops those are `Weights` that no op on
-/// another rank waits for and whose results go into the gradient of one state alone. They are apart only if
-/// asked for; else they are `Backward`.
+/// another rank waits for and whose results go into the gradient of one state alone. They are apart on the
+/// ranks that ask for it; else they are `Backward`.
 class StageParts {
 public:
-  StageParts(mlir::func::FuncOp micro, int64_t ranks, bool weightsApart);
+  StageParts(mlir::func::FuncOp micro, int64_t ranks, std::vector<bool> weightsApart);
 
   /// -1: each rank computes it for itself.
   static int64_t stageOf(mlir::Operation *op);
@@ -32,6 +32,7 @@ private:
 
   mlir::func::FuncOp micro;
   int64_t ranks;
+  std::vector<bool> weightsApart; ///< by rank
   llvm::DenseMap<mlir::Operation *, Part> parts;
   std::map<std::pair<int64_t, Part>, std::vector<mlir::Operation *>> ops;
 };

@@ -3,6 +3,7 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
 #include "passes/Pipeline/ForwardProgram.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/Schedule.h"
@@ -50,10 +51,14 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
         failed(checkResults(update)))
       return signalPassFailure();
     const Schedule chosen = *Schedule::parse(schedule);
-    StageParts parts(micro, stages(), chosen.runsWeightsApart());
-    StageProgram training(micro, update, parts, {stage, stages(), microBatches});
-    if (failed(unroll(micro, chosen, parts, training)))
+    PipelineWork work{stages(), microBatches, {}, bytesOfStates()};
+    const FailureOr<std::vector<Slot>> slots = timedSlots(micro, chosen, work);
+    if (failed(slots))
       return signalPassFailure();
+    const StageParts parts(micro, stages(), ranksApart(*slots, stages()));
+    StageProgram training(micro, update, parts, {stage, stages(), microBatches});
+    write(*slots, training);
+    getOperation()->setAttr(dist::timetableName, timetableOf(*slots, work, parts));
     const bool lossIsMean = !train::NominalItemsNote(&getContext()).isAttrPresent(micro);
     for (FunctionKind kind : {FunctionKind::Eval, FunctionKind::Predict})
       if (auto function = train::functionOf(getOperation(), kind)) {
@@ -116,18 +121,25 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     return success();
   }
 
-  LogicalResult unroll(func::FuncOp micro, const Schedule &chosen, StageParts &parts, StageProgram &program) {
-    PipelineWork work{stages(), microBatches, {}};
+  /// Of all ranks, by the seconds that the device model predicts; `work` learns these.
+  FailureOr<std::vector<Slot>> timedSlots(func::FuncOp micro, const Schedule &chosen, PipelineWork &work) {
+    StageParts whole(micro, stages(), std::vector<bool>(stages(), chosen.runsWeightsApart()));
     try {
       OpSeconds seconds(device);
-      work.stages = parts.workOf(stages() * chosen.chunks, seconds);
+      work.stages = whole.workOf(stages() * chosen.chunks, seconds);
     } catch (const Error &error) {
       return micro.emitError(error.what());
     }
-    const std::vector<Slot> slots = slotsOf(chosen, work);
-    write(slots, program);
-    getOperation()->setAttr(dist::timetableName, timetableOf(slots, work, parts));
-    return success();
+    return slotsOf(chosen, work);
+  }
+
+  /// By rank.
+  std::vector<double> bytesOfStates() {
+    std::vector<double> bytes(stages(), 0);
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (const int64_t of = StageParts::stageOf(state); of >= 0)
+        bytes[of % stages()] += static_cast<double>(kedge::bytesOf(state.getType()));
+    return bytes;
   }
 
   void write(const std::vector<Slot> &slots, StageProgram &program) {

@@ -50,7 +50,7 @@ ALLOWED = {
                                     "runtime/io", "runtime/calls"],
     "passes/Pipelines": MIDDLE + ["passes"],
     "driver": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
-    "tools": MIDDLE + ["passes", "passes/Pipelines", "driver"] + RUNTIME_FACTS,
+    "tools": MIDDLE + ["passes", "passes/Pipelines", "driver", "runtime/comm", "runtime/comm/mpi"] + RUNTIME_FACTS,
     "runtime/abi": [],
     "runtime/io": [],
     "runtime/format": ["runtime/io"],

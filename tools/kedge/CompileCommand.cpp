@@ -148,4 +148,15 @@ void addCompileCommand(CLI::App &app, int &exitCode) {
   });
 }
 
+void compileSavedIr(const std::string &ir, const std::string &program) {
+  CLI::App command;
+  CompileOptions options;
+  addCompileOptions(command, options);
+  addProgramOptions(command, options);
+  command.parse(
+      std::vector<std::string>{program, "-o", ir}); // the last word is the first, as CLI11 takes them
+  if (runCompile(resumedOptions(command, options)) != 0)
+    fail("{}: no program could be made of it (above)", ir);
+}
+
 } // namespace kedge::tool

@@ -28,7 +28,8 @@ namespace {
 void checkPrecisions(const CompileOptions &options) {
   const std::vector<std::string> &given = options.precisions;
   if (given.size() > 1 && !options.compare && !options.joint.on)
-    fail("--precision {}: a plan is of one precision, found {}; name one, add --compare for a row each, or --auto",
+    fail("--precision {}: a plan is of one precision, found {}; name one, add --compare for a row each, or "
+         "--auto",
          fmt::join(given, ","), given.size());
   for (size_t i = 0; i < given.size(); ++i)
     if (std::find(given.begin(), given.begin() + i, given[i]) != given.begin() + i)

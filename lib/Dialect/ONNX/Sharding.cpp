@@ -55,7 +55,8 @@ Value partialProduct(LocalBuilder &local, Value a, Value b, bool transA, bool tr
   const Type element = sumTypeOf(elementOf(a));
   auto wide = element == elementOf(a) ? BoolAttr() : local.builder.getBoolAttr(true);
   return GemmOp::create(local.builder, local.loc, a, b, Value(), local.builder.getBoolAttr(transA),
-                        local.builder.getBoolAttr(transB), local.builder.getF32FloatAttr(alpha.convertToFloat()),
+                        local.builder.getBoolAttr(transB),
+                        local.builder.getF32FloatAttr(alpha.convertToFloat()),
                         local.builder.getF32FloatAttr(1), wide);
 }
 
@@ -72,8 +73,8 @@ struct MatMulSharding : ShardingOpInterface::ExternalModel<MatMulSharding, MatMu
     const bool isGemm = rankOf(operands[1]) == 2 && (rankOf(operands[0]) == 2 || !product.getTransA());
     if (!isGemm || sumTypeOf(element) == element || !shardingRule(op, local.ranks).loops[loop].reduced)
       return cloneLocal(local, op, operands, loop);
-    return {local.sum(partialProduct(local, operands[0], operands[1], product.getTransA(), product.getTransB(),
-                                     APFloat(1.0f)),
+    return {local.sum(partialProduct(local, operands[0], operands[1], product.getTransA(),
+                                     product.getTransB(), APFloat(1.0f)),
                       element)};
   }
 };
@@ -93,7 +94,8 @@ struct GemmSharding : ShardingOpInterface::ExternalModel<GemmSharding, GemmOp> {
     auto gemm = cast<GemmOp>(op);
     if (!shardingRule(op, local.ranks).loops[loop].reduced)
       return cloneLocal(local, op, operands, loop);
-    Value product = partialProduct(local, operands[0], operands[1], gemm.getTransA(), gemm.getTransB(), gemm.getAlpha());
+    Value product =
+        partialProduct(local, operands[0], operands[1], gemm.getTransA(), gemm.getTransB(), gemm.getAlpha());
     const Type element = elementOf(gemm.getY());
     if (!gemm.getC())
       return {local.sum(product, element)};

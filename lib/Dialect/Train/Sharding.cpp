@@ -7,6 +7,7 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/ONNX/ShardedGather.h"
+#include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
@@ -109,8 +110,8 @@ struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradS
     own[2] = keyHeadOf(local, operands[2], grad.getKLayout(), head);
     own[3] = keyHeadOf(local, operands[3], grad.getVLayout(), head);
     OperationState state(local.loc, op->getName(), own, {}, op->getAttrs());
-    state.addTypes({blockOf(grad.getDQ().getType(), headAxis(grad.getQLayout()), local.ranks), own[2].getType(),
-                    own[3].getType()});
+    state.addTypes({blockOf(grad.getDQ().getType(), headAxis(grad.getQLayout()), local.ranks),
+                    own[2].getType(), own[3].getType()});
     Operation *made = b.create(state);
     return {made->getResult(0), sumOfHeads(local, made->getResult(1), grad.getKLayout(), head, heads),
             sumOfHeads(local, made->getResult(2), grad.getVLayout(), head, heads)};
@@ -122,7 +123,8 @@ struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradS
     SmallVector<int64_t> numbers = llvm::to_vector(llvm::seq<int64_t>(heads)), shape(4, 1);
     shape[headAxis(layout)] = heads;
     auto type = RankedTensorType::get(shape, b.getI64Type());
-    Value all = onnx::ConstantOp::create(b, local.loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
+    Value all =
+        onnx::ConstantOp::create(b, local.loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
     Value isOwn = onnx::EqualOp::create(b, local.loc, all, head);
     const Type element = elementOf(own);
     return local.sum(onnx::orZero(local, isOwn, local.cast(own, sumTypeOf(element))), element);
@@ -181,6 +183,33 @@ struct GatherGradSharding : ShardingOpInterface::ExternalModel<GatherGradShardin
   }
 };
 
+/// Loop 0: the rows of data, whose numbers key the random ones.
+template <typename OpType>
+struct DropoutSharding : ShardingOpInterface::ExternalModel<DropoutSharding<OpType>, OpType> {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
+    auto dropout = cast<OpType>(op);
+    const int64_t axis = dropout.getBatchAxis();
+    ShardingRule rule;
+    if (axis < 0)
+      return rule;
+    rule.addLoop(shapeOf(dropout.getX())[axis] / static_cast<int64_t>(dropout.getRowSize()));
+    Dims dims = wholeDims(dropout.getX());
+    dims[axis] = 0;
+    rule.operands = {dims, {}, {}, {}};
+    rule.results.assign(op->getNumResults(), dims);
+    return rule;
+  }
+
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
+    OpBuilder &b = local.builder;
+    Value before = local.offset(shardingRule(op, local.ranks).loops[loop].units / local.ranks);
+    SmallVector<Value> own(operands);
+    own[3] = onnx::AddOp::create(b, local.loc, operands[3],
+                                 onnx::ReshapeOp::create(b, local.loc, before, ArrayRef<int64_t>{}));
+    return cloneLocal(local, op, own, loop);
+  }
+};
+
 struct SliceGradSharding : ShardingOpInterface::ExternalModel<SliceGradSharding, SliceGradOp> {
   /// Dims that the slice has all of.
   ShardingRule shardingRule(Operation *op, int64_t) const {
@@ -188,7 +217,8 @@ struct SliceGradSharding : ShardingOpInterface::ExternalModel<SliceGradSharding,
     ShardingRule rule;
     Dims dims;
     for (auto [i, size] : llvm::enumerate(shapeOf(grad.getDX()))) {
-      const bool isAll = grad.getStarts()[i] == 0 && grad.getSteps()[i] == 1 && shapeOf(grad.getDY())[i] == size;
+      const bool isAll =
+          grad.getStarts()[i] == 0 && grad.getSteps()[i] == 1 && shapeOf(grad.getDY())[i] == size;
       dims.push_back(isAll ? rule.addLoop(size) : kWhole);
     }
     rule.operands = {dims};
@@ -276,6 +306,8 @@ void registerShardings(MLIRContext *context) {
   AttentionOp::attachInterface<AttentionSharding>(*context);
   AttentionGradOp::attachInterface<AttentionGradSharding>(*context);
   GatherGradOp::attachInterface<GatherGradSharding>(*context);
+  DropoutOp::attachInterface<DropoutSharding<DropoutOp>>(*context);
+  DropoutGradOp::attachInterface<DropoutSharding<DropoutGradOp>>(*context);
   SliceGradOp::attachInterface<SliceGradSharding>(*context);
   CrossEntropyOp::attachInterface<CrossEntropySharding>(*context);
   CrossEntropyGradOp::attachInterface<CrossEntropyGradSharding>(*context);

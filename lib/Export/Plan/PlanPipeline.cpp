@@ -22,7 +22,8 @@ std::string modulesOf(const json &stage) {
 }
 
 std::string ranksText(const json &report) {
-  std::string text = fmt::format("  {:<6}{:<7}{:>12}{:>9}{:>11}\n", "rank", "place", "peak", "bubble", "in flight");
+  std::string text =
+      fmt::format("  {:<6}{:<7}{:>12}{:>9}{:>11}\n", "rank", "place", "peak", "bubble", "in flight");
   for (const json &rank : report["ranks"])
     text += fmt::format("  {:<6}{:<7}{:>12}{:>8.1f}%{:>11}\n", rank["rank"].get<int64_t>(),
                         rank["stage"].get<int64_t>(), formatAmount(rank["peak_bytes"]),
@@ -88,7 +89,8 @@ std::string pipelineText(const json &report) {
   text += fmt::format("\n  slots over {:.3g} s (0 to 9 forward, a to z backward{}, . waiting)\n", seconds,
                       severalStages ? " of any stage" : ", = weights");
   for (const json &rank : ranks)
-    text += fmt::format("  {:>4} |{}|\n", rank["rank"].get<int64_t>(), rowOf(pipeline, rank["stage"], seconds));
+    text +=
+        fmt::format("  {:>4} |{}|\n", rank["rank"].get<int64_t>(), rowOf(pipeline, rank["stage"], seconds));
   text += "\n  order of each rank (F forward, B backward, W weights)\n";
   for (const json &rank : ranks)
     text += fmt::format("  {:>4}  {}\n", rank["rank"].get<int64_t>(),

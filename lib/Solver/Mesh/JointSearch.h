@@ -81,9 +81,10 @@ std::vector<JointChoice> choicesOf(const std::vector<JointAxis> &axes, Predicate
   return all;
 }
 
-/// Best first: of the choice with the smallest bound the next bound is asked for, and after the last one a plan is made; so
-/// dear answers are asked for few choices. Equal bounds: in the order of `choices`, which thus begins with what is
-/// preferred. Throws std::logic_error if a plan is faster than a bound of its choice.
+/// Best first: of the choice with the smallest bound the next bound is asked for, and after the last one a
+/// plan is made; so dear answers are asked for few choices. Equal bounds: in the order of `choices`, which
+/// thus begins with what is preferred. Throws std::logic_error if a plan is faster than a bound of its
+/// choice.
 JointResult searchJointly(JointOracle &oracle, const std::vector<JointChoice> &choices,
                           const JointOptions &options);
 

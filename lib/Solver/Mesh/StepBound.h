@@ -13,8 +13,9 @@ struct StepTask {
 
 /// Seconds that no schedule is below in which one task computes at a time, one sends at a time, and each
 /// begins after those that it needs. Besides the sums of both: a set of collectives cannot begin before all
-/// that the first of them needs has been computed, and cannot end before all that needs the last of them is still to
-/// come (heads and tails, as for one machine in Carlier, "The one-machine sequencing problem", 1982).
+/// that the first of them needs has been computed, and cannot end before all that needs the last of them is
+/// still to come (heads and tails, as for one machine in Carlier, "The one-machine sequencing problem",
+/// 1982).
 double stepLowerBound(const std::vector<StepTask> &tasks);
 
 } // namespace kedge::solver

@@ -140,6 +140,15 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
       finish->tile(finish->context, sums, stride, row, column, rows, columns);
   }
 
+  /// The row's share of the panels of B that come next.
+  void fetchAhead(GemmTileRow<E> &row, const E *packedColumns, int64_t panel, int64_t few, int64_t ir,
+                  int64_t rowCount, const Block &at) const {
+    const int64_t elements = std::max<int64_t>(0, std::min(few, at.panels - panel)) * tile.columns * at.depth;
+    const int64_t begin = elements * ir / rowCount,
+                  end = elements * std::min(ir + tile.rows, rowCount) / rowCount;
+    row.ahead = packedColumns + panel * tile.columns * at.depth + begin, row.aheadElements = end - begin;
+  }
+
   /// The same in rows of `few` tiles.
   void multiplyRows(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns,
                     int64_t begin, int64_t end, const Block &at, int64_t few) const {
@@ -155,6 +164,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
         tiles.a = packedRows + ir * at.depth, tiles.b = packedColumns + panel * NR * at.depth;
         tiles.rows = static_cast<int>(std::min<int64_t>(tile.rows, rowCount - ir));
         tiles.columns = std::min(std::min(few, end - panel) * NR, at.nc - panel * NR);
+        fetchAhead(tiles, packedColumns, panel + few, few, ir, rowCount, at);
         tiles.accumulate = !first || start == GemmStart::Keep;
         tiles.bias = first && start == GemmStart::Bias ? bias + column : nullptr;
         tiles.c = c + row * ldc + (finish ? column - at.jc : column), tiles.ldc = ldc;

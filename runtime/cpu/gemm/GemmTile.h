@@ -35,6 +35,8 @@ template <typename E> struct GemmTileRow {
   int64_t ldc = 0;
   bool accumulate = false;
   const Sum *bias = nullptr; ///< of all columns
+  const E *ahead = nullptr;  ///< what the next rows read, to be fetched into the L2 meanwhile
+  int64_t aheadElements = 0; ///< or some more
   uint16_t *rounded = nullptr;
   int64_t roundedStride = 0;
 };

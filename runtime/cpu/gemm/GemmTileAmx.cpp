@@ -33,10 +33,22 @@ void setRegistersUp() {
 }
 void giveRegistersBack() { _tile_release(); }
 
+/// What is fetched into the L2 meanwhile, some lines a step of 32 k's.
+struct Fetching {
+  const uint16_t *next = nullptr;
+  int lines = 0;
+
+  void step() {
+    for (int line = 0; line < lines; ++line, next += 32)
+      _mm_prefetch(next, _MM_HINT_T1);
+  }
+};
+
 /// sums[32 x 32] = A B (+ sums if `more`), of which `Tall` the second 16 rows and `Wide` the second 16
 /// columns are wanted; rows lie `stride` apart.
 template <bool Tall, bool Wide>
-void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int64_t stride, bool more) {
+void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int64_t stride, bool more,
+              Fetching &ahead) {
   const int64_t bytes = 4 * stride;
   float *right = sums + kSide, *low = sums + kSide * stride, *lowRight = low + kSide;
   if (more) {
@@ -67,6 +79,7 @@ void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int6
       if constexpr (Wide)
         _tile_dpbf16ps(3, 5, 7);
     }
+    ahead.step();
     a += (Tall ? 2 : 1) * kSide * kDepth;
     b += kColumns * kDepth;
   }
@@ -79,14 +92,15 @@ void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int6
     _tile_stored(3, lowRight, bytes);
 }
 
-void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int64_t stride, bool more, int m,
-              int64_t n) {
+void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, bool more, int m, int64_t n,
+              Fetching &ahead) {
+  constexpr int64_t kStride = kColumns;
   if (m > kSide)
-    n > kSide ? sumTiles<true, true>(k, a, b, sums, stride, more)
-              : sumTiles<true, false>(k, a, b, sums, stride, more);
+    n > kSide ? sumTiles<true, true>(k, a, b, sums, kStride, more, ahead)
+              : sumTiles<true, false>(k, a, b, sums, kStride, more, ahead);
   else
-    n > kSide ? sumTiles<false, true>(k, a, b, sums, stride, more)
-              : sumTiles<false, false>(k, a, b, sums, stride, more);
+    n > kSide ? sumTiles<false, true>(k, a, b, sums, kStride, more, ahead)
+              : sumTiles<false, false>(k, a, b, sums, kStride, more, ahead);
 }
 
 /// 16 sums of one row of a tile, with the bias and the earlier sums.
@@ -146,9 +160,10 @@ inline void roundSums(const float *sums, const float *earlier, int64_t ldc, uint
 void amxTile(int64_t k, const uint16_t *a, const uint16_t *b, float *c, int64_t ldc, int m, int n,
              bool accumulate, const float *bias) {
   alignas(64) float aside[kColumns * kColumns];
+  Fetching nothing;
   if (m == kColumns && n == kColumns && !bias)
-    return sumTiles<true, true>(k, a, b, c, ldc, accumulate);
-  sumTiles(k, a, b, aside, kColumns, false, m, n);
+    return sumTiles<true, true>(k, a, b, c, ldc, accumulate, nothing);
+  sumTiles(k, a, b, aside, false, m, n, nothing);
   writeSums(aside, c, ldc, m, n, accumulate, bias);
 }
 
@@ -175,13 +190,16 @@ void endTile(const GemmTileRow<uint16_t> &row, const float *sums, int64_t column
 void amxRow(const GemmTileRow<uint16_t> &row) {
   alignas(64) float sums[kMostInRow][kColumns * kColumns];
   setRegistersUp();
+  Fetching ahead{row.ahead, 0};
+  const int64_t steps = row.k / kDepth * ((row.columns + kColumns - 1) / kColumns);
+  ahead.lines = static_cast<int>((row.aheadElements / 32 + steps - 1) / steps);
   const int64_t piece = pieceOf(row.k), width = row.rows > kSide ? kColumns : kSide;
   for (int64_t p = 0; p < row.k; p += piece) {
     const int64_t length = row.k - p < piece ? row.k - p : piece;
     for (int64_t column = 0; column < row.columns; column += kColumns) {
       float *mine = sums[column / kColumns];
-      sumTiles(length, row.a + p * width, row.b + column * row.k + p * kColumns, mine, kColumns, p > 0,
-               row.rows, row.columns - column);
+      sumTiles(length, row.a + p * width, row.b + column * row.k + p * kColumns, mine, p > 0, row.rows,
+               row.columns - column, ahead);
       if (p + piece >= row.k)
         endTile(row, mine, column);
     }

@@ -67,9 +67,11 @@ TEST(DeviceLinks, FilesAreReadAndWrongFieldsNamed) {
   EXPECT_EQ(toJson(linksFromJson(good, "l.json")), good);
   json bad = good;
   bad[1].erase("hop_seconds");
-  EXPECT_EQ(messageOf(bad), "l.json: level 1: key 'hop_seconds' is missing (docs/guide/devices.md lists all)");
+  EXPECT_EQ(messageOf(bad),
+            "l.json: level 1: key 'hop_seconds' is missing (docs/guide/devices.md lists all)");
   bad = good, bad[0]["efficiency"] = 2;
-  EXPECT_NE(messageOf(bad).find("'efficiency' is 2, expected a number above 0, at most 1"), std::string::npos);
+  EXPECT_NE(messageOf(bad).find("'efficiency' is 2, expected a number above 0, at most 1"),
+            std::string::npos);
   bad = good, bad[1]["ranks"] = 2;
   EXPECT_NE(messageOf(bad).find("level 1: 2 ranks, expected more than the 4"), std::string::npos);
   EXPECT_NE(messageOf(json::array()).find("at least one level"), std::string::npos);

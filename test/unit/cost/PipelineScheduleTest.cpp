@@ -13,7 +13,8 @@ namespace {
 struct Shape {
   int64_t ranks, micros;
 };
-const Shape kShapes[] = {{2, 1}, {2, 2}, {2, 5}, {2, 8}, {4, 1}, {4, 2}, {4, 3}, {4, 4}, {4, 7}, {4, 8}, {8, 16}};
+const Shape kShapes[] = {{2, 1}, {2, 2}, {2, 5}, {2, 8}, {4, 1}, {4, 2},
+                         {4, 3}, {4, 4}, {4, 7}, {4, 8}, {8, 16}};
 const char *kNames[] = {"gpipe", "1f1b", "interleaved=2", "interleaved=3", "zero-bubble"};
 
 PipelineWork equalWork(const Schedule &schedule, Shape shape) {
@@ -27,7 +28,7 @@ PipelineWork unequalWork(const Schedule &schedule, Shape shape) {
   PipelineWork work = equalWork(schedule, shape);
   for (size_t stage = 0; stage < work.stages.size(); ++stage) {
     const auto place = static_cast<double>(stage);
-    work.stages[stage] = {1 + 0.25 * place, 1.5, 0.5 + 0.125 * place, 2, 1};
+    work.stages[stage] = {1 + 0.25 * place, 1.5, 0.5 + 0.125 * place, 2, 0.5, 1};
   }
   return work;
 }
@@ -59,7 +60,8 @@ void expectOrder(const std::vector<Slot> &slots, const PipelineWork &work) {
   }
   for (int64_t stage = 0; stage < stages; ++stage)
     for (int64_t micro = 0; micro < work.microBatches; ++micro)
-      EXPECT_TRUE(found.contains({Part::Forward, stage, micro}) && found.contains({Part::Backward, stage, micro}));
+      EXPECT_TRUE(found.contains({Part::Forward, stage, micro}) &&
+                  found.contains({Part::Backward, stage, micro}));
 }
 
 } // namespace
@@ -96,8 +98,8 @@ TEST(PipelineSchedule, WeightsFillWhatRanksWait) {
   const Schedule zero = *Schedule::parse("zero-bubble");
   for (Shape shape : {Shape{2, 2}, Shape{2, 8}, Shape{4, 4}, Shape{8, 8}}) {
     const auto slots = slotsOf(zero, equalWork(zero, shape));
-    EXPECT_NEAR(bubbleOf(slots, shape.ranks), share(static_cast<double>(shape.ranks - 1),
-                                                         3.0 * static_cast<double>(shape.micros)), 1e-12);
+    EXPECT_NEAR(bubbleOf(slots, shape.ranks),
+                share(static_cast<double>(shape.ranks - 1), 3.0 * static_cast<double>(shape.micros)), 1e-12);
   }
 }
 
@@ -121,6 +123,13 @@ TEST(PipelineSchedule, WeightsStayWhereWaitingForThemTakesMemory) {
   const auto slots = slotsOf(zero, work);
   EXPECT_EQ(inFlightOf(slots, 4, 3), 1);
   EXPECT_LT(endOf(slots), endOf(slotsOf(one, work)));
+  work = equalWork(zero, {4, 8});
+  work.stages.front().madeForWeights = 1;
+  const std::vector<bool> apart = ranksApart(slotsOf(zero, work), 4);
+  EXPECT_EQ(apart, (std::vector<bool>{false, true, true, true}));
+  for (StageWork &stage : work.stages)
+    stage.madeForWeights = 100;
+  EXPECT_EQ(ranksApart(slotsOf(zero, work), 4), std::vector<bool>(4, false));
 }
 
 TEST(PipelineSchedule, Names) {

@@ -10,7 +10,8 @@ using namespace kedge::solver;
 
 namespace {
 
-const std::vector<JointAxis> kAxes{{"mesh", {"1x4", "2x2"}}, {"zero", {"0", "1", "2", "3"}}, {"rows", {"4", "2", "1"}}};
+const std::vector<JointAxis> kAxes{
+    {"mesh", {"1x4", "2x2"}}, {"zero", {"0", "1", "2", "3"}}, {"rows", {"4", "2", "1"}}};
 
 /// Bounds are shares of the true time; some choices do not fit.
 class Made : public JointOracle {
@@ -42,8 +43,11 @@ private:
     auto found = known.find(choice);
     if (found != known.end())
       return found->second;
-    const auto share = [&](double least) { return least + (1 - least) * static_cast<double>(random() % 100) / 100; };
-    return known[choice] = {1 + static_cast<double>(random() % 1000) / 100, share(0.5), share(0.9), random() % 3 != 0};
+    const auto share = [&](double least) {
+      return least + (1 - least) * static_cast<double>(random() % 100) / 100;
+    };
+    return known[choice] = {1 + static_cast<double>(random() % 1000) / 100, share(0.5), share(0.9),
+                            random() % 3 != 0};
   }
   std::mt19937 random;
   std::map<JointChoice, Truth> known;
@@ -68,7 +72,8 @@ TEST(JointSearch, FindsWhatPlanningEverythingFinds) {
 
 TEST(JointSearch, TheBoundHoldsWhereTheSearchEndsEarly) {
   for (unsigned seed = 0; seed < 50; ++seed) {
-    const std::vector<JointChoice> choices = choicesOf(kAxes, [](const JointChoice &choice) { return choice[1] != 2; });
+    const std::vector<JointChoice> choices =
+        choicesOf(kAxes, [](const JointChoice &choice) { return choice[1] != 2; });
     ASSERT_EQ(choices.size(), 18u);
     Made some(seed);
     double best = kNever;

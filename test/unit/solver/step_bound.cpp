@@ -26,7 +26,8 @@ double leastOf(const std::vector<StepTask> &tasks, std::vector<double> ends, dou
       continue;
     std::vector<double> next = ends;
     next[i] = begin + tasks[i].seconds;
-    least = std::min(least, leastOf(tasks, next, tasks[i].sends ? computed : next[i], tasks[i].sends ? next[i] : sent));
+    least = std::min(
+        least, leastOf(tasks, next, tasks[i].sends ? computed : next[i], tasks[i].sends ? next[i] : sent));
   }
   return done ? std::max(computed, sent) : least;
 }
@@ -44,8 +45,9 @@ TEST(StepBound, WhatNothingHides) {
   EXPECT_EQ(stepLowerBound(step), 5 + 4 + 3 + 1);
   EXPECT_EQ(leastOf(step), 13);
   // More to send than to compute: all of it, after the first gradient and before the last update.
-  EXPECT_EQ(stepLowerBound({{1, false, {}}, {9, true, {0}}, {1, false, {0}}, {9, true, {2}}, {1, false, {3}}}),
-            1 + 9 + 9); // that an update follows one of both is not seen
+  EXPECT_EQ(
+      stepLowerBound({{1, false, {}}, {9, true, {0}}, {1, false, {0}}, {9, true, {2}}, {1, false, {3}}}),
+      1 + 9 + 9); // that an update follows one of both is not seen
 }
 
 TEST(StepBound, NoScheduleOfRandomStepsIsBelow) {
