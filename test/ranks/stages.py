@@ -185,8 +185,21 @@ def fits_budgets(golden, temp):
             assert "--memory-budget" not in more or measured["arena_bytes"] <= budget, measured["arena_bytes"]
 
 
+def holds_what_was_planned(golden, temp):
+    """Every rank's arena is that of its row in the plan."""
+    model = gpt(golden, temp)
+    options = ["--optimizer", "adamw", "--accumulate", "4"]
+    plan = json.loads(check_output("kedge", "plan", golden / "gpt" / "model.onnx", *model.options, *options, "--mesh", "pipeline=4", "--json"))
+    report = temp / "memory.json"
+    model.run("pipeline=4", *options, more=["--memory-report", report], steps=3)
+    assert [row["rank"] for row in plan["ranks"]] == [0, 1, 2, 3], plan["ranks"]
+    for row in plan["ranks"]:
+        name = report if row["rank"] == 0 else report.with_name(f"memory.rank-{row['rank']}.json")
+        assert json.loads(name.read_text())["arena_bytes"] == row["arena_bytes"], row
+
+
 CHECKS = [goes_on_everywhere, exports_from_any_stage, evaluates, beside_data, beside_others, scales_with_one_flag_15, trains_adapters,
-          normalises_micro_batches, weighs_tokens_3, fits_budgets]
+          normalises_micro_batches, weighs_tokens_3, fits_budgets, holds_what_was_planned]
 
 
 def main():
