@@ -69,6 +69,7 @@ private:
   std::string savedText(Phase phase);
   std::string emittedText(Phase phase);
   void resume();
+  void checkIsWhole() const;
   void rematerializePriced(const ValueChooser &choose);
   void showFindings();
   void chooseLoss();

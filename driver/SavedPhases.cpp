@@ -50,7 +50,8 @@ std::string Compilation::savedText(Phase phase) {
 }
 
 void Compilation::save(Phase phase) {
-  if (options.isTrial || (options.saveIr.empty() && !isEmitted(phase)))
+  const bool isOneOfAll = !options.isTrial || options.isPipelined(); // each rank's is another text
+  if (!isOneOfAll || (options.saveIr.empty() && !isEmitted(phase)))
     return;
   if (!options.saveIr.empty()) {
     std::filesystem::create_directories(options.saveIr);
@@ -69,7 +70,18 @@ std::string Compilation::emittedText(Phase phase) {
   return text::readableText(*copy, options.only);
 }
 
+/// Of a pipeline a file is of one rank; the others' programs would be missing.
+void Compilation::checkIsWhole() const {
+  const bool isProgram = options.emit == "exe" || options.emit == "obj" || options.emit == "lib";
+  if (options.isPipelined() && isProgram)
+    fail("{}: is of one rank of --mesh {}; a program from it is not available yet, expected --emit with a "
+         "level "
+         "of IR, or the ONNX file",
+         options.resumedFrom, options.model.mesh);
+}
+
 void Compilation::resume() {
+  checkIsWhole();
   ir = parseIr(context, options.resumedFrom);
   SavedIr saved = SavedIr::takeFrom(*ir, options.resumedFrom);
   if (saved.graphHash != model.graphHash)

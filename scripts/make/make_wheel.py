@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Packs a build into a wheel: make_wheel.py BUILD -> BUILD/wheel/kedge_compiler-*.whl. scripts/wheel.sh builds what it needs.
+"""Packs a build into a wheel: make_wheel.py BUILD -> BUILD/wheel/kedge_compiler-*.whl, and without Python into
+BUILD/wheel/kedge-*.tar.xz (--tarball). scripts/wheel.sh builds what it needs.
 
 Debian's packages have the licences of what is in it; they go into the wheel with ours. Equal contents give equal bytes.
 """
 import base64
 import hashlib
+import io
 import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -94,6 +97,24 @@ def write(path, entries):
         add(f"{dist}/RECORD", ("".join(record) + f"{dist}/RECORD,,\n").encode())
 
 
+def write_tarball(path, folder, entries):
+    """The tools of a wheel in a folder that runs wherever it is put."""
+    with tarfile.open(path, "w:xz") as tar:
+        def add(name, data=b"", executable=False, link=""):
+            entry = tarfile.TarInfo(f"{folder}/{name}")
+            entry.mode, entry.size, entry.linkname = 0o755 if executable else 0o644, len(data), link
+            entry.type = tarfile.SYMTYPE if link else tarfile.REGTYPE
+            tar.addfile(entry, io.BytesIO(data))
+
+        for name, data, executable in entries:
+            inner = name.split("/", 1)[1]
+            if inner.startswith(("bin/", "lib/", "licenses/")):
+                add(inner, data, executable)
+        for command in COMMANDS[1:]:
+            add(f"bin/{command}", link="kedge")
+    print(f"{path} {path.stat().st_size} bytes")
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     release, (major, minor) = version(), glibc_of([build / "bin/kedge-all"])
@@ -102,6 +123,9 @@ def main():
     entries = [*contents(build), *((name, data, False) for name, data in metadata(release, tag))]
     write(path, entries)
     print(f"{path} {path.stat().st_size} bytes")
+    if "--tarball" in sys.argv:
+        folder = f"kedge-{release}-linux-x86_64-glibc-{major}.{minor}"
+        write_tarball(build / "wheel" / f"{folder}.tar.xz", folder, entries)
 
 
 if __name__ == "__main__":

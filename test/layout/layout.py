@@ -27,6 +27,7 @@ ALLOWED = {
     "Solver": [],
     "Solver/Arena": ["Solver"],
     "Solver/Remat": ["Solver", "Solver/Arena"],
+    "Solver/Mesh": ["Solver"],
     "Interfaces": ["Support"],
     "Dialect": ["Support", "Interfaces"],
     "Text": LANGUAGE,
@@ -49,7 +50,7 @@ ALLOWED = {
                                     "runtime/io", "runtime/calls"],
     "passes/Pipelines": MIDDLE + ["passes"],
     "driver": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
-    "tools": MIDDLE + ["passes", "passes/Pipelines", "driver"] + RUNTIME_FACTS,
+    "tools": MIDDLE + ["passes", "passes/Pipelines", "driver", "runtime/comm", "runtime/comm/mpi"] + RUNTIME_FACTS,
     "runtime/abi": [],
     "runtime/io": [],
     "runtime/format": ["runtime/io"],
@@ -87,7 +88,7 @@ NAMESPACES = {
 FOREIGN = ("llvm", "mlir", "CLI", "detail", "key")
 
 # Libraries that only some rooms see: MLIR none that works without it, command lines only who has one.
-WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Model", "Lint", "Export/Template",
+WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Solver/Mesh", "Model", "Lint", "Export/Template",
                 *(room for room in ALLOWED if room.startswith("runtime/"))]
 WITH_FLAGS = ["tools", "runtime/program"]
 LIBRARIES = {"mlir/": [room for room in ALLOWED if room not in WITHOUT_MLIR],
