@@ -243,6 +243,7 @@ struct Localize : impl::LocalizeBase<Localize> {
     const dist::RankGroup group = tensorGroup(getOperation());
     if (group.isAlone())
       return;
+    getOperation()->removeAttr(dist::annotationsName); // followed
     StateLayouts states;
     for (auto state : getOperation().getOps<train::StateOp>())
       if (auto cut = state->getAttrOfType<dist::CutAttr>(dist::cutName)) {

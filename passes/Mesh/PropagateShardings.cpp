@@ -8,6 +8,8 @@
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
+#include "passes/Mesh/Annotations.h"
+#include "passes/Mesh/GivenCut.h"
 #include "passes/Mesh/Layout.h"
 #include "passes/Mesh/Passes.h"
 
@@ -21,16 +23,11 @@ using namespace mlir;
 /// States by name: absent: not decided yet.
 using StateLayouts = DenseMap<StringAttr, Layout>;
 
-bool isForward(Operation *op) {
-  PlaceAttr place = placeOf(op);
-  return place && place.getPhase() == TrainingPhase::Forward;
-}
-
 /// One way through a function, in the order of its ops.
 class Walk {
 public:
-  Walk(func::FuncOp function, StateLayouts &states, dist::RankGroup group)
-      : function(function), states(states), group(group) {
+  Walk(func::FuncOp function, StateLayouts &states, const Annotations &annotations, dist::RankGroup group)
+      : function(function), states(states), annotations(annotations), group(group) {
     for (BlockArgument argument : function.getArguments())
       if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
         stateOf[argument] = state.getAttr();
@@ -60,13 +57,34 @@ public:
     }
   }
 
+  /// The sections of a state's dimension, as the forward ops that read it have them.
+  SmallVector<int64_t> sectionsFor(Value state, int dim) {
+    for (OpOperand &use : state.getUses()) {
+      Operation *user = use.getOwner();
+      if (!isForward(user))
+        continue;
+      const ShardingRule rule = ruleOf(user, group.ranks);
+      const int loop = rule.loops.empty() ? ShardingRule::kWhole : rule.operands[use.getOperandNumber()][dim];
+      SmallVector<int64_t> sections;
+      if (loop == ShardingRule::kWhole || rule.loops[loop].reduced)
+        continue;
+      for (auto [result, dims] : llvm::zip(user->getResults(), rule.results))
+        if (const int next = ShardingRule::dimOf(dims, loop); next != ShardingRule::kWhole)
+          (void)canGoOn(result, next, sections, 0);
+      return sections;
+    }
+    return {};
+  }
+
   DenseMap<Operation *, CutLoop> choices;
   SmallVector<Operation *> wholeProducts; ///< with a parameter that could not be cut
   SmallVector<StringAttr> tables;         ///< of embeddings, not decided yet
+  bool isBroken = false;                  ///< an annotation cannot be followed, which has been reported
 
 private:
   func::FuncOp function;
   StateLayouts &states;
+  const Annotations &annotations;
   dist::RankGroup group;
   DenseMap<Value, StringAttr> stateOf; ///< what a value is, or is a cast of
   DenseMap<Value, Layout> layouts;     ///< of results; absent: whole
@@ -132,19 +150,39 @@ private:
       stateOf[op.getResult(0)] = stateOf[op.getOperand(0)];
       return;
     }
+    if (annotations.speaksOf(&op))
+      return follow(op);
     if (!anyCut && !open)
       return;
     const ShardingRule rule = ruleOf(&op, group.ranks);
     CutLoop cut;
     if (!rule.loops.empty())
       cut = anyCut ? cheapest(op, rule) : CutLoop();
-    if (open && !cut.isCut() && !rule.loops.empty())
+    const bool decides = open && !annotations.given(); // else the file does
+    if (decides && !cut.isCut() && !rule.loops.empty())
       cut = seed(op, rule);
-    if (open && isa<onnx::GatherOp>(op) && !cut.isCut() && isOpen(op.getOperand(0))) {
+    if (decides && isa<onnx::GatherOp>(op) && !cut.isCut() && isOpen(op.getOperand(0))) {
       tables.push_back(stateOf[op.getOperand(0)]);
       return;
     }
     take(op, rule, cut);
+  }
+
+  /// As the op's node says; what it does not say is as cheap as can be.
+  void follow(Operation &op) {
+    const ShardingRule rule = ruleOf(&op, group.ranks);
+    const FailureOr<Wish> wish =
+        annotations.wishFor(&op, rule, group.ranks, [&](Value value) { return layoutOf(value); });
+    if (failed(wish)) {
+      isBroken = true;
+      return;
+    }
+    take(op, rule, wish->loop ? *wish->loop : rule.loops.empty() ? CutLoop() : cheapest(op, rule));
+    for (auto [result, layout] : llvm::zip(op.getResults(), wish->results))
+      if (layout && layout->isCut())
+        layouts[result] = *layout;
+      else if (layout)
+        layouts.erase(result);
   }
 
   static bool isCast(Operation &op) {
@@ -284,34 +322,76 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
   using Base::Base;
   dist::RankGroup group;
   StateLayouts states;
+  DenseMap<StringAttr, int> givenDims;
 
   void runOnOperation() override {
     group = tensorGroup(getOperation());
     if (group.isAlone())
       return;
     states.clear();
+    Annotations annotations(getOperation());
     for (auto state : getOperation().getOps<train::StateOp>())
       if (cast<RankedTensorType>(state.getType()).getRank() == 0)
         states[state.getSymNameAttr()] = Layout();
+      else if (std::optional<Layout> layout = annotations.ofState(state))
+        states[state.getSymNameAttr()] = *layout;
+    if (failed(addGiven()))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal())
-        settle(function);
+      if (!function.isExternal() && failed(settle(function, annotations)))
+        return signalPassFailure();
     for (auto state : getOperation().getOps<train::StateOp>())
       note(state);
   }
 
+  /// Dimensions of states that the option `shard` names.
+  LogicalResult addGiven() {
+    for (const std::string &text : shard) {
+      FailureOr<GivenCut> given = parseGivenCut(getOperation(), text);
+      if (failed(given))
+        return failure();
+      bool isFound = false;
+      for (auto state : getOperation().getOps<train::StateOp>()) {
+        if (!given->isOf(state))
+          continue;
+        isFound = true;
+        if (failed(given->check(state, group.ranks)))
+          return failure();
+        givenDims[state.getSymNameAttr()] = given->dim;
+      }
+      if (!isFound)
+        return getOperation().emitError() << "--shard " << text << ": no parameter has such a name";
+    }
+    return success();
+  }
+
+  /// Dimensions that were given, in sections as readers of the tensor have them.
+  void cutGiven(func::FuncOp function, Walk &walk) {
+    for (BlockArgument argument : function.getArguments())
+      if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
+        if (auto given = givenDims.find(state.getAttr()); given != givenDims.end())
+          states.try_emplace(state.getAttr(),
+                             Layout{given->second, walk.sectionsFor(argument, given->second)});
+  }
+
   /// The first way decides about states, the second finds them decided.
-  void settle(func::FuncOp function) {
-    Walk first(function, states, group);
+  LogicalResult settle(func::FuncOp function, Annotations &annotations) {
+    annotations.enter(function);
+    Walk first(function, states, annotations, group);
+    cutGiven(function, first);
     first.run();
+    if (first.isBroken)
+      return failure();
     for (StringAttr table : first.tables)
       if (!states.contains(table))
         states[table] = layoutOfTable(table);
     for (BlockArgument argument : function.getArguments())
       if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
         states.try_emplace(state.getAttr());
-    Walk second(function, states, group);
+    Walk second(function, states, annotations, group);
     second.run();
+    if (second.isBroken)
+      return failure();
     second.pullBack();
     for (auto [op, cut] : second.choices)
       op->setAttr(dist::cutName, attributeOf(cut, group));
@@ -323,6 +403,7 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
           << "is computed whole on each of " << group.ranks
           << " ranks: no dimension of its weight is cut into equal blocks that what follows can use; "
           << bytesOf(product->getOperand(1).getType()) << " bytes of weight on each";
+    return success();
   }
 
   Layout layoutOfTable(StringAttr name) {

@@ -78,6 +78,8 @@ static void addStages(OpPassManager &manager, const StepOptions &options) {
   pipeline::AssignStagesOptions assign;
   assign.stages.assign(options.stages.begin(), options.stages.end());
   manager.addPass(pipeline::createAssignStages(assign));
+  if (options.layoutsOnly)
+    return;
   manager.addPass(
       pipeline::createUnrollPipeline({options.stage, options.accumulate, options.pipelineSchedule}));
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
@@ -144,7 +146,11 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   if (!options.masterWeights)
     manager.addPass(precision::createDropMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
-    manager.addPass(mesh::createPropagateShardings());
+    mesh::PropagateShardingsOptions propagate;
+    propagate.shard.assign(options.shards.begin(), options.shards.end());
+    manager.addPass(mesh::createPropagateShardings(propagate));
+    if (options.layoutsOnly)
+      return;
     manager.addPass(mesh::createLocalize());
   }
   manager.addPass(partition::createPartitionStates({options.zero, options.persistBytes}));

@@ -15,6 +15,9 @@ inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
 /// Attribute of a module whose sums over rows are balanced trees over so many equal parts of a step's rows,
 /// on any mesh.
 inline constexpr llvm::StringLiteral partsName = "dist.parts";
+/// Attribute of a module: an array of #dist.annotation, what the file says of its nodes, until
+/// kedge-propagate-shardings and kedge-assign-stages have followed it.
+inline constexpr llvm::StringLiteral annotationsName = "dist.annotations";
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
 /// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";

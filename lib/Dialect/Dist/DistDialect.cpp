@@ -107,6 +107,10 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == annotationsName && isa<ModuleOp>(op))
+    if (auto list = dyn_cast<ArrayAttr>(attribute.getValue()))
+      if (llvm::all_of(list, [](Attribute entry) { return isa<AnnotationAttr>(entry); }))
+        return success();
   const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;
   if (isNumber && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
     return success();
@@ -117,8 +121,9 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
                                   << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
                                   << "' or '" << partsName << "' (a number) or '" << ranksName
-                                  << "' (an array of numbers), on a module, or '" << pipelineStageName
-                                  << "' (a number)";
+                                  << "' (an array of numbers) or '" << annotationsName
+                                  << "' (an array of #dist.annotation), on a module, or '"
+                                  << pipelineStageName << "' (a number)";
 }
 
 int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
