@@ -85,7 +85,9 @@ private:
     }
     for (auto [i, result] : llvm::enumerate(op->getResults()))
       if (StringAttr name = annotations.nameOf(result)) {
-        const Tensor made = {cut.isCut() ? mesh::layoutOfResult(rule, cut, i) : Layout(), typeOf(result)};
+        Tensor made = {cut.isCut() ? mesh::layoutOfResult(rule, cut, i) : Layout(), typeOf(result)};
+        if (auto scatter = op->getAttrOfType<dist::CutAttr>(dist::scatterName))
+          made.layout = mesh::layoutOf(scatter); // of a sum over ranks
         values[name] = results[{nodes.back().getPlace(), name}] = made;
       }
   }

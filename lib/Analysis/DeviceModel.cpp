@@ -192,6 +192,11 @@ DeviceModel readFile(const std::string &path) {
 } // namespace
 
 DeviceModel loadDevice(const std::string &nameOrFile) {
+  if (const size_t at = nameOrFile.find(kWithLinks); at != std::string::npos) {
+    DeviceModel device = at == 0 ? thisMachine() : loadDevice(nameOrFile.substr(0, at));
+    device.links = loadLinks(nameOrFile.substr(at + std::string_view(kWithLinks).size()));
+    return device;
+  }
   for (const Known &known : kKnown)
     if (nameOrFile == known.name)
       return known.make();

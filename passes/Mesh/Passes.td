@@ -25,7 +25,10 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     and results are as its output's spec says; what nothing is said of follows from what it reads. `shard` names dimensions of
     parameters that are cut, REGEX=tensor:DIM.
 
-    Statistics: states cut, bytes saved, ops cut, products whole.
+    With `sequence-parallel`, `dist.scatter` on a product whose sum goes over ranks says along which rows each rank keeps its block
+    of it: the outermost of the result's dimensions that the ranks divide, batch before sequence. What follows (residuals, norms,
+    dropout) is computed on these rows alone, up to the next product with a weight that is cut by columns, which reads all rows.
+    Statistics: states cut, bytes saved, ops cut, sums scattered, products whole.
 
     Example:
     ```mlir
@@ -47,7 +50,8 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     }
     ```
   }];
-  let options = [ListOption<"shard", "shard", "std::string", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
+  let options = [Option<"sequenceParallel", "sequence-parallel", "bool", "true", "residuals and norms between cut products are cut by rows">,
+                 ListOption<"shard", "shard", "std::string", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
 }
 
 def ShowShardingRules : MeshPass<"kedge-show-sharding-rules"> {
@@ -80,8 +84,9 @@ def Localize : MeshPass<"kedge-localize"> {
   let description = [{
     Carries out what kedge-propagate-shardings wrote: states and values get the types of blocks, collectives along `tensor` stand
     where layouts meet: a dist.all_reduce (of large tensors a dist.reduce_scatter and a dist.all_gather) behind what sums over a
-    cut loop, a dist.all_gather where a whole tensor is read, a dist.local_shard, which sends nothing, where a block of a whole one
-    is. Statistics: ops on blocks, collectives, bytes sent.
+    cut loop, with `dist.scatter` a dist.reduce_scatter alone, a dist.all_gather where a whole tensor is read, a dist.local_shard,
+    which sends nothing, where a block of a whole one is. Sums of 16-bit tensors are sent in f32 and rounded once. Sums that are
+    only added to each other are sent as one. Statistics: ops on blocks, sums joined, collectives, bytes sent.
 
     Example:
     ```mlir

@@ -39,6 +39,31 @@ def sums_are_on_every_rank_2(temp):
     assert answer["follows"] == "pair" and answer["mesh"] == "tensor=2", answer
     assert collectives(answer, "forward") == [(ALL_REDUCE, "down", 2 * 4 * 8)], collectives(answer)
     case.trains_alike(2, "--ranks", "2")
+    rows = columns_then_rows(configuration(perceptron()))
+    cut(rows, "down", "down", 0)
+    case = Case(temp / "rows", rows)
+    assert collectives(case.explain("--ranks", "2"), "forward")[:1] == [("reduce_scatter", "down", 4 * 8)]
+    case.trains_alike(2, "--ranks", "2")
+
+
+def norm_of_rows_2(temp):
+    """Sums cut by rows, a norm of them, columns again: the norm's weights have the gradient of all rows (Megatron-LM#1446), the bias
+    of the row-wise product is added once (text-generation-inference#1036)."""
+    made = configuration(model(
+        [helper.make_node("MatMul", ["x", "up.w"], ["up"], "up"), helper.make_node("Relu", ["up"], ["act"], "relu"),
+         helper.make_node("Gemm", ["act", "down.w", "down.b"], ["down"], "down"),
+         helper.make_node("LayerNormalization", ["down", "norm.w", "norm.b"], ["norm"], "norm", axis=-1),
+         helper.make_node("MatMul", ["norm", "out.w"], ["y"], "out")],
+        [tensor("up.w", 8, 12), tensor("down.w", 12, 8), tensor("down.b", 8), tensor("norm.w", 8), tensor("norm.b", 8), tensor("out.w", 8, 8)]))
+    columns_then_rows(made)
+    cut(made, "down", "down", 0)
+    cut(made, "norm", "down", 0)
+    whole(made, "out", "norm")
+    cut(made, "out", "out.w", 1)
+    case = Case(temp, made)
+    found = collectives(case.explain("--ranks", "2"), "forward")
+    assert found[:2] == [("reduce_scatter", "down", 32), ("all_gather", "out", 32)], found
+    case.trains_alike(2, "--ranks", "2")
 
 
 def inputs_are_everywhere_3(temp):
@@ -156,7 +181,7 @@ def one_of_several_configurations_10(temp):
         "MODEL: has no device configuration 'third'; it has 'pair', 'other', 'four'")
 
 
-CHECKS = [stages_from_any_number_1, sums_are_on_every_rank_2, inputs_are_everywhere_3, uneven_parts_are_refused_4, groups_hold_wholes_5,
+CHECKS = [stages_from_any_number_1, sums_are_on_every_rank_2, norm_of_rows_2, inputs_are_everywhere_3, uneven_parts_are_refused_4, groups_hold_wholes_5,
           factors_of_an_axis_6, ops_follow_their_loops_7, dropout_of_the_whole_tensor_8, replicas_of_a_configuration_9,
           one_of_several_configurations_10]
 

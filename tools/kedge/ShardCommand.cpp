@@ -17,6 +17,8 @@ int runShard(const CompileOptions &options, ShardRequest request) {
   if (mesh.sizeOf(rt::Mesh::kTensor) == 1 && mesh.sizeOf(rt::Mesh::kPipeline) == 1)
     fail("shard: expected a mesh with an axis 'tensor' or 'pipeline', as in --mesh tensor=2; found {} ranks",
          mesh.size());
+  if (mesh.sizeOf(rt::Mesh::kTensor) > 1 && mesh.sizeOf(rt::Mesh::kPipeline) > 1)
+    fail("shard: axes 'tensor' and 'pipeline' together are not available yet; give one of both");
   if (request.output.empty() && !request.check && !request.explain && !options.json)
     fail("shard needs -o OUT.onnx, --check or --explain");
   const nlohmann::json answer = shard(options, request);

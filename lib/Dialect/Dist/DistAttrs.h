@@ -24,6 +24,9 @@ inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";
 /// Along `pipeline` ranks compute different ops; each op and state of level 2 may have the stage that it is
 /// of.
 inline constexpr llvm::StringLiteral pipelineAxis = "pipeline", pipelineStageName = "dist.pipeline_stage";
+/// Attribute of a module that is the program of a pipeline's rank: what all of them run, and when (a
+/// #dist.timetable).
+inline constexpr llvm::StringLiteral timetableName = "dist.timetable";
 
 /// The ranks that take part in a collective: those along one axis, or along several ("replica,data"), as the
 /// mesh orders them.
@@ -48,6 +51,8 @@ RankGroup dataGroup(mlir::Operation *op);
 RankGroup replicaGroup(mlir::Operation *op);
 RankGroup rowGroup(mlir::Operation *op);
 RankGroup pipelineGroup(mlir::Operation *op);
+/// The mesh of an op's module; null without one.
+MeshAttr meshOf(mlir::Operation *op);
 /// All ranks of the mesh.
 int64_t meshRanks(mlir::Operation *op);
 /// Parts of the rows of a step whose sums are a tree (dist.parts); 0: sums are in any order. And those of one
