@@ -37,6 +37,9 @@ struct CompileOptions {
                                    ///< `accumulate` counts them
   std::string
       replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
+  std::string givenConfiguration;        ///< --configuration, as given
+  std::vector<std::string> shards;       ///< --shard REGEX=tensor:DIM
+  bool layoutsOnly = false;              ///< level 2 ends once the layouts along `tensor` are chosen
   std::string sequenceParallel;          ///< --sequence-parallel: on, off, or "" for on
   std::vector<std::string> stages;       ///< --stage REGEX=K
   std::string pipelineSchedule = "1f1b"; ///< gpipe or 1f1b

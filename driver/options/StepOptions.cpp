@@ -35,6 +35,8 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   step.sampleWeights = m.sampleWeights;
   step.accumulate = options.accumulate;
   step.mesh = m.meshOfRanks().text();
+  step.shards = options.shards;
+  step.layoutsOnly = options.layoutsOnly;
   step.stages = options.stages;
   step.stage = options.stage;
   step.pipelineSchedule = options.pipelineSchedule;

@@ -5,8 +5,8 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
@@ -72,20 +72,21 @@ public:
   /// Whether the two are the same ops on more rows. Changes nothing.
   bool isAlike() {
     Block &all = whole.getBody().front(), &one = part.getBody().front();
-    if (all.getNumArguments() != one.getNumArguments() || all.getOperations().size() != one.getOperations().size())
+    if (all.getNumArguments() != one.getNumArguments() ||
+        all.getOperations().size() != one.getOperations().size())
       return false;
     for (auto [a, b] : llvm::zip(all.getArguments(), one.getArguments()))
       if (!areAlike(a, b))
         return false;
-    return llvm::all_of(llvm::zip(all, one), [&](auto pair) {
-      return areAlike(std::get<0>(pair), std::get<1>(pair));
-    });
+    return llvm::all_of(llvm::zip(all, one),
+                        [&](auto pair) { return areAlike(std::get<0>(pair), std::get<1>(pair)); });
   }
 
   void run() {
     takeArguments();
     SmallVector<std::pair<Operation *, Operation *>> ops;
-    for (auto [a, b] : llvm::zip(whole.getBody().front().without_terminator(), part.getBody().front().without_terminator()))
+    for (auto [a, b] :
+         llvm::zip(whole.getBody().front().without_terminator(), part.getBody().front().without_terminator()))
       ops.push_back({&a, &b});
     for (auto [op, ofPart] : ops)
       if (dependsOnRows(op, ofPart))
@@ -162,7 +163,8 @@ private:
     Parts own;
     for (int64_t p = 0; p < parts; ++p) {
       Value skipped = onnx::ConstantOp::create(
-          builder, first.getLoc(), DenseElementsAttr::get(cast<RankedTensorType>(first.getType()), APInt(64, p * rows)));
+          builder, first.getLoc(),
+          DenseElementsAttr::get(cast<RankedTensorType>(first.getType()), APInt(64, p * rows)));
       own.own.push_back(onnx::AddOp::create(builder, first.getLoc(), first, skipped));
       setPlace(own.own.back().getDefiningOp(),
                PlaceAttr::get(whole.getContext(), TrainingPhase::Forward, "", "row_base"));
@@ -251,8 +253,10 @@ private:
     if (!onnx::isProduct(op) || op->getNumOperands() != 2 || !op->getResult(0).hasOneUse() ||
         !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>())
       return false;
-    const bool transA = op->getAttrOfType<BoolAttr>("transA") && op->getAttrOfType<BoolAttr>("transA").getValue();
-    const bool transB = op->getAttrOfType<BoolAttr>("transB") && op->getAttrOfType<BoolAttr>("transB").getValue();
+    const bool transA =
+        op->getAttrOfType<BoolAttr>("transA") && op->getAttrOfType<BoolAttr>("transA").getValue();
+    const bool transB =
+        op->getAttrOfType<BoolAttr>("transB") && op->getAttrOfType<BoolAttr>("transB").getValue();
     Value a = op->getOperand(0), b = op->getOperand(1);
     if (rankOf(a) != 2 || rankOf(b) != 2 || !elementOf(a).isF32() || !elementOf(op->getResult(0)).isF32())
       return false;
@@ -263,11 +267,12 @@ private:
       auto own = partsOf.find(operand);
       return own != partsOf.end() && own->second.rows && own->second.dim == dim;
     };
-    if (!sumsRows(a, transA ? 0 : 1) || !sumsRows(b, transB ? 1 : 0) || terms / parts > kMostOfPart || terms > kMost)
+    if (!sumsRows(a, transA ? 0 : 1) || !sumsRows(b, transB ? 1 : 0) || terms / parts > kMostOfPart ||
+        terms > kMost)
       return false;
     PlacedBuilder placed(op);
-    Value sum = train::SumProductsOp::create(placed, op->getLoc(), op->getResult(0).getType(), partsOf[a].rows,
-                                             partsOf[b].rows, parts, transA, transB);
+    Value sum = train::SumProductsOp::create(placed, op->getLoc(), op->getResult(0).getType(),
+                                             partsOf[a].rows, partsOf[b].rows, parts, transA, transB);
     op->getResult(0).replaceAllUsesWith(sum);
     ++products;
     return true;
@@ -331,11 +336,13 @@ private:
         continue;
       auto binding = train::bindingOfResult(whole, returned.getOperandNumber());
       PlaceAttr place = placeOfMaker(returned.get());
-      PlacedBuilder placed(end, place ? place : PlaceAttr::get(whole.getContext(), TrainingPhase::Backward, "", "parts"));
+      PlacedBuilder placed(
+          end, place ? place : PlaceAttr::get(whole.getContext(), TrainingPhase::Backward, "", "parts"));
       SmallVector<Value> own;
       for (int64_t p = 0; p < parts; ++p)
         own.push_back(blockOf(placed, returned.get(), p));
-      returned.set(binding.is(BindingKind::Gradient) ? treeOf(placed, own, typeOfSum(binding)) : sumOf(placed, own));
+      returned.set(binding.is(BindingKind::Gradient) ? treeOf(placed, own, typeOfSum(binding))
+                                                     : sumOf(placed, own));
     }
     whole.setFunctionType(FunctionType::get(whole.getContext(), whole.getBody().front().getArgumentTypes(),
                                             end->getOperandTypes()));

@@ -304,6 +304,8 @@ struct Localize : impl::LocalizeBase<Localize> {
     const dist::RankGroup group = tensorGroup(getOperation());
     if (group.isAlone())
       return;
+    if (dist::pipelineGroup(getOperation()).isAlone()) // else its stages are still ahead
+      getOperation()->removeAttr(dist::annotationsName);
     StateLayouts states;
     for (auto state : getOperation().getOps<train::StateOp>())
       if (auto cut = state->getAttrOfType<dist::CutAttr>(dist::cutName)) {

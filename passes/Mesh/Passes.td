@@ -20,6 +20,11 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     cut by rows. Only blocks of equal size: a dimension that the ranks do not divide stays whole. A remark names each product
     that stays whole, with the bytes of its weight.
 
+    `dist.annotations` on the module (what the file's device configuration says of its nodes) takes the place of that choice: states
+    have the layout of the first node that names them, ops are cut along the loop that the specs of their node's tensors run along,
+    and results are as its output's spec says; what nothing is said of follows from what it reads. `shard` names dimensions of
+    parameters that are cut, REGEX=tensor:DIM.
+
     With `sequence-parallel`, `dist.scatter` on a product whose sum goes over ranks says along which rows each rank keeps its block
     of it: the outermost of the result's dimensions that the ranks divide, batch before sequence. What follows (residuals, norms,
     dropout) is computed on these rows alone, up to the next product with a weight that is cut by columns, which reads all rows.
@@ -45,7 +50,33 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     }
     ```
   }];
-  let options = [Option<"sequenceParallel", "sequence-parallel", "bool", "true", "residuals and norms between cut products are cut by rows">];
+  let options = [Option<"sequenceParallel", "sequence-parallel", "bool", "true", "residuals and norms between cut products are cut by rows">,
+                 ListOption<"shard", "shard", "std::string", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
+}
+
+def ShowShardingRules : MeshPass<"kedge-show-sharding-rules"> {
+  let summary = "Print the sharding rule of each op";
+  let description = [{
+    Writes a line an op to standard error and changes nothing. Dimensions that run along one loop have one letter, a dot is a
+    dimension that stays whole; `sums` are loops over which results are sums, `sections` those of several tensors in a row, each
+    of which is cut by itself. `whole`: the op has no rule. Statistics: ops shown.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<8x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x6xf32> {train.binding = #train.binding<input "w">})
+        -> (tensor<8x6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+      %y = onnx.MatMul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ..., %w: ...) -> (tensor<8x6xf32> ...) attributes {train.kind = #train.kind<step>} {
+      %y = onnx.MatMul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
+    }
+    ```
+  }];
 }
 
 def Localize : MeshPass<"kedge-localize"> {

@@ -30,9 +30,10 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   DenseMap<StringAttr, int64_t> stageOfState;
   llvm::StringMap<int64_t> stageOfPlace;
   std::vector<std::pair<rt::NamePattern, int64_t>> given;
-  DenseSet<Value> everywhere; ///< made of constants and numbers of the host
-  DenseSet<Value> foundByAll; ///< made on one stage, and sent to all
-  DenseSet<Value> ofStates;   ///< made of states, and of what is everywhere
+  DenseMap<Attribute, int64_t> annotated; ///< stages of nodes by place, as the file says
+  DenseSet<Value> everywhere;             ///< made of constants and numbers of the host
+  DenseSet<Value> foundByAll;             ///< made on one stage, and sent to all
+  DenseSet<Value> ofStates;               ///< made of states, and of what is everywhere
 
   void runOnOperation() override {
     auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::meshName);
@@ -42,6 +43,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       getOperation().emitError("has no @micro to cut into stages: a pipeline needs micro-batches");
       return signalPassFailure();
     }
+    readAnnotations();
     if (failed(readStages()) || failed(placeForward(micro)))
       return signalPassFailure();
     placeStates(micro);
@@ -59,6 +61,13 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         state->setAttr(dist::pipelineStageName, builder.getI64IntegerAttr(found->second));
     addStatistic("kedge-assign-stages", "stages", count);
     addStatistic("kedge-assign-stages", "ops", static_cast<int64_t>(stageOfOp.size()));
+  }
+
+  void readAnnotations() {
+    if (auto list = getOperation()->getAttrOfType<ArrayAttr>(dist::annotationsName))
+      for (auto node : list.getAsRange<dist::AnnotationAttr>())
+        if (node.getStage() >= 0)
+          annotated.try_emplace(node.getPlace(), node.getStage());
   }
 
   LogicalResult readStages() {
@@ -84,7 +93,23 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     for (const auto &[pattern, stage] : given)
       if (place && pattern.isIn(place.getModule().str()))
         return stage;
+    if (auto own = annotated.find(place); place && own != annotated.end())
+      return own->second;
     return std::nullopt;
+  }
+
+  /// Of an op that reads no value of another stage: the smallest of what reads it.
+  std::optional<int64_t> stageOfReaders(Operation &op) const {
+    std::optional<int64_t> least;
+    for (Operation *user : op.getUsers()) {
+      const bool counts = isForward(*user) && !user->hasTrait<OpTrait::IsTerminator>();
+      const std::optional<int64_t> own = !counts           ? std::nullopt
+                                         : givenFor(*user) ? givenFor(*user)
+                                                           : stageOfReaders(*user);
+      if (own && (!least || *own < *least))
+        least = own;
+    }
+    return least;
   }
 
   static std::string keyOf(PlaceAttr place) { return (place.getModule() + "\n" + place.getNode()).str(); }
@@ -176,7 +201,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         forward.push_back(&op);
       }
     std::vector<int64_t> equal;
-    if (given.empty() && failed(balance(micro, forward, equal)))
+    if (given.empty() && annotated.empty() && failed(balance(micro, forward, equal)))
       return failure();
     for (auto [index, op] : llvm::enumerate(forward)) {
       int64_t least = 0, own = equal.empty() ? 0 : equal[index];
@@ -194,7 +219,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
                  << own << ", but reads a value of stage " << least << " ("
                  << (placeOf(reads) ? placeOf(reads).label() : reads->getName().getStringRef())
                  << "): values go to later stages only; give its module a later stage";
-      }
+      } else if (!reads && !annotated.empty())
+        own = stageOfReaders(*op).value_or(0);
       const int64_t stage = std::max(own, least);
       stageOfOp[op] = stage;
       stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);

@@ -41,6 +41,7 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   using Base::Base;
 
   void runOnOperation() override {
+    getOperation()->removeAttr(dist::annotationsName); // followed
     auto micro = train::functionOf(getOperation(), FunctionKind::Micro);
     auto update = train::functionOf(getOperation(), FunctionKind::Update);
     if (!micro || !update) {

@@ -82,6 +82,8 @@ static void addStages(OpPassManager &manager, const StepOptions &options) {
     assign.chunks = schedule->chunks;
   assign.device = options.device;
   manager.addPass(pipeline::createAssignStages(assign));
+  if (options.layoutsOnly)
+    return;
   manager.addPass(pipeline::createUnrollPipeline(
       {options.stage, options.accumulate, options.pipelineSchedule, options.device}));
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
@@ -154,7 +156,12 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   if (!options.masterWeights)
     manager.addPass(precision::createDropMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
-    manager.addPass(mesh::createPropagateShardings({options.sequenceParallel}));
+    mesh::PropagateShardingsOptions propagate;
+    propagate.sequenceParallel = options.sequenceParallel;
+    propagate.shard.assign(options.shards.begin(), options.shards.end());
+    manager.addPass(mesh::createPropagateShardings(propagate));
+    if (options.layoutsOnly)
+      return;
     manager.addPass(mesh::createLocalize());
   }
   manager.addPass(partition::createPartitionStates({options.zero, options.persistBytes}));

@@ -43,6 +43,8 @@ struct StepOptions {
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
+  std::vector<std::string> shards; ///< REGEX=tensor:DIM: dimensions of parameters
+  bool layoutsOnly = false;        ///< ends once the layouts along `tensor` are chosen
   std::vector<std::string> stages; ///< REGEX=K: stages of modules
   int64_t stage = 0;               ///< of the pipeline, whose program is made
   std::string pipelineSchedule = "1f1b";

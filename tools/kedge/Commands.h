@@ -7,6 +7,7 @@ namespace kedge::tool {
 void addLintCommand(CLI::App &app, int &exitCode);
 void addPlanCommand(CLI::App &app, int &exitCode);
 void addCompileCommand(CLI::App &app, int &exitCode);
+void addShardCommand(CLI::App &app, int &exitCode);
 void addWhyCommand(CLI::App &app, int &exitCode);
 void addDiffCommand(CLI::App &app, int &exitCode);
 void addReduceCommand(CLI::App &app, int &exitCode);

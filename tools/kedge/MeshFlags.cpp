@@ -1,4 +1,5 @@
 #include "tools/kedge/MeshFlags.h"
+#include "driver/shard/Configuration.h"
 #include "lib/Support/Error.h"
 #include "passes/Pipeline/Schedule.h"
 #include "runtime/io/Error.h"
@@ -20,7 +21,7 @@ bool isGiven(const CLI::App &command, const char *flag) { return command.get_opt
 /// As it was given, for messages: "--mesh replica=2 --tensor 2".
 std::string wordsOf(const CLI::App &command) {
   std::vector<std::string> words;
-  for (const char *flag : {"--mesh", "--tensor", "--pipeline", "--ranks"})
+  for (const char *flag : {"--mesh", "--tensor", "--pipeline", "--ranks", "--configuration"})
     if (isGiven(command, flag))
       words.push_back(fmt::format("{} {}", flag, fmt::join(command.get_option(flag)->results(), ",")));
   return fmt::format("{}", fmt::join(words, " "));
@@ -95,6 +96,19 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       ->check(CLI::IsMember({"on", "off"}))
       ->group(group);
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group(group);
+  command
+      .add_option(
+          "--shard", o.shards,
+          "REGEX=tensor:DIM: the ranks along tensor cut this dimension, from 0, of the parameters that REGEX "
+          "names; default: as kedge-propagate-shardings chooses")
+      ->group(group)
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--configuration", o.givenConfiguration,
+          "NAME or none: the device configuration of the file whose annotations are followed; default: the "
+          "only one that the ranks fit")
+      ->group(group);
   command
       .add_option(
           "--stage", o.stages,
@@ -206,8 +220,27 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.syncBatchNorm, "--sync-batchnorm");
 }
 
+/// What the command line and the file say of layouts, each by itself.
+static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
+  const bool meshed =
+      isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
+  driver::chooseConfiguration({wordsOf(command), meshed, isGiven(command, "--ranks"), o.givenConfiguration},
+                              o);
+  if (o.shards.empty())
+    return;
+  if (o.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) == 1)
+    fail("--shard {}: without an axis 'tensor' nothing is cut; give --mesh tensor=N with it",
+         o.shards.front());
+  if (!o.model.configuration.empty())
+    fail("--shard {}: the file's configuration '{}' says how its tensors are cut; add --configuration none "
+         "to take what "
+         "--shard says",
+         o.shards.front(), o.model.configuration);
+}
+
 void resolveMesh(const CLI::App &command, CompileOptions &o) {
   resolveAxes(command, o);
+  resolveLayouts(command, o);
   checkTensorAxis(command, o);
   checkPipeline(command, o);
   resolveParts(command, o);

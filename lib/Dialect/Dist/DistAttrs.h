@@ -17,6 +17,9 @@ inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
 inline constexpr llvm::StringLiteral partsName = "dist.parts";
 /// Attribute of a module whose @micro computes all parts of a rank (kedge-join-parts).
 inline constexpr llvm::StringLiteral joinedName = "dist.joined";
+/// Attribute of a module: an array of #dist.annotation, what the file says of its nodes, until
+/// kedge-propagate-shardings and kedge-assign-stages have followed it.
+inline constexpr llvm::StringLiteral annotationsName = "dist.annotations";
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
 /// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";

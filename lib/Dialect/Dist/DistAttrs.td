@@ -38,6 +38,30 @@ def Dist_CutAttr : AttrDef<Dist_Dialect, "Cut"> {
   let genVerifyDecl = 1;
 }
 
+def Dist_SpecAttr : AttrDef<Dist_Dialect, "Spec"> {
+  let mnemonic = "spec";
+  let summary = "How a node of the model wants one of its tensors: whole on every rank, or cut";
+  let description = [{
+    `#dist.spec<"w" cut <1 over "tensor" = 2>>`, or `#dist.spec<"x">` for a whole one. The tensor has its name in the file.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$tensor, OptionalParameter<"CutAttr">:$cut);
+  let assemblyFormat = "`<` $tensor (`cut` $cut^)? `>`";
+}
+
+def Dist_AnnotationAttr : AttrDef<Dist_Dialect, "Annotation"> {
+  let mnemonic = "annotation";
+  let summary = "What a device configuration of the file says of a node";
+  let description = [{
+    `#dist.annotation<#kedge.place<forward "", "up"> reads ["x", "w"] makes ["y"] specs [<"w" cut <1 over "tensor" = 2>>]>`. The module's
+    `dist.annotations` has one for each node that has specs or a `stage` of the pipeline (from 0), and one for each node that makes
+    a tensor with a spec. `reads` and `makes` are the node's tensors in order.
+  }];
+  let parameters = (ins "::mlir::Attribute":$place, OptionalArrayRefParameter<"::mlir::StringAttr">:$inputs,
+                        OptionalArrayRefParameter<"::mlir::StringAttr">:$outputs, OptionalArrayRefParameter<"SpecAttr">:$specs,
+                        DefaultValuedParameter<"int64_t", "-1">:$stage);
+  let assemblyFormat = "`<` $place (`reads` `[` $inputs^ `]`)? (`makes` `[` $outputs^ `]`)? (`specs` `[` $specs^ `]`)? (`stage` $stage^)? `>`";
+}
+
 def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let mnemonic = "sharding";
   let summary = "The whole that a state is a part of, and the ranks that have the others";

@@ -127,6 +127,10 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == annotationsName && isa<ModuleOp>(op))
+    if (auto list = dyn_cast<ArrayAttr>(attribute.getValue()))
+      if (llvm::all_of(list, [](Attribute entry) { return isa<AnnotationAttr>(entry); }))
+        return success();
   const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;
   if (isNumber && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
     return success();
@@ -139,7 +143,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
                                   << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
                                   << "' or '" << partsName << "' (a number), '" << ranksName
-                                  << "' (an array of numbers), '" << joinedName << "' or '" << timetableName
+                                  << "' (an array of numbers), '" << joinedName << "', '" << annotationsName
+                                  << "' (an array of #dist.annotation) or '" << timetableName
                                   << "' (a #dist.timetable), on a module, or '" << pipelineStageName
                                   << "' (a number)";
 }

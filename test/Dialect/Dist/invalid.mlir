@@ -85,7 +85,7 @@ func.func @sender(%a: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh), 'dist.stage' or 'dist.parts' (a number), 'dist.ranks' (an array of numbers), 'dist.joined' or 'dist.timetable' (a #dist.timetable), on a module}}
+// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh), 'dist.stage' or 'dist.parts' (a number), 'dist.ranks' (an array of numbers), 'dist.joined', 'dist.annotations' (an array of #dist.annotation) or 'dist.timetable' (a #dist.timetable), on a module}}
 module attributes {dist.mesh = 4 : i64} {}
 
 // -----
