@@ -11,6 +11,7 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/LintOps.h"
+#include "lib/Model/ShardingCheck.h"
 #include "lib/Support/Error.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/io/Printable.h"
@@ -58,6 +59,8 @@ Compilation::Compilation(const CompileOptions &options)
          path);
   model = model::loadModel(options.model.model, {.requireExternalData = false});
   checkFiles(options, model);
+  if (!options.model.configuration.empty())
+    model::checkShardings(model, model::findConfiguration(model, options.model.configuration));
   if (!model.trainingInfo.empty() && !options.trainingOptions.empty())
     fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and "
          "--loss-output "
@@ -99,6 +102,8 @@ void Compilation::import() {
     importer::ImportOptions importing;
     importing.shapes = shapesOfParts();
     importing.roles = importer::rolesOf(findings);
+    importing.configuration = options.model.configuration;
+    importing.notesAllNodes = options.layoutsOnly;
     ir = importer::importModel(context, model, importing);
     if (!options.model.adapters.given())
       applyParameterOptions(*ir, options);

@@ -35,7 +35,7 @@ public:
   std::string pipelineText();
 
   mlir::ModuleOp module() { return *ir; }
-  /// The IR that --emit asks for, as --save-ir writes it; once its phase is done.
+  /// The IR that --emit asks for; once its phase is done.
   const std::string &text() const { return emitted; }
   /// The memory report; call it after plan().
   nlohmann::json report();
@@ -67,7 +67,9 @@ private:
   void save(Phase phase);
   bool isEmitted(Phase phase) const;
   std::string savedText(Phase phase);
+  std::string emittedText(Phase phase);
   void resume();
+  void checkIsWhole() const;
   void rematerializePriced(const ValueChooser &choose);
   void showFindings();
   void chooseLoss();

@@ -8,6 +8,8 @@ venv=${KEDGE_TEST_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/kedge/test-venv}
 if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then
   { python3 -m venv "$venv" && "$venv/bin/pip" install -q onnx onnxruntime numpy; } || echo "onnx and onnxruntime cannot be installed: their tests are unsupported"
 fi
+# What kedge shard writes is read by onnx-ir, too; its test says so where it is not there.
+"$venv/bin/python" -c 'import onnx_ir' 2>/dev/null || "$venv/bin/pip" install -q onnx-ir || true
 # As scripts/format.sh pins it.
 "$venv/bin/clang-format" --version 2>/dev/null | grep -q "version 22\." || "$venv/bin/pip" install -q 'clang-format==22.1.8' ||
   echo "clang-format 22 cannot be installed: its test is unsupported"

@@ -29,6 +29,8 @@ struct ModelOptions {
   std::vector<int64_t> ranks = {1}; ///< in all; several: a plan each
   std::string mesh; ///< --mesh with all its axes, "replica=2,data=4"; empty: all ranks along `data`
 
+  std::string configuration; ///< the device configuration of the file that is followed; empty: none
+
   /// The mesh of the (first) number of ranks.
   rt::Mesh meshOfRanks() const {
     return mesh.empty() ? rt::Mesh::ofData(ranks.front()) : rt::Mesh::parse(mesh);

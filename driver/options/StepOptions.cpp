@@ -35,9 +35,13 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   step.sampleWeights = m.sampleWeights;
   step.accumulate = options.accumulate;
   step.mesh = m.meshOfRanks().text();
+  step.shards = options.shards;
+  step.layoutsOnly = options.layoutsOnly;
   step.stages = options.stages;
   step.stage = options.stage;
   step.pipelineSchedule = options.pipelineSchedule;
+  step.device = options.deviceName();
+  step.sequenceParallel = options.sequenceParallel != "off";
   step.sameBits = options.sameBits;
   step.zero = options.zero;
   step.bucketBytes = options.bucketBytes;

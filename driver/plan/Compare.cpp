@@ -1,5 +1,6 @@
 #include "driver/plan/Compare.h"
-#include "driver/Compilation.h"
+#include "driver/plan/PipelinePlan.h"
+#include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
 #include <fmt/format.h>
@@ -7,18 +8,16 @@
 namespace kedge::driver {
 namespace {
 
+/// A model with too few places to cut has no row for an interleaved one.
+constexpr const char *kSchedules[] = {"gpipe", "1f1b", "interleaved=2", "zero-bubble"};
+
 int rowsDone = 0, rowsInAll = 1; // of the comparison under way, for those who wait
 
 nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
   ProgressStage stage(fmt::format("comparing, {} of {}: {}", rowsDone + 1, rowsInAll, name),
                       static_cast<double>(rowsDone) / rowsInAll);
   ++rowsDone;
-  Compilation compilation(options);
-  compilation.import();
-  compilation.step();
-  compilation.schedule();
-  compilation.plan();
-  nlohmann::json report = compilation.report();
+  const nlohmann::json report = reportOf(options);
   nlohmann::json row = {{"name", name},
                         {"precision", options.precision},
                         {"peak_bytes", report["peak_bytes"]},
@@ -26,6 +25,8 @@ nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
                         {"overhead", report["recompute"]["overhead"]},
                         {"fits", report["fits"]},
                         {"step_seconds", report.value("step_seconds", nlohmann::json())}};
+  if (report.contains("pipeline"))
+    row["bubble"] = report["pipeline"]["bubble"];
   if (!severalRanks(options))
     return row;
   row["zero"] = options.zero;
@@ -64,6 +65,10 @@ std::string narrowOf(const CompileOptions &options) {
 
 void expectRows(const CompileOptions &options) {
   rowsDone = 0;
+  if (options.isPipelined()) {
+    rowsInAll = static_cast<int>(std::size(kSchedules));
+    return;
+  }
   rowsInAll = 6 + (options.precisions.size() > 1 ? static_cast<int>(options.precisions.size()) : 0);
   if (options.model.adapters.inserts())
     rowsInAll += options.model.adapters.quantize.empty() ? 2 : 3;
@@ -120,6 +125,22 @@ nlohmann::json compareStages(const CompileOptions &options) {
   return rows;
 }
 
+nlohmann::json compareSchedules(const CompileOptions &options) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const char *schedule : kSchedules) {
+    CompileOptions changed = trialOf(options);
+    changed.pipelineSchedule = schedule;
+    try {
+      rows.push_back(rowOf(schedule, changed));
+    } catch (const Error &error) { // too few places to cut
+      if (std::string_view(schedule) == options.pipelineSchedule)
+        throw;
+      fprintf(stderr, "kedge: note: no row for %s: %s\n", schedule, error.what());
+    }
+  }
+  return rows;
+}
+
 nlohmann::json compareSteps(const CompileOptions &options) {
   CompileOptions changed = trialOf(options);
   changed.precision = "fp32", changed.recompute = "none", changed.zero = 0;
@@ -138,21 +159,23 @@ nlohmann::json compareSteps(const CompileOptions &options) {
 }
 
 std::string compareText(const char *what, const nlohmann::json &rows, bool budgeted) {
-  const bool sends = !rows.empty() && rows.front().contains("communication_bytes");
+  const bool sends = !rows.empty() && rows.front().contains("communication_bytes"),
+             waits = !rows.empty() && rows.front().contains("bubble");
   const auto column = [](bool shown, const std::string &content) {
     return shown ? fmt::format("{:>14}", content) : "";
   };
   std::string text =
-      fmt::format("{:<18}{:>14}{}{:>12}{:>12}{}{:>8}\n", what, "peak", column(budgeted, "least"),
-                  "added time", "a step", column(sends, "sent"), "fits");
+      fmt::format("{:<18}{:>14}{}{:>12}{:>12}{}{}{:>8}\n", what, "peak", column(budgeted, "least"),
+                  "added time", "a step", column(waits, "bubble"), column(sends, "sent"), "fits");
   const auto bytes = [](const nlohmann::json &row, const char *key) {
     return formatBytes(row.value(key, int64_t(0)));
   };
   for (const nlohmann::json &row : rows)
     text +=
-        fmt::format("{:<18}{:>14}{}{:>11.1f}%{:>10.3g} s{}{:>8}\n", row["name"].get<std::string>(),
+        fmt::format("{:<18}{:>14}{}{:>11.1f}%{:>10.3g} s{}{}{:>8}\n", row["name"].get<std::string>(),
                     bytes(row, "peak_bytes"), column(budgeted, bytes(row, "smallest_feasible_bytes")),
                     100 * row["overhead"].get<double>(), row["step_seconds"].get<double>(),
+                    column(waits, fmt::format("{:.1f}%", 100 * row.value("bubble", 0.0))),
                     column(sends, bytes(row, "communication_bytes")), row["fits"].get<bool>() ? "yes" : "no");
   return text;
 }

@@ -23,6 +23,9 @@ nlohmann::json compareTuning(const CompileOptions &options);
 /// The same for each ZeRO stage, with everything else as given.
 nlohmann::json compareStages(const CompileOptions &options);
 
+/// Of a pipeline: the same for each schedule that cuts the model, with its bubble.
+nlohmann::json compareSchedules(const CompileOptions &options);
+
 /// One saving after the other, each on top of those before: fp32 with nothing saved, everything in blocks
 /// computed again, 16 bits (the first such precision that was asked for, else bf16), stage 2, stage 3 with
 /// optimizer and parameters in host memory.

@@ -16,12 +16,16 @@ void checkReportFile(const std::string &path) {
 }
 
 void writeReport(Compilation &compilation, const CompileOptions &options) {
+  if (!options.report.empty())
+    writeReport(compilation.report(), compilation.module(), options);
+}
+
+void writeReport(const nlohmann::json &report, mlir::ModuleOp module, const CompileOptions &options) {
   if (options.report.empty())
     return;
-  nlohmann::json report = compilation.report();
   bool isPage = endingOf(options.report) == ".html";
-  writeText(options.report, isPage ? exporter::planPage(report, compilation.module(), options.model.model)
-                                   : report.dump(2) + "\n");
+  writeText(options.report,
+            isPage ? exporter::planPage(report, module, options.model.model) : report.dump(2) + "\n");
 }
 
 } // namespace kedge::driver

@@ -8,5 +8,7 @@ namespace kedge::driver {
 void checkReportFile(const std::string &path);
 /// After plan(). An empty path is fine.
 void writeReport(Compilation &compilation, const CompileOptions &options);
+/// The same of a report that is not the compilation's own.
+void writeReport(const nlohmann::json &report, mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace kedge::driver

@@ -1,6 +1,8 @@
 #include "driver/program/PlansByWorld.h"
 #include "driver/BudgetCheck.h"
 #include "driver/Remedies.h"
+#include "driver/plan/PipelinePlan.h"
+#include "driver/plan/Report.h"
 #include "driver/program/ProgramBuilder.h"
 #include "driver/program/StagesTogether.h"
 #include "lib/Link/Link.h"
@@ -48,10 +50,11 @@ void checkNumbers(const CompileOptions &options) {
   for (size_t i = 0; i < numbers.size(); ++i)
     if (std::find(numbers.begin(), numbers.begin() + i, numbers[i]) != numbers.begin() + i)
       fail("--ranks {}: {} is named twice; name each number once", fmt::join(numbers, ","), numbers[i]);
-  if (options.isPipelined() && (!options.saveIr.empty() || !options.report.empty() || options.emit != "exe"))
-    fail("--mesh {}: --save-ir, --report and --emit are not available yet for a pipeline, whose stages have "
-         "a plan each",
-         options.model.mesh);
+  if (options.isPipelined() && options.emit != "exe")
+    fail("--mesh {}: --emit {} is not available yet for a pipeline, whose ranks have a program each",
+         options.model.mesh, options.emit);
+  if (options.isPipelined())
+    return;
   if (options.saveIr.empty() && options.report.empty() && options.emit == "exe")
     return;
   const std::string one = !options.saveIr.empty()   ? "--save-ir"
@@ -61,6 +64,22 @@ void checkNumbers(const CompileOptions &options) {
     fail("--replicas {}: {} takes one plan; give --mesh replica=R,data=D for R machines", options.replicas,
          one);
   fail("--ranks {}: {} takes one plan; give one number of ranks", fmt::join(numbers, ","), one);
+}
+
+int64_t ranksOfStage(const CompileOptions &options) {
+  const rt::Mesh mesh = options.model.meshOfRanks();
+  return mesh.size() / std::max<int64_t>(1, mesh.sizeOf(rt::Mesh::kPipeline));
+}
+
+/// Of all ranks; each program has its own rank's.
+void writeReportOfPipeline(const CompileOptions &options) {
+  if (!options.isPipelined() || options.report.empty())
+    return;
+  CompileOptions trial = options;
+  trial.isTrial = true;
+  trial.saveIr.clear();
+  PipelinePlan plan(trial);
+  writeReport(plan.report(), plan.compilation().module(), options);
 }
 
 /// Several programs as one: their texts and data follow each other, and a table tells where.
@@ -112,8 +131,9 @@ private:
 
 } // namespace
 
-int compilePlansByWorld(const CompileOptions &options) {
-  checkNumbers(options);
+int compilePlansByWorld(const CompileOptions &given) {
+  checkNumbers(given);
+  const CompileOptions options = withChosenSchedule(given);
   Bundle bundle;
   std::map<std::string, std::string> knownKernels;
   bool first = true;
@@ -125,6 +145,8 @@ int compilePlansByWorld(const CompileOptions &options) {
     one.model.ranks = {world.ranks};
     one.model.mesh = world.mesh;
     one.stage = world.stage.value_or(0);
+    if (world.stage && !one.saveIr.empty())
+      one.saveIr = folderOfRank(one.saveIr, *world.stage * ranksOfStage(options));
     one.kernelPrefix = world.stage          ? fmt::format("s{}.", *world.stage)
                        : world.mesh.empty() ? fmt::format("r{}.", world.ranks)
                                             : fmt::format("{}.", world.mesh);
@@ -146,6 +168,7 @@ int compilePlansByWorld(const CompileOptions &options) {
       stages.push_back(compilation.textOfRanks());
   }
   checkTogether(stages, options.model.model);
+  writeReportOfPipeline(options);
   linkParts(bundle.finish(), options, options.output);
   return 0;
 }

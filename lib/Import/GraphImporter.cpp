@@ -146,6 +146,8 @@ void GraphImporter::importGraph(const model::Graph &graph) {
       results.push_back(
           {value->tensor, train::BindingAttr::get(&context, train::BindingKind::Output, output.name)});
   }
+  if (&graph == &source.graph && (!options.configuration.empty() || options.notesAllNodes) && reports.empty())
+    importAnnotations();
   for (const model::Node &node : graph.nodes)
     if (node.domain == lint::ownDomain && node.has("updates"))
       updateBuffer(node);

@@ -23,6 +23,10 @@ struct ImportOptions {
   std::map<std::string, train::Role> roles;
   /// Inputs that this program treats as constants; they do not become arguments.
   std::map<std::string, model::Tensor> fixedInputs;
+  /// The device configuration whose annotations the module keeps as `dist.annotations`; empty: none.
+  std::string configuration;
+  /// Note all nodes there, whether anything is said of them or not.
+  bool notesAllNodes = false;
   /// Leave onnx.unsupported ops in the module instead of throwing.
   bool keepUnsupported = false;
 };
@@ -93,6 +97,8 @@ private:
   void report(std::string place, const std::string &why);
   mlir::Value unsupportedValue(mlir::Location loc, llvm::StringRef what);
   void removeUnusedStates();
+  /// What the nodes say of the configuration, with sizes checked.
+  void importAnnotations();
 
   mlir::MLIRContext &context;
   const model::Model &source;

@@ -3,6 +3,7 @@
 // name the file and the place, say what was expected and found, and give a remedy.
 #pragma once
 #include "lib/Model/ModelTypes.h"
+#include "lib/Model/Sharding.h"
 #include <functional>
 
 namespace kedge::model {
@@ -20,7 +21,8 @@ struct Node {
   std::vector<Attribute> attributes;
   Metadata metadata;
   std::string doc;
-  int64_t opset = 0; // version of `domain` that applies here (functions may import their own)
+  std::vector<NodeDevices> devices; // one for each configuration that the node takes part in
+  int64_t opset = 0;                // version of `domain` that applies here (functions may import their own)
   int64_t id = -1; // number of the node after inlining, over the model and its subgraphs; keys random numbers
   uint64_t place = 0; // byte offset of the NodeProto in the model file (nodes of a function that was inlined
                       // several times have the same); 0 if the compiler made the node
@@ -33,6 +35,11 @@ struct Node {
   /// The name, or "" when the operand is omitted.
   const std::string &input(size_t k) const;
   const std::string &output(size_t k) const;
+
+  /// What the node says of a device configuration; null: nothing.
+  const NodeDevices *devicesFor(std::string_view configuration) const;
+  /// The name, now, of the tensor that a spec of the node is of.
+  const std::string &tensorOf(const ShardingSpec &spec) const;
 
   const Attribute *find(std::string_view name) const;
   Attribute *find(std::string_view name);
@@ -144,6 +151,9 @@ struct Model {
   Graph graph;
   std::vector<Function> functions; // empty after inlining
   std::vector<TrainingInfo> trainingInfo;
+  std::vector<DeviceConfiguration> configurations;
+  /// Calls of functions, which inlining removed, with the configuration that they said something of.
+  std::vector<std::pair<std::string, std::string>> annotatedCalls; // configuration, node
   Metadata metadata;
   /// The result of hashGraph() with all Inline initializers as the weights.
   std::string graphHash;
@@ -162,6 +172,9 @@ struct LoadOptions {
 Model loadModel(const std::string &path, const LoadOptions & = {});
 /// Like loadModel, but from bytes. `path` is used in messages, and its folder is where external data are.
 Model parseModel(std::vector<uint8_t> bytes, const std::string &path, const LoadOptions & = {});
+
+/// The device configurations of a file, without reading the rest of it.
+std::vector<DeviceConfiguration> deviceConfigurations(const std::string &path);
 
 /// Replaces calls of model-local functions by their bodies, recursively, and renumbers
 /// node ids. Values inside get names "<call name>/<inner name>", made unique. Nodes

@@ -130,6 +130,8 @@ private:
       return;
     }
     checkCall(node, *function);
+    for (const NodeDevices &devices : node.devices)
+      model.annotatedCalls.emplace_back(devices.configuration, node.describe());
     std::vector<Node> body = instantiate(node, *function);
     for (Node &inner : body)
       expandNode(std::move(inner), result);

@@ -12,6 +12,18 @@ static const std::string emptyName;
 const std::string &Node::input(size_t k) const { return k < inputs.size() ? inputs[k] : emptyName; }
 const std::string &Node::output(size_t k) const { return k < outputs.size() ? outputs[k] : emptyName; }
 
+const NodeDevices *Node::devicesFor(std::string_view configuration) const {
+  for (const NodeDevices &own : devices)
+    if (own.configuration == configuration)
+      return &own;
+  return nullptr;
+}
+
+const std::string &Node::tensorOf(const ShardingSpec &spec) const {
+  const size_t k = static_cast<size_t>(spec.operand);
+  return k < inputs.size() ? inputs[k] : output(k - inputs.size());
+}
+
 const Attribute *Node::find(std::string_view attribute) const {
   for (const Attribute &a : attributes)
     if (a.name == attribute)

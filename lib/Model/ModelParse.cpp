@@ -184,10 +184,14 @@ Node parseNode(ParseContext &context, Span span) {
     case 9:
       node.metadata.insert(parseEntry(context, reader.bytes()));
       break;
+    case 10:
+      node.devices.push_back(parseNodeDevices(context, reader.bytes()));
+      break;
     default:
       break;
     }
   }
+  bindSpecs(node);
   if (node.opType.empty())
     reader.damaged("node '" + node.name + "' has no operator type");
   for (size_t k = 0; k < node.attributes.size(); ++k)
@@ -354,6 +358,9 @@ Model parseModelProto(ParseContext &context) {
       break;
     case 25:
       model.functions.push_back(parseFunction(context, reader.bytes()));
+      break;
+    case 26:
+      model.configurations.push_back(parseDeviceConfiguration(context, reader.bytes()));
       break;
     default:
       break;

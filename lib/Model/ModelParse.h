@@ -24,6 +24,10 @@ ValueInfo parseValueInfo(ParseContext &, Span);
 Graph parseGraph(ParseContext &, Span);
 Function parseFunction(ParseContext &, Span);
 TrainingInfo parseTrainingInfo(ParseContext &, Span);
+DeviceConfiguration parseDeviceConfiguration(ParseContext &, Span);
+NodeDevices parseNodeDevices(ParseContext &, Span);
+/// Finds the tensors of the node's specs among its inputs and outputs, whose names may change later.
+void bindSpecs(Node &node);
 Model parseModelProto(ParseContext &);
 
 /// Adds a StringStringEntryProto.

@@ -1,6 +1,7 @@
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
+#include "passes/Memory/ByteOwners.h"
 #include "passes/Memory/CheckKept.h"
 #include "passes/Memory/CheckOrder.h"
 #include "passes/Memory/Passes.h"
@@ -114,24 +115,32 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     return success();
   }
 
-  /// Sweep over offsets: only neighbours in memory are compared.
+  /// Buffers take their bytes in the order of their lifetimes: who had them before is done.
   LogicalResult checkOverlaps(llvm::MapVector<exec::BufferOp, Observed> &seen, bool onHost) {
     SmallVector<exec::BufferOp> order;
     for (auto &[buffer, observed] : seen)
       if (buffer.getSize() > 0 && buffer.getHost() == onHost)
         order.push_back(buffer);
-    llvm::stable_sort(order,
-                      [](exec::BufferOp a, exec::BufferOp b) { return a.getOffset() < b.getOffset(); });
-    for (size_t i = 0; i < order.size(); ++i)
-      for (size_t j = i + 1;
-           j < order.size() && order[j].getOffset() < order[i].getOffset() + order[i].getSize(); ++j) {
+    llvm::stable_sort(order, [](exec::BufferOp a, exec::BufferOp b) {
+      return static_cast<int64_t>(a.getFirst()) < static_cast<int64_t>(b.getFirst());
+    });
+    ByteOwners owners;
+    for (auto [at, buffer] : llvm::enumerate(order)) {
+      const int64_t begin = buffer.getOffset(), size = buffer.getSize();
+      for (size_t before : owners.take(begin, begin + size, at)) {
         ++pairs;
-        exec::BufferOp a = order[i], b = order[j];
-        if (static_cast<int64_t>(a.getFirst()) <= static_cast<int64_t>(b.getLast()) &&
-            static_cast<int64_t>(b.getFirst()) <= static_cast<int64_t>(a.getLast()))
-          return b.emitOpError("shares bytes with live buffer '") << a.getName() << "'";
+        if (static_cast<int64_t>(order[before].getLast()) >= static_cast<int64_t>(buffer.getFirst()))
+          return reportShared(order[before], buffer);
       }
+    }
     return success();
+  }
+
+  /// At the one that begins later in the arena, or else in time.
+  static LogicalResult reportShared(exec::BufferOp a, exec::BufferOp b) {
+    if (a.getOffset() > b.getOffset())
+      std::swap(a, b);
+    return b.emitOpError("shares bytes with live buffer '") << a.getName() << "'";
   }
 };
 } // namespace

@@ -1,5 +1,6 @@
 #include "passes/Memory/CheckOrder.h"
 #include "lib/Dialect/Exec/LaunchBytes.h"
+#include "passes/Memory/ByteOwners.h"
 #include "passes/Memory/StreamClocks.h"
 #include <map>
 
@@ -106,21 +107,22 @@ private:
     return success();
   }
 
+  /// Each with those that had its bytes last: they come after those before them.
   LogicalResult checkShared(bool onHost) {
     SmallVector<exec::BufferOp> sorted;
     for (auto &[buffer, list] : touches)
       if (buffer.getSize() > 0 && buffer.getHost() == onHost)
         sorted.push_back(buffer);
-    llvm::stable_sort(sorted,
-                      [](exec::BufferOp a, exec::BufferOp b) { return a.getOffset() < b.getOffset(); });
-    for (size_t i = 0; i < sorted.size(); ++i)
-      for (size_t j = i + 1;
-           j < sorted.size() && sorted[j].getOffset() < sorted[i].getOffset() + sorted[i].getSize(); ++j) {
-        bool inOrder =
-            static_cast<int64_t>(sorted[i].getFirst()) < static_cast<int64_t>(sorted[j].getFirst());
-        if (failed(inOrder ? checkPair(sorted[i], sorted[j]) : checkPair(sorted[j], sorted[i])))
+    llvm::stable_sort(sorted, [](exec::BufferOp a, exec::BufferOp b) {
+      return static_cast<int64_t>(a.getFirst()) < static_cast<int64_t>(b.getFirst());
+    });
+    ByteOwners owners;
+    for (auto [at, buffer] : llvm::enumerate(sorted)) {
+      const int64_t begin = buffer.getOffset(), size = buffer.getSize();
+      for (size_t before : owners.take(begin, begin + size, at))
+        if (failed(checkPair(sorted[before], buffer)))
           return failure();
-      }
+    }
     return success();
   }
 

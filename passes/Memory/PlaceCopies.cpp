@@ -92,8 +92,11 @@ public:
   }
 
   void assignStreams() {
-    for (Launch &launch : order)
+    unused.fill(true);
+    for (Launch &launch : order) {
       launch.op.setStream(launch.stream);
+      unused[launch.stream] = false;
+    }
   }
 
   void placeWaits() {
@@ -197,7 +200,7 @@ private:
   /// known to be done; latest first.
   SmallVector<int64_t> latestConflicts(int64_t at, const StreamClocks &clocks) {
     SmallVector<int64_t> found;
-    std::array<bool, kStreams> settled{};
+    std::array<bool, kStreams> settled = unused;
     settled[streamOf(at)] = true;
     for (int64_t before = at; before-- > 0 && !llvm::all_of(settled, [](bool is) { return is; });) {
       bool &isSettled = settled[streamOf(before)];
@@ -233,6 +236,7 @@ private:
   }
 
   std::vector<Launch> order;
+  std::array<bool, kStreams> unused{}; ///< by stream, once they are assigned
   exec::Lifetimes lifetimes;
 };
 

@@ -18,7 +18,17 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     along them already. From there layouts go through each op by its rule (ShardingOpInterface, or the loops of
     ClusterableOpInterface), each op by the way that sends the fewest bytes. A table of an embedding that nothing else cuts is
     cut by rows. Only blocks of equal size: a dimension that the ranks do not divide stays whole. A remark names each product
-    that stays whole, with the bytes of its weight. Statistics: states cut, bytes saved, ops cut, products whole.
+    that stays whole, with the bytes of its weight.
+
+    `dist.annotations` on the module (what the file's device configuration says of its nodes) takes the place of that choice: states
+    have the layout of the first node that names them, ops are cut along the loop that the specs of their node's tensors run along,
+    and results are as its output's spec says; what nothing is said of follows from what it reads. `shard` names dimensions of
+    parameters that are cut, REGEX=tensor:DIM.
+
+    With `sequence-parallel`, `dist.scatter` on a product whose sum goes over ranks says along which rows each rank keeps its block
+    of it: the outermost of the result's dimensions that the ranks divide, batch before sequence. What follows (residuals, norms,
+    dropout) is computed on these rows alone, up to the next product with a weight that is cut by columns, which reads all rows.
+    Statistics: states cut, bytes saved, ops cut, sums scattered, products whole.
 
     Example:
     ```mlir
@@ -40,6 +50,33 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     }
     ```
   }];
+  let options = [Option<"sequenceParallel", "sequence-parallel", "bool", "true", "residuals and norms between cut products are cut by rows">,
+                 ListOption<"shard", "shard", "std::string", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
+}
+
+def ShowShardingRules : MeshPass<"kedge-show-sharding-rules"> {
+  let summary = "Print the sharding rule of each op";
+  let description = [{
+    Writes a line an op to standard error and changes nothing. Dimensions that run along one loop have one letter, a dot is a
+    dimension that stays whole; `sums` are loops over which results are sums, `sections` those of several tensors in a row, each
+    of which is cut by itself. `whole`: the op has no rule. Statistics: ops shown.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<8x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x6xf32> {train.binding = #train.binding<input "w">})
+        -> (tensor<8x6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+      %y = onnx.MatMul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: ..., %w: ...) -> (tensor<8x6xf32> ...) attributes {train.kind = #train.kind<step>} {
+      %y = onnx.MatMul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
+    }
+    ```
+  }];
 }
 
 def Localize : MeshPass<"kedge-localize"> {
@@ -47,8 +84,9 @@ def Localize : MeshPass<"kedge-localize"> {
   let description = [{
     Carries out what kedge-propagate-shardings wrote: states and values get the types of blocks, collectives along `tensor` stand
     where layouts meet: a dist.all_reduce (of large tensors a dist.reduce_scatter and a dist.all_gather) behind what sums over a
-    cut loop, a dist.all_gather where a whole tensor is read, a dist.local_shard, which sends nothing, where a block of a whole one
-    is. Statistics: ops on blocks, collectives, bytes sent.
+    cut loop, with `dist.scatter` a dist.reduce_scatter alone, a dist.all_gather where a whole tensor is read, a dist.local_shard,
+    which sends nothing, where a block of a whole one is. Sums of 16-bit tensors are sent in f32 and rounded once. Sums that are
+    only added to each other are sent as one. Statistics: ops on blocks, sums joined, collectives, bytes sent.
 
     Example:
     ```mlir
@@ -67,6 +105,35 @@ def Localize : MeshPass<"kedge-localize"> {
     func.func @step(%x: ..., %w: tensor<2x6xf32> ...) -> (tensor<2x6xf32> ...) attributes {train.kind = #train.kind<step>} {
       %y = onnx.Add %w, %w : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x6xf32>
       return %y : tensor<2x6xf32>
+    }
+    ```
+  }];
+}
+
+def ShowLayouts : MeshPass<"kedge-show-layouts"> {
+  let summary = "Print the values of a step with their layout over the mesh";
+  let description = [{
+    Writes to standard error and changes nothing. After kedge-propagate-shardings: of each state and result the dimension that the
+    ranks along an axis cut, or that it is whole; a product along a cut loop is whole after a sum over the ranks. After
+    kedge-localize: of each state the part that a rank has; results have the types of a rank. The lines that are no comments are IR. Statistics: values shown, values cut.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
+      train.state parameter @w tensor<4x6xf32> {dist.cut = #dist.cut<1 over "tensor" = 2>}
+      func.func @step(%x: tensor<8x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x6xf32> {train.binding = #train.binding<state @w>})
+          -> (tensor<8x6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+        %y = onnx.MatMul %x, %w {dist.cut = #dist.cut<1 over "tensor" = 2>} : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+        return %y : tensor<8x6xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4x6xf32> {dist.cut = #dist.cut<1 over "tensor" = 2>}
+    func.func @step(%x: ..., %w: ...) -> ... {
+      %y = onnx.MatMul %x, %w {dist.cut = #dist.cut<1 over "tensor" = 2>} : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
     }
     ```
   }];

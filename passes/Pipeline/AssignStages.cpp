@@ -2,14 +2,18 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Sched/BuildCluster.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "lib/Dialect/Train/StateOps.h"
+#include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
+#include "passes/Pipeline/Balance.h"
+#include "passes/Pipeline/OpSeconds.h"
 #include "passes/Pipeline/Passes.h"
+#include "passes/Pipeline/SplitByStage.h"
 #include "runtime/io/NamePattern.h"
-#include <cmath>
 
 namespace kedge::pipeline {
 #define GEN_PASS_DEF_ASSIGNSTAGES
@@ -19,23 +23,6 @@ namespace {
 using namespace mlir;
 using train::BindingKind;
 
-/// Multiplications of a product: the root of what its two operands and its result hold. Other ops count the
-/// elements of their results.
-double workOf(Operation &op) {
-  double elements = 0;
-  for (Value result : op.getResults())
-    elements += static_cast<double>(elementCount(shapeOf(result)));
-  if (isClusterable(&op) || op.getNumOperands() < 2)
-    return elements;
-  for (Value operand : op.getOperands().take_front(2))
-    elements *= std::max(1.0, static_cast<double>(elementCount(shapeOf(operand))));
-  return std::sqrt(elements);
-}
-
-int64_t bytesOf(Value value) {
-  return elementCount(shapeOf(value)) * std::max(1u, elementOf(value).getIntOrFloatBitWidth() / 8);
-}
-
 struct AssignStages : impl::AssignStagesBase<AssignStages> {
   using Base::Base;
   int64_t count = 1;
@@ -43,22 +30,29 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   DenseMap<StringAttr, int64_t> stageOfState;
   llvm::StringMap<int64_t> stageOfPlace;
   std::vector<std::pair<rt::NamePattern, int64_t>> given;
-  DenseSet<Value> everywhere; ///< made of constants and numbers of the host
+  DenseMap<Attribute, int64_t> annotated; ///< stages of nodes by place, as the file says
+  DenseSet<Value> everywhere;             ///< made of constants and numbers of the host
+  DenseSet<Value> foundByAll;             ///< made on one stage, and sent to all
+  DenseSet<Value> ofStates;               ///< made of states, and of what is everywhere
 
   void runOnOperation() override {
     auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::meshName);
-    count = mesh ? std::max<int64_t>(1, mesh.sizeOf(dist::pipelineAxis)) : 1;
+    count = (mesh ? std::max<int64_t>(1, mesh.sizeOf(dist::pipelineAxis)) : 1) * chunks;
     auto micro = train::functionOf(getOperation(), train::FunctionKind::Micro);
     if (!micro) {
       getOperation().emitError("has no @micro to cut into stages: a pipeline needs micro-batches");
       return signalPassFailure();
     }
+    readAnnotations();
     if (failed(readStages()) || failed(placeForward(micro)))
       return signalPassFailure();
     placeStates(micro);
     placeBackward(micro);
     if (auto update = train::functionOf(getOperation(), train::FunctionKind::Update))
       placeUpdate(update);
+    for (train::FunctionKind kind : {train::FunctionKind::Eval, train::FunctionKind::Predict})
+      if (auto function = train::functionOf(getOperation(), kind))
+        placeEvaluation(function);
     Builder builder(&getContext());
     for (auto [op, stage] : stageOfOp)
       op->setAttr(dist::pipelineStageName, builder.getI64IntegerAttr(stage));
@@ -67,6 +61,13 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         state->setAttr(dist::pipelineStageName, builder.getI64IntegerAttr(found->second));
     addStatistic("kedge-assign-stages", "stages", count);
     addStatistic("kedge-assign-stages", "ops", static_cast<int64_t>(stageOfOp.size()));
+  }
+
+  void readAnnotations() {
+    if (auto list = getOperation()->getAttrOfType<ArrayAttr>(dist::annotationsName))
+      for (auto node : list.getAsRange<dist::AnnotationAttr>())
+        if (node.getStage() >= 0)
+          annotated.try_emplace(node.getPlace(), node.getStage());
   }
 
   LogicalResult readStages() {
@@ -92,7 +93,23 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     for (const auto &[pattern, stage] : given)
       if (place && pattern.isIn(place.getModule().str()))
         return stage;
+    if (auto own = annotated.find(place); place && own != annotated.end())
+      return own->second;
     return std::nullopt;
+  }
+
+  /// Of an op that reads no value of another stage: the smallest of what reads it.
+  std::optional<int64_t> stageOfReaders(Operation &op) const {
+    std::optional<int64_t> least;
+    for (Operation *user : op.getUsers()) {
+      const bool counts = isForward(*user) && !user->hasTrait<OpTrait::IsTerminator>();
+      const std::optional<int64_t> own = !counts           ? std::nullopt
+                                         : givenFor(*user) ? givenFor(*user)
+                                                           : stageOfReaders(*user);
+      if (own && (!least || *own < *least))
+        least = own;
+    }
+    return least;
   }
 
   static std::string keyOf(PlaceAttr place) { return (place.getModule() + "\n" + place.getNode()).str(); }
@@ -104,31 +121,90 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
 
   /// Whether each rank computes it for itself.
   bool isEverywhere(Operation &op) {
-    const bool is = llvm::all_of(op.getOperands(), [&](Value value) { return everywhere.contains(value); });
+    const bool is = llvm::all_of(op.getOperands(), [&](Value value) {
+      return everywhere.contains(value) || foundByAll.contains(value);
+    });
     if (is)
       everywhere.insert(op.result_begin(), op.result_end());
     return is;
   }
 
+  bool isOfScaler(FlatSymbolRefAttr state) {
+    auto found = getOperation().lookupSymbol<train::StateOp>(state.getAttr());
+    return found && found.getRole() == train::Role::Scaler;
+  }
+
+  /// Numbers of the host, and the loss scale, of which each rank has a copy.
   void noteScalars(func::FuncOp function, StringRef except = "") {
-    for (BlockArgument argument : function.getArguments())
-      if (auto scalar = train::bindingOfArgument(function, argument.getArgNumber(), BindingKind::Scalar);
-          scalar && scalar.getName() != except)
+    for (BlockArgument argument : function.getArguments()) {
+      auto binding = train::bindingOfArgument(function, argument.getArgNumber());
+      if (binding && binding.is(BindingKind::Scalar) && binding.getName() != except)
         everywhere.insert(argument);
+      if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
+        (isOfScaler(state) ? everywhere : ofStates).insert(argument);
+    }
+  }
+
+  /// Of states alone: it is where its result is read first.
+  bool isOfStates(Operation &op) {
+    const bool is = llvm::all_of(op.getOperands(), [&](Value value) {
+      return ofStates.contains(value) || everywhere.contains(value);
+    });
+    if (is)
+      ofStates.insert(op.result_begin(), op.result_end());
+    return is;
+  }
+
+  void placeByReaders(ArrayRef<Operation *> ops) {
+    for (Operation *op : llvm::reverse(ops)) {
+      int64_t stage = count - 1;
+      for (Operation *user : op->getUsers())
+        if (auto found = stageOfOp.find(user); found != stageOfOp.end())
+          stage = std::min(stage, found->second);
+      stageOfOp[op] = stage;
+      if (placeOf(op))
+        stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);
+    }
+  }
+
+  /// A forward pass by itself: each op is where training has it.
+  void placeEvaluation(func::FuncOp function) {
+    noteScalars(function);
+    SmallVector<Operation *> fromStates;
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      if (isEverywhere(op))
+        continue;
+      if (isOfStates(op)) {
+        fromStates.push_back(&op);
+        continue;
+      }
+      PlaceAttr place = placeOf(&op);
+      auto named = place ? stageOfPlace.find(keyOf(place)) : stageOfPlace.end();
+      int64_t stage = named != stageOfPlace.end() ? named->second : 0;
+      for (Value operand : op.getOperands())
+        if (auto found = stageOfOp.find(operand.getDefiningOp()); found != stageOfOp.end())
+          stage = std::max(stage, found->second);
+      stageOfOp[&op] = stage;
+    }
+    placeByReaders(fromStates);
   }
 
   LogicalResult placeForward(func::FuncOp micro) {
     noteScalars(micro);
-    double total = 0, done = 0;
-    SmallVector<Operation *> forward;
+    SmallVector<Operation *> forward, fromStates;
     for (Operation &op : micro.getBody().front().without_terminator())
       if (!isEverywhere(op) && isForward(op)) {
+        if (isOfStates(op)) {
+          fromStates.push_back(&op);
+          continue;
+        }
         forward.push_back(&op);
-        total += workOf(op);
       }
-    for (Operation *op : forward) {
-      const double work = workOf(*op);
-      int64_t least = 0, own = 0;
+    std::vector<int64_t> equal;
+    if (given.empty() && annotated.empty() && failed(balance(micro, forward, equal)))
+      return failure();
+    for (auto [index, op] : llvm::enumerate(forward)) {
+      int64_t least = 0, own = equal.empty() ? 0 : equal[index];
       Operation *reads = nullptr;
       for (Value operand : op->getOperands())
         if (auto found = stageOfOp.find(operand.getDefiningOp());
@@ -136,27 +212,75 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
           least = found->second;
           reads = operand.getDefiningOp();
         }
-      if (given.empty())
-        own = std::min(count - 1, static_cast<int64_t>(static_cast<double>(count) * (done + work / 2) /
-                                                       std::max(total, 1.0)));
-      else if (auto named = givenFor(*op)) {
+      if (auto named = givenFor(*op)) {
         own = *named;
         if (own < least)
           return op->emitOpError("is of stage ")
                  << own << ", but reads a value of stage " << least << " ("
                  << (placeOf(reads) ? placeOf(reads).label() : reads->getName().getStringRef())
                  << "): values go to later stages only; give its module a later stage";
-      }
+      } else if (!reads && !annotated.empty())
+        own = stageOfReaders(*op).value_or(0);
       const int64_t stage = std::max(own, least);
       stageOfOp[op] = stage;
       stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);
-      done += work;
     }
+    placeByReaders(fromStates);
     for (int64_t stage = 0; stage < count; ++stage)
       if (llvm::none_of(stageOfOp, [&](auto &entry) { return entry.second == stage; }))
         return micro.emitError() << "stage " << stage << " of " << count
                                  << " has nothing to compute; give fewer stages or other --stage";
     return success();
+  }
+
+  /// Equal shares of the predicted time of forward and backward, cut where few bytes cross.
+  LogicalResult balance(func::FuncOp micro, ArrayRef<Operation *> forward, std::vector<int64_t> &equal) {
+    try {
+      equal = balanced(rowOf(micro, forward), count);
+    } catch (const Error &error) {
+      return micro.emitError(error.what());
+    }
+    return success();
+  }
+
+  Row rowOf(func::FuncOp micro, ArrayRef<Operation *> forward) {
+    OpSeconds seconds(device);
+    llvm::StringMap<double> backward; // by place; of the first forward op there
+    for (Operation &op : micro.getBody().front().without_terminator())
+      if (PlaceAttr place = placeOf(&op); place && !isForward(op))
+        backward[keyOf(place)] += seconds.of(&op);
+    Row row;
+    DenseMap<Operation *, size_t> index;
+    for (Operation *op : forward) {
+      const std::string key = keyOf(placeOf(op));
+      const size_t at = row.seconds.size();
+      index[op] = at;
+      row.seconds.push_back(seconds.of(op) + backward.lookup(key));
+      backward.erase(key);
+      row.mayCut.push_back(at > 0 && placeOf(forward[at - 1]) != placeOf(op));
+    }
+    row.crossing = crossingOf(forward, index);
+    return row;
+  }
+
+  /// Before each op: the bytes that are made before it and read from it on.
+  static std::vector<double> crossingOf(ArrayRef<Operation *> forward,
+                                        const DenseMap<Operation *, size_t> &index) {
+    std::vector<double> change(forward.size() + 1, 0);
+    for (auto [made, op] : llvm::enumerate(forward))
+      for (Value result : op->getResults()) {
+        size_t last = made;
+        for (Operation *user : result.getUsers())
+          if (auto found = index.find(user); found != index.end())
+            last = std::max(last, found->second);
+        change[made + 1] += last > made ? static_cast<double>(kedge::bytesOf(result.getType())) : 0;
+        change[last + 1] -= last > made ? static_cast<double>(kedge::bytesOf(result.getType())) : 0;
+      }
+    std::vector<double> crossing;
+    double now = 0;
+    for (size_t at = 0; at < forward.size(); ++at)
+      crossing.push_back(now += change[at]);
+    return crossing;
   }
 
   /// A state is where it is read first; what belongs to a parameter is with it.
@@ -203,9 +327,9 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   int64_t stageOfOperands(Operation &op) const {
     int64_t stage = -1, most = -1;
     for (Value operand : op.getOperands())
-      if (const int64_t own = stageOfValue(operand); own >= 0 && bytesOf(operand) > most) {
+      if (const int64_t own = stageOfValue(operand); own >= 0 && kedge::bytesOf(operand.getType()) > most) {
         stage = own;
-        most = bytesOf(operand);
+        most = kedge::bytesOf(operand.getType());
       }
     return std::max<int64_t>(0, stage);
   }
@@ -222,8 +346,9 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
 
   void placeBackward(func::FuncOp micro) {
     const DenseMap<Operation *, StringAttr> updated = newStates(micro);
-    for (Operation &op : micro.getBody().front().without_terminator()) {
-      if (stageOfOp.contains(&op) || (op.getNumResults() > 0 && everywhere.contains(op.getResult(0))))
+    for (Operation &op : llvm::make_early_inc_range(micro.getBody().front().without_terminator())) {
+      if (stageOfOp.contains(&op) || (op.getNumResults() > 0 && everywhere.contains(op.getResult(0))) ||
+          isSplit(op))
         continue;
       PlaceAttr place = placeOf(&op);
       auto named = place ? stageOfPlace.find(keyOf(place)) : stageOfPlace.end();
@@ -238,10 +363,23 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     }
   }
 
+  /// Tensors of several stages do not travel together.
+  bool isSplit(Operation &op) {
+    SmallVector<std::pair<Operation *, int64_t>> parts =
+        splitByStage(&op, [&](Value value) { return std::max<int64_t>(0, stageOfValue(value)); });
+    for (auto [part, stage] : parts)
+      stageOfOp[part] = stage;
+    return !parts.empty();
+  }
+
   void placeUpdate(func::FuncOp update) {
     noteScalars(update, "item_scale");
+    // All ranks know whether a gradient is not finite: each has the loss scale.
+    update.walk([&](train::UpdateScaleOp op) { foundByAll.insert(op.getFound()); });
     const DenseMap<Operation *, StringAttr> updated = newStates(update);
-    for (Operation &op : update.getBody().front().without_terminator()) {
+    for (Operation &op : llvm::make_early_inc_range(update.getBody().front().without_terminator())) {
+      if (isSplit(op))
+        continue;
       if (op.getNumResults() > 0 && isEverywhere(op))
         continue;
       auto state = updated.find(&op);

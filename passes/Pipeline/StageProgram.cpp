@@ -35,9 +35,11 @@ func::FuncOp newStep(func::FuncOp micro) {
 Operation *endOf(func::FuncOp function) { return function.getBody().front().getTerminator(); }
 } // namespace
 
-StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, StageOf of)
-    : microFunction(micro), updateFunction(update), step(newStep(micro)), of(of),
+StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, const StageParts &parts, StageOf of)
+    : microFunction(micro), updateFunction(update), step(newStep(micro)), parts(parts), of(of),
       builder(endOf(step), optimizerPlace(step.getContext())) {
+  for (auto state : step->getParentOfType<ModuleOp>().getOps<train::StateOp>())
+    states[state.getSymNameAttr()] = state;
   for (BlockArgument argument : micro.getArguments()) {
     auto input = train::bindingOfArgument(micro, argument.getArgNumber(), BindingKind::Input);
     if (!input)
@@ -48,7 +50,6 @@ StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, StageOf of)
     argumentOf(input.getName(), BindingKind::Input, RankedTensorType::get(shape, elementOf(argument)));
   }
   token = number(0);
-  noteBackward();
   noteUpdated(micro);
   noteUpdated(update);
   noteReaders(micro);
@@ -70,31 +71,26 @@ Value StageProgram::argumentOf(StringRef name, BindingKind kind, Type type) {
   return step.getArgument(index);
 }
 
-/// -1: each rank computes it for itself.
+/// The place along the axis; -1: each rank computes it for itself.
 int64_t StageProgram::stageOf(Operation *op) const {
-  auto stage = op->getAttrOfType<IntegerAttr>(dist::pipelineStageName);
-  return stage ? stage.getInt() : -1;
+  const int64_t stage = StageParts::stageOf(op);
+  return stage < 0 ? stage : stage % of.stages;
+}
+
+train::StateOp StageProgram::stateOf(StringAttr symbol) const { return states.lookup(symbol); }
+
+bool StageProgram::isOwn(StringAttr state) const {
+  return stageOfState(state) == of.stage || hasRole(state, train::Role::Scaler);
 }
 
 int64_t StageProgram::stageOfState(StringAttr state) const {
-  auto found = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state);
+  train::StateOp found = stateOf(state);
   return found ? std::max<int64_t>(0, stageOf(found)) : 0;
 }
 
-bool StageProgram::isAccumulator(StringAttr state) const {
-  auto found = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state);
-  return found && found.getRole() == train::Role::Accumulator;
-}
-
-void StageProgram::noteBackward() {
-  for (Operation &op : microFunction.getBody().front().without_terminator()) {
-    PlaceAttr place = placeOf(&op);
-    const bool reads = llvm::any_of(op.getOperands(), [&](Value value) {
-      return value.getDefiningOp() && backward.contains(value.getDefiningOp());
-    });
-    if (stageOf(&op) >= 0 && (reads || !place || place.getPhase() != TrainingPhase::Forward))
-      backward.insert(&op);
-  }
+bool StageProgram::hasRole(StringAttr state, train::Role role) const {
+  train::StateOp found = stateOf(state);
+  return found && found.getRole() == role;
 }
 
 void StageProgram::noteUpdated(func::FuncOp function) {
@@ -103,16 +99,21 @@ void StageProgram::noteUpdated(func::FuncOp function) {
       if (result.get().getDefiningOp()) {
         updated.insert(state.getAttr());
         noteReader(result.get(), stageOfState(state.getAttr()));
-        if (function == microFunction)
+        if (function == microFunction) {
           newStates[result.get()] = state.getAttr();
+          changing.insert(state.getAttr());
+        }
       }
 }
 
 void StageProgram::noteReaders(func::FuncOp function) {
   for (Operation &op : function.getBody().front().without_terminator())
-    if (const int64_t stage = stageOf(&op); stage >= 0)
-      for (Value operand : op.getOperands())
+    for (Value operand : op.getOperands())
+      if (const int64_t stage = stageOf(&op); stage >= 0)
         noteReader(operand, stage);
+      else if (operand.getDefiningOp()) // what each computes for itself
+        for (int64_t each = 0; each < of.stages; ++each)
+          noteReader(operand, each);
 }
 
 void StageProgram::noteReader(Value value, int64_t stage) {
@@ -129,17 +130,33 @@ void StageProgram::noteReader(Value value, int64_t stage) {
   if (!binding || !binding.is(BindingKind::State))
     return;
   StringAttr state = binding.getSymbol().getAttr();
-  if (stageOfState(state) == stage)
+  if (stageOfState(state) == stage || hasRole(state, train::Role::Scaler)) // each rank has the loss scale
     return;
   if (isAccumulator(state)) // what has been added up in the step
     readers[value].insert(stage);
   else if (updated.contains(state))
     stateReaders[state].insert(stage);
+  else
+    holders[state].insert(stage);
+}
+
+SmallVector<int64_t> StageProgram::stagesHolding(StringAttr state) const {
+  SmallVector<int64_t> stages(holders.lookup(state).getArrayRef());
+  stages.push_back(stageOfState(state));
+  llvm::sort(stages);
+  stages.erase(llvm::unique(stages), stages.end());
+  return stages;
 }
 
 Value StageProgram::number(int64_t value) {
   auto type = RankedTensorType::get({}, builder.getI64Type());
   return onnx::ConstantOp::create(builder, step.getLoc(), DenseElementsAttr::get(type, APInt(64, value)));
+}
+
+/// For messages: which micro-batch a rank waits for.
+void StageProgram::noteMicro(Operation *op) {
+  if (microOfTransfer >= 0)
+    op->setAttr("micro", builder.getI64IntegerAttr(microOfTransfer));
 }
 
 /// What arrives here, where it does.
@@ -148,20 +165,24 @@ Value StageProgram::transfer(Type type, int64_t from, int64_t to, llvm::function
   if (of.stage == from) {
     token = dist::SendOp::create(builder, step.getLoc(), token.getType(), own(), token,
                                  static_cast<uint64_t>(to), next, stages);
+    noteMicro(token.getDefiningOp());
     ++sends;
   }
   if (of.stage != to)
     return {};
   auto receive = dist::ReceiveOp::create(builder, step.getLoc(), type, token.getType(), token,
                                          static_cast<uint64_t>(from), next, stages);
+  noteMicro(receive);
   token = receive.getNext();
   ++receives;
   return receive.getValue();
 }
 
 void StageProgram::transfer(Key key, int64_t from, int64_t to) {
+  microOfTransfer = key.second;
   if (Value arrived = transfer(key.first.getType(), from, to, [&] { return valueOf(key.first, key.second); }))
     values[key] = arrived;
+  microOfTransfer = kUpdate;
 }
 
 void StageProgram::transferResults(Operation *op, int64_t micro) {
@@ -175,7 +196,7 @@ void StageProgram::transferResults(Operation *op, int64_t micro) {
 void StageProgram::sendStates() {
   for (const auto &entry : stateReaders) {
     StringAttr state = entry.first;
-    Type type = step->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(state).getType();
+    Type type = stateOf(state).getType();
     builder.enter(PlaceAttr::get(step.getContext(), TrainingPhase::Forward, "", state));
     for (int64_t to : entry.second)
       if (Value arrived = transfer(type, stageOfState(state), to, [&] { return stateValue(state, type); }))
@@ -183,31 +204,30 @@ void StageProgram::sendStates() {
   }
 }
 
-void StageProgram::run(bool isBackwardRun, int64_t stage, int64_t micro) {
-  if (stage != of.stage)
+void StageProgram::run(const Slot &slot) {
+  if (slot.stage % of.stages != of.stage)
     return;
-  if (!isBackwardRun)
-    noteOldStates(micro);
-  for (Operation &op : microFunction.getBody().front().without_terminator())
-    if (stageOf(&op) == stage && isBackward(&op) == isBackwardRun)
-      write(&op, micro);
+  if (slot.part == Part::Forward)
+    noteOldStates(slot);
+  for (Operation *op : parts.opsOf(slot.stage, slot.part))
+    write(op, slot.micro);
 }
 
 /// All of a micro-batch reads what the one before has left, wherever its own new value is made.
-void StageProgram::noteOldStates(int64_t micro) {
+void StageProgram::noteOldStates(const Slot &slot) {
   for (BlockArgument argument : microFunction.getArguments()) {
-    auto state = train::stateOfArgument(microFunction, argument.getArgNumber());
-    const bool changes =
-        state && llvm::any_of(newStates, [&](const auto &made) { return made.second == state.getAttr(); });
-    if (changes && !isAccumulator(state.getAttr()) && stageOfState(state.getAttr()) == of.stage)
-      values[{argument, micro}] = stateValue(state.getAttr(), argument.getType());
+    auto symbol = train::stateOfArgument(microFunction, argument.getArgNumber());
+    if (!symbol || !changing.contains(symbol.getAttr()) || isAccumulator(symbol.getAttr()))
+      continue;
+    train::StateOp state = stateOf(symbol.getAttr());
+    if (state && std::max<int64_t>(0, StageParts::stageOf(state)) == slot.stage)
+      values[{argument, slot.micro}] = stateValue(symbol.getAttr(), argument.getType());
   }
 }
 
-void StageProgram::sendMade(bool isBackwardRun, int64_t stage, int64_t micro) {
-  for (Operation &op : microFunction.getBody().front().without_terminator())
-    if (stageOf(&op) == stage && isBackward(&op) == isBackwardRun)
-      transferResults(&op, micro);
+void StageProgram::sendMade(const Slot &slot) {
+  for (Operation *op : parts.opsOf(slot.stage, slot.part))
+    transferResults(op, slot.micro);
 }
 
 void StageProgram::write(Operation *op, int64_t micro) {
@@ -272,7 +292,8 @@ Value StageProgram::argumentValue(BlockArgument argument, int64_t micro) {
   Value scalar = argumentOf(binding.getName(), binding.getKind(), argument.getType());
   if (!binding.is(BindingKind::Scalar, "row_base") || micro <= 0)
     return scalar;
-  Value first = onnx::AddOp::create(builder, argument.getLoc(), scalar, number(micro * rows));
+  const int64_t rowsOfAll = rows * dist::rowGroup(step).ranks; // of a micro-batch
+  Value first = onnx::AddOp::create(builder, argument.getLoc(), scalar, number(micro * rowsOfAll));
   return values[{argument, micro}] = first;
 }
 
@@ -327,8 +348,11 @@ void StageProgram::makeItemScale() {
     builder.enter(optimizerPlace(step.getContext()));
     if (of.stage == from) {
       auto nominal = train::NominalItemsNote(microFunction->getContext()).getAttr(microFunction);
-      values[{argument, kUpdate}] = train::ItemScaleOp::create(builder, step.getLoc(), sumOfMicros(items),
-                                                               APFloat(nominal.getValueAsDouble()));
+      Value counted = sumOfMicros(items);
+      if (const dist::RankGroup rows = dist::rowGroup(step); !rows.isAlone())
+        counted = dist::AllReduceOp::create(builder, step.getLoc(), counted, rows, "sum").getResult(0);
+      values[{argument, kUpdate}] =
+          train::ItemScaleOp::create(builder, step.getLoc(), counted, APFloat(nominal.getValueAsDouble()));
     }
     for (int64_t to : readers.lookup(argument))
       if (to != from)
@@ -380,8 +404,7 @@ void StageProgram::returnSum(StringRef name, bool isMean) {
 void StageProgram::returnStates(func::FuncOp function, int64_t micro) {
   for (OpOperand &result : endOf(function)->getOpOperands()) {
     auto state = train::stateOfResult(function, result.getOperandNumber());
-    if (!state || isAccumulator(state.getAttr()) || stageOfState(state.getAttr()) != of.stage ||
-        !result.get().getDefiningOp())
+    if (!state || isAccumulator(state.getAttr()) || !isOwn(state.getAttr()) || !result.get().getDefiningOp())
       continue;
     argumentOf(state.getValue(), BindingKind::State, result.get().getType());
     addResult(micro == kUpdate ? valueOf(result.get(), micro) : current[state.getAttr()],

@@ -5,12 +5,14 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Pipeline/StageParts.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace kedge::pipeline {
 
-/// Whose program it is, of what.
+/// Whose program it is, of what: places along the axis `pipeline`. A rank may have several of the model's
+/// stages.
 struct StageOf {
   int64_t stage = 0, stages = 1, microBatches = 1;
 };
@@ -20,17 +22,23 @@ struct StageOf {
 /// of them.
 class StageProgram {
 public:
-  StageProgram(mlir::func::FuncOp micro, mlir::func::FuncOp update, StageOf of);
+  StageProgram(mlir::func::FuncOp micro, mlir::func::FuncOp update, const StageParts &parts, StageOf of);
 
   /// The states that several stages read, from those that update them.
   void sendStates();
-  /// The ops of a stage's forward or backward of a micro-batch.
-  void run(bool backward, int64_t stage, int64_t micro);
-  /// What the stage's forward or backward made, to the stages that read it.
-  void sendMade(bool backward, int64_t stage, int64_t micro);
+  /// The ops of a slot, on its rank.
+  void run(const Slot &slot);
+  /// What the slot's ops made, to the ranks that read it.
+  void sendMade(const Slot &slot);
   void update();
   /// The function, with its results; @micro and @update are as before.
   mlir::func::FuncOp finish();
+
+  /// The stages that keep a state from step to step: the one that updates it, or all that read what nobody
+  /// updates.
+  llvm::SmallVector<int64_t> stagesHolding(mlir::StringAttr state) const;
+  void addHolder(mlir::StringAttr state, int64_t stage) { holders[state].insert(stage); }
+  bool isUpdated(mlir::StringAttr state) const { return updated.contains(state); }
 
   int64_t sends = 0, receives = 0;
 
@@ -39,17 +47,18 @@ private:
 
   mlir::Value argumentOf(llvm::StringRef name, train::BindingKind kind, mlir::Type type);
   int64_t stageOf(mlir::Operation *op) const;
-  bool isBackward(mlir::Operation *op) const { return backward.contains(op); }
-  void noteBackward();
   void noteUpdated(mlir::func::FuncOp function);
   void noteReaders(mlir::func::FuncOp function);
   void noteReader(mlir::Value value, int64_t stage);
+  train::StateOp stateOf(mlir::StringAttr symbol) const;
   int64_t stageOfState(mlir::StringAttr state) const;
-  bool isAccumulator(mlir::StringAttr state) const;
+  bool hasRole(mlir::StringAttr state, train::Role role) const;
+  bool isAccumulator(mlir::StringAttr state) const { return hasRole(state, train::Role::Accumulator); }
+  bool isOwn(mlir::StringAttr state) const;
 
   void write(mlir::Operation *op, int64_t micro);
   bool writeAccumulation(mlir::Operation *op, int64_t micro);
-  void noteOldStates(int64_t micro);
+  void noteOldStates(const Slot &slot);
   void noteNewStates(mlir::Operation *op, int64_t micro);
   mlir::Value valueOf(mlir::Value value, int64_t micro);
   mlir::Value argumentValue(mlir::BlockArgument argument, int64_t micro);
@@ -59,6 +68,7 @@ private:
   void transferResults(mlir::Operation *op, int64_t micro);
   void transfer(Key key, int64_t from, int64_t to);
   mlir::Value transfer(mlir::Type type, int64_t from, int64_t to, llvm::function_ref<mlir::Value()> own);
+  void noteMicro(mlir::Operation *transfer);
   void makeItemScale();
   void returnSum(llvm::StringRef name, bool isMean);
   mlir::Value sumOfMicros(mlir::Value value);
@@ -67,15 +77,19 @@ private:
   mlir::Value resultOf(mlir::func::FuncOp function, llvm::StringRef name) const;
 
   mlir::func::FuncOp microFunction, updateFunction, step;
+  const StageParts &parts;
   const StageOf of;
   PlacedBuilder builder;
   mlir::Value token;
   int64_t rows = 0; ///< of a micro-batch
   int64_t transfers = 0;
-  llvm::DenseSet<mlir::Operation *> backward;
+  int64_t microOfTransfer = -1;                                             ///< -1: of none
   llvm::DenseMap<mlir::Value, llvm::SetVector<int64_t>> readers;            ///< stages, by value
   llvm::MapVector<mlir::StringAttr, llvm::SetVector<int64_t>> stateReaders; ///< stages beside the state's own
+  llvm::DenseMap<mlir::StringAttr, llvm::SetVector<int64_t>> holders;       ///< of states that nobody updates
+  llvm::DenseMap<mlir::StringAttr, train::StateOp> states;
   llvm::SetVector<mlir::StringAttr> updated;
+  llvm::DenseSet<mlir::StringAttr> changing;               ///< by @micro
   llvm::DenseMap<mlir::StringAttr, mlir::Value> current;   ///< a state's value, or what is added up so far
   llvm::DenseMap<mlir::Value, mlir::StringAttr> newStates; ///< what @micro returns as a state
   llvm::DenseMap<Key, mlir::Value> values;

@@ -1,7 +1,10 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
+#include "passes/Pipeline/ForwardProgram.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/Schedule.h"
 #include "passes/Pipeline/StageProgram.h"
@@ -17,7 +20,7 @@ using train::FunctionKind;
 
 /// A slot begins, or what it has made is sent.
 struct Event {
-  int64_t time;
+  double time;
   bool begins;
   const Slot *slot;
 };
@@ -38,23 +41,39 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   using Base::Base;
 
   void runOnOperation() override {
+    getOperation()->removeAttr(dist::annotationsName); // followed
     auto micro = train::functionOf(getOperation(), FunctionKind::Micro);
     auto update = train::functionOf(getOperation(), FunctionKind::Update);
     if (!micro || !update) {
       getOperation().emitError("has no @micro with @update to unroll into the step of a stage");
       return signalPassFailure();
     }
-    if (failed(checkOptions()) || failed(checkFunction(micro)) || failed(checkFunction(update)))
+    if (failed(checkOptions()) || failed(checkRows(micro)) || failed(checkResults(micro)) ||
+        failed(checkResults(update)))
       return signalPassFailure();
-    unroll(micro, update);
-    for (FunctionKind kind :
-         {FunctionKind::Micro, FunctionKind::Update, FunctionKind::Eval, FunctionKind::Predict})
-      if (auto function = train::functionOf(getOperation(), kind))
-        function.erase();
+    const Schedule chosen = *Schedule::parse(schedule);
+    PipelineWork work{stages(), microBatches, {}, bytesOfStates()};
+    const FailureOr<std::vector<Slot>> slots = timedSlots(micro, chosen, work);
+    if (failed(slots))
+      return signalPassFailure();
+    const StageParts parts(micro, stages(), ranksApart(*slots, stages()));
+    StageProgram training(micro, update, parts, {stage, stages(), microBatches});
+    write(*slots, training);
+    getOperation()->setAttr(dist::timetableName, timetableOf(*slots, work, parts));
+    const bool lossIsMean = !train::NominalItemsNote(&getContext()).isAttrPresent(micro);
+    for (FunctionKind kind : {FunctionKind::Eval, FunctionKind::Predict})
+      if (auto function = train::functionOf(getOperation(), kind)) {
+        if (failed(checkRows(function)))
+          return signalPassFailure();
+        ForwardProgram(function, training, {stage, stages(), microBatches}).write(lossIsMean);
+      }
+    micro.erase();
+    update.erase();
     for (FunctionKind kind : {FunctionKind::Init, FunctionKind::Restore})
       if (auto function = train::functionOf(getOperation(), kind))
         keepOwn(function);
-    dropStates();
+    if (failed(keepStates(training)))
+      return signalPassFailure();
   }
 
   int64_t stages() {
@@ -63,9 +82,10 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   }
 
   LogicalResult checkOptions() {
-    if (!isSchedule(schedule))
+    if (!Schedule::parse(schedule))
       return getOperation().emitError()
-             << "unknown schedule '" << schedule.getValue() << "' of a pipeline: expected gpipe or 1f1b";
+             << "unknown schedule '" << schedule.getValue()
+             << "' of a pipeline: expected gpipe, 1f1b, interleaved=V with V of 2 or more, or zero-bubble";
     if (stage < 0 || stage >= stages())
       return getOperation().emitError()
              << "has no stage " << stage.getValue() << ": expected one from 0 to " << stages() - 1;
@@ -75,8 +95,8 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     return success();
   }
 
-  /// Inputs that have the rows of a micro-batch; results that the host knows.
-  LogicalResult checkFunction(func::FuncOp function) {
+  /// Inputs that have the rows of a micro-batch.
+  LogicalResult checkRows(func::FuncOp function) {
     int64_t rows = 0;
     for (BlockArgument argument : function.getArguments()) {
       auto input = train::bindingOfArgument(function, argument.getArgNumber(), BindingKind::Input);
@@ -88,6 +108,11 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
                << " has not the rows of the first input: such inputs are not available yet in a pipeline";
       rows = shapeOf(argument).front();
     }
+    return success();
+  }
+
+  /// Those that the host knows.
+  LogicalResult checkResults(func::FuncOp function) {
     for (unsigned index = 0; index < function.getNumResults(); ++index) {
       auto result = train::bindingOfResult(function, index);
       if (result && !result.is(BindingKind::State) && !result.is(BindingKind::Result))
@@ -97,15 +122,34 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     return success();
   }
 
-  void unroll(func::FuncOp micro, func::FuncOp update) {
-    StageProgram program(micro, update, {stage, stages(), microBatches});
-    const std::vector<Slot> slots = slotsOf(schedule, stages(), microBatches);
+  /// Of all ranks, by the seconds that the device model predicts; `work` learns these.
+  FailureOr<std::vector<Slot>> timedSlots(func::FuncOp micro, const Schedule &chosen, PipelineWork &work) {
+    StageParts whole(micro, stages(), std::vector<bool>(stages(), chosen.runsWeightsApart()));
+    try {
+      OpSeconds seconds(device);
+      work.stages = whole.workOf(stages() * chosen.chunks, seconds);
+    } catch (const Error &error) {
+      return micro.emitError(error.what());
+    }
+    return slotsOf(chosen, work);
+  }
+
+  /// By rank.
+  std::vector<double> bytesOfStates() {
+    std::vector<double> bytes(stages(), 0);
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (const int64_t of = StageParts::stageOf(state); of >= 0)
+        bytes[of % stages()] += static_cast<double>(kedge::bytesOf(state.getType()));
+    return bytes;
+  }
+
+  void write(const std::vector<Slot> &slots, StageProgram &program) {
     program.sendStates();
     for (const Event &event : eventsOf(slots))
       if (event.begins)
-        program.run(event.slot->backward, event.slot->stage, event.slot->micro);
+        program.run(*event.slot);
       else
-        program.sendMade(event.slot->backward, event.slot->stage, event.slot->micro);
+        program.sendMade(*event.slot);
     program.update();
     program.finish();
     addStatistic("kedge-unroll-pipeline", "slots", static_cast<int64_t>(slots.size()));
@@ -113,10 +157,39 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     addStatistic("kedge-unroll-pipeline", "receives", program.receives);
   }
 
+  /// In the order of their forward ops.
+  ArrayAttr modulesOf(const StageParts &parts, int64_t stage) {
+    llvm::SetVector<Attribute> modules;
+    for (Operation *op : parts.opsOf(stage, Part::Forward))
+      if (PlaceAttr place = placeOf(op); place && !place.getModule().empty())
+        modules.insert(StringAttr::get(&getContext(), place.getModule()));
+    return ArrayAttr::get(&getContext(), modules.getArrayRef());
+  }
+
+  dist::TimetableAttr timetableOf(const std::vector<Slot> &slots, const PipelineWork &work,
+                                  const StageParts &parts) {
+    static constexpr StringLiteral names[] = {"forward", "backward", "weights"};
+    Builder builder(&getContext());
+    SmallVector<double> seconds;
+    SmallVector<Attribute> modules;
+    for (auto [stage, each] : llvm::enumerate(work.stages)) {
+      seconds.push_back(each.forward + each.backward + each.weights);
+      modules.push_back(modulesOf(parts, static_cast<int64_t>(stage)));
+    }
+    SmallVector<dist::SlotAttr> times;
+    for (const Slot &slot : slots)
+      times.push_back(dist::SlotAttr::get(
+          &getContext(), builder.getStringAttr(names[static_cast<size_t>(slot.part)]), slot.micro, slot.stage,
+          builder.getF64FloatAttr(slot.begin), builder.getF64FloatAttr(slot.end)));
+    return dist::TimetableAttr::get(&getContext(), builder.getStringAttr(schedule),
+                                    builder.getDenseF64ArrayAttr(seconds), builder.getArrayAttr(modules),
+                                    times);
+  }
+
   bool isOwn(StringAttr symbol) {
     auto state = getOperation().lookupSymbol<train::StateOp>(symbol);
     auto of = state ? state->getAttrOfType<IntegerAttr>(dist::pipelineStageName) : IntegerAttr();
-    return !of || of.getInt() == stage;
+    return !of || of.getInt() % stages() == stage || state.getRole() == train::Role::Scaler;
   }
 
   /// Of a function of states alone.
@@ -137,23 +210,53 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     (void)function.eraseArguments(unread);
   }
 
-  void dropStates() {
+  llvm::DenseSet<Attribute> statesOfFunctions() {
     llvm::DenseSet<Attribute> held;
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
       for (unsigned index = 0; index < function.getNumArguments(); ++index)
         if (auto state = train::stateOfArgument(function, index))
           held.insert(state.getAttr());
-    for (auto function : getOperation().getOps<func::FuncOp>())
       for (unsigned index = 0; index < function.getNumResults(); ++index)
         if (auto state = train::stateOfResult(function, index))
           held.insert(state.getAttr());
-    for (auto state : llvm::to_vector(getOperation().getOps<train::StateOp>()))
-      if (held.contains(state.getSymNameAttr())) {
-        state->removeAttr(dist::pipelineStageName);
-      } else {
-        addStatistic("kedge-unroll-pipeline", "states elsewhere", 1);
-        state.erase();
+    }
+    return held;
+  }
+
+  /// What files hold is known to all stages; the rest is where it is used.
+  static bool isInFiles(train::StateOp state) {
+    return !llvm::is_contained(
+        {train::Role::Constant, train::Role::Accumulator, train::Role::WorkingCopy, train::Role::Scaler},
+        state.getRole());
+  }
+
+  LogicalResult keepStates(const StageProgram &training) {
+    const llvm::DenseSet<Attribute> used = statesOfFunctions();
+    for (auto state : llvm::to_vector(getOperation().getOps<train::StateOp>())) {
+      const SmallVector<int64_t> holding = training.stagesHolding(state.getSymNameAttr());
+      state->removeAttr(dist::pipelineStageName);
+      const bool isUsed = used.contains(state.getSymNameAttr());
+      if (!isInFiles(state)) {
+        if (!isUsed)
+          state.erase();
+        continue;
       }
+      if (isUsed && !llvm::is_contained(holding, stage.getValue()))
+        return state.emitError() << "is used on stage " << stage.getValue() << ", which does not hold it";
+      setHolders(state, holding);
+    }
+    return success();
+  }
+
+  void setHolders(train::StateOp state, ArrayRef<int64_t> holding) {
+    auto whole = dist::ShardingAttr::get(&getContext(), state.wholeType().getShape(),
+                                         ArrayRef<dist::CutAttr>(), StringAttr(), 1, holding, stage);
+    const dist::ShardingAttr sharding = state.getSharding() ? state.getSharding()->on(holding, stage) : whole;
+    const RankedTensorType part = sharding.partOf(state.wholeType());
+    state.setShardingAttr(sharding);
+    state.setType(part);
+    if (!sharding.isHere())
+      addStatistic("kedge-unroll-pipeline", "states elsewhere", 1);
   }
 };
 } // namespace

@@ -10,6 +10,7 @@
 #include "passes/Offload/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Pipeline/Passes.h"
+#include "passes/Pipeline/Schedule.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
@@ -77,9 +78,14 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
 static void addStages(OpPassManager &manager, const StepOptions &options) {
   pipeline::AssignStagesOptions assign;
   assign.stages.assign(options.stages.begin(), options.stages.end());
+  if (auto schedule = pipeline::Schedule::parse(options.pipelineSchedule))
+    assign.chunks = schedule->chunks;
+  assign.device = options.device;
   manager.addPass(pipeline::createAssignStages(assign));
-  manager.addPass(
-      pipeline::createUnrollPipeline({options.stage, options.accumulate, options.pipelineSchedule}));
+  if (options.layoutsOnly)
+    return;
+  manager.addPass(pipeline::createUnrollPipeline(
+      {options.stage, options.accumulate, options.pipelineSchedule, options.device}));
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
 }
 
@@ -150,17 +156,28 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   if (!options.masterWeights)
     manager.addPass(precision::createDropMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
-    manager.addPass(mesh::createPropagateShardings());
+    mesh::PropagateShardingsOptions propagate;
+    propagate.sequenceParallel = options.sequenceParallel;
+    propagate.shard.assign(options.shards.begin(), options.shards.end());
+    manager.addPass(mesh::createPropagateShardings(propagate));
+    if (options.layoutsOnly)
+      return;
     manager.addPass(mesh::createLocalize());
   }
   manager.addPass(partition::createPartitionStates({options.zero, options.persistBytes}));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
-  manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
+  const auto bucket = [&] {
+    manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
+  };
+  if (!options.isPipelined()) // else the gathers of a stage
+    bucket();
   manager.addPass(levels::createCheckUpdates());
-  if (options.isPipelined())
+  if (options.isPipelined()) {
     addStages(manager, options);
+    bucket();
+  }
   manager.addPass(levels::createVerifyStep());
 }
 

@@ -32,6 +32,7 @@ struct StepOptions {
   std::string sampleWeights;           ///< the input that has one for each row
   int64_t accumulate = 1;
   std::string mesh;                      ///< "replica=2,data=4"; empty: one rank
+  bool sequenceParallel = true;          ///< residuals and norms are cut by rows along `tensor`
   int64_t sameBits = 0;                  ///< parts of a step's rows whose sums are a tree; 0: in any order
   bool joinsParts = false;               ///< of a rank, in one @micro
   int64_t zero = 0;                      ///< stage
@@ -42,9 +43,12 @@ struct StepOptions {
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
+  std::vector<std::string> shards; ///< REGEX=tensor:DIM: dimensions of parameters
+  bool layoutsOnly = false;        ///< ends once the layouts along `tensor` are chosen
   std::vector<std::string> stages; ///< REGEX=K: stages of modules
   int64_t stage = 0;               ///< of the pipeline, whose program is made
   std::string pipelineSchedule = "1f1b";
+  std::string device; ///< whose predicted times balance stages; empty: this machine
   bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }
   bool isFloat8() const { return precision == "fp8"; } ///< bf16 but for the operands of products
 };

@@ -1,8 +1,10 @@
 #include "runtime/exec/Profile.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
 #include <algorithm>
+#include <span>
 
 namespace kedge::rt {
 namespace {
@@ -49,6 +51,60 @@ private:
 
 /// Runs beside what computes, so that its time is no part of a step's.
 bool isBeside(const Launch &launch) { return launch.stream == kRankStream; }
+
+/// Between two stages of a pipeline: a rank waits in it.
+bool isTransfer(const Launch &launch) {
+  return launch.library == "dist.send" || launch.library == "dist.receive";
+}
+
+/// ", data 1, pipeline 0" of a rank; nothing on a mesh of one axis.
+std::string placeOf(const Program &program, int64_t rank) {
+  const std::string place = program.mesh.placeOf(rank);
+  return place.empty() ? "" : ", " + place;
+}
+
+/// Clocks of one machine are one; those of two differ by more.
+constexpr int64_t kOneClock = 1'000'000'000;
+
+template <typename T> std::vector<T> ofAllRanks(Communicator &ranks, T mine) {
+  std::vector<T> all(static_cast<size_t>(ranks.world().size));
+  ranks.exchange(&mine, sizeof mine, all.data());
+  return all;
+}
+
+/// Where the earliest rank's trace begins, by this rank's clock.
+int64_t originOf(Communicator &ranks, int64_t begin) {
+  ranks.barrier();
+  const int64_t now = steadyNanoseconds(), behind = now - ofAllRanks(ranks, now).front();
+  const int64_t skew = std::abs(behind) < kOneClock ? 0 : behind;
+  const std::vector<int64_t> begins = ofAllRanks(ranks, begin - skew);
+  return *std::min_element(begins.begin(), begins.end()) + skew;
+}
+
+/// On rank 0 the texts of all, joined; elsewhere none.
+std::string gathered(Communicator &ranks, std::string mine) {
+  const std::vector<int64_t> sizes = ofAllRanks(ranks, static_cast<int64_t>(mine.size()));
+  const bool isFirst = ranks.world().isFirst();
+  std::string all = isFirst ? mine : "";
+  for (int64_t from = 1; from < ranks.world().size; ++from) {
+    std::string text(isFirst ? static_cast<size_t>(sizes[static_cast<size_t>(from)]) : 0, ' ');
+    ranks.sendToFirst(from, mine.data(), text.data(), static_cast<size_t>(sizes[static_cast<size_t>(from)]));
+    if (isFirst)
+      all += ",\n" + text;
+  }
+  return all;
+}
+
+std::string waitingText(const std::vector<double> &shares) {
+  std::string text;
+  double sum = 0;
+  for (size_t rank = 0; rank < shares.size(); ++rank) {
+    text += fmt::format("{} rank {} {:.1f}%", rank == 0 ? "" : ",", rank, 100 * shares[rank]);
+    sum += shares[rank];
+  }
+  return fmt::format("waiting for other stages: {:.1f}% of a step ({})",
+                     100 * sum / static_cast<double>(shares.size()), text.substr(1));
+}
 
 } // namespace
 
@@ -97,45 +153,79 @@ std::vector<Profile::Span> Profile::wholeSteps(size_t &kept) const {
   return steps;
 }
 
-void Profile::finish(const std::string &path) const {
-  AtomicFile file(path);
-  file.write("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
-  const int64_t origin = events.empty() ? 0 : events.front().begin;
+std::string Profile::traceText(int64_t rank, int64_t origin, bool isOneOfSeveral) const {
+  std::string text;
+  const auto add = [&](const nlohmann::ordered_json &json) {
+    text += (text.empty() ? "" : ",\n") + json.dump();
+  };
+  const auto microseconds = [](int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; };
+  if (isOneOfSeveral)
+    add({{"name", "process_name"},
+         {"ph", "M"},
+         {"pid", rank},
+         {"args", {{"name", fmt::format("rank {}{}", rank, placeOf(program, rank))}}}});
   size_t kept = 0;
   const std::vector<Span> steps = wholeSteps(kept);
-  const auto microseconds = [](int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; };
   for (size_t i = 0; i < kept; ++i) {
     const Event &event = events[i];
     const Launch &launch = event.function->launches[static_cast<size_t>(event.launch)];
-    const nlohmann::ordered_json json = {{"name", nameOf(launch)},
-                                         {"cat", event.function->name},
-                                         {"ph", "X"},
-                                         {"ts", microseconds(event.begin - origin)},
-                                         {"dur", microseconds(event.end - event.begin)},
-                                         {"pid", 0},
-                                         {"tid", launch.stream},
-                                         {"args",
-                                          {{"loc", launch.loc},
-                                           {"operator", nameOf(launch)},
-                                           {"launch", event.launch},
-                                           {"iterations", launch.iterations}}}};
-    file.write(json.dump() + (i + 1 < kept + steps.size() ? ",\n" : "\n"));
+    nlohmann::ordered_json json = {{"name", nameOf(launch)},
+                                   {"cat", event.function->name},
+                                   {"ph", "X"},
+                                   {"ts", microseconds(event.begin - origin)},
+                                   {"dur", microseconds(event.end - event.begin)},
+                                   {"pid", rank},
+                                   {"tid", launch.stream},
+                                   {"args",
+                                    {{"loc", launch.loc},
+                                     {"operator", nameOf(launch)},
+                                     {"launch", event.launch},
+                                     {"iterations", launch.iterations}}}};
+    if (isTransfer(launch))
+      json["cname"] = "grey";
+    add(json);
   }
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const nlohmann::ordered_json json = {{"name", fmt::format("step {} of this run", i + 1)},
-                                         {"cat", "steps"},
-                                         {"ph", "X"},
-                                         {"ts", microseconds(steps[i].begin - origin)},
-                                         {"dur", microseconds(steps[i].end - steps[i].begin)},
-                                         {"pid", 0},
-                                         {"tid", kStepRow},
-                                         {"args", {{"step", i + 1}}}};
-    file.write(json.dump() + (i + 1 < steps.size() ? ",\n" : "\n"));
+  for (size_t i = 0; i < steps.size(); ++i)
+    add({{"name", fmt::format("step {} of this run", i + 1)},
+         {"cat", "steps"},
+         {"ph", "X"},
+         {"ts", microseconds(steps[i].begin - origin)},
+         {"dur", microseconds(steps[i].end - steps[i].begin)},
+         {"pid", rank},
+         {"tid", kStepRow},
+         {"args", {{"step", i + 1}}}});
+  return text;
+}
+
+double Profile::waitingShare() const {
+  size_t kept = 0;
+  int64_t waits = 0, all = 0;
+  for (const Span &step : wholeSteps(kept))
+    all += step.end - step.begin;
+  for (const Event &event : std::span(events).first(kept))
+    if (isTransfer(event.function->launches[static_cast<size_t>(event.launch)]))
+      waits += event.end - event.begin;
+  return all > 0 ? static_cast<double>(waits) / static_cast<double>(all) : 0;
+}
+
+void Profile::finish(const std::string &path, Communicator *ranks) const {
+  const int64_t begin = events.empty() ? 0 : events.front().begin;
+  std::string text;
+  if (!ranks) {
+    text = traceText(0, begin, false);
+  } else {
+    text = traceText(ranks->world().rank, originOf(*ranks, begin), true);
+    text = gathered(*ranks, std::move(text));
   }
-  file.write("]}\n");
+  const std::vector<double> waiting = ranks ? ofAllRanks(*ranks, waitingShare()) : std::vector<double>();
+  if (!prints)
+    return;
+  AtomicFile file(path);
+  file.write("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n" + text + "\n]}\n");
   file.commit();
-  if (prints)
-    printTable();
+  printTable();
+  if (program.mesh.sizeOf(Mesh::kPipeline) > 1)
+    say(waitingText(waiting));
 }
 
 void Profile::printTable() const {

@@ -3,7 +3,7 @@
 
 Each PROFILE.json is what a program wrote by --profile. Prints milliseconds a step by kind of launch, as means over its whole
 steps but the first, and the share of all: products, convolutions, attention, updates (generated kernels of weights), the loss,
-norms and other generated kernels, gathers, copies. --least: of each launch the least over the steps instead, for a machine with
+norms and other generated kernels, gathers, copies. Of several ranks it is rank 0's. --least: of each launch the least over the steps instead, for a machine with
 other work.
 """
 import collections
@@ -40,7 +40,8 @@ def steps_of(events):
 
 def summary(path, least):
     with open(path) as file:
-        events = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X" and e.get("cat") == "step" and e["tid"] == 0]
+        events = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X" and e.get("cat") == "step" and e["tid"] == 0
+                  and e.get("pid", 0) == 0]
     steps = list(steps_of(events))[1:]
     if not steps:
         sys.exit(f"{path}: has less than two steps")

@@ -30,7 +30,8 @@ def run(program, ranks, temp, overlap):
                     ".=normal:0.02", "--log", log, "--profile", profile, "--threads", "1"], check=True, env=environment,
                    capture_output=True)
     steps = [json.loads(line)["seconds"] for line in log.read_text().splitlines()][WARM:]
-    return statistics.median(steps), json.loads(profile.read_text())["traceEvents"]
+    return statistics.median(steps), [
+        e for e in json.loads(profile.read_text())["traceEvents"] if e["ph"] == "X" and e["pid"] == 0]
 
 
 def share_under_launches(events):

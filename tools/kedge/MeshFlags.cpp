@@ -1,5 +1,7 @@
 #include "tools/kedge/MeshFlags.h"
+#include "driver/shard/Configuration.h"
 #include "lib/Support/Error.h"
+#include "passes/Pipeline/Schedule.h"
 #include "runtime/io/Error.h"
 #include <fmt/ranges.h>
 
@@ -19,7 +21,7 @@ bool isGiven(const CLI::App &command, const char *flag) { return command.get_opt
 /// As it was given, for messages: "--mesh replica=2 --tensor 2".
 std::string wordsOf(const CLI::App &command) {
   std::vector<std::string> words;
-  for (const char *flag : {"--mesh", "--tensor", "--pipeline", "--ranks"})
+  for (const char *flag : {"--mesh", "--tensor", "--pipeline", "--ranks", "--configuration"})
     if (isGiven(command, flag))
       words.push_back(fmt::format("{} {}", flag, fmt::join(command.get_option(flag)->results(), ",")));
   return fmt::format("{}", fmt::join(words, " "));
@@ -83,10 +85,30 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       .add_option(
           "--mesh", o.model.mesh,
           "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model), alone")
+          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)")
       ->group(group);
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group(group);
+  command
+      .add_option(
+          "--sequence-parallel", o.sequenceParallel,
+          "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
+          "rows: on or off; default on")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->group(group);
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group(group);
+  command
+      .add_option(
+          "--shard", o.shards,
+          "REGEX=tensor:DIM: the ranks along tensor cut this dimension, from 0, of the parameters that REGEX "
+          "names; default: as kedge-propagate-shardings chooses")
+      ->group(group)
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--configuration", o.givenConfiguration,
+          "NAME or none: the device configuration of the file whose annotations are followed; default: the "
+          "only one that the ranks fit")
+      ->group(group);
   command
       .add_option(
           "--stage", o.stages,
@@ -95,8 +117,9 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
   command
       .add_option(
           "--pipeline-schedule", o.pipelineSchedule,
-          "order of micro-batches on the stages: gpipe or 1f1b; interleaved=V, zero-bubble and auto are not "
-          "available yet")
+          "order of micro-batches on the stages: gpipe, 1f1b, interleaved=V (V stages on each rank) or "
+          "zero-bubble (gradients of weights fill what a rank would wait); auto: the one whose step is "
+          "predicted to be the shortest")
       ->capture_default_str()
       ->group(group);
   command
@@ -143,21 +166,16 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
         fail("{}: without an axis 'pipeline' there are no stages; give --mesh pipeline=N with it", flag);
     return;
   }
-  if (schedule.starts_with("interleaved=") || schedule == "zero-bubble" || schedule == "auto")
-    fail("--pipeline-schedule {}: not available yet; expected gpipe or 1f1b", schedule);
-  if (schedule != "gpipe" && schedule != "1f1b")
-    fail("--pipeline-schedule {}: unknown; expected gpipe or 1f1b", schedule);
-  if (o.model.meshOfRanks().axes().size() > 1)
-    fail("{}: a pipeline beside other axes is not available yet; expected pipeline alone", words);
-  const std::pair<std::string, bool> others[] = {
-      {"kedge plan", command.get_name() == "plan"},
-      {"--target " + o.target, o.onGpu()},
-      {"--precision fp16", o.precision == "fp16"},
-      {"--recompute, --memory-budget or --offload", o.rematerializes()},
-      {"--loss-scale", o.lossScale.scales || !o.lossScaleOptions.empty()},
-      {"--same-bits", isGiven(command, "--same-bits")},
-      {"--max-batch", !o.maxBatchInput.empty()},
-      {"--lora, --adapter or --quantize-weights", o.model.adapters.given()}};
+  if (schedule != "auto" && !pipeline::Schedule::parse(schedule))
+    fail("--pipeline-schedule {}: unknown; expected gpipe, 1f1b, interleaved=V with V of 2 or more, "
+         "zero-bubble or auto",
+         schedule);
+  const std::pair<std::string, bool> others[] = {{"kedge why", command.get_name() == "why"},
+                                                 {"--arena", !o.arenaFile.empty()},
+                                                 {"--launches", !o.launchFile.empty()},
+                                                 {"--target " + o.target, o.onGpu()},
+                                                 {"--same-bits", isGiven(command, "--same-bits")},
+                                                 {"--max-batch", !o.maxBatchInput.empty()}};
   for (const auto &[what, isGivenToo] : others)
     if (isGivenToo)
       fail("{}: {} is not available yet for a pipeline", words, what);
@@ -188,6 +206,8 @@ void resolveAxes(const CLI::App &command, CompileOptions &o) {
 /// What has not been shown to be right along `tensor` says so.
 void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   const rt::Mesh mesh = o.model.meshOfRanks();
+  if (mesh.sizeOf(rt::Mesh::kTensor) == 1 && isGiven(command, "--sequence-parallel"))
+    fail("--sequence-parallel: it is for an axis 'tensor'; give --mesh tensor=N with it, or leave it out");
   if (mesh.sizeOf(rt::Mesh::kTensor) == 1)
     return;
   const auto refuse = [&](bool refused, const std::string &what) {
@@ -197,13 +217,30 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.onGpu(), "--target " + o.target);
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
-  refuse(!o.offload.empty(), "--offload");
   refuse(o.syncBatchNorm, "--sync-batchnorm");
-  refuse(o.model.adapters.given(), "adapters or quantised weights");
+}
+
+/// What the command line and the file say of layouts, each by itself.
+static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
+  const bool meshed =
+      isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
+  driver::chooseConfiguration({wordsOf(command), meshed, isGiven(command, "--ranks"), o.givenConfiguration},
+                              o);
+  if (o.shards.empty())
+    return;
+  if (o.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) == 1)
+    fail("--shard {}: without an axis 'tensor' nothing is cut; give --mesh tensor=N with it",
+         o.shards.front());
+  if (!o.model.configuration.empty())
+    fail("--shard {}: the file's configuration '{}' says how its tensors are cut; add --configuration none "
+         "to take what "
+         "--shard says",
+         o.shards.front(), o.model.configuration);
 }
 
 void resolveMesh(const CLI::App &command, CompileOptions &o) {
   resolveAxes(command, o);
+  resolveLayouts(command, o);
   checkTensorAxis(command, o);
   checkPipeline(command, o);
   resolveParts(command, o);

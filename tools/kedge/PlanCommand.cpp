@@ -2,9 +2,11 @@
 #include "driver/BudgetCheck.h"
 #include "driver/Compilation.h"
 #include "driver/Remedies.h"
+#include "driver/joint/Joint.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Compare.h"
 #include "driver/plan/MaxBatch.h"
+#include "driver/plan/PipelinePlan.h"
 #include "driver/plan/PlanCheck.h"
 #include "driver/plan/Report.h"
 #include "driver/program/KernelLevels.h"
@@ -25,8 +27,9 @@ namespace {
 /// A list of precisions asks for a comparison; a plan is of one.
 void checkPrecisions(const CompileOptions &options) {
   const std::vector<std::string> &given = options.precisions;
-  if (given.size() > 1 && !options.compare)
-    fail("--precision {}: a plan is of one precision, found {}; name one, or add --compare for a row each",
+  if (given.size() > 1 && !options.compare && !options.joint.on)
+    fail("--precision {}: a plan is of one precision, found {}; name one, add --compare for a row each, or "
+         "--auto",
          fmt::join(given, ","), given.size());
   for (size_t i = 0; i < given.size(); ++i)
     if (std::find(given.begin(), given.begin() + i, given[i]) != given.begin() + i)
@@ -42,6 +45,10 @@ std::string compare(const CompileOptions &options, nlohmann::json &report) {
     report["compare"].insert(report["compare"].end(), rows.begin(), rows.end());
   };
   expectRows(options);
+  if (options.isPipelined()) {
+    add("pipeline", compareSchedules(options));
+    return tables + compareNote(options);
+  }
   add("recompute", comparePolicies(options));
   if (options.precisions.size() > 1)
     add("precision", comparePrecisions(options));
@@ -61,29 +68,9 @@ void checkFrontier(const CompileOptions &options) {
     fail("--frontier shows what --recompute auto chooses from; found --recompute {}", policy);
 }
 
-int runPlan(const CompileOptions &options) {
-  checkPrecisions(options);
-  KernelLevels processors(options.cpus); // throws for what is none
-  checkFrontier(options);
-  const std::optional<nlohmann::json> stored =
-      options.checkFile.empty() ? std::nullopt : std::optional(readPlan(options.checkFile));
-  checkReportFile(options.report);
-  checkFolder("--arena", options.arenaFile);
-  checkFolder("--launches", options.launchFile);
-  Compilation compilation(options);
-  compilation.import();
-  compilation.step();
-  compilation.schedule();
-  if (!options.launchFile.empty())
-    compilation.lower(); // launches of a GPU join by their kernels
-  else
-    compilation.plan();
-  nlohmann::json report = compilation.report();
-  if (!options.arenaFile.empty())
-    writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
-  if (!options.launchFile.empty())
-    writeText(options.launchFile, analysis::launchTable(compilation.launches()));
-  writeReport(compilation, options);
+/// Prints the plan. Exit code: 2 where it does not fit, or is worse than the stored one.
+int show(nlohmann::json &report, Compilation &compilation, const CompileOptions &options,
+         const std::optional<nlohmann::json> &stored) {
   const std::string rows = options.compare ? compare(options, report) : "";
   std::string text =
       options.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
@@ -98,6 +85,56 @@ int runPlan(const CompileOptions &options) {
   return fprintf(stderr, "kedge: %s: worse than the plan in '%s':\n%s", options.model.model.c_str(),
                  options.checkFile.c_str(), worse.c_str()),
          2;
+}
+
+/// A pipeline's ranks have a plan each.
+int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann::json> &stored) {
+  PipelinePlan plan(options);
+  nlohmann::json report = plan.report();
+  writeReport(report, plan.compilation().module(), options);
+  return show(report, plan.compilation(), plan.options(), stored);
+}
+
+/// `joint`: what --auto has found, for the report.
+int runPlan(const CompileOptions &given, const nlohmann::json &joint = {}) {
+  const CompileOptions options = withChosenSchedule(given);
+  checkPrecisions(options);
+  KernelLevels processors(options.cpus); // throws for what is none
+  checkFrontier(options);
+  const std::optional<nlohmann::json> stored =
+      options.checkFile.empty() ? std::nullopt : std::optional(readPlan(options.checkFile));
+  checkReportFile(options.report);
+  checkFolder("--arena", options.arenaFile);
+  checkFolder("--launches", options.launchFile);
+  if (options.isPipelined())
+    return runPipelinePlan(options, stored);
+  Compilation compilation(options);
+  compilation.import();
+  compilation.step();
+  compilation.schedule();
+  if (!options.launchFile.empty())
+    compilation.lower(); // launches of a GPU join by their kernels
+  else
+    compilation.plan();
+  nlohmann::json report = compilation.report();
+  if (!joint.is_null())
+    report["auto"] = joint;
+  if (!options.arenaFile.empty())
+    writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
+  if (!options.launchFile.empty())
+    writeText(options.launchFile, analysis::launchTable(compilation.launches()));
+  writeReport(compilation, options);
+  return show(report, compilation, options, stored);
+}
+
+/// The plan of what --auto chooses, after the choices.
+int runJointly(const CompileOptions &options) {
+  checkPrecisions(options);
+  const JointAnswer answer = planJointly(options);
+  const std::string text = jointText(answer.report, options.joint.explains) + "\n";
+  if (!options.json)
+    fwrite(text.data(), 1, text.size(), stdout);
+  return runPlan(answer.options, answer.report);
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
@@ -155,6 +192,8 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
     *options = withDeepSpeedConfig(*command, *options);
     if (options->maxAddedTime && options->maxBatchInput.empty())
       fail("--max-added-time bounds what --max-batch looks for; give --max-batch INPUT with it");
+    if (options->joint.on)
+      return void(exitCode = runJointly(*options));
     if (options->maxBatchInput.empty())
       return void(exitCode = runPlan(*options));
     checkBudgetOfMaxBatch(*command->get_option("--memory-budget"));

@@ -19,8 +19,10 @@ int main(int argc, char **argv) {
   kedge::tool::addLintCommand(app, exitCode);
   kedge::tool::addPlanCommand(app, exitCode);
   kedge::tool::addCompileCommand(app, exitCode);
+  kedge::tool::addShardCommand(app, exitCode);
   kedge::tool::addWhyCommand(app, exitCode);
   kedge::tool::addDiffCommand(app, exitCode);
+  kedge::tool::addReduceCommand(app, exitCode);
   for (CLI::App *command : app.get_subcommands({}))
     addVersion(*command)->group("");
   try {

@@ -17,12 +17,18 @@ inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
 inline constexpr llvm::StringLiteral partsName = "dist.parts";
 /// Attribute of a module whose @micro computes all parts of a rank (kedge-join-parts).
 inline constexpr llvm::StringLiteral joinedName = "dist.joined";
+/// Attribute of a module: an array of #dist.annotation, what the file says of its nodes, until
+/// kedge-propagate-shardings and kedge-assign-stages have followed it.
+inline constexpr llvm::StringLiteral annotationsName = "dist.annotations";
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
 /// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";
 /// Along `pipeline` ranks compute different ops; each op and state of level 2 may have the stage that it is
 /// of.
 inline constexpr llvm::StringLiteral pipelineAxis = "pipeline", pipelineStageName = "dist.pipeline_stage";
+/// Attribute of a module that is the program of a pipeline's rank: what all of them run, and when (a
+/// #dist.timetable).
+inline constexpr llvm::StringLiteral timetableName = "dist.timetable";
 
 /// The ranks that take part in a collective: those along one axis, or along several ("replica,data"), as the
 /// mesh orders them.
@@ -47,6 +53,8 @@ RankGroup dataGroup(mlir::Operation *op);
 RankGroup replicaGroup(mlir::Operation *op);
 RankGroup rowGroup(mlir::Operation *op);
 RankGroup pipelineGroup(mlir::Operation *op);
+/// The mesh of an op's module; null without one.
+MeshAttr meshOf(mlir::Operation *op);
 /// All ranks of the mesh.
 int64_t meshRanks(mlir::Operation *op);
 /// Parts of the rows of a step whose sums are a tree (dist.parts); 0: sums are in any order. And those of one

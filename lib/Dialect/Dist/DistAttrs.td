@@ -38,25 +38,85 @@ def Dist_CutAttr : AttrDef<Dist_Dialect, "Cut"> {
   let genVerifyDecl = 1;
 }
 
+def Dist_SpecAttr : AttrDef<Dist_Dialect, "Spec"> {
+  let mnemonic = "spec";
+  let summary = "How a node of the model wants one of its tensors: whole on every rank, or cut";
+  let description = [{
+    `#dist.spec<"w" cut <1 over "tensor" = 2>>`, or `#dist.spec<"x">` for a whole one. The tensor has its name in the file.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$tensor, OptionalParameter<"CutAttr">:$cut);
+  let assemblyFormat = "`<` $tensor (`cut` $cut^)? `>`";
+}
+
+def Dist_AnnotationAttr : AttrDef<Dist_Dialect, "Annotation"> {
+  let mnemonic = "annotation";
+  let summary = "What a device configuration of the file says of a node";
+  let description = [{
+    `#dist.annotation<#kedge.place<forward "", "up"> reads ["x", "w"] makes ["y"] specs [<"w" cut <1 over "tensor" = 2>>]>`. The module's
+    `dist.annotations` has one for each node that has specs or a `stage` of the pipeline (from 0), and one for each node that makes
+    a tensor with a spec. `reads` and `makes` are the node's tensors in order.
+  }];
+  let parameters = (ins "::mlir::Attribute":$place, OptionalArrayRefParameter<"::mlir::StringAttr">:$inputs,
+                        OptionalArrayRefParameter<"::mlir::StringAttr">:$outputs, OptionalArrayRefParameter<"SpecAttr">:$specs,
+                        DefaultValuedParameter<"int64_t", "-1">:$stage);
+  let assemblyFormat = "`<` $place (`reads` `[` $inputs^ `]`)? (`makes` `[` $outputs^ `]`)? (`specs` `[` $specs^ `]`)? (`stage` $stage^)? `>`";
+}
+
 def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let mnemonic = "sharding";
   let summary = "The whole that a state is a part of, and the ranks that have the others";
   let description = [{
     `train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] over "data" = 4>}` is a flat part;
     `train.state moment1 @m tensor<48x72xf32> {sharding = #dist.sharding<[48, 144] cut [<1 over "tensor" = 2>]>}` is a box.
-    With both, the box is cut into flat parts.
+    With both, the box is cut into flat parts. In the program of a pipeline's stage,
+    `train.state moment1 @m tensor<0xf32> {sharding = #dist.sharding<[48, 144] on [1] from 0>}` is held by stage 1 alone, and seen from
+    stage 0, where nothing of it is.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, OptionalArrayRefParameter<"CutAttr">:$cuts,
-                        OptionalParameter<"::mlir::StringAttr">:$axis, DefaultValuedParameter<"int64_t", "1">:$ranks);
-  let assemblyFormat = "`<` `[` $shape `]` (`cut` `[` $cuts^ `]`)? (`over` $axis^ `=` $ranks)? `>`";
+                        OptionalParameter<"::mlir::StringAttr">:$axis, DefaultValuedParameter<"int64_t", "1">:$ranks,
+                        OptionalArrayRefParameter<"int64_t">:$stages, DefaultValuedParameter<"int64_t", "-1">:$own);
+  let assemblyFormat = "`<` `[` $shape `]` (`cut` `[` $cuts^ `]`)? (`over` $axis^ `=` $ranks)? (`on` `[` $stages^ `]` `from` $own)? `>`";
   let builders = [AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::StringAttr":$axis, "int64_t":$ranks), [{
-    return $_get($_ctxt, shape, ::llvm::ArrayRef<CutAttr>(), axis, ranks);
+    return $_get($_ctxt, shape, ::llvm::ArrayRef<CutAttr>(), axis, ranks, ::llvm::ArrayRef<int64_t>(), -1);
+  }]>, AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::llvm::ArrayRef<CutAttr>":$cuts, "::mlir::StringAttr":$axis,
+                        "int64_t":$ranks), [{
+    return $_get($_ctxt, shape, cuts, axis, ranks, ::llvm::ArrayRef<int64_t>(), -1);
   }]>];
   let extraClassDeclaration = [{
     bool isFlat() const { return static_cast<bool>(getAxis()); }
+    /// Whether the program's own stage holds it, or its part of it.
+    bool isHere() const { return getStages().empty() || ::llvm::is_contained(getStages(), getOwn()); }
+    /// The same tensor, held by these stages of a pipeline, in the program of one of its stages.
+    ShardingAttr on(::llvm::ArrayRef<int64_t> stages, int64_t own) const {
+      return get(getContext(), getShape(), getCuts(), getAxis(), getRanks(), stages, own);
+    }
     /// The type of the rank's part of a tensor of this shape.
     ::mlir::RankedTensorType partOf(::mlir::Type whole) const;
   }];
   let genVerifyDecl = 1;
+}
+
+def Dist_SlotAttr : AttrDef<Dist_Dialect, "Slot"> {
+  let mnemonic = "slot";
+  let summary = "A part of one micro-batch on one stage of a pipeline, and when it is predicted to run";
+  let description = [{
+    `#dist.slot<"forward" of 2 stage 1, 0.5 to 1.0>`: micro-batch 2; seconds from the begin of the step. The parts are "forward",
+    "backward" and "weights" (gradients of weights, where a schedule runs them apart).
+  }];
+  let parameters = (ins "::mlir::StringAttr":$part, "int64_t":$micro, "int64_t":$stage, "::mlir::FloatAttr":$begin, "::mlir::FloatAttr":$end);
+  let assemblyFormat = "`<` $part `of` $micro `stage` $stage `,` $begin `to` $end `>`";
+  let genVerifyDecl = 1;
+}
+
+def Dist_TimetableAttr : AttrDef<Dist_Dialect, "Timetable"> {
+  let mnemonic = "timetable";
+  let summary = "What the stages of a pipeline run for each micro-batch, and when";
+  let description = [{
+    On the module of a rank's program, which has all ranks' slots: `dist.timetable = #dist.timetable<"1f1b" seconds array<f64: 0.1, 0.2> modules [["h.0"], ["h.1"]] slots [...]>`.
+    `seconds`: of a micro-batch on each stage, forward and backward; `modules`: those whose forward ops a stage has. Stage k is on the
+    rank k % (ranks along `pipeline`).
+  }];
+  let parameters = (ins "::mlir::StringAttr":$schedule, "::mlir::DenseF64ArrayAttr":$seconds, "::mlir::ArrayAttr":$modules, ArrayRefParameter<"SlotAttr">:$slots);
+  let assemblyFormat = "`<` $schedule `seconds` $seconds `modules` $modules `slots` `[` $slots `]` `>`";
 }
 #endif

@@ -79,12 +79,16 @@ static LogicalResult verifyCut(function_ref<InFlightDiagnostic()> emitError, Arr
 }
 
 LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                                   ArrayRef<CutAttr> cuts, StringAttr axis, int64_t ranks) {
+                                   ArrayRef<CutAttr> cuts, StringAttr axis, int64_t ranks,
+                                   ArrayRef<int64_t> stages, int64_t own) {
   if (ranks < 1 || llvm::any_of(shape, [](int64_t size) { return size < 0; }))
     return emitError() << "a shard over " << ranks << " ranks along " << axis
                        << ": expected 1 or more ranks and sizes that are not negative";
-  if (cuts.empty() && !axis)
-    return emitError() << "a shard that nothing cuts: expected cuts of dimensions, or an axis";
+  if (cuts.empty() && !axis && stages.empty())
+    return emitError() << "a shard that nothing cuts: expected cuts of dimensions, an axis, or stages";
+  if (!llvm::is_sorted(stages) || (!stages.empty() && (stages.front() < 0 || own < 0)))
+    return emitError() << "a shard on stages that do not rise from 0, or seen from stage " << own
+                       << ": expected stages from 0 in their order";
   for (CutAttr cut : cuts)
     if (axis && llvm::is_contained(llvm::split(cut.getAxis().getValue(), ','), axis.getValue()))
       return emitError() << "a box of " << cut.getAxis() << " that is cut over " << axis
@@ -98,15 +102,35 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 RankedTensorType ShardingAttr::partOf(Type whole) const {
+  if (!isHere())
+    return RankedTensorType::get({0}, cast<RankedTensorType>(whole).getElementType());
   RankedTensorType box = boxOf(whole, getCuts());
   return isFlat() ? localShardOf(box, getRanks()) : box;
 }
 
+LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr part, int64_t micro,
+                               int64_t stage, FloatAttr begin, FloatAttr end) {
+  if (!llvm::is_contained({"forward", "backward", "weights"}, part.getValue()) || micro < 0 || stage < 0 ||
+      begin.getValueAsDouble() > end.getValueAsDouble())
+    return emitError() << "a slot " << part << " of micro-batch " << micro << " on stage " << stage
+                       << " from " << begin << " to " << end
+                       << ": expected \"forward\", \"backward\" or \"weights\", numbers from 0 and an end "
+                          "after the begin";
+  return success();
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == cutName && isa<CutAttr>(attribute.getValue()))
+  const bool isCut = attribute.getName() == cutName || attribute.getName() == scatterName;
+  if (isCut && isa<CutAttr>(attribute.getValue()))
+    return success();
+  if (attribute.getName() == timetableName && isa<ModuleOp>(op) && isa<TimetableAttr>(attribute.getValue()))
     return success();
   if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == annotationsName && isa<ModuleOp>(op))
+    if (auto list = dyn_cast<ArrayAttr>(attribute.getValue()))
+      if (llvm::all_of(list, [](Attribute entry) { return isa<AnnotationAttr>(entry); }))
+        return success();
   const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;
   if (isNumber && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
     return success();
@@ -118,9 +142,11 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
                                   << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
-                                  << "' or '" << partsName << "' (a number) or '" << ranksName
-                                  << "' (an array of numbers) or '" << joinedName << "', on a module, or '"
-                                  << pipelineStageName << "' (a number)";
+                                  << "' or '" << partsName << "' (a number), '" << ranksName
+                                  << "' (an array of numbers), '" << joinedName << "', '" << annotationsName
+                                  << "' (an array of #dist.annotation) or '" << timetableName
+                                  << "' (a #dist.timetable), on a module, or '" << pipelineStageName
+                                  << "' (a number)";
 }
 
 int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
@@ -142,7 +168,7 @@ static ModuleOp moduleOf(Operation *op) {
   return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
 }
 
-static MeshAttr meshOf(Operation *op) {
+MeshAttr kedge::dist::meshOf(Operation *op) {
   ModuleOp module = moduleOf(op);
   return module ? module->getAttrOfType<MeshAttr>(meshName) : MeshAttr();
 }

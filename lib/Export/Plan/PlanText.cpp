@@ -1,4 +1,5 @@
 // kedge plan for a person at a terminal.
+#include "lib/Export/Plan/PlanPipeline.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Export/Plan/PlanView.h"
 #include <algorithm>
@@ -115,13 +116,15 @@ std::string ranks(const json &report) {
     return "";
   const bool meshed = report.contains("mesh");
   std::string text =
-      fmt::format("\nstate of each of {}, --zero {}\n", ranksOf(report), report["zero"].get<int64_t>());
+      fmt::format("\nstate of {} of {}, --zero {}\n", report.contains("pipeline") ? "the fullest" : "each",
+                  ranksOf(report), report["zero"].get<int64_t>());
   for (const auto &[name, bytes] : report["state_bytes"].items())
     if (bytes.get<int64_t>() != 0)
       text += fmt::format("  {:<16}{:>12}\n", name, formatAmount(bytes));
   int64_t sent = 0;
-  text += fmt::format("\nsent a step, by each rank\n  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n", "", "type", "calls",
-                      "elements", "bytes", meshed ? "  along" : "");
+  text += fmt::format("\nsent a step, by {} rank\n  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n",
+                      report.contains("pipeline") ? "this" : "each", "", "type", "calls", "elements", "bytes",
+                      meshed ? "  along" : "");
   for (const json &row : report["communication"]) {
     text += fmt::format("  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n", row["collective"].get<std::string>(),
                         row["type"].get<std::string>(), row["calls"].get<int64_t>(),
@@ -285,6 +288,6 @@ std::string functions(const json &report) {
 
 std::string kedge::exporter::planText(const json &report, ModuleOp module) {
   PlanView view = viewPlan(module);
-  return summary(report, view) + breakdown(report) + ranks(report) + frontier(report) + timeline(view) +
-         layers(view) + largest(view) + functions(report);
+  return summary(report, view) + breakdown(report) + ranks(report) + pipelineText(report) + frontier(report) +
+         timeline(view) + layers(view) + largest(view) + functions(report);
 }

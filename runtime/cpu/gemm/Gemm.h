@@ -49,11 +49,13 @@ template <typename Sum> struct GemmFinish {
   void (*tile)(const void *context, const Sum *sums, int64_t stride, int64_t row, int64_t column,
                int64_t rows, int64_t columns);
   const void *context;
+  /// If set, all that `tile` does is to round sums to bf16, to here: tiles that can do so themselves need not
+  /// call it.
+  uint16_t *rounded = nullptr;
+  int64_t roundedStride = 0;
 };
 
-constexpr int64_t kMostTileElements = 32 * 32;
-/// Of an L2 of 1 MiB, beside a block of A.
-constexpr int64_t kColumnBytesInL2 = 256 << 10;
+constexpr int64_t kMostTileElements = 32 * 32, kMostTilesInRow = 8;
 
 /// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns,
 /// k0, kLength) write a panel. With `finish`, C is not written, and start must not be Keep.
@@ -137,7 +139,10 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns,
                 int64_t begin, int64_t end, const Block &at) const {
     const int64_t panelBytes = at.depth * plan.parts * tile.columns * static_cast<int64_t>(sizeof(E));
-    const int64_t few = std::max<int64_t>(1, kColumnBytesInL2 / panelBytes);
+    const int64_t few = std::max<int64_t>(1, tile.sizes.rowBytes / panelBytes);
+    if (tile.runRow)
+      return multiplyRows(packedRows, firstRow, rowCount, packedColumns, begin, end, at,
+                          std::min<int64_t>(few, tile.mostInRow));
     for (int64_t panel = begin; panel < end; panel += few)
       for (int64_t ir = 0; ir < rowCount; ir += tile.rows)
         for (int64_t each = panel; each < std::min(end, panel + few); ++each)
@@ -188,6 +193,46 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
       finish->tile(finish->context, sums, stride, row, column, rows, columns);
   }
 
+  /// The row's share of the panels of B that come next.
+  void fetchAhead(GemmTileRow<E> &row, const E *packedColumns, int64_t panel, int64_t few, int64_t ir,
+                  int64_t rowCount, const Block &at) const {
+    const int64_t elements = std::max<int64_t>(0, std::min(few, at.panels - panel)) * tile.columns * at.depth;
+    const int64_t begin = elements * ir / rowCount,
+                  end = elements * std::min(ir + tile.rows, rowCount) / rowCount;
+    row.ahead = packedColumns + panel * tile.columns * at.depth + begin, row.aheadElements = end - begin;
+  }
+
+  /// The same in rows of `few` tiles.
+  void multiplyRows(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns,
+                    int64_t begin, int64_t end, const Block &at, int64_t few) const {
+    const int64_t NR = tile.columns;
+    const bool first = at.pc == 0, last = at.pc + at.kc == plan.k;
+    const bool rounds = finish && last && finish->rounded;
+    alignas(64) Sum finished[kMostTilesInRow * kMostTileElements];
+    for (int64_t panel = begin; panel < end; panel += few)
+      for (int64_t ir = 0; ir < rowCount; ir += tile.rows) {
+        const int64_t row = firstRow + ir, column = at.jc + panel * NR;
+        GemmTileRow<E> tiles;
+        tiles.k = at.depth;
+        tiles.a = packedRows + ir * at.depth, tiles.b = packedColumns + panel * NR * at.depth;
+        tiles.rows = static_cast<int>(std::min<int64_t>(tile.rows, rowCount - ir));
+        tiles.columns = std::min(std::min(few, end - panel) * NR, at.nc - panel * NR);
+        fetchAhead(tiles, packedColumns, panel + few, few, ir, rowCount, at);
+        tiles.accumulate = !first || start == GemmStart::Keep;
+        tiles.bias = first && start == GemmStart::Bias ? bias + column : nullptr;
+        tiles.c = c + row * ldc + (finish ? column - at.jc : column), tiles.ldc = ldc;
+        if (rounds)
+          tiles.rounded = finish->rounded + row * finish->roundedStride + column,
+          tiles.roundedStride = finish->roundedStride;
+        else if (finish && first && last)
+          tiles.c = finished, tiles.ldc = few * NR;
+        tile.runRow(tiles);
+        for (int64_t part = 0; finish && last && !rounds && part < tiles.columns; part += NR)
+          finish->tile(finish->context, tiles.c + part, tiles.ldc, row, column + part, tiles.rows,
+                       std::min(NR, tiles.columns - part));
+      }
+  }
+
   void alone(int64_t columnBlocks, int64_t depthBlocks) const {
     for (int64_t column = 0; column < columnBlocks; ++column)
       for (int64_t depth = 0; depth < depthBlocks; ++depth) {
@@ -205,6 +250,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
 
   /// The work of member `member` of a team.
   void inTeam(GemmTeam &team, int member) const {
+    int64_t held = -1; // which part of A packedA(member) contains
     for (int64_t number = 0; number < team.blocks(); ++number) {
       const Block at = block(team.columnBlock(number), team.depthBlock(number));
       E *columns = packedB(number & 1);
@@ -216,13 +262,13 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
       team.awaitPacked(number);
       if (finish && at.pc == 0 && number > 0) // the next columns use the same buffer for their sums
         team.awaitComputed(number - 1);
-      regions(team, member, number, at, columns);
+      regions(team, member, number, at, columns, held);
     }
   }
 
 private:
-  void regions(GemmTeam &team, int member, int64_t number, const Block &at, const E *columns) const {
-    int64_t held = -1; // the row block that packedA(member) contains
+  void regions(GemmTeam &team, int member, int64_t number, const Block &at, const E *columns,
+               int64_t &held) const {
     for (int64_t region; (region = team.claimRegion(number, member)) >= 0; team.computed(number, region)) {
       team.awaitRegion(number, region);
       const auto [begin, end] = team.columnPanels(region, at.panels);
@@ -231,9 +277,10 @@ private:
       for (int64_t row = firstRow; row < endRow; row += plan.mBlock) {
         const int64_t rows = std::min(plan.mBlock, endRow - row);
         const bool isWhole = rows == endRow - firstRow;
-        if (!isWhole || held != team.rowBlock(region))
+        const int64_t wanted = team.depthBlock(number) + team.rowBlock(region) * team.depthBlocks();
+        if (!isWhole || held != wanted)
           packRows(packedA(member), row, rows, at);
-        held = isWhole ? team.rowBlock(region) : -1;
+        held = isWhole ? wanted : -1;
         multiply(packedA(member), row, rows, columns, begin, end, at);
       }
     }
@@ -257,8 +304,8 @@ void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int
   const GemmTile<E> &tile = job.tile;
   GemmTeam team({plan.threads, blocks(plan.m, tile.rows), plan.mBlock / tile.rows,
                  blocks(std::min(plan.n, plan.nBlock), tile.columns),
-                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks,
-                 depthBlocks});
+                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks, depthBlocks,
+                 tile.sizes.regionFlops});
   parallelParts(plan.threads, plan.threads,
                 [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
 }

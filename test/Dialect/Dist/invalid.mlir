@@ -85,7 +85,7 @@ func.func @sender(%a: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh), 'dist.stage' or 'dist.parts' (a number) or 'dist.ranks' (an array of numbers) or 'dist.joined', on a module}}
+// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh), 'dist.stage' or 'dist.parts' (a number), 'dist.ranks' (an array of numbers), 'dist.joined', 'dist.annotations' (an array of #dist.annotation) or 'dist.timetable' (a #dist.timetable), on a module}}
 module attributes {dist.mesh = 4 : i64} {}
 
 // -----
@@ -136,5 +136,12 @@ train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] cut
 
 // -----
 
-// expected-error @+1 {{a shard that nothing cuts: expected cuts of dimensions, or an axis}}
+// expected-error @+1 {{a shard that nothing cuts: expected cuts of dimensions, an axis, or stages}}
 train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3]>}
+
+// -----
+
+// expected-error @+2 {{a slot "sideways" of micro-batch 0 on stage 1 from 0.000000e+00 : f64 to 1.000000e+00 : f64: expected "forward", "backward" or "weights", numbers from 0 and an end after the begin}}
+// expected-error @+1 {{failed to parse Dist_TimetableAttr parameter 'slots'}}
+module attributes {dist.timetable = #dist.timetable<"1f1b" seconds [1.0] modules [] slots [<"sideways" of 0 stage 1, 0.0 to 1.0>]>} {
+}

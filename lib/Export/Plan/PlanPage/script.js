@@ -415,6 +415,42 @@ function drawFrontier() {
   node.replaceChildren(...lines);
 }
 
+// --- the ranks of a pipeline
+
+const shortSeconds = (s) => s >= 1 ? s.toPrecision(3) + " s" : s >= 1e-3 ? (1e3 * s).toPrecision(3) + " ms" : (1e6 * s).toPrecision(3) + " µs";
+
+function drawSlots(pipeline, ranks) {
+  const node = el("pipeline"), width = node.clientWidth || 900, row = 26, height = ranks.length * row + margin.top + 24;
+  const x = (time) => margin.left + (width - margin.left - margin.right) * time / pipeline.seconds;
+  const colours = {forward: colourOf("parameters"), backward: colourOf("gradients"), weights: colourOf("optimizer")};
+  const parts = ranks.map((rank, i) => svg("text", {x: margin.left - 6, y: margin.top + i * row + 16, "text-anchor": "end"}, "rank " + rank.rank));
+  for (const slot of pipeline.slots) {
+    const at = ranks.findIndex((rank) => rank.stage === slot.rank), wide = x(slot.end) - x(slot.begin);
+    const box = svg("rect", {x: x(slot.begin), y: margin.top + at * row + 2, width: Math.max(wide, 0.5), height: row - 4, fill: colours[slot.part], class: "slot"});
+    box.append(svg("title", {}, `${slot.part} of micro-batch ${slot.micro} on stage ${slot.stage}: ${shortSeconds(slot.begin)} to ${shortSeconds(slot.end)}`));
+    parts.push(box);
+    if (wide > 14) parts.push(svg("text", {class: "in-slot", x: x(slot.begin) + wide / 2, y: margin.top + at * row + 17, "text-anchor": "middle"}, slot.micro));
+  }
+  for (let k = 0; k <= 4; ++k)
+    parts.push(svg("text", {x: x(k * pipeline.seconds / 4), y: height - 6, "text-anchor": k ? "end" : "start"}, shortSeconds(k * pipeline.seconds / 4)));
+  node.style.height = height + "px";
+  node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  node.replaceChildren(...parts);
+}
+
+function drawPipeline() {
+  const pipeline = plan.report.pipeline, ranks = plan.report.ranks;
+  if (!pipeline) return;
+  el("pipeline-section").hidden = false;
+  const percent = (share) => (100 * share).toFixed(1) + " %";
+  el("pipeline-hint").textContent = `${pipeline.schedule}: ranks wait ${percent(pipeline.bubble)} of the time (bubble), as predicted; blue forward, rose backward, green gradients of weights`;
+  drawSlots(pipeline, ranks);
+  fill(el("ranks"), ["rank", "place", "peak", "bubble", "micro-batches in flight"],
+       ranks.map((r) => [r.rank, r.stage, amount(r.peak_bytes), percent(r.bubble), r.in_flight]));
+  fill(el("stages"), ["stage", "place", "a micro-batch", "modules"],
+       pipeline.stages.map((s) => [s.stage, s.rank, shortSeconds(s.seconds), s.modules.length ? s.modules[0] + (s.modules.length > 1 ? " to " + s.modules[s.modules.length - 1] : "") : ""]));
+}
+
 function start() {
   document.title = "Memory plan of " + plan.title;
   el("title").textContent = "Memory plan of " + plan.title;
@@ -436,7 +472,8 @@ function start() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   select(fn);
   drawFrontier();
-  addEventListener("resize", drawFrontier);
+  drawPipeline();
+  addEventListener("resize", () => { drawFrontier(); drawPipeline(); });
   document.documentElement.dataset.rendered = "yes";
 }
 
