@@ -123,14 +123,18 @@ void Compilation::step() {
             "kedge: note: --accumulate-dtype %s: without --accumulate there are no accumulators: without "
             "effect\n",
             options.accumulatorType.c_str());
-  run(Phase::Step);
+  isJoined = canJoinParts() && joinParts();
+  if (!isJoined)
+    run(Phase::Step);
   using train::FunctionKind;
   func::FuncOp function = train::functionOf(*ir, FunctionKind::Step);
   if (!function)
     function = train::functionOf(*ir, FunctionKind::Micro);
   checkSameBits(function);
   counts = exporter::countStep(function);
-  facts = lossFacts(function, stepOptions(options, model));
+  facts = lossFacts(function, isJoined ? stepOfJoinedParts() : stepOptions(options, model));
+  if (isJoined)
+    facts.update({{"accumulate", 1}, {"parts", 1}});
   checkMicroBatch();
   facts["training_info"] = !model.trainingInfo.empty();
   save(Phase::Step);
@@ -194,7 +198,7 @@ void Compilation::chooseLoss() {
 }
 
 void Compilation::checkMicroBatch() {
-  if (const int64_t rows = facts["batch"].get<int64_t>() * options.parts;
+  if (const int64_t rows = facts["batch"].get<int64_t>() * microBatchesOfRows();
       options.microBatch.value_or(rows) != rows)
     fail("--deepspeed-config {}: a micro-batch of {} rows is asked for ('train_micro_batch_size_per_gpu', or "
          "what "

@@ -35,7 +35,7 @@ public:
   std::string pipelineText();
 
   mlir::ModuleOp module() { return *ir; }
-  /// The IR that --emit asks for, as --save-ir writes it; once its phase is done.
+  /// The IR that --emit asks for; once its phase is done.
   const std::string &text() const { return emitted; }
   /// The memory report; call it after plan().
   nlohmann::json report();
@@ -67,6 +67,7 @@ private:
   void save(Phase phase);
   bool isEmitted(Phase phase) const;
   std::string savedText(Phase phase);
+  std::string emittedText(Phase phase);
   void resume();
   void checkIsWhole() const;
   void rematerializePriced(const ValueChooser &choose);
@@ -74,6 +75,10 @@ private:
   void chooseLoss();
   void checkMicroBatch();
   std::map<std::string, std::vector<int64_t>> shapesOfParts() const;
+  bool canJoinParts() const;
+  bool joinParts();
+  pipelines::StepOptions stepOfJoinedParts() const;
+  int64_t microBatchesOfRows() const { return isJoined ? 1 : options.parts; }
   void checkSameBits(mlir::func::FuncOp training) const;
   void addMesh(nlohmann::json &report) const;
   void addCommunication(nlohmann::json &report);
@@ -89,6 +94,7 @@ private:
   std::string emitted;
   bool tracesLaunches = false; ///< launches of level 4 are to be told from those of level 3
   bool edited = false;         ///< what a file of IR holds is not what was saved
+  bool isJoined = false;       ///< a rank's parts are one micro-batch
   nlohmann::json savedReport;  ///< when the plan was made before
   exporter::StepCounts counts; ///< of the step, once it is there
   nlohmann::json facts;        ///< of the loss

@@ -1,7 +1,14 @@
 // What a mesh means for a compilation: the rows of a rank's parts, and what the plan tells of the ranks.
 #include "driver/Compilation.h"
+#include "driver/options/ParameterOptions.h"
+#include "driver/options/StepOptions.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Import/GraphImporter.h"
+#include "lib/Import/LintOps.h"
 #include "lib/Support/Error.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Mesh/Passes.h"
 
 using namespace mlir;
 
@@ -26,6 +33,46 @@ std::map<std::string, std::vector<int64_t>> Compilation::shapesOfParts() const {
     if (!shape.empty() && shape.front() == rows)
       shape.front() /= options.parts;
   return shapes;
+}
+
+/// Parts of one micro-batch each, whose model was read here.
+bool Compilation::canJoinParts() const {
+  constexpr int64_t kMostParts = 16; // what sums over rows is there once for each
+  return options.parts > 1 && options.parts <= kMostParts && options.accumulate == options.parts &&
+         options.accumulatorType.empty() && options.resumedFrom.empty() && !options.isPipelined() &&
+         !options.model.adapters.given() && model.trainingInfo.empty();
+}
+
+pipelines::StepOptions Compilation::stepOfJoinedParts() const {
+  pipelines::StepOptions step = stepOptions(options, model);
+  step.accumulate = 1;
+  step.joinsParts = true;
+  return step;
+}
+
+/// The step of all rows, with that of a part's rows beside it until kedge-join-parts. Where the two cannot be
+/// joined the model of a part is as before.
+bool Compilation::joinParts() {
+  OwningOpRef<ModuleOp> ofPart = std::move(ir);
+  ir = ofPart->clone();
+  PassManager gradients(&context), step(&context);
+  kedge::pipelines::addGradientPipeline(gradients, stepOptions(options, model));
+  runPasses(gradients, Phase::Step);
+  OwningOpRef<ModuleOp> beside = std::move(ir);
+  importer::ImportOptions importing;
+  importing.shapes = options.model.shapes;
+  importing.roles = importer::rolesOf(findings);
+  ir = importer::importModel(context, model, importing);
+  applyParameterOptions(*ir, options);
+  run(Phase::Model);
+  beside->setSymName(mesh::partModuleName);
+  ir->push_back(beside.release());
+  kedge::pipelines::addStepPipeline(step, stepOfJoinedParts());
+  runPasses(step, Phase::Step);
+  if ((*ir)->hasAttr(dist::joinedName))
+    return true;
+  ir = std::move(ofPart);
+  return false;
 }
 
 void Compilation::checkSameBits(func::FuncOp training) const {

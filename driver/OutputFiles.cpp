@@ -21,7 +21,8 @@ void addTensors(Uses &uses, const model::Graph &graph) {
 Uses optionFiles(const CompileOptions &options) {
   Uses uses = {{"--deepspeed-config", options.deepSpeedConfig}, {"--algorithms", options.algorithms}};
   for (const auto &[option, value] :
-       {std::pair("--precision-policy", options.precisionPolicy), std::pair("--device", options.device)})
+       {std::pair("--precision-policy", options.precisionPolicy), std::pair("--device", options.device),
+        std::pair("--link", options.link)})
     if (std::filesystem::path(value).has_extension() || value.find('/') != std::string::npos)
       uses.emplace_back(option, value);
   return uses;

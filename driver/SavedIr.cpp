@@ -54,7 +54,8 @@ void SavedIr::putOn(ModuleOp module) const {
 SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
   DictionaryAttr attribute = SavedNote(module.getContext()).getAttr(module);
   if (!attribute)
-    fail("{}: the module has no {}, which --save-ir writes: without it, neither the model nor the phase is "
+    fail("{}: the module has no {}, which --save-ir and --emit LEVEL --with-places write: without it, "
+         "neither the model nor the phase is "
          "known",
          path, kSaved.str());
   module->removeAttr(kSaved);

@@ -3,6 +3,7 @@
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
+#include "lib/Text/ReadableText.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/exec/Executor.h"
 #include <filesystem>
@@ -52,13 +53,21 @@ void Compilation::save(Phase phase) {
   const bool isOneOfAll = !options.isTrial || options.isPipelined(); // each rank's is another text
   if (!isOneOfAll || (options.saveIr.empty() && !isEmitted(phase)))
     return;
-  std::string text = savedText(phase);
   if (!options.saveIr.empty()) {
     std::filesystem::create_directories(options.saveIr);
-    writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)), text);
+    writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)),
+              savedText(phase));
   }
   if (isEmitted(phase))
-    emitted = std::move(text);
+    emitted = emittedText(phase);
+}
+
+std::string Compilation::emittedText(Phase phase) {
+  if (options.withPlaces)
+    return savedText(phase);
+  OwningOpRef<ModuleOp> copy = ir->clone();
+  nameFilesAbsolutely(*copy);
+  return text::readableText(*copy, options.only);
 }
 
 /// Of a pipeline a file is of one rank; the others' programs would be missing.
@@ -90,7 +99,7 @@ void Compilation::resume() {
             options.resumedFrom.c_str(), saved.model.c_str(),
             done <= Phase::Model ? "; kedge-translate --export-onnx writes the edited model" : "");
   if (isEmitted(done))
-    emitted = savedText(done);
+    emitted = emittedText(done);
   if (done != Phase::Exec)
     return;
   if (saved.threads != rt::physicalCores())

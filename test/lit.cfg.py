@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `release`, `dpkg`, `zsh`, `fish`, `localedef`; say REQUIRES: where a test needs one.
+# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -72,11 +72,18 @@ try:
 except OSError:
     if not any(glob.glob(f"{folder}/lib*/libnccl.so.2") for folder in [*filter(None, cuda_folders), "/usr/local/cuda-*"]):
         config.available_features.add("no-nccl")
+if os.path.exists(os.path.join(config.kedge_binary_dir, "test", "kedge-crash-pass.so")):
+    config.available_features.add("crash-pass")
+    config.substitutions.append(("%crash-pass", os.path.join(config.kedge_binary_dir, "test", "kedge-crash-pass.so")))
+if os.path.exists(os.path.join(config.kedge_binary_dir, "bin", "kedge-reduce")):
+    config.available_features.add("kedge-reduce")
 # The stand-in for NCCL is made with its header.
 if os.path.exists(os.path.join(config.kedge_binary_dir, "bin/kedge-unit-compiled")):
     config.available_features.add("unit-compiled")
 if os.path.exists(os.path.join(config.kedge_binary_dir, "test/unit/cuda/stubs/libnccl.so.2")):
     config.available_features.add("nccl")
+if os.path.exists(os.path.join(config.kedge_binary_dir, "bin/kedge-all")):
+    config.available_features.add("wheel")
 if shutil.which("node"):
     config.available_features.add("node")
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -223,9 +223,9 @@ private:
 
 json diff(const DiffQuestion &question) {
   for (const std::string &program : {question.a, question.b})
-    if (program.ends_with(".mlir") || program.ends_with(".onnx"))
-      fail("{}: comparing saved IR and ONNX files is not available yet; compile it (kedge compile {} -o "
-           "PROGRAM) and compare "
+    if (program.ends_with(".onnx"))
+      fail("{}: comparing ONNX files is not available yet; compile it (kedge compile {} -o PROGRAM) and "
+           "compare "
            "the program",
            program, program);
   const TraceFolder folder;

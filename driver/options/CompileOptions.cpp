@@ -1,15 +1,21 @@
 #include "driver/options/CompileOptions.h"
 #include "driver/program/GpuTarget.h"
+#include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 
 namespace kedge::driver {
 
-std::string CompileOptions::deviceName() const {
-  if (!device.empty() || !onGpu())
-    return device;
-  const std::string arch = architectureOf(target);
+/// What --target says of the device where --device does not.
+static std::string deviceOf(const CompileOptions &options) {
+  if (!options.device.empty() || !options.onGpu())
+    return options.device;
+  const std::string arch = architectureOf(options.target);
   return arch == "sm_80" ? "a100" : arch == "sm_86" || arch == "sm_89" ? "rtx4090" : "h200";
+}
+
+std::string CompileOptions::deviceName() const {
+  return deviceOf(*this) + (link.empty() ? "" : analysis::kWithLinks + link);
 }
 
 std::optional<int64_t> CompileOptions::hostLimit() const {

@@ -4,6 +4,7 @@
 #include "passes/Pipelines/Pipelines.h"
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace kedge::driver {
 
@@ -15,6 +16,12 @@ struct ScheduleDefaults {
   std::optional<std::string> kind;
   std::optional<int64_t> warmup, decaySteps;
   std::optional<double> warmupStart, minLr;
+};
+
+/// --auto and its kin.
+struct JointOptions {
+  bool on = false, explains = false;
+  std::set<std::string> fixed; ///< flags that were given: what they say is not searched over
 };
 
 struct CompileOptions {
@@ -30,6 +37,7 @@ struct CompileOptions {
                                    ///< `accumulate` counts them
   std::string
       replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
+  std::string sequenceParallel;          ///< --sequence-parallel: on, off, or "" for on
   std::vector<std::string> stages;       ///< --stage REGEX=K
   std::string pipelineSchedule = "1f1b"; ///< gpipe or 1f1b
   int64_t stage = 0;                     ///< whose program is made
@@ -55,6 +63,8 @@ struct CompileOptions {
   std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
   std::string algorithms;        ///< an algorithm table that goes into the program; empty: none
+  bool withPlaces = false;       ///< --emit as --save-ir writes it
+  std::string only;              ///< --only: the function or module whose text --emit prints
   bool embedWeights = false, printPipeline = false;
   int64_t seed = 0;
   bool json = false, compare = false;
@@ -72,6 +82,8 @@ struct CompileOptions {
   bool isTrial = false; ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
   std::string device; ///< empty: this machine
+  JointOptions joint;
+  std::string link; ///< --link; empty: as the device says
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;
   SavedArguments arguments; ///< for --save-ir

@@ -170,6 +170,8 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
                  {"training_info", false}};
   if (options.sameBits > 0)
     result["parts"] = options.parts;
+  if (options.isPipelined() && options.accumulate > 1)
+    result["joined_micro_batches"] = options.accumulate;
   if (!options.model.mesh.empty())
     result["mesh"] = options.model.mesh;
   if (json schedule = scheduleFacts(options.schedule); !schedule.empty())

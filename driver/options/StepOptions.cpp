@@ -39,6 +39,7 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   step.stage = options.stage;
   step.pipelineSchedule = options.pipelineSchedule;
   step.device = options.deviceName();
+  step.sequenceParallel = options.sequenceParallel != "off";
   step.sameBits = options.sameBits;
   step.zero = options.zero;
   step.bucketBytes = options.bucketBytes;

@@ -27,7 +27,7 @@ ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) 
 }
 
 /// The absolute path, alike however it was typed.
-std::string placeOf(const std::string &path) {
+std::string filePlaceOf(const std::string &path) {
   const std::filesystem::path place = std::filesystem::absolute(path), normal = place.lexically_normal();
   return rt::isSameFile(normal.string(), place.string()) ? normal.string()
                                                          : place.string(); // links may make ".." another
@@ -55,7 +55,7 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   const lint::Report &findings = compilation.lintReport();
   exporter::ProgramFacts program;
   program.name = rt::printable(std::filesystem::path(options.output).filename().string());
-  program.modelPath = placeOf(options.model.model);
+  program.modelPath = filePlaceOf(options.model.model);
   program.embedWeights = options.embedWeights;
   program.options = programOptions(options, loss, module);
   if (!findings.drawsInEvaluation.empty())

@@ -6,6 +6,9 @@
 namespace kedge::analysis {
 namespace {
 
+/// The one key that a file may lack: without it the device has one link for any number of ranks.
+constexpr const char *kLinks = "links";
+
 enum class Range { Positive, NotNegative, Share };
 
 struct Field {
@@ -68,7 +71,7 @@ double numberOf(const nlohmann::json &json, const Field &field, const std::strin
 }
 
 bool isKnown(const std::string &key) {
-  if (key == "name" || key == "memory_bytes")
+  if (key == "name" || key == "memory_bytes" || key == kLinks)
     return true;
   for (const Field &field : kFields)
     if (key == field.key)
@@ -82,6 +85,8 @@ nlohmann::json toJson(const DeviceModel &device) {
   nlohmann::json json = {{"name", device.name}, {"memory_bytes", device.memoryBytes}};
   for (const Field &field : kFields)
     json[field.key] = device.*field.value;
+  if (!device.links.empty())
+    json[kLinks] = toJson(device.links);
   return json;
 }
 
@@ -98,6 +103,8 @@ DeviceModel deviceFromJson(const nlohmann::json &json, const std::string &where)
   if (!memory.is_number_integer() || memory.get<double>() <= 0 || memory.get<double>() >= 0x1p63)
     fail("{}: 'memory_bytes' is {}, expected a whole number above 0 and below 2^63", where, memory.dump());
   device.name = name;
+  if (json.contains(kLinks))
+    device.links = linksFromJson(json[kLinks], where + ": links");
   device.memoryBytes = memory.get<int64_t>();
   for (const Field &field : kFields)
     device.*field.value =

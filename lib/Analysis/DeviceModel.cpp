@@ -106,8 +106,14 @@ DeviceModel rtx4090() {
 
 /// What a processor's bf16 products do beside its fp32 ones. docs/rationale/matrix-products.md says which
 /// instructions run where; `vdpbf16ps` was measured on two cores of the Zen 4 generation (2.1 times), AMX on
-/// a Xeon (2.6 to 4.8 times).
-enum class Bf16Products { Widened = 1, DotProducts = 2, Tiles = 3 };
+/// two of a Xeon (800 to 1000 GFLOP/s each).
+enum class Bf16Products { Widened = 1, DotProducts = 2, Tiles = 8 };
+
+/// Attention in bf16 multiplies on AMX; on other processors it is as fast as in fp32. Of the bf16 peak.
+double narrowAttention(Bf16Products bf16, double ofFp32) {
+  constexpr double kOnTiles = 0.5; // 400 GFLOP/s forward and 490 backward on one core, 512 keys a query
+  return bf16 == Bf16Products::Tiles ? kOnTiles : ofFp32 / static_cast<int>(bf16);
+}
 
 /// Cores of an AMD EPYC of the Zen 4 generation (AVX-512), measured with `kedge-bench calibrate` on two of
 /// them.
@@ -137,6 +143,7 @@ DeviceModel processor(int cores, Bf16Products bf16 = Bf16Products::DotProducts) 
   device.convolutionEfficiency = 0.85;
   device.convolutionHalfChannels = 15;
   device.attentionEfficiency = 0.82;
+  device.narrowAttentionEfficiency = narrowAttention(bf16, device.attentionEfficiency);
   device.attentionHalfKeys = 68;
   device.memoryEfficiency = 1;
   device.copyEfficiency = 0.65;
@@ -192,6 +199,11 @@ DeviceModel readFile(const std::string &path) {
 } // namespace
 
 DeviceModel loadDevice(const std::string &nameOrFile) {
+  if (const size_t at = nameOrFile.find(kWithLinks); at != std::string::npos) {
+    DeviceModel device = at == 0 ? thisMachine() : loadDevice(nameOrFile.substr(0, at));
+    device.links = loadLinks(nameOrFile.substr(at + std::string_view(kWithLinks).size()));
+    return device;
+  }
   for (const Known &known : kKnown)
     if (nameOrFile == known.name)
       return known.make();

@@ -1,5 +1,6 @@
 // A machine as the cost model describes it: peak rates, the share of them that kernels reach, and memory.
 #pragma once
+#include "lib/Analysis/DeviceLinks.h"
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -20,6 +21,7 @@ struct DeviceModel {
   double hostBytesPerSecond = 0; ///< between device and host memory, one direction
   double linkBytesPerSecond = 0; ///< what a rank sends to others while it receives the same amount
   double linkSeconds = 0;        ///< time of a collective beyond that of its bytes
+  LinkLevels links;              ///< links by level, instead of the three figures of one link
   double cacheBytes = 0, cacheBytesPerSecond = 0; ///< for data that the launch just before left in the cache
 
   double launchSeconds = 0; ///< time of a launch beyond that of its work
@@ -30,7 +32,7 @@ struct DeviceModel {
   // The share of the peak that large launches reach, in (0, 1].
   double matmulEfficiency = 1, attentionEfficiency = 1, convolutionEfficiency = 1, memoryEfficiency = 1,
          linkEfficiency = 1;
-  double narrowAttentionEfficiency = 1; ///< of 16-bit attention, whose products run on mma.sync; GPUs only
+  double narrowAttentionEfficiency = 1; ///< of 16-bit attention; on processors of bf16 alone
   double updateWeight = 1; ///< cost of a byte that is written over one just read, relative to any other byte
   double copyEfficiency = 1; ///< of library kernels that only move data, relative to generated kernels
   // The sizes at which half of those shares is reached: FLOPs of a product or convolution,
@@ -42,8 +44,13 @@ struct DeviceModel {
   bool isProcessor() const { return updateWeight == 0; }
 };
 
+/// Between the name of a device and that of its links, as in "h100+link=dgx-h100"; without a device, of this
+/// machine.
+inline constexpr const char *kWithLinks = "+link=";
+
 /// Takes h100, h200, a100, rtx4090, cpu, or a JSON file (a name that ends in .json or contains a
-/// slash). Throws kedge::Error, which lists the known names or names the wrong field of the file.
+/// slash), with or without links (kWithLinks). Throws kedge::Error, which lists the known names or names the
+/// wrong field of the file.
 DeviceModel loadDevice(const std::string &nameOrFile);
 
 /// The device `cpu`, with the number of physical cores and the memory that this process may use, and with the

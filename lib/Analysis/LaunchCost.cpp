@@ -1,13 +1,16 @@
 #include "lib/Analysis/LaunchCost.h"
 #include "lib/Analysis/ClusterCost.h"
 #include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "runtime/calls/Product.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/io/Error.h"
+#include "runtime/program/Mesh.h"
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 using namespace mlir;
 
@@ -89,6 +92,21 @@ ProductType productType(ValueRange inputs) {
                                                           : ProductType::F32;
 }
 
+/// Who takes part; without a mesh that has the axis, ranks that follow each other.
+std::vector<int64_t> membersOf(sched::LibraryOp op, int64_t ranks) {
+  auto given = op.getAttrs().getAs<StringAttr>("axis");
+  const std::string axis = given ? given.str() : std::string(rt::Mesh::kData);
+  if (dist::MeshAttr mesh = dist::meshOf(op); mesh && mesh.sizeOf(axis) == ranks) {
+    std::string axes;
+    for (auto [name, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
+      axes += (axes.empty() ? "" : ",") + name.str() + "=" + std::to_string(size);
+    return rt::Mesh::parse(axes).groupOf(axis, 0).members;
+  }
+  std::vector<int64_t> members(static_cast<size_t>(ranks));
+  std::iota(members.begin(), members.end(), int64_t(0));
+  return members;
+}
+
 /// Over a ring each rank sends all but its own part of what is counted (an all-reduce counts twice: it goes
 /// around twice), and receives as much. Nothing when nothing is sent.
 LaunchCost costOfCollective(sched::LibraryOp op) {
@@ -96,12 +114,16 @@ LaunchCost costOfCollective(sched::LibraryOp op) {
   auto ranks = op.getAttrs().getAs<IntegerAttr>("ranks");
   const double others = ranks ? 1 - 1 / static_cast<double>(ranks.getInt()) : 0;
   LaunchCost cost;
+  if (ranks && call.name == "dist.all_reduce")
+    cost.rounds = 2;
   for (const rt::Traffic &traffic : rt::trafficOf(call.name, call.inputs, call.outputs)) {
     cost.kind = WorkKind::Collective;
     cost.bytesRead +=
         others * static_cast<double>(traffic.elements) * static_cast<double>(rt::dtypeSize(traffic.type));
   }
   cost.bytesWritten = cost.bytesRead;
+  if (ranks && cost.kind == WorkKind::Collective)
+    cost.members = membersOf(op, ranks.getInt());
   return cost;
 }
 
@@ -155,10 +177,8 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
     peak = device.fp16Flops;
   else if (cost.type == ProductType::F8) // twice bf16's on every GPU that has it; processors widen to bf16
     peak = device.isProcessor() ? device.bf16Flops : 2 * device.bf16Flops;
-  // Processors have no 16-bit tile for attention: its rows are widened.
-  if (cost.kind == WorkKind::Attention && device.isProcessor() && cost.type != ProductType::F64)
-    peak = device.fp32Flops;
-  bool isHalf = runsOnTensorCores(cost, device);
+  const bool isHalf =
+      runsOnTensorCores(cost, device) || (device.isProcessor() && cost.type == ProductType::BF16);
   if (cost.kind == WorkKind::Attention)
     return peak * (isHalf ? device.narrowAttentionEfficiency : device.attentionEfficiency) *
            saturation(cost.extent, device.attentionHalfKeys);
@@ -201,6 +221,8 @@ double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
     return 0;
   if (cost.kind == WorkKind::Transfer)
     return device.launchSeconds + cost.bytesRead / device.hostBytesPerSecond;
+  if (cost.kind == WorkKind::Collective && !device.links.empty())
+    return collectiveSeconds({cost.members, cost.rounds, cost.bytesRead}, device.links);
   if (cost.kind == WorkKind::Collective)
     return device.linkSeconds + cost.bytesRead / (device.linkBytesPerSecond * device.linkEfficiency);
   // Attention's rate was measured with its exponentials.

@@ -35,6 +35,9 @@ struct LaunchCost {
   double shortcut = 1;     ///< rt::calls::KernelWork::shortcut
   double repeatedFlops =
       0; ///< FLOPs of 16-bit attention that GPUs compute twice, so that each sum has one owner
+  // Of a collective: the ranks of the first group, by number, and how often its bytes go around.
+  std::vector<int64_t> members = {};
+  int rounds = 1;
 
   bool product() const { return kind > WorkKind::Irregular; }
   double bytes() const { return bytesRead + bytesWritten; }

@@ -46,6 +46,12 @@ public:
 
   /// The sum or the maximum over the axis.
   virtual mlir::Value allReduce(mlir::Value value, llvm::StringRef kind) = 0;
+  /// The result of an op: the sum over the axis, rounded once to `element`. `partial` may be wider. The rank
+  /// has its block of it where the op's result is to be one.
+  virtual mlir::Value sum(mlir::Value partial, mlir::Type element) = 0;
+  /// What is added to a sum, cut as the sum is. `partial` broadcasts it.
+  virtual mlir::Value addend(mlir::Value whole, mlir::Value partial) = 0;
+  virtual mlir::Value cast(mlir::Value value, mlir::Type element) = 0;
   /// Where the rank's block begins in a dimension whose blocks have `room` elements: i64, one element.
   virtual mlir::Value offset(int64_t room) = 0;
 };
@@ -53,11 +59,14 @@ public:
 /// The type of a rank's block of a tensor that is cut along `dim`.
 mlir::RankedTensorType blockOf(mlir::Type whole, int dim, int64_t ranks);
 
-/// The same op on blocks. Attributes that say the shape of the result, or the sizes of its parts, are those
-/// of blocks.
+/// The same op on blocks. Attributes that say the shape of the result, the sizes of its parts or of its loops
+/// are those of blocks.
 mlir::Operation *cloneOnBlocks(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands,
                                const ShardingRule &rule, int loop, int64_t ranks);
-/// And sums over the axis where the loop is reduced.
+/// The type that sums over the axis are added up in, before they are rounded to `element`.
+mlir::Type sumTypeOf(mlir::Type element);
+/// And sums over the axis where the loop is reduced: 16-bit tensors are widened for it, so that no part of a
+/// sum is rounded.
 llvm::SmallVector<mlir::Value> cloneLocal(LocalBuilder &local, mlir::Operation *op, mlir::ValueRange operands,
                                           const ShardingRule &rule, int loop);
 /// By the rule of the op's ShardingOpInterface.

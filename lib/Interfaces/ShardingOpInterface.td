@@ -10,7 +10,8 @@ def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
     loop nest follows from ClusterableOpInterface. Any other op is computed as a whole on every rank.
   }];
   let methods = [
-    InterfaceMethod<"Loops along which the op may be cut; none: it stays whole.", "::kedge::ShardingRule", "shardingRule", (ins)>,
+    InterfaceMethod<"Loops along which so many ranks may cut the op; none: it stays whole.", "::kedge::ShardingRule", "shardingRule",
+      (ins "int64_t":$ranks)>,
     InterfaceMethod<[{Builds what a rank computes when `loop` is cut, from its blocks of the operands; sums over the axis included.
       Returns the rank's block of each result.}],
       "::llvm::SmallVector<::mlir::Value>", "buildLocal",

@@ -1,4 +1,5 @@
 #include "lib/Link/Link.h"
+#include "lib/Link/BuiltInLinker.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TemporaryFiles.h"
 #include "lib/Support/TextFile.h"
@@ -94,15 +95,37 @@ void runDriver(const std::string &driver, const std::vector<std::string> &argume
   fail("linking the program failed ({} exited with {}): {}", driver, status, message);
 }
 
-/// What the driver is given beside the objects, in this order.
+/// What is linked with the objects, in this order.
 struct LinkJob {
-  std::vector<std::string> inputs, flags;
-  std::string script; ///< the linker's version script; empty: none
+  OutputForm form;
+  std::vector<std::string> archives;
+  std::vector<std::string> flags; ///< of the linker itself
+  std::string script;             ///< the linker's version script; empty: none
+  std::string pieces;             ///< folder of the built-in linker; empty: the system's C++ compiler links
 };
 
-/// Runs the driver, and puts what it makes at `place`.
-void drive(llvm::ArrayRef<ObjectFile> objects, const LinkJob &job, const std::string &place) {
-  const std::string output = replaceableFile(place), driver = compilerDriver();
+/// The system's C++ compiler as a linker. `log`: a file for what it says.
+void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, const std::string &output,
+                  StringRef log) {
+  const std::string driver = compilerDriver();
+  std::vector<std::string> command = {driver, "-o", output};
+  command.insert(command.end(), inputs.begin(), inputs.end());
+  if (job.form == OutputForm::Object)
+    command.insert(command.end(), {"-r", "-nostdlib"});
+  else
+    command.push_back(job.form == OutputForm::Program ? "-pie" : "-shared");
+  for (const std::string &flag : job.flags)
+    command.push_back("-Wl," + flag);
+  llvm::SmallVector<StringRef> words;
+  if (job.form != OutputForm::Object)
+    StringRef(KEDGE_LINK_FLAGS).split(words, ' ', -1, false);
+  command.insert(command.end(), words.begin(), words.end());
+  runDriver(driver, command, log);
+}
+
+/// Links, and puts what is made at `place`.
+void drive(llvm::ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) {
+  const std::string output = replaceableFile(place);
   SmallString<128> folder;
   if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
     fail("no temporary folder for linking: {}", error.message());
@@ -110,34 +133,35 @@ void drive(llvm::ArrayRef<ObjectFile> objects, const LinkJob &job, const std::st
   std::vector<std::unique_ptr<TemporaryFile>> temporary;
   auto note = [&](StringRef file) { temporary.push_back(std::make_unique<TemporaryFile>(file.str())); };
   note(folder);
+  const auto inFolder = [&](const std::string &name) {
+    SmallString<128> file(folder);
+    path::append(file, name);
+    note(file);
+    return file.str().str();
+  };
 
-  // Beside the output, so that putting it in place is one rename.
+  std::vector<std::string> inputs;
+  for (size_t at = 0; at < objects.size(); ++at) {
+    inputs.push_back(inFolder("object" + std::to_string(at) + ".o"));
+    writeFile(inputs.back(), StringRef(objects[at].data(), objects[at].size()));
+  }
+  inputs.insert(inputs.end(), job.archives.begin(), job.archives.end());
+  if (!job.script.empty()) {
+    const std::string script = inFolder("exports.map");
+    writeFile(script, job.script);
+    job.flags.push_back("--version-script=" + script);
+  }
+
+  // In the folder of the output, so that putting it in place is one rename.
   SmallString<256> linked;
   fs::createUniquePath(output + ".%%%%%%%%", linked, false);
-  std::vector<std::string> command = {driver, "-o", linked.str().str()};
-  for (size_t at = 0; at < objects.size(); ++at) {
-    SmallString<128> file(folder);
-    path::append(file, "object" + std::to_string(at) + ".o");
-    note(file);
-    writeFile(file, StringRef(objects[at].data(), objects[at].size()));
-    command.push_back(file.str().str());
-  }
-  command.insert(command.end(), job.inputs.begin(), job.inputs.end());
-  command.insert(command.end(), job.flags.begin(), job.flags.end());
-  if (!job.script.empty()) {
-    SmallString<128> script(folder);
-    path::append(script, "exports.map");
-    note(script);
-    writeFile(script, job.script);
-    command.push_back(("-Wl,--version-script=" + script).str());
-  }
-
-  SmallString<128> log(folder);
-  path::append(log, "log");
-  note(log);
+  const std::string log = inFolder("log");
   note(linked);
   llvm::scope_exit discard([&] { fs::remove(linked); });
-  runDriver(driver, command, log);
+  if (job.pieces.empty())
+    linkByDriver(job, inputs, linked.str().str(), log);
+  else
+    linkBuiltIn(job.form, job.pieces, inputs, job.flags, linked.str().str());
   if (std::error_code error = fs::rename(linked, output))
     fail("{}: cannot be written: {}", output, error.message());
   discard.release();
@@ -153,18 +177,13 @@ std::vector<std::string> archiveFiles(RuntimeKind runtime) {
   return archives;
 }
 
-void addLinkFlags(LinkJob &job) {
-  llvm::SmallVector<StringRef> words;
-  StringRef(KEDGE_LINK_FLAGS).split(words, ' ', -1, false);
-  job.flags.insert(job.flags.end(), words.begin(), words.end());
-}
-
 /// All other symbols are hidden: a program may hold another libstdc++, or another model.
 std::string exportScript(const std::string &symbol) {
   std::string names;
-  for (const char *function : {"open", "open_on", "close", "error", "notes", "input_at", "output_at",
-                               "state_at", "set_input", "step", "evaluate", "predict", "get_state",
-                               "set_state", "steps_done", "checkpoint", "resume", "export_onnx"})
+  for (const char *function :
+       {"open", "open_on", "close", "error", "notes", "input_at", "output_at", "state_at", "set_input",
+        "step", "evaluate", "predict", "get_state", "set_state", "steps_done", "set_steps_done", "checkpoint",
+        "resume", "export_onnx"})
     names += fmt::format("kedge_{}; ", function);
   return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", names, symbol, symbol);
 }
@@ -175,25 +194,24 @@ void kedge::link::checkRuntime(RuntimeKind runtime) { runtimeFolder(runtime); }
 
 void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
                               RuntimeKind runtime) {
-  LinkJob job{archiveFiles(runtime), {"-pie"}, ""};
-  addLinkFlags(job);
-  drive(objects, job, output);
+  drive(objects, {OutputForm::Program, archiveFiles(runtime), {}, "", linkPieces(runtimeFolder(runtime))},
+        output);
 }
 
 void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place) {
   const std::string file = "lib" + place.name + ".so";
   // The library is never unloaded, since its threads run as long as the process.
-  LinkJob job{archiveFiles(RuntimeKind::Library),
-              {"-shared", "-Wl,-soname," + file, "-Wl,-z,nodelete", "-Wl,-u,kedge_open"},
-              ""};
+  LinkJob job{OutputForm::Library,
+              archiveFiles(RuntimeKind::Library),
+              {"-soname=" + file, "-znodelete", "-ukedge_open"},
+              exportScript(place.symbol),
+              linkPieces(runtimeFolder(RuntimeKind::Library))};
   if (place.symbol != "kedge")
     for (const char *function : {"open", "open_on"})
-      job.flags.push_back(fmt::format("-Wl,--defsym={}_{}=kedge_{}", place.symbol, function, function));
-  addLinkFlags(job);
-  job.script = exportScript(place.symbol);
+      job.flags.push_back(fmt::format("--defsym={}_{}=kedge_{}", place.symbol, function, function));
   drive(objects, job, place.file(file));
 }
 
 void kedge::link::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
-  drive(objects, {{}, {"-r", "-nostdlib"}, ""}, output);
+  drive(objects, {OutputForm::Object, {}, {}, "", linkPieces(runtimeFolder(RuntimeKind::Cpu))}, output);
 }

@@ -1,5 +1,6 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Support/FloatType.h"
 #include "lib/Support/Statistics.h"
@@ -47,8 +48,9 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       builder.enter(place ? place : updateOf(state));
       Value before = argumentFor(micro, BindingKind::State, name, accumulator.getType());
       Value sum =
-          parts > 1
-              ? tree.add(builder, state, accumulator, gradient, before)
+          parts > 1 ? tree.add(builder, state, accumulator, gradient, before)
+          : isOneMicroBatch()
+              ? castTo(builder, gradient, before.getType())
               : train::AccumulateOp::create(builder, gradient.getLoc(), before, gradient, index).getResult();
       addResult(micro, sum, BindingKind::State, name);
       Value whole = argumentFor(update, BindingKind::State, name, accumulator.getType());
@@ -59,6 +61,16 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
     eraseUnused(micro);
     addStatistic("kedge-accumulate-gradients", "accumulators", gradients);
     addStatistic("kedge-accumulate-gradients", "state bytes", bytes);
+  }
+
+  /// There is nothing to add: the gradients of a rank's only part, or of all its parts together.
+  bool isOneMicroBatch() { return accumulate == 1 && dist::partsOf(getOperation()) > 0; }
+
+  static Value castTo(OpBuilder &builder, Value gradient, Type type) {
+    if (gradient.getType() == type)
+      return gradient;
+    return onnx::CastOp::create(builder, gradient.getLoc(), gradient,
+                                TypeAttr::get(cast<RankedTensorType>(type).getElementType()));
   }
 
   func::FuncOp makeUpdate(func::FuncOp micro) {

@@ -1,6 +1,7 @@
 #include "passes/Mesh/Blocks.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Support/Statistics.h"
@@ -24,31 +25,62 @@ SmallVector<int64_t> sectionsOf(const Layout &layout, int64_t size) {
   return layout.sections.empty() ? SmallVector<int64_t>{size} : layout.sections;
 }
 
-void countSent(int64_t bytes) {
-  addStatistic("kedge-localize", "collectives", 1);
-  addStatistic("kedge-localize", "bytes sent", bytes);
-}
 } // namespace
 
 Value BlockBuilder::reshape(Value value, ArrayRef<int64_t> shape) {
   return shapeOf(value) == shape ? value : onnx::ReshapeOp::create(builder, loc, value, shape).getResult();
 }
 
-Value BlockBuilder::transpose(Value value, ArrayRef<int64_t> perm) {
-  return onnx::TransposeOp::create(builder, loc, value, perm);
+/// The first two of four dims; one of size 1 moves without a copy.
+Value BlockBuilder::exchanged(Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  if (shape[0] == 1 || shape[1] == 1)
+    return reshape(value, {shape[1], shape[0], shape[2], shape[3]});
+  return onnx::TransposeOp::create(builder, loc, value, ArrayRef<int64_t>{1, 0, 2, 3});
 }
 
 Value BlockBuilder::flat(Value value) { return reshape(value, {tensorType(value).getNumElements()}); }
 
+Value BlockBuilder::cast(Value value, Type element) {
+  return elementOf(value) == element
+             ? value
+             : onnx::CastOp::create(builder, loc, value, TypeAttr::get(element)).getResult();
+}
+
 Value BlockBuilder::allReduce(Value value, StringRef kind) {
+  return kind == "sum" ? allSum(value, elementOf(value))
+                       : dist::AllReduceOp::create(builder, loc, value, group, kind).getResult(0);
+}
+
+/// Parts of large sums are rounded before they are gathered.
+Value BlockBuilder::allSum(Value partial, Type element) {
   constexpr int64_t kSmall = 4096; // elements that one op sends as fast
-  const int64_t elements = tensorType(value).getNumElements();
-  countSent(2 * bytesOf(value.getType()) * (ranks - 1) / ranks);
-  if (kind != "sum" || elements <= kSmall)
-    return dist::AllReduceOp::create(builder, loc, value, group, kind).getResult(0);
-  auto parts = dist::ReduceScatterOp::create(builder, loc, ValueRange(value), group);
-  return dist::AllGatherOp::create(builder, loc, TypeRange(value.getType()), parts.getOutputs(), group)
+  if (tensorType(partial).getNumElements() <= kSmall)
+    return cast(dist::AllReduceOp::create(builder, loc, partial, group, "sum").getResult(0), element);
+  auto parts = dist::ReduceScatterOp::create(builder, loc, ValueRange(partial), group);
+  return dist::AllGatherOp::create(builder, loc, TypeRange(tensorType(partial).clone(element)),
+                                   ValueRange(cast(parts.getResult(0), element)), group)
       .getResult(0);
+}
+
+Value BlockBuilder::scatteredSum(Value partial, Type element) {
+  auto own =
+      dist::ReduceScatterOp::create(builder, loc, ValueRange(blocksOutermost(partial, scatter)), group);
+  return cast(reshape(own.getResult(0), blockOf(partial.getType(), scatter.dim, ranks).getShape()), element);
+}
+
+Value BlockBuilder::addend(Value whole, Value partial) {
+  const int64_t dim = scatter.dim - (rankOf(partial) - rankOf(whole));
+  if (!scatter.isCut() || dim < 0 || shapeOf(whole)[dim] != shapeOf(partial)[scatter.dim])
+    return whole;
+  return cut(whole, {static_cast<int>(dim), {}});
+}
+
+Value BlockBuilder::sum(Value partial, Type element) {
+  Value sum = scatter.isCut() ? scatteredSum(partial, element) : allSum(partial, element);
+  if (partials)
+    (*partials)[sum] = {partial, scatter};
+  return sum;
 }
 
 Value BlockBuilder::offset(int64_t room) {
@@ -67,9 +99,8 @@ Value BlockBuilder::gather(Value block, const Layout &layout) {
   const Folded own(shape, layout.dim);
   shape[layout.dim] *= ranks;
   const auto all = RankedTensorType::get({ranks, own.before, own.size, own.behind}, elementOf(block));
-  countSent(bytesOf(all) * (ranks - 1) / ranks);
   Value blocks = dist::AllGatherOp::create(builder, loc, TypeRange(all), flat(block), group).getResult(0);
-  Value rows = transpose(blocks, {1, 0, 2, 3});
+  Value rows = exchanged(blocks);
   const SmallVector<int64_t> sections = sectionsOf(layout, shape[layout.dim]);
   if (sections.size() == 1)
     return reshape(rows, shape);
@@ -83,9 +114,9 @@ Value BlockBuilder::gather(Value block, const Layout &layout) {
   return reshape(onnx::ConcatOp::create(builder, loc, parts, 1), shape);
 }
 
-Value BlockBuilder::cut(Value whole, const Layout &layout) {
-  SmallVector<int64_t> shape(shapeOf(whole));
-  const Folded all(shape, layout.dim);
+/// The ranks' blocks in a row.
+Value BlockBuilder::blocksOutermost(Value whole, const Layout &layout) {
+  const Folded all(shapeOf(whole), layout.dim);
   const SmallVector<int64_t> sections = sectionsOf(layout, all.size);
   Value rows = reshape(whole, {all.before, all.size, all.behind});
   SmallVector<Value> parts = {rows};
@@ -94,9 +125,12 @@ Value BlockBuilder::cut(Value whole, const Layout &layout) {
   for (auto [part, section] : llvm::zip(parts, sections))
     part = reshape(part, {all.before, ranks, section / ranks, all.behind});
   Value blocks = parts.size() == 1 ? parts[0] : onnx::ConcatOp::create(builder, loc, parts, 2).getResult();
-  Value outermost = transpose(blocks, {1, 0, 2, 3});
-  shape[layout.dim] /= ranks;
-  return reshape(dist::LocalShardOp::create(builder, loc, outermost, group).getResult(0), shape);
+  return exchanged(blocks);
+}
+
+Value BlockBuilder::cut(Value whole, const Layout &layout) {
+  Value own = dist::LocalShardOp::create(builder, loc, blocksOutermost(whole, layout), group).getResult(0);
+  return reshape(own, blockOf(whole.getType(), layout.dim, ranks).getShape());
 }
 
 } // namespace kedge::mesh

@@ -3,6 +3,7 @@
 #include "lib/Interfaces/ClusterableOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
@@ -45,7 +46,8 @@ struct Trial {
       operands.push_back(block.addArgument(blockOf(operand.getType(), ShardingRule::dimOf(dims, loop), ranks),
                                            op->getLoc()));
     Operation *made = cloneOnBlocks(builder, op, operands, rule, loop, ranks);
-    if (!isClusterable(made))
+    ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
+    if (failed(verify(made)) || !isClusterable(made))
       return;
     cast<ClusterableOpInterface>(made).describeCluster(spec);
     cluster = buildCluster(builder, made, llvm::BitVector(made->getNumResults(), true));
@@ -72,12 +74,26 @@ bool isSum(sched::ClusterOp cluster) {
   });
 }
 
+/// In a loop of one element its index is 0, and is written so where tensors broadcast.
+SmallVector<AffineMap> withoutLoops(ArrayRef<AffineMap> maps, ArrayRef<int64_t> domain) {
+  SmallVector<AffineMap> plain;
+  for (AffineMap map : maps) {
+    SmallVector<AffineExpr> dims;
+    for (auto [i, size] : llvm::enumerate(domain))
+      dims.push_back(size == 1 ? getAffineConstantExpr(0, map.getContext())
+                               : getAffineDimExpr(i, map.getContext()));
+    plain.push_back(map.replaceDimsAndSymbols(dims, {}, domain.size(), 0));
+  }
+  return plain;
+}
+
 bool isSameNest(const Trial &trial, const ClusterSpec &whole, sched::ClusterOp cluster, int loop,
                 int64_t ranks) {
   SmallVector<int64_t> domain(whole.domain);
   domain[loop] /= ranks;
   return trial.cluster && trial.spec.domain == domain && trial.spec.reduced == whole.reduced &&
-         trial.spec.inputMaps == whole.inputMaps && trial.spec.outputMaps == whole.outputMaps &&
+         withoutLoops(trial.spec.inputMaps, domain) == withoutLoops(whole.inputMaps, domain) &&
+         withoutLoops(trial.spec.outputMaps, domain) == withoutLoops(whole.outputMaps, domain) &&
          OperationEquivalence::isRegionEquivalentTo(&const_cast<Trial &>(trial).cluster.getBody(),
                                                     &cluster.getBody(),
                                                     OperationEquivalence::IgnoreLocations);

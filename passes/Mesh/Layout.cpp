@@ -29,7 +29,7 @@ Layout layoutOfResult(const ShardingRule &rule, const CutLoop &cut, unsigned res
 
 ShardingRule ruleOf(Operation *op, int64_t ranks) {
   if (auto sharded = dyn_cast<ShardingOpInterface>(op))
-    return sharded.shardingRule();
+    return sharded.shardingRule(ranks);
   return clusterRule(op, ranks);
 }
 
@@ -49,6 +49,8 @@ CutLoop cutLoopOf(Operation *op) {
     return {};
   return {static_cast<int>(cut.getDim()), SmallVector<int64_t>(cut.getSections())};
 }
+
+Layout scatterOf(Operation *op) { return layoutOf(op->getAttrOfType<dist::CutAttr>(dist::scatterName)); }
 
 dist::CutAttr attributeOf(const CutLoop &cut, dist::RankGroup group) {
   return dist::CutAttr::get(group.axis.getContext(), cut.loop, group.axis, group.ranks, cut.sections, 1);

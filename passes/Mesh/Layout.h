@@ -34,6 +34,8 @@ ShardingRule ruleOf(mlir::Operation *op, int64_t ranks);
 Layout layoutOf(dist::CutAttr cut);
 dist::CutAttr attributeOf(const Layout &layout, dist::RankGroup group);
 CutLoop cutLoopOf(mlir::Operation *op);
+/// Of the op's result, where it is a sum whose blocks ranks keep; else whole.
+Layout scatterOf(mlir::Operation *op);
 dist::CutAttr attributeOf(const CutLoop &cut, dist::RankGroup group);
 
 /// The ranks along `tensor`; one without such an axis.

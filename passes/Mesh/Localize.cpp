@@ -7,6 +7,7 @@
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
 #include "passes/Mesh/Blocks.h"
 #include "passes/Mesh/Passes.h"
 
@@ -42,6 +43,8 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
       if (isa<UnrealizedConversionCastOp>(op)) {
         continue;
+      } else if (joinSums(op)) {
+        replaced.push_back(&op);
       } else if (op.hasAttr(dist::cutName)) {
         onBlocks(op);
         replaced.push_back(&op);
@@ -59,6 +62,13 @@ public:
     giveBlocks(block.getTerminator());
     for (Operation *op : llvm::reverse(replaced))
       op->erase();
+    SmallVector<Operation *> left;
+    for (Operation &op : block.without_terminator())
+      left.push_back(&op);
+    for (Operation *op : llvm::reverse(left))
+      if (isOpTriviallyDead(op)) // sums that were joined
+        op->erase();
+    countSent(block);
     function.setFunctionType(FunctionType::get(function.getContext(), block.getArgumentTypes(),
                                                block.getTerminator()->getOperandTypes()));
     return success();
@@ -72,6 +82,7 @@ private:
   DenseMap<Value, SmallVector<Local>> joined; ///< parts in a row, by what joined them
   DenseMap<Value, Value> wholes;              ///< gathered already
   DenseMap<Value, SmallVector<Local>> blocks; ///< cut already
+  Partials partials;
 
   Layout layoutOfState(FlatSymbolRefAttr state) const {
     return state ? states.lookup(state.getAttr()) : Layout();
@@ -89,19 +100,30 @@ private:
     return standIn;
   }
 
+  /// Gathered once: what is but reshaped goes with what it is made of.
+  Value wholeOf(BlockBuilder &build, Value original) {
+    const Local local = locals.contains(original) ? locals[original] : Local{original, {}, {}};
+    if (!local.layout.isCut())
+      return local.value;
+    if (Value known = wholes.lookup(original))
+      return known;
+    auto reshape = original.getDefiningOp<onnx::ReshapeOp>();
+    const bool isSame =
+        reshape && locals.contains(reshape.getData()) && locals[reshape.getData()].layout.isCut();
+    Value whole = isSame ? onnx::ReshapeOp::create(build.builder, build.loc,
+                                                   wholeOf(build, reshape.getData()), shapeOf(original))
+                               .getResult()
+                         : build.gather(local.value, local.layout);
+    return wholes[original] = whole;
+  }
+
   /// As the ops in front of `builder`'s place see it.
   Value get(PlacedBuilder &builder, Location loc, Value original, const Layout &wanted) {
     BlockBuilder build(builder, loc, group);
     Local local = locals.contains(original) ? locals[original] : Local{original, {}, {}};
     if (local.layout == wanted)
       return local.value;
-    Value whole = local.value;
-    if (local.layout.isCut()) {
-      Value &gathered = wholes[original];
-      if (!gathered)
-        gathered = build.gather(local.value, local.layout);
-      whole = gathered;
-    }
+    Value whole = wholeOf(build, original);
     if (!wanted.isCut())
       return whole;
     for (const Local &block : blocks[original])
@@ -211,17 +233,56 @@ private:
     PlacedBuilder builder(&op);
     const ShardingRule rule = ruleOf(&op, group.ranks);
     const CutLoop cut = cutLoopOf(&op);
+    const Layout scatter = scatterOf(&op);
     op.removeAttr(dist::cutName);
+    op.removeAttr(dist::scatterName);
     SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
       operands.push_back(get(builder, op.getLoc(), operand, layoutOfOperand(rule, cut, i)));
-    BlockBuilder build(builder, op.getLoc(), group);
+    BlockBuilder build(builder, op.getLoc(), group, scatter, &partials);
     auto sharded = dyn_cast<ShardingOpInterface>(op);
     SmallVector<Value> results = sharded ? sharded.buildLocal(build, operands, cut.loop)
                                          : cloneLocal(build, &op, operands, rule, cut.loop);
     for (auto [i, result] : llvm::enumerate(op.getResults()))
-      locals[result] = {results[i], layoutOfResult(rule, cut, i), {}};
+      locals[result] = {results[i], scatter.isCut() ? scatter : layoutOfResult(rule, cut, i), {}};
     addStatistic("kedge-localize", "ops on blocks", 1);
+  }
+
+  /// A sum over ranks that only this op reads.
+  const Partial *onlyHere(Value original) const {
+    auto local = locals.find(original);
+    if (local == locals.end() || !original.hasOneUse())
+      return nullptr;
+    auto found = partials.find(local->second.value);
+    return found == partials.end() ? nullptr : &found->second;
+  }
+
+  /// What two sums over ranks add up to is one: gradients of products with one operand in common.
+  bool joinSums(Operation &op) {
+    if (!isa<onnx::AddOp>(op))
+      return false;
+    const Partial *a = onlyHere(op.getOperand(0)), *b = onlyHere(op.getOperand(1));
+    if (!a || !b || !(a->scatter == b->scatter) || a->value.getType() != b->value.getType())
+      return false;
+    const Layout scatter = a->scatter;
+    PlacedBuilder builder(&op, placeFor(op));
+    BlockBuilder build(builder, op.getLoc(), group, scatter, &partials);
+    Value both = onnx::AddOp::create(builder, op.getLoc(), a->value, b->value);
+    locals[op.getResult(0)] = {build.sum(both, elementOf(op.getResult(0))), scatter, {}};
+    addStatistic("kedge-localize", "sums joined", 1);
+    return true;
+  }
+
+  void countSent(Block &block) const {
+    for (Operation &op : block)
+      if (dist::isCollective(&op) && op.getAttrOfType<StringAttr>("axis") == group.axis) {
+        const int64_t times = isa<dist::AllReduceOp>(op) ? 2 : 1;
+        const Type whole =
+            isa<dist::AllGatherOp>(op) ? op.getResult(0).getType() : op.getOperand(0).getType();
+        addStatistic("kedge-localize", "collectives", 1);
+        addStatistic("kedge-localize", "bytes sent",
+                     times * bytesOf(whole) * (group.ranks - 1) / group.ranks);
+      }
   }
 
   void giveBlocks(Operation *terminator) {

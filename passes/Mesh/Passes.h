@@ -11,6 +11,9 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kedge::mesh {
+/// The module beside a step's functions that has them for the rows of one part: kedge-join-parts reads it.
+inline constexpr llvm::StringLiteral partModuleName = "part";
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Mesh/Passes.h.inc"

@@ -18,7 +18,12 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     along them already. From there layouts go through each op by its rule (ShardingOpInterface, or the loops of
     ClusterableOpInterface), each op by the way that sends the fewest bytes. A table of an embedding that nothing else cuts is
     cut by rows. Only blocks of equal size: a dimension that the ranks do not divide stays whole. A remark names each product
-    that stays whole, with the bytes of its weight. Statistics: states cut, bytes saved, ops cut, products whole.
+    that stays whole, with the bytes of its weight.
+
+    With `sequence-parallel`, `dist.scatter` on a product whose sum goes over ranks says along which rows each rank keeps its block
+    of it: the outermost of the result's dimensions that the ranks divide, batch before sequence. What follows (residuals, norms,
+    dropout) is computed on these rows alone, up to the next product with a weight that is cut by columns, which reads all rows.
+    Statistics: states cut, bytes saved, ops cut, sums scattered, products whole.
 
     Example:
     ```mlir
@@ -40,6 +45,7 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     }
     ```
   }];
+  let options = [Option<"sequenceParallel", "sequence-parallel", "bool", "true", "residuals and norms between cut products are cut by rows">];
 }
 
 def Localize : MeshPass<"kedge-localize"> {
@@ -47,8 +53,9 @@ def Localize : MeshPass<"kedge-localize"> {
   let description = [{
     Carries out what kedge-propagate-shardings wrote: states and values get the types of blocks, collectives along `tensor` stand
     where layouts meet: a dist.all_reduce (of large tensors a dist.reduce_scatter and a dist.all_gather) behind what sums over a
-    cut loop, a dist.all_gather where a whole tensor is read, a dist.local_shard, which sends nothing, where a block of a whole one
-    is. Statistics: ops on blocks, collectives, bytes sent.
+    cut loop, with `dist.scatter` a dist.reduce_scatter alone, a dist.all_gather where a whole tensor is read, a dist.local_shard,
+    which sends nothing, where a block of a whole one is. Sums of 16-bit tensors are sent in f32 and rounded once. Sums that are
+    only added to each other are sent as one. Statistics: ops on blocks, sums joined, collectives, bytes sent.
 
     Example:
     ```mlir
@@ -70,5 +77,78 @@ def Localize : MeshPass<"kedge-localize"> {
     }
     ```
   }];
+}
+
+def ShowLayouts : MeshPass<"kedge-show-layouts"> {
+  let summary = "Print the values of a step with their layout over the mesh";
+  let description = [{
+    Writes to standard error and changes nothing. After kedge-propagate-shardings: of each state and result the dimension that the
+    ranks along an axis cut, or that it is whole; a product along a cut loop is whole after a sum over the ranks. After
+    kedge-localize: of each state the part that a rank has; results have the types of a rank. The lines that are no comments are IR. Statistics: values shown, values cut.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
+      train.state parameter @w tensor<4x6xf32> {dist.cut = #dist.cut<1 over "tensor" = 2>}
+      func.func @step(%x: tensor<8x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x6xf32> {train.binding = #train.binding<state @w>})
+          -> (tensor<8x6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+        %y = onnx.MatMul %x, %w {dist.cut = #dist.cut<1 over "tensor" = 2>} : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+        return %y : tensor<8x6xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4x6xf32> {dist.cut = #dist.cut<1 over "tensor" = 2>}
+    func.func @step(%x: ..., %w: ...) -> ... {
+      %y = onnx.MatMul %x, %w {dist.cut = #dist.cut<1 over "tensor" = 2>} : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
+    }
+    ```
+  }];
+}
+
+def JoinParts : MeshPass<"kedge-join-parts"> {
+  let summary = "One @micro for all parts of a rank's rows, whose sums over rows are trees over the parts";
+  let description = [{
+    Runs behind differentiation on a module with `dist.parts`. The module `@part` has the same functions for the rows of one part;
+    it goes. An op none of whose rows depends on another is one op on all rows: products with a weight pack it once. What sums
+    over rows is computed part by part, by the ops of `@part`, and gradients are added as a balanced tree: each part's numbers
+    are those of a rank that has its rows alone. A gradient that is a product of f32 over the rows is one train.SumProducts. A
+    product with a weight whose result is larger than `largest`, and what follows from it, is made part by part, one after the
+    other. Where the two functions are not the same ops on other sizes nothing changes; else the module gets `dist.joined`.
+    Statistics: ops joined, ops apart, sums in products.
+
+    Example:
+    ```mlir
+    module attributes {dist.parts = 2 : i64} {
+      train.state parameter @w tensor<2x3xf32>
+      func.func @micro(%x: tensor<4x2xf32> {train.binding = #train.binding<input "x">}, %dy: tensor<4x3xf32> {train.binding = #train.binding<input "dy">})
+          -> (tensor<2x3xf32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<micro>} {
+        %dw = onnx.MatMul %x, %dy {kedge.place = #kedge.place<backward "", "y">, transA = true} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+        return %dw : tensor<2x3xf32>
+      }
+      module @part {
+        train.state parameter @w tensor<2x3xf32>
+        func.func @micro(%x: tensor<2x2xf32> {train.binding = #train.binding<input "x">}, %dy: tensor<2x3xf32> {train.binding = #train.binding<input "dy">})
+            -> (tensor<2x3xf32> {train.binding = #train.binding<gradient @w>}) attributes {train.kind = #train.kind<micro>} {
+          %dw = onnx.MatMul %x, %dy {kedge.place = #kedge.place<backward "", "y">, transA = true} : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+          return %dw : tensor<2x3xf32>
+        }
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {dist.joined, dist.parts = 2 : i64} {
+      train.state parameter @w tensor<2x3xf32>
+      func.func @micro(%x: tensor<4x2xf32> ..., %dy: tensor<4x3xf32> ...) -> (tensor<2x3xf32> ...) attributes {train.kind = #train.kind<micro>} {
+        %dw = train.SumProducts %x, %dy {kedge.place = ..., parts = 2 : i64, transA = true} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+        return %dw : tensor<2x3xf32>
+      }
+    }
+    ```
+  }];
+  let options = [Option<"largest", "largest", "int64_t", "134217728", "bytes of a product with a weight that has all rows at once">];
 }
 #endif

@@ -29,8 +29,8 @@ bool isForward(Operation *op) {
 /// One way through a function, in the order of its ops.
 class Walk {
 public:
-  Walk(func::FuncOp function, StateLayouts &states, dist::RankGroup group)
-      : function(function), states(states), group(group) {
+  Walk(func::FuncOp function, StateLayouts &states, dist::RankGroup group, bool sequenceParallel)
+      : function(function), states(states), group(group), sequenceParallel(sequenceParallel) {
     for (BlockArgument argument : function.getArguments())
       if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
         stateOf[argument] = state.getAttr();
@@ -53,22 +53,42 @@ public:
       if (rule.loops.empty() || rule.results[0][wanted.dim] == ShardingRule::kWhole)
         continue;
       const CutLoop cut = {rule.results[0][wanted.dim], wanted.sections};
-      const bool isFree = llvm::none_of(
-          rule.operands, [&](ArrayRef<int> dims) { return llvm::is_contained(dims, cut.loop); });
-      if (isFree && rule.loops[cut.loop].sections.empty() && isPossible(op, rule, cut))
+      if (isFree(op, rule, cut) && rule.loops[cut.loop].sections.empty() && isPossible(op, rule, cut))
         choices[&op] = cut;
     }
   }
 
   DenseMap<Operation *, CutLoop> choices;
+  DenseMap<Operation *, int>
+      scatters;                   ///< dims of results that are sums: each rank keeps its block of the sum
+  DenseMap<Value, Layout> sliced; ///< whole values, of which cut ops may read blocks
   SmallVector<Operation *> wholeProducts; ///< with a parameter that could not be cut
   SmallVector<StringAttr> tables;         ///< of embeddings, not decided yet
+
+  /// Whole values that cut ops of the residual stream read blocks of: others may, too, and send nothing for
+  /// it.
+  DenseMap<Value, Layout> slices() {
+    DenseMap<Value, Layout> found;
+    for (auto &[op, cut] : choices) {
+      if (!isForward(op) ||
+          llvm::none_of(op->getResults(), [&](Value result) { return scattered.contains(result); }))
+        continue;
+      const ShardingRule rule = ruleOf(op, group.ranks);
+      for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+        if (Layout layout = layoutOfOperand(rule, cut, i);
+            layout.isCut() && !layoutOf(operand).isCut() && operand.getDefiningOp())
+          found[operand] = layout;
+    }
+    return found;
+  }
 
 private:
   func::FuncOp function;
   StateLayouts &states;
   dist::RankGroup group;
+  bool sequenceParallel;
   DenseMap<Value, StringAttr> stateOf; ///< what a value is, or is a cast of
+  DenseSet<Value> scattered;           ///< blocks of sums over ranks, and what is computed from such blocks
   DenseMap<Value, Layout> layouts;     ///< of results; absent: whole
   DenseMap<Value, int> flat;           ///< parts along so many other axes of what is cut along this one
 
@@ -102,6 +122,14 @@ private:
       return states.lookup(found->second);
     return layouts.lookup(value);
   }
+  /// Whether the op can be computed on blocks that its whole operands have without sending anything.
+  bool isFree(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
+    for (auto [operand, dims] : llvm::zip(op.getOperands(), rule.operands))
+      if (llvm::is_contained(dims, cut.loop) && (!sequenceParallel || layoutOf(operand).isCut()))
+        return false;
+    return !rule.loops[cut.loop].reduced;
+  }
+
   int64_t cost(Value value) const { // of gathering it
     const int64_t bytes = bytesOf(value.getType()) * (group.ranks - 1) / group.ranks;
     return stateOf.contains(value) ? bytes << 20 : bytes; // what is cut to save memory stays so
@@ -125,8 +153,9 @@ private:
       return carry(op);
     if (llvm::any_of(op.getOperands(), [&](Value operand) { return flat.contains(operand); }))
       return; // kedge-localize sums over parts, and refuses all else
-    const bool anyCut =
-        llvm::any_of(op.getOperands(), [&](Value operand) { return layoutOf(operand).isCut(); });
+    const bool anyCut = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return layoutOf(operand).isCut() || sliced.contains(operand);
+    });
     const bool open = anyOpen(op);
     if (open && isCast(op)) { // is decided where it is read
       stateOf[op.getResult(0)] = stateOf[op.getOperand(0)];
@@ -136,7 +165,9 @@ private:
       return;
     const ShardingRule rule = ruleOf(&op, group.ranks);
     CutLoop cut;
-    if (!rule.loops.empty())
+    if (open && !rule.loops.empty() && isOnScattered(op))
+      cut = seed(op, rule); // the residual stream is gathered in front of columns
+    if (!cut.isCut() && !rule.loops.empty())
       cut = anyCut ? cheapest(op, rule) : CutLoop();
     if (open && !cut.isCut() && !rule.loops.empty())
       cut = seed(op, rule);
@@ -158,9 +189,80 @@ private:
     if (!cut.isCut())
       return;
     choices[&op] = cut;
-    for (auto [i, result] : llvm::enumerate(op.getResults()))
-      if (Layout layout = layoutOfResult(rule, cut, i); layout.isCut())
-        layouts[result] = layout;
+    const int scatter = scatterDim(op, rule, cut);
+    const bool onScattered = followsScattered(op, rule, cut);
+    if (scatter != ShardingRule::kWhole)
+      scatters[&op] = scatter;
+    for (auto [i, result] : llvm::enumerate(op.getResults())) {
+      const Layout layout =
+          scatter != ShardingRule::kWhole ? Layout{scatter, {}} : layoutOfResult(rule, cut, i);
+      if (!layout.isCut())
+        continue;
+      layouts[result] = layout;
+      if (onScattered || scatter != ShardingRule::kWhole)
+        scattered.insert(result);
+    }
+  }
+
+  /// Whether the op's cut is that of blocks of the residual stream.
+  bool followsScattered(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
+    for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+      if ((scattered.contains(operand) && layoutOf(operand) == layoutOfOperand(rule, cut, i)) ||
+          (sliced.contains(operand) && sliced.lookup(operand) == layoutOfOperand(rule, cut, i)))
+        return true;
+    return false;
+  }
+
+  /// Whether all that is cut of what the op reads are blocks of the residual stream.
+  bool isOnScattered(Operation &op) const {
+    bool any = false;
+    for (Value operand : op.getOperands()) {
+      const bool isBlock = scattered.contains(operand) || sliced.contains(operand);
+      if (layoutOf(operand).isCut() && !isBlock && !stateOf.contains(operand))
+        return false;
+      any |= isBlock;
+    }
+    return any;
+  }
+
+  bool comesFromState(Value value) const {
+    while (!stateOf.contains(value) && value.getDefiningOp() &&
+           (isCast(*value.getDefiningOp()) || isa<onnx::TransposeOp>(value.getDefiningOp())))
+      value = value.getDefiningOp()->getOperand(0);
+    return stateOf.contains(value);
+  }
+
+  /// The outermost dim of a sum over ranks, but not one of a weight's, that has blocks of equal size which
+  /// all forward readers can go on with; kWhole: each rank needs the sum.
+  int scatterDim(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
+    if (!sequenceParallel || !rule.loops[cut.loop].reduced || op.getNumResults() != 1)
+      return ShardingRule::kWhole;
+    SmallVector<int> ofWeight;
+    for (auto [operand, dims] : llvm::zip(op.getOperands(), rule.operands))
+      if (comesFromState(operand))
+        ofWeight.append(dims);
+    Value sum = op.getResult(0);
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(sum.getType()).getShape();
+    if (ofWeight.empty() || shape.size() < 2)
+      return ShardingRule::kWhole;
+    for (int dim = 0; dim + 1 < static_cast<int>(shape.size()); ++dim) {
+      const int loop = rule.results[0][dim];
+      const bool isRow = loop == ShardingRule::kWhole || !llvm::is_contained(ofWeight, loop);
+      if (isRow && shape[dim] % group.ranks == 0 && canReadRows(sum, dim))
+        return dim;
+    }
+    return ShardingRule::kWhole;
+  }
+
+  /// Whether readers that only move elements keep the blocks together.
+  bool canReadRows(Value sum, int dim) const {
+    return llvm::all_of(sum.getUses(), [&](OpOperand &use) {
+      if (!isa<onnx::ReshapeOp>(use.getOwner()))
+        return true;
+      const ShardingRule rule = ruleOf(use.getOwner(), group.ranks);
+      const int loop = rule.operands[0][dim];
+      return loop != ShardingRule::kWhole && rule.loops[loop].isDivisible(group.ranks);
+    });
   }
 
   /// Of the loops that an operand is cut along, and of none.
@@ -170,7 +272,7 @@ private:
     for (Value operand : op.getOperands())
       least += layoutOf(operand).isCut() ? cost(operand) : 0;
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
-      const Layout layout = layoutOf(operand);
+      const Layout layout = sliced.contains(operand) ? sliced.lookup(operand) : layoutOf(operand);
       if (!layout.isCut() || rule.operands[i][layout.dim] == ShardingRule::kWhole)
         continue;
       const CutLoop cut = {rule.operands[i][layout.dim], sectionsFor(rule, i, layout)};
@@ -221,9 +323,10 @@ private:
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
       if (Layout layout = layoutOf(operand); layout.isCut() && !(layout == layoutOfOperand(rule, cut, i)))
         price += cost(operand);
+    const int64_t times = scatterDim(op, rule, cut) == ShardingRule::kWhole ? 2 : 1;
     if (rule.loops[cut.loop].reduced)
       for (Value result : op.getResults())
-        price += 2 * bytesOf(result.getType()) * (group.ranks - 1) / group.ranks;
+        price += times * bytesOf(result.getType()) * (group.ranks - 1) / group.ranks;
     return price;
   }
 
@@ -300,9 +403,10 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
       note(state);
   }
 
-  /// The first way decides about states, the second finds them decided.
+  /// The first way decides about states, the second finds them decided, the third knows which whole values
+  /// are read in blocks.
   void settle(func::FuncOp function) {
-    Walk first(function, states, group);
+    Walk first(function, states, group, sequenceParallel);
     first.run();
     for (StringAttr table : first.tables)
       if (!states.contains(table))
@@ -310,12 +414,17 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     for (BlockArgument argument : function.getArguments())
       if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
         states.try_emplace(state.getAttr());
-    Walk second(function, states, group);
+    Walk second(function, states, group, sequenceParallel), third(function, states, group, sequenceParallel);
     second.run();
-    second.pullBack();
-    for (auto [op, cut] : second.choices)
+    third.sliced = second.slices();
+    third.run();
+    third.pullBack();
+    for (auto [op, cut] : third.choices)
       op->setAttr(dist::cutName, attributeOf(cut, group));
-    addStatistic("kedge-propagate-shardings", "ops cut", static_cast<int64_t>(second.choices.size()));
+    for (auto [op, dim] : third.scatters)
+      op->setAttr(dist::scatterName, attributeOf(Layout{dim, {}}, group));
+    addStatistic("kedge-propagate-shardings", "ops cut", static_cast<int64_t>(third.choices.size()));
+    addStatistic("kedge-propagate-shardings", "sums scattered", static_cast<int64_t>(third.scatters.size()));
     addStatistic("kedge-propagate-shardings", "products whole",
                  static_cast<int64_t>(first.wholeProducts.size()));
     for (Operation *product : first.wholeProducts)

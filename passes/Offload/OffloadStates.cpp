@@ -1,3 +1,4 @@
+#include "lib/Analysis/MovedStates.h"
 #include "lib/Analysis/PersistentRegion.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Sched/InPlace.h"
@@ -130,7 +131,7 @@ struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
     int64_t moved = 0;
     for (auto state : getOperation().getOps<train::StateOp>())
       if (cast<RankedTensorType>(state.getType()).getRank() > 0 &&
-          llvm::is_contained(states, kindOf(state.getRole()))) {
+          llvm::is_contained(states, analysis::offloadKindOf(state.getRole()))) {
         sched::HostNote(&getContext()).setAttr(state, UnitAttr::get(&getContext()));
         ++moved;
       }
@@ -147,23 +148,6 @@ struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
     addStatistic("kedge-offload-states", "states offloaded", moved);
     addStatistic("kedge-offload-states", "fetches", fetches);
     addStatistic("kedge-offload-states", "offloads", offloads);
-  }
-
-  static StringRef kindOf(train::Role role) {
-    switch (role) {
-    case train::Role::Moment1:
-    case train::Role::Moment2:
-    case train::Role::Momentum:
-    case train::Role::State:
-      return "optimizer";
-    case train::Role::Accumulator:
-      return "gradients";
-    case train::Role::Parameter:
-    case train::Role::Frozen:
-      return "params";
-    default:
-      return "";
-    }
   }
 };
 } // namespace

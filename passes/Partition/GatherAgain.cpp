@@ -1,4 +1,5 @@
 #include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Support/Statistics.h"
@@ -33,13 +34,21 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
     for (Operation &op : block) {
       position[&op] = static_cast<int64_t>(position.size());
       auto library = dyn_cast<sched::LibraryOp>(op);
-      auto isArgument = [](Value input) { return isa<BlockArgument>(input); };
-      if (library && library.calls<dist::AllGatherOp>() && llvm::all_of(library.getInputs(), isArgument))
+      if (library && library.calls<dist::AllGatherOp>() &&
+          (isAlongTensor(library) ||
+           llvm::all_of(library.getInputs(), [](Value part) { return isa<BlockArgument>(part); })))
         gathers.push_back(library);
     }
     for (sched::LibraryOp gather : gathers)
       divide(gather);
     addStatistic("kedge-gather-again", "gathers", clones);
+  }
+
+  /// Blocks of activations: they are a fraction of the whole, and may wait for the backward part in its
+  /// place.
+  static bool isAlongTensor(sched::LibraryOp gather) {
+    auto axis = gather.getAttrs().getAs<StringAttr>("axis");
+    return axis && axis.getValue() == dist::tensorAxis;
   }
 
   static void readersOf(Value value, SmallVectorImpl<Reader> &readers) {

@@ -4,6 +4,7 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
@@ -11,6 +12,7 @@
 #include "passes/Pipeline/Balance.h"
 #include "passes/Pipeline/OpSeconds.h"
 #include "passes/Pipeline/Passes.h"
+#include "passes/Pipeline/SplitByStage.h"
 #include "runtime/io/NamePattern.h"
 
 namespace kedge::pipeline {
@@ -29,6 +31,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   llvm::StringMap<int64_t> stageOfPlace;
   std::vector<std::pair<rt::NamePattern, int64_t>> given;
   DenseSet<Value> everywhere; ///< made of constants and numbers of the host
+  DenseSet<Value> foundByAll; ///< made on one stage, and sent to all
+  DenseSet<Value> ofStates;   ///< made of states, and of what is everywhere
 
   void runOnOperation() override {
     auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::meshName);
@@ -44,6 +48,9 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     placeBackward(micro);
     if (auto update = train::functionOf(getOperation(), train::FunctionKind::Update))
       placeUpdate(update);
+    for (train::FunctionKind kind : {train::FunctionKind::Eval, train::FunctionKind::Predict})
+      if (auto function = train::functionOf(getOperation(), kind))
+        placeEvaluation(function);
     Builder builder(&getContext());
     for (auto [op, stage] : stageOfOp)
       op->setAttr(dist::pipelineStageName, builder.getI64IntegerAttr(stage));
@@ -89,25 +96,85 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
 
   /// Whether each rank computes it for itself.
   bool isEverywhere(Operation &op) {
-    const bool is = llvm::all_of(op.getOperands(), [&](Value value) { return everywhere.contains(value); });
+    const bool is = llvm::all_of(op.getOperands(), [&](Value value) {
+      return everywhere.contains(value) || foundByAll.contains(value);
+    });
     if (is)
       everywhere.insert(op.result_begin(), op.result_end());
     return is;
   }
 
+  bool isOfScaler(FlatSymbolRefAttr state) {
+    auto found = getOperation().lookupSymbol<train::StateOp>(state.getAttr());
+    return found && found.getRole() == train::Role::Scaler;
+  }
+
+  /// Numbers of the host, and the loss scale, of which each rank has a copy.
   void noteScalars(func::FuncOp function, StringRef except = "") {
-    for (BlockArgument argument : function.getArguments())
-      if (auto scalar = train::bindingOfArgument(function, argument.getArgNumber(), BindingKind::Scalar);
-          scalar && scalar.getName() != except)
+    for (BlockArgument argument : function.getArguments()) {
+      auto binding = train::bindingOfArgument(function, argument.getArgNumber());
+      if (binding && binding.is(BindingKind::Scalar) && binding.getName() != except)
         everywhere.insert(argument);
+      if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
+        (isOfScaler(state) ? everywhere : ofStates).insert(argument);
+    }
+  }
+
+  /// Of states alone: it is where its result is read first.
+  bool isOfStates(Operation &op) {
+    const bool is = llvm::all_of(op.getOperands(), [&](Value value) {
+      return ofStates.contains(value) || everywhere.contains(value);
+    });
+    if (is)
+      ofStates.insert(op.result_begin(), op.result_end());
+    return is;
+  }
+
+  void placeByReaders(ArrayRef<Operation *> ops) {
+    for (Operation *op : llvm::reverse(ops)) {
+      int64_t stage = count - 1;
+      for (Operation *user : op->getUsers())
+        if (auto found = stageOfOp.find(user); found != stageOfOp.end())
+          stage = std::min(stage, found->second);
+      stageOfOp[op] = stage;
+      if (placeOf(op))
+        stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);
+    }
+  }
+
+  /// A forward pass by itself: each op is where training has it.
+  void placeEvaluation(func::FuncOp function) {
+    noteScalars(function);
+    SmallVector<Operation *> fromStates;
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      if (isEverywhere(op))
+        continue;
+      if (isOfStates(op)) {
+        fromStates.push_back(&op);
+        continue;
+      }
+      PlaceAttr place = placeOf(&op);
+      auto named = place ? stageOfPlace.find(keyOf(place)) : stageOfPlace.end();
+      int64_t stage = named != stageOfPlace.end() ? named->second : 0;
+      for (Value operand : op.getOperands())
+        if (auto found = stageOfOp.find(operand.getDefiningOp()); found != stageOfOp.end())
+          stage = std::max(stage, found->second);
+      stageOfOp[&op] = stage;
+    }
+    placeByReaders(fromStates);
   }
 
   LogicalResult placeForward(func::FuncOp micro) {
     noteScalars(micro);
-    SmallVector<Operation *> forward;
+    SmallVector<Operation *> forward, fromStates;
     for (Operation &op : micro.getBody().front().without_terminator())
-      if (!isEverywhere(op) && isForward(op))
+      if (!isEverywhere(op) && isForward(op)) {
+        if (isOfStates(op)) {
+          fromStates.push_back(&op);
+          continue;
+        }
         forward.push_back(&op);
+      }
     std::vector<int64_t> equal;
     if (given.empty() && failed(balance(micro, forward, equal)))
       return failure();
@@ -132,6 +199,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       stageOfOp[op] = stage;
       stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);
     }
+    placeByReaders(fromStates);
     for (int64_t stage = 0; stage < count; ++stage)
       if (llvm::none_of(stageOfOp, [&](auto &entry) { return entry.second == stage; }))
         return micro.emitError() << "stage " << stage << " of " << count
@@ -252,8 +320,9 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
 
   void placeBackward(func::FuncOp micro) {
     const DenseMap<Operation *, StringAttr> updated = newStates(micro);
-    for (Operation &op : micro.getBody().front().without_terminator()) {
-      if (stageOfOp.contains(&op) || (op.getNumResults() > 0 && everywhere.contains(op.getResult(0))))
+    for (Operation &op : llvm::make_early_inc_range(micro.getBody().front().without_terminator())) {
+      if (stageOfOp.contains(&op) || (op.getNumResults() > 0 && everywhere.contains(op.getResult(0))) ||
+          isSplit(op))
         continue;
       PlaceAttr place = placeOf(&op);
       auto named = place ? stageOfPlace.find(keyOf(place)) : stageOfPlace.end();
@@ -268,10 +337,23 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     }
   }
 
+  /// Tensors of several stages do not travel together.
+  bool isSplit(Operation &op) {
+    SmallVector<std::pair<Operation *, int64_t>> parts =
+        splitByStage(&op, [&](Value value) { return std::max<int64_t>(0, stageOfValue(value)); });
+    for (auto [part, stage] : parts)
+      stageOfOp[part] = stage;
+    return !parts.empty();
+  }
+
   void placeUpdate(func::FuncOp update) {
     noteScalars(update, "item_scale");
+    // All ranks know whether a gradient is not finite: each has the loss scale.
+    update.walk([&](train::UpdateScaleOp op) { foundByAll.insert(op.getFound()); });
     const DenseMap<Operation *, StringAttr> updated = newStates(update);
-    for (Operation &op : update.getBody().front().without_terminator()) {
+    for (Operation &op : llvm::make_early_inc_range(update.getBody().front().without_terminator())) {
+      if (isSplit(op))
+        continue;
       if (op.getNumResults() > 0 && isEverywhere(op))
         continue;
       auto state = updated.find(&op);

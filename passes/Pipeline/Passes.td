@@ -16,8 +16,9 @@ def AssignStages : PipelinePass<"kedge-assign-stages"> {
     names, stages have equal shares of the predicted time of forward and backward, up to a twentieth, and are cut between nodes where the fewest bytes
     cross. No op is of an earlier stage than what it reads. A gradient is of the stage of its forward op, and of no
     later one than the gradients that it reads. A state is of the first stage that reads it in the forward pass, an update of that of
-    its state. Ops that depend on constants and on numbers of the host alone have no stage: each rank that
-    needs them computes them. Statistics: stages, ops.
+    its state. Ops of states alone are of the first stage that reads their result. Ops that depend on constants, on numbers of the host
+    and on the loss scale alone have no stage: each rank that needs them computes them. A collective of tensors of several stages becomes one for each stage. @eval and @predict have their ops
+    where training has them. Statistics: stages, ops.
 
     Example: `--kedge-assign-stages`
     ```mlir
@@ -50,9 +51,10 @@ def UnrollPipeline : PipelinePass<"kedge-unroll-pipeline"> {
     `schedule`, timed by predicted seconds on `device`, then the update, and sends each value that another stage reads as soon as it is made (dist.send, dist.receive). With zero-bubble, backward ops that
     lead to the gradient of one state alone, and that no other rank waits for, run later. The module's `dist.timetable` has the slots of all ranks. Transfers of all
     ranks have one order, so that no rank waits for one that waits for it. Inputs hold the rows of all
-    micro-batches. Gradients are added up in the order of micro-batches. States that no op of the stage needs leave the module, and so do
-    @eval and @predict. A state that several stages read is
-    sent at the begin of the step by the one that updates it. Statistics: slots, sends, receives, states elsewhere.
+    micro-batches. Gradients are added up in the order of micro-batches. A state that other stages hold keeps its name and its whole shape in `sharding`,
+    and nothing of its elements; one that files do not have leaves the module. A state that several stages read is
+    sent at the begin of the step by the one that updates it. @eval and @predict run the forward pass of all micro-batches; outputs come
+    together on the first stage, losses are on the one that makes them. Statistics: slots, sends, receives, states elsewhere.
 
     Example: `--kedge-unroll-pipeline`
     ```mlir

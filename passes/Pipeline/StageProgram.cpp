@@ -79,14 +79,18 @@ int64_t StageProgram::stageOf(Operation *op) const {
 
 train::StateOp StageProgram::stateOf(StringAttr symbol) const { return states.lookup(symbol); }
 
+bool StageProgram::isOwn(StringAttr state) const {
+  return stageOfState(state) == of.stage || hasRole(state, train::Role::Scaler);
+}
+
 int64_t StageProgram::stageOfState(StringAttr state) const {
   train::StateOp found = stateOf(state);
   return found ? std::max<int64_t>(0, stageOf(found)) : 0;
 }
 
-bool StageProgram::isAccumulator(StringAttr state) const {
+bool StageProgram::hasRole(StringAttr state, train::Role role) const {
   train::StateOp found = stateOf(state);
-  return found && found.getRole() == train::Role::Accumulator;
+  return found && found.getRole() == role;
 }
 
 void StageProgram::noteUpdated(func::FuncOp function) {
@@ -104,9 +108,12 @@ void StageProgram::noteUpdated(func::FuncOp function) {
 
 void StageProgram::noteReaders(func::FuncOp function) {
   for (Operation &op : function.getBody().front().without_terminator())
-    if (const int64_t stage = stageOf(&op); stage >= 0)
-      for (Value operand : op.getOperands())
+    for (Value operand : op.getOperands())
+      if (const int64_t stage = stageOf(&op); stage >= 0)
         noteReader(operand, stage);
+      else if (operand.getDefiningOp()) // what each computes for itself
+        for (int64_t each = 0; each < of.stages; ++each)
+          noteReader(operand, each);
 }
 
 void StageProgram::noteReader(Value value, int64_t stage) {
@@ -123,17 +130,33 @@ void StageProgram::noteReader(Value value, int64_t stage) {
   if (!binding || !binding.is(BindingKind::State))
     return;
   StringAttr state = binding.getSymbol().getAttr();
-  if (stageOfState(state) == stage)
+  if (stageOfState(state) == stage || hasRole(state, train::Role::Scaler)) // each rank has the loss scale
     return;
   if (isAccumulator(state)) // what has been added up in the step
     readers[value].insert(stage);
   else if (updated.contains(state))
     stateReaders[state].insert(stage);
+  else
+    holders[state].insert(stage);
+}
+
+SmallVector<int64_t> StageProgram::stagesHolding(StringAttr state) const {
+  SmallVector<int64_t> stages(holders.lookup(state).getArrayRef());
+  stages.push_back(stageOfState(state));
+  llvm::sort(stages);
+  stages.erase(llvm::unique(stages), stages.end());
+  return stages;
 }
 
 Value StageProgram::number(int64_t value) {
   auto type = RankedTensorType::get({}, builder.getI64Type());
   return onnx::ConstantOp::create(builder, step.getLoc(), DenseElementsAttr::get(type, APInt(64, value)));
+}
+
+/// For messages: which micro-batch a rank waits for.
+void StageProgram::noteMicro(Operation *op) {
+  if (microOfTransfer >= 0)
+    op->setAttr("micro", builder.getI64IntegerAttr(microOfTransfer));
 }
 
 /// What arrives here, where it does.
@@ -142,20 +165,24 @@ Value StageProgram::transfer(Type type, int64_t from, int64_t to, llvm::function
   if (of.stage == from) {
     token = dist::SendOp::create(builder, step.getLoc(), token.getType(), own(), token,
                                  static_cast<uint64_t>(to), next, stages);
+    noteMicro(token.getDefiningOp());
     ++sends;
   }
   if (of.stage != to)
     return {};
   auto receive = dist::ReceiveOp::create(builder, step.getLoc(), type, token.getType(), token,
                                          static_cast<uint64_t>(from), next, stages);
+  noteMicro(receive);
   token = receive.getNext();
   ++receives;
   return receive.getValue();
 }
 
 void StageProgram::transfer(Key key, int64_t from, int64_t to) {
+  microOfTransfer = key.second;
   if (Value arrived = transfer(key.first.getType(), from, to, [&] { return valueOf(key.first, key.second); }))
     values[key] = arrived;
+  microOfTransfer = kUpdate;
 }
 
 void StageProgram::transferResults(Operation *op, int64_t micro) {
@@ -265,7 +292,8 @@ Value StageProgram::argumentValue(BlockArgument argument, int64_t micro) {
   Value scalar = argumentOf(binding.getName(), binding.getKind(), argument.getType());
   if (!binding.is(BindingKind::Scalar, "row_base") || micro <= 0)
     return scalar;
-  Value first = onnx::AddOp::create(builder, argument.getLoc(), scalar, number(micro * rows));
+  const int64_t rowsOfAll = rows * dist::rowGroup(step).ranks; // of a micro-batch
+  Value first = onnx::AddOp::create(builder, argument.getLoc(), scalar, number(micro * rowsOfAll));
   return values[{argument, micro}] = first;
 }
 
@@ -320,8 +348,11 @@ void StageProgram::makeItemScale() {
     builder.enter(optimizerPlace(step.getContext()));
     if (of.stage == from) {
       auto nominal = train::NominalItemsNote(microFunction->getContext()).getAttr(microFunction);
-      values[{argument, kUpdate}] = train::ItemScaleOp::create(builder, step.getLoc(), sumOfMicros(items),
-                                                               APFloat(nominal.getValueAsDouble()));
+      Value counted = sumOfMicros(items);
+      if (const dist::RankGroup rows = dist::rowGroup(step); !rows.isAlone())
+        counted = dist::AllReduceOp::create(builder, step.getLoc(), counted, rows, "sum").getResult(0);
+      values[{argument, kUpdate}] =
+          train::ItemScaleOp::create(builder, step.getLoc(), counted, APFloat(nominal.getValueAsDouble()));
     }
     for (int64_t to : readers.lookup(argument))
       if (to != from)
@@ -373,8 +404,7 @@ void StageProgram::returnSum(StringRef name, bool isMean) {
 void StageProgram::returnStates(func::FuncOp function, int64_t micro) {
   for (OpOperand &result : endOf(function)->getOpOperands()) {
     auto state = train::stateOfResult(function, result.getOperandNumber());
-    if (!state || isAccumulator(state.getAttr()) || stageOfState(state.getAttr()) != of.stage ||
-        !result.get().getDefiningOp())
+    if (!state || isAccumulator(state.getAttr()) || !isOwn(state.getAttr()) || !result.get().getDefiningOp())
       continue;
     argumentOf(state.getValue(), BindingKind::State, result.get().getType());
     addResult(micro == kUpdate ? valueOf(result.get(), micro) : current[state.getAttr()],

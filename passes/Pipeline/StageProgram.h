@@ -34,6 +34,12 @@ public:
   /// The function, with its results; @micro and @update are as before.
   mlir::func::FuncOp finish();
 
+  /// The stages that keep a state from step to step: the one that updates it, or all that read what nobody
+  /// updates.
+  llvm::SmallVector<int64_t> stagesHolding(mlir::StringAttr state) const;
+  void addHolder(mlir::StringAttr state, int64_t stage) { holders[state].insert(stage); }
+  bool isUpdated(mlir::StringAttr state) const { return updated.contains(state); }
+
   int64_t sends = 0, receives = 0;
 
 private:
@@ -46,7 +52,9 @@ private:
   void noteReader(mlir::Value value, int64_t stage);
   train::StateOp stateOf(mlir::StringAttr symbol) const;
   int64_t stageOfState(mlir::StringAttr state) const;
-  bool isAccumulator(mlir::StringAttr state) const;
+  bool hasRole(mlir::StringAttr state, train::Role role) const;
+  bool isAccumulator(mlir::StringAttr state) const { return hasRole(state, train::Role::Accumulator); }
+  bool isOwn(mlir::StringAttr state) const;
 
   void write(mlir::Operation *op, int64_t micro);
   bool writeAccumulation(mlir::Operation *op, int64_t micro);
@@ -60,6 +68,7 @@ private:
   void transferResults(mlir::Operation *op, int64_t micro);
   void transfer(Key key, int64_t from, int64_t to);
   mlir::Value transfer(mlir::Type type, int64_t from, int64_t to, llvm::function_ref<mlir::Value()> own);
+  void noteMicro(mlir::Operation *transfer);
   void makeItemScale();
   void returnSum(llvm::StringRef name, bool isMean);
   mlir::Value sumOfMicros(mlir::Value value);
@@ -74,8 +83,10 @@ private:
   mlir::Value token;
   int64_t rows = 0; ///< of a micro-batch
   int64_t transfers = 0;
+  int64_t microOfTransfer = -1;                                             ///< -1: of none
   llvm::DenseMap<mlir::Value, llvm::SetVector<int64_t>> readers;            ///< stages, by value
   llvm::MapVector<mlir::StringAttr, llvm::SetVector<int64_t>> stateReaders; ///< stages beside the state's own
+  llvm::DenseMap<mlir::StringAttr, llvm::SetVector<int64_t>> holders;       ///< of states that nobody updates
   llvm::DenseMap<mlir::StringAttr, train::StateOp> states;
   llvm::SetVector<mlir::StringAttr> updated;
   llvm::DenseSet<mlir::StringAttr> changing;               ///< by @micro

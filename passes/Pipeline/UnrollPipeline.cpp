@@ -4,6 +4,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
+#include "passes/Pipeline/ForwardProgram.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/Schedule.h"
 #include "passes/Pipeline/StageProgram.h"
@@ -46,18 +47,32 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
       getOperation().emitError("has no @micro with @update to unroll into the step of a stage");
       return signalPassFailure();
     }
-    if (failed(checkOptions()) || failed(checkFunction(micro)) || failed(checkFunction(update)))
+    if (failed(checkOptions()) || failed(checkRows(micro)) || failed(checkResults(micro)) ||
+        failed(checkResults(update)))
       return signalPassFailure();
-    if (failed(unroll(micro, update)))
+    const Schedule chosen = *Schedule::parse(schedule);
+    PipelineWork work{stages(), microBatches, {}, bytesOfStates()};
+    const FailureOr<std::vector<Slot>> slots = timedSlots(micro, chosen, work);
+    if (failed(slots))
       return signalPassFailure();
-    for (FunctionKind kind :
-         {FunctionKind::Micro, FunctionKind::Update, FunctionKind::Eval, FunctionKind::Predict})
-      if (auto function = train::functionOf(getOperation(), kind))
-        function.erase();
+    const StageParts parts(micro, stages(), ranksApart(*slots, stages()));
+    StageProgram training(micro, update, parts, {stage, stages(), microBatches});
+    write(*slots, training);
+    getOperation()->setAttr(dist::timetableName, timetableOf(*slots, work, parts));
+    const bool lossIsMean = !train::NominalItemsNote(&getContext()).isAttrPresent(micro);
+    for (FunctionKind kind : {FunctionKind::Eval, FunctionKind::Predict})
+      if (auto function = train::functionOf(getOperation(), kind)) {
+        if (failed(checkRows(function)))
+          return signalPassFailure();
+        ForwardProgram(function, training, {stage, stages(), microBatches}).write(lossIsMean);
+      }
+    micro.erase();
+    update.erase();
     for (FunctionKind kind : {FunctionKind::Init, FunctionKind::Restore})
       if (auto function = train::functionOf(getOperation(), kind))
         keepOwn(function);
-    dropStates();
+    if (failed(keepStates(training)))
+      return signalPassFailure();
   }
 
   int64_t stages() {
@@ -79,8 +94,8 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     return success();
   }
 
-  /// Inputs that have the rows of a micro-batch; results that the host knows.
-  LogicalResult checkFunction(func::FuncOp function) {
+  /// Inputs that have the rows of a micro-batch.
+  LogicalResult checkRows(func::FuncOp function) {
     int64_t rows = 0;
     for (BlockArgument argument : function.getArguments()) {
       auto input = train::bindingOfArgument(function, argument.getArgNumber(), BindingKind::Input);
@@ -92,6 +107,11 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
                << " has not the rows of the first input: such inputs are not available yet in a pipeline";
       rows = shapeOf(argument).front();
     }
+    return success();
+  }
+
+  /// Those that the host knows.
+  LogicalResult checkResults(func::FuncOp function) {
     for (unsigned index = 0; index < function.getNumResults(); ++index) {
       auto result = train::bindingOfResult(function, index);
       if (result && !result.is(BindingKind::State) && !result.is(BindingKind::Result))
@@ -101,21 +121,16 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     return success();
   }
 
-  LogicalResult unroll(func::FuncOp micro, func::FuncOp update) {
-    const Schedule chosen = *Schedule::parse(schedule);
+  /// Of all ranks, by the seconds that the device model predicts; `work` learns these.
+  FailureOr<std::vector<Slot>> timedSlots(func::FuncOp micro, const Schedule &chosen, PipelineWork &work) {
     StageParts whole(micro, stages(), std::vector<bool>(stages(), chosen.runsWeightsApart()));
-    PipelineWork work{stages(), microBatches, {}, bytesOfStates()};
     try {
       OpSeconds seconds(device);
       work.stages = whole.workOf(stages() * chosen.chunks, seconds);
     } catch (const Error &error) {
       return micro.emitError(error.what());
     }
-    const std::vector<Slot> slots = slotsOf(chosen, work);
-    const StageParts parts(micro, stages(), ranksApart(slots, stages()));
-    write(slots, StageProgram(micro, update, parts, {stage, stages(), microBatches}));
-    getOperation()->setAttr(dist::timetableName, timetableOf(slots, work, parts));
-    return success();
+    return slotsOf(chosen, work);
   }
 
   /// By rank.
@@ -127,7 +142,7 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     return bytes;
   }
 
-  void write(const std::vector<Slot> &slots, StageProgram program) {
+  void write(const std::vector<Slot> &slots, StageProgram &program) {
     program.sendStates();
     for (const Event &event : eventsOf(slots))
       if (event.begins)
@@ -173,7 +188,7 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   bool isOwn(StringAttr symbol) {
     auto state = getOperation().lookupSymbol<train::StateOp>(symbol);
     auto of = state ? state->getAttrOfType<IntegerAttr>(dist::pipelineStageName) : IntegerAttr();
-    return !of || of.getInt() % stages() == stage;
+    return !of || of.getInt() % stages() == stage || state.getRole() == train::Role::Scaler;
   }
 
   /// Of a function of states alone.
@@ -194,23 +209,53 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     (void)function.eraseArguments(unread);
   }
 
-  void dropStates() {
+  llvm::DenseSet<Attribute> statesOfFunctions() {
     llvm::DenseSet<Attribute> held;
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
       for (unsigned index = 0; index < function.getNumArguments(); ++index)
         if (auto state = train::stateOfArgument(function, index))
           held.insert(state.getAttr());
-    for (auto function : getOperation().getOps<func::FuncOp>())
       for (unsigned index = 0; index < function.getNumResults(); ++index)
         if (auto state = train::stateOfResult(function, index))
           held.insert(state.getAttr());
-    for (auto state : llvm::to_vector(getOperation().getOps<train::StateOp>()))
-      if (held.contains(state.getSymNameAttr())) {
-        state->removeAttr(dist::pipelineStageName);
-      } else {
-        addStatistic("kedge-unroll-pipeline", "states elsewhere", 1);
-        state.erase();
+    }
+    return held;
+  }
+
+  /// What files hold is known to all stages; the rest is where it is used.
+  static bool isInFiles(train::StateOp state) {
+    return !llvm::is_contained(
+        {train::Role::Constant, train::Role::Accumulator, train::Role::WorkingCopy, train::Role::Scaler},
+        state.getRole());
+  }
+
+  LogicalResult keepStates(const StageProgram &training) {
+    const llvm::DenseSet<Attribute> used = statesOfFunctions();
+    for (auto state : llvm::to_vector(getOperation().getOps<train::StateOp>())) {
+      const SmallVector<int64_t> holding = training.stagesHolding(state.getSymNameAttr());
+      state->removeAttr(dist::pipelineStageName);
+      const bool isUsed = used.contains(state.getSymNameAttr());
+      if (!isInFiles(state)) {
+        if (!isUsed)
+          state.erase();
+        continue;
       }
+      if (isUsed && !llvm::is_contained(holding, stage.getValue()))
+        return state.emitError() << "is used on stage " << stage.getValue() << ", which does not hold it";
+      setHolders(state, holding);
+    }
+    return success();
+  }
+
+  void setHolders(train::StateOp state, ArrayRef<int64_t> holding) {
+    auto whole = dist::ShardingAttr::get(&getContext(), state.wholeType().getShape(),
+                                         ArrayRef<dist::CutAttr>(), StringAttr(), 1, holding, stage);
+    const dist::ShardingAttr sharding = state.getSharding() ? state.getSharding()->on(holding, stage) : whole;
+    const RankedTensorType part = sharding.partOf(state.wholeType());
+    state.setShardingAttr(sharding);
+    state.setType(part);
+    if (!sharding.isHere())
+      addStatistic("kedge-unroll-pipeline", "states elsewhere", 1);
   }
 };
 } // namespace

@@ -87,7 +87,7 @@ static void addStages(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
 }
 
-void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
+void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
   if (!options.mesh.empty() || options.sameBits > 0)
     manager.addPass(partition::createSetMesh({options.mesh, options.sameBits}));
   manager.addPass(levels::createNoteUpdates());
@@ -121,6 +121,12 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());
   if (!options.gradientType.empty())
     manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({options.gradientType}));
+}
+
+void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
+  addGradientPipeline(manager, options);
+  if (options.joinsParts)
+    manager.addPass(mesh::createJoinParts({options.logitsChunk > 0 ? options.logitsChunk : INT64_MAX}));
   // From stage 2 on, the gradients of each micro-batch are reduced; in stages 0 and 1, their sum is.
   // Parts that micro-batches add up go along `replica` once.
   const auto reduce = [&](const char *axes) {
@@ -148,17 +154,23 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   if (!options.masterWeights)
     manager.addPass(precision::createDropMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
-    manager.addPass(mesh::createPropagateShardings());
+    manager.addPass(mesh::createPropagateShardings({options.sequenceParallel}));
     manager.addPass(mesh::createLocalize());
   }
   manager.addPass(partition::createPartitionStates({options.zero, options.persistBytes}));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
-  manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
+  const auto bucket = [&] {
+    manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
+  };
+  if (!options.isPipelined()) // else the gathers of a stage
+    bucket();
   manager.addPass(levels::createCheckUpdates());
-  if (options.isPipelined())
+  if (options.isPipelined()) {
     addStages(manager, options);
+    bucket();
+  }
   manager.addPass(levels::createVerifyStep());
 }
 

@@ -32,7 +32,9 @@ struct StepOptions {
   std::string sampleWeights;           ///< the input that has one for each row
   int64_t accumulate = 1;
   std::string mesh;                      ///< "replica=2,data=4"; empty: one rank
+  bool sequenceParallel = true;          ///< residuals and norms are cut by rows along `tensor`
   int64_t sameBits = 0;                  ///< parts of a step's rows whose sums are a tree; 0: in any order
+  bool joinsParts = false;               ///< of a rank, in one @micro
   int64_t zero = 0;                      ///< stage
   int64_t bucketBytes = 25 << 20;        ///< of gradients that ranks send together
   int64_t persistBytes = 0;              ///< parameters that stay whole in stage 3
@@ -76,6 +78,8 @@ void addAdapterPipeline(mlir::OpPassManager &manager, const AdapterOptions &opti
 void addPrecisionPipeline(mlir::OpPassManager &manager, const StepOptions &options);
 /// Level 1 -> 2: precision, loss, functions of a run, gradients, optimizer.
 void addStepPipeline(mlir::OpPassManager &manager, const StepOptions &options);
+/// Its first passes, up to the gradients of a micro-batch.
+void addGradientPipeline(mlir::OpPassManager &manager, const StepOptions &options);
 /// Level 2 -> 3: clusters, library calls, their order.
 void addSchedulePipeline(mlir::OpPassManager &manager, const TargetOptions &target = {});
 /// Level 3: states of these kinds (optimizer, gradients, params) go to host memory. What the module took

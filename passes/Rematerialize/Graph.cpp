@@ -1,5 +1,6 @@
 #include "passes/Rematerialize/Graph.h"
 #include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/Bindings.h"
@@ -77,10 +78,18 @@ private:
       node.outputs.push_back(
           addValue(result, isa<sched::OffloadOp>(op) ? 0 : sched::bytesOf(result.getType()), false));
     addReuses(op, node);
+    node.repeatable = !isTransfer(op);
     graph.problem.order.push_back(static_cast<int>(graph.nodes.size()));
     graph.nodes.push_back({&op});
     graph.problem.nodes.push_back(std::move(node));
     return success();
+  }
+
+  /// The other rank has its end of it once.
+  static bool isTransfer(Operation &op) {
+    auto library = dyn_cast<sched::LibraryOp>(op);
+    return library && (library.getKernel() == dist::SendOp::getOperationName() ||
+                       library.getKernel() == dist::ReceiveOp::getOperationName());
   }
 
   void addReuses(Operation &op, solver::RematNode &node) {

@@ -102,6 +102,8 @@ public:
     }
     bound.workspace = workspace;
     bound.background = background;
+    if (const int64_t micro = calls::intAttr(call, "micro", -1); micro >= 0)
+      bound.name += fmt::format(" of micro-batch {}", micro);
     if (!place.empty())
       bound.name += " at " + place;
     return communicator.prepare(std::move(bound));

@@ -25,6 +25,7 @@ void registerCpuKernels() {
   cpu::registerScan();
   cpu::registerScatter();
   cpu::registerSlice();
+  cpu::registerSumProducts();
 }
 
 } // namespace kedge::rt

@@ -23,5 +23,6 @@ void registerScaledProduct();
 void registerScan();
 void registerScatter();
 void registerSlice();
+void registerSumProducts();
 
 } // namespace kedge::rt::cpu

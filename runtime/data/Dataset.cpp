@@ -208,7 +208,7 @@ void Dataset::checkIntegers(RowRange rows) const {
       continue;
     row.resize(entry.rowBytes);
     for (int64_t i = 0; i < (entry.input->batched ? rows.count : 1); ++i)
-      entry.source->read(entry.input->batched ? sample(rows.first + i) : 0, row.data());
+      entry.source->read(entry.input->batched ? sample(rows.at(i)) : 0, row.data());
   }
 }
 
@@ -221,7 +221,7 @@ std::optional<Dataset::Place> Dataset::firstNonFinite(RowRange rows) const {
     bytes.resize(entry.rowBytes);
     const int64_t elements = static_cast<int64_t>(entry.rowBytes / dtypeSize(type));
     for (int64_t i = 0; i < (entry.input->batched ? rows.count : 1); ++i) {
-      const int64_t row = entry.input->batched ? sample(rows.first + i) : 0;
+      const int64_t row = entry.input->batched ? sample(rows.at(i)) : 0;
       entry.source->read(row, bytes.data());
       for (int64_t element = 0; element < elements; ++element)
         if (!std::isfinite(loadAsDouble(type, bytes.data(), element)))
@@ -234,7 +234,7 @@ std::optional<Dataset::Place> Dataset::firstNonFinite(RowRange rows) const {
 void Dataset::fill(Executor &executor, const std::string &function, RowRange rows) const {
   if (rows.count != program.options.batch)
     fail("a range of {} rows for a micro-batch of {}", rows.count, program.options.batch);
-  fillRows(executor, function, [&](int64_t i) { return sample(rows.first + i); });
+  fillRows(executor, function, [&](int64_t i) { return sample(rows.at(i)); });
 }
 
 void Dataset::fillMasked(Executor &executor, const std::string &function, RowRange valid) const {

@@ -5,6 +5,7 @@
 #include "runtime/library/kedge_session.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/CompletedStep.h"
+#include "runtime/train/checkpoint/CheckpointTensors.h"
 #include "runtime/train/weights/Weights.h"
 #include <memory>
 
@@ -42,6 +43,7 @@ public:
   void getState(const std::string &name, void *values, size_t bytes) const;
   void setState(const std::string &name, const void *values, size_t bytes);
   int64_t stepsDone() const { return progress.step; }
+  void setStepsDone(int64_t steps);
   void checkpoint(const std::string &dir);
   void resume(const std::string &dir);
   void exportOnnx(const std::string &path);
@@ -55,9 +57,11 @@ private:
     std::string name;
     kedge_type type;
     std::vector<int64_t> shape;
+    const State *state = nullptr; ///< of states
   };
   void parse(const OptionTexts &texts);
   void describe();
+  void describeState(const NamedState &entry);
   Dataset takeInputs(bool labelsNeeded);
   void checkIntegers(const Dataset &data, RowRange rows) const;
   void requireWhole() const;

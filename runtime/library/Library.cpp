@@ -27,6 +27,7 @@ struct kedge_functions {
   int (*checkpoint)(kedge_session *, const char *);
   int (*resume)(kedge_session *, const char *);
   int (*exportOnnx)(kedge_session *, const char *);
+  int (*setStepsDone)(kedge_session *, int64_t);
 };
 
 struct kedge_session {
@@ -188,6 +189,9 @@ const kedge_functions kFunctions = {
         model.exportOnnx(path);
       });
     },
+    [](kedge_session *session, int64_t steps) {
+      return learning(session, [&](LearningSession &model) { model.setStepsDone(steps); });
+    },
 };
 
 int openSession(const kedge_option *options, const TaskRunner &lent, kedge_session **session) {
@@ -255,6 +259,7 @@ KEDGE_FORWARD(kedge_set_state, setState,
               (kedge_session * session, const char *name, const void *values, size_t bytes), name, values,
               bytes)
 KEDGE_FORWARD(kedge_steps_done, stepsDone, (kedge_session * session, int64_t *steps), steps)
+KEDGE_FORWARD(kedge_set_steps_done, setStepsDone, (kedge_session * session, int64_t steps), steps)
 KEDGE_FORWARD(kedge_checkpoint, checkpoint, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_resume, resume, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_export_onnx, exportOnnx, (kedge_session * session, const char *path), path)

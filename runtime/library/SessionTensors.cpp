@@ -53,6 +53,13 @@ kedge_type typeOf(DType type) {
 /// Weights in few bits have no values that could be copied.
 bool isShown(const State &state) { return isModelTensor(state) && !state.encoding; }
 
+/// Of 8-bit optimizers the codes mean nothing without their scales.
+bool isMoment(const State &state) {
+  const bool isOne = state.role == StateRole::Moment1 || state.role == StateRole::Moment2 ||
+                     state.role == StateRole::Momentum;
+  return isOne && isFloat(state.desc.type);
+}
+
 template <typename List> kedge_tensor tensorAt(const List &list, size_t index, const char *what) {
   if (index >= list.size())
     throw WrongCall(fmt::format("{} number {} was asked for, and there are {}", what, index, list.size()));
@@ -70,7 +77,15 @@ void LearningSession::describe() {
       describedOutputs.push_back({name, typeOf(callersType(place->desc.type)), place->desc.shape});
   for (const State &state : program.states)
     if (isShown(state))
-      describedStates.push_back({state.onnxName, typeOf(callersType(state.desc.type)), state.fileShape()});
+      describeState({&state, state.onnxName});
+  for (const NamedState &entry : optimizerStates(program))
+    if (isMoment(*entry.state))
+      describeState(entry);
+}
+
+void LearningSession::describeState(const NamedState &entry) {
+  const TensorDesc desc = wholeTensor(program, entry, {}).desc;
+  describedStates.push_back({entry.name, typeOf(callersType(desc.type)), desc.shape, entry.state});
 }
 
 kedge_tensor LearningSession::inputAt(size_t index) const {
@@ -84,24 +99,22 @@ kedge_tensor LearningSession::stateAt(size_t index) const {
 }
 
 const State &LearningSession::stateNamed(const std::string &name, size_t bytes) const {
-  const auto found = std::find_if(program.states.begin(), program.states.end(), [&](const State &state) {
-    return isShown(state) && state.onnxName == name;
-  });
-  if (found == program.states.end())
-    throw WrongCall(
-        fmt::format("the model has no parameter or buffer '{}'; kedge_state_at lists them", name));
-  const TensorDesc desc{callersType(found->desc.type), found->fileShape()};
+  const auto found = std::find_if(describedStates.begin(), describedStates.end(),
+                                  [&](const Described &described) { return described.name == name; });
+  if (found == describedStates.end())
+    throw WrongCall(fmt::format("the model has no state '{}'; kedge_state_at lists them", name));
+  const TensorDesc desc{callersType(found->state->desc.type), found->shape};
   if (desc.bytes() != bytes)
     throw WrongCall(fmt::format("'{}' takes {} bytes ({}{}), and was given {}", name, desc.bytes(),
                                 dtypeName(desc.type), shapeText(desc.shape), bytes));
-  return *found;
+  return *found->state;
 }
 
 void LearningSession::getState(const std::string &name, void *values, size_t bytes) const {
   requireWhole();
   const State &state = stateNamed(name, values ? bytes : 0);
-  transpose(values, callersType(state.desc.type), state.fileShape(), executor->read(state), state.desc.type,
-            inversePerm(layoutOf(program, state)));
+  transpose(values, callersType(state.desc.type), wholeTensor(program, {&state, name}, {}).desc.shape,
+            executor->read(state), state.desc.type, inversePerm(layoutOf(program, state)));
 }
 
 void LearningSession::setState(const std::string &name, const void *values, size_t bytes) {
@@ -112,6 +125,21 @@ void LearningSession::setState(const std::string &name, const void *values, size
   executor->write(state, [&](char *destination) { fillFromTensor(state, source, destination); });
   restoreDerived(*executor, scalars, progress, World());
   knowsFrozen = knowsFrozen && state.role != StateRole::Frozen;
+  savedStep = -1;
+}
+
+void LearningSession::setStepsDone(int64_t steps) {
+  requireWhole();
+  if (steps < 0)
+    throw WrongCall(fmt::format("{} steps done: expected a number from 0", steps));
+  progress = {};
+  progress.step = progress.optimizerSteps = steps;
+  progress.samples = steps * program.options.batch * program.options.accumulate;
+  if (scaler->isActive()) {
+    LossScale scale = scaler->read();
+    scale.optimizerSteps = steps;
+    scaler->write(scale);
+  }
   savedStep = -1;
 }
 

@@ -82,7 +82,8 @@ typedef struct kedge_tensor {
 } kedge_tensor;
 
 /* `index` counts from 0; KEDGE_WRONG_CALL after the last one. States are parameters and buffers, with their
- * names in ONNX. */
+ * names in ONNX, then what the optimizer keeps, named as in checkpoints: "moment1/NAME", "moment2/NAME",
+ * "momentum/NAME" of the parameter NAME. */
 int kedge_input_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_output_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_state_at(kedge_session *session, size_t index, kedge_tensor *tensor);
@@ -109,13 +110,16 @@ int kedge_evaluate(kedge_session *session, double *loss);
  * 32-bit. `bytes` is the size of `values`. Labels need not be set. */
 int kedge_predict(kedge_session *session, const char *output, void *values, size_t bytes);
 
-/* Copies a parameter or buffer, laid out as in the ONNX file; floats are 32-bit. `bytes` is the size of
+/* Copies a state, laid out as the parameter is in the ONNX file; floats are 32-bit. `bytes` is the size of
  * `values`. */
 int kedge_get_state(kedge_session *session, const char *name, void *values, size_t bytes);
 int kedge_set_state(kedge_session *session, const char *name, const void *values, size_t bytes);
 
 /* Number of steps done, including those before kedge_resume. */
 int kedge_steps_done(kedge_session *session, int64_t *steps);
+/* Says that `steps` steps, each with an update, were done elsewhere, whose states were set by
+ * kedge_set_state: schedules and the bias correction of Adam go on from there. */
+int kedge_set_steps_done(kedge_session *session, int64_t steps);
 
 /* Writes the checkpoint DIR/step-N, completely or not at all, and keeps the two newest. The compiled program
  * and other sessions can resume from it. */

@@ -62,6 +62,7 @@ public:
     check(kedge_steps_done(handle, &steps));
     return steps;
   }
+  void setStepsDone(int64_t steps) { check(kedge_set_steps_done(handle, steps)); }
   void checkpoint(const std::string &dir) { check(kedge_checkpoint(handle, dir.c_str())); }
   void resume(const std::string &dir) { check(kedge_resume(handle, dir.c_str())); }
   void exportOnnx(const std::string &path) { check(kedge_export_onnx(handle, path.c_str())); }

@@ -140,12 +140,13 @@ std::string Mesh::text() const {
 }
 
 std::string Mesh::placeOf(int64_t rank) const {
-  if (all.size() < 2)
+  if (all.size() < 2 && sizeOf(kPipeline) == 1)
     return "";
   const std::vector<int64_t> steps = strides();
   std::vector<std::string> words;
   for (size_t axis = 0; axis < all.size(); ++axis)
-    words.push_back(fmt::format("{} {}", all[axis].name, rank / steps[axis] % all[axis].size));
+    words.push_back(fmt::format("{} {}", all[axis].name == kPipeline ? "stage" : all[axis].name,
+                                rank / steps[axis] % all[axis].size));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 

@@ -50,7 +50,7 @@ public:
 
   /// "replica=2,data=4"
   std::string text() const;
-  /// "replica 1, data 0"; empty for a mesh of less than two axes.
+  /// "replica 1, data 0"; "stage 1" along `pipeline`; empty for other meshes of one axis.
   std::string placeOf(int64_t rank) const;
 
 private:

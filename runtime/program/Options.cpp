@@ -157,6 +157,8 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
 
 void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--log", o.log, "FILE.jsonl: one object per step");
+  app.add_option("--tensorboard", o.tensorboard,
+                 "DIR: the same numbers, the options and the plan as TensorBoard reads them");
   app.add_option("--profile", o.profile, "FILE.json: Chrome trace of the launches");
   app.add_option("--memory-report", o.memoryReport, "FILE.json: the plan with what was measured");
   app.add_flag("--plan", o.plan, "print the plan and exit");

@@ -51,7 +51,7 @@ struct Options {
   std::optional<DType>
       exportType; ///< float type in --export-safetensors; nothing: the type in which states are held
   bool exportTrainingMode = false;
-  std::string log, profile, memoryReport;
+  std::string log, tensorboard, profile, memoryReport;
   bool plan = false;
   int threads = 0;         ///< 0: the number of physical cores
   double commTimeout = 30; ///< seconds

@@ -43,7 +43,9 @@ void placeShards(Program &program, const World &world) {
   for (State &state : program.states) {
     if (!state.shard)
       continue;
-    const TensorDesc part{state.desc.type, state.shard->localShape(program.mesh)};
+    TensorDesc part{state.desc.type, state.shard->localShape(program.mesh)};
+    if (!state.shard->isHeldBy(program.mesh, world.rank))
+      part.shape = {0};
     if (state.desc.elements() != part.elements() || (!state.shard->flat && state.desc.shape != part.shape))
       fail("the program is damaged: state '{}' is {}, expected {}: a part of {} on {} ranks", state.name,
            shapeText(state.desc.shape), shapeText(part.shape), shapeText(state.shard->shape),

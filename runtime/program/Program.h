@@ -222,6 +222,7 @@ struct CompileOptions {
   int64_t batch = 1, accumulate = 1;
   int64_t parts =
       1; ///< --same-bits: each `accumulate / parts` micro-batches are of one part of a rank's rows
+  int64_t joinedMicroBatches = 1; ///< whose rows a step of a pipeline takes at once
   std::vector<int> ranks{1};
   std::string mesh; ///< of --mesh; empty: all ranks along `data`
   double nominalItems = 0, itemsPerBatch = 0;
@@ -266,6 +267,9 @@ struct Program {
   Mesh mesh;                                  ///< of this run, once its ranks are known
   int64_t tensorPlace = 0, pipelinePlace = 0; ///< this rank's along these axes
 
+  bool isPipelined() const { return mesh.sizeOf(Mesh::kPipeline) > 1; }
+  /// Whether this rank has the outputs of the model: those of the first stage do.
+  bool hasOutputs() const { return pipelinePlace == 0; }
   const Function *function(const std::string &name) const; ///< null when absent
   const State *state(const std::string &name) const;
   const InputSpec *input(const std::string &name) const;

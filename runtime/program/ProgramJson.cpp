@@ -248,6 +248,9 @@ CompileOptions optionsOf(const json &value) {
   options.batch = value.value("batch", int64_t(1));
   options.accumulate = value.value("accumulate", int64_t(1));
   options.parts = value.value("parts", int64_t(1));
+  options.joinedMicroBatches = value.value("joined_micro_batches", int64_t(1));
+  if (options.joinedMicroBatches < 1 || options.batch % options.joinedMicroBatches != 0)
+    fail("a step of {} rows joins {} micro-batches", options.batch, options.joinedMicroBatches);
   options.ranks = value.value("ranks", std::vector<int>{1});
   options.mesh = value.value("mesh", "");
   options.nominalItems = value.value("nominal_items", 0.0);

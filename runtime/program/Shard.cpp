@@ -154,7 +154,21 @@ std::string Shard::axes() const {
   std::string all = flat ? Mesh::kData : "";
   for (const Cut &cut : cuts)
     all += (all.empty() ? "" : ",") + cut.axis;
+  if (!stages.empty())
+    all += (all.empty() ? "" : ",") + std::string(Mesh::kPipeline);
   return all;
+}
+
+static int64_t stageOf(const Mesh &mesh, int64_t rank) {
+  return mesh.groupOf(Mesh::kPipeline, rank).own.rank;
+}
+
+bool Shard::isHeldBy(const Mesh &mesh, int64_t rank) const {
+  return stages.empty() || std::binary_search(stages.begin(), stages.end(), stageOf(mesh, rank));
+}
+
+bool Shard::isGivenBy(const Mesh &mesh, int64_t rank) const {
+  return stages.empty() || stages.front() == stageOf(mesh, rank);
 }
 
 std::vector<int64_t> Shard::room(const Mesh &mesh) const {
@@ -173,7 +187,13 @@ std::vector<int64_t> Shard::localShape(const Mesh &mesh) const {
 }
 
 StateView Shard::viewOf(const Mesh &mesh, int64_t rank) const {
+  return isHeldBy(mesh, rank) ? heldBy(mesh, rank) : StateView::range(shape, 0, 0, 0);
+}
+
+StateView Shard::heldBy(const Mesh &mesh, int64_t rank) const {
   const World data = mesh.groupOf(Mesh::kData, rank).own;
+  if (cuts.empty() && !flat)
+    return StateView::range(shape, 0, 0, productFrom(shape, 0));
   if (cuts.empty()) {
     const ElementRange own = localShardOf(productFrom(shape, 0), data.rank, data.size);
     return StateView::range(shape, own.first, 0, own.count);
@@ -218,7 +238,12 @@ template <typename Json> Shard readShard(const Json &json) {
     shard.cuts.push_back({entry.at("dim").template get<size_t>(),
                           entry.at("axis").template get<std::string>(),
                           entry.value("sections", std::vector<int64_t>()), entry.value("unit", int64_t(1))});
-  if (shard.cuts.empty() && !shard.flat)
+  shard.stages = json.value("stages", std::vector<int64_t>());
+  if (std::adjacent_find(shard.stages.begin(), shard.stages.end(), std::greater_equal<>()) !=
+          shard.stages.end() ||
+      (!shard.stages.empty() && shard.stages.front() < 0))
+    fail("a tensor is held by the stages {}: expected numbers from 0 that rise", shapeText(shard.stages));
+  if (shard.cuts.empty() && !shard.flat && shard.stages.empty())
     fail("a part of a tensor that nothing cuts");
   for (const Cut &cut : shard.cuts)
     checkCut(shard, cut);
@@ -232,7 +257,9 @@ Shard shardOf(const nlohmann::json &json) { return readShard(json); }
 
 nlohmann::ordered_json cutsJson(const Shard &shard) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  if (shard.cuts.empty())
+  if (!shard.stages.empty())
+    json["stages"] = shard.stages;
+  if (shard.cuts.empty() && shard.stages.empty())
     return json;
   json["flat"] = shard.flat;
   for (const Cut &cut : shard.cuts) {

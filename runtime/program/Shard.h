@@ -58,14 +58,23 @@ struct Shard {
   std::vector<int64_t> shape; ///< of the whole, with the arena's order of axes
   std::vector<Cut> cuts;
   bool flat = true; ///< the box that the cuts leave is cut into flat parts over `data` (shardSize)
+  /// Places along `pipeline` whose ranks hold it, in their order; the others hold nothing. Empty: all do.
+  std::vector<int64_t> stages;
 
   /// The axes along which ranks hold different elements, joined by commas.
   std::string axes() const;
   /// The shape of each rank's part, padding included.
   std::vector<int64_t> localShape(const Mesh &mesh) const;
   StateView viewOf(const Mesh &mesh, int64_t rank) const;
+  /// Whether it is cut by stages alone.
+  bool isWholeOnStages() const { return !stages.empty() && cuts.empty() && !flat; }
+  /// Whether a rank holds any of it, by its stage.
+  bool isHeldBy(const Mesh &mesh, int64_t rank) const;
+  /// Whether a rank is of the first stage that holds it, which speaks for the others.
+  bool isGivenBy(const Mesh &mesh, int64_t rank) const;
 
 private:
+  StateView heldBy(const Mesh &mesh, int64_t rank) const;
   std::vector<int64_t> room(const Mesh &mesh) const;
 };
 

@@ -27,17 +27,22 @@ inline ElementRange localShardOf(int64_t elements, int64_t rank, int64_t ranks) 
   return {first, first + size < elements ? size : elements - first};
 }
 
-/// Rows [first, first + count).
+/// Rows [first, first + count); with a `block`, so many in a row, and the next as many `stride` further on.
 struct RowRange {
-  int64_t first = 0, count = 0;
+  int64_t first = 0, count = 0, block = 0, stride = 0;
+
+  int64_t at(int64_t i) const { return block == 0 ? first + i : first + i / block * stride + i % block; }
 };
 
 /// The rows of a step that this rank takes in micro-batch `micro`, counted from the step's first row. `batch`
 /// is the number of rows of one rank's micro-batch. Data are read at these rows, and random numbers are keyed
 /// by them. With several `parts`, a rank's rows of `rounds` micro-batches are cut into so many: the first of
-/// all rounds come first.
+/// all rounds come first. A step of a pipeline takes the rows of all micro-batches, `joined` of them, at
+/// once.
 inline RowRange rowsOfStep(const World &world, int64_t batch, int64_t micro, int64_t parts = 1,
-                           int64_t rounds = 1) {
+                           int64_t rounds = 1, int64_t joined = 1) {
+  if (joined > 1)
+    return {world.rank * (batch / joined), batch, batch / joined, world.size * (batch / joined)};
   const int64_t round = parts == 1 ? micro : micro % rounds, part = parts == 1 ? 0 : micro / rounds;
   return {((round * world.size + world.rank) * parts + part) * batch, batch};
 }

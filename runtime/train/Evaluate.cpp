@@ -2,6 +2,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/Signals.h"
+#include "runtime/train/checkpoint/WholeStates.h"
 #include <algorithm>
 #include <cstring>
 
@@ -30,6 +31,18 @@ void checkEvaluation(const Program &program) {
          draws.size(), draws.front(), draws.size() > 1 ? " and others" : "");
 }
 
+/// Its first rank has those that count; rank 0 passes them on.
+static void takeFromStage(Executor &executor, const State &state) {
+  Communicator &ranks = *executor.communicator();
+  std::vector<char> whole;
+  gatherOnFirst(ranks, *state.shard, state.desc.type, executor.read(state), whole);
+  whole.resize(TensorDesc{state.desc.type, state.shard->shape}.bytes());
+  ranks.broadcast(whole.data(), whole.size());
+  executor.write(state, [&](char *bytes) {
+    std::memcpy(bytes, whole.data(), std::min<size_t>(whole.size(), state.desc.bytes()));
+  });
+}
+
 void takeBuffersOfFirstRank(Executor &executor) {
   Communicator *communicator = executor.communicator();
   if (!communicator)
@@ -37,18 +50,30 @@ void takeBuffersOfFirstRank(Executor &executor) {
   for (const State &state : executor.program().states)
     if (state.role == StateRole::Buffer && !state.shard)
       executor.write(state, [&](char *bytes) { communicator->broadcast(bytes, state.desc.bytes()); });
+    else if (state.role == StateRole::Buffer && state.shard->isWholeOnStages())
+      takeFromStage(executor, state);
+}
+
+/// Of a pipeline, one stage has the loss.
+static bool isOnSomeStage(const Executor &executor, bool here) {
+  return executor.program().isPipelined() ? maxOverRanks(executor.communicator(), here) > 0 : here;
 }
 
 Evaluator::Evaluator(Executor &executor, const Dataset &data, const RunScalars &scalars)
     : executor(executor), program(executor.program()), data(data), scalars(scalars), writer(program),
       lossRows(program.result("eval", "loss_rows")), itemRows(program.result("eval", "item_rows")),
       lossSum(program.result("eval", "loss_sum")), items(program.result("eval", "items")) {
-  if (!program.function("eval") || (!lossRows && !lossSum))
+  const bool here = lossRows || lossSum;
+  if (!program.function("eval") || !isOnSomeStage(executor, here))
     fail("the program '{}' has no evaluation loss: leave out --eval-every, --eval-data and --eval-tokens",
          program.name);
   checkEvaluation(program);
   const int64_t batch = program.options.batch, rest = data.rows() % batch;
-  if (!lossRows && !program.options.ignoreIndex && rest != 0)
+  if (here && !lossRows && program.options.ignoreIndex && program.options.joinedMicroBatches > 1)
+    fail("evaluation: the loss of this model is one number a micro-batch, whose labels may not count: not "
+         "available yet for a program of a pipeline with several; compile with --accumulate 1, or for one "
+         "rank");
+  if (here && !lossRows && !program.options.ignoreIndex && rest != 0)
     fail("evaluation: the loss of this model is one number a batch, so a last batch of {} of {} rows cannot "
          "be "
          "masked: give a multiple of {} rows, {} or {}",
@@ -79,7 +104,7 @@ std::optional<double> Evaluator::loss(const Progress &progress) {
     writer.write(executor, scalars, point);
     const int64_t weight = lossRows ? 0 : data.countLabels(executor, "eval", valid);
     run(rows);
-    if (valid == 0)
+    if (valid == 0 || (!lossRows && !lossSum)) // another stage counts
       continue;
     if (lossRows)
       addRows(valid, sums);
@@ -101,14 +126,16 @@ void Evaluator::run(const RowRange &rows) {
     executor.run("eval");
     return;
   }
-  metrics->takeLabels(executor);
   const bool together = std::strcmp(function, "eval") == 0;
+  if (metrics->reader())
+    metrics->takeLabels(executor);
   executor.run("eval", together ? metrics->reader() : nullptr);
   if (!together) {
     data.fillMasked(executor, function, rows);
     executor.run(function, metrics->reader());
   }
-  metrics->add(rows.count);
+  if (metrics->reader())
+    metrics->add(rows.count);
 }
 
 void Evaluator::addRows(int64_t valid, Sums &sums) const {

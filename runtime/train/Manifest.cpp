@@ -55,9 +55,10 @@ ordered_json openManifest(std::string_view text) {
   if (!manifest.is_object())
     fail("no object stands in it");
   const ordered_json &format = manifest.at("format");
-  if (format != kCheckpointFormat && format != kPartedFormat && format != kBoxedFormat && !isOlder(format))
+  if (format != kCheckpointFormat && format != kPartedFormat && format != kBoxedFormat &&
+      format != kStagedFormat && !isOlder(format))
     fail("checkpoint format {}, this program reads formats {} to {}",
-         format.is_structured() ? format.type_name() : format.dump(), kUnsealedFormat, kBoxedFormat);
+         format.is_structured() ? format.type_name() : format.dump(), kUnsealedFormat, kStagedFormat);
   if (!hasSum && !isOlder(format))
     fail("damaged: it has no checksum");
   return manifest;

@@ -153,6 +153,24 @@ Metrics::Metrics(const Executor &executor, const std::vector<MetricKind> &kinds)
   check();
   if (std::all_of(kinds.begin(), kinds.end(), [](MetricKind kind) { return kind == MetricKind::Perplexity; }))
     return;
+  if (program.hasOutputs())
+    findLogits(executor);
+  if (program.isPipelined())
+    takeFromFirst(*executor.communicator());
+  sums = std::make_unique<MetricSums>(layout);
+}
+
+/// Ranks without outputs run what the first one reads, and add nothing to as many sums.
+void Metrics::takeFromFirst(Communicator &ranks) {
+  struct Facts {
+    int64_t isEval = 0, classes = 0;
+  } facts{from && std::string_view(from) == "eval", layout.count};
+  ranks.broadcast(&facts, sizeof(facts));
+  from = facts.isEval ? "eval" : "predict";
+  layout.count = facts.classes;
+}
+
+void Metrics::findLogits(const Executor &executor) {
   const std::vector<std::string> outputs = floatOutputs(program);
   const std::string name =
       program.options.logits.empty() && outputs.size() == 1 ? outputs.front() : program.options.logits;
@@ -171,7 +189,6 @@ Metrics::Metrics(const Executor &executor, const std::vector<MetricKind> &kinds)
     if (kind == MetricKind::Top5 && layout.count < 5)
       fail("--metric top5: '{}' tells {} classes apart: at least 5 are needed", name, layout.count);
   logits = std::make_unique<OutputReader>(executor, from, name, DType::F32);
-  sums = std::make_unique<MetricSums>(layout);
 }
 
 void Metrics::check() const {

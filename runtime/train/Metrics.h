@@ -68,7 +68,8 @@ public:
   void begin();
   /// Saves the labels of the batch for @eval, because @eval may overwrite them.
   void takeLabels(Executor &executor);
-  /// The function to run to get the logits, null if they are not needed, and the observer to run it with.
+  /// The function to run to get the logits, null if they are not needed, and the observer to run it with:
+  /// null on a rank that has no outputs.
   const char *function() const { return from; }
   OutputReader *reader() { return logits.get(); }
   /// Adds the first `rows` rows; call it after the function has run.
@@ -77,6 +78,8 @@ public:
 
 private:
   void check() const;
+  void findLogits(const Executor &executor);
+  void takeFromFirst(Communicator &ranks);
 
   const Program &program;
   std::vector<MetricKind> kinds;

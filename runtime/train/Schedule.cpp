@@ -62,7 +62,8 @@ constexpr Formula kFormulas[] = {
     {"row_base",
      [](const Context &c) {
        return static_cast<double>(rowsOfStep(c.point.world, c.options.batch, c.point.micro, c.options.parts,
-                                             c.options.accumulate / c.options.parts)
+                                             c.options.accumulate / c.options.parts,
+                                             c.options.joinedMicroBatches)
                                       .first);
      }},
     {"nominal_items", [](const Context &c) { return c.options.nominalItems; }},

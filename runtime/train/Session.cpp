@@ -60,16 +60,8 @@ Session::Session(const ProgramImage &image, const Program &program, const Option
 void Session::checkPipeline() const {
   if (program.mesh.sizeOf(Mesh::kPipeline) == 1)
     return;
-  const std::pair<const char *, bool> given[] = {
-      {"--checkpoint-dir", !options.checkpointDir.empty()},
-      {"--resume", options.resume},
-      {"--export-onnx", !options.exportOnnx.empty()},
-      {"--export-onnx-adapters", !options.exportOnnxAdapters.empty()},
-      {"--export-safetensors", !options.exportSafetensors.empty()},
-      {"--export-adapter", !options.exportAdapter.empty()},
-      {"--eval-data", !options.evalData.empty()},
-      {"--eval-tokens", !options.evalTokens.empty()},
-      {"--dump-gradients", !options.dumpGradients.empty()}};
+  const std::pair<const char *, bool> given[] = {{"--dump-gradients", !options.dumpGradients.empty()},
+                                                 {"--trace-values", !options.traceValues.empty()}};
   for (const auto &[flag, isGiven] : given)
     if (isGiven)
       fail("{} is not available yet for a program of a pipeline ({}); leave it out, or compile for one rank "
@@ -236,10 +228,8 @@ int Session::run() {
     profile = std::make_unique<Profile>(program, scalars.steps - progress.step, world.isFirst());
     executor->setTimer(profile.get());
   }
-  if (!options.log.empty() && world.isFirst())
-    log = std::make_unique<Log>(
-        options.log,
-        checkpoint ? std::optional(progress.unevaluated ? progress.step - 1 : progress.step) : std::nullopt);
+  if (world.isFirst())
+    openLogs();
   if (!options.checkpointDir.empty() && world.isFirst()) {
     removeLeftovers(options.checkpointDir);
     if (checkpoint && progress.step < scalars.steps)
@@ -253,6 +243,25 @@ int Session::run() {
     throw AgreedError(fmt::format("cannot write to standard error: the run ended after {} of {} steps",
                                   progress.step, scalars.steps));
   return signal == 0 ? 0 : 128 + signal;
+}
+
+void Session::openLogs() {
+  std::optional<int64_t> resumeAt;
+  if (checkpoint)
+    resumeAt = progress.unevaluated ? progress.step - 1 : progress.step;
+  if (!options.log.empty())
+    log = std::make_unique<Log>(options.log, resumeAt);
+  if (options.tensorboard.empty())
+    return;
+  tensorboard = std::make_unique<TensorBoard>(options.tensorboard, resumeAt);
+  tensorboard->describe(program, scalars);
+}
+
+void Session::writeLogs(const LogLine &line) {
+  if (log)
+    log->write(line);
+  if (tensorboard)
+    tensorboard->write(line);
 }
 
 void Session::printExportNotes() const {

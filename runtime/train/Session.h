@@ -10,6 +10,7 @@
 #include "runtime/train/checkpoint/Best.h"
 #include "runtime/train/output/Gradients.h"
 #include "runtime/train/report/Log.h"
+#include "runtime/train/report/TensorBoard.h"
 #include "runtime/train/weights/Weights.h"
 #include <memory>
 
@@ -38,6 +39,8 @@ private:
   /// Returns whether to stop, as keepIfBest does; `loss`: that of the evaluation.
   bool makeUpEvaluation(std::optional<double> &loss);
   LogLine runStep(StepRunner &runner);
+  void openLogs();
+  void writeLogs(const LogLine &line);
   int threadCount() const;
   std::optional<double> evaluateIfDue();
   void checkpointIfDue(bool interrupted);
@@ -73,6 +76,7 @@ private:
   std::unique_ptr<GradientTools> gradients;
   std::unique_ptr<Profile> profile;
   std::unique_ptr<Log> log;
+  std::unique_ptr<TensorBoard> tensorboard;
   std::unique_ptr<FileLock> folderLock, logLock; ///< on rank 0 only
   int64_t stepsRun = 0;                          ///< by this process
   int64_t savedStep = -1;                        ///< step of the newest checkpoint

@@ -85,12 +85,15 @@ public:
   int signal = 0;
 
 private:
-  bool holds(const Function &function) const { return norm && stop && function.normReady >= 0; }
+  /// A stage of a pipeline that leaves early would leave others waiting for what it sends.
+  bool holds(const Function &function) const {
+    return norm && stop && function.normReady >= 0 && !executor.program().isPipelined();
+  }
 
   /// A device waits for the host once where both are looked at.
   int lookedAtIn(const Function &function) const {
-    const int ready =
-        function.lossReady < 0 ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
+    const bool isLast = function.lossReady < 0 || executor.program().isPipelined();
+    const int ready = isLast ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
     return holds(function) && !watcher ? std::max(ready, function.normReady) : ready;
   }
 
@@ -109,7 +112,7 @@ double readResult(const Executor &executor, const ResultSlot &slot, int64_t elem
 bool canSkipUpdates(const Program &program) {
   const Function *step = program.function("step"), *update = program.function("update");
   const Function *last = step ? step : update;
-  return last && last->normReady >= 0;
+  return last && last->normReady >= 0 && !program.isPipelined();
 }
 
 StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, const World &world,
@@ -128,7 +131,8 @@ StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars
 /// `micro` may be the number of micro-batches: then of the next step's first.
 RowRange StepRunner::rowsOf(const Progress &progress, int64_t micro) const {
   const CompileOptions &o = program.options;
-  RowRange rows = rowsOfStep(world, o.batch, micro % o.accumulate, o.parts, o.accumulate / o.parts);
+  RowRange rows =
+      rowsOfStep(world, o.batch, micro % o.accumulate, o.parts, o.accumulate / o.parts, o.joinedMicroBatches);
   rows.first += progress.samples + micro / o.accumulate * rowsInStep(world, o.batch, o.accumulate);
   return rows;
 }

@@ -145,8 +145,7 @@ bool Session::makeUpEvaluation(std::optional<double> &loss) {
     line.metrics = evaluator->values();
     progress.unevaluated.reset();
   }
-  if (log)
-    log->write(line);
+  writeLogs(line);
   return keepIfBest(line);
 }
 
@@ -189,8 +188,7 @@ int Session::train() {
     progress.unevaluated.reset();
     if (evaluator && evaluator->stoppedBy() != 0)
       progress.unevaluated = line;
-    if (log)
-      log->write(line);
+    writeLogs(line);
     display.step(line);
     if (!ranks)
       signal = caughtSignal(); // a rank's display that is lost is agreed on in the next step

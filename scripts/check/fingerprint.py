@@ -53,7 +53,8 @@ def fingerprint(kedge, model, options, target, memory, with_ir):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"
         common = [model, *options, *TARGETS[target], *MEMORY[memory]]
-        ir = {"exec": outcome([kedge, "compile", *common, "--emit", "exec"])} if with_ir else {}
+        saved = ["--save-ir", folder, "--emit", "exec", "-o", out]
+        ir = {"exec": outcome([kedge, "compile", *common, *saved], out.with_name("05-exec.mlir"))} if with_ir else {}
         return {"plan": outcome([kedge, "plan", *common, "--json"]),
                 "object": outcome([kedge, "compile", *common, "--emit", "obj", "-o", out], out)} | ir
 

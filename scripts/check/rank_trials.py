@@ -41,6 +41,18 @@ def ranks_of(launcher):
     return found
 
 
+def has_stopped(process):
+    """False when it had ended before the signal: what has ended and was not waited for takes signals without an effect."""
+    while True:
+        try:
+            state = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        if state in "TtZX":
+            return state in "Tt"
+        time.sleep(0.001)
+
+
 class Program:
     def __init__(self, model, folder, stage, ranks):
         self.folder, self.ranks = folder / f"zero-{stage}-ranks-{ranks}", ranks
@@ -107,6 +119,8 @@ class Trial:
         process = self.target(job)
         try:
             os.kill(process, self.signal)
+            if self.signal == signal.SIGSTOP and not has_stopped(process):
+                process = None
         except TypeError:  # it has ended, or the machine is too busy
             process = None
             if job.poll() is None:

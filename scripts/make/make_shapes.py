@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes models of published sizes as ONNX without weights: what `kedge plan` needs and no more.
 
-make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, gpt2-xl, lesson-l, gpt3, bert-base, llama-1b, llama-7b, resnet50, unet; for shares
+make_shapes.py NAME OUT.onnx    NAME: gpt2, gpt2-medium, gpt2-xl, lesson-l, gpt3, bert-base, llama-1b, llama-7b, llama-8b, resnet50, unet; for shares
                                 of a device's bandwidth (scripts/gpu/gpu_conformance.py): wide-rows, wide-parameter; stacks of
                                 square linears with as many parameters as they say: 1b, 7b, 7.5b, 128b, 1t, and linears-48
 
@@ -243,6 +243,7 @@ MODELS = {
     "gpt3": lambda path: gpt(path, 96, 12288, 96, positions=2048),
     "bert-base": bert,
     "llama-1b": llama,
+    "llama-8b": lambda path: llama(path, 32, 4096, 32, 8, 14336, 128256, tied=False),
     "llama-7b": lambda path: llama(path, 32, 4096, 32, 32, 11008, 32000, tied=False),
     "resnet50": resnet50,
     "unet": unet,

@@ -74,4 +74,5 @@ def main():
     print(f"{path}: {lines} steps")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 // What products of GPT-2 124M's shapes reach of this processor's own peak, which loops on registers measure
-// beside them. kedge-bench-products [rounds [part of a name]], e.g. 9 "1024 qkv". Everything is measured in
-// turns and the least time of all rounds counts, as other programs may run on the machine.
+// beside them. kedge-bench-products [rounds [part of a product's name [part of an arithmetic's]]], e.g. 9
+// "1024 qkv" amx. Everything is measured in turns and the least time of all rounds counts, as other programs
+// may run on the machine.
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/isa/Isa.h"
@@ -16,6 +17,7 @@
 namespace kedge::rt {
 namespace {
 
+using namespace calls;
 using cpu::Isa;
 
 constexpr int kSteps = 40'000, kSums = 12;
@@ -73,7 +75,7 @@ struct Variant {
   double peakFlops;
 };
 
-std::vector<Variant> variantsOfThisMachine() {
+std::vector<Variant> variantsOfThisMachine(const std::string &wanted) {
   std::vector<Variant> variants;
 #if defined(__x86_64__)
   constexpr double kVectors = 2.0 * kSteps * kSums * 16;
@@ -81,7 +83,7 @@ std::vector<Variant> variantsOfThisMachine() {
                            Variant{"bf16 widened", Isa::Avx512, DType::BF16, multiplyAdds, kVectors},
                            Variant{"bf16 vdpbf16ps", Isa::Avx512Bf16, DType::BF16, dots, 2 * kVectors},
                            Variant{"bf16 amx", Isa::Amx, DType::BF16, tiles, 1.0 * kSteps * 16 * 16 * 32}})
-    if (cpu::machineHas(v.isa))
+    if (cpu::machineHas(v.isa) && std::string(v.name).find(wanted) != std::string::npos)
       variants.push_back(v);
 #endif
   return variants;
@@ -129,20 +131,21 @@ template <typename F> void keepLeast(double &least, int threads, F &&f) {
   least = std::min(least, seconds(threads) - start);
 }
 
-struct Shape {
+struct ProductShape {
   std::string name;
   int64_t m, n, k;
   bool transA, transB;
 };
 
 /// Forward, gradient of the input, gradient of the weight; weights [in, out], the head's [out, in].
-std::vector<Shape> gpt2Shapes(int64_t tokens) {
-  std::vector<Shape> shapes;
+std::vector<ProductShape> gpt2Shapes(int64_t tokens) {
+  std::vector<ProductShape> shapes;
   auto add = [&](const char *name, int64_t in, int64_t out, bool head) {
     shapes.push_back({fmt::format("{} {} forward", tokens, name), tokens, out, in, false, head});
     shapes.push_back({fmt::format("{} {} dX", tokens, name), tokens, in, out, false, !head});
-    shapes.push_back(head ? Shape{fmt::format("{} {} dW", tokens, name), out, in, tokens, true, false}
-                          : Shape{fmt::format("{} {} dW", tokens, name), in, out, tokens, true, false});
+    shapes.push_back(head
+                         ? ProductShape{fmt::format("{} {} dW", tokens, name), out, in, tokens, true, false}
+                         : ProductShape{fmt::format("{} {} dW", tokens, name), in, out, tokens, true, false});
   };
   add("qkv", 768, 2304, false);
   add("proj", 768, 768, false);
@@ -163,7 +166,7 @@ struct Entry {
   double peakRate() const { return variant->peakFlops * threads / peakTime * 1e-9; }
 };
 
-void measure(const Shape &s, const std::vector<Variant> &variants, int rounds) {
+void measure(const ProductShape &s, const std::vector<Variant> &variants, int rounds) {
   std::vector<Entry> entries;
   size_t workspace = 0;
   for (const Variant &variant : variants)
@@ -202,7 +205,7 @@ void measure(const Shape &s, const std::vector<Variant> &variants, int rounds) {
 
 int main(int argc, char **argv) {
   using namespace kedge::rt;
-  std::vector<Variant> variants = variantsOfThisMachine();
+  std::vector<Variant> variants = variantsOfThisMachine(argc > 3 ? argv[3] : "");
   int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
   std::string wanted = argc > 2 ? argv[2] : "";
   fmt::print("GFLOP/s of the product / of its arithmetic on registers, and the share; least of {} rounds in "
@@ -213,7 +216,7 @@ int main(int argc, char **argv) {
       fmt::print(" {:>17}", fmt::format("{} {}t", std::string(variant.name).substr(0, 14), threads));
   fmt::print("\n");
   for (int64_t tokens : {256, 1024})
-    for (const Shape &shape : gpt2Shapes(tokens))
+    for (const ProductShape &shape : gpt2Shapes(tokens))
       if (shape.name.find(wanted) != std::string::npos)
         measure(shape, variants, rounds);
   return 0;

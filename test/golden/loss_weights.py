@@ -54,7 +54,7 @@ def mse(logits, rows, _):
     return ((logits - real) ** 2 * rows[:, None]).sum() / (CLASSES * rows.sum())
 
 
-def reference(loss, rows, weights):
+def reference(loss, rows, weights, clip=numpy.inf):
     value, losses = w.astype(numpy.float64), []
     rows = numpy.ones(ROWS) if rows is None else rows.astype(numpy.float64)
     at = lambda v: loss(x.astype(numpy.float64) @ v, rows, weights)
@@ -65,7 +65,8 @@ def reference(loss, rows, weights):
             step = numpy.zeros_like(value)
             step[k] = 1e-6
             gradient[k] = (at(value + step) - at(value - step)) / 2e-6
-        value = value - RATE * gradient
+        norm = numpy.linalg.norm(gradient)
+        value = value - RATE * gradient * min(1, clip / (norm + 1e-6))
     return losses
 
 
@@ -83,7 +84,8 @@ def check(name, loss, formula, labels, rows, weights, *options, batch=ROWS):
         options += ("--class-weights" if loss == "cross-entropy" else "--pos-weight", case.folder / "weights.npy")
     program = case.compile("program", "--loss", loss, "--optimizer", "sgd", *options)
     found = [line["loss"] for line in case.run(program, "--lr", str(RATE), "--steps", str(STEPS))]
-    expected = reference(formula, rows, weights)
+    clip = float(options[options.index("--clip-norm") + 1]) if "--clip-norm" in options else numpy.inf
+    expected = reference(formula, rows, weights, clip)
     assert numpy.allclose(found, expected, rtol=2e-5), (name, found, expected)
     print(f"{name}: {STEPS} steps as the formula")
 
@@ -96,6 +98,9 @@ check("both-in-two", "cross-entropy", cross_entropy, classes, of_row, of_class, 
 check("positive", "bce-with-logits", bce, binary, None, of_positive)
 check("positive-rows", "bce-with-logits", bce, binary, of_row, of_positive[:1])
 check("real-rows", "mse", mse, real, of_row, None)
+# Weights whose sum is negative: the norm of what they leave is none, and clipping does not turn the gradient round.
+check("negative-rows", "mse", mse, real, -of_row, None)
+check("negative-rows-clipped", "mse", mse, real, -of_row, None, "--clip-norm", "0.05")
 
 
 def refused(piece, *options):

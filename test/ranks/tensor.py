@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The axis `tensor`: dimensions of single tensors cut over ranks, each a check of its own: tensor.py GOLDEN TEMP [CHECK...].
 
-GOLDEN holds the golden models. A check compares two ranks or more, which all read the same rows, with one rank. Numbered checks are
+GOLDEN holds the golden models, and TEMP/grouped the one of grouped_model.py. A check compares two ranks or more, which all read the same rows, with one rank. Numbered checks are
 faults that others had.
 """
 import json
@@ -59,7 +59,19 @@ def perceptron(golden, temp):
     return Model(golden / "perceptron", temp, "--shape", "input=6x10", "--loss", "mse")
 
 
-def blocks_of_products(golden, temp):
+def grouped(temp):
+    return Model(temp.parent / "grouped", temp, "--shape", "ids=4x8", "--loss", "cross-entropy")
+
+
+def sent(model, *options):
+    """Elements of a planned step by collective, and its transient bytes."""
+    plan = json.loads(check_output("kedge", "plan", model.folder / "model.onnx", *model.options, *options, "--json"))
+    rows = plan["communication"]
+    return {kind: sum(row["elements"] for row in rows if row["collective"] == kind) for kind in
+            ("all_gather", "reduce_scatter", "all_reduce")}, plan["unconstrained_transient_bytes"], rows
+
+
+def blocks_of_products_9(golden, temp):
     """Columns, then rows; sizes that the ranks do not divide stay whole (pytorch#150336: a width of 5 lost its size)."""
     model = perceptron(golden, temp)
     for mesh in ("tensor=2", "tensor=3", "tensor=4"):
@@ -119,6 +131,27 @@ def goes_on_everywhere(golden, temp):
             expect_near(weights, whole[""][1])
 
 
+def cuts_moments_between_blocks(golden, temp):
+    """Moments of 8 bits are cut where a rank's rows are whole blocks of 256 elements, and whole where a border would be in a block;
+    a checkpoint of one mesh goes on on another."""
+    options = ["--optimizer", "adamw8bit"]
+    model = gpt(golden, temp)
+    text = check_output("kedge", "compile", model.folder / "model.onnx", *model.options, *options, "--mesh", "tensor=2", "--emit", "train")
+    moments = {line.split("@")[1].split(" ")[0]: line for line in text.splitlines() if " moment1 @" in line and "xui8>" in line}
+    assert "tensor<8x256xui8>" in moments["blocks.0.up.weight.moment1"] and "[16, 256] cut[<0 " in moments["blocks.0.up.weight.moment1"], moments
+    assert "tensor<16x256xui8>" in moments["blocks.0.down.weight.moment1"] and "cut[" not in moments["blocks.0.down.weight.moment1"], moments
+    meshes = ("", "tensor=2")
+    whole = {mesh: model.run(mesh, *options) for mesh in meshes}
+    near(whole["tensor=2"][0], whole[""][0])
+    for mesh in meshes:
+        model.run(mesh, *options, more=["--checkpoint-dir", temp / f"ck-{mesh}"], steps=3)
+        for other in meshes:
+            log, weights = model.run(other, *options, more=["--resume", temp / f"ck-{mesh}"])
+            near(log, whole[""][0][3:])
+            if mesh == other:
+                assert log == whole[mesh][0][3:] and weights == whole[mesh][1], f"{mesh}: not to the bit"
+
+
 def accumulates(golden, temp):
     gpt(golden, temp, 2).agrees("tensor=2", *SGD, "--accumulate", "3")
 
@@ -141,8 +174,86 @@ def beside_data(golden, temp):
         expect_near(own, weights)
 
 
-CHECKS = [blocks_of_products, adds_a_bias_once_10, clips_by_one_norm, pads_no_vocabulary_8, cuts_states,
-          orthogonalises_whole_matrices_17, goes_on_everywhere, accumulates, sixteen_bits, beside_data]
+def sums_norm_weights_11(golden, temp):
+    """Norm weights under sequence parallelism got one rank's gradient (Megatron-LM#1446): here weights are those of one rank."""
+    model = gpt(golden, temp)
+    model.agrees("tensor=2", *SGD, "--clip-norm", "0.3")
+    model.agrees("tensor=4", *SGD)
+    gpt(golden, temp, 3).agrees("tensor=2", *SGD)  # positions are cut, where the ranks do not divide the rows
+
+
+def sends_what_formulas_say(golden, temp):
+    """Two all-gathers and two reduce-scatters of the residual in a block each way, and one of each at the head and at the embedding;
+    norms' inputs are gathered again for the backward part unless there is room. Without it as many all-reduces."""
+    model, blocks, residual = gpt(golden, temp), 2, 4 * LENGTH * 32
+    times, small = 4 * blocks + 2, residual // 2
+    found, rows, _ = sent(model, "--mesh", "tensor=2")
+    again = (2 * blocks + 1) * residual
+    assert found["reduce_scatter"] == times * residual, found
+    assert 0 <= found["all_gather"] - times * residual - again < small, found
+    kept, _, _ = sent(model, "--mesh", "tensor=2", "--memory-budget", "1GiB")
+    assert kept["reduce_scatter"] == times * residual and 0 <= kept["all_gather"] - times * residual < small, kept
+    off, whole, _ = sent(model, "--mesh", "tensor=2", "--sequence-parallel", "off")
+    assert 0 <= off["all_reduce"] - 2 * times * residual < small, off  # n elements count 2 n
+    assert rows < whole, (rows, whole)
+    report = temp / "memory.json"
+    model.run("tensor=2", more=["--memory-report", report], steps=2)
+    planned = sent(model, "--mesh", "tensor=2")[2]
+    key = lambda row: (row["collective"], row["type"], row["calls"], row["elements"], row["axis"])  # noqa: E731
+    for rank in range(2):
+        own = json.loads((report if rank == 0 else report.with_name(f"memory.rank-{rank}.json")).read_text())
+        assert sorted(map(key, own["communication"])) == sorted(map(key, planned)), (rank, own["communication"], planned)
+
+
+def sums_are_not_rounded_16(golden, temp):
+    """A reduction asked in fp32 ran in bf16 (pytorch#190626): parts of a product's sum are sent in fp32, and rounded once."""
+    rows = sent(gpt(golden, temp), "--mesh", "tensor=2", "--precision", "bf16")[2]
+    scattered = {row["type"]: row["elements"] for row in rows if row["collective"] == "reduce_scatter"}
+    residual = 4 * LENGTH * 32
+    assert scattered["f32"] >= 9 * residual and scattered.get("bf16", 0) <= residual + LENGTH * 32, rows  # rows of tables are sums with zeros
+    gathered = {row["type"]: row["elements"] for row in rows if row["collective"] == "all_gather"}
+    assert gathered.get("f32", 0) < LENGTH * 32 and gathered["bf16"] >= 9 * residual, rows  # squares of gradients are fp32
+
+
+def shares_key_heads_7(golden, temp):
+    """Fewer key-value heads than ranks (transformers#48307: four on eight), gradients of which are sums over the ranks that share one."""
+    model = grouped(temp)
+    for mesh in ("tensor=2", "tensor=4"):
+        model.agrees(mesh, *SGD)
+    state = {mesh: json.loads(check_output(model.compile(mesh, *SGD), "--plan"))["state_bytes"]["parameters"] for mesh in ("", "tensor=4")}
+    assert state["tensor=4"] < 0.45 * state[""], state
+
+
+def drops_the_same_13_14(golden, temp):
+    """Dropout's seed knew no axis (tt-metal#55947), recomputed dropout drew anew (pytorch#190758): masks are those of one rank."""
+    model = grouped(temp)
+    model.agrees("tensor=2", *SGD, "--recompute", "full")
+    halves = Model(model.folder, temp / "halves", "--shape", "ids=2x8", "--loss", "cross-entropy")
+    halves.temp.mkdir()
+    log, weights = model.run("", *SGD)
+    found, own = halves.run("data=2,tensor=2", *SGD)
+    near(found, log)
+    expect_near(own, weights)
+
+
+def sums_adapters_12(golden, temp):
+    """The factor of an adapter that is not cut was not summed (mcore-bridge#173); frozen weights may have few bits."""
+    model = gpt(golden, temp)
+    for more in (("--quantize", "(up|down).weight=nf4", "--double-quantize"), ("--quantize", "(qkv|proj).weight=int8")):
+        model.agrees("tensor=2", *SGD, "--lora", "qkv|proj|up|down", "--lora-rank", "4", *more)
+
+
+def fits_budgets(golden, temp):
+    """Recomputation, copies in host memory and chunks of logits change no number but the order of sums."""
+    model = gpt(golden, temp)
+    for options in (("--memory-budget", "activations=75%", "--logits-chunk", "4096"),
+                    ("--recompute", "full", "--accumulate", "2", "--offload", "optimizer")):
+        model.agrees("tensor=2", *SGD, *options)
+
+
+CHECKS = [blocks_of_products_9, adds_a_bias_once_10, clips_by_one_norm, pads_no_vocabulary_8, cuts_states,
+          orthogonalises_whole_matrices_17, goes_on_everywhere, cuts_moments_between_blocks, accumulates, sixteen_bits, beside_data, sums_norm_weights_11,
+          sends_what_formulas_say, sums_are_not_rounded_16, shares_key_heads_7, drops_the_same_13_14, sums_adapters_12, fits_budgets]
 
 
 def main():

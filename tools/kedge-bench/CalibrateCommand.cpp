@@ -1,8 +1,10 @@
 // kedge-bench calibrate: a device file of this machine, from the runtime's and the compiler's own kernels.
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include "runtime/exec/Executor.h"
 #include "tools/kedge-bench/Commands.h"
+#include "tools/kedge-bench/LinkTiming.h"
 #include "tools/kedge-bench/TimedKernel.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -61,37 +63,43 @@ template <typename Rate> Saturation fit(const Rate &small, const Rate &large) {
 void Calibration::products() {
   const int64_t shapes[][3] = {
       {512, 512, 512}, {256, 768, 768}, {768, 768, 256}, {256, 1024, 512}, {384, 384, 1536}};
-  double best = 0, logs = 0;
+  double best = 0, logs = 0, logsOfBf16 = 0;
   for (auto [m, n, k] : shapes) {
     double rate = product(m, n, k);
     best = std::max(best, rate);
     logs += std::log(rate) / std::size(shapes);
+    logsOfBf16 += std::log(product(m, n, k, DType::BF16)) / std::size(shapes);
   }
   double small = product(64, 64, 64);
   device.fp32Flops = device.tf32Flops = best;
   device.matmulEfficiency = std::exp(logs) / best;
   device.halfRateFlops = 2.0 * 64 * 64 * 64 * std::max(0.0, std::exp(logs) / small - 1);
   device.fp64Flops = product(512, 512, 512, DType::F64) / device.matmulEfficiency;
-  device.bf16Flops = product(512, 512, 512, DType::BF16) / device.matmulEfficiency;
+  device.bf16Flops = std::exp(logsOfBf16) / device.matmulEfficiency;
   device.fp16Flops = product(512, 512, 512, DType::F16) / device.matmulEfficiency;
 }
 
 void Calibration::attention() {
-  auto rate = [&](int64_t batch, int64_t length) {
-    rt::TensorDesc heads{DType::F32, {batch, 4, length, 64}}, sums{DType::F32, {batch, 4, length}};
+  auto rate = [&](int64_t batch, int64_t length, DType type) {
+    rt::TensorDesc heads{type, {batch, 4, length, 64}}, sums{DType::F32, {batch, 4, length}};
     LibraryCall forward{"train.Attention", {{"causal", true}}, {heads, heads, heads}, {heads, sums}};
     LibraryCall backward{"train.AttentionGrad",
                          {{"causal", true}},
                          {heads, heads, heads, heads, heads, sums},
                          {heads, heads, heads}};
-    Rate there = rateOf(fmt::format("attention, {} tokens", length), forward);
-    Rate back = rateOf(fmt::format("gradient of attention, {} tokens", length), backward);
+    const std::string what = fmt::format("attention {}, {} tokens", rt::dtypeName(type), length);
+    Rate there = rateOf(what, forward);
+    Rate back = rateOf("gradient of " + what, backward);
     return Rate{std::sqrt(there.flops * back.flops), there.extent};
   };
-  Rate few = rate(8, 64), many = rate(1, 1024);
+  Rate few = rate(8, 64, DType::F32), many = rate(1, 1024, DType::F32);
   Saturation found = fit(few, many);
   device.attentionEfficiency = std::min(1.0, found.rate / device.fp32Flops);
   device.attentionHalfKeys = found.half;
+  // The same keys for half the rate, as the model has one number for both.
+  const Rate narrow = rate(1, 1024, DType::BF16);
+  const double whole = narrow.flops * (narrow.extent + found.half) / narrow.extent;
+  device.narrowAttentionEfficiency = std::min(1.0, whole / device.bf16Flops);
 }
 
 void Calibration::convolution() {
@@ -192,13 +200,29 @@ void calibrate(const std::string &output, int threads) {
   if (!(file << device.dump(2) << '\n').flush())
     fail("{}: cannot be written", output);
 }
+/// What is written can be read.
+void calibrateLinks(const std::string &output) {
+  const json levels = analysis::toJson(bench::measuredLinks());
+  analysis::linksFromJson(levels, output);
+  if (bench::isFirstRank())
+    writeText(output, levels.dump(2) + "\n");
+}
 } // namespace
 
 void kedge::bench::addCalibrateCommand(CLI::App &app) {
   CLI::App *command = app.add_subcommand("calibrate", "measure this machine, for --device FILE.json");
   auto output = std::make_shared<std::string>();
+  auto links = std::make_shared<std::string>();
   auto threads = std::make_shared<int>(0);
-  command->add_option("--output", *output, "FILE.json")->required();
+  CLI::Option *device = command->add_option("--output", *output, "FILE.json: the device, for --device");
+  command
+      ->add_option("--links", *links,
+                   "FILE.json: instead, the links between the ranks that mpirun started, for --link")
+      ->excludes(device);
   command->add_option("--threads", *threads, "default: physical cores")->check(CLI::PositiveNumber);
-  command->callback([=] { calibrate(*output, *threads); });
+  command->callback([=] {
+    if (output->empty() && links->empty())
+      fail("calibrate: expected --output FILE.json for this machine, or --links FILE.json for its ranks");
+    links->empty() ? calibrate(*output, *threads) : calibrateLinks(*links);
+  });
 }

@@ -1,6 +1,7 @@
 // kedge-opt: passes and pipelines on .mlir files, like mlir-opt. --kedge-statistics prints our own counters.
 #include "lib/Dialect/Registration.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Text/ReadableText.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Lower/Codegen/KernelDialects.h"
@@ -14,6 +15,11 @@
 #include "llvm/Support/ToolOutputFile.h"
 
 namespace {
+llvm::cl::opt<bool>
+    readable("kedge-readable",
+             llvm::cl::desc("Print the result for people: functions first, values by their names "
+                            "in the model, places as comments"));
+
 /// As mlir-opt does it, with a check of what passes declare.
 llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &registry) {
   auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Kedge's optimizer driver\n", registry);
@@ -32,8 +38,13 @@ llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &regis
     llvm::errs() << message << '\n';
     return llvm::failure();
   }
-  if (failed(mlir::MlirOptMain(written->os(), std::move(source), registry, checked)))
+  std::string text;
+  llvm::raw_string_ostream inMemory(text);
+  llvm::raw_ostream &os = readable ? static_cast<llvm::raw_ostream &>(inMemory) : written->os();
+  if (failed(mlir::MlirOptMain(os, std::move(source), registry, checked)))
     return llvm::failure();
+  if (readable)
+    written->os() << kedge::text::readableModules(text, registry);
   written->os().flush(); // statistics follow
   written->keep();
   return llvm::success();

@@ -1,48 +1,12 @@
-// kedge-translate: ONNX models to level 1 as text, and back.
-#include "lib/Dialect/Registration.h"
-#include "lib/Export/Onnx/OnnxGraph.h"
-#include "lib/Import/GraphImporter.h"
+// kedge-translate: ONNX models to level 1 as text, and back; IR as people read it.
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
-#include "mlir/Parser/Parser.h"
 #include "tools/CommandLine.h"
+#include "tools/kedge-translate/Translations.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 
-/// "input_ids=8x1024"; nothing after '=' is a scalar.
-static void parseShape(const std::string &text, kedge::importer::ImportOptions &options) {
-  auto [name, sizes] = llvm::StringRef(text).rsplit('=');
-  llvm::SmallVector<llvm::StringRef> parts;
-  sizes.split(parts, 'x', -1, false);
-  std::vector<int64_t> dims;
-  for (llvm::StringRef part : parts)
-    if (int64_t dim = 0; !part.getAsInteger(10, dim) && dim >= 0)
-      dims.push_back(dim);
-    else
-      kedge::fail("--shape {}: '{}' is no size; expected INPUT=8x1024", text, part.str());
-  options.shapes[name.str()] = std::move(dims);
-}
-
-static std::string readIr(const std::string &path) {
-  mlir::DialectRegistry registry;
-  kedge::registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
-  if (!module)
-    kedge::fail("{}: no IR that can be read (above)", path);
-  return kedge::exporter::onnxModel(*module);
-}
-
-static std::string readModel(const std::string &path, const kedge::importer::ImportOptions &options,
-                             bool locations) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = kedge::importer::importModel(context, kedge::model::loadModel(path), options);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(locations));
-  return text;
-}
+using namespace kedge::tool;
 
 static void write(const std::string &bytes, const std::string &path) {
   if (path != "-")
@@ -54,12 +18,19 @@ int main(int argc, char **argv) {
   kedge::tool::prepareProcess();
   CLI::App app("ONNX models as level 1 of the compiler's IR, and back");
   kedge::tool::addVersion(app);
-  std::string model, ir, output = "-";
+  std::string model, ir, shown, only, output = "-";
   std::vector<std::string> shapes;
   kedge::importer::ImportOptions options;
   bool locations = false;
   auto *import = app.add_option("--import-onnx", model, "FILE.onnx: print the model at level 1");
   app.add_option("--export-onnx", ir, "FILE.mlir: write level 1 as an ONNX model")->excludes(import);
+  auto *print =
+      app.add_option("--print-ir", shown,
+                     "FILE.mlir: print IR of any level for people: functions first, values by their "
+                     "names in the model, places as comments");
+  print->excludes(import);
+  app.add_option("--only", only, "with --print-ir: one function (step) or one module of the model (h.0.attn)")
+      ->needs(print);
   app.add_option("-o", output, "where to (default: standard output)");
   app.add_option("--shape", shapes, "INPUT=8x1024, one for each input");
   app.add_flag("--keep-unsupported", options.keepUnsupported,
@@ -68,8 +39,13 @@ int main(int argc, char **argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     kedge::tool::checkOutputArgument(argc, argv, {"-o"});
-    if (model.empty() == ir.empty())
-      kedge::fail("expected --import-onnx FILE.onnx or --export-onnx FILE.mlir");
+    if (!shown.empty() && ir.empty()) {
+      write(readAgain(shown, only), output);
+      return kedge::tool::withOutput("kedge", 0);
+    }
+    if (model.empty() == ir.empty() || !shown.empty())
+      kedge::fail(
+          "expected one of --import-onnx FILE.onnx, --export-onnx FILE.mlir and --print-ir FILE.mlir");
     for (const std::string &shape : shapes)
       parseShape(shape, options);
     write(ir.empty() ? readModel(model, options, locations) : readIr(ir), output);

@@ -2,6 +2,7 @@
 #include "driver/BudgetCheck.h"
 #include "driver/Remedies.h"
 #include "driver/SavedIr.h"
+#include "driver/joint/Joint.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
 #include "driver/program/Algorithms.h"
@@ -51,7 +52,27 @@ bool isText(const std::string &emit) {
   return emit == "onnx" || emit == "train" || emit == "schedule" || emit == "exec" || emit == "llvm";
 }
 
+/// --with-places and --only are of texts of the levels.
+void checkText(const CompileOptions &options) {
+  const char *given = options.withPlaces ? "--with-places" : "--only";
+  if (!options.withPlaces && options.only.empty())
+    return;
+  if (options.withPlaces && !options.only.empty())
+    fail("--only: a part of a module is for reading, and is not compiled again; leave --with-places out");
+  if (options.emit != "onnx" && options.emit != "train" && options.emit != "schedule" &&
+      options.emit != "exec")
+    fail(
+        "{} would have no effect: --emit {} has no IR of ours; expected --emit onnx, train, schedule or exec",
+        given, options.emit);
+}
+
 int runCompile(const CompileOptions &options) {
+  checkText(options);
+  if (options.joint.on) {
+    const JointAnswer answer = planJointly(options);
+    fputs(jointText(answer.report, options.joint.explains).c_str(), stderr);
+    return runCompile(answer.options);
+  }
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
          fmt::join(options.precisions, ","), options.precisions.size());
@@ -125,6 +146,17 @@ void addCompileCommand(CLI::App &app, int &exitCode) {
     }
     exitCode = runCompile(*options);
   });
+}
+
+void compileSavedIr(const std::string &ir, const std::string &program) {
+  CLI::App command;
+  CompileOptions options;
+  addCompileOptions(command, options);
+  addProgramOptions(command, options);
+  command.parse(
+      std::vector<std::string>{program, "-o", ir}); // the last word is the first, as CLI11 takes them
+  if (runCompile(resumedOptions(command, options)) != 0)
+    fail("{}: no program could be made of it (above)", ir);
 }
 
 } // namespace kedge::tool

@@ -5,6 +5,7 @@
 #include "lib/Support/MemoryBudget.h"
 #include "runtime/program/NumberFlags.h"
 #include "tools/kedge/AdapterFlags.h"
+#include "tools/kedge/AutoFlags.h"
 #include "tools/kedge/MeshFlags.h"
 #include "tools/kedge/OptionEffects.h"
 #include <fmt/ranges.h>
@@ -85,6 +86,7 @@ int64_t bytesGiven(const std::string &flag, const std::string &text) {
 void addRankOptions(CLI::App &command, CompileOptions &o) {
   const char *group = "Ranks";
   addMeshOptions(command, o);
+  addAutoOptions(command, o);
   command
       .add_option("--zero", o.zero,
                   "what is partitioned over the ranks: 0 nothing, 1 the optimizer's state, 2 also gradients, "
@@ -255,6 +257,7 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
   command.parse_complete_callback([&command, &o] {
     checkLossScale(command, o);
     resolveMesh(command, o);
+    resolveAuto(command, o);
     if (o.deepSpeedConfig.empty() && !driver::isSavedIr(o.model.model))
       checkEffects(command, o);
     checkAdapterOptions(command, o.model.adapters);
@@ -288,6 +291,11 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
                   "h100, h200, a100, rtx4090, cpu or FILE.json: the machine that predicted times are for "
                   "(default: this machine)")
       ->group("Memory");
+  command
+      .add_option("--link", o.link,
+                  "dgx-a100, dgx-h100, pcie, machine or FILE.json: links between ranks, level by level, that "
+                  "predicted times are for (default: one link, the device's)")
+      ->group("Ranks");
   noteTrainingOptions(command, o);
   const char *group = "Output";
   command
@@ -329,6 +337,18 @@ void addProgramOptions(CLI::App &command, CompileOptions &o) {
       ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe", "lib"}))
       ->group(group)
       ->capture_default_str();
+  command
+      .add_flag("--with-places", o.withPlaces,
+                "with --emit onnx, train, schedule or exec: the text that compile and kedge-opt go on from, "
+                "with the "
+                "places and locations of ops; without it, the text for people")
+      ->group(group);
+  command
+      .add_option("--only", o.only,
+                  "with --emit onnx, train, schedule or exec: show one function (step) or the ops of one "
+                  "module of the "
+                  "model (h.0.attn)")
+      ->group(group);
   command
       .add_option("--save-ir", o.saveIr,
                   "DIR: the IR after each phase, numbered; compile goes on from such a file")

@@ -1,9 +1,11 @@
 // kedge diff A B: where two programs of one model part.
+#include "driver/SavedIr.h"
 #include "driver/diff/Diff.h"
 #include "lib/Support/Error.h"
 #include "runtime/program/NumberFlags.h"
 #include "tools/kedge/Commands.h"
 #include <cstdio>
+#include <filesystem>
 
 namespace kedge::tool {
 
@@ -17,6 +19,34 @@ struct DiffFlags {
   int64_t steps = 1, seed = 0;
   int threads = 0;
   bool json = false, seeded = false;
+};
+
+/// Programs of files of IR, in a folder that goes away again.
+class ProgramsOfIr {
+public:
+  ~ProgramsOfIr() {
+    std::error_code ignored;
+    if (!folder.empty())
+      std::filesystem::remove_all(folder, ignored);
+  }
+
+  /// The program itself, or that of a file of --save-ir.
+  std::string programOf(const std::string &path, const char *name) {
+    if (!isSavedIr(path))
+      return path;
+    if (folder.empty()) {
+      std::string wanted = (std::filesystem::temp_directory_path() / "kedge-diff-XXXXXX").string();
+      if (!mkdtemp(wanted.data()))
+        fail("{}: no folder can be made there", std::filesystem::temp_directory_path().string());
+      folder = wanted;
+    }
+    const std::string program = (folder / name).string();
+    compileSavedIr(path, program);
+    return program;
+  }
+
+private:
+  std::filesystem::path folder;
 };
 
 /// The options that both programs get.
@@ -41,7 +71,8 @@ std::vector<std::string> programOptionsOf(const DiffFlags &flags) {
 void addDiffCommand(CLI::App &app, int &exitCode) {
   CLI::App *command = app.add_subcommand("diff", "where two programs of one model part");
   auto flags = std::make_shared<DiffFlags>();
-  command->add_option("A", flags->question.a, "a program that kedge compile made")->required();
+  command->add_option("A", flags->question.a, "a program that kedge compile made, or a file of --save-ir")
+      ->required();
   command->add_option("B", flags->question.b, "another one of the same model")->required();
   const char *group = "Options";
   command->add_option("--data", flags->data, "INPUT=FILE.npy: the rows that both run on; one for each input")
@@ -64,8 +95,14 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
   command->add_flag("--json", flags->json, "the answer for machines")->group(group);
   rt::checkNumbers(*command);
   command->callback([=, &exitCode] {
-    flags->question.options = programOptionsOf(*flags);
-    const nlohmann::json found = diff(flags->question);
+    ProgramsOfIr programs;
+    DiffQuestion question = flags->question;
+    question.options = programOptionsOf(*flags);
+    question.a = programs.programOf(question.a, "a");
+    question.b = programs.programOf(question.b, "b");
+    nlohmann::json found = diff(question);
+    found["a"] = flags->question.a;
+    found["b"] = flags->question.b;
     const std::string text = flags->json ? found.dump(2) + "\n" : diffText(found);
     fwrite(text.data(), 1, text.size(), stdout);
     exitCode = found["equal"].get<bool>() ? 0 : 2;

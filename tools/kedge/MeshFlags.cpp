@@ -84,9 +84,16 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       .add_option(
           "--mesh", o.model.mesh,
           "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model), alone")
+          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)")
       ->group(group);
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group(group);
+  command
+      .add_option(
+          "--sequence-parallel", o.sequenceParallel,
+          "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
+          "rows: on or off; default on")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->group(group);
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group(group);
   command
       .add_option(
@@ -149,19 +156,12 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
     fail("--pipeline-schedule {}: unknown; expected gpipe, 1f1b, interleaved=V with V of 2 or more, "
          "zero-bubble or auto",
          schedule);
-  if (o.model.meshOfRanks().axes().size() > 1)
-    fail("{}: a pipeline beside other axes is not available yet; expected pipeline alone", words);
-  const std::pair<std::string, bool> others[] = {
-      {"kedge why", command.get_name() == "why"},
-      {"--arena", !o.arenaFile.empty()},
-      {"--launches", !o.launchFile.empty()},
-      {"--target " + o.target, o.onGpu()},
-      {"--precision fp16", o.precision == "fp16"},
-      {"--recompute, --memory-budget or --offload", o.rematerializes()},
-      {"--loss-scale", o.lossScale.scales || !o.lossScaleOptions.empty()},
-      {"--same-bits", isGiven(command, "--same-bits")},
-      {"--max-batch", !o.maxBatchInput.empty()},
-      {"--lora, --adapter or --quantize-weights", o.model.adapters.given()}};
+  const std::pair<std::string, bool> others[] = {{"kedge why", command.get_name() == "why"},
+                                                 {"--arena", !o.arenaFile.empty()},
+                                                 {"--launches", !o.launchFile.empty()},
+                                                 {"--target " + o.target, o.onGpu()},
+                                                 {"--same-bits", isGiven(command, "--same-bits")},
+                                                 {"--max-batch", !o.maxBatchInput.empty()}};
   for (const auto &[what, isGivenToo] : others)
     if (isGivenToo)
       fail("{}: {} is not available yet for a pipeline", words, what);
@@ -192,6 +192,8 @@ void resolveAxes(const CLI::App &command, CompileOptions &o) {
 /// What has not been shown to be right along `tensor` says so.
 void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   const rt::Mesh mesh = o.model.meshOfRanks();
+  if (mesh.sizeOf(rt::Mesh::kTensor) == 1 && isGiven(command, "--sequence-parallel"))
+    fail("--sequence-parallel: it is for an axis 'tensor'; give --mesh tensor=N with it, or leave it out");
   if (mesh.sizeOf(rt::Mesh::kTensor) == 1)
     return;
   const auto refuse = [&](bool refused, const std::string &what) {
@@ -201,9 +203,7 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.onGpu(), "--target " + o.target);
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
-  refuse(!o.offload.empty(), "--offload");
   refuse(o.syncBatchNorm, "--sync-batchnorm");
-  refuse(o.model.adapters.given(), "adapters or quantised weights");
 }
 
 void resolveMesh(const CLI::App &command, CompileOptions &o) {

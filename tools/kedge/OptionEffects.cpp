@@ -70,7 +70,7 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
 std::vector<Rule> rankRules(const CLI::App &command, const CompileOptions &o) {
   std::string given;
   const bool several = givenAny(command, {"--ranks", "--mesh"}, given);
-  return {{{"--bucket-bytes", "--persist-bytes", "--sync-batchnorm"},
+  return {{{"--bucket-bytes", "--persist-bytes", "--sync-batchnorm", "--link"},
            several,
            "it is for several ranks; give --ranks N with it"},
           {{"--persist-bytes"},

@@ -2,6 +2,7 @@
 #include "driver/BudgetCheck.h"
 #include "driver/Compilation.h"
 #include "driver/Remedies.h"
+#include "driver/joint/Joint.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Compare.h"
 #include "driver/plan/MaxBatch.h"
@@ -26,8 +27,9 @@ namespace {
 /// A list of precisions asks for a comparison; a plan is of one.
 void checkPrecisions(const CompileOptions &options) {
   const std::vector<std::string> &given = options.precisions;
-  if (given.size() > 1 && !options.compare)
-    fail("--precision {}: a plan is of one precision, found {}; name one, or add --compare for a row each",
+  if (given.size() > 1 && !options.compare && !options.joint.on)
+    fail("--precision {}: a plan is of one precision, found {}; name one, add --compare for a row each, or "
+         "--auto",
          fmt::join(given, ","), given.size());
   for (size_t i = 0; i < given.size(); ++i)
     if (std::find(given.begin(), given.begin() + i, given[i]) != given.begin() + i)
@@ -93,7 +95,8 @@ int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann:
   return show(report, plan.compilation(), plan.options(), stored);
 }
 
-int runPlan(const CompileOptions &given) {
+/// `joint`: what --auto has found, for the report.
+int runPlan(const CompileOptions &given, const nlohmann::json &joint = {}) {
   const CompileOptions options = withChosenSchedule(given);
   checkPrecisions(options);
   KernelLevels processors(options.cpus); // throws for what is none
@@ -114,12 +117,24 @@ int runPlan(const CompileOptions &given) {
   else
     compilation.plan();
   nlohmann::json report = compilation.report();
+  if (!joint.is_null())
+    report["auto"] = joint;
   if (!options.arenaFile.empty())
     writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
   if (!options.launchFile.empty())
     writeText(options.launchFile, analysis::launchTable(compilation.launches()));
   writeReport(compilation, options);
   return show(report, compilation, options, stored);
+}
+
+/// The plan of what --auto chooses, after the choices.
+int runJointly(const CompileOptions &options) {
+  checkPrecisions(options);
+  const JointAnswer answer = planJointly(options);
+  const std::string text = jointText(answer.report, options.joint.explains) + "\n";
+  if (!options.json)
+    fwrite(text.data(), 1, text.size(), stdout);
+  return runPlan(answer.options, answer.report);
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
@@ -177,6 +192,8 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
     *options = withDeepSpeedConfig(*command, *options);
     if (options->maxAddedTime && options->maxBatchInput.empty())
       fail("--max-added-time bounds what --max-batch looks for; give --max-batch INPUT with it");
+    if (options->joint.on)
+      return void(exitCode = runJointly(*options));
     if (options->maxBatchInput.empty())
       return void(exitCode = runPlan(*options));
     checkBudgetOfMaxBatch(*command->get_option("--memory-budget"));

@@ -63,7 +63,7 @@ SavedArguments argumentsOf(const CLI::App &command) {
   for (const CLI::Option *option : command.get_options()) {
     const std::string name = option->get_name();
     bool ofFiles = name == "-o" || name == "--emit" || name == "--save-ir" || name == "--report" ||
-                   name == "--print-pipeline";
+                   name == "--print-pipeline" || name == "--with-places" || name == "--only";
     if (option->count() == 0 || name == "MODEL" || name == "--help" || ofFiles)
       continue;
     std::vector<std::string> values = option->results();
@@ -102,6 +102,7 @@ CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &giv
   options.resumedFrom = path;
   options.output = given.output, options.emit = given.emit, options.saveIr = given.saveIr,
   options.report = given.report, options.printPipeline = given.printPipeline;
+  options.withPlaces = given.withPlaces, options.only = given.only;
   return options;
 }
 

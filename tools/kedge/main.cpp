@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   kedge::tool::addCompileCommand(app, exitCode);
   kedge::tool::addWhyCommand(app, exitCode);
   kedge::tool::addDiffCommand(app, exitCode);
+  kedge::tool::addReduceCommand(app, exitCode);
   for (CLI::App *command : app.get_subcommands({}))
     addVersion(*command)->group("");
   try {

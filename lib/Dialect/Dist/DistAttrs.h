@@ -15,6 +15,8 @@ inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
 /// Attribute of a module whose sums over rows are balanced trees over so many equal parts of a step's rows,
 /// on any mesh.
 inline constexpr llvm::StringLiteral partsName = "dist.parts";
+/// Attribute of a module whose @micro computes all parts of a rank (kedge-join-parts).
+inline constexpr llvm::StringLiteral joinedName = "dist.joined";
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
 /// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";
@@ -48,10 +50,12 @@ RankGroup dataGroup(mlir::Operation *op);
 RankGroup replicaGroup(mlir::Operation *op);
 RankGroup rowGroup(mlir::Operation *op);
 RankGroup pipelineGroup(mlir::Operation *op);
+/// The mesh of an op's module; null without one.
+MeshAttr meshOf(mlir::Operation *op);
 /// All ranks of the mesh.
 int64_t meshRanks(mlir::Operation *op);
 /// Parts of the rows of a step whose sums are a tree (dist.parts); 0: sums are in any order. And those of one
-/// rank.
+/// rank that its micro-batches are.
 int64_t partsOf(mlir::Operation *op);
 int64_t ownPartsOf(mlir::Operation *op);
 /// The ZeRO stage of a module; 0 without one.

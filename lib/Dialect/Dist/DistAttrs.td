@@ -44,16 +44,28 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let description = [{
     `train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] over "data" = 4>}` is a flat part;
     `train.state moment1 @m tensor<48x72xf32> {sharding = #dist.sharding<[48, 144] cut [<1 over "tensor" = 2>]>}` is a box.
-    With both, the box is cut into flat parts.
+    With both, the box is cut into flat parts. In the program of a pipeline's stage,
+    `train.state moment1 @m tensor<0xf32> {sharding = #dist.sharding<[48, 144] on [1] from 0>}` is held by stage 1 alone, and seen from
+    stage 0, where nothing of it is.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, OptionalArrayRefParameter<"CutAttr">:$cuts,
-                        OptionalParameter<"::mlir::StringAttr">:$axis, DefaultValuedParameter<"int64_t", "1">:$ranks);
-  let assemblyFormat = "`<` `[` $shape `]` (`cut` `[` $cuts^ `]`)? (`over` $axis^ `=` $ranks)? `>`";
+                        OptionalParameter<"::mlir::StringAttr">:$axis, DefaultValuedParameter<"int64_t", "1">:$ranks,
+                        OptionalArrayRefParameter<"int64_t">:$stages, DefaultValuedParameter<"int64_t", "-1">:$own);
+  let assemblyFormat = "`<` `[` $shape `]` (`cut` `[` $cuts^ `]`)? (`over` $axis^ `=` $ranks)? (`on` `[` $stages^ `]` `from` $own)? `>`";
   let builders = [AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::StringAttr":$axis, "int64_t":$ranks), [{
-    return $_get($_ctxt, shape, ::llvm::ArrayRef<CutAttr>(), axis, ranks);
+    return $_get($_ctxt, shape, ::llvm::ArrayRef<CutAttr>(), axis, ranks, ::llvm::ArrayRef<int64_t>(), -1);
+  }]>, AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::llvm::ArrayRef<CutAttr>":$cuts, "::mlir::StringAttr":$axis,
+                        "int64_t":$ranks), [{
+    return $_get($_ctxt, shape, cuts, axis, ranks, ::llvm::ArrayRef<int64_t>(), -1);
   }]>];
   let extraClassDeclaration = [{
     bool isFlat() const { return static_cast<bool>(getAxis()); }
+    /// Whether the program's own stage holds it, or its part of it.
+    bool isHere() const { return getStages().empty() || ::llvm::is_contained(getStages(), getOwn()); }
+    /// The same tensor, held by these stages of a pipeline, in the program of one of its stages.
+    ShardingAttr on(::llvm::ArrayRef<int64_t> stages, int64_t own) const {
+      return get(getContext(), getShape(), getCuts(), getAxis(), getRanks(), stages, own);
+    }
     /// The type of the rank's part of a tensor of this shape.
     ::mlir::RankedTensorType partOf(::mlir::Type whole) const;
   }];
@@ -76,7 +88,7 @@ def Dist_TimetableAttr : AttrDef<Dist_Dialect, "Timetable"> {
   let mnemonic = "timetable";
   let summary = "What the stages of a pipeline run for each micro-batch, and when";
   let description = [{
-    On the module of a rank's program, which has all ranks' slots: `dist.timetable = #dist.timetable<"1f1b" seconds array<f64: 0.1, 0.2> modules [["h.0"], ["h.1"]] slots [...]>`.
+    On the module of a rank's program, which has all ranks' slots: `dist.timetable = #dist.timetable<"1f1b" seconds [0.1, 0.2] modules [["h.0"], ["h.1"]] slots [...]>`.
     `seconds`: of a micro-batch on each stage, forward and backward; `modules`: those whose forward ops a stage has. Stage k is on the
     rank k % (ranks along `pipeline`).
   }];

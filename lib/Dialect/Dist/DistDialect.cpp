@@ -79,12 +79,16 @@ static LogicalResult verifyCut(function_ref<InFlightDiagnostic()> emitError, Arr
 }
 
 LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                                   ArrayRef<CutAttr> cuts, StringAttr axis, int64_t ranks) {
+                                   ArrayRef<CutAttr> cuts, StringAttr axis, int64_t ranks,
+                                   ArrayRef<int64_t> stages, int64_t own) {
   if (ranks < 1 || llvm::any_of(shape, [](int64_t size) { return size < 0; }))
     return emitError() << "a shard over " << ranks << " ranks along " << axis
                        << ": expected 1 or more ranks and sizes that are not negative";
-  if (cuts.empty() && !axis)
-    return emitError() << "a shard that nothing cuts: expected cuts of dimensions, or an axis";
+  if (cuts.empty() && !axis && stages.empty())
+    return emitError() << "a shard that nothing cuts: expected cuts of dimensions, an axis, or stages";
+  if (!llvm::is_sorted(stages) || (!stages.empty() && (stages.front() < 0 || own < 0)))
+    return emitError() << "a shard on stages that do not rise from 0, or seen from stage " << own
+                       << ": expected stages from 0 in their order";
   for (CutAttr cut : cuts)
     if (axis && llvm::is_contained(llvm::split(cut.getAxis().getValue(), ','), axis.getValue()))
       return emitError() << "a box of " << cut.getAxis() << " that is cut over " << axis
@@ -98,6 +102,8 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 RankedTensorType ShardingAttr::partOf(Type whole) const {
+  if (!isHere())
+    return RankedTensorType::get({0}, cast<RankedTensorType>(whole).getElementType());
   RankedTensorType box = boxOf(whole, getCuts());
   return isFlat() ? localShardOf(box, getRanks()) : box;
 }
@@ -114,7 +120,8 @@ LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 }
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == cutName && isa<CutAttr>(attribute.getValue()))
+  const bool isCut = attribute.getName() == cutName || attribute.getName() == scatterName;
+  if (isCut && isa<CutAttr>(attribute.getValue()))
     return success();
   if (attribute.getName() == timetableName && isa<ModuleOp>(op) && isa<TimetableAttr>(attribute.getValue()))
     return success();
@@ -127,10 +134,12 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   if (attribute.getName() == ranksName && isa<ModuleOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == joinedName && isa<ModuleOp>(op) && isa<UnitAttr>(attribute.getValue()))
+    return success();
   return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
                                   << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
                                   << "' or '" << partsName << "' (a number), '" << ranksName
-                                  << "' (an array of numbers) or '" << timetableName
+                                  << "' (an array of numbers), '" << joinedName << "' or '" << timetableName
                                   << "' (a #dist.timetable), on a module, or '" << pipelineStageName
                                   << "' (a number)";
 }
@@ -154,7 +163,7 @@ static ModuleOp moduleOf(Operation *op) {
   return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
 }
 
-static MeshAttr meshOf(Operation *op) {
+MeshAttr kedge::dist::meshOf(Operation *op) {
   ModuleOp module = moduleOf(op);
   return module ? module->getAttrOfType<MeshAttr>(meshName) : MeshAttr();
 }
@@ -188,7 +197,10 @@ int64_t kedge::dist::partsOf(Operation *op) {
   return parts ? parts.getInt() : 0;
 }
 
-int64_t kedge::dist::ownPartsOf(Operation *op) { return partsOf(op) / rowGroup(op).ranks; }
+int64_t kedge::dist::ownPartsOf(Operation *op) {
+  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+  return module->hasAttr(joinedName) ? 1 : partsOf(op) / rowGroup(op).ranks;
+}
 
 int64_t kedge::dist::stageOf(Operation *module) {
   auto stage = module->getAttrOfType<IntegerAttr>(stageName);

@@ -50,16 +50,37 @@ ShardingRule productRule(Value a, Value b, Value y, bool transA, bool transB, bo
   return rule;
 }
 
+/// A partial product: 16-bit matrices' is as wide as its sums, which are rounded behind the sum over ranks.
+Value partialProduct(LocalBuilder &local, Value a, Value b, bool transA, bool transB, APFloat alpha) {
+  const Type element = sumTypeOf(elementOf(a));
+  auto wide = element == elementOf(a) ? BoolAttr() : local.builder.getBoolAttr(true);
+  return GemmOp::create(local.builder, local.loc, a, b, Value(), local.builder.getBoolAttr(transA),
+                        local.builder.getBoolAttr(transB),
+                        local.builder.getF32FloatAttr(alpha.convertToFloat()),
+                        local.builder.getF32FloatAttr(1), wide);
+}
+
 struct MatMulSharding : ShardingOpInterface::ExternalModel<MatMulSharding, MatMulOp> {
-  ShardingRule shardingRule(Operation *op) const {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
     auto product = cast<MatMulOp>(op);
     return productRule(product.getA(), product.getB(), product.getY(), product.getTransA(),
                        product.getTransB(), true);
   }
+
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
+    auto product = cast<MatMulOp>(op);
+    const Type element = elementOf(product.getY());
+    const bool isGemm = rankOf(operands[1]) == 2 && (rankOf(operands[0]) == 2 || !product.getTransA());
+    if (!isGemm || sumTypeOf(element) == element || !shardingRule(op, local.ranks).loops[loop].reduced)
+      return cloneLocal(local, op, operands, loop);
+    return {local.sum(partialProduct(local, operands[0], operands[1], product.getTransA(),
+                                     product.getTransB(), APFloat(1.0f)),
+                      element)};
+  }
 };
 
 struct GemmSharding : ShardingOpInterface::ExternalModel<GemmSharding, GemmOp> {
-  ShardingRule shardingRule(Operation *op) const {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
     auto gemm = cast<GemmOp>(op);
     ShardingRule rule =
         productRule(gemm.getA(), gemm.getB(), gemm.getY(), gemm.getTransA(), gemm.getTransB(), false);
@@ -71,17 +92,18 @@ struct GemmSharding : ShardingOpInterface::ExternalModel<GemmSharding, GemmOp> {
   /// What is added is added once: behind the sum over ranks.
   SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
     auto gemm = cast<GemmOp>(op);
-    if (!gemm.getC() || !shardingRule(op).loops[loop].reduced)
+    if (!shardingRule(op, local.ranks).loops[loop].reduced)
       return cloneLocal(local, op, operands, loop);
-    OpBuilder &b = local.builder;
-    Value product = GemmOp::create(b, local.loc, gemm.getY().getType(), operands[0], operands[1], Value(),
-                                   gemm.getTransAAttr(), gemm.getTransBAttr(), gemm.getAlphaAttr(),
-                                   b.getF32FloatAttr(0), gemm.getWideAttr());
-    GradientBuilder math{b, local.loc};
-    Value added = operands[2];
+    Value product =
+        partialProduct(local, operands[0], operands[1], gemm.getTransA(), gemm.getTransB(), gemm.getAlpha());
+    const Type element = elementOf(gemm.getY());
+    if (!gemm.getC())
+      return {local.sum(product, element)};
+    GradientBuilder math{local.builder, local.loc};
+    Value added = local.addend(operands[2], product), sum = local.sum(product, elementOf(product));
     if (gemm.getBeta().convertToFloat() != 1)
       added = math.scale(added, gemm.getBeta().convertToFloat());
-    return {math.add(local.allReduce(product, "sum"), math.cast(added, elementOf(product)))};
+    return {math.cast(math.add(sum, math.cast(added, elementOf(sum))), element)};
   }
 };
 
@@ -96,7 +118,7 @@ Dims withoutOnes(ArrayRef<int64_t> shape) {
 
 struct ReshapeSharding : ShardingOpInterface::ExternalModel<ReshapeSharding, ReshapeOp> {
   /// Groups of dims with as many elements on both sides are cut along the outermost of each.
-  ShardingRule shardingRule(Operation *op) const {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
     auto reshape = cast<ReshapeOp>(op);
     ArrayRef<int64_t> from = shapeOf(reshape.getData()), to = shapeOf(reshape.getReshaped());
     ShardingRule rule;
@@ -118,7 +140,7 @@ struct ReshapeSharding : ShardingOpInterface::ExternalModel<ReshapeSharding, Res
 };
 
 struct TransposeSharding : ShardingOpInterface::ExternalModel<TransposeSharding, TransposeOp> {
-  ShardingRule shardingRule(Operation *op) const {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
     auto transpose = cast<TransposeOp>(op);
     ShardingRule rule;
     Dims from, to;
@@ -147,14 +169,14 @@ ShardingRule rowRule(Value whole, ValueRange parts, int64_t axis, ShardingLoop::
 }
 
 struct SplitSharding : ShardingOpInterface::ExternalModel<SplitSharding, SplitOp> {
-  ShardingRule shardingRule(Operation *op) const {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
     auto split = cast<SplitOp>(op);
     return rowRule(split.getInput(), split.getOutputs(), split.getAxis(), ShardingLoop::Sections::OfOperands);
   }
 };
 
 struct ConcatSharding : ShardingOpInterface::ExternalModel<ConcatSharding, ConcatOp> {
-  ShardingRule shardingRule(Operation *op) const {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
     auto concat = cast<ConcatOp>(op);
     return rowRule(concat.getConcatResult(), concat.getInputs(), concat.getAxis(),
                    ShardingLoop::Sections::OfResults);
@@ -163,7 +185,7 @@ struct ConcatSharding : ShardingOpInterface::ExternalModel<ConcatSharding, Conca
 
 struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, GatherOp> {
   /// Loop 0 are the rows of the table; then its other dims.
-  ShardingRule shardingRule(Operation *op) const {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
     auto gather = cast<GatherOp>(op);
     ShardingRule rule;
     const int64_t axis = gather.getAxis();
@@ -188,7 +210,7 @@ struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, Gathe
     Value rows = GatherOp::create(local.builder, local.loc, operands[0], own.indices, gather.getAxisAttr(),
                                   IntegerAttr());
     Value isOwn = withTrailingDims(local, own.isOwn, rankOf(gather.getData()) - gather.getAxis() - 1);
-    return {local.allReduce(orZero(local, isOwn, rows), "sum")};
+    return {local.sum(orZero(local, isOwn, rows), elementOf(rows))};
   }
 };
 } // namespace

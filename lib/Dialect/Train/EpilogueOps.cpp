@@ -37,16 +37,34 @@ LogicalResult AccumulateProductOp::decompose(OpBuilder &builder, SmallVectorImpl
 
 int AccumulateProductOp::addendInPlace(DictionaryAttr, TypeRange, bool) { return 2; }
 
+/// Sizes of a matrix as the product takes it.
+static SmallVector<int64_t> dimsOf(Value matrix, bool transposed) {
+  SmallVector<int64_t> shape(shapeOf(matrix));
+  if (transposed)
+    std::swap(shape.front(), shape.back());
+  return shape;
+}
+
+LogicalResult SumProductsOp::verify() {
+  const bool areMatrices = rankOf(getA()) == 2 && rankOf(getB()) == 2 && rankOf(getResult()) == 2;
+  const bool areF32 =
+      elementOf(getA()).isF32() && elementOf(getB()).isF32() && elementOf(getResult()).isF32();
+  const auto parts = static_cast<int64_t>(getParts());
+  if (areMatrices && areF32) {
+    SmallVector<int64_t> a = dimsOf(getA(), getTransA()), b = dimsOf(getB(), getTransB());
+    if (parts > 1 && llvm::isPowerOf2_64(parts) && a[1] > 0 && a[1] % parts == 0 && a[1] == b[0] &&
+        shapeOf(getResult()) == ArrayRef<int64_t>{a[0], b[1]})
+      return success();
+  }
+  return emitOpError("multiplies ")
+         << getA().getType() << " by " << getB().getType() << " in " << parts
+         << " parts; expected matrices of f32 whose terms share among a power of two";
+}
+
 LogicalResult AccumulateProductOp::verify() {
-  auto dims = [](Value matrix, bool transposed) {
-    SmallVector<int64_t> shape(shapeOf(matrix));
-    if (transposed)
-      std::swap(shape.front(), shape.back());
-    return shape;
-  };
   const Type element = elementOf(getA()), sum = elementOf(getAccumulator());
   const bool areMatrices = rankOf(getA()) == 2 && rankOf(getB()) == 2 && rankOf(getAccumulator()) == 2;
-  SmallVector<int64_t> a = dims(getA(), getTransA()), b = dims(getB(), getTransB());
+  SmallVector<int64_t> a = dimsOf(getA(), getTransA()), b = dimsOf(getB(), getTransB());
   if (!areMatrices || element != elementOf(getB()) || !addsTo(element, sum) ||
       getType() != getAccumulator().getType() || a[1] != b[0] ||
       shapeOf(getResult()) != ArrayRef<int64_t>{a[0], b[1]})

@@ -39,4 +39,17 @@ def Train_AccumulateProductOp : Op<Train_Dialect, "AccumulateProduct", [Pure, Ke
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+
+def Train_SumProductsOp : Op<Train_Dialect, "SumProducts", [Pure]> {
+  let summary = "op(A) op(B) of matrices, whose terms are `parts` runs of equal length that are added as a balanced tree";
+  let description = [{
+    The sum over each run has the bits of a product of its own: what a rank computes that has these rows alone. `parts` is a
+    power of two, 2 or more, that divides the terms; a run has at most 512. f32, CPUs alone. Made by kedge-join-parts.
+  }];
+  let arguments = (ins ONNX_Tensor:$A, ONNX_Tensor:$B, I64Attr:$parts, DefaultValuedAttr<BoolAttr, "false">:$transA,
+    DefaultValuedAttr<BoolAttr, "false">:$transB);
+  let results = (outs ONNX_Tensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
 #endif

@@ -1,4 +1,5 @@
 #include "lib/Dialect/Train/Sharding.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
@@ -6,6 +7,7 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/ONNX/ShardedGather.h"
+#include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
@@ -33,21 +35,61 @@ Dims maskDims(Value mask, Value scores) {
   return dims;
 }
 
+int64_t headAxis(StringRef layout) { return layout == "bthd" ? 2 : 1; }
+
+/// Fewer key heads than ranks: each rank has all of them and reads one, that of its query heads.
+template <typename OpType> bool sharesKeyHeads(OpType op, int64_t ranks) {
+  return shapeOf(op.getK())[headAxis(op.getKLayout())] < ranks;
+}
+
+/// Dims of K or V.
+template <typename OpType> Dims keyDims(OpType op, StringRef layout, int64_t ranks) {
+  return sharesKeyHeads(op, ranks) ? Dims(4, kWhole) : headDims(layout);
+}
+
 /// Dropout counts elements of all heads: such an op stays whole.
-template <typename OpType> ShardingRule headRule(OpType op) {
+template <typename OpType> ShardingRule headRule(OpType op, int64_t ranks) {
   ShardingRule rule;
   if (op.getRatio().convertToFloat() != 0 || !op.getRandom().empty() || rankOf(op.getQ()) != 4)
     return rule;
-  rule.addLoop(shapeOf(op.getK())[op.getKLayout() == "bthd" ? 2 : 1]);
+  const int64_t keyHeads = shapeOf(op.getK())[headAxis(op.getKLayout())];
+  if (!sharesKeyHeads(op, ranks))
+    rule.addLoop(keyHeads);
+  else if (ranks % keyHeads == 0)
+    rule.addLoop(shapeOf(op.getQ())[headAxis(op.getQLayout())]);
   return rule;
 }
 
+/// Of the key head that a rank reads: `count` heads, `ranks / count` neighbours read one of them.
+Value ownKeyHead(LocalBuilder &local, int64_t count) {
+  OpBuilder &b = local.builder;
+  Value rank = local.offset(1);
+  return onnx::DivOp::create(b, local.loc, rank, onnx::number(local, b.getI64Type(), local.ranks / count));
+}
+
+/// The key head `head` alone.
+Value keyHeadOf(LocalBuilder &local, Value heads, StringRef layout, Value head) {
+  return onnx::GatherOp::create(local.builder, local.loc, heads, head,
+                                local.builder.getI64IntegerAttr(headAxis(layout)), IntegerAttr());
+}
+
 struct AttentionSharding : ShardingOpInterface::ExternalModel<AttentionSharding, AttentionOp> {
-  ShardingRule shardingRule(Operation *op) const {
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
     auto attention = cast<AttentionOp>(op);
-    ShardingRule rule = headRule(attention);
-    rule.operands = {headDims(attention.getQLayout()), headDims(attention.getKLayout()),
-                     headDims(attention.getVLayout())};
+    SmallVector<Value> own(operands);
+    if (sharesKeyHeads(attention, local.ranks)) {
+      Value head = ownKeyHead(local, shapeOf(operands[1])[headAxis(attention.getKLayout())]);
+      own[1] = keyHeadOf(local, operands[1], attention.getKLayout(), head);
+      own[2] = keyHeadOf(local, operands[2], attention.getVLayout(), head);
+    }
+    return cloneLocal(local, op, own, loop);
+  }
+
+  ShardingRule shardingRule(Operation *op, int64_t ranks) const {
+    auto attention = cast<AttentionOp>(op);
+    ShardingRule rule = headRule(attention, ranks);
+    rule.operands = {headDims(attention.getQLayout()), keyDims(attention, attention.getKLayout(), ranks),
+                     keyDims(attention, attention.getVLayout(), ranks)};
     if (attention.getMask())
       rule.operands.push_back(maskDims(attention.getMask(), attention.getLSE()));
     rule.results = {headDims(attention.getOLayout()), {kWhole, 0, kWhole}};
@@ -56,11 +98,43 @@ struct AttentionSharding : ShardingOpInterface::ExternalModel<AttentionSharding,
 };
 
 struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradSharding, AttentionGradOp> {
-  ShardingRule shardingRule(Operation *op) const {
+  /// A key head's gradient is the sum over the ranks that read it.
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
     auto grad = cast<AttentionGradOp>(op);
-    ShardingRule rule = headRule(grad);
-    const Dims q = headDims(grad.getQLayout()), k = headDims(grad.getKLayout()),
-               v = headDims(grad.getVLayout()), o = headDims(grad.getOLayout());
+    if (!sharesKeyHeads(grad, local.ranks))
+      return cloneLocal(local, op, operands, loop);
+    OpBuilder &b = local.builder;
+    const int64_t heads = shapeOf(grad.getK())[headAxis(grad.getKLayout())];
+    Value head = ownKeyHead(local, heads);
+    SmallVector<Value> own(operands);
+    own[2] = keyHeadOf(local, operands[2], grad.getKLayout(), head);
+    own[3] = keyHeadOf(local, operands[3], grad.getVLayout(), head);
+    OperationState state(local.loc, op->getName(), own, {}, op->getAttrs());
+    state.addTypes({blockOf(grad.getDQ().getType(), headAxis(grad.getQLayout()), local.ranks),
+                    own[2].getType(), own[3].getType()});
+    Operation *made = b.create(state);
+    return {made->getResult(0), sumOfHeads(local, made->getResult(1), grad.getKLayout(), head, heads),
+            sumOfHeads(local, made->getResult(2), grad.getVLayout(), head, heads)};
+  }
+
+  /// `own` is the gradient of one of so many heads.
+  static Value sumOfHeads(LocalBuilder &local, Value own, StringRef layout, Value head, int64_t heads) {
+    OpBuilder &b = local.builder;
+    SmallVector<int64_t> numbers = llvm::to_vector(llvm::seq<int64_t>(heads)), shape(4, 1);
+    shape[headAxis(layout)] = heads;
+    auto type = RankedTensorType::get(shape, b.getI64Type());
+    Value all =
+        onnx::ConstantOp::create(b, local.loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
+    Value isOwn = onnx::EqualOp::create(b, local.loc, all, head);
+    const Type element = elementOf(own);
+    return local.sum(onnx::orZero(local, isOwn, local.cast(own, sumTypeOf(element))), element);
+  }
+
+  ShardingRule shardingRule(Operation *op, int64_t ranks) const {
+    auto grad = cast<AttentionGradOp>(op);
+    ShardingRule rule = headRule(grad, ranks);
+    const Dims q = headDims(grad.getQLayout()), k = keyDims(grad, grad.getKLayout(), ranks),
+               v = keyDims(grad, grad.getVLayout(), ranks), o = headDims(grad.getOLayout());
     rule.operands = {o, q, k, v, o, {kWhole, 0, kWhole}};
     if (grad.getMask())
       rule.operands.push_back(maskDims(grad.getMask(), grad.getLSE()));
@@ -71,7 +145,7 @@ struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradS
 
 struct GatherGradSharding : ShardingOpInterface::ExternalModel<GatherGradSharding, GatherGradOp> {
   /// Loop 0 are the rows of the table; then its other dims.
-  ShardingRule shardingRule(Operation *op) const {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
     auto grad = cast<GatherGradOp>(op);
     ShardingRule rule;
     const int64_t axis = grad.getAxis();
@@ -109,6 +183,50 @@ struct GatherGradSharding : ShardingOpInterface::ExternalModel<GatherGradShardin
   }
 };
 
+/// Loop 0: the rows of data, whose numbers key the random ones.
+template <typename OpType>
+struct DropoutSharding : ShardingOpInterface::ExternalModel<DropoutSharding<OpType>, OpType> {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
+    auto dropout = cast<OpType>(op);
+    const int64_t axis = dropout.getBatchAxis();
+    ShardingRule rule;
+    if (axis < 0)
+      return rule;
+    rule.addLoop(shapeOf(dropout.getX())[axis] / static_cast<int64_t>(dropout.getRowSize()));
+    Dims dims = wholeDims(dropout.getX());
+    dims[axis] = 0;
+    rule.operands = {dims, {}, {}, {}};
+    rule.results.assign(op->getNumResults(), dims);
+    return rule;
+  }
+
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
+    OpBuilder &b = local.builder;
+    Value before = local.offset(shardingRule(op, local.ranks).loops[loop].units / local.ranks);
+    SmallVector<Value> own(operands);
+    own[3] = onnx::AddOp::create(b, local.loc, operands[3],
+                                 onnx::ReshapeOp::create(b, local.loc, before, ArrayRef<int64_t>{}));
+    return cloneLocal(local, op, own, loop);
+  }
+};
+
+struct SliceGradSharding : ShardingOpInterface::ExternalModel<SliceGradSharding, SliceGradOp> {
+  /// Dims that the slice has all of.
+  ShardingRule shardingRule(Operation *op, int64_t) const {
+    auto grad = cast<SliceGradOp>(op);
+    ShardingRule rule;
+    Dims dims;
+    for (auto [i, size] : llvm::enumerate(shapeOf(grad.getDX()))) {
+      const bool isAll =
+          grad.getStarts()[i] == 0 && grad.getSteps()[i] == 1 && shapeOf(grad.getDY())[i] == size;
+      dims.push_back(isAll ? rule.addLoop(size) : kWhole);
+    }
+    rule.operands = {dims};
+    rule.results = {dims};
+    return rule;
+  }
+};
+
 /// Loop 0: the classes. Smoothing spreads over all of them.
 template <typename OpType> ShardingRule classRule(OpType op) {
   ShardingRule rule;
@@ -131,7 +249,7 @@ template <typename OpType> Value isIgnored(LocalBuilder &local, OpType op, Value
 }
 
 struct CrossEntropySharding : ShardingOpInterface::ExternalModel<CrossEntropySharding, CrossEntropyOp> {
-  ShardingRule shardingRule(Operation *op) const { return classRule(cast<CrossEntropyOp>(op)); }
+  ShardingRule shardingRule(Operation *op, int64_t) const { return classRule(cast<CrossEntropyOp>(op)); }
 
   /// Maxima, sums and the label's logit go over ranks, the logits do not.
   SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int) const {
@@ -164,7 +282,7 @@ struct CrossEntropySharding : ShardingOpInterface::ExternalModel<CrossEntropySha
 
 struct CrossEntropyGradSharding
     : ShardingOpInterface::ExternalModel<CrossEntropyGradSharding, CrossEntropyGradOp> {
-  ShardingRule shardingRule(Operation *op) const { return classRule(cast<CrossEntropyGradOp>(op)); }
+  ShardingRule shardingRule(Operation *op, int64_t) const { return classRule(cast<CrossEntropyGradOp>(op)); }
 
   /// Labels count from the rank's first class; kOther is none of its classes, kIgnored the ignored one.
   SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int) const {
@@ -188,6 +306,9 @@ void registerShardings(MLIRContext *context) {
   AttentionOp::attachInterface<AttentionSharding>(*context);
   AttentionGradOp::attachInterface<AttentionGradSharding>(*context);
   GatherGradOp::attachInterface<GatherGradSharding>(*context);
+  DropoutOp::attachInterface<DropoutSharding<DropoutOp>>(*context);
+  DropoutGradOp::attachInterface<DropoutSharding<DropoutGradOp>>(*context);
+  SliceGradOp::attachInterface<SliceGradSharding>(*context);
   CrossEntropyOp::attachInterface<CrossEntropySharding>(*context);
   CrossEntropyGradOp::attachInterface<CrossEntropyGradSharding>(*context);
 }

@@ -75,6 +75,8 @@ RankedTensorType StateOp::wholeType() {
 }
 
 RankedTensorType StateOp::boxType() {
+  if (getSharding() && !getSharding()->isHere())
+    return cast<RankedTensorType>(getType());
   return getSharding() ? dist::boxOf(wholeType(), getSharding()->getCuts()) : wholeType();
 }
 

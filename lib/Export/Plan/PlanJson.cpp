@@ -237,7 +237,7 @@ std::string kedge::exporter::arenaTable(ModuleOp module) {
   std::map<int64_t, int64_t> persistentSizes; // offset -> bytes, each place once
   std::map<int64_t, std::string> tensors;     // whose place it is
   for (auto state : module.getOps<train::StateOp>())
-    if (!sched::isOnHost(state)) {
+    if (!sched::isOnHost(state) && bytesOf(state.getType()) > 0) {
       const int64_t offset = exec::OffsetNote(state.getContext()).getAttr(state).getInt();
       persistentSizes[offset] = bytesOf(state.getType());
       tensors[offset] = state.getSymName().str();

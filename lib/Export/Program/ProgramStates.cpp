@@ -206,7 +206,9 @@ private:
 
 json kedge::exporter::shardJson(dist::ShardingAttr sharding, bool isFlat) {
   json shard{{"shape", sharding.getShape().vec()}};
-  if (sharding.getCuts().empty())
+  if (!sharding.getStages().empty())
+    shard["stages"] = sharding.getStages().vec();
+  if (sharding.getCuts().empty() && sharding.getStages().empty())
     return shard;
   shard["flat"] = isFlat;
   for (dist::CutAttr cut : sharding.getCuts()) {

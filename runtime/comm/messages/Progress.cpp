@@ -24,7 +24,7 @@ constexpr size_t kRoom = 256;
 
 Progress::Progress(std::unique_ptr<Messages> messages, const World &world, double timeoutSeconds)
     : transport(std::move(messages)), ranks(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
-      watch(*transport, world, timeoutSeconds) {
+      watch(*transport, world, timeoutSeconds), lookout(world.rank, watch) {
   started.reserve(kRoom);
   for (auto &lane : lanes)
     lane.reserve(kRoom);
@@ -66,6 +66,7 @@ void Progress::run() {
 
 void Progress::loop() {
   for (int64_t idle = 0, busy = 0; !closing.load(std::memory_order_acquire) && !watch.hasStopped();) {
+    lookout.pass();
     takeStarted();
     const bool moved = advance();
     if (watching.load(std::memory_order_acquire) && (!moved || ++busy % kBusyRounds == 0))
@@ -74,6 +75,7 @@ void Progress::loop() {
     if (!moved)
       rest(idle);
   }
+  lookout.end();
   if (leaving.load() || watch.hasStopped())
     return;
   watch.end();
@@ -134,6 +136,7 @@ const char *Progress::waitingFor() {
 
 void Progress::watchOthers(const std::vector<Watch::Place> &places) {
   watch.begin(places);
+  lookout.begin();
   watching.store(true, std::memory_order_release);
 }
 

@@ -1,6 +1,7 @@
 // The thread that makes all calls of the transport: starts it, advances operations, sends heartbeats, ends
 // it.
 #pragma once
+#include "runtime/comm/messages/Lookout.h"
 #include "runtime/comm/messages/Operation.h"
 #include "runtime/comm/messages/Watch.h"
 #include "runtime/exec/Signal.h"
@@ -53,6 +54,7 @@ private:
   const World ranks;
   const std::chrono::nanoseconds timeout;
   Watch watch;
+  Lookout lookout;                                 ///< while others are watched
   std::array<uint64_t, Mesh::kGroups> sequences{}; ///< by party
 
   std::mutex mutex;

@@ -62,6 +62,13 @@ void Watch::begin(const std::vector<Place> &places) {
   }
 }
 
+std::vector<int64_t> Watch::processes() const {
+  std::vector<int64_t> found;
+  for (const Peer &peer : peers)
+    found.push_back(peer.process);
+  return found;
+}
+
 bool Watch::isTested(Request &request) const { return transport.test(request); }
 
 void Watch::tick(const std::function<const char *()> &waitingFor) {
@@ -194,6 +201,7 @@ void Watch::report(Control::Kind kind, const std::string &text, int64_t now) {
 }
 
 void Watch::sayAndStop() {
+  spoken.store(true, std::memory_order_release);
   if (!reason.empty())
     say(fmt::format("kedge: error: {}", reason));
   for (int64_t rank = 0; rank < world.size; ++rank)

@@ -53,6 +53,12 @@ public:
   void announce(const std::string &text);
   /// From any thread: the job has ended, and the reason was printed.
   bool hasStopped() const { return stopped.load(std::memory_order_acquire); }
+  /// From any thread: the number of a rank, and what else it is called.
+  std::string nameOf(int64_t rank);
+  /// The processes that begin() found on this machine, by rank; 0: none that can be checked, and its own.
+  std::vector<int64_t> processes() const;
+  /// From any thread: this rank has begun to tell why the job ends.
+  bool hasSpoken() const { return spoken.load(std::memory_order_acquire); }
   /// The regular end: nothing is checked or received any more.
   void end();
 
@@ -77,7 +83,6 @@ private:
   void sayAndStop();
   void tell(int64_t rank, Control::Kind kind, const std::string &text);
   int64_t speaker() const;
-  std::string nameOf(int64_t rank);
   bool isTested(Request &request) const;
 
   Messages &transport;
@@ -91,7 +96,7 @@ private:
   std::string reason;         ///< why the job ends, if known
   std::optional<int64_t> due; ///< when this rank prints the reason, unless another has
 
-  std::atomic<bool> stopped{false};
+  std::atomic<bool> stopped{false}, spoken{false};
   std::mutex mutex;
   std::optional<std::string> announced; ///< guarded by mutex
   std::vector<std::string> names;       ///< the same

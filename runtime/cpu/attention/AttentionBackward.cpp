@@ -4,7 +4,7 @@
 #include "runtime/cpu/Registration.h"
 #include "runtime/cpu/attention/AttentionMaskOps.h"
 #include "runtime/cpu/attention/AttentionRows.h"
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/attention/AttentionTile.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
@@ -20,27 +20,33 @@ template <typename S> struct GradientOperands {
   S *dQ, *dK, *dV;
 };
 
-/// S: type of the operands; T: type computed in.
-template <typename S> class AttentionBackward final : public LibraryKernel {
+/// S: type of the operands; E: of panels; T: of sums.
+template <typename S, typename E> class AttentionBackward final : public LibraryKernel {
   using T = Compute<S>;
+  static constexpr bool kNarrow = kNarrowPanels<E>;
 
 public:
   AttentionBackward(AttentionShape shape, HeadView dO, int threads)
-      : s_(std::move(shape)), dO_(dO), threads_(threads), tile_(gemmTile<T>()), rows_(attentionRows<T>()) {
+      : s_(std::move(shape)), dO_(dO), threads_(threads), tile_(attentionTile<E>()),
+        rows_(attentionRows<T>()) {
     MR_ = tile_.rows, NR_ = tile_.columns;
     queryBlock_ = 96 / MR_ * MR_, keyBlock_ = 4 * NR_;
     // One task per head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.
     split_ = s_.batch * s_.keyHeads < threads;
     int64_t D = s_.depth, Dv = s_.valueDepth, T_q = s_.queries;
-    queryRows_ = add(panels(T_q) * D), queryColumns_ = add(panels(D) * T_q);
-    gradRows_ = add(panels(T_q) * Dv), gradColumns_ = add(panels(Dv) * T_q);
-    keyColumns_ = add(keyBlock_ * D), keyRows_ = add(keyBlock_ * ((D + NR_ - 1) / NR_) * NR_);
-    valueColumns_ = add(keyBlock_ * Dv);
+    depth_ = tile_.panelDepth(D), valueDepth_ = tile_.panelDepth(Dv), queryDepth_ = tile_.panelDepth(T_q);
+    queryRows_ = addPanels(panels(T_q) * depth_), queryColumns_ = addPanels(panels(D) * queryDepth_);
+    gradRows_ = addPanels(panels(T_q) * valueDepth_), gradColumns_ = addPanels(panels(Dv) * queryDepth_);
+    keyColumns_ = addPanels(keyBlock_ * depth_);
+    keyRows_ = addPanels(keyBlock_ * ((D + NR_ - 1) / NR_) * NR_);
+    valueColumns_ = addPanels(keyBlock_ * valueDepth_);
     scores_ = add(queryBlock_ * keyBlock_), grads_ = add(queryBlock_ * keyBlock_);
     factors_ = add(s_.softcap != 0 ? queryBlock_ * keyBlock_ : 0);
     drops_ = add(s_.drops() ? queryBlock_ * keyBlock_ : 0),
     line_ = add(s_.drops() ? keyBlock_ + kBehindLine : 0);
-    turned_ = add(queryBlock_ * keyBlock_);
+    turned_ = addPanels(queryBlock_ * keyBlock_);
+    weightPairs_ = addPanels(kNarrow ? queryBlock_ * NR_ : 0);
+    gradPairs_ = addPanels(kNarrow ? queryBlock_ * NR_ : 0);
     dKSum_ = add(panels(D) * keyBlock_), dVSum_ = add(panels(Dv) * keyBlock_);
     dQSum_ = add(T_q * s_.group() * D);
     stats_ = add(2 * T_q);
@@ -85,7 +91,9 @@ private:
 
   int64_t panels(int64_t size) const { return (size + MR_ - 1) / MR_ * MR_; }
   size_t add(int64_t count) { return scratch_.template add<T>(count); }
+  size_t addPanels(int64_t count) { return scratch_.template add<E>(count); }
   T *at(const Job &job, size_t place) const { return reinterpret_cast<T *>(job.scratch + place); }
+  E *panelsAt(const Job &job, size_t place) const { return reinterpret_cast<E *>(job.scratch + place); }
 
   GradientOperands<S> readOperands(Inputs in, Outputs out) const {
     auto source = [&](int i) { return static_cast<const S *>(in[i]); };
@@ -137,8 +145,9 @@ private:
   /// Rows of Q and dO in both packings; LSE and delta = sum dO O of every query.
   void packQueries(const Job &job, int64_t h) const {
     const S *q = job.operands.q + s_.q.at(job.b, h), *dO = job.operands.dO + dO_.at(job.b, h);
-    packSides(Strided<S>{q, s_.q.row, 1}, s_.depth, at(job, queryRows_), at(job, queryColumns_));
-    packSides(Strided<S>{dO, dO_.row, 1}, s_.valueDepth, at(job, gradRows_), at(job, gradColumns_));
+    packSides(Strided<S>{q, s_.q.row, 1}, s_.depth, panelsAt(job, queryRows_), panelsAt(job, queryColumns_));
+    packSides(Strided<S>{dO, dO_.row, 1}, s_.valueDepth, panelsAt(job, gradRows_),
+              panelsAt(job, gradColumns_));
     const S *o = job.operands.o + s_.o.at(job.b, h);
     const T *lse = static_cast<const T *>(job.operands.lse) + (job.b * s_.queryHeads + h) * s_.queries;
     T *lse2 = at(job, stats_), *delta = lse2 + s_.queries;
@@ -166,40 +175,44 @@ private:
   }
 
   /// rows: panels [depth][MR queries]; columns: panels [queries][MR of depth].
-  void packSides(Strided<S> source, int64_t depth, T *rows, T *columns) const {
+  void packSides(Strided<S> source, int64_t depth, E *rows, E *columns) const {
     for (int64_t i = 0; i < s_.queries; i += MR_) {
       int64_t count = std::min(MR_, s_.queries - i);
-      packPanel(rows + i * depth, tile_.panelRows(count), source.at(i, 0), count, depth);
+      packA<E>(rows + i * tile_.panelDepth(depth), tile_.panelRows(count), source.at(i, 0), count, depth);
     }
     for (int64_t d = 0; d < depth; d += MR_) {
       int64_t count = std::min(MR_, depth - d);
-      packPanel(columns + d * s_.queries, tile_.panelRows(count), source.transposed().at(d, 0), count,
-                s_.queries);
+      packA<E>(columns + d * queryDepth_, tile_.panelRows(count), source.transposed().at(d, 0), count,
+               s_.queries);
     }
   }
 
   /// Keys in columns for scores, which are in units of log 2 unless they are capped first; in rows for dQ.
   void packKeys(const Job &job, int64_t key, int64_t keys) const {
-    const T scoreScale = static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e);
     Strided<S> k{job.operands.k + s_.k.at(job.b, job.hk) + key * s_.k.row, s_.k.row, 1};
     Strided<S> v{job.operands.v + s_.v.at(job.b, job.hk) + key * s_.v.row, s_.v.row, 1};
     for (int64_t j = 0; j < keys; j += NR_) {
       int64_t count = std::min(NR_, keys - j);
-      packPanel(at(job, keyColumns_) + j * s_.depth, NR_, k.at(j, 0), count, s_.depth);
-      packPanel(at(job, valueColumns_) + j * s_.valueDepth, NR_, v.at(j, 0), count, s_.valueDepth);
-      rows_.scale(NR_ * s_.depth, at(job, keyColumns_) + j * s_.depth, scoreScale);
+      packB<E>(panelsAt(job, keyColumns_) + j * depth_, NR_, k.at(j, 0), count, s_.depth);
+      packB<E>(panelsAt(job, valueColumns_) + j * valueDepth_, NR_, v.at(j, 0), count, s_.valueDepth);
+      if constexpr (!kNarrow) // which would round again
+        rows_.scale(NR_ * s_.depth, at(job, keyColumns_) + j * s_.depth, scoreScale());
     }
     for (int64_t d = 0; d < s_.depth; d += NR_) {
-      T *panel = at(job, keyRows_) + d * keyBlock_;
-      packPanel(panel, NR_, k.transposed().at(d, 0), std::min(NR_, s_.depth - d), keys);
-      std::fill(panel + keys * NR_, panel + keyBlock_ * NR_, T(0));
+      E *panel = panelsAt(job, keyRows_) + d * keyBlock_;
+      packB<E>(panel, NR_, k.transposed().at(d, 0), std::min(NR_, s_.depth - d), keys);
+      std::fill(panel + tile_.panelDepth(keys) * NR_, panel + keyBlock_ * NR_, E(0));
     }
   }
+
+  /// Of K or of scores.
+  T scoreScale() const { return static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e); }
 
   /// All queries of one head against one block of keys.
   void headAndKeys(const Job &job, int64_t g, int64_t key, int64_t keys) const {
     int64_t first = std::max(job.queryBegin, s_.firstQuery(key) / MR_ * MR_);
     bool started = g > 0;
+    const TileInUse<E> use(tile_);
     for (int64_t query = first; query < job.queryEnd; query += queryBlock_) {
       blockPair(job, g, query, std::min(queryBlock_, job.queryEnd - query), key, keys, started);
       started = true;
@@ -222,17 +235,17 @@ private:
       T *scores = at(job, scores_) + base, *grads = at(job, grads_) + base;
       for (int64_t i = row; i < queries; i += MR_) {
         int64_t count = std::min(MR_, s_.queries - query - i);
-        tileInto(s_.depth, at(job, queryRows_) + (query + i) * s_.depth, at(job, keyColumns_) + j * s_.depth,
-                 scores + i * NR_, count, NR_, false);
-        tileInto(s_.valueDepth, at(job, gradRows_) + (query + i) * s_.valueDepth,
-                 at(job, valueColumns_) + j * s_.valueDepth, grads + i * NR_, count, NR_, false);
+        tileInto(depth_, panelsAt(job, queryRows_) + (query + i) * depth_,
+                 panelsAt(job, keyColumns_) + j * depth_, scores + i * NR_, count, NR_, false);
+        tileInto(valueDepth_, panelsAt(job, gradRows_) + (query + i) * valueDepth_,
+                 panelsAt(job, valueColumns_) + j * valueDepth_, grads + i * NR_, count, NR_, false);
       }
       weigh(job, h, query, row, queries, key + j, std::min(NR_, keys - j), scores, grads,
             at(job, factors_) + base, at(job, drops_) + base);
       if (job.wantKV)
         addKeyGradients(job, query, row, queries, j, scores, grads, accumulate);
       if (job.wantQ)
-        turn(grads, row, queries, j, at(job, turned_));
+        turn(grads, row, queries, j, panelsAt(job, turned_));
     }
     if (job.wantQ)
       addQueryGradients(job, g, query, queries, key, keys);
@@ -250,6 +263,8 @@ private:
       return;
     T *tile = scores + row * NR_;
     query += row;
+    if constexpr (kNarrow)
+      rows_.scale(count * NR_, tile, scoreScale());
     if (s_.softcap != 0)
       rows_.cap(count, tile, factors + row * NR_, static_cast<T>(s_.softcap));
     if (job.operands.mask)
@@ -288,25 +303,32 @@ private:
     }
   }
 
-  void addKeyGradients(const Job &job, int64_t query, int64_t row, int64_t queries, int64_t j,
-                       const T *scores, const T *grads, bool accumulate) const {
-    auto sum = [&](size_t columns, int64_t depth, const T *right, size_t into) {
+  void addKeyGradients(const Job &job, int64_t query, int64_t row, int64_t queries, int64_t j, T *scores,
+                       T *grads, bool accumulate) const {
+    const int64_t steps = tile_.panelDepth(queries - row);
+    auto sum = [&](size_t columns, int64_t depth, const E *right, size_t into) {
       for (int64_t d = 0; d < depth; d += MR_) {
         int64_t count = std::min(MR_, depth - d), width = tile_.panelRows(count);
-        const T *left = at(job, columns) + d * s_.queries + (query + row) * width;
-        tileInto(queries - row, left, right + row * NR_, at(job, into) + j * panels(depth) + d * NR_, count,
-                 NR_, accumulate);
+        const E *left = panelsAt(job, columns) + d * queryDepth_ + (query + row) * width;
+        tileInto(steps, left, right, at(job, into) + j * panels(depth) + d * NR_, count, NR_, accumulate);
       }
     };
-    sum(gradColumns_, s_.valueDepth, scores, dVSum_);
-    sum(queryColumns_, s_.depth, grads, dKSum_);
+    const auto pairs = [&](T *values, size_t place) {
+      return narrowPairs(values + row * NR_, queries - row, panelsAt(job, place));
+    };
+    sum(gradColumns_, s_.valueDepth, pairs(scores, weightPairs_), dVSum_);
+    sum(queryColumns_, s_.depth, pairs(grads, gradPairs_), dKSum_);
   }
 
   /// dS of one panel of keys into panels [keys][MR queries] for dQ; a panel has keyBlock_ rows.
-  void turn(const T *grads, int64_t row, int64_t queries, int64_t j, T *turned) const {
+  void turn(const T *grads, int64_t row, int64_t queries, int64_t j, E *turned) const {
     for (int64_t i = row; i < queries; i += MR_) {
       int64_t count = std::min(MR_, queries - i), width = tile_.panelRows(count);
-      packPanel(turned + i * keyBlock_ + j * width, width, Strided<T>{grads + i * NR_, NR_, 1}, count, NR_);
+      E *panel = turned + i * keyBlock_ + j * width;
+      if constexpr (kNarrow)
+        kWeightPanelsAmx.runs(panel, grads + i * NR_, count);
+      else
+        packPanel(panel, width, Strided<T>{grads + i * NR_, NR_, 1}, count, NR_);
     }
   }
 
@@ -321,13 +343,13 @@ private:
       if (seen == 0)
         continue;
       for (int64_t d = 0; d < s_.depth; d += NR_)
-        tile_.run(seen, at(job, turned_) + i * keyBlock_, at(job, keyRows_) + d * keyBlock_,
+        tile_.run(seen, panelsAt(job, turned_) + i * keyBlock_, panelsAt(job, keyRows_) + d * keyBlock_,
                   at(job, dQSum_) + (g * s_.queries + query + i) * s_.depth + d, s_.depth,
                   static_cast<int>(count), static_cast<int>(std::min(NR_, s_.depth - d)), true, nullptr);
     }
   }
 
-  void tileInto(int64_t k, const T *a, const T *b, T *c, int64_t rows, int64_t ldc, bool accumulate) const {
+  void tileInto(int64_t k, const E *a, const E *b, T *c, int64_t rows, int64_t ldc, bool accumulate) const {
     tile_.run(k, a, b, c, ldc, static_cast<int>(rows), static_cast<int>(NR_), accumulate, nullptr);
   }
 
@@ -353,13 +375,14 @@ private:
   AttentionShape s_;
   HeadView dO_;
   int threads_;
-  GemmTile<T> tile_;
+  GemmTile<E> tile_;
   AttentionRows<T> rows_;
   int64_t MR_, NR_, queryBlock_, keyBlock_;
+  int64_t depth_, valueDepth_, queryDepth_; ///< steps of k in panels
   bool split_;
   Scratch scratch_;
   size_t queryRows_, queryColumns_, gradRows_, gradColumns_, keyColumns_, keyRows_, valueColumns_, scores_,
-      grads_, factors_, drops_, line_, turned_, dKSum_, dVSum_, dQSum_, stats_;
+      grads_, factors_, drops_, line_, turned_, weightPairs_, gradPairs_, dKSum_, dVSum_, dQSum_, stats_;
 };
 
 std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int threads) {
@@ -375,7 +398,7 @@ std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int th
   }
   HeadView dO = shape.o;
   return dispatchFloat(call, o.type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
-    return std::make_unique<AttentionBackward<S>>(std::move(shape), dO, threads);
+    return forPanels<AttentionBackward, S>(shape, dO, threads);
   });
 }
 

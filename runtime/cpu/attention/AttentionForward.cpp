@@ -4,7 +4,7 @@
 #include "runtime/cpu/Registration.h"
 #include "runtime/cpu/attention/AttentionMaskOps.h"
 #include "runtime/cpu/attention/AttentionRows.h"
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/attention/AttentionTile.h"
 #include <cmath>
 
 namespace kedge::rt::cpu {
@@ -14,13 +14,14 @@ namespace {
 
 constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
 
-/// S: type of the operands; T: type computed in.
-template <typename S> class AttentionForward final : public LibraryKernel {
+/// S: type of the operands; E: of panels; T: of sums.
+template <typename S, typename E> class AttentionForward final : public LibraryKernel {
   using T = Compute<S>;
+  static constexpr bool kNarrow = kNarrowPanels<E>;
 
 public:
   AttentionForward(AttentionShape shape, int threads)
-      : s_(std::move(shape)), threads_(threads), tile_(gemmTile<T>()), rows_(attentionRows<T>()) {
+      : s_(std::move(shape)), threads_(threads), tile_(attentionTile<E>()), rows_(attentionRows<T>()) {
     width_ = tile_.columns;
     keyBlock_ = std::min<int64_t>(240 / tile_.rows * tile_.rows, panels(s_.keys) * tile_.rows);
     int64_t heads = s_.batch * s_.keyHeads;
@@ -29,10 +30,12 @@ public:
     splits_ = heads >= 4 * threads ? 1
                                    : std::clamp<int64_t>(4 * threads / std::max<int64_t>(heads, 1), 1,
                                                          std::max<int64_t>(1, queryPanels_ / 2));
-    keysAt_ = scratch_.template add<T>(panels(s_.keys) * tile_.rows * s_.depth);
-    valuesAt_ = scratch_.template add<T>(panels(s_.valueDepth) * tile_.rows * s_.keys);
-    queryAt_ = scratch_.template add<T>(width_ * s_.depth);
+    depth_ = tile_.panelDepth(s_.depth), valueKeys_ = tile_.panelDepth(s_.keys);
+    keysAt_ = scratch_.template add<E>(panels(s_.keys) * tile_.rows * depth_);
+    valuesAt_ = scratch_.template add<E>(panels(s_.valueDepth) * tile_.rows * valueKeys_);
+    queryAt_ = scratch_.template add<E>(width_ * depth_);
     scoresAt_ = scratch_.template add<T>(width_ * keyBlock_);
+    weightsAt_ = kNarrow ? scratch_.template add<E>(width_ * keyBlock_) : scoresAt_;
     outAt_ = scratch_.template add<T>(width_ * panels(s_.valueDepth) * tile_.rows);
     statsAt_ = scratch_.template add<T>(3 * width_);
     lineAt_ = scratch_.template add<T>(s_.drops() ? keyBlock_ + kBehindLine : 0);
@@ -85,11 +88,11 @@ private:
     Strided<S> keyRows{k + s_.k.at(job.b, hk), s_.k.row, 1}, values{v + s_.v.at(job.b, hk), 1, s_.v.row};
     for (int64_t j = 0; j < keys; j += MR) {
       int64_t count = std::min(MR, s_.keys - j);
-      packPanel(at(job, keysAt_) + j * s_.depth, tile_.panelRows(count), keyRows.at(j, 0), count, s_.depth);
+      packA<E>(at<E>(job, keysAt_) + j * depth_, tile_.panelRows(count), keyRows.at(j, 0), count, s_.depth);
     }
     for (int64_t d = 0; d < s_.valueDepth; d += MR) {
       int64_t count = std::min(MR, s_.valueDepth - d);
-      packPanel(at(job, valuesAt_) + d * s_.keys, tile_.panelRows(count), values.at(d, 0), count, keys);
+      packA<E>(at<E>(job, valuesAt_) + d * valueKeys_, tile_.panelRows(count), values.at(d, 0), count, keys);
     }
     for (int64_t g = 0; g < s_.group(); ++g)
       for (int64_t panel = firstPanel; panel < lastPanel; ++panel)
@@ -98,13 +101,15 @@ private:
 
   /// One vector row of queries from `query` on, all their keys.
   void queryPanel(const Job &job, int64_t h, int64_t query) const {
-    T *packed = at(job, queryAt_), *maximum = at(job, statsAt_), *sum = maximum + width_,
-      *rescale = sum + width_;
+    const TileInUse<E> use(tile_);
+    E *packed = at<E>(job, queryAt_);
+    T *maximum = at(job, statsAt_), *sum = maximum + width_, *rescale = sum + width_;
     T *sums = at(job, outAt_);
     int64_t count = std::min<int64_t>(width_, s_.queries - query);
-    packPanel(packed, width_, Strided<S>{job.q + s_.q.at(job.b, h) + query * s_.q.row, s_.q.row, 1}, count,
-              s_.depth);
-    rows_.scale(width_ * s_.depth, packed, static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e));
+    packB<E>(packed, width_, Strided<S>{job.q + s_.q.at(job.b, h) + query * s_.q.row, s_.q.row, 1}, count,
+             s_.depth);
+    if constexpr (!kNarrow) // which would round again
+      rows_.scale(width_ * s_.depth, packed, scoreScale());
     std::fill_n(maximum, width_, -std::numeric_limits<T>::infinity());
     std::fill_n(sum, width_, T(0));
     int64_t keys = s_.visibleKeys(query + count - 1);
@@ -118,15 +123,18 @@ private:
   void keyBlock(const Job &job, int64_t h, int64_t query, int64_t count, int64_t key, int64_t keys) const {
     T *scores = at(job, scoresAt_), *maximum = at(job, statsAt_), *sum = maximum + width_,
       *rescale = sum + width_;
-    const T *packed = at(job, queryAt_), *keyPanels = at(job, keysAt_), *valuePanels = at(job, valuesAt_);
+    const E *packed = at<E>(job, queryAt_), *keyPanels = at<E>(job, keysAt_),
+            *valuePanels = at<E>(job, valuesAt_);
     T *sums = at(job, outAt_);
     int64_t MR = tile_.rows;
     for (int64_t j = 0; j < keys; j += MR) {
       // A panel of K is as wide as the keys of the whole tensor make it; rows past `keys` are not asked for.
       int64_t panelKeys = std::min(MR, s_.keys - key - j), width = tile_.panelRows(panelKeys);
-      runTile(s_.depth, keyPanels + (key + j) * s_.depth, packed, scores + j * width_,
+      runTile(depth_, keyPanels + (key + j) * depth_, packed, scores + j * width_,
               std::min(panelKeys, keys - j), width);
     }
+    if constexpr (kNarrow)
+      rows_.scale(keys * width_, scores, scoreScale());
     if (s_.softcap != 0)
       rows_.cap(keys, scores, nullptr, static_cast<T>(s_.softcap));
     if (job.mask)
@@ -140,12 +148,17 @@ private:
       drop(job, h, query, count, key, keys, scores);
     if (key > 0)
       rows_.scaleColumns(s_.valueDepth, sums, rescale);
+    const E *weights = narrowPairs(scores, keys, at<E>(job, weightsAt_));
     for (int64_t d = 0; d < s_.valueDepth; d += MR) {
       int64_t rows = std::min(MR, s_.valueDepth - d), width = tile_.panelRows(rows);
-      tile_.run(keys, valuePanels + d * s_.keys + key * width, scores, sums + d * width_, width_,
-                static_cast<int>(rows), static_cast<int>(width_), key > 0, nullptr);
+      tile_.run(tile_.panelDepth(keys), valuePanels + d * valueKeys_ + key * width, weights,
+                sums + d * width_, width_, static_cast<int>(rows), static_cast<int>(width_), key > 0,
+                nullptr);
     }
   }
+
+  /// Of Q or of scores, which are in units of log 2 unless they are capped first.
+  T scoreScale() const { return static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e); }
 
   /// Zeroes weights; finish() multiplies those that stay.
   void drop(const Job &job, int64_t h, int64_t query, int64_t count, int64_t key, int64_t keys,
@@ -160,12 +173,12 @@ private:
   }
 
   /// `width` rows are computed (the panel's), `rows` of them are wanted: the rest would lie in the next tile.
-  void runTile(int64_t k, const T *a, const T *b, T *c, int64_t rows, int64_t width) const {
+  void runTile(int64_t k, const E *a, const E *b, T *c, int64_t rows, int64_t width) const {
     if (tile_.panelRows(rows) == width) {
       tile_.run(k, a, b, c, width_, static_cast<int>(rows), static_cast<int>(width_), false, nullptr);
       return;
     }
-    alignas(64) T whole[kMostTile];
+    alignas(64) T whole[kMostTileElements];
     tile_.run(k, a, b, whole, width_, static_cast<int>(width), static_cast<int>(width_), false, nullptr);
     std::copy_n(whole, rows * width_, c);
   }
@@ -184,15 +197,16 @@ private:
     storeTransposed(sums, width_, o, s_.o.row, count, s_.valueDepth);
   }
 
-  static constexpr int64_t kMostTile = 12 * 32, kBehindLine = 64;
+  static constexpr int64_t kBehindLine = 64;
 
   AttentionShape s_;
   int threads_;
-  GemmTile<T> tile_;
+  GemmTile<E> tile_;
   AttentionRows<T> rows_;
   int64_t width_, keyBlock_, queryPanels_, splits_;
+  int64_t depth_, valueKeys_; ///< steps of k in panels of K and Q, and of V
   Scratch scratch_;
-  size_t keysAt_, valuesAt_, queryAt_, scoresAt_, outAt_, statsAt_, lineAt_;
+  size_t keysAt_, valuesAt_, queryAt_, scoresAt_, weightsAt_, outAt_, statsAt_, lineAt_;
 };
 
 std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int threads) {
@@ -206,7 +220,7 @@ std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int thread
         DType expected = sizeof(S) == 8 ? DType::F64 : DType::F32;
         if (call.outputs[1].type != expected)
           failCall(call, "LSE is {}, expected {}", dtypeName(call.outputs[1].type), dtypeName(expected));
-        return std::make_unique<AttentionForward<S>>(std::move(shape), threads);
+        return forPanels<AttentionForward, S>(shape, threads);
       });
 }
 

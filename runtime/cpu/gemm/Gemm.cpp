@@ -17,17 +17,14 @@ constexpr int64_t kColumnsBesideA = 320;
 
 template <typename E>
 GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
-  // A block of A stays in an L2 of 1 MiB. Panels of bf16 go deeper, so their blocks may be larger.
-  constexpr bool kNarrow = std::is_same_v<E, uint16_t>;
-  constexpr int64_t kMostA = (kNarrow ? 768 << 10 : 720 << 10) / sizeof(E),
-                    kMostB = (kNarrow ? 4096 << 10 : 3456 << 10) / sizeof(E);
-  constexpr int64_t kMostRows = 480, kMostColumns = 2304;
+  const int64_t mostA = tile.sizes.bytesA / static_cast<int64_t>(sizeof(E)),
+                mostB = tile.sizes.bytesB / static_cast<int64_t>(sizeof(E));
   GemmPlan plan{};
-  plan.m = m, plan.n = n, plan.k = k;
+  plan.m = m, plan.n = n, plan.k = k, plan.parts = 1;
   plan.threads = m * n * k < 100'000 ? 1 : threads;
   plan.kBlock = evenBlock(k, tile.mostK, std::max(4, tile.depth));
-  const int64_t rows = std::clamp<int64_t>(kMostA / plan.kBlock, tile.rows, kMostRows);
-  const int64_t columns = std::clamp<int64_t>(kMostB / plan.kBlock, tile.columns, kMostColumns);
+  const int64_t rows = std::clamp<int64_t>(mostA / plan.kBlock, tile.rows, tile.sizes.rows);
+  const int64_t columns = std::clamp<int64_t>(mostB / plan.kBlock, tile.columns, tile.sizes.columns);
   plan.nBlock = evenBlock(n, columns, tile.columns);
   plan.mBlock = evenBlock(std::min(m, rows), rows, tile.rows);
   plan.panelABytes = alignedBytes(sizeof(E) * plan.mBlock * plan.kBlock);
@@ -60,12 +57,20 @@ void startOnly(const GemmPlan &plan, Sum *c, int64_t ldc, GemmStart start, const
 template <typename E, typename S> struct MatrixPanels {
   Strided<S> source;
   void (*pack)(E *dst, int64_t width, Strided<S> lanes, int64_t count, int64_t k);
+  typename GemmTile<E>::PackFour packFour;
 
   void operator()(E *dst, int64_t width, int64_t first, int64_t lanes, int64_t k0, int64_t length) const {
     pack(dst, width, source.at(first, k0), lanes, length);
   }
   int64_t neighbours(E *dst, int64_t width, int64_t first, int64_t lanes, int64_t k0, int64_t length) const {
-    return packNeighbours(dst, width, source.at(first, k0), lanes, length);
+    if constexpr (std::is_same_v<E, uint16_t>) {
+      if (!packFour || source.rowStride != 1 || lanes < 4 * width)
+        return 0;
+      packFour(dst, &source.at(first, k0).base->bits, source.columnStride, length);
+      return 4;
+    } else {
+      return packNeighbours(dst, width, source.at(first, k0), lanes, length);
+    }
   }
 };
 
@@ -73,6 +78,23 @@ template <typename E, typename S> struct MatrixPanels {
 
 template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
   return planFor(gemmTile<E>(), m, n, k, threads, finishes);
+}
+
+template <typename E> GemmPlan planGemmOfParts(int64_t m, int64_t n, int64_t k, int64_t parts, int threads) {
+  constexpr int64_t kMostA = (1024 << 10) / sizeof(E), kMostB = (6 << 20) / sizeof(E);
+  const GemmTile<E> &tile = gemmTile<E>();
+  GemmPlan plan{};
+  plan.m = m, plan.n = n, plan.k = k, plan.parts = parts;
+  plan.threads = m * n * k < 100'000 ? 1 : threads;
+  plan.kBlock = k;
+  const int64_t depth = parts * tile.panelDepth(k / parts);
+  plan.nBlock = evenBlock(n, std::max<int64_t>(kMostB / depth, tile.columns), tile.columns);
+  const int64_t rows = std::max<int64_t>(kMostA / depth, tile.rows);
+  plan.mBlock = evenBlock(std::min(m, rows), rows, tile.rows);
+  plan.panelABytes = alignedBytes(sizeof(E) * plan.mBlock * depth);
+  plan.blocksA = blocksOf(m, plan.mBlock);
+  plan.panelBBytes = alignedBytes(sizeof(E) * plan.nBlock * depth);
+  return plan;
 }
 
 template <typename S> using FloatOf = std::conditional_t<std::is_same_v<S, double>, double, float>;
@@ -102,13 +124,15 @@ void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc,
     startOnly(plan, c, ldc, start, bias, finish);
     return;
   }
-  const MatrixPanels<E, S> rows{a, packA<E, S>}, columns{b.transposed(), packB<E, S>};
+  const MatrixPanels<E, S> rows{a, packA<E, S>, gemmTile<E>().packFourA},
+      columns{b.transposed(), packB<E, S>, gemmTile<E>().packFourB};
   gemmBlocked<E>(plan, rows, columns, c, ldc, start, bias, finish, workspace);
 }
 
 template GemmPlan planGemm<float>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<uint16_t>(int64_t, int64_t, int64_t, int, bool);
+template GemmPlan planGemmOfParts<float>(int64_t, int64_t, int64_t, int64_t, int);
 
 template size_t gemmPanelRowBytes<float>(int64_t);
 template size_t gemmPanelRowBytes<double>(int64_t);

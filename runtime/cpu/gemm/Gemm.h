@@ -13,6 +13,8 @@ namespace kedge::rt::cpu {
 struct GemmPlan {
   int64_t m, n, k;
   int64_t kBlock, nBlock, mBlock;
+  int64_t
+      parts; ///< of k, each summed by itself, whose sums are added as a balanced tree; they are in one block
   int threads;
   size_t panelABytes, panelBBytes; ///< one thread's block of A; one buffer of packed B
   int64_t blocksA;                 ///< blocks of A in all
@@ -24,6 +26,13 @@ struct GemmPlan {
 
 /// threads: size of the team; 1 inside a parallel region. `finishes`: results go to a GemmFinish.
 template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int threads, bool finishes = false);
+
+/// A product whose k is `parts` (a power of two, 2 or more) equal parts: C is the balanced tree over the
+/// products of the parts, each with the bits of a product of its own. A part fits one block of k
+/// (mostOfPart).
+template <typename E> GemmPlan planGemmOfParts(int64_t m, int64_t n, int64_t k, int64_t parts, int threads);
+/// Terms of a part that one call takes, on any machine.
+constexpr int64_t kMostParts = 4096;
 
 /// Workspace for operands of type S on any machine, since it is planned at compile time.
 template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes);
@@ -40,11 +49,13 @@ template <typename Sum> struct GemmFinish {
   void (*tile)(const void *context, const Sum *sums, int64_t stride, int64_t row, int64_t column,
                int64_t rows, int64_t columns);
   const void *context;
+  /// If set, all that `tile` does is to round sums to bf16, to here: tiles that can do so themselves need not
+  /// call it.
+  uint16_t *rounded = nullptr;
+  int64_t roundedStride = 0;
 };
 
-constexpr int64_t kMostTileElements = 32 * 32;
-/// Of an L2 of 1 MiB, beside a block of A.
-constexpr int64_t kColumnBytesInL2 = 256 << 10;
+constexpr int64_t kMostTileElements = 32 * 32, kMostTilesInRow = 8;
 
 /// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns,
 /// k0, kLength) write a panel. With `finish`, C is not written, and start must not be Keep.
@@ -61,13 +72,14 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   const GemmTile<E> &tile = gemmTile<E>();
 
   /// A block of B: nc columns from jc on, kc rows of k from pc on; `depth` is the padded number of rows in
-  /// panels.
+  /// panels. With several parts those of the first.
   struct Block {
     int64_t jc, nc, pc, kc, depth, panels;
   };
   Block block(int64_t column, int64_t depth) const {
     const int64_t jc = column * plan.nBlock, pc = depth * plan.kBlock;
-    const int64_t nc = std::min(plan.nBlock, plan.n - jc), kc = std::min(plan.kBlock, plan.k - pc);
+    const int64_t nc = std::min(plan.nBlock, plan.n - jc),
+                  kc = std::min(plan.kBlock, plan.k - pc) / plan.parts;
     return {jc, nc, pc, kc, tile.panelDepth(kc), (nc + tile.columns - 1) / tile.columns};
   }
 
@@ -89,7 +101,20 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
     return 1;
   }
 
+  /// The same columns in another part of k.
+  Block ofPart(Block at, int64_t part) const {
+    at.pc += part * at.kc;
+    return at;
+  }
+  int64_t rowsOfPart(const Block &at, int64_t part) const { return part * plan.mBlock * at.depth; }
+  int64_t columnsOfPart(const Block &at, int64_t part) const { return part * plan.nBlock * at.depth; }
+
   void packRows(E *packed, int64_t row, int64_t rows, const Block &at) const {
+    for (int64_t part = 0; part < plan.parts; ++part)
+      packRowsOfPart(packed + rowsOfPart(at, part), row, rows, ofPart(at, part));
+  }
+
+  void packRowsOfPart(E *packed, int64_t row, int64_t rows, const Block &at) const {
     const int64_t MR = tile.rows;
     for (int64_t ir = 0; ir < rows;)
       ir += MR * packSome(packA, packed + ir * at.depth, MR, tile.panelRows(std::min(MR, rows - ir)),
@@ -98,6 +123,11 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
 
   /// Packs panels [begin, end) of the block.
   void packColumns(E *packed, int64_t begin, int64_t end, const Block &at) const {
+    for (int64_t part = 0; part < plan.parts; ++part)
+      packColumnsOfPart(packed + columnsOfPart(at, part), begin, end, ofPart(at, part));
+  }
+
+  void packColumnsOfPart(E *packed, int64_t begin, int64_t end, const Block &at) const {
     const int64_t NR = tile.columns;
     for (int64_t panel = begin; panel < end;)
       panel += packSome(packB, packed + panel * NR * at.depth, NR, NR, at.jc + panel * NR,
@@ -108,13 +138,41 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
   /// panels of B come from the L2, a few at a time, so that they are still there for the next rows.
   void multiply(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns,
                 int64_t begin, int64_t end, const Block &at) const {
-    const int64_t panelBytes = at.depth * tile.columns * static_cast<int64_t>(sizeof(E));
-    const int64_t few = std::max<int64_t>(1, kColumnBytesInL2 / panelBytes);
+    const int64_t panelBytes = at.depth * plan.parts * tile.columns * static_cast<int64_t>(sizeof(E));
+    const int64_t few = std::max<int64_t>(1, tile.sizes.rowBytes / panelBytes);
+    if (tile.runRow)
+      return multiplyRows(packedRows, firstRow, rowCount, packedColumns, begin, end, at,
+                          std::min<int64_t>(few, tile.mostInRow));
     for (int64_t panel = begin; panel < end; panel += few)
       for (int64_t ir = 0; ir < rowCount; ir += tile.rows)
         for (int64_t each = panel; each < std::min(end, panel + few); ++each)
-          multiplyTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
+          if (plan.parts == 1)
+            multiplyTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
+          else
+            sumTile(packedRows, firstRow, rowCount, ir, packedColumns, each, at);
   }
+
+  /// A tile of the tree over the parts: sums of runs of 1, 2, 4 ... parts wait until their neighbours are
+  /// there.
+  void sumTile(const E *packedRows, int64_t firstRow, int64_t rowCount, int64_t ir, const E *packedColumns,
+               int64_t panel, const Block &at) const {
+    const int64_t NR = tile.columns, row = firstRow + ir, column = at.jc + panel * NR;
+    const int64_t rows = std::min<int64_t>(tile.rows, rowCount - ir),
+                  columns = std::min(NR, at.nc - panel * NR);
+    alignas(64) Sum sums[kMostWaiting][kMostTileElements];
+    int waiting = 0;
+    for (int64_t part = 0; part < plan.parts; ++part) {
+      tile.run(at.depth, packedRows + rowsOfPart(at, part) + ir * at.depth,
+               packedColumns + columnsOfPart(at, part) + panel * NR * at.depth, sums[waiting++], NR,
+               static_cast<int>(rows), static_cast<int>(columns), false, nullptr);
+      for (int64_t run = part + 1; run % 2 == 0; run /= 2, --waiting)
+        for (int64_t i = 0; i < rows * NR; ++i)
+          sums[waiting - 2][i] += sums[waiting - 1][i];
+    }
+    for (int64_t i = 0; i < rows; ++i)
+      std::copy_n(sums[0] + i * NR, columns, c + (row + i) * ldc + column);
+  }
+  static constexpr int kMostWaiting = 14; ///< of kMostParts, with the one that is made
 
   void multiplyTile(const E *packedRows, int64_t firstRow, int64_t rowCount, int64_t ir,
                     const E *packedColumns, int64_t panel, const Block &at) const {
@@ -135,6 +193,46 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
       finish->tile(finish->context, sums, stride, row, column, rows, columns);
   }
 
+  /// The row's share of the panels of B that come next.
+  void fetchAhead(GemmTileRow<E> &row, const E *packedColumns, int64_t panel, int64_t few, int64_t ir,
+                  int64_t rowCount, const Block &at) const {
+    const int64_t elements = std::max<int64_t>(0, std::min(few, at.panels - panel)) * tile.columns * at.depth;
+    const int64_t begin = elements * ir / rowCount,
+                  end = elements * std::min(ir + tile.rows, rowCount) / rowCount;
+    row.ahead = packedColumns + panel * tile.columns * at.depth + begin, row.aheadElements = end - begin;
+  }
+
+  /// The same in rows of `few` tiles.
+  void multiplyRows(const E *packedRows, int64_t firstRow, int64_t rowCount, const E *packedColumns,
+                    int64_t begin, int64_t end, const Block &at, int64_t few) const {
+    const int64_t NR = tile.columns;
+    const bool first = at.pc == 0, last = at.pc + at.kc == plan.k;
+    const bool rounds = finish && last && finish->rounded;
+    alignas(64) Sum finished[kMostTilesInRow * kMostTileElements];
+    for (int64_t panel = begin; panel < end; panel += few)
+      for (int64_t ir = 0; ir < rowCount; ir += tile.rows) {
+        const int64_t row = firstRow + ir, column = at.jc + panel * NR;
+        GemmTileRow<E> tiles;
+        tiles.k = at.depth;
+        tiles.a = packedRows + ir * at.depth, tiles.b = packedColumns + panel * NR * at.depth;
+        tiles.rows = static_cast<int>(std::min<int64_t>(tile.rows, rowCount - ir));
+        tiles.columns = std::min(std::min(few, end - panel) * NR, at.nc - panel * NR);
+        fetchAhead(tiles, packedColumns, panel + few, few, ir, rowCount, at);
+        tiles.accumulate = !first || start == GemmStart::Keep;
+        tiles.bias = first && start == GemmStart::Bias ? bias + column : nullptr;
+        tiles.c = c + row * ldc + (finish ? column - at.jc : column), tiles.ldc = ldc;
+        if (rounds)
+          tiles.rounded = finish->rounded + row * finish->roundedStride + column,
+          tiles.roundedStride = finish->roundedStride;
+        else if (finish && first && last)
+          tiles.c = finished, tiles.ldc = few * NR;
+        tile.runRow(tiles);
+        for (int64_t part = 0; finish && last && !rounds && part < tiles.columns; part += NR)
+          finish->tile(finish->context, tiles.c + part, tiles.ldc, row, column + part, tiles.rows,
+                       std::min(NR, tiles.columns - part));
+      }
+  }
+
   void alone(int64_t columnBlocks, int64_t depthBlocks) const {
     for (int64_t column = 0; column < columnBlocks; ++column)
       for (int64_t depth = 0; depth < depthBlocks; ++depth) {
@@ -152,6 +250,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
 
   /// The work of member `member` of a team.
   void inTeam(GemmTeam &team, int member) const {
+    int64_t held = -1; // which part of A packedA(member) contains
     for (int64_t number = 0; number < team.blocks(); ++number) {
       const Block at = block(team.columnBlock(number), team.depthBlock(number));
       E *columns = packedB(number & 1);
@@ -163,13 +262,13 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
       team.awaitPacked(number);
       if (finish && at.pc == 0 && number > 0) // the next columns use the same buffer for their sums
         team.awaitComputed(number - 1);
-      regions(team, member, number, at, columns);
+      regions(team, member, number, at, columns, held);
     }
   }
 
 private:
-  void regions(GemmTeam &team, int member, int64_t number, const Block &at, const E *columns) const {
-    int64_t held = -1; // the row block that packedA(member) contains
+  void regions(GemmTeam &team, int member, int64_t number, const Block &at, const E *columns,
+               int64_t &held) const {
     for (int64_t region; (region = team.claimRegion(number, member)) >= 0; team.computed(number, region)) {
       team.awaitRegion(number, region);
       const auto [begin, end] = team.columnPanels(region, at.panels);
@@ -178,9 +277,10 @@ private:
       for (int64_t row = firstRow; row < endRow; row += plan.mBlock) {
         const int64_t rows = std::min(plan.mBlock, endRow - row);
         const bool isWhole = rows == endRow - firstRow;
-        if (!isWhole || held != team.rowBlock(region))
+        const int64_t wanted = team.depthBlock(number) + team.rowBlock(region) * team.depthBlocks();
+        if (!isWhole || held != wanted)
           packRows(packedA(member), row, rows, at);
-        held = isWhole ? team.rowBlock(region) : -1;
+        held = isWhole ? wanted : -1;
         multiply(packedA(member), row, rows, columns, begin, end, at);
       }
     }
@@ -204,8 +304,8 @@ void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int
   const GemmTile<E> &tile = job.tile;
   GemmTeam team({plan.threads, blocks(plan.m, tile.rows), plan.mBlock / tile.rows,
                  blocks(std::min(plan.n, plan.nBlock), tile.columns),
-                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks,
-                 depthBlocks});
+                 2.0 * tile.rows * tile.columns * static_cast<double>(plan.kBlock), columnBlocks, depthBlocks,
+                 tile.sizes.regionFlops});
   parallelParts(plan.threads, plan.threads,
                 [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
 }

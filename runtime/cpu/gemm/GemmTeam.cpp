@@ -4,8 +4,7 @@
 namespace kedge::rt::cpu {
 namespace {
 
-// A region of about 0.2 ms: small beside the time slice of a process, large beside a claim.
-constexpr double kRegionFlops = 16e6, kLeastRegionFlops = 0.25e6;
+constexpr double kLeastOfRegion = 1.0 / 64; ///< of a region's FLOPs, where there are few
 
 int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -24,8 +23,9 @@ GemmTeam::GemmTeam(const GemmCut &cut)
     const double columns = std::clamp(flops / columnFlops, 1.0, static_cast<double>(cut.columnPanels));
     return ceilDivide(cut.columnPanels, static_cast<int64_t>(columns));
   };
-  chunks_ = std::max(chunksOf(kRegionFlops), ceilDivide(4 * cut.members, rowBlocks_));
-  chunks_ = std::min({chunks_, chunksOf(kLeastRegionFlops), std::max<int64_t>(1, kMostRegions / rowBlocks_)});
+  chunks_ = std::max(chunksOf(cut.regionFlops), ceilDivide(4 * cut.members, rowBlocks_));
+  chunks_ = std::min(
+      {chunks_, chunksOf(cut.regionFlops * kLeastOfRegion), std::max<int64_t>(1, kMostRegions / rowBlocks_)});
   regions_ = rowBlocks_ * chunks_;
   packShares_ = std::min<int64_t>(cut.columnPanels, 4 * cut.members);
   for (int64_t region = 0; region < regions_; ++region)

@@ -15,6 +15,7 @@ struct GemmCut {
   int64_t columnPanels;    ///< of one block of B
   double panelFlops;       ///< FLOPs of one panel of A times one of B
   int64_t columnBlocks, depthBlocks;
+  double regionFlops = 16e6; ///< about 0.2 ms: small beside a process's time slice, large beside a claim
 };
 
 /// Blocks of B follow each other, all depths of one column range first, and are packed into two buffers in
@@ -25,6 +26,7 @@ public:
   explicit GemmTeam(const GemmCut &cut);
 
   int64_t blocks() const { return blocks_; }
+  int64_t depthBlocks() const { return depthBlocks_; }
   int64_t depthBlock(int64_t block) const { return block % depthBlocks_; }
   int64_t columnBlock(int64_t block) const { return block / depthBlocks_; }
 

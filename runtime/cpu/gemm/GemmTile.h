@@ -15,6 +15,32 @@ template <> struct TileSum<uint16_t> {
   using type = float;
 };
 
+/// How large parts of a product are, so that packed panels stay in the L2.
+struct GemmSizes {
+  int64_t bytesA = 720 << 10, bytesB = 3456 << 10; ///< of a block, at most
+  int64_t rows = 480, columns = 2304;              ///< of a block, at most
+  int64_t rowBytes = 256 << 10;                    ///< of panels of B that pass by while a panel of A stays
+  double regionFlops = 16e6;                       ///< about 0.2 ms: see GemmTeam
+};
+
+/// Tiles side by side: one panel of A with the panels of B that follow each other. What is written is as in
+/// GemmTile::run, or the sums rounded to bf16.
+template <typename E> struct GemmTileRow {
+  using Sum = typename TileSum<E>::type;
+  int64_t k = 0; ///< a multiple of `depth`
+  const E *a = nullptr, *b = nullptr;
+  int rows = 0;
+  int64_t columns = 0; ///< of all tiles
+  Sum *c = nullptr;    ///< with `rounded`: earlier sums, read if accumulate
+  int64_t ldc = 0;
+  bool accumulate = false;
+  const Sum *bias = nullptr; ///< of all columns
+  const E *ahead = nullptr;  ///< what the next rows read, to be fetched into the L2 meanwhile
+  int64_t aheadElements = 0; ///< or some more
+  uint16_t *rounded = nullptr;
+  int64_t roundedStride = 0;
+};
+
 /// Panels are packed, 64-byte aligned and padded with zeros. A is [k][panelRows(rows)], B is [k][columns].
 template <typename E> struct GemmTile {
   using Sum = typename TileSum<E>::type;
@@ -33,9 +59,38 @@ template <typename E> struct GemmTile {
   int depth = 1; ///< how many k the machine takes in one step; panels of bf16 interleave that many
   int64_t mostK = (sizeof(E) < 4 ? 1536 : 2048) / static_cast<int64_t>(sizeof(E)); ///< limit for a panel
   Pack packA = nullptr, packB = nullptr; ///< set if panels are not [k][width]
+  /// Set if four whole panels, whose lanes are side by side in the source, are packed faster together; rows
+  /// of the source are `stride` apart.
+  using PackFour = void (*)(E *dst, const E *src, int64_t stride, int64_t k);
+  PackFour packFourA = nullptr, packFourB = nullptr;
+  /// Set if tiles side by side, at most `mostInRow`, cost less than one by one.
+  void (*runRow)(const GemmTileRow<E> &row) = nullptr;
+  int mostInRow = 1;
+  GemmSizes sizes = {};
+  /// Set if `run` needs registers that are set up before and given back after several tiles: what stays in
+  /// use is saved at every switch of threads. runRow does both itself.
+  void (*enter)() = nullptr, (*leave)() = nullptr;
 
   int panelRows(int64_t m) const { return m > 2 * step ? rows : m > step ? 2 * step : step; }
   int64_t panelDepth(int64_t k) const { return (k + depth - 1) / depth * depth; }
+};
+
+/// While it lives, `run` of the tile may be called.
+template <typename E> class TileInUse {
+public:
+  explicit TileInUse(const GemmTile<E> &tile) : leave_(tile.leave) {
+    if (tile.enter)
+      tile.enter();
+  }
+  ~TileInUse() {
+    if (leave_)
+      leave_();
+  }
+  TileInUse(const TileInUse &) = delete;
+  TileInUse &operator=(const TileInUse &) = delete;
+
+private:
+  void (*leave_)();
 };
 
 /// The tile for this machine.

@@ -5,6 +5,11 @@
 #endif
 
 namespace kedge::rt::cpu {
+namespace {
+
+constexpr GemmSizes kSizes{.bytesA = 768 << 10, .bytesB = 4096 << 10};
+
+} // namespace
 
 #if defined(__AVX512BF16__)
 namespace {
@@ -25,10 +30,19 @@ struct DotTerm {
 
 } // namespace
 
-constinit const GemmTile<uint16_t> kGemmTileAvx512Bf16{12,  32,           4,           tile<DotTerm, 4, 2>, 2,
-                                                       768, packPairs<2>, packPairs<2>};
+constinit const GemmTile<uint16_t> kGemmTileAvx512Bf16{.rows = 12,
+                                                       .columns = 32,
+                                                       .step = 4,
+                                                       .run = tile<DotTerm, 4, 2>,
+                                                       .depth = 2,
+                                                       .mostK = 768,
+                                                       .packA = packPairs<2>,
+                                                       .packB = packPairs<2>,
+                                                       .packFourB = packFourOfPairs<2>,
+                                                       .sizes = kSizes};
 #else
-constinit const GemmTile<uint16_t> kGemmTileAvx512Bf16{12, 32, 4, nullptr, 2, 768, nullptr, nullptr};
+constinit const GemmTile<uint16_t> kGemmTileAvx512Bf16{
+    .rows = 12, .columns = 32, .step = 4, .run = nullptr, .depth = 2, .mostK = 768, .sizes = kSizes};
 #endif
 
 } // namespace kedge::rt::cpu

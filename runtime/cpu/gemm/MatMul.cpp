@@ -91,6 +91,9 @@ private:
     if constexpr (kRounds) {
       Finish context{this, c, result};
       GemmFinish<T> finish{finishTile, &context};
+      if constexpr (std::is_same_v<D, BFloat16>)
+        if (addend_.isPlain())
+          finish.rounded = &result->bits, finish.roundedStride = product_.n;
       multiply(left, b, batch, static_cast<T *>(nullptr), bias, &finish, scratch);
     } else {
       if (addsToResult_ && static_cast<const void *>(c) != result)

@@ -14,6 +14,7 @@ inline constexpr int kUnsealedPartedFormat = 3; ///< the same, some tensors in p
 inline constexpr int kCheckpointFormat = 4;     ///< no single bit makes an older one of it
 inline constexpr int kPartedFormat = 5;         ///< some tensors are in parts, one file for each rank
 inline constexpr int kBoxedFormat = 6;          ///< some parts are boxes: cut along dimensions
+inline constexpr int kStagedFormat = 7;         ///< some tensors are those of stages of a pipeline
 inline constexpr const char *kManifest = "manifest.json";
 inline constexpr const char *kTemporary = ".tmp-step-";
 inline constexpr const char *kBest = "best";

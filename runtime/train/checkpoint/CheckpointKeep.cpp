@@ -5,8 +5,10 @@
 #include "runtime/io/Say.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <random>
+#include <sys/random.h>
 
 namespace kedge::rt {
 namespace {
@@ -42,8 +44,11 @@ void removeCheckpoint(const std::string &dir, int64_t step) {
 } // namespace
 
 std::string newRunId() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}", random(), random());
+  // libstdc++'s random_device would need the arc4random of glibc 2.36.
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
+    fail("the system gave no random number for the name of this run: {}", std::strerror(errno));
+  return fmt::format("{:016x}", number);
 }
 
 void removeOlder(const std::string &dir, int64_t step, CheckpointRun &run, int64_t keep) {

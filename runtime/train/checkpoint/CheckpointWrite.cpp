@@ -31,6 +31,12 @@ bool hasBoxes(const Program &program) {
   });
 }
 
+bool hasStages(const Program &program) {
+  return std::any_of(program.states.begin(), program.states.end(), [](const State &state) {
+    return state.shard && !state.shard->stages.empty() && keptOf(state) == Kept::Values;
+  });
+}
+
 /// The two files of a checkpoint and their states.
 template <typename Use> void forEachFile(const Program &program, Use &&use) {
   use(kModelFile, checkpointModelStates(program));
@@ -64,7 +70,8 @@ ordered_json manifestJson(const Executor &executor, const Progress &progress, co
                           const CheckpointRun &run) {
   const CompileOptions &options = executor.program().options;
   ordered_json json;
-  json["format"] = hasBoxes(executor.program())   ? kBoxedFormat
+  json["format"] = hasStages(executor.program())  ? kStagedFormat
+                   : hasBoxes(executor.program()) ? kBoxedFormat
                    : isParted(executor.program()) ? kPartedFormat
                                                   : kCheckpointFormat;
   json["program"] = executor.program().name;
@@ -158,7 +165,7 @@ void writeParts(const std::string &folder, const Executor &executor, ordered_jso
   const RankGroup writers = mesh.groupOf(axes, 0);
   const int64_t writer = mesh.groupOf(axes, ranks.world().rank).own.rank;
   manifest["parts"] = {{"ranks", writers.own.size}, {"tensors", ordered_json::object()}};
-  if (hasBoxes(executor.program()))
+  if (hasBoxes(executor.program()) || hasStages(executor.program()))
     manifest["parts"]["mesh"] = mesh.along(axes).text();
   ranks.barrier(); // the folder is there
   forEachFile(executor.program(), [&](const char *file, const std::vector<NamedState> &states) {

@@ -1,12 +1,7 @@
 #include "runtime/train/checkpoint/WholeStates.h"
+#include "runtime/io/Error.h"
 
 namespace kedge::rt {
-namespace {
-
-constexpr int64_t kNoMore = -1;
-
-} // namespace
-
 WholeStates::WholeStates(const Executor &executor) : executor(executor) {}
 
 void gatherOnFirst(Communicator &ranks, const Shard &shard, DType type, const char *own,
@@ -20,7 +15,7 @@ void gatherOnFirst(Communicator &ranks, const Shard &shard, DType type, const ch
     scatter(shard.viewOf(mesh, 0), own, whole.data(), size);
   }
   for (const int64_t holder : mesh.groupOf(shard.axes(), 0).members) {
-    if (holder == 0)
+    if (holder == 0 || !shard.isGivenBy(mesh, holder))
       continue;
     const StateView view = shard.viewOf(mesh, holder);
     if (const ElementRun run = view.onlyRun(); run.count >= 0) {
@@ -51,26 +46,38 @@ const char *WholeStates::fetch(const State &state) {
     state.expectWhole("written");
     return executor.read(state);
   }
-  int64_t index = &state - executor.program().states.data();
-  executor.communicator()->broadcast(&index, sizeof(index));
+  std::string name = state.name; // stages of a pipeline number their states otherwise
+  agreeOn(name);
   gather(state);
   return whole.data();
 }
 
+/// Rank 0's text, on every rank.
+void WholeStates::agreeOn(std::string &name) {
+  int64_t length = static_cast<int64_t>(name.size());
+  executor.communicator()->broadcast(&length, sizeof(length));
+  name.resize(static_cast<size_t>(length));
+  if (length > 0)
+    executor.communicator()->broadcast(name.data(), name.size());
+}
+
 void WholeStates::finish() {
-  int64_t index = kNoMore;
+  std::string noMore;
   if (executor.communicator())
-    executor.communicator()->broadcast(&index, sizeof(index));
+    agreeOn(noMore);
   whole = {};
 }
 
 void WholeStates::serve() {
   for (;;) {
-    int64_t index = kNoMore;
-    executor.communicator()->broadcast(&index, sizeof(index));
-    if (index == kNoMore)
+    std::string name;
+    agreeOn(name);
+    if (name.empty())
       return;
-    gather(executor.program().states[static_cast<size_t>(index)]);
+    const State *state = executor.program().state(name);
+    if (!state)
+      fail("the program is damaged: its ranks have other states than rank 0: '{}' is missing", name);
+    gather(*state);
   }
 }
 

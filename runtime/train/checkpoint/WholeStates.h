@@ -23,6 +23,7 @@ private:
     return executor.originals() && executor.originals()->has(state);
   }
   void gather(const State &state);
+  void agreeOn(std::string &name);
 
   const Executor &executor;
   std::vector<char> whole;

@@ -25,7 +25,8 @@ const char *functionThatPredicts(const Program &program, const std::string &name
 
 void checkPredictable(const Program &program, const std::string &name) {
   checkEvaluation(program);
-  functionThatPredicts(program, name);
+  if (program.hasOutputs())
+    functionThatPredicts(program, name);
 }
 
 TensorDesc predictedRows(const Program &program, const std::string &name, int64_t rows) {
@@ -39,14 +40,32 @@ TensorDesc predictedRows(const Program &program, const std::string &name, int64_
   return whole;
 }
 
+namespace {
+
+/// Of a pipeline, rank 0 has the outputs, and says which function makes this one.
+const char *functionOfAll(const Executor &executor, const std::string &name) {
+  const Program &program = executor.program();
+  const char *function = program.hasOutputs() ? functionThatPredicts(program, name) : nullptr;
+  if (!program.isPipelined())
+    return function;
+  char isEval = function && std::string_view(function) == "eval";
+  executor.communicator()->broadcast(&isEval, 1);
+  return isEval ? "eval" : "predict";
+}
+
+} // namespace
+
 int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
                 const std::string &name, const RowSink &sink) {
   const Program &program = executor.program();
-  const char *function = functionThatPredicts(program, name);
-  const TensorDesc row = predictedRows(program, name, 1);
+  const char *function = functionOfAll(executor, name);
+  const bool reads = program.hasOutputs();
+  const TensorDesc row = reads ? predictedRows(program, name, 1) : TensorDesc{DType::F32, {0}};
   const EvaluationRounds rounds(executor, data);
   takeBuffersOfFirstRank(executor);
-  OutputReader reader(executor, function, name, row.type);
+  std::optional<OutputReader> reader;
+  if (reads)
+    reader.emplace(executor, function, name, row.type);
   const ScalarWriter writer(program);
   std::vector<char> theirs;
   for (int64_t round = 0; round < rounds.count(); ++round) {
@@ -57,8 +76,8 @@ int predictRows(Executor &executor, const Dataset &data, const RunScalars &scala
     point.step = progress.step;
     point.optimizerSteps = progress.optimizerSteps;
     writer.write(executor, scalars, point);
-    executor.run(function, &reader);
-    const char *mine = reader.finish();
+    executor.run(function, reader ? &*reader : nullptr);
+    const char *mine = reader ? reader->finish() : nullptr;
     const bool isFirst = !executor.communicator() || executor.communicator()->world().isFirst();
     if (isFirst)
       sink(mine, static_cast<size_t>(rounds.ownRows(round).count) * row.bytes());
@@ -75,11 +94,12 @@ int predictRows(Executor &executor, const Dataset &data, const RunScalars &scala
 
 int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
             const std::string &name, const std::string &path) {
-  const TensorDesc whole = predictedRows(executor.program(), name, data.rows());
   const Communicator *ranks = executor.communicator();
   std::optional<AtomicFile> file;
-  if (!ranks || ranks->world().isFirst())
+  if (!ranks || ranks->world().isFirst()) {
+    const TensorDesc whole = predictedRows(executor.program(), name, data.rows());
     file.emplace(path).write(npyHeader(whole.type, whole.shape));
+  }
   const int signal = predictRows(executor, data, scalars, progress, name,
                                  [&](const char *rows, size_t bytes) { file->write(rows, bytes); });
   if (file && signal == 0)

@@ -307,7 +307,8 @@ void loadInitialValues(Executor &executor, const ProgramImage &image, const Weig
       states.push_back(&state);
   loader.match(states);
   for (const State *state : states)
-    loader.load(*state);
+    if (!state->shard || state->desc.elements() > 0) // else another stage holds it
+      loader.load(*state);
 }
 
 Originals::Originals(Executor &executor, const ProgramImage &image, const WeightSources &given)

@@ -85,7 +85,7 @@ func.func @sender(%a: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh), 'dist.stage' or 'dist.parts' (a number), 'dist.ranks' (an array of numbers) or 'dist.timetable' (a #dist.timetable), on a module}}
+// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh), 'dist.stage' or 'dist.parts' (a number), 'dist.ranks' (an array of numbers), 'dist.joined' or 'dist.timetable' (a #dist.timetable), on a module}}
 module attributes {dist.mesh = 4 : i64} {}
 
 // -----
@@ -136,7 +136,7 @@ train.state moment1 @m tensor<1728xf32> {sharding = #dist.sharding<[48, 144] cut
 
 // -----
 
-// expected-error @+1 {{a shard that nothing cuts: expected cuts of dimensions, or an axis}}
+// expected-error @+1 {{a shard that nothing cuts: expected cuts of dimensions, an axis, or stages}}
 train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3]>}
 
 // -----

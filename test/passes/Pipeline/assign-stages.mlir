@@ -27,3 +27,36 @@ module attributes {dist.mesh = #dist.mesh<["pipeline"] = [2]>} {
     return %a : tensor<4xf32>
   }
 }
+
+// -----
+
+// A collective of tensors of two stages is one for each; what is made of a state alone is where it is read, and so is evaluation.
+// CHECK: train.state parameter @v {{.*}}dist.pipeline_stage = 0
+// CHECK: train.state parameter @w {{.*}}dist.pipeline_stage = 1
+// CHECK: func.func @micro
+// CHECK: onnx.Neg {{.*}}dist.pipeline_stage = 1
+// CHECK: func.func @update
+// CHECK: dist.all_reduce %{{[a-z0-9]+}} {{.*}}dist.pipeline_stage = 0
+// CHECK: dist.all_reduce %{{[a-z0-9]+}} {{.*}}dist.pipeline_stage = 1
+// CHECK: func.func @eval
+// CHECK: onnx.Mul {{.*}}dist.pipeline_stage = 0
+// CHECK: onnx.Mul {{.*}}dist.pipeline_stage = 1
+module attributes {dist.mesh = #dist.mesh<["pipeline", "data"] = [2, 2]>} {
+  train.state parameter @v tensor<4xf32>
+  train.state parameter @w tensor<4xf32>
+  func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}, %v: tensor<4xf32> {train.binding = #train.binding<state @v>}, %w: tensor<4xf32> {train.binding = #train.binding<state @w>}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<micro>} {
+    %n = onnx.Neg %w {kedge.place = #kedge.place<forward "b", "n">} : (tensor<4xf32>) -> tensor<4xf32>
+    %a = onnx.Mul %x, %v {kedge.place = #kedge.place<forward "a", "a">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %b = onnx.Mul %a, %n {kedge.place = #kedge.place<forward "b", "b">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %b : tensor<4xf32>
+  }
+  func.func @update(%v: tensor<4xf32> {train.binding = #train.binding<state @v>}, %w: tensor<4xf32> {train.binding = #train.binding<state @w>}) -> (tensor<4xf32> {train.binding = #train.binding<state @v>}, tensor<4xf32> {train.binding = #train.binding<state @w>}) attributes {train.kind = #train.kind<update>} {
+    %sums:2 = dist.all_reduce %v, %w {kind = "sum", ranks = 2 : i64} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+    return %sums#0, %sums#1 : tensor<4xf32>, tensor<4xf32>
+  }
+  func.func @eval(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}, %v: tensor<4xf32> {train.binding = #train.binding<state @v>}, %w: tensor<4xf32> {train.binding = #train.binding<state @w>}) -> (tensor<4xf32> {train.binding = #train.binding<result "loss_rows">}) attributes {train.kind = #train.kind<eval>} {
+    %a = onnx.Mul %x, %v {kedge.place = #kedge.place<forward "a", "a">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %b = onnx.Mul %a, %w {kedge.place = #kedge.place<forward "b", "b">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %b : tensor<4xf32>
+  }
+}

@@ -1,4 +1,4 @@
-"""Values of level 2 that forward computes in f32 and backward reads: saved_wide(TEXT of --emit train)."""
+"""Values of level 2 that forward computes in f32 and backward reads: saved_wide(TEXT of --emit train --with-places)."""
 import re
 
 TENSOR = re.compile(r"tensor<([^<>]*)>")

@@ -51,7 +51,7 @@ class Small:
         return program
 
     def text(self, level, *options):
-        return subprocess.run(["kedge", "compile", self.model, *options, "--emit", level], check=True, capture_output=True,
+        return subprocess.run(["kedge", "compile", self.model, *options, "--emit", level, "--with-places"], check=True, capture_output=True,
                               text=True).stdout
 
     def run(self, program, *options, expect=0):

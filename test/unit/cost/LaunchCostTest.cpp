@@ -326,4 +326,17 @@ TEST_F(LaunchCostTest, SixteenBitProductsHaveRatesOfTheirOwn) {
   EXPECT_NEAR(faster(product, ProductType::BF16, "rtx4090"), 2, 0.01);
 }
 
+// A processor with tiles of bf16 (AMX) multiplies in them for attention; fp16 is widened.
+TEST_F(LaunchCostTest, AttentionOnAProcessorHasARateOfItsOwnInBf16Alone) {
+  DeviceModel device = loadDevice("cpu");
+  device.bf16Flops = 8 * device.fp32Flops, device.narrowAttentionEfficiency = 0.5;
+  LaunchCost attention{WorkKind::Attention, ProductType::F32, 1e12, 0, 1e6, 1e6, 0};
+  attention.extent = 1024;
+  const double wide = secondsOf(attention, device);
+  attention.type = ProductType::F16;
+  EXPECT_NEAR(wide / secondsOf(attention, device), 1, 0.01);
+  attention.type = ProductType::BF16;
+  EXPECT_NEAR(wide / secondsOf(attention, device), 8 * 0.5 / device.attentionEfficiency, 0.05);
+}
+
 } // namespace

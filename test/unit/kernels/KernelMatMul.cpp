@@ -102,6 +102,46 @@ TEST(KernelMatMul, VectorsAndMergedRows) {
              1e-6);
 }
 
+TEST(KernelMatMul, PartsOfTheTermsHaveTheBitsOfProductsOfTheirOwn) {
+  struct Case {
+    int64_t m, n, part, parts;
+    bool transA, transB;
+  };
+  for (const Case &c : std::vector<Case>{{5, 7, 3, 2, true, false},
+                                         {70, 130, 64, 4, true, false},
+                                         {33, 45, 512, 8, true, false},
+                                         {40, 50, 100, 4, false, true},
+                                         {300, 900, 37, 16, true, false}}) {
+    const int64_t k = c.part * c.parts;
+    const Array a = Array::random<float>(c.transA ? Shape{k, c.m} : Shape{c.m, k}, 1),
+                b = Array::random<float>(c.transB ? Shape{c.n, k} : Shape{k, c.n}, 2);
+    const auto run = [](const Array &matrix, bool isColumns, int64_t first, int64_t count) {
+      const int64_t rows = matrix.desc.shape[0], columns = matrix.desc.shape[1];
+      Array part({DType::F32, isColumns ? Shape{rows, count} : Shape{count, columns}});
+      for (int64_t i = 0; i < part.desc.shape[0]; ++i)
+        for (int64_t j = 0; j < part.desc.shape[1]; ++j)
+          part.data<float>()[i * part.desc.shape[1] + j] =
+              matrix.data<float>()[(isColumns ? i : i + first) * columns + (isColumns ? j + first : j)];
+      return part;
+    };
+    json attrs = {{"transA", c.transA}, {"transB", c.transB}};
+    std::vector<std::vector<float>> sums;
+    for (int64_t p = 0; p < c.parts; ++p)
+      sums.push_back(runKernel1("onnx.MatMul", attrs,
+                                {run(a, !c.transA, p * c.part, c.part), run(b, c.transB, p * c.part, c.part)},
+                                {DType::F32, {c.m, c.n}})
+                         .values<float>());
+    for (; sums.size() > 1; sums.resize(sums.size() / 2))
+      for (size_t i = 0; 2 * i < sums.size(); ++i)
+        for (size_t e = 0; e < sums[i].size(); ++e)
+          sums[i][e] = sums[2 * i][e] + sums[2 * i + 1][e];
+    attrs["parts"] = c.parts;
+    EXPECT_EQ(runKernel1("train.SumProducts", attrs, {a, b}, {DType::F32, {c.m, c.n}}).values<float>(),
+              sums[0])
+        << c.m << " x " << c.n << " x " << k;
+  }
+}
+
 TEST(KernelMatMul, WrongShapesAreNamed) {
   Array a = Array::random<float>({2, 3}, 1), b = Array::random<float>({4, 5}, 2);
   EXPECT_NE(errorOf("onnx.MatMul", {}, {a, b}, {{DType::F32, {2, 5}}}).find("inner sizes 3 and 4"),

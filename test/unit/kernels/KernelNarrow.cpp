@@ -54,12 +54,39 @@ template <typename T> void expectWithinFormat(const Sizes &s, bool transA, bool 
 // k on both sides of a step, of a chain, and of a block of k (768 pairs' tile, 2048 AMX).
 TEST(KernelNarrow, ProductsAreWithinOneRoundingOfTheFormat) {
   onEveryIsa([](Isa) {
-    for (Sizes s : {Sizes{1, 1, 1}, {16, 16, 32}, {17, 33, 31}, {45, 39, 65}, {33, 31, 801}, {34, 36, 2083}})
+    for (Sizes s : {Sizes{1, 1, 1},
+                    {16, 16, 32},
+                    {17, 33, 31},
+                    {45, 39, 65},
+                    {33, 31, 801},
+                    {34, 36, 2083},
+                    {139, 301, 70}, // several panels at once, rows of several tiles
+                    {35, 290, 417}})
       for (int mode = 0; mode < 4; ++mode) {
         expectWithinFormat<BFloat16>(s, mode & 1, mode & 2, DType::BF16);
         expectWithinFormat<BFloat16>(s, mode & 1, mode & 2, DType::F32);
         expectWithinFormat<Float16>(s, mode & 1, mode & 2, DType::F16);
       }
+  });
+}
+
+// Rows of several tiles, k of one and of two blocks; a bias alone may be subnormal.
+TEST(KernelNarrow, BiasesAreAddedBeforeTheOneRounding) {
+  onEveryIsa([](Isa) {
+    for (Sizes s : {Sizes{35, 290, 70}, {35, 290, 2083}}) {
+      Array a = Array::random<BFloat16>({s.m, s.k}, 1), b = Array::random<BFloat16>({s.k, s.n}, 2),
+            bias = Array::random<BFloat16>({s.n}, 3);
+      std::vector<double> sums = matMul(a, b, false, false, {DType::F32, {s.m, s.n}}).doubles();
+      const std::vector<double> added = bias.doubles();
+      for (int64_t i = 0; i < s.m * s.n; ++i)
+        sums[i] += added[i % s.n];
+      expectNear(runKernel1("onnx.Gemm", {}, {a, b, bias}, {DType::BF16, {s.m, s.n}}), sums, 1e-5);
+    }
+    Array a = Array::of<BFloat16>({3, 32}, std::vector<BFloat16>(96, 0.0f)),
+          b = Array::of<BFloat16>({32, 40}, std::vector<BFloat16>(1280, 0.0f)),
+          bias = Array::of<BFloat16>({40}, std::vector<BFloat16>(40, 0x3p-131f));
+    for (double value : runKernel1("onnx.Gemm", {}, {a, b, bias}, {DType::BF16, {3, 40}}).doubles())
+      ASSERT_EQ(value, 0x3p-131);
   });
 }
 

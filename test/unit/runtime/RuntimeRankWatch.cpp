@@ -1,8 +1,10 @@
 // Which rank reports that another is lost: one only, however late it gets time to.
 #include "runtime/comm/Communicator.h"
-#include "runtime/comm/messages/Watch.h"
+#include "runtime/comm/messages/Lookout.h"
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace kedge::test {
 namespace {
@@ -59,6 +61,47 @@ TEST_F(RuntimeWatch, ItSpeaksWhenTheOtherIsLostToo) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "kedge: error: rank 2 is gone: its connection has ended; rank 1 was in "
             "dist.all_reduce; the last checkpoint is whole\n");
+}
+
+/// Rank `rank` of three, whose rank 2 is a process that ends; rank 0 is this one.
+void lookOut(int64_t rank, bool passes) {
+  SilentMessages messages;
+  Watch watch(messages, rt::World{rank, 3}, 600);
+  Lookout lookout(rank, watch);
+  const pid_t other = fork();
+  if (other == 0) {
+    pause();
+    _exit(0);
+  }
+  const auto here = Watch::ownPlace();
+  watch.begin({here, Watch::Place{}, Watch::Place{here.host, other}});
+  watch.nameRanks({"data 0", "data 1", "data 2"});
+  lookout.begin();
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  for (int i = 0; i < 300; ++i) {
+    if (passes)
+      lookout.pass();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  _exit(0);
+}
+
+TEST(RuntimeLookoutDeathTest, ItSpeaksWhereTheProgressThreadDoesNotGoOn) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(lookOut(0, false), testing::ExitedWithCode(1),
+              "^kedge: error: rank 2 \\(data 2\\) is gone: its process [0-9]+ has ended; the last checkpoint "
+              "is whole\n$");
+}
+
+TEST(RuntimeLookoutDeathTest, TheProgressThreadSpeaksWhereItGoesOn) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(lookOut(0, true), testing::ExitedWithCode(0), "^$");
+}
+
+TEST(RuntimeLookoutDeathTest, TheFirstRankSpeaks) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(lookOut(1, false), testing::ExitedWithCode(0), "^$");
 }
 
 } // namespace

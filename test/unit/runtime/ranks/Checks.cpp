@@ -218,6 +218,50 @@ void checkTransfers(Communicator &communicator) {
   check("dist.broadcast", {{"root", world.size - 1}}, world.size - 1);
 }
 
+/// Stages of a pipeline: each takes micro-batches from the one before and passes them on, small and large
+/// ones in turn, while others are under way.
+void checkStages(Communicator &communicator) {
+  const Mesh before = communicator.mesh();
+  const World world = communicator.world();
+  communicator.arrange(Mesh::parse(fmt::format("pipeline={}", world.size)));
+  constexpr int64_t kMicros = 4;
+  std::vector<std::string> values;
+  std::vector<std::unique_ptr<CollectiveRun>> sent;
+  int64_t token = 0;
+  const auto transfer = [&](std::string &value, int64_t peer, bool sends, int64_t number) {
+    const TensorDesc desc{DType::U8, {static_cast<int64_t>(value.size())}}, ofToken{DType::I64, {}};
+    LibraryCall call{sends ? "dist.send" : "dist.receive", {{"ranks", world.size}}, {}, {}};
+    call.attrs.update(
+        {{"axis", "pipeline"}, {"peer", peer}, {"number", number}, {"micro", number % kMicros}});
+    call.inputs = sends ? std::vector{desc, ofToken} : std::vector{ofToken};
+    call.outputs = sends ? std::vector{ofToken} : std::vector{desc, ofToken};
+    const void *given[] = {sends ? value.data() : reinterpret_cast<char *>(&token), &token};
+    void *taken[] = {sends ? reinterpret_cast<char *>(&token) : value.data(), &token};
+    const auto kernel = makeKernel(call, 1);
+    auto run = dynamic_cast<CollectiveKernel &>(*kernel).bind(communicator, given, taken, nullptr, true, "");
+    run->start();
+    return run;
+  };
+  for (int64_t micro = 0; micro < kMicros; ++micro)
+    values.emplace_back(micro % 2 == 0 ? 3 : 5'000'003,
+                        world.isFirst() ? static_cast<char>('a' + micro) : '?');
+  for (int64_t micro = 0; micro < kMicros; ++micro) {
+    const int64_t number = world.rank * kMicros + micro;
+    std::string &value = values[static_cast<size_t>(micro)];
+    if (!world.isFirst())
+      transfer(value, world.rank - 1, false, number - kMicros)->wait();
+    if (world.rank + 1 < world.size)
+      sent.push_back(transfer(value, world.rank + 1, true, number));
+  }
+  for (const auto &run : sent)
+    run->wait();
+  for (int64_t micro = 0; micro < kMicros; ++micro)
+    if (const std::string &value = values[static_cast<size_t>(micro)];
+        value != std::string(value.size(), static_cast<char>('a' + micro)))
+      fail("micro-batch {} came to rank {} with other bytes than the first stage's", micro, world.rank);
+  communicator.arrange(before);
+}
+
 /// Exactly, beyond what a double holds.
 void checkIntegers(Communicator &communicator) {
   const World world = communicator.world();
@@ -413,6 +457,7 @@ void runCheck(Communicator &communicator, const std::string &check, const std::s
   if (check == "collectives") {
     checkEveryCollective(communicator);
     checkTransfers(communicator);
+    checkStages(communicator);
     checkIntegers(communicator);
     checkNan(communicator);
     checkOneRounding(communicator);

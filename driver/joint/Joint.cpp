@@ -1,0 +1,169 @@
+#include "driver/joint/Joint.h"
+#include "driver/Compilation.h"
+#include "driver/joint/JointCosts.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/MemoryBudget.h"
+#include <algorithm>
+
+namespace kedge::driver {
+namespace {
+
+using nlohmann::json;
+using solver::JointChoice;
+using solver::JointRow;
+
+constexpr size_t kShown = 10;
+/// The search ends when no choice can be faster by this share, or after so many plans.
+constexpr double kTolerance = 0.01;
+constexpr int64_t kPlans = 12;
+
+/// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over
+/// it.
+bool dependsOnRows(Compilation &compilation, const CompileOptions &options) {
+  if (!options.model.lossOutput.empty() || options.model.loss == "none")
+    return true;
+  bool found = false;
+  compilation.module().walk([&](train::BatchNormOp) { found = true; });
+  return found;
+}
+
+void checkOptions(const CompileOptions &options) {
+  const std::pair<const char *, bool> others[] = {
+      {"several numbers of --ranks", options.model.ranks.size() > 1},
+      {"--replicas", !options.replicas.empty()},
+      {"an axis 'pipeline'", options.isPipelined()},
+      {"--same-bits", options.sameBits > 0},
+      {"--deepspeed-config", !options.deepSpeedConfig.empty()},
+      {"--frontier", options.frontier},
+      {"--max-batch", !options.maxBatchInput.empty()},
+      {"a file of --save-ir", !options.resumedFrom.empty()}};
+  for (const auto &[what, isGiven] : others)
+    if (isGiven)
+      fail("--auto: not available yet with {}", what);
+}
+
+json choiceJson(const JointSpace &space, const JointChoice &choice) {
+  return {{"mesh", space.value(choice, kMeshAxis)},
+          {"zero", std::stoll(space.value(choice, kZeroAxis))},
+          {"rows", space.rowsOf(choice)},
+          {"accumulate", space.accumulateOf(choice)},
+          {"precision", space.value(choice, kPrecisionAxis)},
+          {"offload", space.value(choice, kOffloadAxis)},
+          {"bucket_bytes", std::stoll(space.value(choice, kBucketAxis))}};
+}
+
+class Answer {
+public:
+  Answer(const JointSpace &space, JointCosts &costs, const solver::JointResult &result)
+      : space(space), costs(costs), result(result) {}
+
+  json report() const {
+    json report = {{"considered", result.rows.size()},
+                   {"scheduled", costs.scheduled()},
+                   {"planned", result.planned},
+                   {"budget_bytes", costs.budget()},
+                   {"seconds", nullptr},
+                   {"lower_bound", nullptr},
+                   {"gap", nullptr}};
+    report["choice"] = choiceJson(space, chosen());
+    if (result.found()) {
+      report["seconds"] = result.rows.front().plan.seconds;
+      report["lower_bound"] = result.lowerBound;
+      report["gap"] = result.gap();
+    }
+    for (size_t i = 0; i < std::min(kShown, result.rows.size()); ++i)
+      report["rows"].push_back(rowJson(result.rows[i]));
+    for (size_t axis = 0; axis < space.axes().size(); ++axis)
+      report["axes"][space.axes()[axis].name] = valuesOf(axis);
+    return report;
+  }
+
+  /// The best, or what needs the fewest bytes.
+  const JointChoice &chosen() const {
+    if (result.found())
+      return result.rows.front().choice;
+    const auto bytes = [&](const JointRow &row) {
+      const int64_t least = costs.leastBytes(row.choice);
+      return least ? least : costs.heldBytes(row.choice);
+    };
+    return std::min_element(result.rows.begin(), result.rows.end(),
+                            [&](const JointRow &a, const JointRow &b) { return bytes(a) < bytes(b); })
+        ->choice;
+  }
+
+private:
+  json rowJson(const JointRow &row) const {
+    const bool fits = row.planned && row.plan.fits;
+    const double least = row.least();
+    return {{"choice", choiceJson(space, row.choice)},
+            {"seconds", fits ? json(row.plan.seconds) : json()},
+            {"at_least", least == solver::kNever ? json() : json(least)},
+            {"peak_bytes", row.planned ? json(row.plan.peakBytes) : json()},
+            {"why", whyOf(row)}};
+  }
+
+  /// Why it is not the choice.
+  std::string whyOf(const JointRow &row) const {
+    if (&row == &result.rows.front() && result.found())
+      return "chosen";
+    if (row.planned && !row.plan.fits)
+      return fmt::format("does not fit: needs {}", formatBytes(costs.leastBytes(row.choice)));
+    if (row.least() == solver::kNever)
+      return fmt::format("does not fit: holds {} all the time", formatBytes(costs.heldBytes(row.choice)));
+    if (!result.found())
+      return "not planned";
+    const double best = result.rows.front().plan.seconds;
+    if (row.planned)
+      return fmt::format("{:.1f}% slower", 100 * (row.plan.seconds / best - 1));
+    return row.bound >= best ? fmt::format("at least {:.1f}% slower", 100 * (row.bound / best - 1))
+                             : fmt::format("at most {:.1f}% faster", 100 * (1 - row.bound / best));
+  }
+
+  /// The fastest plan and the least bound with each value of an axis.
+  json valuesOf(size_t axis) const {
+    json values = json::array();
+    for (size_t value = 0; value < space.axes()[axis].values.size(); ++value) {
+      double least = solver::kNever, seconds = solver::kNever;
+      for (const JointRow &row : result.rows)
+        if (row.choice[axis] == static_cast<int>(value)) {
+          least = std::min(least, row.least());
+          seconds = row.planned && row.plan.fits ? std::min(seconds, row.plan.seconds) : seconds;
+        }
+      values.push_back({{"value", space.axes()[axis].values[value]},
+                        {"at_least", least == solver::kNever ? json() : json(least)},
+                        {"seconds", seconds == solver::kNever ? json() : json(seconds)}});
+    }
+    return values;
+  }
+
+  const JointSpace &space;
+  JointCosts &costs;
+  const solver::JointResult &result;
+};
+
+} // namespace
+
+JointAnswer planJointly(const CompileOptions &options) {
+  checkOptions(options);
+  CompileOptions first = options;
+  first.joint = {};
+  first.isTrial = true;
+  Compilation compilation(first);
+  compilation.import();
+  compilation.step();
+  const JointSpace space(options, compilation.onnx(), dependsOnRows(compilation, options));
+  JointCosts costs(space, options);
+  const solver::JointResult result = solver::searchJointly(costs, space.choices(), {kTolerance, kPlans});
+  const Answer found(space, costs, result);
+  JointAnswer answer;
+  answer.fits = result.found();
+  answer.report = found.report();
+  answer.options = space.optionsOf(found.chosen());
+  answer.options.isTrial = false;
+  answer.options.report = options.report, answer.options.arenaFile = options.arenaFile,
+  answer.options.launchFile = options.launchFile;
+  return answer;
+}
+
+} // namespace kedge::driver

@@ -1,0 +1,54 @@
+// What a choice of --auto costs: bounds from schedules, plans from the planner.
+#pragma once
+#include "driver/joint/JointSpace.h"
+#include "lib/Analysis/MovedStates.h"
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace kedge::driver {
+
+class JointCosts : public solver::JointOracle {
+public:
+  JointCosts(const JointSpace &space, const CompileOptions &options);
+
+  /// First what every mesh computes for a micro-batch of these rows and precision; then all launches of the
+  /// mesh's and stage's schedule, the states that move, and the bytes that are held all the time, before
+  /// anything is computed again or packed.
+  int bounds() const override { return 2; }
+  double bound(const solver::JointChoice &choice, int which) override;
+  solver::JointPlan plan(const solver::JointChoice &choice) override;
+
+  /// Bytes of the device that plans may use.
+  int64_t budget() const { return limit; }
+  /// Plans for another budget from now on.
+  void setBudget(int64_t bytes) { limit = bytes; }
+  /// The bytes that a choice holds all the time; by its schedule.
+  int64_t heldBytes(const solver::JointChoice &choice);
+  /// The least bytes that its plan found, once it is planned; 0 otherwise.
+  int64_t leastBytes(const solver::JointChoice &choice) const;
+  int64_t scheduled() const { return static_cast<int64_t>(schedules.size()); }
+
+private:
+  /// Of a mesh, stage, rows and precision. Each gradient is sent alone, in no time but that of its bytes,
+  /// which no bucket is better than.
+  struct Schedule {
+    double seconds = 0; ///< no plan of the step takes less
+    int64_t heldBytes = 0;
+    std::map<std::string, analysis::MovedStates> moved; ///< by the value of --offload
+  };
+  double common(const solver::JointChoice &choice);
+  const Schedule &schedule(const solver::JointChoice &choice);
+  double scheduledSeconds(const solver::JointChoice &choice);
+  solver::JointPlan planned(const solver::JointChoice &choice);
+  double leastSeconds(const solver::JointChoice &choice, const nlohmann::json &report);
+
+  const JointSpace &space;
+  analysis::DeviceModel device, swift; ///< `swift`: messages take the time of their bytes alone
+  int64_t limit = 0;
+  std::map<std::string, double> commons;
+  std::map<solver::JointChoice, Schedule> schedules; ///< by choices with the first bucket and offload
+  std::map<std::pair<int64_t, solver::JointChoice>, solver::JointPlan> plans; ///< by budget
+  std::map<solver::JointChoice, int64_t> least;
+};
+
+} // namespace kedge::driver

@@ -1,0 +1,44 @@
+// The choices of --auto: what may differ between ways to train one model on the same ranks.
+#pragma once
+#include "driver/options/CompileOptions.h"
+#include "lib/Model/Model.h"
+#include "lib/Solver/Mesh/JointSearch.h"
+
+namespace kedge::driver {
+
+/// Axes by number, in the order of JointSpace::axes. Values that are preferred when all else is equal come
+/// first. Tensor and pipeline ranks are values of `Mesh` that are not among the choices yet.
+enum JointAxisNumber { kMeshAxis, kZeroAxis, kRowsAxis, kPrecisionAxis, kOffloadAxis, kBucketAxis };
+
+class JointSpace {
+public:
+  /// What `options.fixed` names is not searched over. `rowsFixed`: the model's numbers depend on the rows of
+  /// a micro-batch. Throws kedge::Error for what is not available with --auto.
+  JointSpace(const CompileOptions &options, const model::Model &model, bool rowsFixed);
+
+  const std::vector<solver::JointAxis> &axes() const { return all; }
+  /// All that differ in more than their names.
+  std::vector<solver::JointChoice> choices() const;
+  /// The options of a choice, planned as one of several.
+  CompileOptions optionsOf(const solver::JointChoice &choice) const;
+  /// The value of an axis.
+  const std::string &value(const solver::JointChoice &choice, JointAxisNumber axis) const {
+    return all[axis].values[static_cast<size_t>(choice[axis])];
+  }
+  /// What a value of the axis `offload` moves.
+  static std::vector<std::string> offloadOf(const std::string &value);
+  rt::Mesh meshOf(const solver::JointChoice &choice) const;
+  /// Rows of a micro-batch on one rank; 0 without a shape to change.
+  int64_t rowsOf(const solver::JointChoice &choice) const;
+  int64_t accumulateOf(const solver::JointChoice &choice) const;
+
+private:
+  void addRows(const model::Model &model, bool rowsFixed);
+  bool stands(const solver::JointChoice &choice) const;
+
+  const CompileOptions &options;
+  std::vector<solver::JointAxis> all;
+  int64_t rows = 0; ///< of --shape
+};
+
+} // namespace kedge::driver

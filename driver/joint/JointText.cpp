@@ -1,0 +1,57 @@
+#include "driver/joint/Joint.h"
+#include "lib/Support/MemoryBudget.h"
+#include <fmt/format.h>
+
+namespace kedge::driver {
+namespace {
+
+using nlohmann::json;
+
+std::string secondsText(const json &seconds) {
+  return seconds.is_null() ? "-" : fmt::format("{:.4g} s", seconds.get<double>());
+}
+
+std::string orNone(const std::string &text) { return text.empty() ? "none" : text; }
+
+std::string rowText(const json &row) {
+  const json &choice = row["choice"];
+  return fmt::format(
+      "{:<18}{:>5}{:>12}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}  {}\n", orNone(choice["mesh"]),
+      choice["zero"].get<int64_t>(),
+      fmt::format("{} x {}", choice["rows"].get<int64_t>(), choice["accumulate"].get<int64_t>()),
+      choice["precision"].get<std::string>(), orNone(choice["offload"]), formatBytes(choice["bucket_bytes"]),
+      secondsText(row["seconds"]), secondsText(row["at_least"]),
+      row["peak_bytes"].is_null() ? "-" : formatBytes(row["peak_bytes"]), row["why"].get<std::string>());
+}
+
+/// What stays when an axis has each of its values, and all others are free.
+std::string axesText(const json &axes) {
+  std::string text;
+  for (const auto &[name, values] : axes.items()) {
+    if (values.size() < 2)
+      continue;
+    text += fmt::format("\n{:<28}{:>12}{:>12}\n", name, "a step", "at least");
+    for (const json &value : values)
+      text += fmt::format("  {:<26}{:>12}{:>12}\n", orNone(value["value"]), secondsText(value["seconds"]),
+                          secondsText(value["at_least"]));
+  }
+  return text;
+}
+
+} // namespace
+
+std::string jointText(const json &report, bool explains) {
+  std::string text = fmt::format("{} ways to train within {}: {} scheduled, {} planned\n",
+                                 report["considered"].get<int64_t>(), formatBytes(report["budget_bytes"]),
+                                 report["scheduled"].get<int64_t>(), report["planned"].get<int64_t>());
+  text += fmt::format("{:<18}{:>5}{:>12}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}\n", "mesh", "zero",
+                      "rows x micro", "type", "offload", "bucket", "a step", "at least", "peak");
+  for (const json &row : report["rows"])
+    text += rowText(row);
+  if (!report["gap"].is_null())
+    text += fmt::format("proven: none of these ways takes less than {}; the choice takes {:.2f}% more\n",
+                        secondsText(report["lower_bound"]), 100 * report["gap"].get<double>());
+  return text + (explains ? axesText(report["axes"]) : "");
+}
+
+} // namespace kedge::driver

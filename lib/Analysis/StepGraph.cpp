@@ -1,0 +1,71 @@
+#include "lib/Analysis/StepGraph.h"
+#include "lib/Analysis/LaunchCost.h"
+#include "lib/Dialect/Train/FunctionKind.h"
+
+using namespace mlir;
+
+namespace kedge::analysis {
+
+std::vector<solver::StepTask> tasksOf(func::FuncOp function, const DeviceModel &device) {
+  std::vector<solver::StepTask> tasks;
+  DenseMap<Operation *, int> numbers;
+  for (Operation &op : function.getBody().front()) {
+    const LaunchCost cost = costOf(&op);
+    solver::StepTask &task = tasks.emplace_back();
+    task.seconds = secondsOf(cost, device);
+    task.sends = cost.kind == WorkKind::Collective;
+    for (Value operand : op.getOperands())
+      if (auto maker = numbers.find(operand.getDefiningOp()); maker != numbers.end())
+        task.after.push_back(maker->second);
+    numbers[&op] = static_cast<int>(tasks.size()) - 1;
+  }
+  return tasks;
+}
+
+namespace {
+
+constexpr double kFusesAlike = 0.95;
+
+double commonSecondsOf(func::FuncOp function, const DeviceModel &device) {
+  double seconds = 0;
+  llvm::DenseSet<Operation *> needed; // by a product
+  for (Operation &op : llvm::reverse(function.getBody().front())) {
+    const LaunchCost cost = costOf(&op);
+    const bool isProduct = cost.product();
+    if (!isProduct && !needed.contains(&op))
+      continue;
+    for (Value operand : op.getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        needed.insert(maker);
+    if (cost.kind != WorkKind::Collective && cost.kind != WorkKind::Transfer)
+      seconds += (isProduct ? 1 : kFusesAlike) * secondsOf(cost, device);
+  }
+  return seconds;
+}
+
+/// Of the functions of a step, as often as they run.
+double sumOver(ModuleOp module, int64_t accumulate, llvm::function_ref<double(func::FuncOp)> secondsOf) {
+  double seconds = 0;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || function.isPrivate())
+      continue;
+    const auto kind = train::kindOf(function);
+    if (const int64_t runs = kind ? train::runsInStep(*kind, accumulate) : 0)
+      seconds += static_cast<double>(runs) * secondsOf(function);
+  }
+  return seconds;
+}
+
+} // namespace
+
+double commonSeconds(ModuleOp module, const DeviceModel &device, int64_t accumulate) {
+  return sumOver(module, accumulate,
+                 [&](func::FuncOp function) { return commonSecondsOf(function, device); });
+}
+
+double stepLowerBound(ModuleOp module, const DeviceModel &device, int64_t accumulate) {
+  return sumOver(module, accumulate,
+                 [&](func::FuncOp function) { return solver::stepLowerBound(tasksOf(function, device)); });
+}
+
+} // namespace kedge::analysis

@@ -1,0 +1,24 @@
+// The launches of a step as a graph, for the bound on any schedule of them.
+#pragma once
+#include "lib/Analysis/DeviceModel.h"
+#include "lib/Solver/Mesh/StepBound.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <vector>
+
+namespace kedge::analysis {
+
+/// The ops of a function of level 3, in order; those that launch nothing take no time.
+std::vector<solver::StepTask> tasksOf(mlir::func::FuncOp function, const DeviceModel &device);
+
+/// Seconds of a step that take part in it on any mesh, in any ZeRO stage: products and their kin, and 95 % of
+/// what computes for them. What is behind the last product, such as sums of gradients and updates, may be
+/// divided among ranks; and what fuses with it makes the difference of the other 5 %. The module is of one
+/// rank.
+double commonSeconds(mlir::ModuleOp module, const DeviceModel &device, int64_t accumulate);
+
+/// Seconds that no plan of a level-3 module's step is below, as stepCost less the hidden part of overlapOf
+/// counts them: whatever the order, whatever is computed again. The module is not rematerialized yet.
+double stepLowerBound(mlir::ModuleOp module, const DeviceModel &device, int64_t accumulate);
+
+} // namespace kedge::analysis

@@ -1,0 +1,181 @@
+#include "passes/Rematerialize/PlanChooser.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/Progress.h"
+#include "lib/Support/Statistics.h"
+#include "passes/Rematerialize/HostCopies.h"
+#include "passes/Rematerialize/LowerPeak.h"
+#include "passes/Rematerialize/PackSequence.h"
+
+namespace kedge::remat {
+
+/// Other orders of a plan are tried where it misses the budget by a thirtieth at most, and room costs that
+/// share of the time.
+constexpr int64_t kWorthReordering = 30;
+constexpr double kCostlyRoomShare = 0.005;
+
+void PlanChooser::decide(RecomputeChoice &choice, std::optional<int64_t> left) {
+  bool free = options.policy.kind == Policy::Kind::Auto ||
+              (options.policy.kind == Policy::Kind::None && options.offload);
+  if (!free && options.policy.kind != Policy::Kind::None)
+    follow(choice, options.policy, left);
+  else if (free && options.offload && !left)
+    follow(choice, options.policy, left);
+  else if (free && left && choice.bytes > *left)
+    search(choice, *left);
+}
+
+/// Values that the policy drops are computed again. With `offload`, other values move to host memory until
+/// the budget is met or, without a budget, as long as that lowers the peak.
+void PlanChooser::follow(RecomputeChoice &choice, const Policy &policy, std::optional<int64_t> left) {
+  std::vector<int> sequence =
+      offloadLazily(choice.graph, droppedBy(policy, choice.graph, choice.blocks), left.value_or(0));
+  if (solver::peakOf(choice.graph.problem, sequence) < 0)
+    fail("@{}: --recompute {}: what it drops cannot be computed again here (an update comes between)",
+         choice.graph.function.getName().str(), options.policyName);
+  if (sequence != choice.graph.problem.order)
+    lowerPeakByOrder(choice.graph.problem, sequence);
+  choice.take(sequence, packedBytes(choice.graph.problem, sequence));
+  choice.smallest = choice.bytes;
+}
+
+/// The plans of the policies, and plans with copies to host memory for several budgets. The solver starts
+/// from them, and each may be chosen itself.
+PlanChooser::Plans PlanChooser::starts(const RecomputeChoice &choice) {
+  Plans found;
+  auto add = [&](std::vector<int> sequence) {
+    if (solver::peakOf(choice.graph.problem, sequence) < 0 || sequence == choice.graph.problem.order)
+      return;
+    lowerPeakByOrder(choice.graph.problem, sequence);
+    found.push_back(std::move(sequence));
+  };
+  using Kind = Policy::Kind;
+  for (Kind kind : {Kind::Attention, Kind::Sqrt, Kind::Full, Kind::None}) {
+    if (options.policy.kind == Kind::None && kind != Kind::None)
+      continue;
+    std::vector<bool> dropped = droppedBy({kind, 0}, choice.graph, choice.blocks);
+    if (kind != Kind::None)
+      add(rebuildLazily(choice.graph, dropped));
+    for (int percent : {80, 60, 40, 20, 0})
+      if (options.offload)
+        add(offloadLazily(choice.graph, dropped, choice.unconstrained / 100 * percent));
+  }
+  return found;
+}
+
+const PlanChooser::Plans &PlanChooser::plansOf(RecomputeChoice &choice) {
+  if (!choice.plans.empty())
+    return choice.plans;
+  solver::RematOptions search;
+  search.effort = options.effort;
+  search.starts = starts(choice);
+  search.progress = [](double share) { tellProgress("choosing what to compute again", share); };
+  choice.plans = search.starts;
+  std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, search);
+  search.progress(1);
+  addStatistic("kedge-choose-recompute", "launches solved in place of all layers", front.front().foldedNodes);
+  for (solver::RematPlan &plan : front)
+    choice.plans.push_back(std::move(plan.sequence));
+  llvm::stable_sort(choice.plans,
+                    [&](const auto &a, const auto &b) { return choice.addedBy(a) < choice.addedBy(b); });
+  return choice.plans;
+}
+
+/// The cheapest plan of the solver's front and of the policies that fits when it is packed. All of them are
+/// found without a look at the budget, so that a larger one never costs more.
+void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
+  const Plans &plans = plansOf(choice);
+  bool found = false;
+  for (size_t i = 0; i < plans.size() && !found; ++i)
+    found = solver::peakOf(choice.graph.problem, plans[i]) <= left && takeWithin(choice, plans, i, left);
+  findSmallest(choice, plans, found);
+  solver::RematPlan bound = solver::rematBound(choice.graph.problem, found ? left : choice.bytes, true);
+  choice.lowerBound = std::min(bound.lowerBound, choice.added);
+  choice.peakLowerBound = bound.peakLowerBound;
+}
+
+/// What the next plan costs more whose values leave a fiftieth of the bytes free; 0 where there is none, so
+/// that a smallest feasible budget is the same for all that ask.
+static double costOfRoom(const RecomputeChoice &choice, const std::vector<std::vector<int>> &plans,
+                         size_t index, int64_t left) {
+  for (size_t next = index + 1; next < plans.size(); ++next)
+    if (solver::peakOf(choice.graph.problem, plans[next]) <= left - left / 50)
+      return choice.addedBy(plans[next]) - choice.addedBy(plans[index]);
+  return 0;
+}
+
+/// Where the packer cannot place a plan, and one with room to spare costs much more, other orders of it are
+/// tried.
+bool PlanChooser::takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left) {
+  const solver::RematProblem &problem = choice.graph.problem;
+  const int64_t packed = packedBytes(problem, plans[index], left);
+  if (packed <= left) {
+    choice.take(plans[index], packed);
+    return true;
+  }
+  if (packed - left > left / kWorthReordering ||
+      costOfRoom(choice, plans, index, left) <= choice.seconds * kCostlyRoomShare)
+    return false;
+  std::optional<PackedSequence> other = orderWithin(problem, plans[index], left);
+  if (other)
+    choice.take(other->sequence, other->bytes);
+  return other.has_value();
+}
+
+/// The plan of the smallest peak need not be the smallest when it is packed. Others that could be smaller
+/// by at least a ten-thousandth are packed, too.
+void PlanChooser::findSmallest(RecomputeChoice &choice, const Plans &plans, bool found) {
+  std::vector<std::pair<int64_t, size_t>> byPeak;
+  for (size_t i = 0; i < plans.size(); ++i)
+    byPeak.push_back({solver::peakOf(choice.graph.problem, plans[i]), i});
+  llvm::sort(byPeak);
+  byPeak.resize(std::min<size_t>(byPeak.size(), 8));
+  choice.smallest = std::min(choice.smallest, choice.bytes);
+  for (auto [peak, i] : byPeak) {
+    if (peak >= choice.smallest - choice.smallest / 10000)
+      break;
+    int64_t packed = packedBytes(choice.graph.problem, plans[i]);
+    if (packed >= choice.smallest)
+      continue;
+    choice.smallest = packed;
+    if (!found)
+      choice.take(plans[i], packed);
+  }
+}
+
+FunctionFrontier PlanChooser::frontierOf(RecomputeChoice &choice) {
+  FunctionFrontier function;
+  const bool counts = choice.trains();
+  if (counts)
+    function.bound = solver::rematBounds(choice.graph.problem, /*freeOrder=*/true);
+  const std::vector<const std::vector<int> *> few = fewOf(choice);
+  function.plans.resize(1 + few.size(), {choice.unconstrained, 0});
+  sideBySide(few.size(), [&](size_t i) {
+    const int64_t peak = solver::peakOf(choice.graph.problem, *few[i]);
+    function.plans[1 + i] = {packedBytes(choice.graph.problem, *few[i], /*good=*/peak + peak / 100),
+                             counts ? choice.addedBy(*few[i]) : 0};
+  });
+  return function;
+}
+
+/// Of the plans that no other one beats, as many as there are points, at even distances in bytes: packing
+/// all would take long.
+std::vector<const std::vector<int> *> PlanChooser::fewOf(RecomputeChoice &choice) {
+  std::vector<std::pair<int64_t, const std::vector<int> *>> best;
+  for (const std::vector<int> &plan : plansOf(choice))
+    if (int64_t peak = solver::peakOf(choice.graph.problem, plan); best.empty() || peak < best.back().first)
+      best.push_back({peak, &plan});
+  std::vector<const std::vector<int> *> few;
+  for (int k = 0; k < options.frontier && !best.empty(); ++k) {
+    const int64_t wanted =
+        best.front().first - (best.front().first - best.back().first) / std::max(options.frontier - 1, 1) * k;
+    const auto nearest = llvm::min_element(best, [&](const auto &a, const auto &b) {
+      return std::abs(a.first - wanted) < std::abs(b.first - wanted);
+    });
+    const std::vector<int> *plan = k + 1 == options.frontier ? best.back().second : nearest->second;
+    if (few.empty() || few.back() != plan)
+      few.push_back(plan);
+  }
+  return few;
+}
+
+} // namespace kedge::remat

@@ -1,0 +1,40 @@
+// What a function runs under a policy and a budget.
+#pragma once
+#include "passes/Rematerialize/Frontier.h"
+#include "passes/Rematerialize/Policies.h"
+#include "passes/Rematerialize/RecomputeChoice.h"
+
+namespace kedge::remat {
+
+struct PlanChooserOptions {
+  Policy policy;
+  std::string policyName;
+  bool offload = false; ///< values may go to host memory
+  int64_t effort = 0;   ///< search steps; 0: by the size of the function
+  int frontier = 0;     ///< points
+};
+
+class PlanChooser {
+public:
+  explicit PlanChooser(PlanChooserOptions options) : options(std::move(options)) {}
+
+  /// `left`: transient bytes that the budget leaves; none without a budget. Throws kedge::Error where the
+  /// policy cannot be followed.
+  void decide(RecomputeChoice &choice, std::optional<int64_t> left);
+  /// The plans of a function that no other one beats in bytes and time, with their packed bytes.
+  FunctionFrontier frontierOf(RecomputeChoice &choice);
+
+private:
+  using Plans = std::vector<std::vector<int>>;
+  void follow(RecomputeChoice &choice, const Policy &policy, std::optional<int64_t> left);
+  Plans starts(const RecomputeChoice &choice);
+  const Plans &plansOf(RecomputeChoice &choice);
+  void search(RecomputeChoice &choice, int64_t left);
+  bool takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left);
+  void findSmallest(RecomputeChoice &choice, const Plans &plans, bool found);
+  std::vector<const std::vector<int> *> fewOf(RecomputeChoice &choice);
+
+  PlanChooserOptions options;
+};
+
+} // namespace kedge::remat

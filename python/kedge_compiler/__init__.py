@@ -1,0 +1,16 @@
+"""Kedge for Python: export a PyTorch model, plan its memory, compile it to a native program, train it, take the weights back.
+
+    import kedge_compiler as kedge
+    kedge.export(model, (tokens,), "gpt.onnx")
+    program = kedge.compile("gpt.onnx", shape={"input_ids": (8, 128)}, loss="cross-entropy")
+    program.run(tokens=tokens, steps=100, lr=1e-3)
+    model.load_state_dict(program.state_dict())
+
+Arrays are numpy's. `export` needs torch and onnxscript; nothing else does.
+"""
+from ._export import export
+from ._program import Program, StepResult, compile, lint, load_torch_optimizer, plan, torch_optimizer_state
+from ._session import Session
+from ._tools import KedgeError, tool_version as version
+
+__all__ = ["export", "lint", "plan", "compile", "Program", "Session", "StepResult", "torch_optimizer_state", "load_torch_optimizer", "KedgeError", "version"]

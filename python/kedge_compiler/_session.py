@@ -1,0 +1,197 @@
+"""A compiled model inside this process: the library of `kedge compile --emit lib`."""
+import ctypes
+import os
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+
+from ._tools import KedgeError, flag_of
+
+_TYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16,
+          11: np.float64, 12: np.uint32, 13: np.uint64}
+
+
+class _Option(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_char_p)]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("rank", ctypes.c_size_t), ("shape", ctypes.POINTER(ctypes.c_int64))]
+
+
+class _Result(ctypes.Structure):
+    _fields_ = [("step", ctypes.c_int64), ("loss", ctypes.c_double), ("learning_rate", ctypes.c_double),
+                ("gradient_norm", ctypes.c_double), ("skipped", ctypes.c_int)]
+
+
+class SessionStep(NamedTuple):
+    """`loss` is that before the update; `skipped`: values were not finite, and nothing was updated."""
+    step: int
+    loss: float
+    lr: float
+    grad_norm: float
+    skipped: bool
+
+
+class Session:
+    """One model that learns. Not for several threads at once; several sessions may run side by side.
+
+    Options are flags of the compiled program: Session(path, lr=1e-3, threads=2).
+    """
+
+    def __init__(self, library: Union[str, "os.PathLike[str]"], **options: Any) -> None:
+        self._handle: Optional[ctypes.c_void_p] = None
+        self._inputs: Dict[str, np.ndarray] = {}
+        self._library = ctypes.CDLL(str(library))
+        self._library.kedge_error.restype = ctypes.c_char_p
+        self._library.kedge_notes.restype = ctypes.c_char_p
+        given = [(flag_of(name), value) for name, value in options.items() if value is not None and value is not False]
+        words = [_Option(name.encode(), None if value is True else _text(value).encode()) for name, value in given]
+        handle = ctypes.c_void_p()
+        code = self._library.kedge_open((_Option * (len(words) + 1))(*words, _Option(None, None)), ctypes.byref(handle))
+        self._handle = handle
+        if code != 0:
+            message = self._library.kedge_error(handle).decode()
+            self.close()
+            raise KedgeError(message)
+
+    def close(self) -> None:
+        if self._handle is not None:
+            self._library.kedge_close(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    def _call(self, function: str, *args: Any) -> None:
+        if self._handle is None:
+            raise KedgeError("the session is closed")
+        if getattr(self._library, function)(self._handle, *args) != 0:
+            raise KedgeError(self._library.kedge_error(self._handle).decode())
+
+    def _tensors(self, function: str) -> Dict[str, Tuple[type, Tuple[int, ...]]]:
+        found, tensor = {}, _Tensor()
+        if self._handle is None:
+            raise KedgeError("the session is closed")
+        while getattr(self._library, function)(self._handle, ctypes.c_size_t(len(found)), ctypes.byref(tensor)) == 0:
+            found[tensor.name.decode()] = (_TYPES[tensor.type], tuple(tensor.shape[: tensor.rank]))
+        return found
+
+    @property
+    def inputs(self) -> Dict[str, Tuple[type, Tuple[int, ...]]]:
+        """Types and shapes by name; dimension 0 is the rows of a micro-batch."""
+        return self._tensors("kedge_input_at")
+
+    @property
+    def outputs(self) -> Dict[str, Tuple[type, Tuple[int, ...]]]:
+        return self._tensors("kedge_output_at")
+
+    @property
+    def states(self) -> Dict[str, Tuple[type, Tuple[int, ...]]]:
+        """Parameters and buffers by their names in the model, then the optimizer's: moment1/NAME, moment2/NAME, momentum/NAME."""
+        return self._tensors("kedge_state_at")
+
+    @property
+    def notes(self) -> List[str]:
+        return self._library.kedge_notes(self._handle).decode().splitlines()
+
+    def set_inputs(self, rows: Mapping[str, np.ndarray]) -> None:
+        """For the next step, evaluation or prediction. An array of the input's type in C order is read where it is, without a copy."""
+        inputs = self.inputs
+        for name, array in rows.items():
+            if name not in inputs:
+                raise KedgeError(f"the model has no input '{name}'; it has {', '.join(inputs)}")
+            dtype, shape = inputs[name]
+            array = np.asarray(array)
+            if not np.can_cast(array.dtype, dtype, "same_kind"):
+                raise KedgeError(f"the input '{name}' is {np.dtype(dtype)}, and was given {array.dtype}")
+            array = np.ascontiguousarray(array, dtype=dtype)
+            if array.shape[1:] != shape[1:]:
+                raise KedgeError(f"the input '{name}' has rows of shape {list(shape[1:])}, and was given {list(array.shape[1:])}")
+            self._inputs[name] = array  # must live until the next call returns
+            self._call("kedge_set_input", name.encode(), array.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(len(array) if array.ndim else 1))
+
+    def step(self, rows: Optional[Mapping[str, np.ndarray]] = None) -> SessionStep:
+        """One optimizer step on `rows`, or on what set_inputs was given."""
+        self.set_inputs(rows or {})
+        result = _Result()
+        self._call("kedge_step", ctypes.byref(result))
+        return SessionStep(result.step, result.loss, result.learning_rate, result.gradient_norm, bool(result.skipped))
+
+    def evaluate(self, rows: Optional[Mapping[str, np.ndarray]] = None) -> float:
+        self.set_inputs(rows or {})
+        loss = ctypes.c_double()
+        self._call("kedge_evaluate", ctypes.byref(loss))
+        return loss.value
+
+    def predict(self, output: str, rows: Optional[Mapping[str, np.ndarray]] = None) -> np.ndarray:
+        """An output of all rows, in evaluation mode."""
+        self.set_inputs(rows or {})
+        if output not in self.outputs:
+            raise KedgeError(f"the model has no float output '{output}'; it has {', '.join(self.outputs)}")
+        dtype, shape = self.outputs[output]
+        inputs = self.inputs
+        count = next((len(array) for name, array in self._inputs.items() if inputs[name][1]), shape[0])
+        values = np.empty((count, *shape[1:]), dtype)
+        self._call("kedge_predict", output.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+        return values
+
+    def _described(self, name: str) -> Tuple[type, Tuple[int, ...]]:
+        states = self.states
+        if name not in states:
+            raise KedgeError(f"the model has no state '{name}'")
+        return states[name]
+
+    def get_state(self, name: str) -> np.ndarray:
+        dtype, shape = self._described(name)
+        values = np.empty(shape, dtype)
+        self._call("kedge_get_state", name.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+        return values
+
+    def set_state(self, name: str, values: np.ndarray) -> None:
+        dtype, shape = self._described(name)
+        values = np.ascontiguousarray(values, dtype=dtype)
+        if values.shape != shape:
+            raise KedgeError(f"'{name}' is {list(shape)}, and was given {list(values.shape)}")
+        self._call("kedge_set_state", name.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+
+    def state_dict(self) -> Dict[str, np.ndarray]:
+        """Parameters and buffers."""
+        return {name: self.get_state(name) for name in self.states if not _is_optimizers(name)}
+
+    def optimizer_state(self) -> Dict[str, np.ndarray]:
+        return {name: self.get_state(name) for name in self.states if _is_optimizers(name)}
+
+    @property
+    def steps_done(self) -> int:
+        steps = ctypes.c_int64()
+        self._call("kedge_steps_done", ctypes.byref(steps))
+        return steps.value
+
+    @steps_done.setter
+    def steps_done(self, steps: int) -> None:
+        self._call("kedge_set_steps_done", ctypes.c_int64(steps))
+
+    def checkpoint(self, folder: Union[str, "os.PathLike[str]"]) -> None:
+        self._call("kedge_checkpoint", str(folder).encode())
+
+    def resume(self, folder: Union[str, "os.PathLike[str]"]) -> None:
+        self._call("kedge_resume", str(folder).encode())
+
+    def export_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        self._call("kedge_export_onnx", str(path).encode())
+
+
+def _is_optimizers(name: str) -> bool:
+    return name.split("/")[0] in ("moment1", "moment2", "momentum")
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(repr, value)) if isinstance(value, (tuple, list)) else str(value)

@@ -1,0 +1,51 @@
+// train.SumProducts: a product whose terms are parts that are summed each by itself, then as a balanced tree.
+#include "runtime/calls/Product.h"
+#include "runtime/calls/Types.h"
+#include "runtime/cpu/Registration.h"
+#include "runtime/cpu/gemm/Gemm.h"
+
+namespace kedge::rt::cpu {
+using namespace calls;
+
+namespace {
+
+class SumProducts final : public LibraryKernel {
+public:
+  SumProducts(Product product, int64_t parts, int threads)
+      : product_(std::move(product)),
+        plan_(planGemmOfParts<float>(product_.m, product_.n, product_.k, parts, threads)) {}
+
+  size_t workspaceBytes() const override { return plan_.workspaceBytes(); }
+  KernelWork work() const override { return product_.work(); }
+
+  void run(Inputs inputs, Outputs outputs, void *workspace) override {
+    const Product &p = product_;
+    const auto *a = static_cast<const float *>(inputs[0]), *b = static_cast<const float *>(inputs[1]);
+    const Strided<float> left = p.transA ? Strided<float>{a, 1, p.m} : Strided<float>{a, p.k, 1};
+    const Strided<float> right = p.transB ? Strided<float>{b, 1, p.k} : Strided<float>{b, p.n, 1};
+    gemm<float>(plan_, left, right, static_cast<float *>(outputs[0]), p.n, GemmStart::Zero,
+                static_cast<const float *>(nullptr), static_cast<const GemmFinish<float> *>(nullptr), workspace);
+  }
+
+private:
+  Product product_;
+  GemmPlan plan_;
+};
+
+} // namespace
+
+void registerSumProducts() {
+  registerKernel("train.SumProducts", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
+    const int64_t parts = intAttr(call, "parts", 0);
+    Product product = readMatMul(call);
+    const bool isPowerOfTwo = parts > 1 && (parts & (parts - 1)) == 0;
+    if (call.inputs[0].type != DType::F32 || call.inputs[1].type != DType::F32 || call.outputs[0].type != DType::F32 ||
+        product.batches() != 1 || !isPowerOfTwo || parts > kMostParts || product.k % parts != 0 ||
+        product.k / parts > gemmTile<float>().mostK || product.k == 0)
+      failCall(call, "matrices of f32 and a power of two of equal parts are expected, each of 1 to {} terms",
+               gemmTile<float>().mostK);
+    return std::make_unique<SumProducts>(std::move(product), parts, threads);
+  });
+}
+
+} // namespace kedge::rt::cpu

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The wheel and the tarball in a bare Linux without a compiler: bare_wheel.sh WHEELS SUITE FOLDER [MIRROR].
+# WHEELS is the folder that scripts/wheel.sh writes; SUITE is what debootstrap takes (bookworm, trixie, jammy, noble). Makes a bare
+# system in FOLDER, installs python3 and numpy and nothing else, and trains with both. Needs root.
+set -euo pipefail
+wheels=$(realpath "$1") suite=$2 folder=$3 mirror=${4:-http://deb.debian.org/debian}
+repository=$(cd "$(dirname "$0")/../.." && pwd)
+[ -d "$folder/usr" ] || debootstrap --variant=minbase --include=python3,python3-venv,python3-numpy,ca-certificates "$suite" "$folder" "$mirror" >/dev/null
+rm -rf "$folder/test" && mkdir -p "$folder/test"
+cp "$wheels"/kedge_compiler-*.whl "$wheels"/kedge-*.tar.xz "$folder/test"
+cp -r "$repository/test/golden/perceptron" "$folder/test/perceptron"
+cat >"$folder/test/train.py" <<'PYTHON'
+import json
+import kedge_compiler as kedge
+import numpy as np
+trace = json.load(open("/test/perceptron/trace.json"))
+rows = {name: np.load(f"/test/perceptron/{file}") for name, file in trace["data"].items()}
+program = kedge.compile("/test/perceptron/model.onnx", shape={"input": (8, 10)}, loss="mse", optimizer="sgd", momentum=0.9)
+losses = [step.loss for step in program.run(data=rows, steps=20, lr=0.1)]
+assert all(abs(one - other) <= 2e-5 * abs(other) for one, other in zip(losses, trace["loss"])), losses
+print("the module: 20 losses as PyTorch's")
+PYTHON
+chroot "$folder" /bin/sh -eu <<'SHELL'
+cd /test
+if command -v g++ cc ld >/dev/null; then echo "a compiler is there: this root is not bare" >&2; exit 1; fi
+python3 -m venv --system-site-packages venv
+venv/bin/pip install -q --no-index --no-deps kedge_compiler-*.whl
+venv/bin/pip check
+venv/bin/python train.py
+tar xf kedge-*.tar.xz 2>/dev/null || python3 -c 'import glob, tarfile; tarfile.open(glob.glob("kedge-*.tar.xz")[0]).extractall()'
+kedge-*/bin/kedge compile perceptron/model.onnx --shape input=8x10 --loss mse -o program
+./program --data input=perceptron/input.npy --data labels=perceptron/labels.npy --steps 3 2>&1 | tail -1
+kedge-*/bin/kedge-opt --version
+SHELL

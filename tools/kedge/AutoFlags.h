@@ -1,0 +1,12 @@
+// --auto of plan and compile.
+#pragma once
+#include "driver/joint/Joint.h"
+#include <CLI/CLI.hpp>
+
+namespace kedge::tool {
+
+void addAutoOptions(CLI::App &command, driver::CompileOptions &options);
+/// Once all is parsed: which options are fixed.
+void resolveAuto(const CLI::App &command, driver::CompileOptions &options);
+
+} // namespace kedge::tool
