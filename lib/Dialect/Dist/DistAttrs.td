@@ -112,7 +112,7 @@ def Dist_TimetableAttr : AttrDef<Dist_Dialect, "Timetable"> {
   let mnemonic = "timetable";
   let summary = "What the stages of a pipeline run for each micro-batch, and when";
   let description = [{
-    On the module of a rank's program, which has all ranks' slots: `dist.timetable = #dist.timetable<"1f1b" seconds array<f64: 0.1, 0.2> modules [["h.0"], ["h.1"]] slots [...]>`.
+    On the module of a rank's program, which has all ranks' slots: `dist.timetable = #dist.timetable<"1f1b" seconds [0.1, 0.2] modules [["h.0"], ["h.1"]] slots [...]>`.
     `seconds`: of a micro-batch on each stage, forward and backward; `modules`: those whose forward ops a stage has. Stage k is on the
     rank k % (ranks along `pipeline`).
   }];
