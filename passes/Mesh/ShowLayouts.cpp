@@ -56,18 +56,23 @@ private:
   void printOp(Operation *op) {
     const dist::RankGroup group = tensorGroup(function);
     const CutLoop loop = cutLoopOf(op);
+    const Layout ofSum = scatterOf(op);
     const ShardingRule rule = loop.isCut() ? ruleOf(op, group.ranks) : ShardingRule();
     for (OpResult result : op->getResults()) {
       beginLine(result);
       const Layout layout = loop.isCut() ? layoutOfResult(rule, loop, result.getResultNumber()) : Layout();
-      if (layout.isCut())
+      if (layout.isCut()) {
         printCut(attributeOf(layout, group));
-      else if (isLocal)
+      } else if (ofSum.isCut()) {
+        printCut(attributeOf(ofSum, group));
+        out << ", of a sum over the ranks";
+      } else if (isLocal) {
         out << "of each rank";
-      else
+      } else {
         out << (loop.isCut() && rule.loops[static_cast<size_t>(loop.loop)].reduced
                     ? "whole, a sum over the ranks"
                     : "whole");
+      }
       out << "\n";
     }
     op->print(out, names);
