@@ -43,7 +43,8 @@ public:
       least = std::min(least, 1e-9 * static_cast<double>(taken));
     }
     if (world.isFirst())
-      fmt::print("{:<20}{:>12} bytes {:>12.6f} s\n", name + std::string_view("dist.").size(), 4 * elements, least);
+      fmt::print("{:<20}{:>12} bytes {:>12.6f} s\n", name + std::string_view("dist.").size(), 4 * elements,
+                 least);
     return least;
   }
 
