@@ -217,7 +217,8 @@ private:
       return false;
     if (meaningOf(op) != meaningOf(ofPart))
       return false;
-    if (auto sharded = dyn_cast<ShardingOpInterface>(op); sharded && fits(sharded.shardingRule(2), op, ofPart))
+    if (auto sharded = dyn_cast<ShardingOpInterface>(op);
+        sharded && fits(sharded.shardingRule(2), op, ofPart))
       return true;
     return fits(clusterRule(op, 2), op, ofPart); // blocks of more than one row where there are more than two
   }

@@ -107,8 +107,8 @@ std::map<std::string, HyperParameter> hyperParameters(const Program &program, co
           {"target", program.target.kind}};
 }
 
-/// tensorboard.hparams.HParamsPluginData: version 1, session_start_info 3 (hparams 1: a map to google.protobuf.Value, whose
-/// number_value is 2 and string_value 3; start_time_secs 5).
+/// tensorboard.hparams.HParamsPluginData: version 1, session_start_info 3 (hparams 1: a map to
+/// google.protobuf.Value, whose number_value is 2 and string_value 3; start_time_secs 5).
 std::string hyperParameterData(const Program &program, const RunScalars &scalars) {
   Message info, data;
   for (const auto &[name, given] : hyperParameters(program, scalars)) {
@@ -136,8 +136,8 @@ void addScalar(Message &summary, std::string_view tag, std::optional<double> val
 std::string fileName(const std::string &folder) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  return fmt::format("{}/events.out.tfevents.{:010}.{}.{}.kedge", folder, static_cast<int64_t>(wallTime()), host,
-                     getpid());
+  return fmt::format("{}/events.out.tfevents.{:010}.{}.{}.kedge", folder, static_cast<int64_t>(wallTime()),
+                     host, getpid());
 }
 
 } // namespace
