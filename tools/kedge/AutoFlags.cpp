@@ -17,6 +17,11 @@ void addAutoOptions(CLI::App &command, CompileOptions &o) {
       ->group("Ranks");
 }
 
+void removeAutoOptions(CLI::App &command) {
+  for (const char *flag : {"--auto", "--explain"})
+    command.remove_option(command.get_option(flag));
+}
+
 void resolveAuto(const CLI::App &command, CompileOptions &o) {
   if (o.joint.explains && !o.joint.on)
     fail("--explain tells what --auto has compared; give --auto with it");

@@ -6,6 +6,8 @@
 namespace kedge::tool {
 
 void addAutoOptions(CLI::App &command, driver::CompileOptions &options);
+/// Of a command that shares the options of compile, and chooses nothing.
+void removeAutoOptions(CLI::App &command);
 /// Once all is parsed: which options are fixed.
 void resolveAuto(const CLI::App &command, driver::CompileOptions &options);
 

@@ -2,6 +2,7 @@
 #include "driver/OutputFiles.h"
 #include "driver/shard/Shard.h"
 #include "lib/Support/Error.h"
+#include "tools/kedge/AutoFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
 #include <cstdio>
@@ -33,6 +34,7 @@ void addShardCommand(CLI::App &app, int &exitCode) {
   auto options = std::make_shared<CompileOptions>();
   auto request = std::make_shared<ShardRequest>();
   addCompileOptions(*command, *options);
+  removeAutoOptions(*command);
   const char *group = "Output";
   command->add_option("-o", request->output, "OUT.onnx: the model with the layouts as annotations")
       ->group(group);

@@ -1,5 +1,6 @@
 // kedge why MODEL TENSOR: what the plan does with one tensor, and what else could be done.
 #include "driver/why/Why.h"
+#include "tools/kedge/AutoFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
 #include <cstdio>
@@ -13,6 +14,7 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
   auto options = std::make_shared<CompileOptions>();
   auto question = std::make_shared<WhyQuestion>();
   addCompileOptions(*command, *options);
+  removeAutoOptions(*command);
   command
       ->add_option(
           "TENSOR", question->tensor,
