@@ -1,5 +1,6 @@
 #include "runtime/program/Program.h"
 #include "runtime/io/Error.h"
+#include <algorithm>
 
 namespace kedge::rt {
 namespace {
@@ -52,6 +53,11 @@ void placeShards(Program &program, const World &world) {
            program.mesh.sizeOf(state.shard->axes()));
     state.view = state.shard->viewOf(program.mesh, world.rank);
   }
+}
+
+bool Program::isPipelined() const {
+  return std::any_of(mesh.axes().begin(), mesh.axes().end(),
+                     [](const MeshAxis &axis) { return axis.name == Mesh::kPipeline; });
 }
 
 const Function *Program::function(const std::string &wanted) const {

@@ -267,7 +267,7 @@ struct Program {
   Mesh mesh;                                  ///< of this run, once its ranks are known
   int64_t tensorPlace = 0, pipelinePlace = 0; ///< this rank's along these axes
 
-  bool isPipelined() const { return mesh.sizeOf(Mesh::kPipeline) > 1; }
+  bool isPipelined() const; ///< allocates nothing: steps ask
   /// Whether this rank has the outputs of the model: those of the first stage do.
   bool hasOutputs() const { return pipelinePlace == 0; }
   const Function *function(const std::string &name) const; ///< null when absent

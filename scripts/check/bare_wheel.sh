@@ -20,6 +20,8 @@ losses = [step.loss for step in program.run(data=rows, steps=20, lr=0.1)]
 assert all(abs(one - other) <= 2e-5 * abs(other) for one, other in zip(losses, trace["loss"])), losses
 print("the module: 20 losses as PyTorch's")
 PYTHON
+mount -t proc proc "$folder/proc"
+trap 'umount "$folder/proc"' EXIT
 chroot "$folder" /bin/sh -eu <<'SHELL'
 cd /test
 if command -v g++ cc ld >/dev/null; then echo "a compiler is there: this root is not bare" >&2; exit 1; fi

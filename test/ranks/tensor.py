@@ -136,7 +136,7 @@ def cuts_moments_between_blocks(golden, temp):
     a checkpoint of one mesh goes on on another."""
     options = ["--optimizer", "adamw8bit"]
     model = gpt(golden, temp)
-    text = check_output("kedge", "compile", model.folder / "model.onnx", *model.options, *options, "--mesh", "tensor=2", "--emit", "train")
+    text = check_output("kedge", "compile", model.folder / "model.onnx", *model.options, *options, "--mesh", "tensor=2", "--emit", "train", "--with-places")
     moments = {line.split("@")[1].split(" ")[0]: line for line in text.splitlines() if " moment1 @" in line and "xui8>" in line}
     assert "tensor<8x256xui8>" in moments["blocks.0.up.weight.moment1"] and "[16, 256] cut[<0 " in moments["blocks.0.up.weight.moment1"], moments
     assert "tensor<16x256xui8>" in moments["blocks.0.down.weight.moment1"] and "cut[" not in moments["blocks.0.down.weight.moment1"], moments

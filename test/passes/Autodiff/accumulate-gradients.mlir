@@ -3,7 +3,7 @@
 // RUN: not kedge-opt %s --kedge-accumulate-gradients=type=fp8 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: kedge-opt %s --kedge-set-mesh=parts=4 --kedge-accumulate-gradients=accumulate=4 | FileCheck %s --check-prefix=TREE
 // RUN: kedge-opt %s --kedge-set-mesh=parts=4 --kedge-accumulate-gradients=accumulate=8 | FileCheck %s --check-prefix=ROUNDS
-// RUN: kedge-opt %s --kedge-set-mesh="mesh=data=4 parts=4" --kedge-accumulate-gradients | FileCheck %s
+// RUN: kedge-opt %s --kedge-set-mesh="mesh=data=4 parts=4" --kedge-accumulate-gradients | FileCheck %s --check-prefix=ONE
 
 // Four parts in a tree: the first of two waits, then the sum of the first two, where the total will be.
 // TREE: train.state accumulator @w.accumulator0 tensor<3xf32>
@@ -23,6 +23,12 @@
 // ROUNDS: %[[MORE:.*]] = onnx.Add %[[PART:[a-z0-9]+]], %[[G]]
 // ROUNDS: %[[SUM:.*]] = onnx.Where %{{.*}}, %[[G]], %[[MORE]]
 // ROUNDS: onnx.Add %{{.*}}, %[[SUM]]
+// A rank's only part is its sum.
+// ONE: train.state accumulator @w.accumulator tensor<3xf32>
+// ONE-LABEL: func.func @micro
+// ONE: %[[G:.*]] = onnx.Mul
+// ONE: %[[SUM:.*]] = onnx.Cast %[[G]] {{.*}} : (tensor<3xbf16>) -> tensor<3xf32>
+// ONE: return %[[SUM]]
 // TYPE: error: unknown type 'fp8' of accumulators: expected fp32, bf16 or fp16
 // NARROW: train.state accumulator @w.accumulator tensor<3xbf16> from unit {of = @w}
 // NARROW: train.accumulate {{.*}} : (tensor<3xbf16>, tensor<3xbf16>, tensor<i64>) -> tensor<3xbf16>
