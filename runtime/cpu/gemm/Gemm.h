@@ -55,7 +55,7 @@ template <typename Sum> struct GemmFinish {
   int64_t roundedStride = 0;
 };
 
-constexpr int64_t kMostTileElements = 32 * 32, kMostTilesInRow = 8;
+constexpr int64_t kMostTileElements = 32 * 32;
 
 /// A product. PackA(dst, width, row, rows, k0, kLength) and PackB(dst, width, column, columns,
 /// k0, kLength) write a panel. With `finish`, C is not written, and start must not be Keep.
@@ -207,8 +207,10 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
                     int64_t begin, int64_t end, const Block &at, int64_t few) const {
     const int64_t NR = tile.columns;
     const bool first = at.pc == 0, last = at.pc + at.kc == plan.k;
-    const bool rounds = finish && last && finish->rounded;
-    alignas(64) Sum finished[kMostTilesInRow * kMostTileElements];
+    const bool rounds = finish && last && finish->rounded, keeps = finish && first && last && !rounds;
+    if (keeps)
+      few = std::min(few, kMostTilesKept);
+    alignas(64) Sum finished[kMostTilesKept * kMostTileElements];
     for (int64_t panel = begin; panel < end; panel += few)
       for (int64_t ir = 0; ir < rowCount; ir += tile.rows) {
         const int64_t row = firstRow + ir, column = at.jc + panel * NR;
@@ -224,7 +226,7 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
         if (rounds)
           tiles.rounded = finish->rounded + row * finish->roundedStride + column,
           tiles.roundedStride = finish->roundedStride;
-        else if (finish && first && last)
+        else if (keeps)
           tiles.c = finished, tiles.ldc = few * NR;
         tile.runRow(tiles);
         for (int64_t part = 0; finish && last && !rounds && part < tiles.columns; part += NR)
@@ -232,6 +234,8 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
                        std::min(NR, tiles.columns - part));
       }
   }
+
+  static constexpr int64_t kMostTilesKept = 2; ///< on the stack, whose bytes plans allow for
 
   void alone(int64_t columnBlocks, int64_t depthBlocks) const {
     for (int64_t column = 0; column < columnBlocks; ++column)
