@@ -40,10 +40,6 @@ class Case:
         self.options, self.shared = shlex.split(tail) + shlex.split(shared), shared.strip()
         self.name = f"{text.strip()} {shared}".strip()
 
-    def bound(self):
-        """Sums in another order turn codes of 8 bits into their neighbours: what one of them changes is far more than a last bit."""
-        return 1e-4 if "adamw8bit" in self.options else BOUND[self.precision]
-
     def alone(self):
         """The same rows of a step on one rank in one micro-batch."""
         rows = self.ranks * self.rows * self.accumulate
@@ -143,8 +139,8 @@ def main():
         if table:
             print(f"| {case.name} | {distance:.1e} | {'first of its kind' if first[0] is case else 'yes' if same else 'NO'} |",
                   flush=True)
-        if distance > case.bound():
-            failures.append(f"{case.name}: {distance:.2e} from one rank, at most {case.bound()} expected")
+        if distance > BOUND[case.precision]:
+            failures.append(f"{case.name}: {distance:.2e} from one rank, at most {BOUND[case.precision]} expected")
         if not same:
             failures.append(f"{case.name}: not the bits of {first[0].name}: {distance_of_first(first[1], log)}")
     if failures:

@@ -82,7 +82,7 @@ def main():
     run = [str(STEPS) if before == "--steps" else word for before, word in zip([""] + whole["run"], whole["run"])]
     # AdamW makes the noise of a small gradient as large as any other: of vectors it is all that is there at first.
     norms = {n: t.double().norm().item() for n, t in named.items() if t.dim() > 1}
-    everything = {"compile": [*whole["compile"], "--precision", "fp8"], "data": whole["data"], "run": run, "relative": 5e-3,
+    everything = {"compile": [*whole["compile"], "--precision", "fp8"], "data": whole["data"], "run": run, "relative": 4e-3,
                   **trace, "norms": norms}
     (FOLDER / "float8.json").write_text(json.dumps(everything, indent=1) + "\n")
     print("float8", trace["loss"][0], "->", trace["loss"][-1])

@@ -1,3 +1,4 @@
+#include "runtime/cpu/attention/AttentionTile.h"
 #include "runtime/format/Philox.h"
 #include "test/unit/kernels/KernelTest.h"
 #include <cmath>
@@ -178,7 +179,7 @@ template <typename T> void check(const Case &c, double tolerance, double ofWeigh
 /// fp32, and bf16 on the machine's own instructions.
 void checkFloatAndBf16(const Case &c) {
   check<float>(c, 1e-5);
-  check<BFloat16>(c, 1e-5, cpu::activeIsa() == cpu::Isa::Amx ? kOfRoundedWeights : 0);
+  check<BFloat16>(c, 1e-5, cpu::roundsWeights() ? kOfRoundedWeights : 0);
 }
 
 TEST(KernelAttention, PlainOddSizes) {
