@@ -8,6 +8,7 @@
 #include "driver/options/ProgramOptions.h"
 #include "driver/options/StepOptions.h"
 #include "lib/Dialect/Registration.h"
+#include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/LintOps.h"
@@ -157,12 +158,16 @@ void Compilation::schedule(const ValueChooser &choose) {
     run(Phase::Schedule);
     save(Phase::Schedule);
   }
-  if (choose) {
-    rematerializePriced(choose);
-  } else if (isWanted(Phase::Rematerialize)) {
-    run(Phase::Rematerialize);
+  if (isWanted(Phase::Rematerialize)) {
+    if (choose)
+      rematerializePriced(choose);
+    else
+      run(Phase::Rematerialize);
     BudgetCheck(*ir, options).noteWithoutEffect();
     save(Phase::Rematerialize);
+  } else if (choose && done < Phase::Rematerialize) {
+    rematerializePriced(choose);
+    sched::RecomputeNote(&context).removeAttr(*ir); // a plan is the same, priced or not
   }
   scheduled = analysis::launchesOf(*ir, device);
 }
@@ -225,6 +230,9 @@ void Compilation::rematerializePriced(const ValueChooser &choose) {
   runPasses(choice, Phase::Rematerialize);
   kedge::pipelines::addPricedPipeline(prices, pipelines.recompute(), choose(*ir, model));
   runPasses(prices, Phase::Rematerialize);
+  sched::PricesNote note(&context);
+  noted = note.getAttr(*ir);
+  note.removeAttr(*ir);
   tracesLaunches = true;
 }
 

@@ -27,7 +27,7 @@ public:
   void import(); ///< level 1, composites raised
   void step();   ///< level 2
   /// Level 3, with what is computed again. With `choose`, the plan's values are noted, and those chosen
-  /// priced.
+  /// priced, unless the plan was made before.
   void schedule(const ValueChooser &choose = {});
   void plan();  ///< level 4: where bytes lie, without kernels
   void lower(); ///< level 4, with the kernels that its launches name
@@ -40,6 +40,8 @@ public:
   /// The memory report; call it after plan().
   nlohmann::json report();
   const model::Model &onnx() const { return model; }
+  /// `sched.prices` of the plan whose values schedule() was to note; else null.
+  mlir::ArrayAttr prices() const { return noted; }
   /// Of level 3, in order; launches() names those that each became.
   const std::vector<analysis::ScheduledLaunch> &scheduledLaunches() const { return scheduled; }
   /// The program's launches with their predicted times, for --launches; after plan().
@@ -92,6 +94,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> ir, kernelModule;
   Phase done = Phase::None;
   std::string emitted;
+  mlir::ArrayAttr noted;       ///< taken out of the module: programs do not depend on it
   bool tracesLaunches = false; ///< launches of level 4 are to be told from those of level 3
   bool edited = false;         ///< what a file of IR holds is not what was saved
   bool isJoined = false;       ///< a rank's parts are one micro-batch

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <memory>
+#include <set>
 
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -221,26 +223,87 @@ private:
 
 } // namespace
 
+namespace {
+
+GatheredTrace traced(const DiffQuestion &question, const std::string &program, const TraceFolder &folder,
+                     const char *name) {
+  const std::string file = (folder.path / name).string();
+  const int64_t ranks = ranksOf(program, folder.path.string());
+  runTraced(program, ranks, question.launcher, question.options, file);
+  return GatheredTrace(file, ranks);
+}
+
+GatheredTrace::Wanted readingsIn(const std::vector<TracedTensor> &tensors) {
+  auto keys = std::make_shared<std::set<std::string>>();
+  for (const TracedTensor &tensor : tensors)
+    keys->insert(keyOf(tensor));
+  return [keys](const TracedTensor &tensor) { return keys->count(keyOf(tensor)) != 0; };
+}
+
+const GatheredTrace::Wanted anyReading = [](const TracedTensor &) { return true; };
+
+json comparisonOf(const Pairs &found, const DiffQuestion &question, const std::string &b) {
+  if (found.pairs.empty())
+    fail("{} and {} have no value in common: are they programs of one model with equal shapes?", question.a,
+         b);
+  json answer = Comparison(found, question.tolerance).run();
+  answer["a"] = question.a;
+  answer["b"] = b;
+  answer["tolerance"] = question.tolerance;
+  return answer;
+}
+
+/// Of the forward part of the first step: the model's file has nothing else.
+std::vector<TracedTensor> firstForward(const std::vector<TracedTensor> &all,
+                                       const GatheredTrace::Wanted &states) {
+  std::vector<TracedTensor> forward;
+  for (const TracedTensor &tensor : all)
+    if (tensor.step == 0 && (tensor.isState ? states(tensor) : !tensor.backward && !tensor.intoState))
+      forward.push_back(tensor);
+  return forward;
+}
+
+json diffAgainst(const DiffQuestion &question, const TraceFolder &folder) {
+  GatheredTrace a = traced(question, question.a, folder, "a");
+  if (a.ranks() > 1)
+    fail("{}: --against compares programs of one rank, this one is for {}; kedge diff with a program of one "
+         "rank "
+         "compares those of several",
+         question.a, a.ranks());
+  const Reference reference =
+      runReference(question.against, (folder.path / "a").string(), folder.path.string());
+  const Trace b(reference.trace);
+  const std::vector<TracedTensor> own = firstForward(a.tensors(anyReading), readingsIn(b.tensors()));
+  json answer = comparisonOf(pairsOf(own, b.tensors()), question, question.against);
+  answer["engine"] = reference.engine;
+  return answer;
+}
+
+} // namespace
+
 json diff(const DiffQuestion &question) {
   for (const std::string &program : {question.a, question.b})
     if (program.ends_with(".onnx"))
-      fail("{}: comparing ONNX files is not available yet; compile it (kedge compile {} -o PROGRAM) and "
-           "compare "
-           "the program",
-           program, program);
+      fail("{}: an ONNX file is no program; give it as --against {}", program, program);
   const TraceFolder folder;
-  const std::string fileA = (folder.path / "a").string(), fileB = (folder.path / "b").string();
-  runTraced(question.a, question.options, fileA);
-  runTraced(question.b, question.options, fileB);
-  const Trace a(fileA), b(fileB);
-  const Pairs found = pairsOf(a, b);
-  if (found.pairs.empty())
-    fail("{} and {} have no value in common: are they programs of one model with equal shapes?", question.a,
-         question.b);
-  json answer = Comparison(found, question.tolerance).run();
-  answer["a"] = question.a;
-  answer["b"] = question.b;
-  answer["tolerance"] = question.tolerance;
+  if (!question.against.empty())
+    return diffAgainst(question, folder);
+  GatheredTrace a = traced(question, question.a, folder, "a"), b = traced(question, question.b, folder, "b");
+  // The side of one rank says which wholes are looked for.
+  std::vector<TracedTensor> wholesA, wholesB;
+  if (a.ranks() > 1 && b.ranks() == 1) {
+    wholesB = b.tensors(anyReading);
+    wholesA = a.tensors(readingsIn(wholesB));
+  } else {
+    wholesA = a.tensors(anyReading);
+    wholesB = b.tensors(readingsIn(wholesA));
+  }
+  Pairs found = pairsOf(wholesA, wholesB);
+  found.onlyA += a.leftOut();
+  found.onlyB += b.leftOut();
+  json answer = comparisonOf(found, question, question.b);
+  answer["ranks_a"] = a.ranks();
+  answer["ranks_b"] = b.ranks();
   return answer;
 }
 

@@ -8,6 +8,8 @@ namespace kedge::driver {
 
 struct DiffQuestion {
   std::string a, b;                 ///< programs
+  std::string against;              ///< in place of b: an ONNX file, whose own values are compared with
+  std::string launcher = "mpirun";  ///< starts programs of several ranks, as LAUNCHER -n N PROGRAM
   std::vector<std::string> options; ///< of both runs
   double tolerance = 0;             ///< relative error of a value up to which it counts as equal
 };

@@ -47,6 +47,13 @@ std::string diffText(const json &found) {
                                  found["different"].get<int64_t>(), found["a"].get<std::string>(),
                                  found["only_a"].get<int64_t>(), found["b"].get<std::string>(),
                                  found["only_b"].get<int64_t>());
+  if (found.contains("engine"))
+    text += fmt::format("the values of {} are those of {}\n", found["b"].get<std::string>(),
+                        found["engine"].get<std::string>());
+  for (const char *side : {"a", "b"})
+    if (const int64_t ranks = found.value(std::string("ranks_") + side, int64_t(1)); ranks > 1)
+      text += fmt::format("the values of {} are put together from {} ranks\n", found[side].get<std::string>(),
+                          ranks);
   if (!found["states_before"].empty())
     text += "\nstates that differ before the first step\n";
   for (const json &state : found["states_before"])

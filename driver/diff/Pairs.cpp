@@ -4,19 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 
 namespace kedge::driver {
 namespace {
 
 using Group = std::vector<const TracedTensor *>;
-
-std::string keyOf(const TracedTensor &tensor) {
-  std::string key = tensor.isState
-                        ? "state " + std::to_string(tensor.step) + " " + tensor.name
-                        : "value " + std::to_string(tensor.step) + " " + std::to_string(tensor.run) + " " +
-                              tensor.function + (tensor.backward ? " backward " : " forward ") + tensor.place;
-  return key + " " + rt::shapeText(tensor.desc.shape);
-}
 
 bool sameBits(const TracedTensor &a, const TracedTensor &b) {
   return a.desc.type == b.desc.type && a.desc.bytes() == b.desc.bytes() &&
@@ -33,9 +26,9 @@ Group once(const Group &all) {
   return kept;
 }
 
-std::map<std::string, Group> groupsOf(const Trace &trace) {
+std::map<std::string, Group> groupsOf(const std::vector<TracedTensor> &tensors) {
   std::map<std::string, Group> groups;
-  for (const TracedTensor &tensor : trace.tensors())
+  for (const TracedTensor &tensor : tensors)
     groups[keyOf(tensor)].push_back(&tensor);
   return groups;
 }
@@ -56,64 +49,108 @@ double farness(const TracedTensor &a, const TracedTensor &b) {
   return norms > 0 ? std::sqrt(difference / norms) : 0;
 }
 
-/// Takes those out that are near to each other, the nearest first.
-void pairNearest(Group &a, Group &b, Pairs &found) {
-  constexpr double unrelated = 0.5;
-  struct Near {
-    double farness;
-    size_t a, b;
-  };
-  std::vector<Near> all;
-  for (size_t i = 0; i < a.size(); ++i)
-    for (size_t j = 0; j < b.size(); ++j)
-      if (const double far = farness(*a[i], *b[j]); far < unrelated)
-        all.push_back({far, i, j});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Near &x, const Near &y) { return x.farness < y.farness; });
-  for (const Near &near : all)
-    if (a[near.a] && b[near.b]) {
-      found.pairs.push_back({a[near.a], b[near.b], false});
-      a[near.a] = b[near.b] = nullptr;
-    }
-  std::erase(a, nullptr);
-  std::erase(b, nullptr);
-}
+/// One side's values of a key that have no partner yet, and what is known of all of its values.
+struct Side {
+  std::map<std::string, Group> groups;
+  std::set<int64_t> paired; ///< by origin
 
-void pairGroup(const Group &allA, const Group &allB, Pairs &found) {
-  Group a = once(allA), b = once(allB);
-  std::erase_if(a, [&](const TracedTensor *one) {
-    const auto same =
-        std::find_if(b.begin(), b.end(), [&](const TracedTensor *other) { return sameBits(*one, *other); });
-    if (same == b.end())
-      return false;
-    found.pairs.push_back({one, *same, true});
-    b.erase(same);
-    return true;
-  });
-  pairNearest(a, b, found);
-  // What is near to nothing may be wrong: as many on both sides belong together.
-  const size_t both = a.size() == b.size() ? a.size() : 0;
-  for (size_t i = 0; i < both; ++i)
-    found.pairs.push_back({a[i], b[i], false});
-  found.onlyA += static_cast<int64_t>(a.size() - both);
-  found.onlyB += static_cast<int64_t>(b.size() - both);
-}
+  explicit Side(const std::vector<TracedTensor> &tensors) : groups(groupsOf(tensors)) {
+    for (auto &[key, group] : groups)
+      group = once(group);
+  }
+
+  /// Without what has a partner as another reading of the same bytes.
+  Group &left(const std::string &key) {
+    Group &group = groups.at(key);
+    std::erase_if(group, [&](const TracedTensor *one) { return paired.count(one->origin) != 0; });
+    return group;
+  }
+
+  int64_t countLeft() {
+    std::set<int64_t> alone;
+    for (auto &[key, group] : groups)
+      for (const TracedTensor *one : left(key))
+        alone.insert(one->origin);
+    return static_cast<int64_t>(alone.size());
+  }
+};
+
+class Pairing {
+public:
+  Pairing(const std::vector<TracedTensor> &a, const std::vector<TracedTensor> &b) : a(a), b(b) {}
+
+  Pairs run() {
+    for (auto step : {&Pairing::pairEqual, &Pairing::pairNearest, &Pairing::pairAsMany})
+      for (const auto &entry : a.groups)
+        if (b.groups.count(entry.first))
+          (this->*step)(a.left(entry.first), b.left(entry.first));
+    found.onlyA = a.countLeft();
+    found.onlyB = b.countLeft();
+    return std::move(found);
+  }
+
+private:
+  void add(const TracedTensor *one, const TracedTensor *other, bool equal) {
+    found.pairs.push_back({one, other, equal});
+    a.paired.insert(one->origin);
+    b.paired.insert(other->origin);
+  }
+
+  bool isFree(const TracedTensor *one, const TracedTensor *other) const {
+    return !a.paired.count(one->origin) && !b.paired.count(other->origin);
+  }
+
+  void pairEqual(const Group &groupA, const Group &groupB) {
+    for (const TracedTensor *one : groupA)
+      for (const TracedTensor *other : groupB)
+        if (isFree(one, other) && sameBits(*one, *other))
+          add(one, other, true);
+  }
+
+  /// The nearest first.
+  void pairNearest(const Group &groupA, const Group &groupB) {
+    constexpr double unrelated = 0.5;
+    struct Near {
+      double farness;
+      const TracedTensor *a, *b;
+    };
+    std::vector<Near> all;
+    for (const TracedTensor *one : groupA)
+      for (const TracedTensor *other : groupB)
+        if (const double far = farness(*one, *other); far < unrelated)
+          all.push_back({far, one, other});
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Near &x, const Near &y) { return x.farness < y.farness; });
+    for (const Near &near : all)
+      if (isFree(near.a, near.b))
+        add(near.a, near.b, false);
+  }
+
+  /// What is near to nothing may be wrong: as many on both sides belong together.
+  void pairAsMany(const Group &groupA, const Group &groupB) {
+    if (groupA.size() != groupB.size())
+      return;
+    for (size_t i = 0; i < groupA.size(); ++i)
+      if (isFree(groupA[i], groupB[i]))
+        add(groupA[i], groupB[i], false);
+  }
+
+  Side a, b;
+  Pairs found;
+};
 
 } // namespace
 
-Pairs pairsOf(const Trace &a, const Trace &b) {
-  Pairs found;
-  const std::map<std::string, Group> groupsA = groupsOf(a), groupsB = groupsOf(b);
-  for (const auto &[key, group] : groupsA) {
-    const auto other = groupsB.find(key);
-    if (other == groupsB.end())
-      found.onlyA += static_cast<int64_t>(once(group).size());
-    else
-      pairGroup(group, other->second, found);
-  }
-  for (const auto &[key, group] : groupsB)
-    if (!groupsA.count(key))
-      found.onlyB += static_cast<int64_t>(once(group).size());
+std::string keyOf(const TracedTensor &tensor) {
+  std::string key = tensor.isState
+                        ? "state " + std::to_string(tensor.step) + " " + tensor.name
+                        : "value " + std::to_string(tensor.step) + " " + std::to_string(tensor.run) + " " +
+                              tensor.function + (tensor.backward ? " backward " : " forward ") + tensor.place;
+  return key + " " + rt::shapeText(tensor.desc.shape);
+}
+
+Pairs pairsOf(const std::vector<TracedTensor> &a, const std::vector<TracedTensor> &b) {
+  Pairs found = Pairing(a, b).run();
   // A trace is one array, in the order of the run.
   std::sort(found.pairs.begin(), found.pairs.end(), [](const Pair &x, const Pair &y) { return x.a < y.a; });
   return found;

@@ -16,6 +16,9 @@ struct Pairs {
 
 /// States by name. Values by function and run, module, part of the step and shape; of several that share
 /// these, equal ones belong together, then the nearest. A value that is computed again counts once.
-Pairs pairsOf(const Trace &a, const Trace &b);
+Pairs pairsOf(const std::vector<TracedTensor> &a, const std::vector<TracedTensor> &b);
+
+/// What values that may be the same have in common.
+std::string keyOf(const TracedTensor &tensor);
 
 } // namespace kedge::driver

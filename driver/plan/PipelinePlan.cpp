@@ -1,4 +1,5 @@
 #include "driver/plan/PipelinePlan.h"
+#include "driver/plan/Report.h"
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
@@ -110,7 +111,7 @@ void PipelinePlan::planRank(const CompileOptions &options, int64_t place) {
   auto compilation = std::make_unique<Compilation>(*own);
   compilation->import();
   compilation->step();
-  compilation->schedule();
+  compilation->schedule(pricedForPage(*own));
   compilation->plan();
   json report = compilation->report();
   const rt::Mesh mesh = own->model.meshOfRanks();

@@ -1,5 +1,8 @@
 #include "driver/plan/Report.h"
 #include "driver/options/ProgramOptions.h"
+#include "driver/why/AllAnswers.h"
+#include "driver/why/Named.h"
+#include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
 #include <filesystem>
@@ -7,6 +10,7 @@
 namespace kedge::driver {
 namespace {
 std::string endingOf(const std::string &path) { return std::filesystem::path(path).extension().string(); }
+bool isPage(const CompileOptions &options) { return endingOf(options.report) == ".html"; }
 } // namespace
 
 void checkReportFile(const std::string &path) {
@@ -15,17 +19,29 @@ void checkReportFile(const std::string &path) {
     fail("--report {}: expected FILE.json or FILE.html", path);
 }
 
-void writeReport(Compilation &compilation, const CompileOptions &options) {
-  if (!options.report.empty())
-    writeReport(compilation.report(), compilation.module(), options);
+ValueChooser pricedForPage(const CompileOptions &options) {
+  if (!isPage(options))
+    return {};
+  return [](mlir::ModuleOp module, const model::Model &) {
+    pipelines::PricedValues priced;
+    for (const PlannedValue &value : plannedValues(sched::PricesNote(module.getContext()).getAttr(module)))
+      priced.numbers.push_back(value.id());
+    return priced;
+  };
 }
 
-void writeReport(const nlohmann::json &report, mlir::ModuleOp module, const CompileOptions &options) {
+void writeReport(Compilation &compilation, const CompileOptions &options) {
+  if (!options.report.empty())
+    writeReport(compilation.report(), compilation, options);
+}
+
+void writeReport(const nlohmann::json &report, Compilation &compilation, const CompileOptions &options) {
   if (options.report.empty())
     return;
-  bool isPage = endingOf(options.report) == ".html";
-  writeText(options.report,
-            isPage ? exporter::planPage(report, module, options.model.model) : report.dump(2) + "\n");
+  if (!isPage(options))
+    return writeText(options.report, report.dump(2) + "\n");
+  const nlohmann::json answers = compilation.prices() ? allAnswers(compilation, options) : nlohmann::json();
+  writeText(options.report, exporter::planPage(report, answers, compilation.module(), options.model.model));
 }
 
 } // namespace kedge::driver

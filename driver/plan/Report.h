@@ -6,9 +6,11 @@ namespace kedge::driver {
 
 /// Throws unless the name's ending says which kind it is, and its folder can be written; before any work.
 void checkReportFile(const std::string &path);
-/// After plan(). An empty path is fine.
+/// For a page, that all values of the plan are priced: its reader may ask about each. Else null.
+ValueChooser pricedForPage(const CompileOptions &options);
+/// After plan(). An empty path is fine. A page answers what kedge why does, where its values were priced.
 void writeReport(Compilation &compilation, const CompileOptions &options);
-/// The same of a report that is not the compilation's own.
-void writeReport(const nlohmann::json &report, mlir::ModuleOp module, const CompileOptions &options);
+/// The same with a report that is not the compilation's own.
+void writeReport(const nlohmann::json &report, Compilation &compilation, const CompileOptions &options);
 
 } // namespace kedge::driver

@@ -79,7 +79,7 @@ void writeReportOfPipeline(const CompileOptions &options) {
   trial.isTrial = true;
   trial.saveIr.clear();
   PipelinePlan plan(trial);
-  writeReport(plan.report(), plan.compilation().module(), options);
+  writeReport(plan.report(), plan.compilation(), plan.options());
 }
 
 /// Several programs as one: their texts and data follow each other, and a table tells where.

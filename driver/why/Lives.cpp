@@ -108,10 +108,9 @@ std::vector<Operation *> launchesIn(ModuleOp module, const std::string &function
 
 std::map<std::string, std::vector<ValueLife>> livesOf(Compilation &compilation) {
   Lives lives;
-  ModuleOp module = compilation.module();
-  for (Attribute entry : sched::PricesNote(module.getContext()).getAttr(module)) {
+  for (Attribute entry : compilation.prices()) {
     auto noted = cast<DictionaryAttr>(entry);
-    auto function = module.lookupSymbol<exec::FunctionOp>(noted.getAs<StringAttr>("function"));
+    auto function = compilation.module().lookupSymbol<exec::FunctionOp>(noted.getAs<StringAttr>("function"));
     FunctionLives(function, noted, compilation).addTo(lives);
   }
   return lives;

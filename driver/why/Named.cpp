@@ -28,7 +28,8 @@ std::string placeName(const model::Node &node) {
 class Resolver {
 public:
   Resolver(const std::string &name, ModuleOp module, const model::Model &model)
-      : name(name), module(module), model(model), values(plannedValues(module)) {}
+      : name(name), module(module), model(model),
+        values(plannedValues(sched::PricesNote(module.getContext()).getAttr(module))) {}
 
   Named run() {
     for (auto attempt : {&Resolver::asNumber, &Resolver::asState, &Resolver::asInput, &Resolver::asNode,
@@ -56,8 +57,7 @@ private:
         found.kind = Named::Kind::State;
         // A moment or a working copy is asked for with its parameter.
         found.state = state.getOf().value_or(state.getSymName()).str();
-        found.meaning = state.getOf() ? "a state of the parameter '" + found.state + "'"
-                                      : stringifyRole(state.getRole()).str() + " of the model";
+        found.meaning = meaningOf(state);
         return true;
       }
     return false;
@@ -209,14 +209,19 @@ private:
 
 } // namespace
 
-std::vector<PlannedValue> plannedValues(ModuleOp module) {
+std::vector<PlannedValue> plannedValues(ArrayAttr prices) {
   std::vector<PlannedValue> values;
-  const ArrayAttr functions = sched::PricesNote(module.getContext()).getAttr(module);
-  for (Attribute entry : functions ? functions.getValue() : ArrayRef<Attribute>())
+  for (Attribute entry : prices ? prices.getValue() : ArrayRef<Attribute>())
     for (Attribute value : cast<DictionaryAttr>(entry).getAs<ArrayAttr>("values"))
       values.push_back(
           {cast<DictionaryAttr>(entry).getAs<StringAttr>("function").str(), cast<DictionaryAttr>(value)});
   return values;
+}
+
+std::string meaningOf(Operation *op) {
+  auto state = cast<train::StateOp>(op);
+  return state.getOf() ? "a state of the parameter '" + state.getOf()->str() + "'"
+                       : stringifyRole(state.getRole()).str() + " of the model";
 }
 
 Named resolveName(const std::string &name, ModuleOp module, const model::Model &model) {

@@ -8,7 +8,7 @@
 
 namespace kedge::driver {
 
-/// One function's entry of `sched.recompute`, and one of its values.
+/// One function's entry of `sched.prices`, and one of its values.
 struct PlannedValue {
   std::string function;
   mlir::DictionaryAttr facts;
@@ -18,7 +18,11 @@ struct PlannedValue {
   std::string id() const { return function + "#" + std::to_string(number()); }
 };
 
-std::vector<PlannedValue> plannedValues(mlir::ModuleOp module);
+/// Of `sched.prices`; none of null.
+std::vector<PlannedValue> plannedValues(mlir::ArrayAttr prices);
+
+/// What a parameter or another state is, in a few words.
+std::string meaningOf(mlir::Operation *state);
 
 struct Named {
   enum class Kind { Value, State, Module, Backward } kind = Kind::Value;
@@ -28,7 +32,7 @@ struct Named {
   std::string state;                ///< symbol
 };
 
-/// Throws kedge::Error where nothing has that name.
+/// In a module with `sched.prices`. Throws kedge::Error where nothing has that name.
 Named resolveName(const std::string &name, mlir::ModuleOp module, const model::Model &model);
 
 } // namespace kedge::driver

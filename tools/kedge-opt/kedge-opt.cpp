@@ -9,6 +9,7 @@
 #include "runtime/program/Version.h"
 #include "tools/CommandLine.h"
 #include "tools/kedge-opt/DeclaredDialects.h"
+#include "tools/kedge-opt/ReadableChanges.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -27,8 +28,11 @@ llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &regis
   if (config.shouldShowDialects() || config.shouldListPasses())
     return mlir::MlirOptMain(argc, argv, input, output, registry);
   mlir::MlirOptMainConfig checked = config;
-  checked.setPassPipelineSetupFn([config](mlir::PassManager &passes) {
+  const auto changes =
+      readable ? kedge::tool::ReadableChanges::takenFromFlags() : kedge::tool::ReadableChanges();
+  checked.setPassPipelineSetupFn([config, changes](mlir::PassManager &passes) {
     kedge::tool::checkDeclaredDialects(passes);
+    changes.addTo(passes);
     return config.setupPassPipeline(passes);
   });
   std::string message;

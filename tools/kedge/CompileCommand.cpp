@@ -107,7 +107,7 @@ int runCompile(const CompileOptions &options) {
   compilation.step();
   if (options.emit == "train")
     return output(options, compilation.text()), 0;
-  compilation.schedule();
+  compilation.schedule(pricedForPage(options));
   if (options.emit == "schedule")
     return output(options, compilation.text()), 0;
   compilation.lower();

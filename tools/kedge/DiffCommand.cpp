@@ -73,7 +73,7 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
   auto flags = std::make_shared<DiffFlags>();
   command->add_option("A", flags->question.a, "a program that kedge compile made, or a file of --save-ir")
       ->required();
-  command->add_option("B", flags->question.b, "another one of the same model")->required();
+  command->add_option("B", flags->question.b, "another one of the same model");
   const char *group = "Options";
   command->add_option("--data", flags->data, "INPUT=FILE.npy: the rows that both run on; one for each input")
       ->group(group);
@@ -92,17 +92,35 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
           "--tolerance", flags->question.tolerance,
           "values whose relative error is at most this count as equal (default: 0, equal to the bit)")
       ->group(group);
+  command
+      ->add_option(
+          "--against", flags->question.against,
+          "MODEL.onnx in place of B: what onnxruntime, or else ONNX's reference evaluator, computes of it in "
+          "the forward part of the first step (KEDGE_PYTHON: an interpreter that has them)")
+      ->group(group);
+  command
+      ->add_option("--launcher", flags->question.launcher,
+                   "what starts a program of several ranks, before -n N PROGRAM")
+      ->group(group)
+      ->capture_default_str();
   command->add_flag("--json", flags->json, "the answer for machines")->group(group);
   rt::checkNumbers(*command);
   command->callback([=, &exitCode] {
+    if (flags->question.b.empty() == flags->question.against.empty())
+      fail("diff: expected a second program, or --against MODEL.onnx; found {}",
+           flags->question.b.empty() ? "neither" : "both");
+    if (!flags->question.against.empty() && flags->steps != 1)
+      fail("--against compares the first step, before the weights change; found --steps {}", flags->steps);
     ProgramsOfIr programs;
     DiffQuestion question = flags->question;
     question.options = programOptionsOf(*flags);
     question.a = programs.programOf(question.a, "a");
-    question.b = programs.programOf(question.b, "b");
+    if (question.against.empty())
+      question.b = programs.programOf(question.b, "b");
     nlohmann::json found = diff(question);
     found["a"] = flags->question.a;
-    found["b"] = flags->question.b;
+    if (question.against.empty())
+      found["b"] = flags->question.b;
     const std::string text = flags->json ? found.dump(2) + "\n" : diffText(found);
     fwrite(text.data(), 1, text.size(), stdout);
     exitCode = found["equal"].get<bool>() ? 0 : 2;

@@ -91,7 +91,7 @@ int show(nlohmann::json &report, Compilation &compilation, const CompileOptions 
 int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann::json> &stored) {
   PipelinePlan plan(options);
   nlohmann::json report = plan.report();
-  writeReport(report, plan.compilation().module(), options);
+  writeReport(report, plan.compilation(), plan.options());
   return show(report, plan.compilation(), plan.options(), stored);
 }
 
@@ -111,7 +111,7 @@ int runPlan(const CompileOptions &given, const nlohmann::json &joint = {}) {
   Compilation compilation(options);
   compilation.import();
   compilation.step();
-  compilation.schedule();
+  compilation.schedule(pricedForPage(options));
   if (!options.launchFile.empty())
     compilation.lower(); // launches of a GPU join by their kernels
   else

@@ -47,7 +47,7 @@ json functionJson(const PlanFunction &function, Strings &strings) {
   return {{"name", function.name}, {"launches", launches}, {"ranges", ranges}};
 }
 
-json pageJson(const json &report, const PlanView &view, const std::string &title) {
+json pageJson(const json &report, const json &answers, const PlanView &view, const std::string &title) {
   Strings strings;
   json state = json::array(), functions = json::array();
   for (const PlanRange &range : view.state)
@@ -64,7 +64,8 @@ json pageJson(const json &report, const PlanView &view, const std::string &title
           {"fullest", view.fullest()},
           {"state", state},
           {"functions", functions},
-          {"strings", strings.list}};
+          {"strings", strings.list},
+          {"answers", answers}};
 }
 
 void replace(std::string &text, const std::string &mark, const std::string &content) {
@@ -73,14 +74,15 @@ void replace(std::string &text, const std::string &mark, const std::string &cont
 
 } // namespace
 
-std::string kedge::exporter::planPage(const json &report, ModuleOp module, const std::string &title) {
-  std::string data = pageJson(report, viewPlan(module), title).dump(-1, ' ', /*ensure_ascii=*/true);
+std::string kedge::exporter::planPage(const json &report, const json &answers, ModuleOp module,
+                                      const std::string &title) {
+  std::string data = pageJson(report, answers, viewPlan(module), title).dump(-1, ' ', /*ensure_ascii=*/true);
   // Names of a model may hold what ends a script element.
   for (size_t at = 0; (at = data.find('<', at)) != std::string::npos;)
     data.replace(at, 1, "\\u003c");
   std::string page = plan_page::html;
   replace(page, "@STYLE@", plan_page::style);
-  replace(page, "@SCRIPT@", plan_page::script);
+  replace(page, "@SCRIPT@", std::string(plan_page::answers) + plan_page::script);
   replace(page, "@PLAN@", data);
   return page;
 }

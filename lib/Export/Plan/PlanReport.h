@@ -37,6 +37,8 @@ std::string arenaTable(mlir::ModuleOp module);
 std::string planText(const nlohmann::json &report, mlir::ModuleOp module);
 
 /// The same as a self-contained HTML page, with a timeline and a map of the arena that can be explored.
-std::string planPage(const nlohmann::json &report, mlir::ModuleOp module, const std::string &title);
+/// `answers`: what kedge why says of each value and state, or null.
+std::string planPage(const nlohmann::json &report, const nlohmann::json &answers, mlir::ModuleOp module,
+                     const std::string &title);
 
 } // namespace kedge::exporter

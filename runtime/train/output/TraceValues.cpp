@@ -7,11 +7,12 @@ namespace kedge::rt {
 TraceValues::TraceValues(Executor &executor, const Options &options) : executor(executor), options(options) {
   if (!needed())
     return;
-  if (executor.communicator())
-    fail("--trace-values: several ranks hold parts of values; not available yet: run one rank");
-  file.open(options.traceValues, std::ios::binary | std::ios::trunc);
+  const World world = executor.communicator() ? executor.communicator()->world() : World();
+  path = world.size > 1 ? options.traceValues + ".rank-" + std::to_string(world.rank) : options.traceValues;
+  file.open(path, std::ios::binary | std::ios::trunc);
   if (!file)
-    fail("{}: cannot be written", options.traceValues);
+    fail("{}: cannot be written", path);
+  writeRecord({{"kind", "run"}, {"mesh", executor.program().mesh.text()}, {"bytes", 0}}, nullptr, 0);
   for (const State &state : executor.program().states) {
     states.insert({state.space, state.offset});
     holders[{state.space, state.offset}] = "state " + (state.onnxName.empty() ? state.name : state.onnxName);
@@ -22,7 +23,17 @@ void TraceValues::writeRecord(const nlohmann::json &record, const char *bytes, s
   file << record.dump() << '\n';
   file.write(bytes, static_cast<std::streamsize>(count));
   if (!file)
-    fail("{}: cannot be written; are the disk's bytes used up?", options.traceValues);
+    fail("{}: cannot be written; are the disk's bytes used up?", path);
+}
+
+/// Of a state that is a part of a tensor: the tensor's shape, and which of its elements these are.
+static void addView(nlohmann::json &record, const State &state) {
+  if (!state.view)
+    return;
+  record["whole"] = state.view->whole;
+  record["runs"] = nlohmann::json::array();
+  state.view->forEachRun(
+      [&](const ElementRun &run) { record["runs"].push_back({run.whole, run.here, run.count}); });
 }
 
 void TraceValues::writeStates(int64_t completedSteps) {
@@ -30,14 +41,15 @@ void TraceValues::writeStates(int64_t completedSteps) {
     return;
   for (const State &state : executor.program().states) {
     const size_t bytes = state.desc.bytes();
-    writeRecord({{"kind", "state"},
-                 {"step", completedSteps},
-                 {"name", state.name},
-                 {"read_as", state.onnxName.empty() ? state.name : state.onnxName},
-                 {"dtype", dtypeName(state.desc.type)},
-                 {"shape", state.desc.shape},
-                 {"bytes", bytes}},
-                executor.read(state), bytes);
+    nlohmann::json record = {{"kind", "state"},
+                             {"step", completedSteps},
+                             {"name", state.name},
+                             {"read_as", state.onnxName.empty() ? state.name : state.onnxName},
+                             {"dtype", dtypeName(state.desc.type)},
+                             {"shape", state.desc.shape},
+                             {"bytes", bytes}};
+    addView(record, state);
+    writeRecord(record, executor.read(state), bytes);
   }
   file.flush();
 }
@@ -54,8 +66,25 @@ void TraceValues::visit(const Function &function, int launch, int64_t ofStep, do
   if (launch >= 0)
     return writeOutputs(function, launch);
   ++run;
-  for (const Place &input : function.inputs)
+  for (const Place &input : function.inputs) {
     holders[{Space::Device, input.offset}] = "input " + input.name;
+    writeInput(function, input);
+  }
+}
+
+void TraceValues::writeInput(const Function &function, const Place &input) {
+  const InputSpec *spec = executor.program().input(input.name);
+  if (!spec)
+    return; // a scalar
+  writeRecord({{"kind", "input"},
+               {"step", step},
+               {"run", run},
+               {"function", function.name},
+               {"name", input.name},
+               {"dtype", dtypeName(spec->desc.type)},
+               {"shape", spec->desc.shape},
+               {"bytes", spec->desc.bytes()}},
+              executor.read(input.offset, spec->desc.bytes()), spec->desc.bytes());
 }
 
 void TraceValues::writeOutputs(const Function &function, int at) {

@@ -50,4 +50,5 @@ def main():
     print(f"{len(files)} phases are readable")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,3 @@
-"use strict";
 const plan = JSON.parse(document.getElementById("plan").textContent);
 const text = (index) => plan.strings[index];
 const el = (id) => document.getElementById(id);
@@ -285,6 +284,7 @@ function fill(table, head, rows) {
   };
   table.tHead.replaceChildren(line(head, "th"));
   table.tBodies[0].replaceChildren(...rows.map((cells) => line(cells, "td")));
+  return [...table.tBodies[0].children];
 }
 
 function tables() {
@@ -303,8 +303,9 @@ function tables() {
   fill(el("layers"), ["layer", "total", ...shown.map((s) => s.replace("_", " "))],
        sorted.map(([name, e]) => [name, amount(e.total), ...shown.map((s) => e[s] ? amount(e[s]) : "")]));
   const values = [...alive].sort((a, b) => b.bytes - a.bytes).slice(0, 40);
-  fill(el("values"), ["value", "bytes", "type", "launches", "made by", "last read by"],
+  const rows = fill(el("values"), ["value", "bytes", "type", "launches", "made by", "last read by"],
        values.map((r) => [r.name, amount(r.bytes), r.type, `${r.first} to ${r.last}`, launchText(r.first + 1), launchText(r.last + 1)]));
+  rows.forEach((row, i) => { row.onclick = () => showWhy(values[i], fn.name, moment - 1); });
 }
 
 // --- what the user does
@@ -332,7 +333,7 @@ function setWindow(from, to) {
   drawMap();
 }
 
-function listen(node, hover) {
+function listen(node, hover, pick) {
   let drag = null;
   const position = (event) => event.clientX - node.getBoundingClientRect().left;
   node.addEventListener("wheel", (event) => {
@@ -354,6 +355,7 @@ function listen(node, hover) {
   node.addEventListener("pointerup", (event) => {
     if (drag && !drag.moved) {
       moment = Math.min(fn.times - 1, Math.max(0, Math.floor(timeAt(position(event), node.clientWidth))));
+      pick(event, position(event));
       draw();
     }
     drag = null;
@@ -378,6 +380,11 @@ function hoverMap(event, x) {
   showTip(event, [r.name, `${amount(r.bytes)} at offset ${r.offset} (${r.type})`, `${r.share.replace("_", " ")}, ${life}`,
                   r.layer ? "layer " + r.layer : "", r.persistent ? "" : launchText(r.first + 1),
                   r.persistent || r.last === r.first || !launchText(r.last + 1) ? "" : "last read by " + launchText(r.last + 1)].filter(Boolean).join("\n"));
+}
+
+function pickInMap(event, x) {
+  const range = rangeAt(x, event.clientY - el("map").getBoundingClientRect().top);
+  if (range) showWhy(range, fn.name, moment - 1);
 }
 
 // --- added time against bytes
@@ -464,8 +471,8 @@ function start() {
     button.setAttribute("role", "tab");
     el("functions").append(button);
   }
-  listen(el("timeline"), hoverTimeline);
-  listen(el("map"), hoverMap);
+  listen(el("timeline"), hoverTimeline, () => {});
+  listen(el("map"), hoverMap, pickInMap);
   el("show-state").addEventListener("change", draw);
   el("colour").addEventListener("change", drawMap);
   addEventListener("resize", draw);
