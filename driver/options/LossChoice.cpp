@@ -77,7 +77,7 @@ std::string whyCrossEntropyFits(func::FuncOp model, const ModelOptions &options)
     return ""; // kedge-add-loss says what there is to choose from
   const Output &logits = outputs.front();
   const int64_t rank = logits.type.getRank();
-  int64_t axis = options.classAxis.value_or(rank <= 3 ? rank - 1 : 1);
+  int64_t axis = options.classAxis != -100 ? options.classAxis : rank <= 3 ? rank - 1 : 1;
   axis += axis < 0 ? rank : 0;
   if (axis < 0 || axis >= rank)
     return "";

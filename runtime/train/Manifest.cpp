@@ -80,7 +80,9 @@ void checkRange(const char *key, double value, const char *name) {
   std::string flag = std::string("--") + key;
   std::replace(flag.begin(), flag.end(), '_', '-');
   const NumberRange *range = rangeOf(flag);
-  if (range && !isWithin(*range, value))
+  if (!range)
+    fail("{} has no range: the table in NumberFlags.cpp lacks a row", flag);
+  if (!isWithin(*range, value))
     fail("'{}' is {}, expected {}", name ? name : key, value, rangeText(*range));
 }
 
