@@ -207,4 +207,12 @@ std::vector<float> decodedWeight(const Program &program, const State &codes,
   return values;
 }
 
+State wholeOfEncoded(const Program &program, const State &state) {
+  State whole = state;
+  whole.desc = {DType::F32, state.encoding->whole};
+  const State *codes = state.of.empty() ? &state : program.state(state.of);
+  whole.onnxName = codes->onnxName;
+  return whole;
+}
+
 } // namespace kedge::rt
