@@ -281,6 +281,13 @@ json diffAgainst(const DiffQuestion &question, const TraceFolder &folder) {
 
 } // namespace
 
+/// What ranks compute in an update is of the parts that each of them updates: the states after the step tell.
+/// How many were left out.
+static int64_t withoutUpdates(std::vector<TracedTensor> &tensors) {
+  return static_cast<int64_t>(std::erase_if(
+      tensors, [](const TracedTensor &tensor) { return !tensor.isState && tensor.place == "optimizer"; }));
+}
+
 json diff(const DiffQuestion &question) {
   for (const std::string &program : {question.a, question.b})
     if (program.ends_with(".onnx"))
@@ -298,9 +305,14 @@ json diff(const DiffQuestion &question) {
     wholesA = a.tensors(anyReading);
     wholesB = b.tensors(readingsIn(wholesA));
   }
+  int64_t updatesA = 0, updatesB = 0;
+  if (a.ranks() > 1 || b.ranks() > 1) {
+    updatesA = withoutUpdates(wholesA);
+    updatesB = withoutUpdates(wholesB);
+  }
   Pairs found = pairsOf(wholesA, wholesB);
-  found.onlyA += a.leftOut();
-  found.onlyB += b.leftOut();
+  found.onlyA += a.leftOut() + updatesA;
+  found.onlyB += b.leftOut() + updatesB;
   json answer = comparisonOf(found, question, question.b);
   answer["ranks_a"] = a.ranks();
   answer["ranks_b"] = b.ranks();

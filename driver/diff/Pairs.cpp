@@ -80,7 +80,8 @@ public:
   Pairing(const std::vector<TracedTensor> &a, const std::vector<TracedTensor> &b) : a(a), b(b) {}
 
   Pairs run() {
-    for (auto step : {&Pairing::pairEqual, &Pairing::pairNearest, &Pairing::pairAsMany})
+    using Step = void (Pairing::*)(const Group &, const Group &);
+    for (Step step : {&Pairing::pairEqual, &Pairing::pairNearest, &Pairing::pairAsMany})
       for (const auto &entry : a.groups)
         if (b.groups.count(entry.first))
           (this->*step)(a.left(entry.first), b.left(entry.first));
@@ -126,8 +127,12 @@ private:
         add(near.a, near.b, false);
   }
 
-  /// What is near to nothing may be wrong: as many on both sides belong together.
-  void pairAsMany(const Group &groupA, const Group &groupB) {
+  /// What is near to nothing may be wrong: as many on both sides belong together. A guess that is near to
+  /// nothing is a wrong guess.
+  void pairAsMany(const Group &allA, const Group &allB) {
+    Group groupA = allA, groupB = allB;
+    for (Group *group : {&groupA, &groupB})
+      std::erase_if(*group, [](const TracedTensor *one) { return one->isGuess; });
     if (groupA.size() != groupB.size())
       return;
     for (size_t i = 0; i < groupA.size(); ++i)

@@ -140,10 +140,16 @@ int64_t ranksOf(const std::string &program, const std::string &folder) {
   const std::string text = contentOf(file); // notes may come first
   const nlohmann::json plan = nlohmann::json::parse(text.substr(std::min(text.find('{'), text.size())),
                                                     nullptr, /*allow_exceptions=*/false);
-  const auto ranks = plan.find("ranks");
-  if (!plan.is_object() || ranks == plan.end())
+  if (!plan.is_object())
     return 1;
-  return ranks->is_number() ? ranks->get<int64_t>() : static_cast<int64_t>(ranks->size());
+  if (const auto mesh = plan.find("mesh"); mesh != plan.end()) {
+    int64_t ranks = 1;
+    for (const nlohmann::json &axis : mesh->at("axes"))
+      ranks *= axis.at("size").get<int64_t>();
+    return ranks;
+  }
+  const auto ranks = plan.find("ranks");
+  return ranks != plan.end() && ranks->is_number() ? ranks->get<int64_t>() : 1;
 }
 
 void runTraced(const std::string &program, int64_t ranks, const std::string &launcher,
@@ -170,6 +176,7 @@ using Parts = std::vector<TracedTensor>;
 struct Way {
   enum class Kind { Alike, Blocks, Sum } kind = Kind::Alike;
   size_t dim = 0;
+  int64_t sections = 1; ///< the dimension is so many tensors in a row, each of which is cut by itself
 };
 
 bool areAlike(const Parts &parts) {
@@ -178,13 +185,20 @@ bool areAlike(const Parts &parts) {
   });
 }
 
-std::vector<Way> waysOf(const std::vector<Parts> &groups, size_t dims) {
+/// `dims`: how many dimensions may be cut. Queries, keys and values are three sections, gates two.
+std::vector<Way> waysOf(const std::vector<Parts> &groups, size_t dims, int64_t mostSections) {
   const TracedTensor &first = groups.front().front();
-  if (std::all_of(groups.begin(), groups.end(), areAlike))
-    return {{}};
   std::vector<Way> ways;
+  if (std::all_of(groups.begin(), groups.end(), areAlike)) {
+    ways.push_back({});
+    if (first.desc.elements() == 1 && rt::isFloat(first.desc.type))
+      ways.push_back({Way::Kind::Sum, 0}); // each rank's count of its items
+    return ways;
+  }
   for (size_t dim = 0; dim < std::min(dims, first.desc.shape.size()); ++dim)
-    ways.push_back({Way::Kind::Blocks, dim});
+    for (int64_t sections = 1; sections <= mostSections; ++sections)
+      if (first.desc.shape[dim] % sections == 0)
+        ways.push_back({Way::Kind::Blocks, dim, sections});
   if (rt::isFloat(first.desc.type))
     ways.push_back({Way::Kind::Sum, 0});
   return ways;
@@ -209,7 +223,7 @@ public:
     TracedTensor tensor = shaped(parts.front(), way, parts.size());
     char *bytes = room(tensor);
     if (way.kind == Way::Kind::Blocks)
-      fillBlocks(parts, way.dim, bytes);
+      fillBlocks(parts, way, bytes);
     else if (tensor.desc.type == rt::DType::F64)
       fillSum(parts, reinterpret_cast<double *>(bytes));
     else
@@ -244,10 +258,10 @@ private:
     return bytes.data();
   }
 
-  static void fillBlocks(const Parts &parts, size_t dim, char *bytes) {
+  static void fillBlocks(const Parts &parts, const Way &way, char *bytes) {
     const std::vector<int64_t> &shape = parts.front().desc.shape;
-    size_t rows = 1;
-    for (size_t d = 0; d < dim; ++d)
+    size_t rows = static_cast<size_t>(way.sections);
+    for (size_t d = 0; d < way.dim; ++d)
       rows *= static_cast<size_t>(shape[d]);
     const size_t block = rows == 0 ? 0 : parts.front().desc.bytes() / rows;
     for (size_t row = 0; row < rows; ++row)
@@ -280,23 +294,23 @@ std::vector<Parts> byRows(const Parts &parts, const rt::Mesh &mesh) {
 
 void addReadings(const Parts &parts, const rt::Mesh &mesh, const GatheredTrace::Wanted &wanted,
                  Assembly &assembly, std::vector<TracedTensor> &readings) {
+  constexpr size_t alongRows = 1, anyDimension = SIZE_MAX; // `tensor` cuts any
+  constexpr int64_t mostSections = 3;
   const std::vector<Parts> groups = byRows(parts, mesh);
-  const size_t tensorRanks = groups.front().size();
-  // Blocks along any dimension by the axis `tensor`, but only rows along the others.
-  for (const Way &inner : waysOf(groups, SIZE_MAX)) {
+  const Way blocksOfRows{Way::Kind::Blocks, 0};
+  for (const Way &inner : waysOf(groups, anyDimension, mostSections)) {
+    const TracedTensor block = shaped(groups.front().front(), inner, groups.front().size());
+    const bool hasRows = !block.desc.shape.empty();
+    if (!wanted(block) && !(hasRows && wanted(shaped(block, blocksOfRows, groups.size()))))
+      continue;
     Parts rows;
-    const TracedTensor block = shaped(groups.front().front(), inner, tensorRanks);
-    for (const Way &outer : waysOf({parts}, 1)) {
-      if (!wanted(shaped(block, outer, groups.size())))
-        continue;
-      if (rows.empty())
-        for (const Parts &group : groups)
-          rows.push_back(assembly.whole(group, inner));
-      if (outer.kind != Way::Kind::Alike && areAlike(rows))
-        readings.push_back(rows.front());
-      else
+    for (const Parts &group : groups)
+      rows.push_back(assembly.whole(group, inner));
+    for (const Way &outer : waysOf({rows}, alongRows, 1))
+      if (wanted(shaped(block, outer, groups.size()))) {
         readings.push_back(assembly.whole(rows, outer));
-    }
+        readings.back().isGuess = inner.kind != Way::Kind::Alike || outer.kind == Way::Kind::Sum;
+      }
   }
 }
 

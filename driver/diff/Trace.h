@@ -29,7 +29,8 @@ struct TracedTensor {
   std::vector<int64_t> whole;               ///< of a state's part: the tensor's shape
   std::vector<TracedRun> runs;              ///< of a state's part: which elements of the tensor it holds
   bool isPart = false;
-  int64_t origin = 0; ///< of several readings of what ranks hold, all with one number, one is the value
+  bool isGuess = false; ///< a reading of blocks or of sums, which nothing but its numbers speaks for
+  int64_t origin = 0;   ///< of several readings of what ranks hold, all with one number, one is the value
 };
 
 /// A mapped file of records, in order.

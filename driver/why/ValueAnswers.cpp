@@ -40,8 +40,11 @@ json ValueAnswers::value(const PlannedValue &value) {
 }
 
 std::string ValueAnswers::layout() const {
-  const int64_t ranks = options.model.ranks.front();
-  return ranks == 1 ? "whole" : "of this rank's own rows";
+  if (options.model.ranks.front() == 1)
+    return "whole";
+  return options.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) > 1
+             ? "of this rank's own rows, its block where 'tensor' cuts it (kedge-opt --kedge-show-layouts)"
+             : "of this rank's own rows";
 }
 
 void ValueAnswers::addLives(json &entry, const PlannedValue &value) {
@@ -140,7 +143,8 @@ std::string ValueAnswers::reasonToKeep(const json &entry, const json &prices) co
     return "there is no other way: " + again["obstacle"].get<std::string>();
   if (report["budget_bytes"].is_null() && report["recompute"]["ops"] == 0)
     return "without a budget everything that is read later is kept";
-  std::string text = "within the budget";
+  std::string text = report["budget_bytes"].is_null() ? "the policy of --recompute or --offload leaves it"
+                                                      : "within the budget";
   for (const auto &[name, row] :
        {std::pair{"computing it again", &again}, {"moving it to host memory", &away}}) {
     if (!row->contains("peak_change"))

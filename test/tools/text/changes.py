@@ -12,6 +12,7 @@ PHASES = {"01-model": "step", "03-schedule": "rematerialize"}
 
 folder, *compiled = sys.argv[1:]
 folder = pathlib.Path(folder)
+folder.mkdir(parents=True, exist_ok=True)
 command = ["kedge", "compile", *compiled]
 subprocess.run([*command, "--save-ir", folder, "--emit", "schedule", "-o", folder / "emitted"], check=True)
 listed = subprocess.run([*command, "--print-pipeline"], check=True, capture_output=True, text=True).stdout
