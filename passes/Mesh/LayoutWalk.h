@@ -95,7 +95,7 @@ public:
         continue;
       const ShardingRule rule = ruleOf(op, group.ranks);
       for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-        if (Layout layout = layoutOfOperand(rule, cut, i);
+        if (Layout layout = layoutOfOperand(op, rule, cut, i, group.ranks);
             layout.isCut() && !layoutOf(operand).isCut() && operand.getDefiningOp())
           found[operand] = layout;
     }

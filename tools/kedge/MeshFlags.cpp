@@ -195,7 +195,6 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   };
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
-  refuse(o.syncBatchNorm, "--sync-batchnorm");
 }
 
 /// What the command line and the file say of layouts, each by itself.
