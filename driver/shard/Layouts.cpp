@@ -61,7 +61,8 @@ private:
   void readStates() {
     for (auto state : module.getOps<train::StateOp>())
       if (auto cut = state->getAttrOfType<dist::CutAttr>(dist::cutName); cut && state.getOnnxNameAttr())
-        states[state.getOnnxNameAttr()] = {mesh::layoutOf(cut, state.getType()), cast<RankedTensorType>(state.getType())};
+        states[state.getOnnxNameAttr()] = {mesh::layoutOf(cut, state.getType()),
+                                           cast<RankedTensorType>(state.getType())};
   }
 
   void read(Operation *op) {

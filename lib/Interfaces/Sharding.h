@@ -116,6 +116,7 @@ mlir::Type sumTypeOf(mlir::Type element);
 llvm::SmallVector<mlir::Value> cloneLocal(LocalBuilder &local, mlir::Operation *op, mlir::ValueRange operands,
                                           const ShardingRule &rule);
 /// By the rule of the op's ShardingOpInterface.
-llvm::SmallVector<mlir::Value> cloneLocal(LocalBuilder &local, mlir::Operation *op, mlir::ValueRange operands);
+llvm::SmallVector<mlir::Value> cloneLocal(LocalBuilder &local, mlir::Operation *op,
+                                          mlir::ValueRange operands);
 
 } // namespace kedge

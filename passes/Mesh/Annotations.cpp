@@ -127,7 +127,8 @@ std::optional<Layout> Annotations::specOf(Operation *op, StringAttr tensor, Valu
 }
 
 std::optional<Layout> Annotations::specOfOperand(Operation *op, unsigned operand) const {
-  if (std::optional<Layout> named = specOf(op, names.lookup(op->getOperand(operand)), op->getOperand(operand)))
+  if (std::optional<Layout> named =
+          specOf(op, names.lookup(op->getOperand(operand)), op->getOperand(operand)))
     return named;
   // An op of one node that is what the node was: operands are in the order of inputs.
   ArrayRef<StringAttr> inputs = nodes.lookup(op).front().getInputs();
@@ -160,9 +161,9 @@ LogicalResult Annotations::cutAlong(Operation *op, const ShardingRule &rule, int
   if (rule.loops[loop].sections.empty())
     under = cutUnder(rule, loop, layout, op->getOperand(operand).getType(), ranks);
   else if (layout.isPadded() || !rule.loops[loop].isDivisible(ranks))
-    under = cutInSections(op, rule, loop, [&](Value value) {
-      return value == op->getOperand(operand) ? layout : Layout();
-    }, ranks);
+    under = cutInSections(
+        op, rule, loop, [&](Value value) { return value == op->getOperand(operand) ? layout : Layout(); },
+        ranks);
   if (!under)
     return op->emitOpError("has a sharding spec that cuts '")
            << name << "' along axis " << layout.dim << " over " << ranks << " ranks, but has "

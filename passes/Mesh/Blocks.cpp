@@ -1,6 +1,7 @@
 #include "passes/Mesh/Blocks.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
@@ -122,7 +123,7 @@ Value BlockBuilder::filledUp(Value rows, int64_t count) {
 Value BlockBuilder::padded(Value block, const Layout &layout, Type whole, double number) {
   if (!layout.isCut() || !layout.isPadded())
     return block;
-  const int64_t size = cast<RankedTensorType>(whole).getDimSize(layout.dim);
+  const int64_t size = mlir::cast<RankedTensorType>(whole).getDimSize(layout.dim);
   SmallVector<bool> isReal;
   for (int64_t rank = 0; rank < ranks; ++rank)
     for (auto [section, room] : llvm::zip(sectionsOf(layout, size), layout.rooms))
@@ -136,15 +137,15 @@ Value BlockBuilder::padded(Value block, const Layout &layout, Type whole, double
   const auto element = elementOf(block);
   Attribute fill = isa<FloatType>(element) ? Attribute(builder.getFloatAttr(element, number))
                                            : builder.getIntegerAttr(element, static_cast<int64_t>(number));
-  Value filling = onnx::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(RankedTensorType::get({}, element), fill));
+  Value filling = onnx::ConstantOp::create(builder, loc,
+                                           DenseElementsAttr::get(RankedTensorType::get({}, element), fill));
   return onnx::WhereOp::create(builder, loc, reshape(own, shape), block, filling);
 }
 
 /// The ranks' blocks in a row have the ranks as the outermost dimension, which goes to its place, section by
 /// section.
 Value BlockBuilder::gather(Value block, const Layout &layout, Type whole) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(whole).getShape();
+  ArrayRef<int64_t> shape = mlir::cast<RankedTensorType>(whole).getShape();
   const Folded own(shapeOf(block), layout.dim);
   const auto all = RankedTensorType::get({ranks, own.before, own.size, own.behind}, elementOf(block));
   Value blocks = dist::AllGatherOp::create(builder, loc, TypeRange(all), flat(block), group).getResult(0);

@@ -12,7 +12,8 @@ struct Partial {
 };
 using Partials = llvm::DenseMap<mlir::Value, Partial>;
 
-/// Builds along one group of ranks. `cut`: the op's loop; `scatter`: how the results of `sum` are cut; `partials` remembers them.
+/// Builds along one group of ranks. `cut`: the op's loop; `scatter`: how the results of `sum` are cut;
+/// `partials` remembers them.
 class BlockBuilder : public LocalBuilder {
 public:
   BlockBuilder(mlir::OpBuilder &builder, mlir::Location loc, dist::RankGroup group, CutLoop cut = {},

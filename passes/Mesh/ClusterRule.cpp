@@ -88,8 +88,8 @@ SmallVector<AffineMap> withoutLoops(ArrayRef<AffineMap> maps, ArrayRef<int64_t> 
   return plain;
 }
 
-bool isSameNest(const Trial &trial, const ClusterSpec &whole, sched::ClusterOp cluster,
-                const CutLoop &cut, int64_t ranks) {
+bool isSameNest(const Trial &trial, const ClusterSpec &whole, sched::ClusterOp cluster, const CutLoop &cut,
+                int64_t ranks) {
   SmallVector<int64_t> domain(whole.domain);
   domain[cut.loop] = cut.room(domain[cut.loop], ranks);
   return trial.cluster && trial.spec.domain == domain && trial.spec.reduced == whole.reduced &&
@@ -141,7 +141,7 @@ ShardingRule clusterRule(Operation *op, int64_t ranks) {
       fits = fits && isPlain(map, dims, loop) && (rule.loops[loop].reduced != llvm::is_contained(dims, loop));
     fits = fits && (!rule.loops[loop].reduced || isSum(whole));
     if (fits) {
-      CutLoop cut(loop, {{}, {llvm::divideCeil(spec.domain[loop], ranks)}});
+      CutLoop cut(loop, {{}, {static_cast<int64_t>(llvm::divideCeil(spec.domain[loop], ranks))}});
       simplify(cut, spec.domain[loop], ranks);
       fits = isSameNest(Trial(op, rule, cut, ranks), spec, whole, cut, ranks);
     }

@@ -26,8 +26,8 @@ void Demand::cutIn(ArrayRef<int64_t> sizes) {
 Blocks Demand::blocksOf(int64_t size, int64_t ranks) const {
   Blocks blocks{sections, {}};
   for (auto [section, unit] : llvm::zip(sections.empty() ? ArrayRef<int64_t>(size) : sections, units))
-    blocks.rooms.push_back(
-        static_cast<int64_t>(llvm::divideCeil(llvm::divideCeil(section, unit), ranks)) * unit);
+    blocks.rooms.push_back(static_cast<int64_t>(llvm::divideCeil(llvm::divideCeil(section, unit), ranks)) *
+                           unit);
   simplify(blocks, size, ranks);
   return blocks;
 }

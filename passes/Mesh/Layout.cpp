@@ -12,8 +12,9 @@ namespace kedge::mesh {
 static Blocks blocksOf(dist::CutAttr cut, ArrayRef<int64_t> sections, int64_t size) {
   Blocks blocks{SmallVector<int64_t>(sections), {}};
   for (int64_t section : sections.empty() ? ArrayRef<int64_t>(size) : sections)
-    blocks.rooms.push_back(dist::CutAttr::get(cut.getContext(), 0, cut.getAxis(), cut.getRanks(), {}, cut.getUnit())
-                               .room(section));
+    blocks.rooms.push_back(
+        dist::CutAttr::get(cut.getContext(), 0, cut.getAxis(), cut.getRanks(), {}, cut.getUnit())
+            .room(section));
   simplify(blocks, size, cut.getRanks());
   return blocks;
 }
@@ -58,7 +59,8 @@ CutLoop cutLoopOf(Operation *op, const ShardingRule &rule) {
     return {};
   const ShardingLoop &loop = rule.loops[cut.getDim()];
   CutLoop found(static_cast<int>(cut.getDim()),
-                blocksOf(cut, loop.sections.empty() ? cut.getSections() : ArrayRef<int64_t>(loop.sections), loop.units));
+                blocksOf(cut, loop.sections.empty() ? cut.getSections() : ArrayRef<int64_t>(loop.sections),
+                         loop.units));
   if (!loop.sections.empty())
     found.sections.clear();
   return found;

@@ -51,8 +51,7 @@ public:
       const int loop = rule.results[0][wanted.dim];
       if (!rule.loops[loop].sections.empty())
         continue;
-      const std::optional<CutLoop> cut =
-          cutUnder(rule, loop, wanted, op.getResult(0).getType(), group.ranks);
+      const std::optional<CutLoop> cut = cutUnder(rule, loop, wanted, op.getResult(0).getType(), group.ranks);
       if (cut && isFree(op, rule, *cut) && isPossible(op, rule, *cut))
         choices[&op] = *cut;
     }
@@ -80,7 +79,7 @@ public:
 
   DenseMap<Operation *, CutLoop> choices;
   DenseMap<Operation *, Layout> scatters; ///< of results that are sums: each rank keeps its block of the sum
-  DenseMap<Value, Layout> sliced; ///< whole values, of which cut ops may read blocks
+  DenseMap<Value, Layout> sliced;         ///< whole values, of which cut ops may read blocks
   SmallVector<Operation *> wholeProducts; ///< with a parameter that could not be cut
   SmallVector<StringAttr> tables;         ///< of embeddings, not decided yet
   bool isBroken = false;                  ///< an annotation cannot be followed, which has been reported
@@ -375,7 +374,8 @@ private:
   int64_t costOf(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
     int64_t price = 0;
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
-      if (Layout layout = layoutOf(operand); layout.isCut() && !(layout == layoutOfOperand(&op, rule, cut, i, group.ranks)))
+      if (Layout layout = layoutOf(operand);
+          layout.isCut() && !(layout == layoutOfOperand(&op, rule, cut, i, group.ranks)))
         price += cost(operand);
     const int64_t times = scatterOf(op, rule, cut).isCut() ? 1 : 2;
     if (rule.loops[cut.loop].reduced)

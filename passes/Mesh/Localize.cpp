@@ -260,13 +260,13 @@ private:
       operands.push_back(sumsPadding ? getWithZeros(builder, op.getLoc(), operand, layout)
                                      : get(builder, op.getLoc(), operand, layout));
       auto found = locals.find(operand);
-      zeros[i] = layout.isCut() && (found == locals.end() || found->second.hasZeros ||
-                                    operands.back() != found->second.value);
+      zeros[i] = layout.isCut() &&
+                 (found == locals.end() || found->second.hasZeros || operands.back() != found->second.value);
     }
     BlockBuilder build(builder, op.getLoc(), group, cut, scatter, &partials);
     auto sharded = dyn_cast<ShardingOpInterface>(op);
-    SmallVector<Value> results = sharded ? sharded.buildLocal(build, operands)
-                                         : cloneLocal(build, &op, operands, rule);
+    SmallVector<Value> results =
+        sharded ? sharded.buildLocal(build, operands) : cloneLocal(build, &op, operands, rule);
     const llvm::BitVector known =
         cut.isPadded() ? resultsWithZeros(&op, rule, cut, zeros) : llvm::BitVector(op.getNumResults(), true);
     for (auto [i, result] : llvm::enumerate(op.getResults()))

@@ -62,8 +62,7 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     for (BlockArgument argument : function.getArguments())
       if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
         if (auto given = givenDims.find(state.getAttr()); given != givenDims.end())
-          states.try_emplace(state.getAttr(),
-                             Layout(given->second, walk.blocksFor(argument, given->second)));
+          states.try_emplace(state.getAttr(), Layout(given->second, walk.blocksFor(argument, given->second)));
   }
 
   /// The first way decides about states, the second finds them decided, the third knows which whole values

@@ -55,7 +55,7 @@ private:
 
   void printOp(Operation *op) {
     const dist::RankGroup group = tensorGroup(function);
-        const Layout ofSum = scatterOf(op);
+    const Layout ofSum = scatterOf(op);
     const ShardingRule rule = op->hasAttr(dist::cutName) ? ruleOf(op, group.ranks) : ShardingRule();
     const CutLoop loop = cutLoopOf(op, rule);
     for (OpResult result : op->getResults()) {

@@ -8,7 +8,7 @@
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/IR/OwningOpRef.h"
 
 using namespace mlir;
 
@@ -76,8 +76,8 @@ bool movesZeros(Operation *op, const ShardingRule &rule, const CutLoop &cut, con
     return true; // no index is of a row of padding
   if (isa<train::CrossEntropyGradOp>(op))
     return true;
-  if (isa<onnx::ReshapeOp, onnx::TransposeOp, onnx::SplitOp, onnx::ConcatOp, onnx::GatherOp, train::GatherGradOp,
-          train::AttentionGradOp>(op))
+  if (isa<onnx::ReshapeOp, onnx::TransposeOp, onnx::SplitOp, onnx::ConcatOp, onnx::GatherOp,
+          train::GatherGradOp, train::AttentionGradOp>(op))
     return llvm::all_of(llvm::enumerate(rule.operands), [&](auto dims) {
       return (isa<train::AttentionGradOp>(op) && dims.index() > 0) || // zeros come with the result's gradient
              !llvm::is_contained(dims.value(), cut.loop) || zeros.test(dims.index());
@@ -110,7 +110,9 @@ llvm::BitVector resultsWithZeros(Operation *op, const ShardingRule &rule, const 
   return results;
 }
 
-bool sumsZeros(sched::ClusterOp nest, Operation *op, const ShardingRule &rule, int loop) {
+bool sumsZeros(sched::ClusterOp original, Operation *op, const ShardingRule &rule, int loop) {
+  OwningOpRef<sched::ClusterOp> copy(original.clone()); // folding changes what it looks at
+  sched::ClusterOp nest = *copy;
   PaddingElement element(nest, [&](Value input) {
     return llvm::any_of(llvm::enumerate(op->getOperands()), [&](auto operand) {
       return operand.value() == input && llvm::is_contained(rule.operands[operand.index()], loop);

@@ -83,7 +83,7 @@ def main():
     no_rule = annotated(lambda m: cut(m, "softmax", "h", 2), heads())
     error = Case(temp / "no-rule", no_rule).refusal("--ranks", "2")
     assert error == ("MODEL: node 'softmax' (Softmax): has a sharding spec that cuts 'h' along axis 2, but has no rule to compute it in parts "
-                     "along it; axes that it has: 0; leave the spec out: the tensor is gathered for this node"), error
+                     "along it; axes that it has: 0, 1; leave the spec out: the tensor is gathered for this node"), error
     case = Case(temp / "ranks", annotated(lambda m: cut(m, "up", "up.w", 1)))
     assert case.refusal("--ranks", "3", "--configuration", "pair") == (
         "MODEL: --ranks 3 --configuration pair: configuration 'pair' is of 2 devices; give a multiple of 2 ranks, or --configuration none")

@@ -72,7 +72,8 @@ struct MatMulSharding : ShardingOpInterface::ExternalModel<MatMulSharding, MatMu
     auto product = cast<MatMulOp>(op);
     const Type element = elementOf(product.getY());
     const bool isGemm = rankOf(operands[1]) == 2 && (rankOf(operands[0]) == 2 || !product.getTransA());
-    if (!isGemm || sumTypeOf(element) == element || !shardingRule(op, local.ranks).loops[local.cut.loop].reduced)
+    if (!isGemm || sumTypeOf(element) == element ||
+        !shardingRule(op, local.ranks).loops[local.cut.loop].reduced)
       return cloneLocal(local, op, operands);
     return {local.sum(partialProduct(local, operands[0], operands[1], product.getTransA(),
                                      product.getTransB(), APFloat(1.0f)),

@@ -112,8 +112,8 @@ struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradS
     own[2] = keyHeadOf(local, operands[2], grad.getKLayout(), head);
     own[3] = keyHeadOf(local, operands[3], grad.getVLayout(), head);
     OperationState state(local.loc, op->getName(), own, {}, op->getAttrs());
-    state.addTypes({blockOf(grad.getDQ().getType(), {static_cast<int>(headAxis(grad.getQLayout())), local.cut},
-                            local.ranks),
+    state.addTypes({blockOf(grad.getDQ().getType(),
+                            {static_cast<int>(headAxis(grad.getQLayout())), local.cut}, local.ranks),
                     own[2].getType(), own[3].getType()});
     Operation *made = b.create(state);
     return {made->getResult(0), sumOfHeads(local, made->getResult(1), grad.getKLayout(), head, heads),
@@ -255,8 +255,7 @@ template <typename OpType> Value isIgnored(LocalBuilder &local, OpType op, Value
 template <typename OpType> Value withoutPadding(LocalBuilder &local, OpType op, Value logits) {
   const Layout layout = layoutOfOperand(op, classRule(op), local.cut, 0, local.ranks);
   const auto element = cast<FloatType>(elementOf(logits));
-  const double lowest =
-      APFloat::getLargest(element.getFloatSemantics(), /*Negative=*/true).convertToDouble();
+  const double lowest = APFloat::getLargest(element.getFloatSemantics(), /*Negative=*/true).convertToDouble();
   return local.padded(logits, layout, op.getLogits().getType(), lowest);
 }
 
@@ -269,7 +268,8 @@ struct CrossEntropySharding : ShardingOpInterface::ExternalModel<CrossEntropySha
     OpBuilder &b = local.builder;
     GradientBuilder math{b, local.loc};
     const int64_t axis = loss.getAxis();
-    Value logits = withoutPadding(local, loss, math.cast(operands[0], elementOf(loss.getTop()))), labels = operands[1];
+    Value logits = withoutPadding(local, loss, math.cast(operands[0], elementOf(loss.getTop()))),
+          labels = operands[1];
     SmallVector<int64_t> kept(shapeOf(logits));
     kept[axis] = 1;
     Value top = local.allReduce(
@@ -308,8 +308,8 @@ struct CrossEntropyGradSharding
         onnx::WhereOp::create(b, local.loc, own.isOwn, own.indices, onnx::number(local, i64, kOther));
     label = onnx::WhereOp::create(b, local.loc, ignored, onnx::number(local, i64, kIgnored), label);
     Value logits = withoutPadding(local, grad, operands[0]);
-    return {CrossEntropyGradOp::create(b, local.loc, logits, label, operands[2], operands[3],
-                                       operands[4], grad.getAxisAttr(), b.getI64IntegerAttr(kIgnored),
+    return {CrossEntropyGradOp::create(b, local.loc, logits, label, operands[2], operands[3], operands[4],
+                                       grad.getAxisAttr(), b.getI64IntegerAttr(kIgnored),
                                        grad.getLabelSmoothingAttr())};
   }
 };
