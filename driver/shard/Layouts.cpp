@@ -4,14 +4,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Mesh/Annotations.h"
 #include <fmt/ranges.h>
+#include <numeric>
 #include <set>
 
 using namespace mlir;
 
 namespace kedge::driver {
 namespace {
-
-using mesh::Layout;
 
 struct Tensor {
   Layout layout;
@@ -62,7 +61,8 @@ private:
   void readStates() {
     for (auto state : module.getOps<train::StateOp>())
       if (auto cut = state->getAttrOfType<dist::CutAttr>(dist::cutName); cut && state.getOnnxNameAttr())
-        states[state.getOnnxNameAttr()] = {mesh::layoutOf(cut), cast<RankedTensorType>(state.getType())};
+        states[state.getOnnxNameAttr()] = {mesh::layoutOf(cut, state.getType()),
+                                           cast<RankedTensorType>(state.getType())};
   }
 
   void read(Operation *op) {
@@ -72,9 +72,9 @@ private:
     if (nodes.empty())
       return;
     const ShardingRule rule = mesh::ruleOf(op, ranks);
-    const mesh::CutLoop cut = mesh::cutLoopOf(op);
+    const CutLoop cut = mesh::cutLoopOf(op, rule);
     for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      const Tensor taken = {cut.isCut() ? mesh::layoutOfOperand(rule, cut, i) : Layout(), typeOf(operand)};
+      const Tensor taken = {layoutOfOperand(op, rule, cut, i, ranks), typeOf(operand)};
       const ArrayRef<StringAttr> inputs = nodes.front().getInputs();
       StringAttr name = annotations.nameOf(operand);
       if (!name && inputs.size() == op->getNumOperands())
@@ -85,9 +85,9 @@ private:
     }
     for (auto [i, result] : llvm::enumerate(op->getResults()))
       if (StringAttr name = annotations.nameOf(result)) {
-        Tensor made = {cut.isCut() ? mesh::layoutOfResult(rule, cut, i) : Layout(), typeOf(result)};
+        Tensor made = {layoutOfResult(op, rule, cut, i, ranks), typeOf(result)};
         if (auto scatter = op->getAttrOfType<dist::CutAttr>(dist::scatterName))
-          made.layout = mesh::layoutOf(scatter); // of a sum over ranks
+          made.layout = mesh::layoutOf(scatter, result.getType()); // of a sum over ranks
         values[name] = results[{nodes.back().getPlace(), name}] = made;
       }
   }
@@ -124,6 +124,16 @@ private:
       found.nodes[node.place] = std::move(devices);
   }
 
+  /// Blocks that are not as many elements, rounded up, are as many units.
+  void addCut(model::ShardedAxis &axis, const Layout &layout, int64_t size, bool saysSize) const {
+    const int64_t room = layout.isPadded() ? layout.rooms.front() : size / ranks;
+    const bool isPlain = room == dist::shardElements(size, ranks);
+    const int64_t unit = isPlain ? 1 : std::gcd(size, room);
+    axis.factors.push_back({saysSize || !isPlain ? std::optional(size / unit) : std::nullopt, ranks});
+    if (!isPlain)
+      axis.factors.push_back({unit, 1});
+  }
+
   void add(model::NodeDevices &devices, const model::Node &node, const std::string &tensor,
            const Tensor &value, bool saysSize) {
     for (const model::ShardingSpec &spec : devices.specs)
@@ -143,10 +153,9 @@ private:
           return;
         }
         axis.factors.push_back({static_cast<int64_t>(layout.sections.size()), 1});
-        axis.factors.push_back({layout.sections.front(), ranks});
+        addCut(axis, layout, layout.sections.front(), true);
       } else {
-        const auto size = saysSize ? std::optional(value.type.getDimSize(layout.dim)) : std::nullopt;
-        axis.factors.push_back({size, ranks});
+        addCut(axis, layout, value.type.getDimSize(layout.dim), saysSize);
       }
       spec.axes.push_back(std::move(axis));
       ++found.tensors;

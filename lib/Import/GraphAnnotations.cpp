@@ -6,7 +6,6 @@
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/GraphPlaces.h"
 #include "lib/Import/ImportScope.h"
-#include "lib/Support/Divisors.h"
 #include "lib/Support/Error.h"
 #include "llvm/ADT/DenseSet.h"
 #include <fmt/ranges.h>
@@ -80,9 +79,10 @@ void SpecReader::checkSize(const model::Node &node, const model::ShardingSpec &s
            axis.axis, product, size);
 }
 
-/// The factors outside of the one that is cut count tensors in a row, each of which is cut by itself.
-SmallVector<int64_t> SpecReader::sectionsOf(const model::Node &node, const model::ShardingSpec &spec,
-                                            const model::ShardedAxis &axis, int64_t size) const {
+/// The factors outside of the one that is cut count tensors in a row, each of which is cut by itself; those
+/// within make units that stay whole. Parts have as many units, rounded up.
+dist::CutAttr SpecReader::cutOf(const model::Node &node, const model::ShardingSpec &spec,
+                                const model::ShardedAxis &axis, int64_t dim, int64_t size) const {
   int64_t outer = 1;
   const model::ShardFactor *cut = nullptr;
   for (const model::ShardFactor &factor : axis.factors) {
@@ -94,13 +94,13 @@ SmallVector<int64_t> SpecReader::sectionsOf(const model::Node &node, const model
       outer *= factor.size.value_or(size);
   }
   const int64_t units = cut->size.value_or(size);
-  if (units % ranks != 0)
-    failOf(node, spec,
-           "that cuts {} elements of axis {} into {} parts: parts of unequal size are not available yet; "
-           "numbers of parts "
-           "that divide {} are {}",
-           units, axis.axis, ranks, units, divisorsText(units));
-  return outer == 1 ? SmallVector<int64_t>() : SmallVector<int64_t>(outer, size / outer);
+  if (units == 1)
+    failOf(node, spec, "that cuts axis {}, but there is 1 element to cut; expected 2 or more", axis.axis);
+  SmallVector<int64_t> sections;
+  if (outer > 1)
+    sections.assign(outer, size / outer);
+  return dist::CutAttr::get(&context, dim, StringAttr::get(&context, dist::tensorAxis), ranks, sections,
+                            size / outer / units);
 }
 
 dist::CutAttr SpecReader::read(const model::Node &node, const model::NodeDevices &devices,
@@ -117,8 +117,7 @@ dist::CutAttr SpecReader::read(const model::Node &node, const model::NodeDevices
   if (!axis)
     return {};
   const int64_t dim = axis->axis < 0 ? axis->axis + rank : axis->axis;
-  return dist::CutAttr::get(&context, dim, StringAttr::get(&context, dist::tensorAxis), ranks,
-                            sectionsOf(node, spec, *axis, shape[dim]), 1);
+  return cutOf(node, spec, *axis, dim, shape[dim]);
 }
 
 namespace {

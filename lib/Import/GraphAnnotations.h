@@ -33,8 +33,8 @@ private:
   const model::ShardedAxis *onlyCutAxis(const model::Node &node, const model::ShardingSpec &spec) const;
   void checkSize(const model::Node &node, const model::ShardingSpec &spec, const model::ShardedAxis &axis,
                  int64_t size) const;
-  llvm::SmallVector<int64_t> sectionsOf(const model::Node &node, const model::ShardingSpec &spec,
-                                        const model::ShardedAxis &axis, int64_t size) const;
+  dist::CutAttr cutOf(const model::Node &node, const model::ShardingSpec &spec,
+                      const model::ShardedAxis &axis, int64_t dim, int64_t size) const;
 };
 
 } // namespace kedge::importer

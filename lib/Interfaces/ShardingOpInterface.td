@@ -12,11 +12,11 @@ def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
   let methods = [
     InterfaceMethod<"Loops along which so many ranks may cut the op; none: it stays whole.", "::kedge::ShardingRule", "shardingRule",
       (ins "int64_t":$ranks)>,
-    InterfaceMethod<[{Builds what a rank computes when `loop` is cut, from its blocks of the operands; sums over the axis included.
+    InterfaceMethod<[{Builds what a rank computes when the loop `local.cut` is cut, from its blocks of the operands; sums over the axis included.
       Returns the rank's block of each result.}],
       "::llvm::SmallVector<::mlir::Value>", "buildLocal",
-      (ins "::kedge::LocalBuilder &":$local, "::mlir::ValueRange":$operands, "int":$loop), "",
-      "return ::kedge::cloneLocal(local, $_op.getOperation(), operands, loop);">
+      (ins "::kedge::LocalBuilder &":$local, "::mlir::ValueRange":$operands), "",
+      "return ::kedge::cloneLocal(local, $_op.getOperation(), operands);">
   ];
 }
 #endif

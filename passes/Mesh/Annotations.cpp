@@ -4,6 +4,7 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Support/Divisors.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/Mesh/Demand.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -55,7 +56,7 @@ std::optional<Layout> Annotations::ofState(train::StateOp state) const {
   for (dist::AnnotationAttr node : list)
     for (dist::SpecAttr spec : node.getSpecs())
       if (spec.getTensor() == name)
-        return layoutOf(spec.getCut());
+        return layoutOf(spec.getCut(), state.getType());
   return std::nullopt;
 }
 
@@ -117,28 +118,29 @@ void Annotations::enter(func::FuncOp function) {
       names[op.getResult(0)] = names.lookup(op.getOperand(0));
 }
 
-std::optional<Layout> Annotations::specOf(Operation *op, StringAttr tensor) const {
+std::optional<Layout> Annotations::specOf(Operation *op, StringAttr tensor, Value value) const {
   for (dist::AnnotationAttr node : llvm::reverse(nodes.lookup(op)))
     for (dist::SpecAttr spec : node.getSpecs())
       if (tensor && spec.getTensor() == tensor)
-        return layoutOf(spec.getCut());
+        return layoutOf(spec.getCut(), value.getType());
   return std::nullopt;
 }
 
 std::optional<Layout> Annotations::specOfOperand(Operation *op, unsigned operand) const {
-  if (std::optional<Layout> named = specOf(op, names.lookup(op->getOperand(operand))))
+  if (std::optional<Layout> named =
+          specOf(op, names.lookup(op->getOperand(operand)), op->getOperand(operand)))
     return named;
   // An op of one node that is what the node was: operands are in the order of inputs.
   ArrayRef<StringAttr> inputs = nodes.lookup(op).front().getInputs();
   if (names.lookup(op->getOperand(operand)) || inputs.size() != op->getNumOperands())
     return std::nullopt;
-  return specOf(op, inputs[operand]);
+  return specOf(op, inputs[operand], op->getOperand(operand));
 }
 
 std::optional<Layout> Annotations::specOfResult(Operation *op, unsigned result) const {
   for (dist::AnnotationAttr node : llvm::reverse(nodes.lookup(op)))
     if (result < node.getOutputs().size())
-      if (std::optional<Layout> found = specOf(op, node.getOutputs()[result]))
+      if (std::optional<Layout> found = specOf(op, node.getOutputs()[result], op->getResult(result)))
         return found;
   return std::nullopt;
 }
@@ -155,12 +157,18 @@ LogicalResult Annotations::cutAlong(Operation *op, const ShardingRule &rule, int
            << ", but has no rule to compute it in parts along it; axes that it has: "
            << (rule.loops.empty() ? std::string("none") : dimsWithLoop(rule.operands[operand]))
            << "; leave the spec out: the tensor is gathered for this node";
-  if (!rule.loops[loop].isDivisible(ranks))
+  std::optional<CutLoop> under(std::in_place, loop, Blocks());
+  if (rule.loops[loop].sections.empty())
+    under = cutUnder(rule, loop, layout, op->getOperand(operand).getType(), ranks);
+  else if (layout.isPadded() || !rule.loops[loop].isDivisible(ranks))
+    under = cutInSections(
+        op, rule, loop, [&](Value value) { return value == op->getOperand(operand) ? layout : Layout(); },
+        ranks);
+  if (!under)
     return op->emitOpError("has a sharding spec that cuts '")
            << name << "' along axis " << layout.dim << " over " << ranks << " ranks, but has "
            << rule.loops[loop].units
-           << " units there that stay whole (such as heads): parts of unequal size are not available yet; "
-              "numbers of ranks "
+           << " units there that stay whole (such as heads), and the parts end within them; numbers of ranks "
               "that divide them are "
            << divisorsText(rule.loops[loop].units);
   if (cut.isCut() && cut.loop != loop)
@@ -168,9 +176,9 @@ LogicalResult Annotations::cutAlong(Operation *op, const ShardingRule &rule, int
            << name << "' is cut along axis " << layout.dim
            << ", another one of its tensors along something else; the op is "
            << "computed in parts along one of both";
-  cut.loop = loop;
-  if (rule.loops[loop].sections.empty() && !layout.sections.empty())
-    cut.sections = layout.sections;
+  const bool isNew = !cut.isCut();
+  if (isNew || !under->sections.empty() || under->isPadded())
+    cut = *under;
   return success();
 }
 
@@ -193,8 +201,10 @@ FailureOr<Wish> Annotations::wishFor(Operation *op, const ShardingRule &rule, in
   const std::optional<Layout> first = wish.results.empty() ? std::nullopt : wish.results[0];
   if (!cut.isCut() && !anyCut && first && first->isCut() && !rule.loops.empty()) {
     const int loop = rule.results[0][first->dim];
-    if (loop != ShardingRule::kWhole && rule.loops[loop].isDivisible(ranks))
-      wish.loop = CutLoop{loop, rule.loops[loop].sections.empty() ? first->sections : SmallVector<int64_t>()};
+    if (loop != ShardingRule::kWhole && rule.loops[loop].sections.empty())
+      wish.loop = cutUnder(rule, loop, *first, op->getResult(0).getType(), ranks);
+    else if (loop != ShardingRule::kWhole && rule.loops[loop].isDivisible(ranks))
+      wish.loop = CutLoop(loop, {});
   }
   return wish;
 }

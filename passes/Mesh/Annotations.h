@@ -44,7 +44,7 @@ private:
 
   void nameArguments(mlir::func::FuncOp function);
   void nameResults(const llvm::MapVector<PlaceAttr, mlir::Operation *> &last);
-  std::optional<Layout> specOf(mlir::Operation *op, mlir::StringAttr tensor) const;
+  std::optional<Layout> specOf(mlir::Operation *op, mlir::StringAttr tensor, mlir::Value value) const;
   std::optional<Layout> specOfOperand(mlir::Operation *op, unsigned operand) const;
   std::optional<Layout> specOfResult(mlir::Operation *op, unsigned result) const;
   mlir::LogicalResult cutAlong(mlir::Operation *op, const ShardingRule &rule, int64_t ranks, unsigned operand,

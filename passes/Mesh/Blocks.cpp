@@ -1,6 +1,7 @@
 #include "passes/Mesh/Blocks.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
@@ -23,6 +24,15 @@ struct Folded {
 
 SmallVector<int64_t> sectionsOf(const Layout &layout, int64_t size) {
   return layout.sections.empty() ? SmallVector<int64_t>{size} : layout.sections;
+}
+
+SmallVector<int64_t> roomsOf(const Layout &layout, int64_t size, int64_t ranks) {
+  if (layout.isPadded())
+    return layout.rooms;
+  SmallVector<int64_t> rooms = sectionsOf(layout, size);
+  for (int64_t &room : rooms)
+    room /= ranks;
+  return rooms;
 }
 
 } // namespace
@@ -66,14 +76,14 @@ Value BlockBuilder::allSum(Value partial, Type element) {
 Value BlockBuilder::scatteredSum(Value partial, Type element) {
   auto own =
       dist::ReduceScatterOp::create(builder, loc, ValueRange(blocksOutermost(partial, scatter)), group);
-  return cast(reshape(own.getResult(0), blockOf(partial.getType(), scatter.dim, ranks).getShape()), element);
+  return cast(reshape(own.getResult(0), blockOf(partial.getType(), scatter, ranks).getShape()), element);
 }
 
 Value BlockBuilder::addend(Value whole, Value partial) {
   const int64_t dim = scatter.dim - (rankOf(partial) - rankOf(whole));
   if (!scatter.isCut() || dim < 0 || shapeOf(whole)[dim] != shapeOf(partial)[scatter.dim])
     return whole;
-  return cut(whole, {static_cast<int>(dim), {}});
+  return cut(whole, {static_cast<int>(dim), scatter});
 }
 
 Value BlockBuilder::sum(Value partial, Type element) {
@@ -92,25 +102,65 @@ Value BlockBuilder::offset(int64_t room) {
   return dist::LocalShardOp::create(builder, loc, all, group).getResult(0);
 }
 
+/// Of three dims, the first elements of the second.
+Value BlockBuilder::first(Value rows, int64_t count) {
+  ArrayRef<int64_t> shape = shapeOf(rows);
+  if (shape[1] == count)
+    return rows;
+  return onnx::SliceOp::create(builder, loc, rows, ArrayRef<int64_t>{0, 0, 0},
+                               ArrayRef<int64_t>{shape[0], count, shape[2]}, ArrayRef<int64_t>{1, 1, 1});
+}
+
+/// Zeros behind the second of three dims.
+Value BlockBuilder::filledUp(Value rows, int64_t count) {
+  const int64_t missing = count - shapeOf(rows)[1];
+  if (missing == 0)
+    return rows;
+  return onnx::PadOp::create(builder, loc, rows, Value(), "constant",
+                             ArrayRef<int64_t>{0, 0, 0, 0, missing, 0});
+}
+
+Value BlockBuilder::padded(Value block, const Layout &layout, Type whole, double number) {
+  if (!layout.isCut() || !layout.isPadded())
+    return block;
+  const int64_t size = mlir::cast<RankedTensorType>(whole).getDimSize(layout.dim);
+  SmallVector<bool> isReal;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (auto [section, room] : llvm::zip(sectionsOf(layout, size), layout.rooms))
+      for (int64_t i = 0; i < room; ++i)
+        isReal.push_back(rank * room + i < section);
+  auto type = RankedTensorType::get({static_cast<int64_t>(isReal.size())}, builder.getI1Type());
+  Value all = onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef<bool>(isReal)));
+  Value own = dist::LocalShardOp::create(builder, loc, all, group).getResult(0);
+  SmallVector<int64_t> shape(rankOf(block) - layout.dim, 1);
+  shape[0] = shapeOf(block)[layout.dim];
+  const auto element = elementOf(block);
+  Attribute fill = isa<FloatType>(element) ? Attribute(builder.getFloatAttr(element, number))
+                                           : builder.getIntegerAttr(element, static_cast<int64_t>(number));
+  Value filling = onnx::ConstantOp::create(builder, loc,
+                                           DenseElementsAttr::get(RankedTensorType::get({}, element), fill));
+  return onnx::WhereOp::create(builder, loc, reshape(own, shape), block, filling);
+}
+
 /// The ranks' blocks in a row have the ranks as the outermost dimension, which goes to its place, section by
 /// section.
-Value BlockBuilder::gather(Value block, const Layout &layout) {
-  SmallVector<int64_t> shape(shapeOf(block));
-  const Folded own(shape, layout.dim);
-  shape[layout.dim] *= ranks;
+Value BlockBuilder::gather(Value block, const Layout &layout, Type whole) {
+  ArrayRef<int64_t> shape = mlir::cast<RankedTensorType>(whole).getShape();
+  const Folded own(shapeOf(block), layout.dim);
   const auto all = RankedTensorType::get({ranks, own.before, own.size, own.behind}, elementOf(block));
   Value blocks = dist::AllGatherOp::create(builder, loc, TypeRange(all), flat(block), group).getResult(0);
   Value rows = exchanged(blocks);
   const SmallVector<int64_t> sections = sectionsOf(layout, shape[layout.dim]);
-  if (sections.size() == 1)
+  if (sections.size() == 1 && !layout.isPadded())
     return reshape(rows, shape);
-  SmallVector<int64_t> sizes;
-  for (int64_t section : sections)
-    sizes.push_back(section / ranks);
-  SmallVector<Value> parts;
-  for (auto [part, section] :
-       llvm::zip(onnx::SplitOp::create(builder, loc, rows, 2, sizes).getOutputs(), sections))
-    parts.push_back(reshape(part, {own.before, section, own.behind}));
+  const SmallVector<int64_t> rooms = roomsOf(layout, shape[layout.dim], ranks);
+  SmallVector<Value> parts = {rows};
+  if (sections.size() > 1)
+    parts = SmallVector<Value>(onnx::SplitOp::create(builder, loc, rows, 2, rooms).getOutputs());
+  for (auto [part, section, room] : llvm::zip(parts, sections, rooms))
+    part = first(reshape(part, {own.before, ranks * room, own.behind}), section);
+  if (parts.size() == 1)
+    return reshape(parts[0], shape);
   return reshape(onnx::ConcatOp::create(builder, loc, parts, 1), shape);
 }
 
@@ -122,15 +172,15 @@ Value BlockBuilder::blocksOutermost(Value whole, const Layout &layout) {
   SmallVector<Value> parts = {rows};
   if (sections.size() > 1)
     parts = SmallVector<Value>(onnx::SplitOp::create(builder, loc, rows, 1, sections).getOutputs());
-  for (auto [part, section] : llvm::zip(parts, sections))
-    part = reshape(part, {all.before, ranks, section / ranks, all.behind});
+  for (auto [part, room] : llvm::zip(parts, roomsOf(layout, all.size, ranks)))
+    part = reshape(filledUp(part, ranks * room), {all.before, ranks, room, all.behind});
   Value blocks = parts.size() == 1 ? parts[0] : onnx::ConcatOp::create(builder, loc, parts, 2).getResult();
   return exchanged(blocks);
 }
 
 Value BlockBuilder::cut(Value whole, const Layout &layout) {
   Value own = dist::LocalShardOp::create(builder, loc, blocksOutermost(whole, layout), group).getResult(0);
-  return reshape(own, blockOf(whole.getType(), layout.dim, ranks).getShape());
+  return reshape(own, blockOf(whole.getType(), layout, ranks).getShape());
 }
 
 } // namespace kedge::mesh

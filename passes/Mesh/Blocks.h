@@ -12,12 +12,13 @@ struct Partial {
 };
 using Partials = llvm::DenseMap<mlir::Value, Partial>;
 
-/// Builds along one group of ranks. `scatter`: how the results of `sum` are cut; `partials` remembers them.
+/// Builds along one group of ranks. `cut`: the op's loop; `scatter`: how the results of `sum` are cut;
+/// `partials` remembers them.
 class BlockBuilder : public LocalBuilder {
 public:
-  BlockBuilder(mlir::OpBuilder &builder, mlir::Location loc, dist::RankGroup group, Layout scatter = {},
-               Partials *partials = nullptr)
-      : LocalBuilder(builder, loc, group.ranks), group(group), scatter(std::move(scatter)),
+  BlockBuilder(mlir::OpBuilder &builder, mlir::Location loc, dist::RankGroup group, CutLoop cut = {},
+               Layout scatter = {}, Partials *partials = nullptr)
+      : LocalBuilder(builder, loc, group.ranks, std::move(cut)), group(group), scatter(std::move(scatter)),
         partials(partials) {}
 
   mlir::Value allReduce(mlir::Value value, llvm::StringRef kind) override;
@@ -25,7 +26,8 @@ public:
   mlir::Value addend(mlir::Value whole, mlir::Value partial) override;
   mlir::Value cast(mlir::Value value, mlir::Type element) override;
   mlir::Value offset(int64_t room) override;
-  mlir::Value gather(mlir::Value block, const Layout &layout);
+  mlir::Value padded(mlir::Value block, const Layout &layout, mlir::Type whole, double number) override;
+  mlir::Value gather(mlir::Value block, const Layout &layout, mlir::Type whole);
   mlir::Value cut(mlir::Value whole, const Layout &layout);
 
 private:
@@ -39,6 +41,8 @@ private:
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::Value exchanged(mlir::Value value);
   mlir::Value flat(mlir::Value value);
+  mlir::Value first(mlir::Value rows, int64_t count);
+  mlir::Value filledUp(mlir::Value rows, int64_t count);
 };
 
 } // namespace kedge::mesh

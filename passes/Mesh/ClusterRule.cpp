@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/Mesh/ZeroPadding.h"
 
 using namespace mlir;
 
@@ -38,14 +39,14 @@ struct Trial {
   ClusterSpec spec;
   sched::ClusterOp cluster;
 
-  Trial(Operation *op, const ShardingRule &rule, int loop, int64_t ranks) {
+  Trial(Operation *op, const ShardingRule &rule, const CutLoop &cut, int64_t ranks) {
     OpBuilder builder(op->getContext());
     builder.setInsertionPointToEnd(&block);
     SmallVector<Value> operands;
-    for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))
-      operands.push_back(block.addArgument(blockOf(operand.getType(), ShardingRule::dimOf(dims, loop), ranks),
-                                           op->getLoc()));
-    Operation *made = cloneOnBlocks(builder, op, operands, rule, loop, ranks);
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      operands.push_back(block.addArgument(
+          blockOf(operand.getType(), layoutOfOperand(op, rule, cut, i, ranks), ranks), op->getLoc()));
+    Operation *made = cloneOnBlocks(builder, op, operands, rule, cut, ranks);
     ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
     if (failed(verify(made)) || !isClusterable(made))
       return;
@@ -87,10 +88,10 @@ SmallVector<AffineMap> withoutLoops(ArrayRef<AffineMap> maps, ArrayRef<int64_t> 
   return plain;
 }
 
-bool isSameNest(const Trial &trial, const ClusterSpec &whole, sched::ClusterOp cluster, int loop,
+bool isSameNest(const Trial &trial, const ClusterSpec &whole, sched::ClusterOp cluster, const CutLoop &cut,
                 int64_t ranks) {
   SmallVector<int64_t> domain(whole.domain);
-  domain[loop] /= ranks;
+  domain[cut.loop] = cut.room(domain[cut.loop], ranks);
   return trial.cluster && trial.spec.domain == domain && trial.spec.reduced == whole.reduced &&
          withoutLoops(trial.spec.inputMaps, domain) == withoutLoops(whole.inputMaps, domain) &&
          withoutLoops(trial.spec.outputMaps, domain) == withoutLoops(whole.outputMaps, domain) &&
@@ -132,14 +133,18 @@ ShardingRule clusterRule(Operation *op, int64_t ranks) {
   builder.setInsertionPointToEnd(&block);
   sched::ClusterOp whole = buildCluster(builder, op, llvm::BitVector(op->getNumResults(), true));
   for (int loop = 0; loop < static_cast<int>(rule.loops.size()); ++loop) {
-    bool fits = rule.loops[loop].isDivisible(ranks) && !asksWhere(whole, loop);
+    rule.loops[loop].takesPadding = !rule.loops[loop].reduced || sumsZeros(whole, op, rule, loop);
+    bool fits = rule.loops[loop].isCuttable(ranks) && !asksWhere(whole, loop);
     for (auto [map, dims] : llvm::zip(spec.inputMaps, rule.operands))
       fits = fits && isPlain(map, dims, loop);
     for (auto [map, dims] : llvm::zip(spec.outputMaps, rule.results))
       fits = fits && isPlain(map, dims, loop) && (rule.loops[loop].reduced != llvm::is_contained(dims, loop));
     fits = fits && (!rule.loops[loop].reduced || isSum(whole));
-    if (fits)
-      fits = isSameNest(Trial(op, rule, loop, ranks), spec, whole, loop, ranks);
+    if (fits) {
+      CutLoop cut(loop, {{}, {static_cast<int64_t>(llvm::divideCeil(spec.domain[loop], ranks))}});
+      simplify(cut, spec.domain[loop], ranks);
+      fits = isSameNest(Trial(op, rule, cut, ranks), spec, whole, cut, ranks);
+    }
     if (!fits)
       forget(rule, loop);
   }

@@ -1,6 +1,5 @@
 #include "passes/Mesh/GivenCut.h"
 #include "lib/Dialect/Dist/Cut.h"
-#include "lib/Support/Divisors.h"
 #include "passes/Mesh/Annotations.h"
 
 using namespace mlir;
@@ -13,17 +12,14 @@ bool GivenCut::isOf(train::StateOp state) const {
   return isRead && names.isIn(fileNameOf(state).str());
 }
 
-LogicalResult GivenCut::check(train::StateOp state, int64_t ranks) const {
+LogicalResult GivenCut::check(train::StateOp state) const {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(state.getType()).getShape();
   if (dim >= static_cast<int64_t>(shape.size()))
     return state.emitError() << "--shard " << text << ": '" << fileNameOf(state).getValue() << "' has "
                              << shape.size() << " dimensions, the first is 0";
-  if (shape[dim] % ranks != 0)
-    return state.emitError()
-           << "--shard " << text << ": dimension " << dim << " of '" << fileNameOf(state).getValue()
-           << "' has " << shape[dim] << " elements, which " << ranks
-           << " ranks do not share in equal blocks: not available yet; numbers of ranks that do are "
-           << divisorsText(shape[dim]);
+  if (shape[dim] == 1)
+    return state.emitError() << "--shard " << text << ": dimension " << dim << " of '"
+                             << fileNameOf(state).getValue() << "' has 1 element: expected one to cut";
   return success();
 }
 

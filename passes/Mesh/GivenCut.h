@@ -13,8 +13,8 @@ struct GivenCut {
 
   /// Whether it names the state; a working copy is named as its parameter.
   bool isOf(train::StateOp state) const;
-  /// Reports an error where the dimension is not there, or is not cut into blocks of equal size.
-  mlir::LogicalResult check(train::StateOp state, int64_t ranks) const;
+  /// Reports an error where the dimension is not there, or has nothing to cut.
+  mlir::LogicalResult check(train::StateOp state) const;
 };
 
 /// Reports an error at the module.

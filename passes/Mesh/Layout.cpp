@@ -2,29 +2,37 @@
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Mesh/ClusterRule.h"
+#include <numeric>
 
 using namespace mlir;
 
 namespace kedge::mesh {
 
-static Layout layoutOfTensor(const ShardingRule &rule, const CutLoop &cut, ArrayRef<int> dims,
-                             ShardingLoop::Sections of) {
-  Layout layout;
-  if (!cut.isCut())
-    return layout;
-  layout.dim = ShardingRule::dimOf(dims, cut.loop);
-  const ShardingLoop &loop = rule.loops[cut.loop];
-  if (layout.isCut() && (loop.sections.empty() || loop.of == of))
-    layout.sections = loop.sections.empty() ? cut.sections : loop.sections;
-  return layout;
+/// Of so many elements.
+static Blocks blocksOf(dist::CutAttr cut, ArrayRef<int64_t> sections, int64_t size) {
+  Blocks blocks{SmallVector<int64_t>(sections), {}};
+  for (int64_t section : sections.empty() ? ArrayRef<int64_t>(size) : sections)
+    blocks.rooms.push_back(
+        dist::CutAttr::get(cut.getContext(), 0, cut.getAxis(), cut.getRanks(), {}, cut.getUnit())
+            .room(section));
+  simplify(blocks, size, cut.getRanks());
+  return blocks;
 }
 
-Layout layoutOfOperand(const ShardingRule &rule, const CutLoop &cut, unsigned operand) {
-  return layoutOfTensor(rule, cut, rule.operands[operand], ShardingLoop::Sections::OfOperands);
+/// Of the groups of elements that blocks end between; 0: no number of elements makes such blocks.
+static int64_t unitOf(const Blocks &blocks, ArrayRef<int64_t> sections, int64_t ranks) {
+  int64_t unit = 0;
+  for (int64_t room : blocks.rooms)
+    unit = std::gcd(unit, room);
+  for (auto [section, room] : llvm::zip(sections, blocks.rooms))
+    if (dist::shardElements(dist::shardElements(section, unit), ranks) * unit != room)
+      return 0;
+  return std::max<int64_t>(unit, 1);
 }
 
-Layout layoutOfResult(const ShardingRule &rule, const CutLoop &cut, unsigned result) {
-  return layoutOfTensor(rule, cut, rule.results[result], ShardingLoop::Sections::OfResults);
+bool canBeSaid(const CutLoop &cut, const ShardingRule &rule, int64_t ranks) {
+  const ArrayRef<int64_t> own = rule.loops[cut.loop].sections;
+  return unitOf(cut, own.empty() ? ArrayRef<int64_t>(cut.sections) : own, ranks) > 0;
 }
 
 ShardingRule ruleOf(Operation *op, int64_t ranks) {
@@ -33,27 +41,39 @@ ShardingRule ruleOf(Operation *op, int64_t ranks) {
   return clusterRule(op, ranks);
 }
 
-Layout layoutOf(dist::CutAttr cut) {
+Layout layoutOf(dist::CutAttr cut, Type type) {
   if (!cut)
     return {};
-  return {static_cast<int>(cut.getDim()), SmallVector<int64_t>(cut.getSections())};
+  const int dim = static_cast<int>(cut.getDim());
+  return {dim, blocksOf(cut, cut.getSections(), cast<RankedTensorType>(type).getDimSize(dim))};
 }
 
 dist::CutAttr attributeOf(const Layout &layout, dist::RankGroup group) {
-  return dist::CutAttr::get(group.axis.getContext(), layout.dim, group.axis, group.ranks, layout.sections, 1);
+  return dist::CutAttr::get(group.axis.getContext(), layout.dim, group.axis, group.ranks, layout.sections,
+                            unitOf(layout, layout.sections, group.ranks));
 }
 
-CutLoop cutLoopOf(Operation *op) {
+CutLoop cutLoopOf(Operation *op, const ShardingRule &rule) {
   auto cut = op->getAttrOfType<dist::CutAttr>(dist::cutName);
   if (!cut)
     return {};
-  return {static_cast<int>(cut.getDim()), SmallVector<int64_t>(cut.getSections())};
+  const ShardingLoop &loop = rule.loops[cut.getDim()];
+  CutLoop found(static_cast<int>(cut.getDim()),
+                blocksOf(cut, loop.sections.empty() ? cut.getSections() : ArrayRef<int64_t>(loop.sections),
+                         loop.units));
+  if (!loop.sections.empty())
+    found.sections.clear();
+  return found;
 }
 
-Layout scatterOf(Operation *op) { return layoutOf(op->getAttrOfType<dist::CutAttr>(dist::scatterName)); }
+Layout scatterOf(Operation *op) {
+  return layoutOf(op->getAttrOfType<dist::CutAttr>(dist::scatterName), op->getResult(0).getType());
+}
 
-dist::CutAttr attributeOf(const CutLoop &cut, dist::RankGroup group) {
-  return dist::CutAttr::get(group.axis.getContext(), cut.loop, group.axis, group.ranks, cut.sections, 1);
+dist::CutAttr attributeOf(const CutLoop &cut, const ShardingRule &rule, dist::RankGroup group) {
+  const ArrayRef<int64_t> own = rule.loops[cut.loop].sections;
+  return dist::CutAttr::get(group.axis.getContext(), cut.loop, group.axis, group.ranks, cut.sections,
+                            unitOf(cut, own.empty() ? ArrayRef<int64_t>(cut.sections) : own, group.ranks));
 }
 
 dist::RankGroup tensorGroup(Operation *op) {

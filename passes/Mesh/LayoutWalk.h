@@ -3,6 +3,7 @@
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
@@ -10,6 +11,7 @@
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Mesh/Annotations.h"
+#include "passes/Mesh/Demand.h"
 #include "passes/Mesh/Layout.h"
 
 namespace kedge::mesh {
@@ -46,35 +48,38 @@ public:
       const ShardingRule rule = wanted.isCut() ? ruleOf(&op, group.ranks) : ShardingRule();
       if (rule.loops.empty() || rule.results[0][wanted.dim] == ShardingRule::kWhole)
         continue;
-      const CutLoop cut = {rule.results[0][wanted.dim], wanted.sections};
-      if (isFree(op, rule, cut) && rule.loops[cut.loop].sections.empty() && isPossible(op, rule, cut))
-        choices[&op] = cut;
+      const int loop = rule.results[0][wanted.dim];
+      if (!rule.loops[loop].sections.empty())
+        continue;
+      const std::optional<CutLoop> cut = cutUnder(rule, loop, wanted, op.getResult(0).getType(), group.ranks);
+      if (cut && isFree(op, rule, *cut) && isPossible(op, rule, *cut))
+        choices[&op] = *cut;
     }
   }
 
-  /// The sections of a state's dimension, as the forward ops that read it have them.
-  SmallVector<int64_t> sectionsFor(Value state, int dim) {
+  /// The blocks of a state's dimension, as the forward ops that read it want them.
+  Blocks blocksFor(Value state, int dim) {
+    const int64_t size = cast<RankedTensorType>(state.getType()).getDimSize(dim);
     for (OpOperand &use : state.getUses()) {
       Operation *user = use.getOwner();
       if (!isForward(user))
         continue;
       const ShardingRule rule = ruleOf(user, group.ranks);
       const int loop = rule.loops.empty() ? ShardingRule::kWhole : rule.operands[use.getOperandNumber()][dim];
-      SmallVector<int64_t> sections;
+      Demand demand;
       if (loop == ShardingRule::kWhole || rule.loops[loop].reduced)
         continue;
       for (auto [result, dims] : llvm::zip(user->getResults(), rule.results))
         if (const int next = ShardingRule::dimOf(dims, loop); next != ShardingRule::kWhole)
-          (void)canGoOn(result, next, sections, 0);
-      return sections;
+          (void)canGoOn(result, next, demand, 0);
+      return demand.blocksOf(size, group.ranks);
     }
-    return {};
+    return blocksOf(size, group.ranks);
   }
 
   DenseMap<Operation *, CutLoop> choices;
-  DenseMap<Operation *, int>
-      scatters;                   ///< dims of results that are sums: each rank keeps its block of the sum
-  DenseMap<Value, Layout> sliced; ///< whole values, of which cut ops may read blocks
+  DenseMap<Operation *, Layout> scatters; ///< of results that are sums: each rank keeps its block of the sum
+  DenseMap<Value, Layout> sliced;         ///< whole values, of which cut ops may read blocks
   SmallVector<Operation *> wholeProducts; ///< with a parameter that could not be cut
   SmallVector<StringAttr> tables;         ///< of embeddings, not decided yet
   bool isBroken = false;                  ///< an annotation cannot be followed, which has been reported
@@ -89,7 +94,7 @@ public:
         continue;
       const ShardingRule rule = ruleOf(op, group.ranks);
       for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-        if (Layout layout = layoutOfOperand(rule, cut, i);
+        if (Layout layout = layoutOfOperand(op, rule, cut, i, group.ranks);
             layout.isCut() && !layoutOf(operand).isCut() && operand.getDefiningOp())
           found[operand] = layout;
     }
@@ -114,7 +119,8 @@ private:
       Operation *user = use.getOwner();
       Layout own;
       if (auto found = choices.find(user); found != choices.end())
-        own = layoutOfOperand(ruleOf(user, group.ranks), found->second, use.getOperandNumber());
+        own = layoutOfOperand(user, ruleOf(user, group.ranks), found->second, use.getOperandNumber(),
+                              group.ranks);
       else if (auto gradient = dyn_cast<train::FinalGradientOp>(user))
         own = states.lookup(gradient.getParameterAttr().getAttr());
       else if (auto state = user->hasTrait<OpTrait::IsTerminator>()
@@ -193,7 +199,7 @@ private:
       tables.push_back(stateOf[op.getOperand(0)]);
       return;
     }
-    take(op, rule, cut, cut.isCut() ? scatterDim(op, rule, cut) : ShardingRule::kWhole);
+    take(op, rule, cut, cut.isCut() ? scatterOf(op, rule, cut) : Layout());
   }
 
   /// As the op's node says; what it does not say is as cheap as can be.
@@ -209,7 +215,7 @@ private:
     const std::optional<Layout> first = wish->results.empty() ? std::nullopt : wish->results[0];
     const bool scatters = cut.isCut() && rule.loops[cut.loop].reduced && op.getNumResults() == 1 && first &&
                           first->isCut() && first->sections.empty();
-    take(op, rule, cut, scatters ? first->dim : ShardingRule::kWhole);
+    take(op, rule, cut, scatters ? *first : Layout());
     sequenceParallel |= scatters; // and gradients go the same way
     for (auto [result, layout] : llvm::zip(op.getResults(), wish->results))
       if (layout && layout->isCut())
@@ -222,33 +228,34 @@ private:
     return op.getNumOperands() == 1 && op.getNumResults() == 1 && op.hasTrait<ComputesEachElement>();
   }
 
-  void take(Operation &op, const ShardingRule &rule, const CutLoop &cut, int scatter) {
+  void take(Operation &op, const ShardingRule &rule, const CutLoop &cut, const Layout &scatter) {
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
       if (isOpen(operand))
-        states[stateOf[operand]] = cut.isCut() ? layoutOfOperand(rule, cut, i) : Layout();
+        states[stateOf[operand]] = layoutOfOperand(&op, rule, cut, i, group.ranks);
     if (!cut.isCut())
       return;
     choices[&op] = cut;
     const bool onScattered = followsScattered(op, rule, cut);
-    if (scatter != ShardingRule::kWhole)
+    if (scatter.isCut())
       scatters[&op] = scatter;
     for (auto [i, result] : llvm::enumerate(op.getResults())) {
-      const Layout layout =
-          scatter != ShardingRule::kWhole ? Layout{scatter, {}} : layoutOfResult(rule, cut, i);
+      const Layout layout = scatter.isCut() ? scatter : layoutOfResult(&op, rule, cut, i, group.ranks);
       if (!layout.isCut())
         continue;
       layouts[result] = layout;
-      if (onScattered || scatter != ShardingRule::kWhole)
+      if (onScattered || scatter.isCut())
         scattered.insert(result);
     }
   }
 
   /// Whether the op's cut is that of blocks of the residual stream.
   bool followsScattered(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
-    for (auto [i, operand] : llvm::enumerate(op.getOperands()))
-      if ((scattered.contains(operand) && layoutOf(operand) == layoutOfOperand(rule, cut, i)) ||
-          (sliced.contains(operand) && sliced.lookup(operand) == layoutOfOperand(rule, cut, i)))
+    for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+      const Layout wanted = layoutOfOperand(&op, rule, cut, i, group.ranks);
+      if ((scattered.contains(operand) && layoutOf(operand) == wanted) ||
+          (sliced.contains(operand) && sliced.lookup(operand) == wanted))
         return true;
+    }
     return false;
   }
 
@@ -272,11 +279,11 @@ private:
   }
 
   /// The outermost dim of a sum over ranks, but not one of a weight's, that has blocks of equal size which
-  /// all forward readers can go on with; kWhole: each rank needs the sum.
-  int scatterDim(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
+  /// all forward readers can go on with; whole: each rank needs the sum.
+  Layout scatterOf(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
     const bool isSaid = annotations.given() && isForward(&op); // by the file, or not at all
     if (isSaid || !sequenceParallel || !rule.loops[cut.loop].reduced || op.getNumResults() != 1)
-      return ShardingRule::kWhole;
+      return {};
     SmallVector<int> ofWeight;
     for (auto [operand, dims] : llvm::zip(op.getOperands(), rule.operands))
       if (comesFromState(operand))
@@ -284,14 +291,14 @@ private:
     Value sum = op.getResult(0);
     ArrayRef<int64_t> shape = cast<RankedTensorType>(sum.getType()).getShape();
     if (ofWeight.empty() || shape.size() < 2)
-      return ShardingRule::kWhole;
+      return {};
     for (int dim = 0; dim + 1 < static_cast<int>(shape.size()); ++dim) {
       const int loop = rule.results[0][dim];
       const bool isRow = loop == ShardingRule::kWhole || !llvm::is_contained(ofWeight, loop);
       if (isRow && shape[dim] % group.ranks == 0 && canReadRows(sum, dim))
-        return dim;
+        return {dim, {}};
     }
-    return ShardingRule::kWhole;
+    return {};
   }
 
   /// Whether readers that only move elements keep the blocks together.
@@ -315,10 +322,11 @@ private:
       const Layout layout = sliced.contains(operand) ? sliced.lookup(operand) : layoutOf(operand);
       if (!layout.isCut() || rule.operands[i][layout.dim] == ShardingRule::kWhole)
         continue;
-      const CutLoop cut = {rule.operands[i][layout.dim], sectionsFor(rule, i, layout)};
-      if (!isPossible(op, rule, cut))
+      const std::optional<CutLoop> under = cutAlong(op, rule, i, layout);
+      if (!under || !isPossible(op, rule, *under))
         continue;
-      if (rule.loops[cut.loop].reduced && isForward(&op) && onnx::isProduct(&op) && anyOpen(op))
+      const CutLoop cut = *under;
+      if (rule.loops[cut.loop].reduced && isForward(&op) && isOfWeight(op) && anyOpen(op))
         return cut; // and backward sends nothing
       const int64_t price = costOf(op, rule, cut);
       if (price <= least) {
@@ -333,14 +341,19 @@ private:
     return llvm::any_of(op.getOperands(), [&](Value operand) { return isOpen(operand); });
   }
 
-  static SmallVector<int64_t> sectionsFor(const ShardingRule &rule, unsigned operand, const Layout &layout) {
-    return rule.loops[rule.operands[operand][layout.dim]].sections.empty() ? layout.sections
-                                                                           : SmallVector<int64_t>();
+  std::optional<CutLoop> cutAlong(Operation &op, const ShardingRule &rule, unsigned operand,
+                                  const Layout &layout) const {
+    const int loop = rule.operands[operand][layout.dim];
+    if (rule.loops[loop].sections.empty())
+      return cutUnder(rule, loop, layout, op.getOperand(operand).getType(), group.ranks);
+    return cutInSections(&op, rule, loop, [&](Value value) { return layoutOf(value); }, group.ranks);
   }
 
-  /// Blocks are equal, sections mean the same in all tensors.
+  /// Blocks can be computed, sections mean the same in all tensors.
   bool isPossible(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
-    if (!rule.loops[cut.loop].isDivisible(group.ranks))
+    const ShardingLoop &loop = rule.loops[cut.loop];
+    if (cut.isPadded() ? !loop.takesPadding || !canBeSaid(cut, rule, group.ranks)
+                       : !loop.isDivisible(group.ranks))
       return false;
     if (cut.sections.empty())
       return true;
@@ -361,18 +374,21 @@ private:
   int64_t costOf(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
     int64_t price = 0;
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
-      if (Layout layout = layoutOf(operand); layout.isCut() && !(layout == layoutOfOperand(rule, cut, i)))
+      if (Layout layout = layoutOf(operand);
+          layout.isCut() && !(layout == layoutOfOperand(&op, rule, cut, i, group.ranks)))
         price += cost(operand);
-    const int64_t times = scatterDim(op, rule, cut) == ShardingRule::kWhole ? 2 : 1;
+    const int64_t times = scatterOf(op, rule, cut).isCut() ? 1 : 2;
     if (rule.loops[cut.loop].reduced)
       for (Value result : op.getResults())
         price += times * bytesOf(result.getType()) * (group.ranks - 1) / group.ranks;
     return price;
   }
 
+  static bool isOfWeight(Operation &op) { return onnx::isProduct(&op) || isa<onnx::ConvOp>(op); }
+
   /// A product with a parameter that nothing cuts yet: its columns, if what follows can go on with them.
   CutLoop seed(Operation &op, const ShardingRule &rule) {
-    if (!onnx::isProduct(&op) || !isForward(&op))
+    if (!isOfWeight(op) || !isForward(&op))
       return {};
     for (unsigned weight : {1U, 0U}) {
       if (!isOpen(op.getOperand(weight)) || isOpen(op.getOperand(1 - weight)))
@@ -381,10 +397,14 @@ private:
         if (loop == ShardingRule::kWhole || rule.loops[loop].reduced ||
             llvm::is_contained(rule.operands[1 - weight], loop))
           continue;
-        CutLoop cut = {loop, {}};
+        Demand demand;
+        const int64_t size = rule.loops[loop].units;
         const int dim = ShardingRule::dimOf(rule.results[0], loop);
-        if (dim != ShardingRule::kWhole && rule.loops[loop].isDivisible(group.ranks) &&
-            canGoOn(op.getResult(0), dim, cut.sections, 0) && isPossible(op, rule, cut))
+        if (dim == ShardingRule::kWhole || !rule.loops[loop].isCuttable(group.ranks) ||
+            !canGoOn(op.getResult(0), dim, demand, 0))
+          continue;
+        const CutLoop cut(loop, demand.blocksOf(size, group.ranks));
+        if (cut.room(size, group.ranks) < size && isPossible(op, rule, cut))
           return cut;
       }
       wholeProducts.push_back(&op);
@@ -392,9 +412,9 @@ private:
     return {};
   }
 
-  /// Whether all forward ops behind a value that is cut along `dim` can be; `sections`: as those of them want
+  /// Whether all forward ops behind a value that is cut along `dim` can be; `demand`: as those of them want
   /// it.
-  bool canGoOn(Value value, int dim, SmallVector<int64_t> &sections, int depth) {
+  bool canGoOn(Value value, int dim, Demand &demand, int depth) {
     constexpr int kDeepest = 16;
     if (depth == kDeepest)
       return true;
@@ -404,22 +424,46 @@ private:
         continue;
       const ShardingRule rule = ruleOf(user, group.ranks);
       const int loop = rule.loops.empty() ? ShardingRule::kWhole : rule.operands[use.getOperandNumber()][dim];
-      if (loop == ShardingRule::kWhole || !rule.loops[loop].isDivisible(group.ranks))
+      if (loop == ShardingRule::kWhole || !rule.loops[loop].isCuttable(group.ranks))
         return false;
-      if (!rule.loops[loop].sections.empty()) {
-        if (rule.loops[loop].of == ShardingLoop::Sections::OfOperands)
-          sections = rule.loops[loop].sections;
-      }
+      if (rule.loops[loop].of == ShardingLoop::Sections::OfOperands)
+        demand.cutIn(rule.loops[loop].sections);
+      const int64_t perUnit = elementsAUnit(value, dim, rule.loops[loop]);
+      demand.need(perUnit);
       if (rule.loops[loop].reduced)
         continue;
-      SmallVector<int64_t> inner;
-      for (auto [result, dims] : llvm::zip(user->getResults(), rule.results))
-        if (int next = ShardingRule::dimOf(dims, loop);
-            next != ShardingRule::kWhole &&
-            !canGoOn(result, next, rule.loops[loop].sections.empty() ? sections : inner, depth + 1))
+      for (auto [i, result] : llvm::enumerate(user->getResults())) {
+        const int next = ShardingRule::dimOf(rule.results[i], loop);
+        Demand behind;
+        if (next == ShardingRule::kWhole)
+          continue;
+        if (!canGoOn(result, next, behind, depth + 1))
           return false;
+        passBack(behind, elementsAUnit(result, next, rule.loops[loop]), rule.loops[loop], i, perUnit, demand);
+      }
     }
     return true;
+  }
+
+  /// 1 where a loop has sections: those are in elements.
+  static int64_t elementsAUnit(Value value, int dim, const ShardingLoop &loop) {
+    return loop.sections.empty() ? cast<RankedTensorType>(value.getType()).getDimSize(dim) / loop.units : 1;
+  }
+
+  /// What readers of result `number` want, in the elements of an operand.
+  static void passBack(const Demand &behind, int64_t behindAUnit, const ShardingLoop &loop, unsigned number,
+                       int64_t perUnit, Demand &demand) {
+    if (loop.of == ShardingLoop::Sections::OfOperands)
+      return demand.needIn(number, behind.units.front());
+    const bool isSameSize = behindAUnit == perUnit;
+    if (loop.sections.empty() && !behind.sections.empty() && isSameSize) {
+      demand.cutIn(behind.sections);
+      for (auto [section, unit] : llvm::enumerate(behind.units))
+        demand.needIn(section, unit);
+      return;
+    }
+    for (int64_t unit : behind.units)
+      demand.need(std::lcm(unit, behindAUnit) / behindAUnit * perUnit);
   }
 };
 

@@ -10,6 +10,7 @@
 #include "lib/Support/StorageBytes.h"
 #include "passes/Mesh/Blocks.h"
 #include "passes/Mesh/Passes.h"
+#include "passes/Mesh/ZeroPadding.h"
 
 namespace kedge::mesh {
 #define GEN_PASS_DEF_LOCALIZE
@@ -25,6 +26,7 @@ struct Local {
   Value value;
   Layout layout;
   SmallVector<Type> partOf; ///< a flat part along another axis: of what
+  bool hasZeros = true;     ///< as padding, if it has any
 };
 
 /// Rewrites a function, op by op.
@@ -93,7 +95,7 @@ private:
   Operation *takeBlock(BlockArgument argument, const Layout &layout) {
     OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
     const Type whole = argument.getType();
-    argument.setType(blockOf(whole, layout.dim, group.ranks));
+    argument.setType(blockOf(whole, layout, group.ranks));
     auto standIn = UnrealizedConversionCastOp::create(builder, argument.getLoc(), whole, argument);
     argument.replaceAllUsesExcept(standIn.getResult(0), standIn);
     locals[standIn.getResult(0)] = {argument, layout, {}};
@@ -113,7 +115,7 @@ private:
     Value whole = isSame ? onnx::ReshapeOp::create(build.builder, build.loc,
                                                    wholeOf(build, reshape.getData()), shapeOf(original))
                                .getResult()
-                         : build.gather(local.value, local.layout);
+                         : build.gather(local.value, local.layout, original.getType());
     return wholes[original] = whole;
   }
 
@@ -147,7 +149,19 @@ private:
     if (auto gradient = dyn_cast<train::FinalGradientOp>(op))
       layout = layoutOfState(gradient.getParameterAttr());
     for (OpOperand &operand : op.getOpOperands())
-      operand.set(get(builder, op.getLoc(), operand.get(), layout));
+      operand.set(getWithZeros(builder, op.getLoc(), operand.get(), layout));
+  }
+
+  /// With zeros as padding.
+  Value getWithZeros(PlacedBuilder &builder, Location loc, Value original, const Layout &wanted) {
+    Value own = get(builder, loc, original, wanted);
+    auto found = locals.find(original);
+    if (found == locals.end() || found->second.hasZeros || own != found->second.value)
+      return own;
+    BlockBuilder build(builder, loc, group);
+    found->second.value = build.padded(own, wanted, original.getType(), 0);
+    found->second.hasZeros = true;
+    return found->second.value;
   }
 
   bool anyCut(Operation &op) {
@@ -163,6 +177,8 @@ private:
     OperationState state(op.getLoc(), op.getName(), {}, {}, op.getAttrs());
     SmallVector<Local> sent;
     for (Value operand : op.getOperands()) {
+      if (auto found = locals.find(operand); found != locals.end() && found->second.partOf.empty())
+        (void)getWithZeros(builder, op.getLoc(), operand, found->second.layout);
       Local local = locals.contains(operand) ? locals[operand] : Local{operand, {}, {}};
       state.addOperands(local.value);
       if (isa<dist::ReduceScatterOp, dist::LocalShardOp>(op)) {
@@ -232,19 +248,32 @@ private:
   void onBlocks(Operation &op) {
     PlacedBuilder builder(&op);
     const ShardingRule rule = ruleOf(&op, group.ranks);
-    const CutLoop cut = cutLoopOf(&op);
+    const CutLoop cut = cutLoopOf(&op, rule);
     const Layout scatter = scatterOf(&op);
     op.removeAttr(dist::cutName);
     op.removeAttr(dist::scatterName);
     SmallVector<Value> operands;
-    for (auto [i, operand] : llvm::enumerate(op.getOperands()))
-      operands.push_back(get(builder, op.getLoc(), operand, layoutOfOperand(rule, cut, i)));
-    BlockBuilder build(builder, op.getLoc(), group, scatter, &partials);
+    const bool sumsPadding = cut.isPadded() && rule.loops[cut.loop].reduced;
+    llvm::BitVector zeros(op.getNumOperands());
+    for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+      const Layout layout = layoutOfOperand(&op, rule, cut, i, group.ranks);
+      operands.push_back(sumsPadding ? getWithZeros(builder, op.getLoc(), operand, layout)
+                                     : get(builder, op.getLoc(), operand, layout));
+      auto found = locals.find(operand);
+      zeros[i] = layout.isCut() &&
+                 (found == locals.end() || found->second.hasZeros || operands.back() != found->second.value);
+    }
+    BlockBuilder build(builder, op.getLoc(), group, cut, scatter, &partials);
     auto sharded = dyn_cast<ShardingOpInterface>(op);
-    SmallVector<Value> results = sharded ? sharded.buildLocal(build, operands, cut.loop)
-                                         : cloneLocal(build, &op, operands, rule, cut.loop);
+    SmallVector<Value> results =
+        sharded ? sharded.buildLocal(build, operands) : cloneLocal(build, &op, operands, rule);
+    const llvm::BitVector known =
+        cut.isPadded() ? resultsWithZeros(&op, rule, cut, zeros) : llvm::BitVector(op.getNumResults(), true);
     for (auto [i, result] : llvm::enumerate(op.getResults()))
-      locals[result] = {results[i], scatter.isCut() ? scatter : layoutOfResult(rule, cut, i), {}};
+      locals[result] = {results[i],
+                        scatter.isCut() ? scatter : layoutOfResult(&op, rule, cut, i, group.ranks),
+                        {},
+                        scatter.isCut() || known.test(i)};
     addStatistic("kedge-localize", "ops on blocks", 1);
   }
 
@@ -266,7 +295,7 @@ private:
       return false;
     const Layout scatter = a->scatter;
     PlacedBuilder builder(&op, placeFor(op));
-    BlockBuilder build(builder, op.getLoc(), group, scatter, &partials);
+    BlockBuilder build(builder, op.getLoc(), group, {}, scatter, &partials);
     Value both = onnx::AddOp::create(builder, op.getLoc(), a->value, b->value);
     locals[op.getResult(0)] = {build.sum(both, elementOf(op.getResult(0))), scatter, {}};
     addStatistic("kedge-localize", "sums joined", 1);
@@ -292,7 +321,7 @@ private:
       PlacedBuilder builder(
           terminator,
           place ? place : PlaceAttr::get(function.getContext(), TrainingPhase::Update, "", "results"));
-      returned.set(get(builder, returned.get().getLoc(), returned.get(), layoutOfState(state)));
+      returned.set(getWithZeros(builder, returned.get().getLoc(), returned.get(), layoutOfState(state)));
     }
   }
 };
@@ -309,7 +338,7 @@ struct Localize : impl::LocalizeBase<Localize> {
     StateLayouts states;
     for (auto state : getOperation().getOps<train::StateOp>())
       if (auto cut = state->getAttrOfType<dist::CutAttr>(dist::cutName)) {
-        states[state.getSymNameAttr()] = layoutOf(cut);
+        states[state.getSymNameAttr()] = layoutOf(cut, state.getType());
         state->removeAttr(dist::cutName);
         auto whole = cast<RankedTensorType>(state.getType());
         state.setType(dist::boxOf(whole, {cut}));

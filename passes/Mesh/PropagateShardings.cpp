@@ -47,7 +47,7 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
         if (!given->isOf(state))
           continue;
         isFound = true;
-        if (failed(given->check(state, group.ranks)))
+        if (failed(given->check(state)))
           return failure();
         givenDims[state.getSymNameAttr()] = given->dim;
       }
@@ -57,13 +57,12 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     return success();
   }
 
-  /// Dimensions that were given, in sections as readers of the tensor have them.
+  /// Dimensions that were given, in blocks as readers of the tensor have them.
   void cutGiven(func::FuncOp function, Walk &walk) {
     for (BlockArgument argument : function.getArguments())
       if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
         if (auto given = givenDims.find(state.getAttr()); given != givenDims.end())
-          states.try_emplace(state.getAttr(),
-                             Layout{given->second, walk.sectionsFor(argument, given->second)});
+          states.try_emplace(state.getAttr(), Layout(given->second, walk.blocksFor(argument, given->second)));
   }
 
   /// The first way decides about states, the second finds them decided, the third knows which whole values
@@ -90,9 +89,9 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
       return failure();
     third.pullBack();
     for (auto [op, cut] : third.choices)
-      op->setAttr(dist::cutName, attributeOf(cut, group));
-    for (auto [op, dim] : third.scatters)
-      op->setAttr(dist::scatterName, attributeOf(Layout{dim, {}}, group));
+      op->setAttr(dist::cutName, attributeOf(cut, ruleOf(op, group.ranks), group));
+    for (auto [op, layout] : third.scatters)
+      op->setAttr(dist::scatterName, attributeOf(layout, group));
     addStatistic("kedge-propagate-shardings", "ops cut", static_cast<int64_t>(third.choices.size()));
     addStatistic("kedge-propagate-shardings", "sums scattered", static_cast<int64_t>(third.scatters.size()));
     addStatistic("kedge-propagate-shardings", "products whole",
@@ -100,7 +99,7 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     for (Operation *product : first.wholeProducts)
       product->emitRemark()
           << "is computed whole on each of " << group.ranks
-          << " ranks: no dimension of its weight is cut into equal blocks that what follows can use; "
+          << " ranks: no dimension of its weight is cut into blocks that what follows can use; "
           << bytesOf(product->getOperand(1).getType()) << " bytes of weight on each";
     return success();
   }
@@ -109,7 +108,7 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     auto state = getOperation().lookupSymbol<train::StateOp>(name);
     const int64_t rows = cast<RankedTensorType>(state.getType()).getDimSize(0);
     const bool isTrained = state.getRole() != train::Role::Constant;
-    return isTrained && rows % group.ranks == 0 ? Layout{0, {}} : Layout();
+    return isTrained && rows > 1 ? Layout(0, blocksOf(rows, group.ranks)) : Layout();
   }
 
   void note(train::StateOp state) {
@@ -119,7 +118,7 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     state->setAttr(dist::cutName, attributeOf(layout, group));
     addStatistic("kedge-propagate-shardings", "states cut", 1);
     addStatistic("kedge-propagate-shardings", "bytes saved",
-                 bytesOf(state.getType()) - bytesOf(blockOf(state.getType(), layout.dim, group.ranks)));
+                 bytesOf(state.getType()) - bytesOf(blockOf(state.getType(), layout, group.ranks)));
   }
 };
 } // namespace

@@ -55,12 +55,12 @@ private:
 
   void printOp(Operation *op) {
     const dist::RankGroup group = tensorGroup(function);
-    const CutLoop loop = cutLoopOf(op);
     const Layout ofSum = scatterOf(op);
-    const ShardingRule rule = loop.isCut() ? ruleOf(op, group.ranks) : ShardingRule();
+    const ShardingRule rule = op->hasAttr(dist::cutName) ? ruleOf(op, group.ranks) : ShardingRule();
+    const CutLoop loop = cutLoopOf(op, rule);
     for (OpResult result : op->getResults()) {
       beginLine(result);
-      const Layout layout = loop.isCut() ? layoutOfResult(rule, loop, result.getResultNumber()) : Layout();
+      const Layout layout = layoutOfResult(op, rule, loop, result.getResultNumber(), group.ranks);
       if (layout.isCut()) {
         printCut(attributeOf(layout, group));
       } else if (ofSum.isCut()) {

@@ -72,7 +72,7 @@ def sent(model, *options):
 
 
 def blocks_of_products_9(golden, temp):
-    """Columns, then rows; sizes that the ranks do not divide stay whole (pytorch#150336: a width of 5 lost its size)."""
+    """Columns, then rows; blocks that are not equal keep their sizes (pytorch#150336: a width of 5 lost its size)."""
     model = perceptron(golden, temp)
     for mesh in ("tensor=2", "tensor=3", "tensor=4"):
         model.agrees(mesh, *SGD)
@@ -89,8 +89,17 @@ def clips_by_one_norm(golden, temp):
 
 
 def pads_no_vocabulary_8(golden, temp):
-    """A vocabulary that the ranks do not divide has no padding that could enter the loss (Megatron-LM#1754)."""
-    gpt(golden, temp).agrees("tensor=3", *SGD)
+    """Padding of a vocabulary that the ranks do not divide enters no loss (Megatron-LM#1754), that of heads and widths no sum. Each rank
+    has room for half of the heads, and for a third of the rest."""
+    model = gpt(golden, temp)
+    model.agrees("tensor=3", *SGD, "--clip-norm", "0.3")
+    state = {mesh: json.loads(check_output(model.compile(mesh, *SGD), "--plan"))["state_bytes"]["parameters"] for mesh in ("", "tensor=3")}
+    assert state["tensor=3"] < 0.48 * state[""], state
+    whole = model.run("", *SGD)
+    model.run("tensor=3", *SGD, more=["--checkpoint-dir", temp / "ck"], steps=3)
+    log, weights = model.run("", *SGD, more=["--resume", temp / "ck"])
+    near(log, whole[0][3:])
+    expect_near(weights, whole[1])
 
 
 def cuts_states(golden, temp):

@@ -4,7 +4,6 @@ collectives that everyone knows; --shard names the same dimensions."""
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
 import onnx
@@ -58,11 +57,7 @@ def main():
     near(train(folder, temp, temp / "annotated.onnx", 2, "--ranks", 2), one)
     near(train(folder, temp, folder / "model.onnx", 2, "--mesh", "tensor=2", "--shard", r"c_attn\.weight$=tensor:1",
                "--shard", r"c_proj\.weight$=tensor:0"), one)
-    done = subprocess.run(["kedge", "compile", folder / "model.onnx", *OPTIONS, "--mesh", "tensor=5", "--shard",
-                           r"0\.mlp\.c_fc\.weight$=tensor:1", "-o", temp / "none"], capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr.rstrip().endswith(
-        "has 192 elements, which 5 ranks do not share in equal blocks: not available yet; numbers of ranks that do are 1, 2, 3, 4, 6, 8, 12, "
-        "16, 24, 32, 48, 64, 96, 192"), done.stderr
+    near(train(folder, temp, folder / "model.onnx", 3, "--mesh", "tensor=3", "--shard", r"mlp\.c_fc\.weight$=tensor:1"), one)
     print("annotated by hand: 8 sums of activations, losses and norms of one rank")
 
 

@@ -73,17 +73,17 @@ def main():
     for number, (what, (change, expected)) in enumerate(CASES.items()):
         error = Case(temp / str(number), annotated(change)).refusal("--ranks", "2")
         assert error == expected, (what, error)
-    five = annotated(lambda m: cut(m, "up", "up.w", 1), perceptron(width=5))
-    error = Case(temp / "five", five).refusal("--ranks", "2")  # pytorch#150336: a width of 5 over two ranks lost its size
-    assert error.endswith("parts of unequal size are not available yet; numbers of parts that divide 5 are 1, 5"), error
+    one = annotated(lambda m: cut(m, "up", "up.w", 1), perceptron(width=1))
+    error = Case(temp / "one", one).refusal("--ranks", "2")
+    assert error == SPEC + "that cuts axis 1, but there is 1 element to cut; expected 2 or more", error
     split = annotated(lambda m: cut(m, "heads", "a", 1), heads())
     error = Case(temp / "heads", split).refusal("--ranks", "2")
     assert error == ("MODEL: node 'heads' (Reshape): has a sharding spec that cuts 'a' along axis 1 over 2 ranks, but has 3 units there that "
-                     "stay whole (such as heads): parts of unequal size are not available yet; numbers of ranks that divide them are 1, 3"), error
+                     "stay whole (such as heads), and the parts end within them; numbers of ranks that divide them are 1, 3"), error
     no_rule = annotated(lambda m: cut(m, "softmax", "h", 2), heads())
     error = Case(temp / "no-rule", no_rule).refusal("--ranks", "2")
     assert error == ("MODEL: node 'softmax' (Softmax): has a sharding spec that cuts 'h' along axis 2, but has no rule to compute it in parts "
-                     "along it; axes that it has: 0; leave the spec out: the tensor is gathered for this node"), error
+                     "along it; axes that it has: 0, 1; leave the spec out: the tensor is gathered for this node"), error
     case = Case(temp / "ranks", annotated(lambda m: cut(m, "up", "up.w", 1)))
     assert case.refusal("--ranks", "3", "--configuration", "pair") == (
         "MODEL: --ranks 3 --configuration pair: configuration 'pair' is of 2 devices; give a multiple of 2 ranks, or --configuration none")

@@ -23,7 +23,7 @@ Value number(LocalBuilder &local, Type element, int64_t value) {
 OwnIndices::OwnIndices(LocalBuilder &local, Value given, int64_t rows) {
   OpBuilder &b = local.builder;
   const Type i64 = b.getI64Type();
-  const int64_t room = rows / local.ranks;
+  const int64_t room = local.cut.room(rows, local.ranks);
   Value zero = number(local, i64, 0);
   Value index = elementOf(given) == i64 ? given : CastOp::create(b, local.loc, given, i64).getResult();
   Value fromEnd = AddOp::create(b, local.loc, index, number(local, i64, rows));

@@ -1,4 +1,5 @@
 #include "lib/Dialect/ONNX/Sharding.h"
+#include "lib/Dialect/ONNX/ConvSharding.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
@@ -67,12 +68,13 @@ struct MatMulSharding : ShardingOpInterface::ExternalModel<MatMulSharding, MatMu
                        product.getTransB(), true);
   }
 
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
     auto product = cast<MatMulOp>(op);
     const Type element = elementOf(product.getY());
     const bool isGemm = rankOf(operands[1]) == 2 && (rankOf(operands[0]) == 2 || !product.getTransA());
-    if (!isGemm || sumTypeOf(element) == element || !shardingRule(op, local.ranks).loops[loop].reduced)
-      return cloneLocal(local, op, operands, loop);
+    if (!isGemm || sumTypeOf(element) == element ||
+        !shardingRule(op, local.ranks).loops[local.cut.loop].reduced)
+      return cloneLocal(local, op, operands);
     return {local.sum(partialProduct(local, operands[0], operands[1], product.getTransA(),
                                      product.getTransB(), APFloat(1.0f)),
                       element)};
@@ -90,10 +92,10 @@ struct GemmSharding : ShardingOpInterface::ExternalModel<GemmSharding, GemmOp> {
   }
 
   /// What is added is added once: behind the sum over ranks.
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
     auto gemm = cast<GemmOp>(op);
-    if (!shardingRule(op, local.ranks).loops[loop].reduced)
-      return cloneLocal(local, op, operands, loop);
+    if (!shardingRule(op, local.ranks).loops[local.cut.loop].reduced)
+      return cloneLocal(local, op, operands);
     Value product =
         partialProduct(local, operands[0], operands[1], gemm.getTransA(), gemm.getTransB(), gemm.getAlpha());
     const Type element = elementOf(gemm.getY());
@@ -202,9 +204,9 @@ struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, Gathe
   }
 
   /// Each row comes from the rank that has it; zeros of the others are added.
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
-    if (loop != 0)
-      return cloneLocal(local, op, operands, loop);
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
+    if (local.cut.loop != 0)
+      return cloneLocal(local, op, operands);
     auto gather = cast<GatherOp>(op);
     const OwnIndices own(local, operands[1], shapeOf(gather.getData())[gather.getAxis()]);
     Value rows = GatherOp::create(local.builder, local.loc, operands[0], own.indices, gather.getAxisAttr(),
@@ -216,6 +218,7 @@ struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, Gathe
 } // namespace
 
 void registerShardings(MLIRContext *context) {
+  registerConvShardings(context);
   MatMulOp::attachInterface<MatMulSharding>(*context);
   GemmOp::attachInterface<GemmSharding>(*context);
   ReshapeOp::attachInterface<ReshapeSharding>(*context);

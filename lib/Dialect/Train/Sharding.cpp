@@ -37,9 +37,12 @@ Dims maskDims(Value mask, Value scores) {
 
 int64_t headAxis(StringRef layout) { return layout == "bthd" ? 2 : 1; }
 
-/// Fewer key heads than ranks: each rank has all of them and reads one, that of its query heads.
+/// Fewer key heads than ranks, which share them evenly: each rank has all of them and reads one, that of its
+/// query heads.
 template <typename OpType> bool sharesKeyHeads(OpType op, int64_t ranks) {
-  return shapeOf(op.getK())[headAxis(op.getKLayout())] < ranks;
+  const int64_t keyHeads = shapeOf(op.getK())[headAxis(op.getKLayout())];
+  return keyHeads < ranks && ranks % keyHeads == 0 &&
+         shapeOf(op.getQ())[headAxis(op.getQLayout())] % ranks == 0;
 }
 
 /// Dims of K or V.
@@ -52,11 +55,10 @@ template <typename OpType> ShardingRule headRule(OpType op, int64_t ranks) {
   ShardingRule rule;
   if (op.getRatio().convertToFloat() != 0 || !op.getRandom().empty() || rankOf(op.getQ()) != 4)
     return rule;
-  const int64_t keyHeads = shapeOf(op.getK())[headAxis(op.getKLayout())];
-  if (!sharesKeyHeads(op, ranks))
-    rule.addLoop(keyHeads);
-  else if (ranks % keyHeads == 0)
+  if (sharesKeyHeads(op, ranks))
     rule.addLoop(shapeOf(op.getQ())[headAxis(op.getQLayout())]);
+  else
+    rule.addLoop(shapeOf(op.getK())[headAxis(op.getKLayout())]);
   return rule;
 }
 
@@ -74,7 +76,7 @@ Value keyHeadOf(LocalBuilder &local, Value heads, StringRef layout, Value head) 
 }
 
 struct AttentionSharding : ShardingOpInterface::ExternalModel<AttentionSharding, AttentionOp> {
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
     auto attention = cast<AttentionOp>(op);
     SmallVector<Value> own(operands);
     if (sharesKeyHeads(attention, local.ranks)) {
@@ -82,7 +84,7 @@ struct AttentionSharding : ShardingOpInterface::ExternalModel<AttentionSharding,
       own[1] = keyHeadOf(local, operands[1], attention.getKLayout(), head);
       own[2] = keyHeadOf(local, operands[2], attention.getVLayout(), head);
     }
-    return cloneLocal(local, op, own, loop);
+    return cloneLocal(local, op, own);
   }
 
   ShardingRule shardingRule(Operation *op, int64_t ranks) const {
@@ -99,10 +101,10 @@ struct AttentionSharding : ShardingOpInterface::ExternalModel<AttentionSharding,
 
 struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradSharding, AttentionGradOp> {
   /// A key head's gradient is the sum over the ranks that read it.
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
     auto grad = cast<AttentionGradOp>(op);
     if (!sharesKeyHeads(grad, local.ranks))
-      return cloneLocal(local, op, operands, loop);
+      return cloneLocal(local, op, operands);
     OpBuilder &b = local.builder;
     const int64_t heads = shapeOf(grad.getK())[headAxis(grad.getKLayout())];
     Value head = ownKeyHead(local, heads);
@@ -110,7 +112,8 @@ struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradS
     own[2] = keyHeadOf(local, operands[2], grad.getKLayout(), head);
     own[3] = keyHeadOf(local, operands[3], grad.getVLayout(), head);
     OperationState state(local.loc, op->getName(), own, {}, op->getAttrs());
-    state.addTypes({blockOf(grad.getDQ().getType(), headAxis(grad.getQLayout()), local.ranks),
+    state.addTypes({blockOf(grad.getDQ().getType(),
+                            {static_cast<int>(headAxis(grad.getQLayout())), local.cut}, local.ranks),
                     own[2].getType(), own[3].getType()});
     Operation *made = b.create(state);
     return {made->getResult(0), sumOfHeads(local, made->getResult(1), grad.getKLayout(), head, heads),
@@ -162,9 +165,9 @@ struct GatherGradSharding : ShardingOpInterface::ExternalModel<GatherGradShardin
   }
 
   /// What belongs to other ranks' rows adds zeros to the first.
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
-    if (loop != 0)
-      return cloneLocal(local, op, operands, loop);
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
+    if (local.cut.loop != 0)
+      return cloneLocal(local, op, operands);
     auto grad = cast<GatherGradOp>(op);
     OpBuilder &b = local.builder;
     const int64_t rows = shapeOf(grad.getDX())[grad.getAxis()];
@@ -176,7 +179,7 @@ struct GatherGradSharding : ShardingOpInterface::ExternalModel<GatherGradShardin
       counts = onnx::AndOp::create(b, local.loc, counts, onnx::NotOp::create(b, local.loc, isPad));
     }
     counts = onnx::withTrailingDims(local, counts, rankOf(grad.getDX()) - grad.getAxis() - 1);
-    auto block = blockOf(grad.getDX().getType(), static_cast<int>(grad.getAxis()), local.ranks);
+    auto block = blockOf(grad.getDX().getType(), {static_cast<int>(grad.getAxis()), local.cut}, local.ranks);
     return {GatherGradOp::create(b, local.loc, onnx::orZero(local, counts, operands[0]), own.indices,
                                  grad.getAxisAttr(), IntegerAttr(),
                                  b.getDenseI64ArrayAttr(block.getShape()))};
@@ -200,13 +203,13 @@ struct DropoutSharding : ShardingOpInterface::ExternalModel<DropoutSharding<OpTy
     return rule;
   }
 
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int loop) const {
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
     OpBuilder &b = local.builder;
-    Value before = local.offset(shardingRule(op, local.ranks).loops[loop].units / local.ranks);
+    Value before = local.offset(local.cut.room(shardingRule(op, local.ranks).loops[0].units, local.ranks));
     SmallVector<Value> own(operands);
     own[3] = onnx::AddOp::create(b, local.loc, operands[3],
                                  onnx::ReshapeOp::create(b, local.loc, before, ArrayRef<int64_t>{}));
-    return cloneLocal(local, op, own, loop);
+    return cloneLocal(local, op, own);
   }
 };
 
@@ -248,16 +251,25 @@ template <typename OpType> Value isIgnored(LocalBuilder &local, OpType op, Value
                                onnx::number(local, elementOf(labels), op.getIgnoreIndex()));
 }
 
+/// Classes that are but padding have the lowest logit: no sum of exponentials has any of them.
+template <typename OpType> Value withoutPadding(LocalBuilder &local, OpType op, Value logits) {
+  const Layout layout = layoutOfOperand(op, classRule(op), local.cut, 0, local.ranks);
+  const auto element = cast<FloatType>(elementOf(logits));
+  const double lowest = APFloat::getLargest(element.getFloatSemantics(), /*Negative=*/true).convertToDouble();
+  return local.padded(logits, layout, op.getLogits().getType(), lowest);
+}
+
 struct CrossEntropySharding : ShardingOpInterface::ExternalModel<CrossEntropySharding, CrossEntropyOp> {
   ShardingRule shardingRule(Operation *op, int64_t) const { return classRule(cast<CrossEntropyOp>(op)); }
 
   /// Maxima, sums and the label's logit go over ranks, the logits do not.
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int) const {
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
     auto loss = cast<CrossEntropyOp>(op);
     OpBuilder &b = local.builder;
     GradientBuilder math{b, local.loc};
     const int64_t axis = loss.getAxis();
-    Value logits = math.cast(operands[0], elementOf(loss.getTop())), labels = operands[1];
+    Value logits = withoutPadding(local, loss, math.cast(operands[0], elementOf(loss.getTop()))),
+          labels = operands[1];
     SmallVector<int64_t> kept(shapeOf(logits));
     kept[axis] = 1;
     Value top = local.allReduce(
@@ -285,7 +297,7 @@ struct CrossEntropyGradSharding
   ShardingRule shardingRule(Operation *op, int64_t) const { return classRule(cast<CrossEntropyGradOp>(op)); }
 
   /// Labels count from the rank's first class; kOther is none of its classes, kIgnored the ignored one.
-  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands, int) const {
+  SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
     constexpr int64_t kOther = -1, kIgnored = -2;
     auto grad = cast<CrossEntropyGradOp>(op);
     OpBuilder &b = local.builder;
@@ -295,14 +307,16 @@ struct CrossEntropyGradSharding
     Value label =
         onnx::WhereOp::create(b, local.loc, own.isOwn, own.indices, onnx::number(local, i64, kOther));
     label = onnx::WhereOp::create(b, local.loc, ignored, onnx::number(local, i64, kIgnored), label);
-    return {CrossEntropyGradOp::create(b, local.loc, operands[0], label, operands[2], operands[3],
-                                       operands[4], grad.getAxisAttr(), b.getI64IntegerAttr(kIgnored),
+    Value logits = withoutPadding(local, grad, operands[0]);
+    return {CrossEntropyGradOp::create(b, local.loc, logits, label, operands[2], operands[3], operands[4],
+                                       grad.getAxisAttr(), b.getI64IntegerAttr(kIgnored),
                                        grad.getLabelSmoothingAttr())};
   }
 };
 } // namespace
 
 void registerShardings(MLIRContext *context) {
+  registerConvGradShardings(context);
   AttentionOp::attachInterface<AttentionSharding>(*context);
   AttentionGradOp::attachInterface<AttentionGradSharding>(*context);
   GatherGradOp::attachInterface<GatherGradSharding>(*context);

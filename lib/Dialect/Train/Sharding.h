@@ -4,4 +4,5 @@
 
 namespace kedge::train {
 void registerShardings(mlir::MLIRContext *context);
+void registerConvGradShardings(mlir::MLIRContext *context);
 } // namespace kedge::train

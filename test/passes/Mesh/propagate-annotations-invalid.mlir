@@ -34,7 +34,7 @@ module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>, dist.annotations = 
     #dist.annotation<#heads reads ["x"] makes ["y"] specs [<"x" cut <1 over "tensor" = 2>>]>]} {
   func.func @step(%x: tensor<4x12xf32> {train.binding = #train.binding<input "x">})
       -> (tensor<4x3x4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
-    // expected-error@+1 {{cuts 'x' along axis 1 over 2 ranks, but has 3 units there that stay whole (such as heads): parts of unequal size are not available yet; numbers of ranks that divide them are 1, 3}}
+    // expected-error@+1 {{cuts 'x' along axis 1 over 2 ranks, but has 3 units there that stay whole (such as heads), and the parts end within them; numbers of ranks that divide them are 1, 3}}
     %y = onnx.Reshape %x {kedge.place = #heads, shape = array<i64: 4, 3, 4>} : (tensor<4x12xf32>) -> tensor<4x3x4xf32>
     return %y : tensor<4x3x4xf32>
   }

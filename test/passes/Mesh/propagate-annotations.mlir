@@ -1,11 +1,13 @@
 // RUN: kedge-opt %s --kedge-propagate-shardings | FileCheck %s
 // RUN: not kedge-opt %s --kedge-propagate-shardings=shard=up=tensor:2 -o /dev/null 2>&1 | FileCheck %s --check-prefix=DIM
 // RUN: not kedge-opt %s --kedge-propagate-shardings=shard=nothing=tensor:0 -o /dev/null 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not kedge-opt %s --kedge-propagate-shardings=shard=one=tensor:1 -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not kedge-opt %s --kedge-propagate-shardings=shard=up=data:0 -o /dev/null 2>&1 | FileCheck %s --check-prefix=AXIS
 
 // What the file says takes the place of what the pass would choose: the second product is cut, the first stays whole. A node that
 // has become a part of another op (the sum with a bias) is followed there.
 // DIM: --shard up=tensor:2: 'up' has 2 dimensions, the first is 0
+// ONE: --shard one=tensor:1: dimension 1 of 'one' has 1 element: expected one to cut
 // NAME: --shard nothing=tensor:0: no parameter has such a name
 // AXIS: --shard up=data:0: expected REGEX=tensor:DIM with a dimension from 0
 #up = #kedge.place<forward "", "up">
@@ -17,6 +19,7 @@ module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>, dist.annotations = 
     #dist.annotation<#sum reads ["b", "down.bias"] makes ["y"] specs [<"y">]>]} {
   // CHECK: @up tensor<4x6xf32>{{$}}
   train.state parameter @up tensor<4x6xf32>
+  train.state parameter @one tensor<4x1xf32>
   // CHECK: @down tensor<6x4xf32> {dist.cut = #dist.cut<1 over "tensor" = 2>}
   train.state parameter @down tensor<6x4xf32>
   // CHECK: @down.bias tensor<4xf32> {dist.cut = #dist.cut<0 over "tensor" = 2>}
