@@ -52,6 +52,7 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   step.momentum = options.momentumOrDefault();
   step.nesterov = options.nesterov || options.optimizer == "muon";
   step.clipNorm = options.clipNorm;
+  step.moments = options.moments;
   step.logitsChunk = options.logitsChunk;
   step.precision = options.precision;
   step.precisionPolicy = options.precisionPolicy;

@@ -145,6 +145,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   optimizer.optimizer = options.optimizer;
   optimizer.momentum = options.momentum;
   optimizer.nesterov = options.nesterov;
+  optimizer.moments = options.moments;
   optimizer.clipNorm = options.clipNorm;
   optimizer.signedItems = !options.sampleWeights.empty();
   optimizer.scaleGrowth = options.lossScale.growth;

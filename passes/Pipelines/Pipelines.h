@@ -40,6 +40,7 @@ struct StepOptions {
   int64_t persistBytes = 0;              ///< parameters that stay whole in stage 3
   bool syncBatchNorm = false;            ///< statistics of BatchNormalization are of all ranks
   std::string optimizer = "adamw", muon; ///< `muon`: REGEX of its matrices
+  std::string moments = "fp32";          ///< fp32, bf16 or int8
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits

@@ -31,6 +31,14 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
       ->group(group);
   command.add_flag("--nesterov", o.nesterov, "Nesterov momentum")->group(group);
   command.add_option("--clip-norm", o.clipNorm, "largest global gradient norm; 0: no clipping")->group(group);
+  command
+      .add_option(
+          "--moments", o.moments,
+          "of adamw, adam, lion and sgd's momentum: fp32, bf16, or int8: codes in groups of 32 with an "
+          "fp16 scale")
+      ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
+      ->group(group)
+      ->capture_default_str();
   command.add_option("--accumulate", o.accumulate, "micro-batches of a step")
       ->group(group)
       ->capture_default_str();
