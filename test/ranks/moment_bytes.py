@@ -30,8 +30,8 @@ def moment(elements, kind, ranks):
 def main():
     model, shape = sys.argv[1:]
     common = [model, "--shape", shape, "--loss", "cross-entropy"]
-    text = run("compile", *common, "--emit", "train", "--with-places")
-    sizes = [math.prod(map(int, dims.split("x"))) for dims in re.findall(r"train\.state parameter @\S+ tensor<([0-9x]+)xf32>", text)]
+    text = run("compile", *common, "--emit", "train")
+    sizes = [math.prod(map(int, dims.split("x"))) for dims in re.findall(r"train\.state\s+parameter @\S+ tensor<([0-9x]+)xf32>", text)]
     cases = 0
     for kind in ("fp32", "bf16", "int8"):
         for mesh, ranks in (("data=1", 1), ("data=2", 2), ("data=3", 3), ("data=4", 4), ("replica=2,data=2", 2)):
