@@ -67,10 +67,13 @@ struct FuseAccumulation : impl::FuseAccumulationBase<FuseAccumulation> {
     addStatistic("kedge-fuse-accumulation", "products joined", joined);
   }
 
+  /// The host tells such a product which micro-batch it is of, and of a pipeline's step it runs all of them.
+  static bool isUnrolled(train::AccumulateOp sum) { return !isa<BlockArgument>(sum.getMicro()); }
+
   static bool join(train::AccumulateOp sum) {
     Value value = sum.getGradient();
     Gradient gradient = gradientProduct(value, elementOf(sum.getAccumulator()));
-    if (!gradient.product || !isThereBefore(gradient.product, sum.getAccumulator()))
+    if (!gradient.product || !isThereBefore(gradient.product, sum.getAccumulator()) || isUnrolled(sum))
       return false;
     PlacedBuilder builder(gradient.product);
     auto fused = train::AccumulateProductOp::create(builder, sum.getLoc(), sum.getType(),

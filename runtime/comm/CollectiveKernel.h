@@ -23,6 +23,8 @@ Collective collectiveOf(const LibraryCall &call);
 /// same way.
 int64_t ranksOf(const LibraryCall &call);
 std::string axisOf(const nlohmann::json &attrs);
+/// Whether the call is one end of a transfer between two ranks.
+bool isPeerTransfer(std::string_view library);
 /// The ranks of the mesh that a call joins. Throws rt::Error if they are not as many as it is for.
 RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank);
 

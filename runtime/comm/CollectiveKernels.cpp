@@ -197,6 +197,8 @@ std::string axisOf(const nlohmann::json &attrs) {
   return attrs.is_object() ? attrs.value("axis", std::string(Mesh::kData)) : Mesh::kData;
 }
 
+bool isPeerTransfer(std::string_view library) { return library == kSend || library == kReceive; }
+
 RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank) {
   RankGroup group = mesh.groupOf(axisOf(call.attrs), rank);
   if (group.own.size != ranksOf(call))
@@ -209,7 +211,7 @@ Collective collectiveOf(const LibraryCall &call) {
   const auto found = kKinds.find(call.name);
   if (found == kKinds.end())
     failCall(call, "it is no collective");
-  if (call.name == kSend || call.name == kReceive)
+  if (isPeerTransfer(call.name))
     return transferOf(call);
   const CollectiveKind kind = found->second;
   const std::string reduction = calls::stringAttr(call, "kind", "sum");
@@ -244,7 +246,7 @@ std::vector<Traffic> trafficOf(const std::string &library, const std::vector<Ten
   std::vector<Traffic> traffic;
   if (!library.starts_with(kPrefix) || library == "dist.local_shard")
     return traffic;
-  if (library == kSend || library == kReceive) {
+  if (isPeerTransfer(library)) {
     const TensorDesc &value = (library == kSend ? inputs : outputs).front();
     return {{library.substr(kPrefix.size()), value.type, false, value.elements()}};
   }

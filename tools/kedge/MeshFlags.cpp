@@ -152,7 +152,6 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
   const std::pair<std::string, bool> others[] = {{"kedge why", command.get_name() == "why"},
                                                  {"--arena", !o.arenaFile.empty()},
                                                  {"--launches", !o.launchFile.empty()},
-                                                 {"--target " + o.target, o.onGpu()},
                                                  {"--same-bits", isGiven(command, "--same-bits")},
                                                  {"--max-batch", !o.maxBatchInput.empty()}};
   for (const auto &[what, isGivenToo] : others)

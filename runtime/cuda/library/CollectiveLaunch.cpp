@@ -28,6 +28,7 @@ public:
     const Collective what = collectiveOf(call);
     kind = what.kind;
     senders = what.senders;
+    peer = what.peer;
     operation = what.reduction == Reduction::Max ? nccl::Operation::Max : nccl::Operation::Sum;
     for (size_t i = 0; i < what.tensors.size(); ++i) {
       const CollectiveTensor &tensor = what.tensors[i];
@@ -52,7 +53,7 @@ public:
   void enqueue() override {
     if (kind == CollectiveKind::ReduceScatter)
       clearPadding();
-    if (kind == CollectiveKind::Transfer)
+    if (kind == CollectiveKind::Transfer && !peer)
       fillAlone();
     ranks.enqueue(launch, group, stream, [this] {
       for (const Carried &tensor : tensors)
@@ -98,7 +99,18 @@ private:
     }
   }
 
+  /// Each rank makes its transfers in the order of their numbers, on one stream: no two wait for each other.
+  void addPeerTransfer(const Carried &tensor) {
+    const nccl::Library &nccl = ranks.library();
+    const int other = static_cast<int>(peer->rank);
+    expect(peer->sends
+               ? nccl.send(tensor.input, tensor.elements, tensor.type, other, group.handle, stream)
+               : nccl.receive(tensor.output, tensor.elements, tensor.type, other, group.handle, stream));
+  }
+
   void addTransfer(const Carried &tensor) {
+    if (peer)
+      return addPeerTransfer(tensor);
     const nccl::Library &nccl = ranks.library();
     const int64_t own = group.own.rank;
     if (isBroadcast())
@@ -158,7 +170,8 @@ private:
   const Launch &launch;
   CUstream stream;
   CollectiveKind kind = CollectiveKind::AllReduce;
-  std::vector<int64_t> senders; ///< of a transfer
+  std::vector<int64_t> senders;     ///< of a transfer among all
+  std::optional<PeerTransfer> peer; ///< of a transfer between two
   nccl::Operation operation = nccl::Operation::Sum;
   std::vector<Carried> tensors;
 };

@@ -43,6 +43,7 @@ NcclRanks::NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks) : gp
   split(program);
   for (const auto &[axes, group] : groups)
     warmUp(group);
+  connectPeers(program);
   const uint64_t after = gpu.memory().free;
   taken = before > after ? before - after : 0;
 }
@@ -78,16 +79,31 @@ void NcclRanks::refuseSharedGpus() const {
             a, b, seats[a].bus.data(), gpu.devices()));
 }
 
+std::string NcclRanks::nameOf(const std::string &function, const Launch &launch) const {
+  const int64_t rank = world().rank;
+  std::string text = launch.library;
+  if (launch.attrs.is_object() && launch.attrs.contains("micro"))
+    text += fmt::format(" of micro-batch {}", launch.attrs["micro"].get<int64_t>());
+  text += " at " + (launch.loc.empty() ? "@" + function : launch.loc + " in @" + function);
+  const std::string axes = axisOf(launch.attrs);
+  if (isPeerTransfer(launch.library)) {
+    const PeerTransfer peer =
+        *collectiveOf({launch.library, launch.attrs, launch.inputs, launch.outputs}).peer;
+    text += fmt::format(" (transfer {} {} rank {})", peer.number, peer.sends ? "to" : "from",
+                        ranks.mesh().groupOf(axes, rank).members[static_cast<size_t>(peer.rank)]);
+  } else if (ranks.mesh().numberOf(axes) != 0) {
+    text += fmt::format(" along {} (ranks {})", axes,
+                        fmt::join(ranks.mesh().groupOf(axes, rank).members, ", "));
+  }
+  return text;
+}
+
 void NcclRanks::nameCollectives(const Program &program) {
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches)
       if (launch.stream == kRankStream) {
         numbers[&launch] = static_cast<int32_t>(names.size());
-        names.push_back(launch.library + " at " +
-                        (launch.loc.empty() ? "@" + name : launch.loc + " in @" + name));
-        if (const std::string axes = axisOf(launch.attrs); ranks.mesh().numberOf(axes) != 0)
-          names.back() += fmt::format(" along {} (ranks {})", axes,
-                                      fmt::join(ranks.mesh().groupOf(axes, world().rank).members, ", "));
+        names.push_back(nameOf(name, launch));
       }
   const size_t bytes = std::max<size_t>(names.size(), 1) * sizeof(int32_t);
   table = gpu.allocate(bytes, "the numbers of collectives");
@@ -183,6 +199,31 @@ void NcclRanks::warmUp(const NcclGroup &group) {
   gpu.synchronize();
   gpu.release(whole);
   gpu.release(part);
+}
+
+void NcclRanks::connectPeers(const Program &program) {
+  std::map<const NcclGroup *, std::set<std::pair<int, bool>>> peers; // with `sends`
+  for (const auto &[name, function] : program.functions)
+    for (const Launch &launch : function.launches)
+      if (isPeerTransfer(launch.library)) {
+        const PeerTransfer peer =
+            *collectiveOf({launch.library, launch.attrs, launch.inputs, launch.outputs}).peer;
+        peers[&groupOf(launch)].emplace(static_cast<int>(peer.rank), peer.sends);
+      }
+  const char *what = "the first transfer";
+  const CUdeviceptr sent = gpu.allocate(1, what), received = gpu.allocate(1, what);
+  for (const auto &[group, list] : peers)
+    together(group->handle, what, [&, group = group, &list = list] {
+      for (const auto &[rank, sends] : list)
+        expect(sends ? nccl.send(reinterpret_cast<void *>(sent), 1, nccl::Type::Uint8, rank, group->handle,
+                                 gpu.stream())
+                     : nccl.receive(reinterpret_cast<void *>(received), 1, nccl::Type::Uint8, rank,
+                                    group->handle, gpu.stream()),
+               group->handle, what);
+    });
+  gpu.synchronize();
+  gpu.release(sent);
+  gpu.release(received);
 }
 
 void NcclRanks::settle(nccl::Status status, nccl::Handle group, const char *what) {

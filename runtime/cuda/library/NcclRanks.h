@@ -56,6 +56,9 @@ private:
   /// A group of its own for each set of axes that the program's collectives name.
   void split(const Program &program);
   void warmUp(const NcclGroup &group);
+  /// NCCL connects two ranks with their first message.
+  void connectPeers(const Program &program);
+  std::string nameOf(const std::string &function, const Launch &launch) const;
   /// What is called in it NCCL gets at once. Ends in any case: a group left open takes no end of its ranks.
   void together(nccl::Handle group, const char *what, const std::function<void()> &calls);
   /// Waits until NCCL has accepted the call.

@@ -3,6 +3,7 @@
 // call later, and who asks more before that is stopped. A group neither leaves nor is aborted while there are
 // graphs with calls of it.
 //   KEDGE_STUB_NCCL_VERSION (22809)
+//   KEDGE_STUB_NCCL_PATIENCE (20): seconds until ranks whose messages wait in a circle are stopped
 //   KEDGE_STUB_NCCL_LOST=N: the GPU never comes through its N-th call; whoever asks is told of
 //   ncclRemoteError
 #include "runtime/format/Float16.h"
@@ -39,9 +40,11 @@ struct Call {
 };
 enum Kind : int { AllReduce, Reduce, Broadcast, ReduceScatter, AllGather, Send, Receive };
 
-/// What is on its way from one rank to another.
+/// What is on its way from one rank to another; `count` and `type` are the whole message's.
 struct Mail {
   std::atomic<uint64_t> sent, taken;
+  size_t count;
+  int type;
   char bytes[size_t(1) << 14];
 };
 
@@ -56,6 +59,7 @@ struct Shared {
     size_t count;
     bool operator==(const Facts &) const = default;
   } facts[kMostRanks];
+  std::atomic<int> waits[kMostRanks];
   char slots[kMostRanks][kSlot];
   Mail mail[kMostRanks][kMostRanks]; ///< by sender and receiver
 };
@@ -171,8 +175,12 @@ struct ncclComm {
     const size_t bytes = std::min(sizeof(mail.bytes), call.count * sizeOf(call.type) - done);
     if (bytes == 0 || (mail.sent == mail.taken) != sends)
       return false;
-    if (sends)
+    if (sends) {
+      mail.count = call.count;
+      mail.type = call.type;
       std::memcpy(mail.bytes, static_cast<const char *>(call.from) + done, bytes);
+    } else if (mail.count != call.count || mail.type != call.type)
+      stop("a rank receives another message than was sent");
     else
       std::memcpy(static_cast<char *>(call.to) + done, mail.bytes, bytes);
     ++(sends ? mail.sent : mail.taken);
@@ -180,8 +188,47 @@ struct ncclComm {
     return true;
   }
 
-  /// All messages of a group at once, each pair's in the order of their calls.
+  /// Who waits for whom in messages, by rank: the peer's number and one; 0: for nobody.
+  void noteWaits(const std::vector<Call> &group, const std::vector<size_t> &done) {
+    int only = 0;
+    for (size_t i = 0; i < group.size(); ++i)
+      if (done[i] != group[i].count * sizeOf(group[i].type))
+        only = only == 0 || only == group[i].root + 1 ? group[i].root + 1 : -1; // several: it may go on
+    shared->waits[rank] = std::max(only, 0);
+  }
+
+  /// The ranks wait in a circle, and nothing has moved for a while: no time will end that.
+  void expectNoCycle(std::chrono::steady_clock::time_point since) const {
+    if (std::chrono::steady_clock::now() - since < std::chrono::seconds(setting("KEDGE_STUB_NCCL_PATIENCE", 20)))
+      return;
+    int at = rank;
+    for (int steps = 0; steps < ranks; ++steps) {
+      at = shared->waits[at] - 1;
+      if (at < 0)
+        return;
+      if (at == rank)
+        stop("sends and receives wait for each other");
+    }
+  }
+
+  /// A send is over when it has been taken: ranks that send to each other first wait for each other, as large
+  /// messages do on a GPU.
+  void awaitReceivers(const std::vector<Call> &group) {
+    const auto since = std::chrono::steady_clock::now();
+    for (const Call &call : group)
+      while (call.kind == Send && !aborted &&
+             shared->mail[rank][call.root].sent != shared->mail[rank][call.root].taken) {
+        shared->waits[rank] = call.root + 1;
+        expectNoCycle(since);
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    shared->waits[rank] = 0;
+  }
+
+  /// All messages of a group at once, each pair's in the order of their calls. What is larger than a mail waits
+  /// for its receiver, and so does the last of it: no call ends before the other has been made.
   void exchangeMail(const std::vector<Call> &group) {
+    auto since = std::chrono::steady_clock::now();
     std::vector<size_t> done(group.size());
     const auto isDone = [&](size_t i) { return done[i] == group[i].count * sizeOf(group[i].type); };
     const auto isFirst = [&](size_t i) {
@@ -197,9 +244,16 @@ struct ncclComm {
         moved |= isFirst(i) && moveMail(group[i], done[i]);
         left += !isDone(i);
       }
-      if (!moved)
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      if (moved || left == 0) {
+        since = std::chrono::steady_clock::now();
+        continue;
+      }
+      noteWaits(group, done);
+      expectNoCycle(since);
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
+    shared->waits[rank] = 0;
+    awaitReceivers(group);
   }
 
   void perform(const Call &call) {
