@@ -1,7 +1,7 @@
 #include "driver/joint/JointCosts.h"
 #include "driver/Compilation.h"
+#include "driver/plan/PipelinePlan.h"
 #include "lib/Analysis/Reservations.h"
-#include "lib/Analysis/StepGraph.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
@@ -55,29 +55,105 @@ JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
                                                         : analysis::loadDevice(options.deviceName())),
       swift(withoutLatency(device)), limit(limitOf(options.memoryBudget, device)) {}
 
+/// What a model has no way to be split by is no choice.
 double JointCosts::bound(const JointChoice &choice, int which) {
+  try {
+    return bounded(choice, which);
+  } catch (const Error &error) {
+    if (which == 0 || !space.isSplit(choice))
+      throw;
+    refused[choice] = error.what();
+    return solver::kNever;
+  }
+}
+
+double JointCosts::bounded(const JointChoice &choice, int which) {
   if (which == 0)
     return common(choice);
+  const rt::Mesh &mesh = space.meshOf(choice);
+  if (which == 1)
+    return common(choice) + (mesh.sizeOf(rt::Mesh::kPipeline) > 1 ? waited(choice) : shown(choice));
   return heldBytes(choice) > limit ? solver::kNever : scheduledSeconds(choice);
+}
+
+std::string JointCosts::refusal(const JointChoice &choice) const {
+  const auto found = refused.find(choice);
+  return found == refused.end() ? "" : found->second.substr(0, found->second.find('\n'));
+}
+
+void JointCosts::count(mlir::ModuleOp module) {
+  module.walk([&](mlir::Operation *) { ++ops; });
 }
 
 /// On one rank; ranks along `tensor` and `pipeline` share it at best.
 double JointCosts::common(const JointChoice &choice) {
-  const std::string key = space.value(choice, kRowsAxis) + " " + space.value(choice, kPrecisionAxis);
+  const int64_t micros = space.accumulateOf(choice);
+  const std::string key = space.value(choice, kRowsAxis) + " " + space.value(choice, kPrecisionAxis) +
+                          (micros > 1 ? " added up" : "");
   auto found = commons.find(key);
   if (found == commons.end()) {
     CompileOptions one = unplanned(space.optionsOf(choice));
     one.model.mesh.clear(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
+    one.accumulate = std::min<int64_t>(micros, 2);
     const ProgressStage stage("bounding " + key, 0);
     Compilation compilation(one);
     compilation.import();
     compilation.step();
     compilation.schedule();
-    found = commons.emplace(key, analysis::commonSeconds(compilation.module(), device, one.accumulate)).first;
+    count(compilation.module());
+    const double seconds = analysis::commonSeconds(compilation.module(), device, one.accumulate);
+    found = commons.emplace(key, seconds / static_cast<double>(one.accumulate)).first;
   }
-  const rt::Mesh mesh = space.meshOf(choice);
-  return found->second /
+  const rt::Mesh &mesh = space.meshOf(choice);
+  return static_cast<double>(micros) * found->second /
          static_cast<double>(mesh.sizeOf(rt::Mesh::kTensor) * mesh.sizeOf(rt::Mesh::kPipeline));
+}
+
+/// What the tensor ranks send in a chain, less what could hide it. A micro-batch of fewer rows sends as much
+/// a row; what is besides takes at most as long as in one of the most rows.
+double JointCosts::shown(const JointChoice &choice) {
+  const int64_t blocks = space.meshOf(choice).sizeOf(rt::Mesh::kTensor);
+  if (blocks == 1)
+    return 0;
+  const std::string key = std::to_string(blocks) + " " + space.value(choice, kPrecisionAxis) + " " +
+                          space.value(choice, kLayoutAxis);
+  JointChoice most = choice;
+  most[kRowsAxis] = 0;
+  auto found = chains.find(key);
+  if (found == chains.end()) {
+    CompileOptions one = unplanned(space.optionsOf(most));
+    one.model.mesh = fmt::format("tensor={}", blocks), one.model.ranks = {blocks};
+    one.partition.stage = 0, one.accumulate = 2;
+    const ProgressStage stage("bounding tensor " + key, 0);
+    Compilation compilation(one);
+    compilation.import();
+    compilation.step();
+    compilation.schedule();
+    count(compilation.module());
+    found = chains.emplace(key, analysis::longestChain(compilation.module(), swift)).first;
+  }
+  const double sent = static_cast<double>(space.rowsOfStep(choice)) /
+                      static_cast<double>(std::max<int64_t>(1, space.rowsOf(most))) * found->second.sending;
+  return std::max(0.0, sent - static_cast<double>(space.accumulateOf(choice)) * found->second.besides);
+}
+
+/// A step ends when the slowest rank does: its own launches and what it waits. So it takes at least what
+/// ranks take on average.
+double JointCosts::waited(const JointChoice &choice) {
+  JointChoice key = choice;
+  key[kOffloadAxis] = key[kBucketAxis] = 0;
+  auto found = waits.find(key);
+  if (found != waits.end())
+    return found->second;
+  const CompileOptions one = unplanned(space.optionsOf(key));
+  const ProgressStage stage(fmt::format("bounding pipelines, {}", waits.size() + 1), 0);
+  Compilation compilation(one);
+  compilation.import();
+  compilation.step();
+  count(compilation.module());
+  const std::vector<pipeline::Slot> slots = slotsOf(compilation.module());
+  const int64_t places = space.meshOf(choice).sizeOf(rt::Mesh::kPipeline);
+  return waits.emplace(key, pipeline::bubbleOf(slots, places) * pipeline::endOf(slots)).first->second;
 }
 
 const JointCosts::Schedule &JointCosts::schedule(const JointChoice &choice) {
@@ -94,8 +170,14 @@ const JointCosts::Schedule &JointCosts::schedule(const JointChoice &choice) {
   compilation.import();
   compilation.step();
   compilation.schedule();
+  count(compilation.module());
   Schedule known;
   known.seconds = analysis::stepLowerBound(compilation.module(), swift, one.accumulate);
+  if (one.isPipelined()) { // the first rank's
+    const std::vector<pipeline::Slot> slots = slotsOf(compilation.module());
+    const int64_t places = space.meshOf(choice).sizeOf(rt::Mesh::kPipeline);
+    known.seconds += pipeline::bubbleOf(slots, places, 0) * pipeline::endOf(slots);
+  }
   known.heldBytes = analysis::heldBytes(compilation.module(), rt::physicalCores());
   for (const std::string &offload : space.axes()[kOffloadAxis].values)
     known.moved[offload] =
@@ -116,9 +198,17 @@ int64_t JointCosts::heldBytes(const JointChoice &choice) {
 JointPlan JointCosts::plan(const JointChoice &choice) {
   const std::pair key(limit, choice);
   auto found = plans.find(key);
-  if (found == plans.end())
-    found = plans.emplace(key, planned(choice)).first;
-  return found->second;
+  if (found != plans.end())
+    return found->second;
+  JointPlan plan;
+  try {
+    plan = planned(choice);
+  } catch (const Error &error) {
+    if (!space.isSplit(choice))
+      throw;
+    refused[choice] = error.what();
+  }
+  return plans.emplace(key, plan).first->second;
 }
 
 JointPlan JointCosts::planned(const JointChoice &choice) {
@@ -127,12 +217,7 @@ JointPlan JointCosts::planned(const JointChoice &choice) {
   if (one.effort == 0)
     one.effort = kQuick;
   const ProgressStage stage(fmt::format("planning, {}", plans.size() + 1), 0);
-  Compilation compilation(one);
-  compilation.import();
-  compilation.step();
-  compilation.schedule();
-  compilation.plan();
-  const nlohmann::json report = compilation.report();
+  const nlohmann::json report = reportOf(one);
   least[choice] = report["smallest_feasible_bytes"];
   JointPlan plan;
   plan.fits = report["fits"];
@@ -144,11 +229,11 @@ JointPlan JointCosts::planned(const JointChoice &choice) {
   return plan;
 }
 
-/// With what must be computed again. Gathers that are repeated may be hidden, so that stage 3 counts none of
-/// it.
+/// With what must be computed again. Collectives that are repeated may be hidden, so that stage 3 and ranks
+/// that divide the model count none of it.
 double JointCosts::leastSeconds(const JointChoice &choice, const nlohmann::json &report) {
   const double seconds = scheduledSeconds(choice);
-  if (space.value(choice, kZeroAxis) == "3")
+  if (space.value(choice, kZeroAxis) == "3" || space.isSplit(choice))
     return seconds;
   double once = 0;
   for (const nlohmann::json &function : report["functions"])

@@ -63,6 +63,11 @@ double commonSeconds(ModuleOp module, const DeviceModel &device, int64_t accumul
                  [&](func::FuncOp function) { return commonSecondsOf(function, device); });
 }
 
+solver::StepChain longestChain(ModuleOp module, const DeviceModel &device) {
+  func::FuncOp micro = train::functionOf(module, train::FunctionKind::Micro);
+  return micro ? solver::longestChain(tasksOf(micro, device)) : solver::StepChain();
+}
+
 double stepLowerBound(ModuleOp module, const DeviceModel &device, int64_t accumulate) {
   return sumOver(module, accumulate,
                  [&](func::FuncOp function) { return solver::stepLowerBound(tasksOf(function, device)); });
