@@ -83,8 +83,8 @@ std::string whyCrossEntropyFits(func::FuncOp model, const ModelOptions &options)
     return "";
   const char *others = "give --loss mse for numbers, or --loss bce-with-logits for yes and no";
   if (rank < 2)
-    refuse(
-        fmt::format("the output {} has no axis of classes beside its rows; {}", logits.describe(), others));
+    refuse(fmt::format("the output {} has no axis of classes in addition to its rows; {}", logits.describe(),
+                       others));
   const int64_t classes = logits.type.getDimSize(axis);
   if (classes == 1)
     refuse(fmt::format("the output {} has one class along axis {}; {}", logits.describe(), axis, others));

@@ -53,7 +53,7 @@ ordered_json openManifest(std::string_view text) {
     fail("damaged: its checksum differs");
   ordered_json manifest = ordered_json::parse(text);
   if (!manifest.is_object())
-    fail("no object stands in it");
+    fail("it contains no object");
   const ordered_json &format = manifest.at("format");
   if (format != kCheckpointFormat && format != kPartedFormat && format != kBoxedFormat &&
       format != kStagedFormat && !isOlder(format))

@@ -135,7 +135,7 @@ void checkAcrossRanks(const Encoding &encoding, const QuantisedTensor &tensor, c
   if (shape != encoding.whole || isTransposed)
     fail("{}: '{}' is quantised as {}{}, the program takes {}: these are weights of another model{}", path,
          name, shapeText(tensor.shape), isTransposed ? ", and stored transposed in the model" : "",
-         shapeText(encoding.whole), isTransposed ? ", or its codes would lie in another order" : "");
+         shapeText(encoding.whole), isTransposed ? ", or its codes would be in another order" : "");
 }
 
 } // namespace
