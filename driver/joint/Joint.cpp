@@ -83,13 +83,16 @@ public:
       : space(space), costs(costs), result(result) {}
 
   json report() const {
-    json report = {{"considered", result.rows.size()},
-                   {"scheduled", costs.scheduled()},
-                   {"planned", result.planned},
-                   {"budget_bytes", costs.budget()},
-                   {"seconds", nullptr},
-                   {"lower_bound", nullptr},
-                   {"gap", nullptr}};
+    json report = {
+        {"considered", result.rows.size()},
+        {"scheduled", costs.scheduled()},
+        {"planned", result.planned},
+        {"refused", std::count_if(result.rows.begin(), result.rows.end(),
+                                  [&](const JointRow &row) { return !costs.refusal(row.choice).empty(); })},
+        {"budget_bytes", costs.budget()},
+        {"seconds", nullptr},
+        {"lower_bound", nullptr},
+        {"gap", nullptr}};
     report["choice"] = choiceJson(space, chosen());
     if (result.found()) {
       report["seconds"] = result.rows.front().plan.seconds;

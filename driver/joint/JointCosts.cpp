@@ -6,6 +6,7 @@
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
 #include "runtime/exec/Executor.h"
+#include <cmath>
 
 namespace kedge::driver {
 
@@ -50,6 +51,12 @@ analysis::DeviceModel withoutLatency(analysis::DeviceModel device) {
 
 } // namespace
 
+/// What differs in what is not scheduled is one.
+static JointChoice scheduleOf(JointChoice choice) {
+  choice[kOffloadAxis] = choice[kBucketAxis] = 0;
+  return choice;
+}
+
 JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
     : space(space), device(options.deviceName().empty() ? analysis::thisMachine()
                                                         : analysis::loadDevice(options.deviceName())),
@@ -57,12 +64,14 @@ JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
 
 /// What a model has no way to be split by is no choice.
 double JointCosts::bound(const JointChoice &choice, int which) {
+  if (which > 0 && refused.count(scheduleOf(choice)) > 0)
+    return solver::kNever;
   try {
     return bounded(choice, which);
   } catch (const Error &error) {
     if (which == 0 || !space.isSplit(choice))
       throw;
-    refused[choice] = error.what();
+    refused[scheduleOf(choice)] = error.what();
     return solver::kNever;
   }
 }
@@ -70,43 +79,70 @@ double JointCosts::bound(const JointChoice &choice, int which) {
 double JointCosts::bounded(const JointChoice &choice, int which) {
   if (which == 0)
     return common(choice);
-  const rt::Mesh &mesh = space.meshOf(choice);
+  const bool pipelined = space.meshOf(choice).sizeOf(rt::Mesh::kPipeline) > 1;
   if (which == 1)
-    return common(choice) + (mesh.sizeOf(rt::Mesh::kPipeline) > 1 ? waited(choice) : shown(choice));
+    return common(choice) + (pipelined ? filled(choice) : shown(choice));
+  if (which == 2)
+    return pipelined ? common(choice) + waited(choice) : 0;
   return heldBytes(choice) > limit ? solver::kNever : scheduledSeconds(choice);
 }
 
 std::string JointCosts::refusal(const JointChoice &choice) const {
-  const auto found = refused.find(choice);
-  return found == refused.end() ? "" : found->second.substr(0, found->second.find('\n'));
+  const auto plan = refusedPlans.find(choice), split = refused.find(scheduleOf(choice));
+  const std::string why = plan != refusedPlans.end() ? plan->second
+                          : split != refused.end()   ? split->second
+                                                     : "";
+  return why.substr(0, why.find('\n'));
 }
 
 void JointCosts::count(mlir::ModuleOp module) {
   module.walk([&](mlir::Operation *) { ++ops; });
 }
 
-/// On one rank; ranks along `tensor` and `pipeline` share it at best.
-double JointCosts::common(const JointChoice &choice) {
-  const int64_t micros = space.accumulateOf(choice);
+const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
+  const bool addsUp = space.accumulateOf(choice) > 1;
   const std::string key = space.value(choice, kRowsAxis) + " " + space.value(choice, kPrecisionAxis) +
-                          (micros > 1 ? " added up" : "");
-  auto found = commons.find(key);
-  if (found == commons.end()) {
-    CompileOptions one = unplanned(space.optionsOf(choice));
-    one.model.mesh.clear(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
-    one.accumulate = std::min<int64_t>(micros, 2);
-    const ProgressStage stage("bounding " + key, 0);
-    Compilation compilation(one);
-    compilation.import();
-    compilation.step();
-    compilation.schedule();
-    count(compilation.module());
-    const double seconds = analysis::commonSeconds(compilation.module(), device, one.accumulate);
-    found = commons.emplace(key, seconds / static_cast<double>(one.accumulate)).first;
-  }
+                          (addsUp ? " added up" : "");
+  const auto found = commons.find(key);
+  if (found != commons.end())
+    return found->second;
+  CompileOptions one = unplanned(space.optionsOf(choice));
+  one.model.mesh.clear(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
+  one.accumulate = addsUp ? 2 : 1;
+  const ProgressStage stage("bounding " + key, 0);
+  Compilation compilation(one);
+  compilation.import();
+  compilation.step();
+  compilation.schedule();
+  count(compilation.module());
+  const auto micros = static_cast<double>(one.accumulate);
+  const Common known{analysis::commonSeconds(compilation.module(), device, one.accumulate) / micros,
+                     analysis::productSeconds(compilation.module(), device, one.accumulate) / micros};
+  return commons.emplace(key, known).first->second;
+}
+
+/// Ranks along `tensor` and `pipeline` share a micro-batch at best.
+double JointCosts::shareOf(const JointChoice &choice, double micro) const {
   const rt::Mesh &mesh = space.meshOf(choice);
-  return static_cast<double>(micros) * found->second /
-         static_cast<double>(mesh.sizeOf(rt::Mesh::kTensor) * mesh.sizeOf(rt::Mesh::kPipeline));
+  return micro / static_cast<double>(mesh.sizeOf(rt::Mesh::kTensor) * mesh.sizeOf(rt::Mesh::kPipeline));
+}
+
+double JointCosts::common(const JointChoice &choice) {
+  return static_cast<double>(space.accumulateOf(choice)) * shareOf(choice, commonOf(choice).seconds);
+}
+
+/// What ranks of P stages wait on average for M micro-batches. Stage s begins once the first one has passed
+/// the stages before it, and after its last backward these still have theirs: M w_s + sum of w_k before it.
+/// The split that makes the largest of these the least has them equal, at C / (1 - (1 - 1/M)^P) for C in all.
+/// Only where backwards are whole, and each rank has one stage.
+double JointCosts::filled(const JointChoice &choice) {
+  const std::string &schedule = space.value(choice, kScheduleAxis);
+  if (schedule != "1f1b" && schedule != "gpipe")
+    return 0;
+  const auto stages = static_cast<double>(space.meshOf(choice).sizeOf(rt::Mesh::kPipeline)),
+             micros = static_cast<double>(space.accumulateOf(choice));
+  const double ends = 1 / (1 - std::pow(1 - 1 / micros, stages));
+  return std::max(0.0, ends - micros / stages) * stages * shareOf(choice, commonOf(choice).products);
 }
 
 /// What the tensor ranks send in a chain, less what could hide it. A micro-batch of fewer rows sends as much
@@ -140,8 +176,7 @@ double JointCosts::shown(const JointChoice &choice) {
 /// A step ends when the slowest rank does: its own launches and what it waits. So it takes at least what
 /// ranks take on average.
 double JointCosts::waited(const JointChoice &choice) {
-  JointChoice key = choice;
-  key[kOffloadAxis] = key[kBucketAxis] = 0;
+  const JointChoice key = scheduleOf(choice);
   auto found = waits.find(key);
   if (found != waits.end())
     return found->second;
@@ -157,8 +192,7 @@ double JointCosts::waited(const JointChoice &choice) {
 }
 
 const JointCosts::Schedule &JointCosts::schedule(const JointChoice &choice) {
-  JointChoice key = choice;
-  key[kOffloadAxis] = key[kBucketAxis] = 0;
+  const JointChoice key = scheduleOf(choice);
   auto found = schedules.find(key);
   if (found != schedules.end())
     return found->second;
@@ -206,7 +240,7 @@ JointPlan JointCosts::plan(const JointChoice &choice) {
   } catch (const Error &error) {
     if (!space.isSplit(choice))
       throw;
-    refused[choice] = error.what();
+    refusedPlans[choice] = error.what();
   }
   return plans.emplace(key, plan).first->second;
 }

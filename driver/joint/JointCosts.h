@@ -13,10 +13,12 @@ public:
   JointCosts(const JointSpace &space, const CompileOptions &options);
 
   /// First what every mesh computes for a micro-batch of these rows and precision. Then what no mesh of these
-  /// tensor ranks hides of what they send, or what a pipeline's ranks wait. Then all launches of the
+  /// tensor ranks hides of what they send, or what a pipeline's ranks wait at least, whatever its stages are;
+  /// then what they wait by its own timetable. Then all launches of the
   /// mesh's and stage's schedule (in a pipeline those of its first rank), the states that move, and the bytes
   /// that are held all the time, before anything is computed again or packed.
-  int bounds() const override { return 3; }
+  int bounds() const override { return 4; }
+  int cheapBounds() const override { return 2; }
   /// Ops of all modules that were made for bounds.
   int64_t spent() const override { return ops; }
   double bound(const solver::JointChoice &choice, int which) override;
@@ -43,7 +45,14 @@ private:
     std::map<std::string, analysis::MovedStates> moved; ///< by the value of --offload
   };
   double bounded(const solver::JointChoice &choice, int which);
+  /// On one rank, for a micro-batch.
+  struct Common {
+    double seconds = 0, products = 0;
+  };
+  const Common &commonOf(const solver::JointChoice &choice);
+  double shareOf(const solver::JointChoice &choice, double micro) const;
   double common(const solver::JointChoice &choice);
+  double filled(const solver::JointChoice &choice);
   double shown(const solver::JointChoice &choice);
   double waited(const solver::JointChoice &choice);
   void count(mlir::ModuleOp module);
@@ -56,10 +65,11 @@ private:
   analysis::DeviceModel device, swift; ///< `swift`: messages take the time of their bytes alone
   int64_t limit = 0;
   int64_t ops = 0;
-  std::map<std::string, double> commons;           ///< of a micro-batch
-  std::map<std::string, solver::StepChain> chains; ///< along `tensor`, of a micro-batch of the most rows
-  std::map<solver::JointChoice, double> waits;     ///< by choices with the first bucket and offload
-  std::map<solver::JointChoice, std::string> refused;
+  std::map<std::string, Common> commons;
+  std::map<std::string, solver::StepChain> chains;    ///< along `tensor`, of a micro-batch of the most rows
+  std::map<solver::JointChoice, double> waits;        ///< by choices with the first bucket and offload
+  std::map<solver::JointChoice, std::string> refused; ///< by choices with the first bucket and offload
+  std::map<solver::JointChoice, std::string> refusedPlans;
   std::map<solver::JointChoice, Schedule> schedules; ///< by choices with the first bucket and offload
   std::map<std::pair<int64_t, solver::JointChoice>, solver::JointPlan> plans; ///< by budget
   std::map<solver::JointChoice, int64_t> least;

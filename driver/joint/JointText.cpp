@@ -49,9 +49,11 @@ std::string axesText(const json &axes) {
 } // namespace
 
 std::string jointText(const json &report, bool explains) {
-  std::string text = fmt::format("{} ways to train within {}: {} scheduled, {} planned\n",
+  std::string text = fmt::format("{} ways to train within {}: {} scheduled, {} planned",
                                  report["considered"].get<int64_t>(), formatBytes(report["budget_bytes"]),
                                  report["scheduled"].get<int64_t>(), report["planned"].get<int64_t>());
+  const auto refused = report["refused"].get<int64_t>();
+  text += refused > 0 ? fmt::format(", {} not available\n", refused) : "\n";
   text += fmt::format("{:<32}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}\n", "mesh", "zero",
                       "rows x micro", "type", "offload", "bucket", "a step", "at least", "peak");
   for (const json &row : report["rows"])

@@ -17,6 +17,9 @@ std::vector<solver::StepTask> tasksOf(mlir::func::FuncOp function, const DeviceM
 /// rank.
 double commonSeconds(mlir::ModuleOp module, const DeviceModel &device, int64_t accumulate);
 
+/// Of that, the products, without what may be fused with them.
+double productSeconds(mlir::ModuleOp module, const DeviceModel &device, int64_t accumulate);
+
 /// Of a micro-batch: what its chain of collectives sends, whatever else it computes.
 solver::StepChain longestChain(mlir::ModuleOp module, const DeviceModel &device);
 

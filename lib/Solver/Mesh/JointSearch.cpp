@@ -57,7 +57,7 @@ private:
 
   bool isClosed(const Open &first) const {
     return first.bound == kNever || first.bound * (1 + options.tolerance) >= best ||
-           (first.known > 0 && isSpent()) ||
+           (first.known >= oracle.cheapBounds() && isSpent()) ||
            (options.plans > 0 && result.planned >= options.plans && first.known >= oracle.bounds());
   }
 

@@ -52,9 +52,9 @@ TEST(StepBound, WhatNothingHides) {
 
 TEST(StepBound, CollectivesThatFollowEachOther) {
   // Forward of two layers, each summed before the next; backward the same, with gradients of weights besides.
-  const std::vector<StepTask> step{{5, false, {}},  {2, true, {0}},  {5, false, {1}}, {2, true, {2}},
-                                   {5, false, {3}}, {2, true, {4}},  {5, false, {5}}, {4, false, {3}},
-                                   {4, false, {5}}};
+  const std::vector<StepTask> step{{5, false, {}},  {2, true, {0}},  {5, false, {1}},
+                                   {2, true, {2}},  {5, false, {3}}, {2, true, {4}},
+                                   {5, false, {5}}, {4, false, {3}}, {4, false, {5}}};
   EXPECT_EQ(stepLowerBound(step), leastOf(step));
   EXPECT_EQ(leastOf(step), 28 + 2 + 2); // the last sum is hidden by the first gradient of weights
   const StepChain chain = longestChain(step);
