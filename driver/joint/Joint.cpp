@@ -5,6 +5,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include <algorithm>
+#include <limits>
 
 namespace kedge::driver {
 namespace {
@@ -17,6 +18,8 @@ constexpr size_t kShown = 10;
 /// The search ends when no choice can be faster by this share, or after so many plans.
 constexpr double kTolerance = 0.01;
 constexpr int64_t kPlans = 12;
+/// Ops that are made for bounds once a plan fits: half a minute on one core.
+constexpr int64_t kOps = 60'000;
 
 /// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over
 /// it.
@@ -32,7 +35,6 @@ void checkOptions(const CompileOptions &options) {
   const std::pair<const char *, bool> others[] = {
       {"several numbers of --ranks", options.model.ranks.size() > 1},
       {"--replicas", !options.replicas.empty()},
-      {"an axis 'pipeline'", options.isPipelined()},
       {"--same-bits", options.sameBits > 0},
       {"--deepspeed-config", !options.deepSpeedConfig.empty()},
       {"--frontier", options.frontier},
@@ -43,6 +45,10 @@ void checkOptions(const CompileOptions &options) {
       fail("--auto: not available yet with {}", what);
 }
 
+bool hasSeveral(const JointSpace &space, const JointChoice &choice, const char *axis) {
+  return space.meshOf(choice).sizeOf(axis) > 1;
+}
+
 json choiceJson(const JointSpace &space, const JointChoice &choice) {
   return {{"mesh", space.value(choice, kMeshAxis)},
           {"zero", std::stoll(space.value(choice, kZeroAxis))},
@@ -50,7 +56,25 @@ json choiceJson(const JointSpace &space, const JointChoice &choice) {
           {"accumulate", space.accumulateOf(choice)},
           {"precision", space.value(choice, kPrecisionAxis)},
           {"offload", space.value(choice, kOffloadAxis)},
-          {"bucket_bytes", std::stoll(space.value(choice, kBucketAxis))}};
+          {"bucket_bytes", std::stoll(space.value(choice, kBucketAxis))},
+          {"sequence_parallel", hasSeveral(space, choice, rt::Mesh::kTensor)
+                                    ? json(space.value(choice, kLayoutAxis) == "on")
+                                    : json()},
+          {"pipeline_schedule", hasSeveral(space, choice, rt::Mesh::kPipeline)
+                                    ? json(space.value(choice, kScheduleAxis))
+                                    : json()}};
+}
+
+/// The best way of those that do not divide the model, whose bounds are cheap, then that of all.
+solver::JointResult searchAll(const JointSpace &space, JointCosts &costs) {
+  std::vector<JointChoice> whole = space.choices();
+  std::erase_if(whole, [&](const JointChoice &choice) { return space.isSplit(choice); });
+  solver::JointOptions options{kTolerance, kPlans};
+  if (!whole.empty())
+    if (const solver::JointResult first = solver::searchJointly(costs, whole, options); first.found())
+      options.first = first.rows.front().choice;
+  options.spend = costs.spent() + kOps;
+  return solver::searchJointly(costs, space.choices(), options);
 }
 
 class Answer {
@@ -59,13 +83,16 @@ public:
       : space(space), costs(costs), result(result) {}
 
   json report() const {
-    json report = {{"considered", result.rows.size()},
-                   {"scheduled", costs.scheduled()},
-                   {"planned", result.planned},
-                   {"budget_bytes", costs.budget()},
-                   {"seconds", nullptr},
-                   {"lower_bound", nullptr},
-                   {"gap", nullptr}};
+    json report = {
+        {"considered", result.rows.size()},
+        {"scheduled", costs.scheduled()},
+        {"planned", result.planned},
+        {"refused", std::count_if(result.rows.begin(), result.rows.end(),
+                                  [&](const JointRow &row) { return !costs.refusal(row.choice).empty(); })},
+        {"budget_bytes", costs.budget()},
+        {"seconds", nullptr},
+        {"lower_bound", nullptr},
+        {"gap", nullptr}};
     report["choice"] = choiceJson(space, chosen());
     if (result.found()) {
       report["seconds"] = result.rows.front().plan.seconds;
@@ -84,6 +111,8 @@ public:
     if (result.found())
       return result.rows.front().choice;
     const auto bytes = [&](const JointRow &row) {
+      if (!costs.refusal(row.choice).empty())
+        return std::numeric_limits<int64_t>::max();
       const int64_t least = costs.leastBytes(row.choice);
       return least ? least : costs.heldBytes(row.choice);
     };
@@ -107,6 +136,8 @@ private:
   std::string whyOf(const JointRow &row) const {
     if (&row == &result.rows.front() && result.found())
       return "chosen";
+    if (const std::string refusal = costs.refusal(row.choice); !refusal.empty())
+      return refusal;
     if (row.planned && !row.plan.fits)
       return fmt::format("does not fit: needs {}", formatBytes(costs.leastBytes(row.choice)));
     if (row.least() == solver::kNever)
@@ -149,12 +180,14 @@ JointAnswer planJointly(const CompileOptions &options) {
   CompileOptions first = options;
   first.joint = {};
   first.isTrial = true;
+  if (first.pipeline.schedule == "auto")
+    first.pipeline.schedule = "1f1b"; // what a micro-batch computes is the same
   Compilation compilation(first);
   compilation.import();
   compilation.step();
   const JointSpace space(options, compilation.onnx(), dependsOnRows(compilation, options));
   JointCosts costs(space, options);
-  const solver::JointResult result = solver::searchJointly(costs, space.choices(), {kTolerance, kPlans});
+  const solver::JointResult result = searchAll(space, costs);
   const Answer found(space, costs, result);
   JointAnswer answer;
   answer.fits = result.found();

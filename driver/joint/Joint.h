@@ -8,9 +8,10 @@ namespace kedge::driver {
 struct JointAnswer {
   bool fits = false;
   CompileOptions options; ///< of the choice; of the one that needs the fewest bytes when none fits
-  /// choice{mesh, zero, rows, accumulate, precision, offload, bucket_bytes}, seconds, lower_bound, gap,
-  /// considered, scheduled, planned, budget_bytes, rows[]{choice, seconds, at_least, peak_bytes, why} (the
-  /// best ten), axes{NAME[]{value, at_least, seconds}}: the best with each value.
+  /// choice{mesh, zero, rows, accumulate, precision, offload, bucket_bytes, sequence_parallel,
+  /// pipeline_schedule}, seconds, lower_bound, gap, considered, scheduled, planned, refused, budget_bytes,
+  /// rows[]{choice, seconds, at_least, peak_bytes, why} (the best ten), axes{NAME[]{value, at_least,
+  /// seconds}}: the best with each value.
   nlohmann::json report;
 };
 

@@ -1,11 +1,12 @@
 #include "driver/joint/JointCosts.h"
 #include "driver/Compilation.h"
+#include "driver/plan/PipelinePlan.h"
 #include "lib/Analysis/Reservations.h"
-#include "lib/Analysis/StepGraph.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
 #include "runtime/exec/Executor.h"
+#include <cmath>
 
 namespace kedge::driver {
 
@@ -50,39 +51,148 @@ analysis::DeviceModel withoutLatency(analysis::DeviceModel device) {
 
 } // namespace
 
+/// What differs in what is not scheduled is one.
+static JointChoice scheduleOf(JointChoice choice) {
+  choice[kOffloadAxis] = choice[kBucketAxis] = 0;
+  return choice;
+}
+
 JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
     : space(space), device(options.deviceName().empty() ? analysis::thisMachine()
                                                         : analysis::loadDevice(options.deviceName())),
       swift(withoutLatency(device)), limit(limitOf(options.memoryBudget, device)) {}
 
+/// What a model has no way to be split by is no choice.
 double JointCosts::bound(const JointChoice &choice, int which) {
+  if (which > 0 && refused.count(scheduleOf(choice)) > 0)
+    return solver::kNever;
+  try {
+    return bounded(choice, which);
+  } catch (const Error &error) {
+    if (which == 0 || !space.isSplit(choice))
+      throw;
+    refused[scheduleOf(choice)] = error.what();
+    return solver::kNever;
+  }
+}
+
+double JointCosts::bounded(const JointChoice &choice, int which) {
   if (which == 0)
     return common(choice);
+  const bool pipelined = space.meshOf(choice).sizeOf(rt::Mesh::kPipeline) > 1;
+  if (which == 1)
+    return common(choice) + (pipelined ? filled(choice) : shown(choice));
+  if (which == 2)
+    return pipelined ? common(choice) + waited(choice) : 0;
   return heldBytes(choice) > limit ? solver::kNever : scheduledSeconds(choice);
 }
 
-/// On one rank; ranks along `tensor` and `pipeline` share it at best.
+std::string JointCosts::refusal(const JointChoice &choice) const {
+  const auto plan = refusedPlans.find(choice), split = refused.find(scheduleOf(choice));
+  const std::string why = plan != refusedPlans.end() ? plan->second
+                          : split != refused.end()   ? split->second
+                                                     : "";
+  return why.substr(0, why.find('\n'));
+}
+
+void JointCosts::count(mlir::ModuleOp module) {
+  module.walk([&](mlir::Operation *) { ++ops; });
+}
+
+const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
+  const bool addsUp = space.accumulateOf(choice) > 1;
+  const std::string key = space.value(choice, kRowsAxis) + " " + space.value(choice, kPrecisionAxis) +
+                          (addsUp ? " added up" : "");
+  const auto found = commons.find(key);
+  if (found != commons.end())
+    return found->second;
+  CompileOptions one = unplanned(space.optionsOf(choice));
+  one.model.mesh.clear(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
+  one.accumulate = addsUp ? 2 : 1;
+  const ProgressStage stage("bounding " + key, 0);
+  Compilation compilation(one);
+  compilation.import();
+  compilation.step();
+  compilation.schedule();
+  count(compilation.module());
+  const auto micros = static_cast<double>(one.accumulate);
+  const Common known{analysis::commonSeconds(compilation.module(), device, one.accumulate) / micros,
+                     analysis::productSeconds(compilation.module(), device, one.accumulate) / micros};
+  return commons.emplace(key, known).first->second;
+}
+
+/// Ranks along `tensor` and `pipeline` share a micro-batch at best.
+double JointCosts::shareOf(const JointChoice &choice, double micro) const {
+  const rt::Mesh &mesh = space.meshOf(choice);
+  return micro / static_cast<double>(mesh.sizeOf(rt::Mesh::kTensor) * mesh.sizeOf(rt::Mesh::kPipeline));
+}
+
 double JointCosts::common(const JointChoice &choice) {
-  const std::string key = space.value(choice, kRowsAxis) + " " + space.value(choice, kPrecisionAxis);
-  auto found = commons.find(key);
-  if (found == commons.end()) {
-    CompileOptions one = unplanned(space.optionsOf(choice));
-    one.model.mesh.clear(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
-    const ProgressStage stage("bounding " + key, 0);
+  return static_cast<double>(space.accumulateOf(choice)) * shareOf(choice, commonOf(choice).seconds);
+}
+
+/// What ranks of P stages wait on average for M micro-batches. Stage s begins once the first one has passed
+/// the stages before it, and after its last backward these still have theirs: M w_s + sum of w_k before it.
+/// The split that makes the largest of these the least has them equal, at C / (1 - (1 - 1/M)^P) for C in all.
+/// Only where backwards are whole, and each rank has one stage.
+double JointCosts::filled(const JointChoice &choice) {
+  const std::string &schedule = space.value(choice, kScheduleAxis);
+  if (schedule != "1f1b" && schedule != "gpipe")
+    return 0;
+  const auto stages = static_cast<double>(space.meshOf(choice).sizeOf(rt::Mesh::kPipeline)),
+             micros = static_cast<double>(space.accumulateOf(choice));
+  const double ends = 1 / (1 - std::pow(1 - 1 / micros, stages));
+  return std::max(0.0, ends - micros / stages) * stages * shareOf(choice, commonOf(choice).products);
+}
+
+/// What the tensor ranks send in a chain, less what could hide it. A micro-batch of fewer rows sends as much
+/// a row; what is besides takes at most as long as in one of the most rows.
+double JointCosts::shown(const JointChoice &choice) {
+  const int64_t blocks = space.meshOf(choice).sizeOf(rt::Mesh::kTensor);
+  if (blocks == 1)
+    return 0;
+  const std::string key = std::to_string(blocks) + " " + space.value(choice, kPrecisionAxis) + " " +
+                          space.value(choice, kLayoutAxis);
+  JointChoice most = choice;
+  most[kRowsAxis] = 0;
+  auto found = chains.find(key);
+  if (found == chains.end()) {
+    CompileOptions one = unplanned(space.optionsOf(most));
+    one.model.mesh = fmt::format("tensor={}", blocks), one.model.ranks = {blocks};
+    one.partition.stage = 0, one.accumulate = 2;
+    const ProgressStage stage("bounding tensor " + key, 0);
     Compilation compilation(one);
     compilation.import();
     compilation.step();
     compilation.schedule();
-    found = commons.emplace(key, analysis::commonSeconds(compilation.module(), device, one.accumulate)).first;
+    count(compilation.module());
+    found = chains.emplace(key, analysis::longestChain(compilation.module(), swift)).first;
   }
-  const rt::Mesh mesh = space.meshOf(choice);
-  return found->second /
-         static_cast<double>(mesh.sizeOf(rt::Mesh::kTensor) * mesh.sizeOf(rt::Mesh::kPipeline));
+  const double sent = static_cast<double>(space.rowsOfStep(choice)) /
+                      static_cast<double>(std::max<int64_t>(1, space.rowsOf(most))) * found->second.sending;
+  return std::max(0.0, sent - static_cast<double>(space.accumulateOf(choice)) * found->second.besides);
+}
+
+/// A step ends when the slowest rank does: its own launches and what it waits. So it takes at least what
+/// ranks take on average.
+double JointCosts::waited(const JointChoice &choice) {
+  const JointChoice key = scheduleOf(choice);
+  auto found = waits.find(key);
+  if (found != waits.end())
+    return found->second;
+  const CompileOptions one = unplanned(space.optionsOf(key));
+  const ProgressStage stage(fmt::format("bounding pipelines, {}", waits.size() + 1), 0);
+  Compilation compilation(one);
+  compilation.import();
+  compilation.step();
+  count(compilation.module());
+  const std::vector<pipeline::Slot> slots = slotsOf(compilation.module());
+  const int64_t places = space.meshOf(choice).sizeOf(rt::Mesh::kPipeline);
+  return waits.emplace(key, pipeline::bubbleOf(slots, places) * pipeline::endOf(slots)).first->second;
 }
 
 const JointCosts::Schedule &JointCosts::schedule(const JointChoice &choice) {
-  JointChoice key = choice;
-  key[kOffloadAxis] = key[kBucketAxis] = 0;
+  const JointChoice key = scheduleOf(choice);
   auto found = schedules.find(key);
   if (found != schedules.end())
     return found->second;
@@ -94,8 +204,14 @@ const JointCosts::Schedule &JointCosts::schedule(const JointChoice &choice) {
   compilation.import();
   compilation.step();
   compilation.schedule();
+  count(compilation.module());
   Schedule known;
   known.seconds = analysis::stepLowerBound(compilation.module(), swift, one.accumulate);
+  if (one.isPipelined()) { // the first rank's
+    const std::vector<pipeline::Slot> slots = slotsOf(compilation.module());
+    const int64_t places = space.meshOf(choice).sizeOf(rt::Mesh::kPipeline);
+    known.seconds += pipeline::bubbleOf(slots, places, 0) * pipeline::endOf(slots);
+  }
   known.heldBytes = analysis::heldBytes(compilation.module(), rt::physicalCores());
   for (const std::string &offload : space.axes()[kOffloadAxis].values)
     known.moved[offload] =
@@ -116,9 +232,17 @@ int64_t JointCosts::heldBytes(const JointChoice &choice) {
 JointPlan JointCosts::plan(const JointChoice &choice) {
   const std::pair key(limit, choice);
   auto found = plans.find(key);
-  if (found == plans.end())
-    found = plans.emplace(key, planned(choice)).first;
-  return found->second;
+  if (found != plans.end())
+    return found->second;
+  JointPlan plan;
+  try {
+    plan = planned(choice);
+  } catch (const Error &error) {
+    if (!space.isSplit(choice))
+      throw;
+    refusedPlans[choice] = error.what();
+  }
+  return plans.emplace(key, plan).first->second;
 }
 
 JointPlan JointCosts::planned(const JointChoice &choice) {
@@ -127,12 +251,7 @@ JointPlan JointCosts::planned(const JointChoice &choice) {
   if (one.effort == 0)
     one.effort = kQuick;
   const ProgressStage stage(fmt::format("planning, {}", plans.size() + 1), 0);
-  Compilation compilation(one);
-  compilation.import();
-  compilation.step();
-  compilation.schedule();
-  compilation.plan();
-  const nlohmann::json report = compilation.report();
+  const nlohmann::json report = reportOf(one);
   least[choice] = report["smallest_feasible_bytes"];
   JointPlan plan;
   plan.fits = report["fits"];
@@ -144,11 +263,11 @@ JointPlan JointCosts::planned(const JointChoice &choice) {
   return plan;
 }
 
-/// With what must be computed again. Gathers that are repeated may be hidden, so that stage 3 counts none of
-/// it.
+/// With what must be computed again. Collectives that are repeated may be hidden, so that stage 3 and ranks
+/// that divide the model count none of it.
 double JointCosts::leastSeconds(const JointChoice &choice, const nlohmann::json &report) {
   const double seconds = scheduledSeconds(choice);
-  if (space.value(choice, kZeroAxis) == "3")
+  if (space.value(choice, kZeroAxis) == "3" || space.isSplit(choice))
     return seconds;
   double once = 0;
   for (const nlohmann::json &function : report["functions"])

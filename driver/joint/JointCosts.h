@@ -2,6 +2,7 @@
 #pragma once
 #include "driver/joint/JointSpace.h"
 #include "lib/Analysis/MovedStates.h"
+#include "lib/Analysis/StepGraph.h"
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -11,10 +12,15 @@ class JointCosts : public solver::JointOracle {
 public:
   JointCosts(const JointSpace &space, const CompileOptions &options);
 
-  /// First what every mesh computes for a micro-batch of these rows and precision; then all launches of the
-  /// mesh's and stage's schedule, the states that move, and the bytes that are held all the time, before
-  /// anything is computed again or packed.
-  int bounds() const override { return 2; }
+  /// First what every mesh computes for a micro-batch of these rows and precision. Then what no mesh of these
+  /// tensor ranks hides of what they send, or what a pipeline's ranks wait at least, whatever its stages are;
+  /// then what they wait by its own timetable. Then all launches of the
+  /// mesh's and stage's schedule (in a pipeline those of its first rank), the states that move, and the bytes
+  /// that are held all the time, before anything is computed again or packed.
+  int bounds() const override { return 4; }
+  int cheapBounds() const override { return 2; }
+  /// Ops of all modules that were made for bounds.
+  int64_t spent() const override { return ops; }
   double bound(const solver::JointChoice &choice, int which) override;
   solver::JointPlan plan(const solver::JointChoice &choice) override;
 
@@ -26,6 +32,8 @@ public:
   int64_t heldBytes(const solver::JointChoice &choice);
   /// The least bytes that its plan found, once it is planned; 0 otherwise.
   int64_t leastBytes(const solver::JointChoice &choice) const;
+  /// Why it is not available; empty: it is.
+  std::string refusal(const solver::JointChoice &choice) const;
   int64_t scheduled() const { return static_cast<int64_t>(schedules.size()); }
 
 private:
@@ -36,7 +44,18 @@ private:
     int64_t heldBytes = 0;
     std::map<std::string, analysis::MovedStates> moved; ///< by the value of --offload
   };
+  double bounded(const solver::JointChoice &choice, int which);
+  /// On one rank, for a micro-batch.
+  struct Common {
+    double seconds = 0, products = 0;
+  };
+  const Common &commonOf(const solver::JointChoice &choice);
+  double shareOf(const solver::JointChoice &choice, double micro) const;
   double common(const solver::JointChoice &choice);
+  double filled(const solver::JointChoice &choice);
+  double shown(const solver::JointChoice &choice);
+  double waited(const solver::JointChoice &choice);
+  void count(mlir::ModuleOp module);
   const Schedule &schedule(const solver::JointChoice &choice);
   double scheduledSeconds(const solver::JointChoice &choice);
   solver::JointPlan planned(const solver::JointChoice &choice);
@@ -45,7 +64,12 @@ private:
   const JointSpace &space;
   analysis::DeviceModel device, swift; ///< `swift`: messages take the time of their bytes alone
   int64_t limit = 0;
-  std::map<std::string, double> commons;
+  int64_t ops = 0;
+  std::map<std::string, Common> commons;
+  std::map<std::string, solver::StepChain> chains;    ///< along `tensor`, of a micro-batch of the most rows
+  std::map<solver::JointChoice, double> waits;        ///< by choices with the first bucket and offload
+  std::map<solver::JointChoice, std::string> refused; ///< by choices with the first bucket and offload
+  std::map<solver::JointChoice, std::string> refusedPlans;
   std::map<solver::JointChoice, Schedule> schedules; ///< by choices with the first bucket and offload
   std::map<std::pair<int64_t, solver::JointChoice>, solver::JointPlan> plans; ///< by budget
   std::map<solver::JointChoice, int64_t> least;

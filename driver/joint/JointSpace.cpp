@@ -16,16 +16,38 @@ std::vector<int64_t> divisorsOf(int64_t number) {
 
 bool isFixed(const CompileOptions &options, const char *flag) { return options.joint.fixed.count(flag) > 0; }
 
-/// Whole copies of the state on groups of ranks, from none to many.
+/// What is not available yet along these axes is not chosen from.
+bool splitsModels(const CompileOptions &options) { return !options.onGpu() && !options.syncBatchNorm; }
+bool hasStages(const CompileOptions &options) {
+  return splitsModels(options) && options.arenaFile.empty() && options.launchFile.empty();
+}
+
+/// Whole copies of the state on groups of ranks, from none to many; then the same for ranks that divide the
+/// model.
 std::vector<std::string> meshesOf(const CompileOptions &options) {
   const int64_t ranks = options.model.ranks.front();
   if (!options.model.mesh.empty() || ranks == 1)
     return {options.model.meshOfRanks().text()};
   std::vector<std::string> meshes;
-  for (const int64_t copies : divisorsOf(ranks))
-    if (copies < ranks)
-      meshes.push_back(rt::Mesh::parse(fmt::format("replica={},data={}", copies, ranks / copies)).text());
+  for (const int64_t stages : divisorsOf(hasStages(options) ? ranks : 1))
+    for (const int64_t blocks : divisorsOf(splitsModels(options) ? ranks / stages : 1)) {
+      const int64_t rest = ranks / stages / blocks;
+      for (const int64_t copies : divisorsOf(rest))
+        if (copies < rest || rest == 1)
+          meshes.push_back(rt::Mesh::parse(fmt::format("pipeline={},replica={},data={},tensor={}", stages,
+                                                       copies, rest / copies, blocks))
+                               .text());
+    }
   return meshes;
+}
+
+/// With an axis of several ranks among the meshes: all values, else the given one.
+std::vector<std::string> valuesAlong(const char *axis, const std::vector<rt::Mesh> &meshes,
+                                     const std::vector<std::string> &values, const std::string &given) {
+  for (const rt::Mesh &mesh : meshes)
+    if (mesh.sizeOf(axis) > 1)
+      return values;
+  return {given};
 }
 
 std::vector<std::string> stagesOf(const CompileOptions &options) {
@@ -74,17 +96,36 @@ std::vector<std::string> bucketsOf(const CompileOptions &options, const model::M
 
 JointSpace::JointSpace(const CompileOptions &options, const model::Model &model, bool rowsFixed)
     : options(options) {
-  all.resize(kBucketAxis + 1);
+  all.resize(kScheduleAxis + 1);
   all[kMeshAxis] = {"mesh", meshesOf(options)};
   all[kZeroAxis] = {"zero", stagesOf(options)};
   all[kPrecisionAxis] = {"precision",
                          options.precisions.empty() ? std::vector{options.precision} : options.precisions};
   all[kOffloadAxis] = {"offload", offloadsOf(options)};
   all[kBucketAxis] = {"bucket_bytes", bucketsOf(options, model)};
+  for (const std::string &text : all[kMeshAxis].values)
+    meshes.push_back(rt::Mesh::parse(text));
+  givenRanks = options.model.meshOfRanks().sizeOf(rt::Mesh::kRows);
+  const std::string &layout = options.layouts.sequenceParallel ? "on" : "off",
+                    &schedule = options.pipeline.schedule;
+  all[kLayoutAxis] = {"sequence_parallel", {layout}};
+  if (!isFixed(options, "--sequence-parallel"))
+    all[kLayoutAxis].values = valuesAlong(rt::Mesh::kTensor, meshes, {"on", "off"}, layout);
+  all[kScheduleAxis] = {"pipeline_schedule", {schedule}};
+  if (!isFixed(options, "--pipeline-schedule") || schedule == "auto")
+    all[kScheduleAxis].values =
+        valuesAlong(rt::Mesh::kPipeline, meshes, {"1f1b", "zero-bubble", "interleaved=2", "gpipe"}, schedule);
   addRows(model, rowsFixed);
 }
 
-/// Rows of a micro-batch, from the most. The rows of a step are those of --shape times --accumulate.
+/// By how much more rows a rank of the mesh has in a step than one of the given mesh: those of all ranks
+/// stay.
+int64_t JointSpace::stepsPerMicro(const rt::Mesh &mesh) const {
+  return std::max<int64_t>(1, givenRanks / mesh.sizeOf(rt::Mesh::kRows));
+}
+
+/// Rows of a micro-batch, from the most. The rows of a step are those of --shape times --accumulate, on each
+/// of the given ranks.
 void JointSpace::addRows(const model::Model &model, bool rowsFixed) {
   all[kRowsAxis].name = "rows";
   const model::ValueInfo *first = model.graph.inputs.empty() ? nullptr : &model.graph.inputs.front();
@@ -92,7 +133,11 @@ void JointSpace::addRows(const model::Model &model, bool rowsFixed) {
   if (given != options.model.shapes.end() && !given->second.empty())
     rows = given->second.front();
   const bool isOpen = rows > 0 && !rowsFixed && !(first->dims.empty() || first->dims.front().isValue());
-  const std::vector<int64_t> sizes = isOpen ? divisorsOf(rows * options.accumulate) : std::vector{rows};
+  int64_t most = 1;
+  for (const rt::Mesh &mesh : meshes)
+    most = std::max(most, stepsPerMicro(mesh));
+  const std::vector<int64_t> sizes =
+      isOpen ? divisorsOf(rows * options.accumulate * most) : std::vector{rows};
   for (size_t i = sizes.size(); i-- > 0;)
     all[kRowsAxis].values.push_back(std::to_string(sizes[i]));
 }
@@ -107,21 +152,40 @@ std::vector<std::string> JointSpace::offloadOf(const std::string &value) {
   return words;
 }
 
-rt::Mesh JointSpace::meshOf(const solver::JointChoice &choice) const {
-  return rt::Mesh::parse(value(choice, kMeshAxis));
-}
-
 int64_t JointSpace::rowsOf(const solver::JointChoice &choice) const {
   return std::stoll(value(choice, kRowsAxis));
 }
 
-int64_t JointSpace::accumulateOf(const solver::JointChoice &choice) const {
-  return rows == 0 ? options.accumulate : rows * options.accumulate / rowsOf(choice);
+int64_t JointSpace::rowsOfStep(const solver::JointChoice &choice) const {
+  return std::max<int64_t>(1, rows) * options.accumulate * stepsPerMicro(meshOf(choice));
 }
 
-/// Copies of whole states are as good along one axis as along another.
+int64_t JointSpace::accumulateOf(const solver::JointChoice &choice) const {
+  return rowsOfStep(choice) / std::max<int64_t>(1, rowsOf(choice));
+}
+
+bool JointSpace::isSplit(const solver::JointChoice &choice) const {
+  const rt::Mesh &mesh = meshOf(choice);
+  return mesh.sizeOf(rt::Mesh::kTensor) > 1 || mesh.sizeOf(rt::Mesh::kPipeline) > 1;
+}
+
+/// Copies of whole states are as good along one axis as along another; a value that a mesh has no use for
+/// stands once.
 bool JointSpace::stands(const solver::JointChoice &choice) const {
-  return value(choice, kZeroAxis) != "0" || choice[kMeshAxis] == 0;
+  const rt::Mesh &mesh = meshOf(choice);
+  const bool isOne = all[kMeshAxis].values.size() == 1, isWhole = value(choice, kZeroAxis) == "0";
+  const bool pipelined = mesh.sizeOf(rt::Mesh::kPipeline) > 1, blocks = mesh.sizeOf(rt::Mesh::kTensor) > 1;
+  if (isWhole && !isOne && mesh.sizeOf(rt::Mesh::kReplica) > 1)
+    return false;
+  if (!isWhole && all[kZeroAxis].values.size() > 1 && mesh.sizeOf(rt::Mesh::kData) == 1)
+    return false;
+  if (rowsOfStep(choice) % std::max<int64_t>(1, rowsOf(choice)) != 0)
+    return false;
+  if (pipelined && !isOne && accumulateOf(choice) == 1)
+    return false;
+  if (blocks && value(choice, kPrecisionAxis) == "fp8")
+    return false;
+  return (blocks || choice[kLayoutAxis] == 0) && (pipelined || choice[kScheduleAxis] == 0);
 }
 
 std::vector<solver::JointChoice> JointSpace::choices() const {
@@ -134,9 +198,11 @@ CompileOptions JointSpace::optionsOf(const solver::JointChoice &choice) const {
   one.isTrial = true;
   one.frontier = one.compare = false;
   one.arenaFile.clear(), one.launchFile.clear(), one.report.clear();
-  const rt::Mesh mesh = meshOf(choice);
-  if (mesh.axes().size() > 1)
+  const rt::Mesh &mesh = meshOf(choice);
+  if (mesh.sizeOf(rt::Mesh::kData) != mesh.size())
     one.model.mesh = mesh.text();
+  one.layouts.sequenceParallel = value(choice, kLayoutAxis) == "on";
+  one.pipeline.schedule = value(choice, kScheduleAxis);
   one.partition.stage = std::stoll(value(choice, kZeroAxis));
   one.accumulate = accumulateOf(choice);
   if (rows > 0)

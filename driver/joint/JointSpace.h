@@ -7,8 +7,17 @@
 namespace kedge::driver {
 
 /// Axes by number, in the order of JointSpace::axes. Values that are preferred when all else is equal come
-/// first. Tensor and pipeline ranks are values of `Mesh` that are not among the choices yet.
-enum JointAxisNumber { kMeshAxis, kZeroAxis, kRowsAxis, kPrecisionAxis, kOffloadAxis, kBucketAxis };
+/// first. kLayoutAxis: --sequence-parallel.
+enum JointAxisNumber {
+  kMeshAxis,
+  kZeroAxis,
+  kRowsAxis,
+  kPrecisionAxis,
+  kOffloadAxis,
+  kBucketAxis,
+  kLayoutAxis,
+  kScheduleAxis
+};
 
 class JointSpace {
 public:
@@ -19,6 +28,8 @@ public:
   const std::vector<solver::JointAxis> &axes() const { return all; }
   /// All that differ in more than their names.
   std::vector<solver::JointChoice> choices() const;
+  /// Whether ranks have parts of the model itself.
+  bool isSplit(const solver::JointChoice &choice) const;
   /// The options of a choice, planned as one of several.
   CompileOptions optionsOf(const solver::JointChoice &choice) const;
   /// The value of an axis.
@@ -27,18 +38,25 @@ public:
   }
   /// What a value of the axis `offload` moves.
   static std::vector<std::string> offloadOf(const std::string &value);
-  rt::Mesh meshOf(const solver::JointChoice &choice) const;
+  const rt::Mesh &meshOf(const solver::JointChoice &choice) const {
+    return meshes[static_cast<size_t>(choice[kMeshAxis])];
+  }
   /// Rows of a micro-batch on one rank; 0 without a shape to change.
   int64_t rowsOf(const solver::JointChoice &choice) const;
   int64_t accumulateOf(const solver::JointChoice &choice) const;
+  /// Rows of a step on each rank of the mesh.
+  int64_t rowsOfStep(const solver::JointChoice &choice) const;
 
 private:
   void addRows(const model::Model &model, bool rowsFixed);
+  int64_t stepsPerMicro(const rt::Mesh &mesh) const;
   bool stands(const solver::JointChoice &choice) const;
 
   const CompileOptions &options;
   std::vector<solver::JointAxis> all;
-  int64_t rows = 0; ///< of --shape
+  std::vector<rt::Mesh> meshes; ///< by value of the axis
+  int64_t givenRanks = 1;       ///< with rows of their own, of the given mesh
+  int64_t rows = 0;             ///< of --shape
 };
 
 } // namespace kedge::driver

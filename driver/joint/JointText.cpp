@@ -13,10 +13,18 @@ std::string secondsText(const json &seconds) {
 
 std::string orNone(const std::string &text) { return text.empty() ? "none" : text; }
 
+/// With what else says how the model is divided.
+std::string meshText(const json &choice) {
+  std::string text = orNone(choice["mesh"]);
+  if (!choice["pipeline_schedule"].is_null())
+    text += " " + choice["pipeline_schedule"].get<std::string>();
+  return choice["sequence_parallel"] == false ? text + " (rows whole)" : text;
+}
+
 std::string rowText(const json &row) {
   const json &choice = row["choice"];
   return fmt::format(
-      "{:<18}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}  {}\n", orNone(choice["mesh"]),
+      "{:<32}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}  {}\n", meshText(choice),
       choice["zero"].get<int64_t>(),
       fmt::format("{} x {}", choice["rows"].get<int64_t>(), choice["accumulate"].get<int64_t>()),
       choice["precision"].get<std::string>(), orNone(choice["offload"]), formatBytes(choice["bucket_bytes"]),
@@ -41,10 +49,12 @@ std::string axesText(const json &axes) {
 } // namespace
 
 std::string jointText(const json &report, bool explains) {
-  std::string text = fmt::format("{} ways to train within {}: {} scheduled, {} planned\n",
+  std::string text = fmt::format("{} ways to train within {}: {} scheduled, {} planned",
                                  report["considered"].get<int64_t>(), formatBytes(report["budget_bytes"]),
                                  report["scheduled"].get<int64_t>(), report["planned"].get<int64_t>());
-  text += fmt::format("{:<18}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}\n", "mesh", "zero",
+  const auto refused = report["refused"].get<int64_t>();
+  text += refused > 0 ? fmt::format(", {} not available\n", refused) : "\n";
+  text += fmt::format("{:<32}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}\n", "mesh", "zero",
                       "rows x micro", "type", "offload", "bucket", "a step", "at least", "peak");
   for (const json &row : report["rows"])
     text += rowText(row);

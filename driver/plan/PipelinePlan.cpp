@@ -148,6 +148,8 @@ void PipelinePlan::addSchedule(ModuleOp module, const rt::Mesh &mesh) {
               {"slots", slotsJson(slots, places)}};
 }
 
+std::vector<pipeline::Slot> slotsOf(ModuleOp module) { return slotsOf(timetableOf(module)); }
+
 std::string folderOfRank(const std::string &folder, int64_t rank) {
   return fmt::format("{}/rank-{}", folder, rank);
 }

@@ -1,6 +1,7 @@
 // The plans of all ranks of a pipeline, as one.
 #pragma once
 #include "driver/Compilation.h"
+#include "passes/Pipeline/Schedule.h"
 
 namespace kedge::driver {
 
@@ -26,6 +27,9 @@ private:
   std::unique_ptr<CompileOptions> shownOptions;
   std::unique_ptr<Compilation> shown;
 };
+
+/// The slots of all ranks, of the module of one.
+std::vector<pipeline::Slot> slotsOf(mlir::ModuleOp module);
 
 /// Where --save-ir writes the IR of a pipeline's rank.
 std::string folderOfRank(const std::string &folder, int64_t rank);

@@ -43,6 +43,14 @@ double commonSecondsOf(func::FuncOp function, const DeviceModel &device) {
   return seconds;
 }
 
+double productSecondsOf(func::FuncOp function, const DeviceModel &device) {
+  double seconds = 0;
+  for (Operation &op : function.getBody().front())
+    if (const LaunchCost cost = costOf(&op); cost.product())
+      seconds += kFusesAlike * secondsOf(cost, device);
+  return seconds;
+}
+
 /// Of the functions of a step, as often as they run.
 double sumOver(ModuleOp module, int64_t accumulate, llvm::function_ref<double(func::FuncOp)> secondsOf) {
   double seconds = 0;
@@ -61,6 +69,16 @@ double sumOver(ModuleOp module, int64_t accumulate, llvm::function_ref<double(fu
 double commonSeconds(ModuleOp module, const DeviceModel &device, int64_t accumulate) {
   return sumOver(module, accumulate,
                  [&](func::FuncOp function) { return commonSecondsOf(function, device); });
+}
+
+double productSeconds(ModuleOp module, const DeviceModel &device, int64_t accumulate) {
+  return sumOver(module, accumulate,
+                 [&](func::FuncOp function) { return productSecondsOf(function, device); });
+}
+
+solver::StepChain longestChain(ModuleOp module, const DeviceModel &device) {
+  func::FuncOp micro = train::functionOf(module, train::FunctionKind::Micro);
+  return micro ? solver::longestChain(tasksOf(micro, device)) : solver::StepChain();
 }
 
 double stepLowerBound(ModuleOp module, const DeviceModel &device, int64_t accumulate) {

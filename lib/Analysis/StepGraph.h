@@ -17,6 +17,12 @@ std::vector<solver::StepTask> tasksOf(mlir::func::FuncOp function, const DeviceM
 /// rank.
 double commonSeconds(mlir::ModuleOp module, const DeviceModel &device, int64_t accumulate);
 
+/// Of that, the products, without what may be fused with them.
+double productSeconds(mlir::ModuleOp module, const DeviceModel &device, int64_t accumulate);
+
+/// Of a micro-batch: what its chain of collectives sends, whatever else it computes.
+solver::StepChain longestChain(mlir::ModuleOp module, const DeviceModel &device);
+
 /// Seconds that no plan of a level-3 module's step is below, as stepCost less the hidden part of overlapOf
 /// counts them: whatever the order, whatever is computed again. The module is not rematerialized yet.
 double stepLowerBound(mlir::ModuleOp module, const DeviceModel &device, int64_t accumulate);

@@ -47,6 +47,9 @@ public:
         continue;
       } else if (joinSums(op)) {
         replaced.push_back(&op);
+      } else if (isa<onnx::CastOp>(op) && anyParts(op)) { // of a flat part, whatever blocks it was seen in
+        castParts(cast<onnx::CastOp>(op));
+        replaced.push_back(&op);
       } else if (op.hasAttr(dist::cutName)) {
         onBlocks(op);
         replaced.push_back(&op);
@@ -243,6 +246,24 @@ private:
     }
     locals[op.getResult(0)] = {sum, {}, {}};
     return success();
+  }
+
+  /// Parts in a row each for itself.
+  void castParts(onnx::CastOp cast) {
+    PlacedBuilder builder(cast);
+    const Type element = elementOf(cast.getResult());
+    const bool inRow = joined.contains(cast.getOperand());
+    SmallVector<Local> parts =
+        inRow ? joined[cast.getOperand()] : SmallVector<Local>{locals[cast.getOperand()]};
+    for (Local &part : parts) {
+      part.value = onnx::CastOp::create(builder, cast.getLoc(), part.value, TypeAttr::get(element));
+      for (Type &whole : part.partOf)
+        whole = llvm::cast<RankedTensorType>(whole).clone(element);
+    }
+    if (inRow)
+      joined[cast.getResult()] = std::move(parts);
+    else
+      locals[cast.getResult()] = std::move(parts[0]);
   }
 
   void onBlocks(Operation &op) {

@@ -9,9 +9,9 @@ void addAutoOptions(CLI::App &command, CompileOptions &o) {
   command
       .add_flag(
           "--auto", o.joint.on,
-          "choose the mesh, the ZeRO stage, micro-batches, --offload, --bucket-bytes and one of the types of "
-          "--precision for the least predicted time that fits, with a proven bound; options that are given "
-          "stay")
+          "choose the mesh, the ZeRO stage, micro-batches, --sequence-parallel, --pipeline-schedule, "
+          "--offload, --bucket-bytes and one of the types of --precision for the least predicted time that "
+          "fits, with a proven bound; options that are given stay")
       ->group("Ranks");
   command.add_flag("--explain", o.joint.explains, "with --auto: what each value of each choice would take")
       ->group("Ranks");

@@ -88,9 +88,12 @@ int show(nlohmann::json &report, Compilation &compilation, const CompileOptions 
 }
 
 /// A pipeline's ranks have a plan each.
-int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann::json> &stored) {
+int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann::json> &stored,
+                    const nlohmann::json &joint) {
   PipelinePlan plan(options);
   nlohmann::json report = plan.report();
+  if (!joint.is_null())
+    report["auto"] = joint;
   writeReport(report, plan.compilation(), plan.options());
   return show(report, plan.compilation(), plan.options(), stored);
 }
@@ -107,7 +110,7 @@ int runPlan(const CompileOptions &given, const nlohmann::json &joint = {}) {
   checkFolder("--arena", options.arenaFile);
   checkFolder("--launches", options.launchFile);
   if (options.isPipelined())
-    return runPipelinePlan(options, stored);
+    return runPipelinePlan(options, stored, joint);
   Compilation compilation(options);
   compilation.import();
   compilation.step();

@@ -21,12 +21,15 @@ public:
   }
 
   JointResult run() {
+    for (size_t i = 0; i < result.rows.size(); ++i)
+      if (result.rows[i].choice == options.first)
+        planFirst(result.rows[i], i);
     while (!open.empty() && !isClosed(open.top())) {
       const Open next = open.top();
       open.pop();
       if (next.known < oracle.bounds())
         raise(next);
-      else
+      else if (!result.rows[next.row].planned)
         makePlan(next.row);
     }
     return finish();
@@ -44,8 +47,17 @@ private:
     }
   };
 
+  void planFirst(JointRow &row, size_t index) {
+    for (int which = 0; which < oracle.bounds(); ++which)
+      row.bound = std::max(row.bound, oracle.bound(row.choice, which));
+    makePlan(index);
+  }
+
+  bool isSpent() const { return options.spend > 0 && best < kNever && oracle.spent() >= options.spend; }
+
   bool isClosed(const Open &first) const {
     return first.bound == kNever || first.bound * (1 + options.tolerance) >= best ||
+           (first.known >= oracle.cheapBounds() && isSpent()) ||
            (options.plans > 0 && result.planned >= options.plans && first.known >= oracle.bounds());
   }
 

@@ -32,15 +32,22 @@ public:
   virtual ~JointOracle() = default;
   /// How many bounds there are, from the cheapest.
   virtual int bounds() const = 0;
+  /// Those of them that are always asked for.
+  virtual int cheapBounds() const { return 1; }
   /// Seconds that no plan of the choice is below; infinite when none fits.
   virtual double bound(const JointChoice &choice, int which) = 0;
   virtual JointPlan plan(const JointChoice &choice) = 0;
+  /// What answers have cost so far, in any unit that does not depend on the machine.
+  virtual int64_t spent() const { return 0; }
 };
 
 struct JointOptions {
   /// The search ends when no choice can be faster by this share than the best plan.
   double tolerance = 0;
   int64_t plans = 0; ///< made at most; 0: as many as it takes
+  /// What the oracle may spend once a plan fits; 0: any amount. Cheap bounds are always asked for.
+  int64_t spend = 0;
+  JointChoice first; ///< planned before all others; empty: none
 };
 
 /// A choice, and how it fared.

@@ -1,32 +1,79 @@
 #include "lib/Solver/Mesh/StepBound.h"
 #include <algorithm>
-#include <utility>
 
 namespace kedge::solver {
 namespace {
 
 using Edges = std::vector<std::vector<int>>;
+using Tasks = std::vector<bool>; ///< a set of them
 
-/// Seconds of computing among all that `from` leads to.
-double computingBeyond(const std::vector<StepTask> &tasks, const Edges &edges, int from,
-                       std::vector<int> &seen) {
-  double seconds = 0;
-  std::vector<int> open{from};
+/// A chain of tasks that follow each other, or what is known of it: what computes on it, and what sends.
+struct Chain {
+  double computing = 0, sending = 0;
+  double sum() const { return computing + sending; }
+};
+
+struct Sending {
+  size_t task;
+  Tasks before, behind; ///< what must be done before it; what must wait for it
+  Chain head, tail;     ///< the longest known chains there
+};
+
+Tasks reachableFrom(size_t task, const Edges &edges) {
+  Tasks reached(edges.size());
+  std::vector<size_t> open{task};
   while (!open.empty()) {
-    const int task = open.back();
+    const size_t at = open.back();
     open.pop_back();
-    for (int next : edges[static_cast<size_t>(task)])
-      if (std::exchange(seen[static_cast<size_t>(next)], from) != from) {
-        seconds += tasks[static_cast<size_t>(next)].sends ? 0 : tasks[static_cast<size_t>(next)].seconds;
-        open.push_back(next);
+    for (int next : edges[at])
+      if (!reached[static_cast<size_t>(next)]) {
+        reached[static_cast<size_t>(next)] = true;
+        open.push_back(static_cast<size_t>(next));
       }
   }
+  return reached;
+}
+
+/// Of the tasks that are in both sets.
+double computing(const std::vector<StepTask> &tasks, const Tasks &some, const Tasks &others) {
+  double seconds = 0;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    seconds += some[i] && others[i] && !tasks[i].sends ? tasks[i].seconds : 0;
   return seconds;
 }
 
-struct Sending {
-  double head, seconds, tail;
-};
+/// Longer chains lead through another collective: through one of so many that are near.
+constexpr size_t kNear = 4;
+
+Chain headOf(size_t at, const std::vector<Sending> &sendings, const std::vector<StepTask> &tasks) {
+  const Sending &own = sendings[at];
+  Chain best{computing(tasks, own.before, own.before), 0};
+  for (size_t near = at, tried = 0; near-- > 0 && tried < kNear;) {
+    const Sending &other = sendings[near];
+    if (!own.before[other.task])
+      continue;
+    ++tried;
+    const Chain through{other.head.computing + computing(tasks, other.behind, own.before),
+                        other.head.sending + tasks[other.task].seconds};
+    best = through.sum() > best.sum() ? through : best;
+  }
+  return best;
+}
+
+Chain tailOf(size_t at, const std::vector<Sending> &sendings, const std::vector<StepTask> &tasks) {
+  const Sending &own = sendings[at];
+  Chain best{computing(tasks, own.behind, own.behind), 0};
+  for (size_t near = at + 1, tried = 0; near < sendings.size() && tried < kNear; ++near) {
+    const Sending &other = sendings[near];
+    if (!own.behind[other.task])
+      continue;
+    ++tried;
+    const Chain through{computing(tasks, own.behind, other.before) + other.tail.computing,
+                        tasks[other.task].seconds + other.tail.sending};
+    best = through.sum() > best.sum() ? through : best;
+  }
+  return best;
+}
 
 std::vector<Sending> sendingsOf(const std::vector<StepTask> &tasks) {
   Edges before(tasks.size()), behind(tasks.size());
@@ -36,30 +83,48 @@ std::vector<Sending> sendingsOf(const std::vector<StepTask> &tasks) {
       behind[static_cast<size_t>(needed)].push_back(static_cast<int>(i));
     }
   std::vector<Sending> list;
-  std::vector<int> seenBefore(tasks.size(), -1), seenBehind(tasks.size(), -1);
   for (size_t i = 0; i < tasks.size(); ++i)
     if (tasks[i].sends)
-      list.push_back({computingBeyond(tasks, before, static_cast<int>(i), seenBefore), tasks[i].seconds,
-                      computingBeyond(tasks, behind, static_cast<int>(i), seenBehind)});
+      list.push_back({i, reachableFrom(i, before), reachableFrom(i, behind), {}, {}});
+  for (size_t at = 0; at < list.size(); ++at)
+    list[at].head = headOf(at, list, tasks);
+  for (size_t at = list.size(); at-- > 0;)
+    list[at].tail = tailOf(at, list, tasks);
   return list;
+}
+
+double computingOf(const std::vector<StepTask> &tasks) {
+  double seconds = 0;
+  for (const StepTask &task : tasks)
+    seconds += task.sends ? 0 : task.seconds;
+  return seconds;
 }
 
 } // namespace
 
+StepChain longestChain(const std::vector<StepTask> &tasks) {
+  const double all = computingOf(tasks);
+  StepChain best{0, all};
+  for (const Sending &one : sendingsOf(tasks)) {
+    const StepChain chain{one.head.sending + tasks[one.task].seconds + one.tail.sending,
+                          all - one.head.computing - one.tail.computing};
+    best = chain.sending - chain.besides > best.sending - best.besides ? chain : best;
+  }
+  return best;
+}
+
 double stepLowerBound(const std::vector<StepTask> &tasks) {
-  double bound = 0;
-  for (const StepTask &task : tasks)
-    bound += task.sends ? 0 : task.seconds;
+  double bound = computingOf(tasks);
   std::vector<Sending> sendings = sendingsOf(tasks);
   std::sort(sendings.begin(), sendings.end(),
-            [](const Sending &a, const Sending &b) { return a.tail > b.tail; });
+            [](const Sending &a, const Sending &b) { return a.tail.sum() > b.tail.sum(); });
   // Of those with at least this head: each set of the longest tails.
   for (const Sending &first : sendings) {
     double seconds = 0;
     for (const Sending &other : sendings)
-      if (other.head >= first.head) {
-        seconds += other.seconds;
-        bound = std::max(bound, first.head + seconds + other.tail);
+      if (other.head.sum() >= first.head.sum()) {
+        seconds += tasks[other.task].seconds;
+        bound = std::max(bound, first.head.sum() + seconds + other.tail.sum());
       }
   }
   return bound;

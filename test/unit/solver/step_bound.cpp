@@ -50,6 +50,18 @@ TEST(StepBound, WhatNothingHides) {
       1 + 9 + 9); // that an update follows one of both is not seen
 }
 
+TEST(StepBound, CollectivesThatFollowEachOther) {
+  // Forward of two layers, each summed before the next; backward the same, with gradients of weights besides.
+  const std::vector<StepTask> step{{5, false, {}},  {2, true, {0}},  {5, false, {1}},
+                                   {2, true, {2}},  {5, false, {3}}, {2, true, {4}},
+                                   {5, false, {5}}, {4, false, {3}}, {4, false, {5}}};
+  EXPECT_EQ(stepLowerBound(step), leastOf(step));
+  EXPECT_EQ(leastOf(step), 28 + 2 + 2); // the last sum is hidden by the first gradient of weights
+  const StepChain chain = longestChain(step);
+  EXPECT_EQ(chain.sending - chain.besides, 4);
+  EXPECT_EQ(longestChain({{5, false, {}}}).sending, 0);
+}
+
 TEST(StepBound, NoScheduleOfRandomStepsIsBelow) {
   std::mt19937 random(7);
   int tight = 0;
