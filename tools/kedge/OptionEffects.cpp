@@ -27,11 +27,11 @@ bool has(const std::vector<std::string> &list, const char *value) {
 }
 
 std::vector<Rule> optimizerRules(const CompileOptions &o) {
-  const bool isSgd = o.optimizer == "sgd", isMuon = o.optimizer == "muon";
+  const bool isSgd = o.update.optimizer == "sgd", isMuon = o.update.optimizer == "muon";
   return {
       {{"--momentum"},
-       isSgd || isMuon || o.optimizer == "rmsprop" || o.momentum == 0.0,
-       fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.optimizer)},
+       isSgd || isMuon || o.update.optimizer == "rmsprop" || o.momentum == 0.0,
+       fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.update.optimizer)},
       {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
       {{"--nesterov"},
        isMuon || (isSgd && o.momentumOrDefault() > 0),
@@ -74,7 +74,7 @@ std::vector<Rule> rankRules(const CLI::App &command, const CompileOptions &o) {
            several,
            "it is for several ranks; give --ranks N with it"},
           {{"--persist-bytes"},
-           o.zero == 3 || givenAny(command, {"--zero"}, given),
+           o.partition.stage == 3 || givenAny(command, {"--zero"}, given),
            "parameters are in parts with --zero 3 alone; give that with it"}};
 }
 
