@@ -21,6 +21,10 @@ Value ParameterUpdate::scalar(StringRef name) const {
   return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF32Type()));
 }
 
+Value ParameterUpdate::counter(StringRef name) const {
+  return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, builder.getI64Type()));
+}
+
 Value ParameterUpdate::adamCorrection(StringRef which) {
   if (!scaler.steps)
     return scalar(which);

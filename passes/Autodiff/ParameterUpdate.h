@@ -17,6 +17,7 @@ struct UpdateSettings {
   std::string optimizer;
   double momentum = 0;
   bool nesterov = false;
+  std::string moments = "fp32"; ///< fp32, bf16 or int8
 };
 
 class ParameterUpdate {
@@ -35,6 +36,8 @@ public:
 
   /// A value that the host writes before the step, f32.
   mlir::Value scalar(llvm::StringRef name) const;
+  /// The same of an i64.
+  mlir::Value counter(llvm::StringRef name) const;
   /// Adam's step size and second correction: the host knows the step's number unless steps may be skipped.
   mlir::Value adamCorrection(llvm::StringRef which);
   /// Number of this update from 1, f32; null where the host knows it.
@@ -70,5 +73,15 @@ void updateAdagrad(ParameterUpdate &update);
 void updateAdafactor(ParameterUpdate &update);
 void updateMuon(ParameterUpdate &update);
 void updateAdam8bit(ParameterUpdate &update);
+
+/// Values that the host writes before the step, f32.
+llvm::SmallVector<mlir::Value> scalars(const ParameterUpdate &update, llvm::ArrayRef<llvm::StringRef> names);
+/// Whether --moments int8 is for this parameter: small ones, and those of f64, keep their moments.
+bool isCompanded(const ParameterUpdate &update);
+/// `rule` on companded moments of these roles and suffixes; `numbers` are the scalars behind the gradient in
+/// the rule's own op.
+void updateCompanded(ParameterUpdate &update, llvm::StringRef rule,
+                     llvm::ArrayRef<std::pair<train::Role, llvm::StringRef>> moments,
+                     llvm::ArrayRef<mlir::Value> numbers);
 
 } // namespace kedge::autodiff

@@ -296,6 +296,7 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "the update rule, as in `kedge compile --optimizer`">,
     Option<"momentum", "momentum", "kedge::ExactDouble", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
+    Option<"moments", "moments", "std::string", "\"fp32\"", "of adamw, adam, lion and sgd: fp32, bf16 or int8 (companded, in groups of 32; see train.companded)">,
     Option<"clipNorm", "clip-norm", "kedge::ExactDouble", "0.0", "largest global gradient norm; 0: no clipping">,
     Option<"signedItems", "signed-items", "bool", "false", "weights of rows are counted: the sum of the items may be negative, the norm is not">,
     Option<"scaleGrowth", "scale-growth", "kedge::ExactDouble", "2.0", "of the loss scale, after a window of clean steps">,

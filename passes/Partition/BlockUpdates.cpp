@@ -11,10 +11,28 @@ using namespace mlir;
 namespace kedge::partition {
 namespace {
 
+/// A reshape leaves elements in their order, and parts are cut of elements.
+Value flat(Value x) {
+  while (auto reshape = x.getDefiningOp<onnx::ReshapeOp>())
+    x = reshape.getData();
+  return x;
+}
+
 /// Borders of ranks lie between blocks, in the parameter as in the blocks: nothing was added to fill the last
 /// one.
-bool isCutBetweenBlocks(train::Adam8bitOp op, int64_t ranks) {
-  return op.getParam().getDefiningOp<onnx::ReshapeOp>() && shapeOf(op.getParam())[0] % ranks == 0;
+bool isCutBetweenBlocks(Operation *op, int64_t ranks) {
+  Value param = op->getOperand(0);
+  return !flat(param).getDefiningOp<onnx::ConcatOp>() && shapeOf(param)[0] % ranks == 0;
+}
+
+/// Whether `x` has an entry, or a row, for each block.
+bool leadsWithBlocks(Operation *op, Value x) {
+  return rankOf(x) > 0 && shapeOf(x)[0] == shapeOf(op->getOperand(0))[0];
+}
+
+/// Codes, or a number for each block: not the parameter or its gradient.
+bool isOfBlocks(Operation *op, Value state) {
+  return leadsWithBlocks(op, state) && (elementOf(state).isInteger(8) || rankOf(state) == 1);
 }
 
 /// Stands where the update does.
@@ -30,9 +48,9 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
   LogicalResult matchAndRewrite(dist::LocalShardOp part, PatternRewriter &rewriter) const override {
     if (part.getInputs().size() != 1)
       return failure();
-    auto update = flat(part.getInputs()[0]).getDefiningOp<train::Adam8bitOp>();
+    Operation *update = flat(part.getInputs()[0]).getDefiningOp();
     const int64_t ranks = part.getRanks();
-    if (!update || !isCutBetweenBlocks(update, ranks))
+    if (!update || !update->hasTrait<train::UpdatesBlocks>() || !isCutBetweenBlocks(update, ranks))
       return failure();
     rewriter.setInsertionPoint(update);
     Operation *made = onOwnBlocks(update, part, rewriter);
@@ -41,16 +59,8 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
     return success();
   }
 
-  /// A reshape leaves elements in their order, and parts are cut of elements.
-  static Value flat(Value x) {
-    while (auto reshape = x.getDefiningOp<onnx::ReshapeOp>())
-      x = reshape.getData();
-    return x;
-  }
-
-  static Operation *onOwnBlocks(train::Adam8bitOp update, dist::LocalShardOp part,
-                                PatternRewriter &rewriter) {
-    const int64_t ranks = part.getRanks(), blocks = shapeOf(update.getParam())[0];
+  static Operation *onOwnBlocks(Operation *update, dist::LocalShardOp part, PatternRewriter &rewriter) {
+    const int64_t ranks = part.getRanks();
     auto own = [&](Type whole) {
       SmallVector<int64_t> shape(cast<RankedTensorType>(whole).getShape());
       shape[0] /= ranks;
@@ -58,7 +68,7 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
     };
     SmallVector<Value> operands;
     for (Value operand : update->getOperands()) {
-      if (rankOf(operand) == 0 || shapeOf(operand)[0] != blocks) {
+      if (!leadsWithBlocks(update, operand)) {
         operands.push_back(operand);
         continue;
       }
@@ -68,7 +78,7 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
     }
     SmallVector<Type> types =
         llvm::map_to_vector(update->getResultTypes(), [&](Type type) -> Type { return own(type); });
-    OperationState state(update.getLoc(), update->getName(), operands, types, update->getAttrs());
+    OperationState state(update->getLoc(), update->getName(), operands, types, update->getAttrs());
     addStatistic("kedge-partition-states", "ops on parts", 1);
     return rewriter.create(state);
   }
@@ -90,11 +100,11 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
 
 llvm::DenseSet<StringAttr> statesInBlocks(func::FuncOp function, int64_t ranks) {
   llvm::DenseSet<StringAttr> states;
-  function.walk([&](train::Adam8bitOp op) {
-    if (!isCutBetweenBlocks(op, ranks))
+  function.walk([&](Operation *op) {
+    if (!op->hasTrait<train::UpdatesBlocks>() || !isCutBetweenBlocks(op, ranks))
       return;
-    for (Value state : {op.getMoment1(), op.getAbsmax1(), op.getMoment2(), op.getAbsmax2()})
-      if (auto argument = dyn_cast<BlockArgument>(state))
+    for (Value state : op->getOperands())
+      if (auto argument = dyn_cast<BlockArgument>(state); argument && isOfBlocks(op, state))
         if (FlatSymbolRefAttr name = train::stateOfArgument(function, argument.getArgNumber()))
           states.insert(name.getAttr());
   });

@@ -10,7 +10,8 @@ namespace kedge::partition {
 /// blocks, and as many for each of the ranks.
 llvm::DenseSet<mlir::StringAttr> statesInBlocks(mlir::func::FuncOp function, int64_t ranks);
 
-/// local_shard of what train.adam8bit gives of such states is what it gives of the own parts of its operands.
+/// local_shard of what an update of blocks gives of such states is what it gives of the own parts of its
+/// operands.
 void populateBlockUpdates(mlir::RewritePatternSet &patterns);
 
 } // namespace kedge::partition

@@ -75,6 +75,7 @@ struct PartOfElements : OpRewritePattern<dist::LocalShardOp> {
     if (!computesParts(op))
       return failure();
     const dist::RankGroup group = part.group();
+    const StringRef axis = part.getAxis(); // `part` is among those that are replaced
     rewriter.setInsertionPoint(op);
     Operation *made = onParts(op, group, rewriter, [&](Value whole) {
       return placedAs(op, dist::LocalShardOp::create(rewriter, part.getLoc(), whole, group)).getResult(0);
@@ -82,7 +83,7 @@ struct PartOfElements : OpRewritePattern<dist::LocalShardOp> {
     for (auto [whole, own] : llvm::zip(op->getResults(), made->getResults()))
       for (Operation *user : llvm::make_early_inc_range(whole.getUsers()))
         if (auto other = dyn_cast<dist::LocalShardOp>(user);
-            other && other.getInputs().size() == 1 && other.getAxis() == part.getAxis())
+            other && other.getInputs().size() == 1 && other.getAxis() == axis)
           rewriter.replaceOp(other, own);
     return success();
   }

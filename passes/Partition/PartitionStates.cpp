@@ -67,8 +67,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     if (inBlocks.contains(state.getSymNameAttr()))
       return true;
     // Other moments in 8 bits belong to a tensor that is updated as one.
-    if (cast<RankedTensorType>(state.getType()).getElementType().isUnsignedInteger(8) &&
-        !tune::encodingOf(state))
+    if (cast<RankedTensorType>(state.getType()).getElementType().isInteger(8) && !tune::encodingOf(state))
       return false;
     bool whole = stage < 3 || bytesOf(state.getType()) <= persistBytes;
     switch (state.getRole()) {

@@ -27,7 +27,8 @@ import tarfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MODELS = ("mlp", "gpt2", "gpt2-attention", "gpt2-dropout", "gpt2-fresh", "bert", "llama", "vit", "resnet", "unet", "segment",
-          "loss-in-graph", "onnx-training", "precision-probe", "overflow-probe")
+          "loss-in-graph", "onnx-training", "precision-probe", "overflow-probe", "gpt-fp8")
+FLOAT8 = "gpt-fp8"  # this repository's golden model in 8-bit floats
 SAME_BITS = {"gpt2": ["--recompute full", "--recompute sqrt", "--memory-budget activations=60%"],
              "resnet": ["--recompute full"], "unet": ["--recompute full"], "llama": ["--recompute full"]}
 CONVOLUTIONS = ("vit", "resnet", "unet", "segment")  # compiled twice: with cuDNN and without
@@ -118,7 +119,7 @@ class Pack:
 
     def golden(self, text):
         model, _, wanted = text.partition(":")
-        folder = pathlib.Path(self.o.shared) / "models" / model
+        folder = self.float8() if model == FLOAT8 else pathlib.Path(self.o.shared) / "models" / model
         trace, first = json.loads((folder / "trace.json").read_text()), True
         for name, run in trace["runs"].items():
             if wanted and name not in wanted.split("+"):
@@ -133,7 +134,20 @@ class Pack:
                 first = False
             if (model, name) == RANKS:
                 self.ranks(model, onnx, run, name)
-        shutil.copytree(folder, self.out / "models" / model)
+        if model != FLOAT8:
+            shutil.copytree(folder, self.out / "models" / model)
+
+    def float8(self):
+        """A folder like those of the other models, made in the pack."""
+        source, folder = ROOT / "test/golden/gpt", self.out / "models" / FLOAT8
+        golden = json.loads((source / "float8.json").read_text())
+        folder.mkdir()
+        for name in ("model.onnx", *golden["data"].values()):
+            shutil.copy(source / name, folder)
+        run = {key: golden[key] for key in ("compile", "run", "loss", "lr", "grad_norm")}
+        run |= {"parameter_norms": golden["norms"], "tolerance": {"relative": golden["relative"]}}
+        (folder / "trace.json").write_text(json.dumps({"data": golden["data"], "runs": {"fp8": run}}))
+        return folder
 
     def ranks(self, model, onnx, run, name):
         """Half of the rows for each of two ranks."""

@@ -145,10 +145,11 @@ def stages_agree_to_the_bit(golden, temp):
 
 
 def same_bits_everywhere(golden, temp):
-    """--same-bits 4: logs and weights of 1, 2, 4 and 2x2 ranks are equal to the bit, whatever stage, precision and accumulation."""
+    """--same-bits 4: logs and weights of 1, 2, 4 and 2x2 ranks are equal to the bit, whatever stage, precision, codes of moments and accumulation."""
     model = gpt(golden, temp)
     clip = ["--same-bits", "4", "--clip-norm", "0.7"]
-    for options, accumulate in (([], 1), (["--precision", "bf16"], 1), (["--precision", "fp16", "--loss-scale-init", "4194304"], 1), ([], 3)):
+    for options, accumulate in (([], 1), (["--precision", "bf16"], 1), (["--precision", "fp16", "--loss-scale-init", "4194304"], 1),
+                                (["--optimizer", "adamw8bit"], 1), ([], 3)):
         wanted = model.run("1x1", model.compile("1x1", 0, *clip, *options, accumulate=accumulate))
         for mesh, stage in (("1x2", 1), ("2x1", 0), ("2x2", 3), ("1x4", 2)):
             if accumulate == 1 or mesh != "1x4":

@@ -26,6 +26,11 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
                "momentum of sgd, rmsprop and muon (default: muon 0.95, else 0, which needs no buffer)");
   flags.add("--nesterov", o.update.nesterov, "Nesterov momentum");
   flags.number("--clip-norm", o.update.clipNorm, {0, 1e30}, "largest global gradient norm; 0: no clipping");
+  flags
+      .word("--moments", o.update.moments, {"fp32", "bf16", "int8"},
+            "of adamw, adam, lion and sgd's momentum: fp32, bf16, or int8: codes in groups of 32 with an "
+            "fp16 scale")
+      ->capture_default_str();
   flags.number("--accumulate", o.accumulate, {1, 1e6}, "micro-batches of a step")->capture_default_str();
   flags.list("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay");
   flags.list("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters");

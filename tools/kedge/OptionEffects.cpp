@@ -36,6 +36,12 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
       {{"--nesterov"},
        isMuon || (isSgd && o.momentumOrDefault() > 0),
        "it is a form of momentum; give --optimizer sgd and --momentum with it"},
+      {{"--moments"},
+       o.update.moments == "fp32" || o.update.optimizer == "adamw" || o.update.optimizer == "adam" ||
+           o.update.optimizer == "lion" || (isSgd && o.momentumOrDefault() > 0),
+       fmt::format(
+           "--optimizer {} has no such moments; give adamw, adam, lion, or sgd and --momentum with it",
+           o.update.optimizer)},
       {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
       {{"--min-lr", "--decay-steps"},
        o.schedule.kind.value_or("constant") != "constant",

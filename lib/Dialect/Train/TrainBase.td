@@ -12,6 +12,10 @@ class Train_Rank0<code element, string summary>
 def Train_Counter : Train_Rank0<"isSignlessInteger(64)", "tensor<i64>">;
 def Train_Scalar : Train_Rank0<"isFloat()", "tensor of one float, of rank 0">;
 
+/// The first operand is [blocks, elements], and blocks do not depend on each other: all tensors that lead with the blocks
+/// may be cut between them.
+def UpdatesBlocks : NativeOpTrait<"UpdatesBlocks"> { let cppNamespace = "::kedge::train"; }
+
 /// Pure tensor op; result types are inferred (`inferReturnTypes` with the adaptor).
 class Train_Op<string mnemonic, list<Trait> traits = []>
     : Op<Train_Dialect, mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptor])> {

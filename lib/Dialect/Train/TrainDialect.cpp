@@ -4,6 +4,7 @@
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
+#include "lib/Dialect/Train/Optimizer/CompactOps.h"
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
@@ -34,6 +35,8 @@ using namespace kedge::train;
 #include "lib/Dialect/Train/Quantized/Float8Ops.cpp.inc"
 #define GET_OP_CLASSES
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "lib/Dialect/Train/Optimizer/CompactOps.cpp.inc"
 
 void TrainDialect::initialize() {
   addAttributes<
@@ -59,6 +62,10 @@ void TrainDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "lib/Dialect/Train/Optimizer/CompactOps.cpp.inc"
       >();
   registerLossOps();
   registerOptimizerOps();

@@ -60,6 +60,8 @@ refused(flat, ["--loss", "mse", "--freeze", "axes"], "--freeze 'axes' matches 'a
 mse = ["--loss", "mse"]
 for options, words_expected in [
         ([*mse, "--momentum", "0.9"], "--momentum would have no effect: --optimizer adamw has no momentum"),
+        ([*mse, "--optimizer", "sgd", "--moments", "int8"], "--moments would have no effect: --optimizer sgd has no such moments"),
+        ([*mse, "--optimizer", "adamw8bit", "--moments", "int8"], "--moments would have no effect"),
         ([*mse, "--optimizer", "sgd", "--nesterov"], "--nesterov would have no effect: it is a form of momentum"),
         ([*mse, "--optimizer", "sgd", "--betas", "0.8,0.9"], "--betas would have no effect: --optimizer sgd has none"),
         ([*mse, "--optimizer", "sgd", "--eps", "1e-6"], "--eps would have no effect"),

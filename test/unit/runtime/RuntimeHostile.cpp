@@ -135,6 +135,22 @@ TEST_F(RuntimeHostile, Manifests) {
   expectError(std::string(kFlags) + "--steps 4 --resume ck", "holds the checkpoint of step 2");
 }
 
+/// No bit of a manifest can change without being noticed.
+TEST_F(RuntimeHostile, EveryBitOfAManifest) {
+  ASSERT_EQ(run(std::string(kFlags) + "--steps 2 --checkpoint-dir ck").code, 0);
+  const std::string good = read("ck/step-2/manifest.json");
+  ASSERT_NO_THROW(rt::openManifest(good));
+  for (size_t at = 0; at < 8 * good.size(); ++at) {
+    std::string changed = good;
+    changed[at / 8] ^= static_cast<char>(1 << at % 8);
+    EXPECT_ANY_THROW(rt::openManifest(changed)) << "bit " << at % 8 << " of byte " << at / 8;
+  }
+  std::string changed = good;
+  changed[good.find("\"samples\": ") + 11] ^= 1; // another whole number
+  write("ck/step-2/manifest.json", changed);
+  expectError(std::string(kFlags) + "--steps 4 --resume ck", "damaged: its checksum differs");
+}
+
 TEST_F(RuntimeHostile, PipesAndDevicesAreNotWaitedFor) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   fs::create_symlink("pipe", path("pipe.safetensors"));

@@ -101,6 +101,69 @@ TEST_F(RuntimeResume, SignalsFinishTheStepAndCheckpoint) {
   }
 }
 
+/// The run that goes on evaluates the step whose evaluation a signal ended: it logs, keeps and ends as one
+/// that was never stopped.
+TEST_F(RuntimeResume, AnEvaluationCutShortIsMadeUpFor) {
+  writeLineData(10);
+  constexpr int64_t kRows = 1 << 18; // a step is next to nothing
+  writeNpy<float>("ex.npy", "<f4", {kRows, 3}, std::vector<float>(kRows * 3, 0.5f));
+  writeNpy<float>("ey.npy", "<f4", {kRows, 2}, std::vector<float>(kRows * 2, 0.5f));
+  const auto words = [](const std::string &folder) -> std::vector<std::string> {
+    return {"line",
+            "--data",
+            "x=x.npy",
+            "--data",
+            "labels=y.npy",
+            "--eval-data",
+            "x=ex.npy",
+            "--eval-data",
+            "labels=ey.npy",
+            "--eval-every",
+            "1",
+            "--lr",
+            "0",
+            "--steps",
+            "20",
+            "--threads",
+            "1",
+            "--keep-best",
+            "loss",
+            "--stop-after",
+            "6",
+            "--checkpoint-dir",
+            folder};
+  };
+  const auto line = [&](const std::string &folder) {
+    std::string text;
+    for (const std::string &word : words(folder))
+      text += word + " ";
+    return text;
+  };
+  ASSERT_EQ(run(line("whole") + "--log whole.jsonl").code, 0);
+  ASSERT_EQ(readLog("whole.jsonl").size(), 7u); // the first is the best, and six are not better
+  bool cutShort = false;
+  for (int trial = 0; trial < 5 && !cutShort; ++trial) {
+    fs::remove_all(path("ck"));
+    fs::remove(path("log.jsonl"));
+    std::vector<std::string> arguments = words("ck");
+    arguments.insert(arguments.end(), {"--log", "log.jsonl"});
+    const int status = interrupt(arguments, 3, SIGTERM);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 143);
+    const std::string newest = "ck/step-" + std::to_string(readLog("log.jsonl").size());
+    cutShort = nlohmann::json::parse(read(newest + "/manifest.json")).contains("unevaluated");
+  }
+  ASSERT_TRUE(cutShort);
+  EXPECT_FALSE(readLog("log.jsonl").back().contains("eval_loss"));
+  const RunResult last = run(line("ck") + "--log log.jsonl --resume");
+  ASSERT_EQ(last.code, 0) << last.err;
+  EXPECT_EQ(withoutTimes(readLog("log.jsonl")), withoutTimes(readLog("whole.jsonl")));
+  const auto best = [&](const std::string &folder) {
+    return nlohmann::json::parse(read(folder + "/manifest.json"))["best"];
+  };
+  EXPECT_EQ(best("ck/best"), best("whole/best"));
+  EXPECT_EQ(best("ck/step-7"), best("whole/step-7"));
+}
+
 TEST_F(RuntimeResume, CtrlCExportsWhatWasAskedFor) {
   writeLineData(10);
   for (int signal : {SIGINT, SIGTERM}) {

@@ -25,18 +25,22 @@ KEDGE_AS_FIRST(AdagradOp, 2)
 KEDGE_AS_FIRST(Adam8bitOp, 5)
 #undef KEDGE_AS_FIRST
 
-void LionOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+void train::lionBody(ClusterBodyBuilder &b, ValueRange v, const UpdateFacts &facts,
+                     SmallVectorImpl<Value> &results) {
   using Compare = ClusterBodyBuilder::Compare;
   Value param = v[0], moment = v[1], gradient = b.mul(v[2], v[3]);
-  double lrScale = getLrScale().convertToDouble();
   Value mixed = b.add(b.mul(v[6], moment), b.mul(v[7], gradient)), zero = b.constant(mixed.getType(), 0);
   Value negative =
       b.select(b.compare(Compare::LT, mixed, zero), b.constant(mixed.getType(), -1), b.mul(mixed, zero));
   Value sign = b.select(b.compare(Compare::GT, mixed, zero), b.constant(mixed.getType(), 1), negative);
-  Value step = b.mul(scaled(b, v[5], lrScale), sign);
-  if (getDecay())
-    step = b.add(b.mul(scaled(b, v[4], lrScale), param), step);
+  Value step = b.mul(scaled(b, v[5], facts.lrScale), sign);
+  if (facts.decay)
+    step = b.add(b.mul(scaled(b, v[4], facts.lrScale), param), step);
   results.append({b.sub(param, step), b.add(b.mul(v[8], moment), b.mul(v[9], gradient))});
+}
+
+void LionOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  lionBody(b, v, {getDecay(), getLrScale().convertToDouble()}, results);
 }
 
 void RMSpropOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {

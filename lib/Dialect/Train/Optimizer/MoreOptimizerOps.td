@@ -44,7 +44,7 @@ def Train_AdagradOp : Train_Op<"adagrad", [Pointwise, ComputesEachElement]> {
   let results = (outs ONNX_Tensor:$new_param, ONNX_Tensor:$new_square);
 }
 
-def Train_Adam8bitOp : Train_Op<"adam8bit", [Clusterable]> {
+def Train_Adam8bitOp : Train_Op<"adam8bit", [Clusterable, UpdatesBlocks]> {
   let summary = "AdamW on moments of 8 bits, block by block (bitsandbytes)";
   let description = [{
     The tensors are [blocks, 256], elements of the flattened parameter in order, with a largest magnitude a block; `moment1`

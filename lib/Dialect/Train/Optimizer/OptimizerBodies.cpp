@@ -87,19 +87,38 @@ void StochasticRoundOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
   results.push_back(b.select(isFinite, rounded, v[0]));
 }
 
-void AdamWOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+void train::adamWBody(ClusterBodyBuilder &b, ValueRange v, const UpdateFacts &facts,
+                      SmallVectorImpl<Value> &results) {
   AdamScalars s = adamScalars(b, v);
-  double lrScale = getLrScale().convertToDouble();
   // Not param (1 - lr wd): near 1 that factor has a step of 6e-8, which for lr wd = 1e-5 is an error of up to
   // 0.3% of the decay, the same in every step.
-  Value decay = getDecay() ? b.mul(scaled(b, s.decayScale, lrScale), s.param) : Value();
-  adamUpdate(b, s, s.gradient, lrScale, decay, results);
+  Value decay = facts.decay ? b.mul(scaled(b, s.decayScale, facts.lrScale), s.param) : Value();
+  adamUpdate(b, s, s.gradient, facts.lrScale, decay, results);
+}
+
+void train::adamBody(ClusterBodyBuilder &b, ValueRange v, const UpdateFacts &facts,
+                     SmallVectorImpl<Value> &results) {
+  AdamScalars s = adamScalars(b, v);
+  Value gradient = regularised(b, s.gradient, s.decayScale, s.param, facts.decay);
+  adamUpdate(b, s, gradient, facts.lrScale, Value(), results);
+}
+
+void train::momentumBody(ClusterBodyBuilder &b, ValueRange v, const UpdateFacts &facts,
+                         SmallVectorImpl<Value> &results) {
+  Value gradient = regularised(b, b.mul(v[2], v[3]), v[4], v[0], facts.decay);
+  Value buffer = b.add(b.mul(v[6], v[1]), gradient);
+  Value direction = facts.nesterov ? b.add(gradient, b.mul(v[6], buffer)) : buffer;
+  results.push_back(b.sub(v[0], b.mul(scaled(b, v[5], facts.lrScale), direction)));
+  results.push_back(buffer);
+  keepWhereNotFinite(b, v[2], {v[0], v[1]}, results);
+}
+
+void AdamWOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  adamWBody(b, v, {getDecay(), getLrScale().convertToDouble()}, results);
 }
 
 void AdamOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
-  AdamScalars s = adamScalars(b, v);
-  Value gradient = regularised(b, s.gradient, s.decayScale, s.param, getDecay());
-  adamUpdate(b, s, gradient, getLrScale().convertToDouble(), Value(), results);
+  adamBody(b, v, {getDecay(), getLrScale().convertToDouble()}, results);
 }
 
 void SGDOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
@@ -109,12 +128,7 @@ void SGDOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImp
 }
 
 void MomentumOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
-  Value gradient = regularised(b, b.mul(v[2], v[3]), v[4], v[0], getDecay());
-  Value buffer = b.add(b.mul(v[6], v[1]), gradient);
-  Value direction = getNesterov() ? b.add(gradient, b.mul(v[6], buffer)) : buffer;
-  results.push_back(b.sub(v[0], b.mul(scaled(b, v[5], getLrScale().convertToDouble()), direction)));
-  results.push_back(buffer);
-  keepWhereNotFinite(b, v[2], {v[0], v[1]}, results);
+  momentumBody(b, v, {getDecay(), getLrScale().convertToDouble(), getNesterov()}, results);
 }
 
 void AccumulateOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {

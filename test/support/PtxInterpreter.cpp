@@ -1,0 +1,68 @@
+#include "test/support/PtxInterpreter.h"
+#include "lib/Support/Error.h"
+#include "test/support/PtxBlock.h"
+#include <algorithm>
+#include <numeric>
+
+namespace kedge::test {
+namespace {
+
+constexpr int64_t kMostThreads = 1024, kMostShared = 48 * 1024, kMostRows = 65535, kMostBlocks = INT32_MAX;
+
+} // namespace
+
+void PtxInterpreter::checkLimits(const PtxLaunch &launch, const PtxKernel &kernel) {
+  const auto &[x, y, z] = launch.grid;
+  const int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  if (x > kMostBlocks || y > kMostRows || z > kMostRows)
+    report(kernel.name + ": no GPU takes a grid of " + std::to_string(x) + " x " + std::to_string(y) + " x " +
+           std::to_string(z));
+  if (threads > kMostThreads || threads != kernel.threads)
+    report(kernel.name + ": " + std::to_string(threads) + " threads, and .maxntid says " +
+           std::to_string(kernel.threads));
+  if (kernel.sharedBytes > kMostShared)
+    report(kernel.name + ": " + std::to_string(kernel.sharedBytes) + " bytes of shared memory");
+  if (launch.arguments.size() != kernel.parameters.size())
+    fail("PTX kernel {}: {} arguments for {} parameters", kernel.name, launch.arguments.size(),
+         kernel.parameters.size());
+  for (const char *argument : launch.arguments)
+    if (reinterpret_cast<uint64_t>(argument) % 16 != 0)
+      report(kernel.name + ": an operand is not aligned to 16 bytes");
+}
+
+/// Operands that share bytes are one region.
+void PtxInterpreter::makeRegions(const PtxLaunch &launch) {
+  std::vector<std::span<char>> sorted;
+  for (std::span<char> operand : launch.memory)
+    if (!operand.empty())
+      sorted.push_back(operand);
+  std::sort(sorted.begin(), sorted.end(), [](auto a, auto b) { return a.data() < b.data(); });
+  regions.clear();
+  for (std::span<char> operand : sorted) {
+    if (!regions.empty() && operand.data() < regions.back().bytes.data() + regions.back().bytes.size()) {
+      std::span<char> &before = regions.back().bytes;
+      const char *end = std::max(before.data() + before.size(), operand.data() + operand.size());
+      regions.back() = {{before.data(), static_cast<size_t>(end - before.data())}, PtxShadow()};
+    } else {
+      regions.push_back({operand, PtxShadow(static_cast<int64_t>(operand.size()))});
+    }
+  }
+}
+
+void PtxInterpreter::run(const PtxLaunch &launch) {
+  const PtxKernel &kernel = program.kernel(launch.kernel);
+  checkLimits(launch, kernel);
+  makeRegions(launch);
+  std::vector<int64_t> places(launch.grid[0] * launch.grid[1] * launch.grid[2]);
+  std::iota(places.begin(), places.end(), 0);
+  std::shuffle(places.begin(), places.end(), random);
+  places.resize(std::min<int64_t>(launch.mostBlocks, static_cast<int64_t>(places.size())));
+  PtxBlock block(*this, launch, kernel);
+  PtxMoment now;
+  for (int64_t place : places)
+    block.run({place % launch.grid[0], place / launch.grid[0] % launch.grid[1],
+               place / launch.grid[0] / launch.grid[1]},
+              now);
+}
+
+} // namespace kedge::test

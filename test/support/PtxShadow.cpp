@@ -1,0 +1,62 @@
+#include "test/support/PtxShadow.h"
+
+namespace kedge::test {
+
+bool PtxShadow::isUnordered(uint32_t epoch, uint16_t thread, const PtxMoment &now) {
+  if (epoch == 0)
+    return false;
+  return epoch < now.blockBegin || (epoch == now.epoch && thread != now.thread);
+}
+
+const char *PtxShadow::read(int64_t at, int64_t count, const PtxMoment &now) {
+  const char *wrong = nullptr;
+  for (int64_t i = at; i < at + count; ++i) {
+    Byte &byte = bytes[i];
+    if (byte.isPending)
+      wrong = "reads what a copy is on its way to";
+    else if (isUnordered(byte.written, byte.writer, now))
+      wrong = "reads what another thread writes";
+    if (byte.readAt == now.epoch && byte.reader != now.thread)
+      byte.readBySeveral = true;
+    else if (byte.readAt != now.epoch)
+      byte.readBySeveral = false;
+    byte.readElsewhere |= byte.readAt != 0 && byte.readAt < now.blockBegin;
+    byte.readAt = now.epoch;
+    byte.reader = now.thread;
+  }
+  return wrong;
+}
+
+const char *PtxShadow::write(int64_t at, int64_t count, const PtxMoment &now) {
+  const char *wrong = nullptr;
+  for (int64_t i = at; i < at + count; ++i) {
+    Byte &byte = bytes[i];
+    if (byte.isPending)
+      wrong = "writes where a copy is on its way to";
+    else if (isUnordered(byte.written, byte.writer, now))
+      wrong = "writes what another thread writes";
+    else if (byte.readElsewhere || isUnordered(byte.readAt, byte.reader, now) ||
+             (byte.readAt == now.epoch && byte.readBySeveral))
+      wrong = "writes what another thread reads";
+    byte.written = now.epoch;
+    byte.writer = now.thread;
+  }
+  return wrong;
+}
+
+const char *PtxShadow::begin(int64_t at, int64_t count, const PtxMoment &now) {
+  const char *wrong = write(at, count, now);
+  for (int64_t i = at; i < at + count; ++i)
+    bytes[i].isPending = true;
+  return wrong;
+}
+
+void PtxShadow::land(int64_t at, int64_t count, const PtxMoment &now) {
+  for (int64_t i = at; i < at + count; ++i) {
+    bytes[i].isPending = false;
+    bytes[i].written = now.epoch;
+    bytes[i].writer = now.thread;
+  }
+}
+
+} // namespace kedge::test
