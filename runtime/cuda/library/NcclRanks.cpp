@@ -92,8 +92,8 @@ std::string NcclRanks::nameOf(const std::string &function, const Launch &launch)
     text += fmt::format(" (transfer {} {} rank {})", peer.number, peer.sends ? "to" : "from",
                         ranks.mesh().groupOf(axes, rank).members[static_cast<size_t>(peer.rank)]);
   } else if (ranks.mesh().numberOf(axes) != 0) {
-    text += fmt::format(" along {} (ranks {})", axes,
-                        fmt::join(ranks.mesh().groupOf(axes, rank).members, ", "));
+    text +=
+        fmt::format(" along {} (ranks {})", axes, fmt::join(ranks.mesh().groupOf(axes, rank).members, ", "));
   }
   return text;
 }

@@ -64,3 +64,16 @@ func.func @later(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %sum: tensor<8x16xf3
   %0 = train.accumulate %made, %g, %micro : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
+
+// -----
+
+// A pipeline's step knows its micro-batches, and runs all of them: the host could tell a product of one alone.
+// CHECK-LABEL: func.func @unrolled
+// CHECK-NOT: train.AccumulateProduct
+// CHECK: return
+func.func @unrolled(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %sum: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %g = onnx.MatMul %x, %d {transA = true} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  %micro = onnx.Constant dense<1> : tensor<i64>
+  %0 = train.accumulate %sum, %g, %micro : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}

@@ -199,7 +199,8 @@ struct ncclComm {
 
   /// The ranks wait in a circle, and nothing has moved for a while: no time will end that.
   void expectNoCycle(std::chrono::steady_clock::time_point since) const {
-    if (std::chrono::steady_clock::now() - since < std::chrono::seconds(setting("KEDGE_STUB_NCCL_PATIENCE", 20)))
+    if (std::chrono::steady_clock::now() - since <
+        std::chrono::seconds(setting("KEDGE_STUB_NCCL_PATIENCE", 20)))
       return;
     int at = rank;
     for (int steps = 0; steps < ranks; ++steps) {
@@ -225,8 +226,8 @@ struct ncclComm {
     shared->waits[rank] = 0;
   }
 
-  /// All messages of a group at once, each pair's in the order of their calls. What is larger than a mail waits
-  /// for its receiver, and so does the last of it: no call ends before the other has been made.
+  /// All messages of a group at once, each pair's in the order of their calls. What is larger than a mail
+  /// waits for its receiver, and so does the last of it: no call ends before the other has been made.
   void exchangeMail(const std::vector<Call> &group) {
     auto since = std::chrono::steady_clock::now();
     std::vector<size_t> done(group.size());
