@@ -14,6 +14,7 @@ def main():
     options = [*SGD, "--clip-norm", "0.3", "--accumulate", "2"]
     log, weights = gpt(golden, temp).run("", *options, steps=steps)
     for schedule in sys.argv[4:]:
+        (temp / schedule).mkdir(exist_ok=True)
         half = gpt(golden, temp / schedule, 2)
         found, own = half.run("pipeline=2,data=2", *options, "--zero", "2", "--bucket-bytes", "16KiB", "--pipeline-schedule", schedule, steps=steps)
         near(found, log)
