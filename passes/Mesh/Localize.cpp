@@ -174,6 +174,15 @@ private:
     });
   }
 
+  /// That of the parameter whose gradient the flat part is of; whole where `op` takes no part of a gradient.
+  Layout layoutOfGradient(Operation &op) {
+    if (isa<dist::LocalShardOp>(op))
+      for (Operation *user : op.getUsers())
+        if (auto gradient = dyn_cast<train::FinalGradientOp>(user))
+          return layoutOfState(gradient.getParameterAttr());
+    return {};
+  }
+
   /// A collective along another axis: of the blocks, or of flat parts of them.
   void send(Operation &op) {
     PlacedBuilder builder(&op);
@@ -183,6 +192,9 @@ private:
       if (auto found = locals.find(operand); found != locals.end() && found->second.partOf.empty())
         (void)getWithZeros(builder, op.getLoc(), operand, found->second.layout);
       Local local = locals.contains(operand) ? locals[operand] : Local{operand, {}, {}};
+      if (const Layout wanted = layoutOfGradient(op);
+          wanted.isCut() && local.partOf.empty() && local.layout != wanted)
+        local = {getWithZeros(builder, op.getLoc(), operand, wanted), wanted, {}};
       state.addOperands(local.value);
       if (isa<dist::ReduceScatterOp, dist::LocalShardOp>(op)) {
         local.partOf.push_back(local.value.getType());
