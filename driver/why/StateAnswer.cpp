@@ -9,6 +9,7 @@
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/AttrJson.h"
 #include "lib/Support/StorageBytes.h"
+#include <fmt/ranges.h>
 
 using namespace mlir;
 using nlohmann::json;
@@ -48,13 +49,16 @@ private:
                  {"arena_bytes", analysis::arenaBytes(state, bytesOf(state.getType()))},
                  {"offset", exec::OffsetNote(state.getContext()).getAttr(state).getInt()},
                  {"memory", sched::isOnHost(state) ? "host" : "device"}};
-    if (auto sharding = state.getSharding()) {
+    if (auto sharding = state.getSharding(); sharding && !sharding->isHere()) {
+      copy["layout"] = "on another stage";
+    } else if (sharding && sharding->isFlat()) {
       copy["layout"] = {
           {"whole", std::vector<int64_t>(sharding->getShape().begin(), sharding->getShape().end())},
           {"axis", sharding->getAxis().str()},
           {"parts", sharding->getRanks()}};
     } else {
-      copy["layout"] = "whole";
+      copy["layout"] =
+          sharding ? fmt::format("a block of {}", fmt::join(sharding->getShape(), "x")) : "whole";
     }
     return copy;
   }
