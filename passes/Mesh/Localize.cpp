@@ -53,7 +53,7 @@ public:
       } else if (op.hasAttr(dist::cutName)) {
         onBlocks(op);
         replaced.push_back(&op);
-      } else if (isa<dist::DistDialect>(op.getDialect()) && anyCut(op)) {
+      } else if (isa<dist::DistDialect>(op.getDialect()) && (anyCut(op) || layoutOfGradient(op).isCut())) {
         send(op);
         replaced.push_back(&op);
       } else if (anyParts(op)) {
