@@ -185,6 +185,15 @@ def beside_data(golden, temp):
     near(halves.run("data=2,tensor=2", *low)[0], model.run("", *low)[0], 4e-3, 3e-2)
 
 
+def cuts_channels(golden, temp):
+    """Convolutions, their norms and pools are cut by channels, evenly or not."""
+    model = Model(golden / "convnet", temp, "--shape", "pixels=6x3x10x10", "--loss", "cross-entropy", "--train-mode")
+    bytes_of = lambda *mesh: json.loads(check_output(model.compile(*mesh, *SGD), "--plan"))["state_bytes"]["parameters"]
+    for mesh, share in (("tensor=2", 0.55), ("tensor=3", 0.42)):
+        model.agrees(mesh, *SGD)
+        assert bytes_of(mesh) < share * bytes_of(""), f"{mesh}: {bytes_of(mesh)} bytes of parameters, {bytes_of('')} on one rank"
+
+
 def sums_norm_weights_11(golden, temp):
     """Norm weights under sequence parallelism got one rank's gradient (Megatron-LM#1446): here weights are those of one rank."""
     model = gpt(golden, temp)
@@ -258,7 +267,7 @@ def fits_budgets(golden, temp):
     model.agrees("tensor=2", *SGD, "--recompute", "full", "--offload", "optimizer", "--logits-chunk", "4096")
 
 
-CHECKS = [blocks_of_products_9, adds_a_bias_once_10, clips_by_one_norm, pads_no_vocabulary_8, cuts_states,
+CHECKS = [blocks_of_products_9, adds_a_bias_once_10, clips_by_one_norm, pads_no_vocabulary_8, cuts_states, cuts_channels,
           orthogonalises_whole_matrices_17, goes_on_everywhere, cuts_moments_between_blocks, accumulates, sixteen_bits, beside_data, sums_norm_weights_11,
           sends_what_formulas_say, sums_are_not_rounded_16, shares_key_heads_7, drops_the_same_13_14, sums_adapters_12, fits_budgets]
 
