@@ -1,18 +1,11 @@
 #include "driver/joint/JointSpace.h"
 #include "lib/Analysis/DeviceModel.h"
+#include "lib/Support/Divisors.h"
 #include "lib/Support/Error.h"
 #include <fmt/format.h>
 
 namespace kedge::driver {
 namespace {
-
-std::vector<int64_t> divisorsOf(int64_t number) {
-  std::vector<int64_t> divisors;
-  for (int64_t size = 1; size <= number; ++size)
-    if (number % size == 0)
-      divisors.push_back(size);
-  return divisors;
-}
 
 bool isFixed(const CompileOptions &options, const char *flag) { return options.joint.fixed.count(flag) > 0; }
 

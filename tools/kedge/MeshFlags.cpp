@@ -1,5 +1,6 @@
 #include "tools/kedge/MeshFlags.h"
 #include "driver/shard/Configuration.h"
+#include "lib/Support/Divisors.h"
 #include "lib/Support/Error.h"
 #include "passes/Pipeline/Schedule.h"
 #include "runtime/io/Error.h"
@@ -26,14 +27,6 @@ std::string wordsOf(const CLI::App &command) {
     if (isGiven(command, flag))
       words.push_back(fmt::format("{} {}", flag, fmt::join(command.get_option(flag)->results(), ",")));
   return fmt::format("{}", fmt::join(words, " "));
-}
-
-std::vector<int64_t> divisorsOf(int64_t number) {
-  std::vector<int64_t> divisors;
-  for (int64_t size = 1; size <= number; ++size)
-    if (number % size == 0)
-      divisors.push_back(size);
-  return divisors;
 }
 
 rt::Mesh parsed(const CLI::App &command, const std::string &text) {
@@ -69,7 +62,7 @@ void fillData(const CLI::App &command, CompileOptions &o, std::string &text) {
     return;
   if (ranks % others != 0)
     fail("{}: {} does not divide {} ranks; sizes that do are {}", wordsOf(command), others, ranks,
-         fmt::join(divisorsOf(ranks), ", "));
+         divisorsText(ranks));
   text += fmt::format("{}data={}", text.empty() ? "" : ",", ranks / others);
 }
 
@@ -122,7 +115,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: expected one number of ranks, or a mesh", parts);
   if (parts % o.model.ranks.front() != 0)
     fail("--same-bits {}: {} ranks do not divide {} parts; numbers that do are {}", parts,
-         o.model.ranks.front(), parts, fmt::join(divisorsOf(parts), ", "));
+         o.model.ranks.front(), parts, divisorsText(parts));
   if (o.onGpu())
     fail("--same-bits {}: not available with --target {}, where the order of sums is NCCL's; expected cpu",
          parts, o.target);
