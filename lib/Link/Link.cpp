@@ -104,6 +104,9 @@ struct LinkJob {
   std::string pieces;             ///< folder of the built-in linker; empty: the system's C++ compiler links
 };
 
+/// LLD links a program in less than half of GNU ld's time; the same program comes from both.
+const char *fasterLinker() { return llvm::sys::findProgramByName("ld.lld") ? "-fuse-ld=lld" : nullptr; }
+
 /// The system's C++ compiler as a linker. `log`: a file for what it says.
 void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, const std::string &output,
                   StringRef log) {
@@ -114,6 +117,8 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
     command.push_back(job.form == OutputForm::Program ? "-pie" : "-shared");
+  if (const char *linker = fasterLinker())
+    command.push_back(linker);
   for (const std::string &flag : job.flags)
     command.push_back("-Wl," + flag);
   llvm::SmallVector<StringRef> words;
