@@ -48,9 +48,10 @@ std::string runtimeFolder(const Runtime &runtime) {
     looked += " " + candidate.str().str();
   }
   if (!runtime.machine.empty())
-    fail("--cpu {} needs {} for that machine, which was not found; looked in{}. It is built where CMake finds "
-         "{}: install Debian's package g++-aarch64-linux-gnu, and build Kedge again",
-         runtime.machine, wanted, looked, kCrossDriver);
+    fail(
+        "--cpu {} needs {} for that machine, which was not found; looked in{}. It is built where CMake finds "
+        "{}: install Debian's package g++-aarch64-linux-gnu, and build Kedge again",
+        runtime.machine, wanted, looked, kCrossDriver);
   if (runtime.kind == RuntimeKind::Cuda)
     fail("--target cuda needs {}, which was not found; looked in{}. It is built where CMake finds the "
          "headers cuda.h, "
@@ -132,7 +133,8 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
     command.push_back(job.form == OutputForm::Program ? "-pie" : "-shared");
-  if (const char *linker = job.machine.empty() ? fasterLinker() : nullptr) // a cross compiler looks for its own
+  if (const char *linker =
+          job.machine.empty() ? fasterLinker() : nullptr) // a cross compiler looks for its own
     command.push_back(linker);
   for (const std::string &flag : job.flags)
     command.push_back("-Wl," + flag);
@@ -223,8 +225,7 @@ static std::string piecesFor(const Runtime &runtime) {
 
 void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
                               const Runtime &runtime) {
-  drive(objects,
-        {OutputForm::Program, archiveFiles(runtime), {}, "", runtime.machine, piecesFor(runtime)},
+  drive(objects, {OutputForm::Program, archiveFiles(runtime), {}, "", runtime.machine, piecesFor(runtime)},
         output);
 }
 
@@ -247,6 +248,5 @@ void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryP
 
 void kedge::link::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
                               const std::string &machine) {
-  drive(objects,
-        {OutputForm::Object, {}, {}, "", machine, piecesFor({RuntimeKind::Cpu, machine})}, output);
+  drive(objects, {OutputForm::Object, {}, {}, "", machine, piecesFor({RuntimeKind::Cpu, machine})}, output);
 }

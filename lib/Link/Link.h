@@ -19,8 +19,7 @@ struct Runtime {
 /// Links a program and moves it to `output` in one step; an older file there stays intact until then.
 /// Equal objects give equal bytes. The runtime's archives are found relative to the running executable,
 /// in the build tree or in ../lib of an installation. Throws Error with the linker's message on failure.
-void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
-                 const Runtime &runtime = {});
+void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, const Runtime &runtime = {});
 
 /// Where --emit lib writes its files, and the prefix of the model's own functions.
 struct LibraryPlace {
@@ -32,7 +31,8 @@ LibraryPlace libraryPlace(const std::string &output);
 
 /// Links libNAME.so. It contains everything except libc, libm and threads, and exports only
 /// the functions of kedge_session.h and of this model. Moved into place as by linkProgram.
-void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place, const std::string &machine = "");
+void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place,
+                 const std::string &machine = "");
 /// Writes NAME.h, NAME.hpp and NAME.pc.
 void writeLibraryFiles(const LibraryPlace &place);
 
@@ -41,6 +41,7 @@ void checkRuntime(const Runtime &runtime);
 
 /// Joins the objects into one relocatable object at `output`, without the runtime, for users who link it
 /// themselves.
-void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output, const std::string &machine = "");
+void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
+                 const std::string &machine = "");
 
 } // namespace kedge::link
