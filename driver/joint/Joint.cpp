@@ -172,7 +172,8 @@ private:
   const solver::JointResult &result;
 };
 
-/// The fastest choice within ever fewer bytes, from the peak of the best on, by tenths of it, as far as one fits.
+/// The fastest choice within ever fewer bytes, from the peak of the best on, by tenths of it, as far as one
+/// fits.
 json frontierOf(const JointSpace &space, JointCosts &costs, const JointRow &best) {
   json points = json::array();
   const auto add = [&](const JointRow &row, double least) {
@@ -184,7 +185,8 @@ json frontierOf(const JointSpace &space, JointCosts &costs, const JointRow &best
   };
   for (int tenths = 10; tenths > 0; --tenths) {
     costs.setBudget(best.plan.peakBytes / 10 * tenths);
-    const solver::JointResult result = solver::searchJointly(costs, space.choices(), {kTolerance, kPlansOfPoint});
+    const solver::JointResult result =
+        solver::searchJointly(costs, space.choices(), {kTolerance, kPlansOfPoint});
     if (!result.found())
       break;
     add(result.rows.front(), result.lowerBound);

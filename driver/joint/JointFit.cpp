@@ -9,7 +9,9 @@ bool fitsInSomeWay(const CompileOptions &options) {
   const model::Model model = model::loadModel(options.model.model, {.requireExternalData = false});
   const JointSpace space(options, model, /*rowsFixed=*/!options.maxBatchInput.empty());
   JointCosts costs(space, options);
-  const auto last = [&](JointAxisNumber axis) { return static_cast<int>(space.axes()[axis].values.size()) - 1; };
+  const auto last = [&](JointAxisNumber axis) {
+    return static_cast<int>(space.axes()[axis].values.size()) - 1;
+  };
   std::vector<solver::JointChoice> choices = space.choices();
   std::erase_if(choices, [&](const solver::JointChoice &choice) {
     const rt::Mesh &mesh = space.meshOf(choice);

@@ -47,14 +47,16 @@ std::string axesText(const json &axes) {
 }
 
 std::string frontierText(const json &points) {
-  std::string text = fmt::format("\nwithin {:>12}{:>12}{:>12}{:>12}  the fastest way\n", "bytes", "peak", "a step", "at least");
+  std::string text = fmt::format("\nwithin {:>12}{:>12}{:>12}{:>12}  the fastest way\n", "bytes", "peak",
+                                 "a step", "at least");
   for (const json &point : points) {
     const json &choice = point["choice"];
     text += fmt::format("{:>19}{:>12}{:>12}{:>12}  {}, zero {}, {} x {}, {}, offload {}\n",
-                        formatBytes(point["budget_bytes"]), formatBytes(point["peak_bytes"]), secondsText(point["seconds"]),
-                        secondsText(point["lower_bound"]), orNone(choice["mesh"]), choice["zero"].get<int64_t>(),
-                        choice["rows"].get<int64_t>(), choice["accumulate"].get<int64_t>(),
-                        choice["precision"].get<std::string>(), orNone(choice["offload"]));
+                        formatBytes(point["budget_bytes"]), formatBytes(point["peak_bytes"]),
+                        secondsText(point["seconds"]), secondsText(point["lower_bound"]),
+                        orNone(choice["mesh"]), choice["zero"].get<int64_t>(), choice["rows"].get<int64_t>(),
+                        choice["accumulate"].get<int64_t>(), choice["precision"].get<std::string>(),
+                        orNone(choice["offload"]));
   }
   return text;
 }

@@ -5,8 +5,8 @@
 namespace kedge::driver {
 
 /// The options with the largest batch of `options.maxBatchInput` whose plan fits; batch 1, and `maxBatch` 0,
-/// when no batch does. Shapes whose first size is that of the input follow it. With --auto: that fits in some way
-/// that --auto chooses from. Throws kedge::Error when the input has no shape to begin with.
+/// when no batch does. Shapes whose first size is that of the input follow it. With --auto: that fits in some
+/// way that --auto chooses from. Throws kedge::Error when the input has no shape to begin with.
 CompileOptions withLargestBatch(const CompileOptions &options);
 
 /// The same for the second size of `options.maxSeqInput`, and all sizes of inputs that have its symbol in the

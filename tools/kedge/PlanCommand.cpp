@@ -202,7 +202,8 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command
       ->add_option_function<std::string>(
           "--max-added-time", [options](const std::string &text) { options->maxAddedTime = shareOf(text); },
-          "PERCENT: with --max-batch or --max-seq, the most that computing again may add to a step, as in 20%")
+          "PERCENT: with --max-batch or --max-seq, the most that computing again may add to a step, as in "
+          "20%")
       ->group("Output");
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
