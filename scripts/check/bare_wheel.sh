@@ -5,7 +5,9 @@
 set -euo pipefail
 wheels=$(realpath "$1") suite=$2 folder=$3 mirror=${4:-http://deb.debian.org/debian}
 repository=$(cd "$(dirname "$0")/../.." && pwd)
-[ -d "$folder/usr" ] || debootstrap --variant=minbase --include=python3,python3-venv,python3-numpy,ca-certificates "$suite" "$folder" "$mirror" >/dev/null
+components=main
+case $suite in jammy | noble) components=main,universe ;; esac # Ubuntu keeps numpy and venv in universe
+[ -d "$folder/usr" ] || debootstrap --variant=minbase --components=$components --include=python3,python3-venv,python3-numpy,ca-certificates "$suite" "$folder" "$mirror" >/dev/null
 rm -rf "$folder/test" && mkdir -p "$folder/test"
 cp "$wheels"/kedge_compiler-*.whl "$wheels"/kedge-*.tar.xz "$folder/test"
 cp -r "$repository/test/golden/perceptron" "$folder/test/perceptron"

@@ -39,6 +39,15 @@ def glibc_of(paths):
     return max(found)
 
 
+def compiled(build):
+    """A program that the tools make: the archives in the wheel may need more of glibc than the tools."""
+    program = build / "wheel" / "program"
+    program.parent.mkdir(exist_ok=True)
+    subprocess.run(["kedge", "compile", ROOT / "test/golden/perceptron/model.onnx", "--shape", "input=8x10", "--loss", "mse", "-o", program],
+                   executable=build / "bin/kedge-all", check=True)
+    return program
+
+
 def stripped(path, folder):
     """A program's debug information is of no use without its sources; archives keep the symbols that link."""
     copy = folder / path.name
@@ -117,7 +126,7 @@ def write_tarball(path, folder, entries):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    release, (major, minor) = version(), glibc_of([build / "bin/kedge-all"])
+    release, (major, minor) = version(), glibc_of([build / "bin/kedge-all", compiled(build)])
     tag = f"py3-none-manylinux_{major}_{minor}_x86_64"
     path = build / "wheel" / f"{NAME}-{release}-{tag}.whl"
     entries = [*contents(build), *((name, data, False) for name, data in metadata(release, tag))]

@@ -2,13 +2,11 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/Printable.h"
+#include "runtime/io/Random.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <sys/random.h>
 
 namespace kedge::rt {
 namespace {
@@ -43,13 +41,7 @@ void removeCheckpoint(const std::string &dir, int64_t step) {
 
 } // namespace
 
-std::string newRunId() {
-  // libstdc++'s random_device would need the arc4random of glibc 2.36.
-  uint64_t number = 0;
-  if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
-    fail("the system gave no random number for the name of this run: {}", std::strerror(errno));
-  return fmt::format("{:016x}", number);
-}
+std::string newRunId() { return fmt::format("{:016x}", randomBits()); }
 
 void removeOlder(const std::string &dir, int64_t step, CheckpointRun &run, int64_t keep) {
   int64_t kept = 1; // the newest one, which has just been checked
