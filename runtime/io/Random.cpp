@@ -11,8 +11,8 @@ uint64_t kedge::rt::randomBits() {
   return bits;
 }
 
-// libstdc++'s strings bring its random_device along, which calls this function of glibc 2.36. With one of its
-// own a program runs on the systems before, too; nothing calls it.
+// libstdc++'s strings bring its random_device along, which calls this function of glibc 2.36, as LLVM does in
+// the tools. With one of their own, programs and tools run with glibc 2.35, too.
 extern "C" [[gnu::visibility("hidden")]] uint32_t arc4random() {
   return static_cast<uint32_t>(kedge::rt::randomBits());
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sys/random.h>
 
 int kedgeMain(int argc, char **argv);
 int kedgeOptMain(int argc, char **argv);
@@ -13,14 +12,6 @@ int kedgeBenchMain(int argc, char **argv);
 
 /// In place of what starts LLVM's other targets (CMakeLists.txt).
 extern "C" void kedgeStartsNothing() {}
-
-/// LLVM asks glibc 2.36 for random numbers; with this in its place 2.35 is enough.
-extern "C" uint32_t arc4random() noexcept {
-  uint32_t number = 0;
-  if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
-    std::abort();
-  return number;
-}
 
 int main(int argc, char **argv) {
   const char *slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;
