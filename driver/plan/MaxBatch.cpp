@@ -1,5 +1,5 @@
 #include "driver/plan/MaxBatch.h"
-#include "driver/Compilation.h"
+#include "driver/plan/PipelinePlan.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include <cmath>
@@ -24,24 +24,19 @@ bool fits(const CompileOptions &options, int64_t batch) {
   CompileOptions trial = withBatch(options, batch);
   trial.frontier = false;
   const ProgressStage stage(fmt::format("looking for the largest batch, trying {}", batch), 0);
-  Compilation compilation(trial);
-  compilation.import();
-  compilation.step();
-  compilation.schedule();
-  compilation.plan();
-  const nlohmann::json report = compilation.report();
-  return report["fits"].get<bool>() &&
-         report["recompute"]["overhead"].get<double>() <= options.maxAddedTime.value_or(HUGE_VAL);
+  const nlohmann::json report = reportOf(trial);
+  return report["fits"].get<bool>() && addedTimeOf(report) <= options.maxAddedTime.value_or(HUGE_VAL);
 }
 
 } // namespace
 
-CompileOptions withLargestBatch(const CompileOptions &options) {
-  auto given = options.model.shapes.find(options.maxBatchInput);
-  if (given == options.model.shapes.end() || given->second.empty())
+CompileOptions withLargestBatch(const CompileOptions &given) {
+  const CompileOptions options = withChosenSchedule(given); // that of the batch to begin with
+  auto shape = options.model.shapes.find(options.maxBatchInput);
+  if (shape == options.model.shapes.end() || shape->second.empty())
     fail("--max-batch {}: expected an input with a shape to begin with; give it with --shape {}=1x...",
          options.maxBatchInput, options.maxBatchInput);
-  int64_t fitting = 0, tooLarge = largestTried + 1, next = std::min(given->second.front(), largestTried);
+  int64_t fitting = 0, tooLarge = largestTried + 1, next = std::min(shape->second.front(), largestTried);
   while (tooLarge - fitting > 1) {
     (fits(options, next) ? fitting : tooLarge) = next;
     bool isOpen = tooLarge > largestTried;
