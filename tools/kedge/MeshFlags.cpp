@@ -125,8 +125,8 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of "
          "all ranks",
          parts);
-  if (!o.maxBatchInput.empty())
-    fail("--same-bits {}: not available with --max-batch; give --shape", parts);
+  if (!o.maxBatchInput.empty() || !o.maxSeqInput.empty())
+    fail("--same-bits {}: not available with --max-batch or --max-seq; give --shape", parts);
   o.parts = parts / ranks;
   o.accumulate *= o.parts;
 }

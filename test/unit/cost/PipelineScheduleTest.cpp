@@ -156,8 +156,8 @@ TEST(PipelineBalance, KeepsToTheRoom) {
     return std::count(stages.begin(), stages.end(), 0);
   };
   EXPECT_EQ(first(1000), 5);
-  EXPECT_EQ(first(80), 3); // 60 + 2 x 10, and nothing enters
-  row.held.assign(20, 5);  // of one micro-batch
+  EXPECT_EQ(first(80), 3);  // 60 + 2 x 10, and nothing enters
+  row.held.assign(20, 5);   // of one micro-batch
   EXPECT_EQ(first(110), 4); // 60 + 3 x 10 + 4 x 5
   EXPECT_EQ(first(20), 5);  // none fits: by time alone
 }
