@@ -14,7 +14,8 @@ GpuPtx::GpuPtx(mlir::gpu::GPUModuleOp kernels, llvm::StringRef arch) {
   parsed = std::make_unique<PtxProgram>(*ptx);
 }
 
-std::string GpuPtx::run(const lower::gpu::LaunchCode &code, llvm::ArrayRef<llvm::MutableArrayRef<char>> tensors,
+std::string GpuPtx::run(const lower::gpu::LaunchCode &code,
+                        llvm::ArrayRef<llvm::MutableArrayRef<char>> tensors,
                         llvm::MutableArrayRef<char> workspace) {
   PtxInterpreter interpreter(*parsed, 1);
   for (const lower::gpu::KernelLaunch &kernel : code.kernels) {

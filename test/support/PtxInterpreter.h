@@ -26,9 +26,9 @@ struct PtxLaunch {
 /// addresses that are not aligned or outside of operands, threads that meet in different places, launches
 /// that no GPU takes.
 ///
-/// Where a result takes an operand's place, a thread without an element of its own may read another's, which its owner
-/// replaces meanwhile, and drop it. That this is so is shown: the launch runs twice more, with other numbers in
-/// place of what such reads find, and its results must have the same bits.
+/// Where a result takes an operand's place, a thread without an element of its own may read another's, which
+/// its owner replaces meanwhile, and drop it. That this is so is shown: the launch runs twice more, with
+/// other numbers in place of what such reads find, and its results must have the same bits.
 class PtxInterpreter {
 public:
   PtxInterpreter(PtxProgram &program, unsigned seed) : program(program), random(seed) {}

@@ -1,6 +1,7 @@
 // kedge-ptx-findings KERNELS.ptx PROGRAM.exec [--blocks N] [--seed N]: the kernels of a program, as
-// `kedge compile --emit ptx` and `--emit exec` give them, in the interpreter of PTX: every launch, with the operands that the
-// plan gives it, on random numbers. Prints what it finds; exit code 2 where that is anything.
+// `kedge compile --emit ptx` and `--emit exec` give them, in the interpreter of PTX: every launch, with the
+// operands that the plan gives it, on random numbers. Prints what it finds; exit code 2 where that is
+// anything.
 #include "lib/Dialect/Registration.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -72,7 +72,8 @@ void PtxPlan::run(exec::FunctionOp function) {
 void PtxPlan::run(exec::LaunchOp launch) {
   for (Value buffer : launch.getReads())
     fillOnce(buffer);
-  const auto read = llvm::map_to_vector(launch.getReads(), [](Value v) { return exec::ArenaRange(exec::bufferOf(v)); });
+  const auto read =
+      llvm::map_to_vector(launch.getReads(), [](Value v) { return exec::ArenaRange(exec::bufferOf(v)); });
   for (Value buffer : launch.getWrites()) {
     const exec::ArenaRange range(exec::bufferOf(buffer));
     if (llvm::none_of(read, [&](const exec::ArenaRange &other) { return other.overlaps(range); }))
@@ -92,8 +93,12 @@ void PtxPlan::run(exec::LaunchOp launch) {
 void PtxPlan::run(DictionaryAttr kernel, exec::LaunchOp op, int64_t mostBlocks) {
   SmallVector<Value> tensors(op.getReads());
   tensors.append(op.getWrites().begin(), op.getWrites().end());
-  PtxLaunch launch{kernel.getAs<StringAttr>("name").str(), sizesOf(kernel, "grid"), sizesOf(kernel, "block"),
-                   {},                                     {},                      mostBlocks};
+  PtxLaunch launch{kernel.getAs<StringAttr>("name").str(),
+                   sizesOf(kernel, "grid"),
+                   sizesOf(kernel, "block"),
+                   {},
+                   {},
+                   mostBlocks};
   for (Value tensor : tensors)
     launch.memory.push_back(bytesOf(tensor));
   if (op.getWorkspace())
@@ -103,8 +108,9 @@ void PtxPlan::run(DictionaryAttr kernel, exec::LaunchOp op, int64_t mostBlocks) 
     if (auto number = dyn_cast<IntegerAttr>(operand))
       launch.arguments.push_back(bytesOf(tensors[number.getInt()]).data());
     else
-      launch.arguments.push_back(bytesOf(op.getWorkspace()).data() +
-                                 cast<IntegerAttr>(cast<DictionaryAttr>(operand).begin()->getValue()).getInt());
+      launch.arguments.push_back(
+          bytesOf(op.getWorkspace()).data() +
+          cast<IntegerAttr>(cast<DictionaryAttr>(operand).begin()->getValue()).getInt());
   interpreter.run(launch);
   ran.insert(launch.kernel);
 }
@@ -130,8 +136,9 @@ std::vector<std::string> PtxPlan::findings() const {
 }
 
 std::string PtxPlan::summary() const {
-  return fmt::format("{} kernels of {} ran, {} launches, {} blocks, {} launches read in place and drop it", ran.size(),
-                     program.all().size(), launches, interpreter.blocks(), interpreter.launchesThatDrop());
+  return fmt::format("{} kernels of {} ran, {} launches, {} blocks, {} launches read in place and drop it",
+                     ran.size(), program.all().size(), launches, interpreter.blocks(),
+                     interpreter.launchesThatDrop());
 }
 
 } // namespace kedge::test

@@ -9,8 +9,9 @@
 
 namespace kedge::test {
 
-/// Runs each kernel of each launch with addresses of one arena, as the program would. Numbers are random and of their tensors'
-/// types; what libraries and copies would write is random, too. Integers are 0 or 1, so that they are indices of everything.
+/// Runs each kernel of each launch with addresses of one arena, as the program would. Numbers are random and
+/// of their tensors' types; what libraries and copies would write is random, too. Integers are 0 or 1, so
+/// that they are indices of everything.
 class PtxPlan {
 public:
   struct Options {

@@ -22,7 +22,8 @@ public:
   /// What is wrong with an access to [at, at + count); null when nothing is.
   const char *read(int64_t at, int64_t count, const PtxMoment &now);
   const char *write(int64_t at, int64_t count, const PtxMoment &now);
-  /// Whether another thread wrote the byte, in the launch that this is a record of, and no barrier orders that.
+  /// Whether another thread wrote the byte, in the launch that this is a record of, and no barrier orders
+  /// that.
   bool isAnothers(int64_t at, const PtxMoment &now) const;
   /// Bytes that a copy is on its way to may not be touched until they are `landed`, which writes them.
   const char *begin(int64_t at, int64_t count, const PtxMoment &now);

@@ -22,7 +22,7 @@ std::string compareWithCpu(sched::LibraryOp call, const CaseOptions &options, ll
 
 /// What the interpreter of PTX says when barriers and waits for copies are removed one by one.
 struct Removals {
-  int64_t tried = 0;                   ///< those that threads come to
+  int64_t tried = 0;                  ///< those that threads come to
   std::vector<std::string> unnoticed; ///< kernel and number of the instruction
 };
 Removals removalsOf(const std::string &call, llvm::StringRef arch);
