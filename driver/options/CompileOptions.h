@@ -30,6 +30,7 @@ struct CompileOptions {
   std::optional<double> momentum;        ///< default: 0.95 for muon, else 0
   double clipNorm = 0;
   std::string moments = "fp32"; ///< --moments: fp32, bf16 or int8
+  double averageDecay = 0;      ///< --ema; 0: no average is kept
   bool nesterov = false;
   int64_t accumulate = 1;
   int64_t zero = 0, bucketBytes = 25 << 20, persistBytes = 0; ///< how ranks share the state

@@ -53,12 +53,14 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   step.nesterov = options.nesterov || options.optimizer == "muon";
   step.clipNorm = options.clipNorm;
   step.moments = options.moments;
+  step.averageDecay = options.averageDecay;
   step.logitsChunk = options.logitsChunk;
   step.precision = options.precision;
   step.precisionPolicy = options.precisionPolicy;
   step.gradientType = options.gradientType;
   step.accumulatorType = options.accumulatorType;
-  step.masterWeights = options.masterWeights == "on";
+  step.masterWeights = options.masterWeights != "off";
+  step.splitMasters = options.masterWeights == "split";
   step.lossScale = options.lossScale;
   step.lossScale.scales |= options.precision == "fp16";
   return step;

@@ -39,7 +39,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
           << "': expected adamw, adam, sgd, lion, adafactor, muon, rmsprop, adagrad, adamw8bit or adam8bit";
       return signalPassFailure();
     }
-    settings = {optimizer, momentum, nesterov, moments};
+    settings = {optimizer, momentum, nesterov, moments, averageDecay};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
     if (backward && train::isOfTrainingInfo(backward))

@@ -146,6 +146,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   optimizer.momentum = options.momentum;
   optimizer.nesterov = options.nesterov;
   optimizer.moments = options.moments;
+  optimizer.averageDecay = options.averageDecay;
   optimizer.clipNorm = options.clipNorm;
   optimizer.signedItems = !options.sampleWeights.empty();
   optimizer.scaleGrowth = options.lossScale.growth;
@@ -156,6 +157,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(autodiff::createAddOptimizer(optimizer));
   if (!options.masterWeights)
     manager.addPass(precision::createDropMasters());
+  if (options.splitMasters)
+    manager.addPass(precision::createSplitMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
     mesh::PropagateShardingsOptions propagate;
     propagate.sequenceParallel = options.sequenceParallel;

@@ -22,7 +22,7 @@ struct StepOptions {
               precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
   std::string gradientType,
       accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type
-  bool masterWeights = true;
+  bool masterWeights = true, splitMasters = false;
   LossScaleOptions lossScale;
   std::string loss = "cross-entropy"; ///< none, cross-entropy, mse, bce-with-logits
   std::string logits, labels = "labels", lossOutput;
@@ -41,7 +41,7 @@ struct StepOptions {
   bool syncBatchNorm = false;            ///< statistics of BatchNormalization are of all ranks
   std::string optimizer = "adamw", muon; ///< `muon`: REGEX of its matrices
   std::string moments = "fp32";          ///< fp32, bf16 or int8
-  double momentum = 0, clipNorm = 0;
+  double momentum = 0, clipNorm = 0, averageDecay = 0;
   bool nesterov = false;
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
   std::vector<std::string> shards; ///< REGEX=tensor:DIM: dimensions of parameters

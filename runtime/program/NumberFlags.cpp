@@ -33,6 +33,7 @@ constexpr NumberRange kRanges[] = {
     {"--eps", false, 0, 1e12},
     {"--momentum", false, 0, 1},
     {"--clip-norm", false, 0, 1e30},
+    {"--ema", false, 0, 1, RangeEnds::Below},
     // The loss.
     {"--label-smoothing", false, 0, 1},
     {"--class-axis", true, -64, 63},

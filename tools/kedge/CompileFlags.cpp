@@ -39,6 +39,11 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
       ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
       ->group(group)
       ->capture_default_str();
+  command
+      .add_option("--ema", o.averageDecay,
+                  "D: keep a moving average of each trained tensor: D times itself and 1 - D times the new "
+                  "value, step by step (the program's --eval-ema and --export-ema use it)")
+      ->group(group);
   command.add_option("--accumulate", o.accumulate, "micro-batches of a step")
       ->group(group)
       ->capture_default_str();
@@ -188,9 +193,11 @@ void addGradientTypes(CLI::App &command, CompileOptions &o) {
   const char *group = "Precision";
   const CLI::IsMember types({"fp32", "bf16", "fp16"});
   command
-      .add_option("--master-weights", o.masterWeights,
-                  "on, or off: only bf16 weights, with stochastic rounding")
-      ->check(CLI::IsMember({"on", "off"}))
+      .add_option(
+          "--master-weights", o.masterWeights,
+          "on, split: a bf16 weight and 8 bits of what rounding took, or off: only bf16 weights, with "
+          "stochastic rounding")
+      ->check(CLI::IsMember({"on", "split", "off"}))
       ->group(group)
       ->capture_default_str();
   command

@@ -10,6 +10,7 @@
 #include "runtime/io/Say.h"
 #include "runtime/train/weights/Adapters.h"
 #include "runtime/train/weights/EncodedWeights.h"
+#include "runtime/train/weights/Residuals.h"
 #include "runtime/train/weights/StateValues.h"
 #include "runtime/train/weights/WeightNames.h"
 #include <cstring>
@@ -95,7 +96,7 @@ public:
   }
 
   void load(const State &state) {
-    executor.write(state, [&](char *destination) { loadInto(state, destination); });
+    fillState(executor, state, [&](const State &as, char *destination) { loadInto(as, destination); });
   }
 
   void open(const State &state) {
