@@ -92,11 +92,11 @@ json configOf(const AdapterOptions &options, ModuleOp module) {
   return {{"peft_type", "LORA"},
           {"task_type", nullptr},
           {"base_model_name_or_path", nullptr},
-          {"r", options.rank},
-          {"lora_alpha", options.alpha},
-          {"use_rslora", options.scaling == "rslora"},
+          {"r", options.insert.rank},
+          {"lora_alpha", options.insert.alpha.value},
+          {"use_rslora", options.insert.scaling == "rslora"},
           {"use_dora", false},
-          {"lora_dropout", options.dropout},
+          {"lora_dropout", options.insert.dropout.value},
           {"bias", "none"},
           {"fan_in_fan_out", transposed},
           {"target_modules", targets},
@@ -111,19 +111,19 @@ json configOf(const AdapterOptions &options, ModuleOp module) {
 
 std::vector<std::string> trainedBeside(const AdapterOptions &options) {
   std::vector<std::string> expressions;
-  if (options.folder.empty())
+  if (options.insert.folder.empty())
     return expressions;
-  const rt::AdapterFolder folder = rt::AdapterFolder::open(options.folder);
+  const rt::AdapterFolder folder = rt::AdapterFolder::open(options.insert.folder);
   for (const std::string &path : folder.wholeTensors())
     expressions.push_back(expressionFor(path));
   return expressions;
 }
 
 json adapterFacts(const AdapterOptions &options, ModuleOp module) {
-  json config =
-      options.folder.empty() ? configOf(options, module) : rt::AdapterFolder::open(options.folder).config();
-  if (!options.folder.empty())
-    checkTargets(rt::AdapterFolder::open(options.folder), module, prefixOf(module));
+  json config = options.insert.folder.empty() ? configOf(options, module)
+                                              : rt::AdapterFolder::open(options.insert.folder).config();
+  if (!options.insert.folder.empty())
+    checkTargets(rt::AdapterFolder::open(options.insert.folder), module, prefixOf(module));
   std::set<std::string> modules;
   json whole = wholeTensors(module, prefixOf(module), modules);
   if (!modules.empty())

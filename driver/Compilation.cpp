@@ -36,14 +36,14 @@ void checkRanks(const CompileOptions &options) {
   if (!options.replicas.empty())
     fail("--replicas {}: a plan is of one mesh; give --mesh replica=R,data=D for R machines",
          options.replicas);
-  if (options.zero > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
+  if (options.partition.stage > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n",
-            static_cast<int>(options.zero));
-  else if (options.zero > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 && !options.isTrial &&
-           options.worlds.empty())
+            static_cast<int>(options.partition.stage));
+  else if (options.partition.stage > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 &&
+           !options.isTrial && options.worlds.empty())
     fprintf(stderr,
             "kedge: note: --zero %d has no effect on a mesh with one rank along data: give --mesh data=N\n",
-            static_cast<int>(options.zero));
+            static_cast<int>(options.partition.stage));
 }
 
 } // namespace

@@ -43,7 +43,7 @@ void Compilation::addCommunication(nlohmann::json &report) {
   report["communication_hidden_seconds"] = overlap.hidden;
   report["step_seconds"] = report["step_seconds"].get<double>() - overlap.hidden;
   report["ranks"] = options.model.ranks.front();
-  report["zero"] = options.zero;
+  report["zero"] = options.partition.stage;
   if (!options.model.mesh.empty())
     addMesh(report);
 }

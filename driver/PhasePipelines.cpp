@@ -60,11 +60,17 @@ void PhasePipelines::addOffload(OpPassManager &manager) const {
     pipelines::addOffloadPipeline(manager, states, options.deviceName(), rt::physicalCores());
 }
 
-pipelines::RecomputeOptions PhasePipelines::recompute() const {
-  return {options.recomputePolicy(), options.memoryBudget,
-          options.deviceName(),      options.effort,
-          rt::physicalCores(),       options.offloads("activations"),
-          options.hostMemoryBudget,  options.frontier ? kFrontierPoints : 0};
+pipelines::ChooseRecomputeOptions PhasePipelines::recompute() const {
+  pipelines::ChooseRecomputeOptions choose;
+  choose.policy = options.recomputePolicy();
+  choose.budget = options.memoryBudget;
+  choose.device = options.deviceName();
+  choose.effort = options.effort;
+  choose.threads = rt::physicalCores();
+  choose.offload = options.offloads("activations");
+  choose.hostBudget = options.hostMemoryBudget;
+  choose.frontier = options.frontier ? kFrontierPoints : 0;
+  return choose;
 }
 
 std::string PhasePipelines::text(MLIRContext &context, Phase done) const {

@@ -18,7 +18,7 @@ public:
   std::string text(mlir::MLIRContext &context, Phase done) const;
   /// What moves states to host memory, and what kedge-choose-recompute is told: of the phase Rematerialize.
   void addOffload(mlir::OpPassManager &manager) const;
-  pipelines::RecomputeOptions recompute() const;
+  pipelines::ChooseRecomputeOptions recompute() const;
 
 private:
   pipelines::TargetOptions target() const;

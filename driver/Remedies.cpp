@@ -55,17 +55,17 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
     remedies.push_back(halfTheRows(options));
   if (options.precision == "fp32")
     remedies.push_back({"--precision bf16", [](CompileOptions &o) { o.precision = "bf16"; }});
-  if (options.optimizer == "adamw" || options.optimizer == "adam")
-    remedies.push_back({fmt::format("--optimizer {}8bit", options.optimizer),
-                        [](CompileOptions &o) { o.optimizer += "8bit"; }});
+  if (options.update.optimizer == "adamw" || options.update.optimizer == "adam")
+    remedies.push_back({fmt::format("--optimizer {}8bit", options.update.optimizer),
+                        [](CompileOptions &o) { o.update.optimizer += "8bit"; }});
   for (const char *what : {"activations", "optimizer"})
     if (!options.offloads(what))
       remedies.push_back(
           {fmt::format("--offload {}", what), [what](CompileOptions &o) { o.offload.push_back(what); }});
   if (options.recomputePolicy() != "auto")
     remedies.push_back({"--recompute auto", [](CompileOptions &o) { o.recompute = "auto"; }});
-  if (options.model.ranks.front() > 1 && options.zero < 3 && options.masterWeights != "off")
-    remedies.push_back({"--zero 3", [](CompileOptions &o) { o.zero = 3; }});
+  if (options.model.ranks.front() > 1 && options.partition.stage < 3 && options.masterWeights != "off")
+    remedies.push_back({"--zero 3", [](CompileOptions &o) { o.partition.stage = 3; }});
   return remedies;
 }
 

@@ -116,7 +116,7 @@ void Compilation::resume() {
            state.getSymName().str());
   kernelModule = kedge::pipelines::takeKernels(*ir);
   if (!kernelModule)
-    fail("{}: holds no module of kernels, expected it behind the schedule", options.resumedFrom);
+    fail("{}: holds no module of kernels, expected it after the schedule", options.resumedFrom);
 }
 
 } // namespace kedge::driver

@@ -180,8 +180,9 @@ void DeepSpeedMapping::zero() {
   zero.only("zero_quantized_weights", false, "Kedge sends parameters in their own type; leave it out");
   zero.only("zero_quantized_gradients", false, "Kedge sends gradients in their own type; leave it out");
   const char *ownMemory = "every byte has its place in one arena at compile time";
-  zero.meaningless("overlap_comm", Kind::Flag,
-                   "collectives always run beside what computes, as far as the order of the step allows");
+  zero.meaningless(
+      "overlap_comm", Kind::Flag,
+      "collectives always run at the same time as what computes, as far as the order of the step allows");
   zero.meaningless("contiguous_gradients", Kind::Flag, ownMemory);
   zero.meaningless("reduce_scatter", Kind::Flag, "gradients are always reduced by a reduce-scatter");
   zero.meaningless("allgather_partitions", Kind::Flag, "parts are always gathered by an all-gather");

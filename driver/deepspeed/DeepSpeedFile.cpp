@@ -50,7 +50,7 @@ DeepSpeedFile::DeepSpeedFile(std::string path) : path(std::move(path)) {
   if (!json.is_object())
     refuse(fmt::format("expected a JSON object of DeepSpeed's keys, found {}", json.type_name()));
   if (!twice.found.empty())
-    refuse(fmt::format("key '{}' stands twice in one object; leave one of them out", twice.found));
+    refuse(fmt::format("key '{}' occurs twice in one object; leave one of them out", twice.found));
 }
 
 void DeepSpeedFile::say(const std::string &key, const std::string &value, const std::string &outcome) {

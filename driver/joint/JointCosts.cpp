@@ -67,7 +67,7 @@ double JointCosts::common(const JointChoice &choice) {
   auto found = commons.find(key);
   if (found == commons.end()) {
     CompileOptions one = unplanned(space.optionsOf(choice));
-    one.model.mesh.clear(), one.model.ranks = {1}, one.zero = 0, one.link.clear();
+    one.model.mesh.clear(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
     const ProgressStage stage("bounding " + key, 0);
     Compilation compilation(one);
     compilation.import();

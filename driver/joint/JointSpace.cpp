@@ -30,7 +30,7 @@ std::vector<std::string> meshesOf(const CompileOptions &options) {
 
 std::vector<std::string> stagesOf(const CompileOptions &options) {
   if (isFixed(options, "--zero"))
-    return {std::to_string(options.zero)};
+    return {std::to_string(options.partition.stage)};
   // Weights without masters are whole on every rank.
   if (options.model.ranks.front() == 1 || options.masterWeights == "off")
     return {"0"};
@@ -137,7 +137,7 @@ CompileOptions JointSpace::optionsOf(const solver::JointChoice &choice) const {
   const rt::Mesh mesh = meshOf(choice);
   if (mesh.axes().size() > 1)
     one.model.mesh = mesh.text();
-  one.zero = std::stoll(value(choice, kZeroAxis));
+  one.partition.stage = std::stoll(value(choice, kZeroAxis));
   one.accumulate = accumulateOf(choice);
   if (rows > 0)
     for (auto &[name, shape] : one.model.shapes)

@@ -3,6 +3,7 @@
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
+#include "passes/Autodiff/Optimizers.h"
 
 namespace kedge::driver {
 
@@ -43,8 +44,8 @@ static void checkSplitMasters(const CompileOptions &options) {
          "{}; "
          "a master is a bf16 weight and the rest",
          options.precision, options.precisionPolicy);
-  if (options.averageDecay > 0)
-    fail("--ema {}: not available yet with --master-weights split", options.averageDecay);
+  if (options.update.averageDecay > 0)
+    fail("--ema {}: not available yet with --master-weights split", options.update.averageDecay);
 }
 
 void checkPrecision(const CompileOptions &options) {
@@ -59,26 +60,27 @@ void checkPrecision(const CompileOptions &options) {
          "stochastic rounding "
          "needs bf16 weights, and autocast keeps its weights in fp32",
          options.precision, options.precisionPolicy);
-  if (options.zero > 0)
-    fail("--master-weights off: not available with --zero {}; expected --zero 0", options.zero);
-  if (options.averageDecay > 0)
-    fail("--ema {}: not available yet with --master-weights off", options.averageDecay);
+  if (options.partition.stage > 0)
+    fail("--master-weights off: not available with --zero {}; expected --zero 0", options.partition.stage);
+  if (options.update.averageDecay > 0)
+    fail("--ema {}: not available yet with --master-weights off", options.update.averageDecay);
 }
 
 double CompileOptions::weightDecayOrDefault() const {
-  return weightDecay.value_or(optimizer == "muon"                                ? 0.1
-                              : optimizer == "adamw" || optimizer == "adamw8bit" ? 0.01
-                                                                                 : 0.0);
+  return weightDecay.value_or(autodiff::defaultsOf(update.optimizer).weightDecay);
+}
+
+double CompileOptions::momentumOrDefault() const {
+  return momentum.value_or(autodiff::defaultsOf(update.optimizer).momentum);
 }
 
 double CompileOptions::epsOrDefault() const {
-  return eps.value_or(optimizer == "adagrad" ? 1e-10 : optimizer == "adafactor" ? 1e-3 : 1e-8);
+  return eps.value_or(autodiff::defaultsOf(update.optimizer).eps);
 }
 
 std::vector<double> CompileOptions::betasOrDefault() const {
-  if (!betas.empty())
-    return betas;
-  return {0.9, optimizer == "lion" || optimizer == "rmsprop" ? 0.99 : 0.999};
+  const autodiff::OptimizerDefaults &defaults = autodiff::defaultsOf(update.optimizer);
+  return betas.empty() ? std::vector<double>{defaults.beta1, defaults.beta2} : betas;
 }
 
 } // namespace kedge::driver

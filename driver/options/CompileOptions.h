@@ -24,28 +24,14 @@ struct JointOptions {
   std::set<std::string> fixed; ///< flags that were given: what they say is not searched over
 };
 
-struct CompileOptions {
+/// Options of the passes are as given; stepOptions says what they are without.
+struct CompileOptions : pipelines::StepOptions {
   ModelOptions model;
-  std::string optimizer = "adamw", muon; ///< `muon`: REGEX of the matrices that it updates
-  std::optional<double> momentum;        ///< default: 0.95 for muon, else 0
-  double clipNorm = 0;
-  std::string moments = "fp32"; ///< --moments: fp32, bf16 or int8
-  double averageDecay = 0;      ///< --ema; 0: no average is kept
-  bool nesterov = false;
-  int64_t accumulate = 1;
-  int64_t zero = 0, bucketBytes = 25 << 20, persistBytes = 0; ///< how ranks share the state
-  bool syncBatchNorm = false;
-  int64_t sameBits = 0, parts = 1; ///< parts of a step's rows whose sums are a tree, and those of one rank;
-                                   ///< `accumulate` counts them
+  std::optional<double> momentum; ///< default: 0.95 for muon, else 0
+  int64_t parts = 1;              ///< of `sameBits`, those of one rank; `accumulate` counts them
   std::string
       replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
-  std::string givenConfiguration;        ///< --configuration, as given
-  std::vector<std::string> shards;       ///< --shard REGEX=tensor:DIM
-  bool layoutsOnly = false;              ///< level 2 ends once the layouts along `tensor` are chosen
-  std::string sequenceParallel;          ///< --sequence-parallel: on, off, or "" for on
-  std::vector<std::string> stages;       ///< --stage REGEX=K
-  std::string pipelineSchedule = "1f1b"; ///< gpipe or 1f1b
-  int64_t stage = 0;                     ///< whose program is made
+  std::string givenConfiguration; ///< --configuration, as given
   bool isPipelined() const { return model.meshOfRanks().sizeOf(rt::Mesh::kPipeline) > 1; }
   std::string deepSpeedConfig;       ///< a file whose options have been applied
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
@@ -53,18 +39,14 @@ struct CompileOptions {
   double lr = 1e-3;
   std::optional<double> eps, weightDecay; ///< defaults are the optimizer's
   ScheduleDefaults schedule;
-  std::vector<double> betas;                                  ///< empty: the optimizer's
-  std::string precision = "fp32", precisionPolicy = "master"; ///< bf16, fp16; master, autocast or a file
+  std::vector<double> betas;           ///< empty: the optimizer's
   std::vector<std::string> precisions; ///< as given: plan --compare takes several, `precision` is the first
-  std::string gradientType, accumulatorType; ///< --grad-dtype, --accumulate-dtype; empty: not given
-  std::string masterWeights = "on";
-  pipelines::LossScaleOptions lossScale;
+  std::string givenLossScale;          ///< --loss-scale: dynamic, a number, or "" when not given
   std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
   std::string recompute, memoryBudget;       ///< as given; see recomputePolicy
   std::vector<std::string> offload;          ///< of optimizer, gradients, params, activations
   std::string hostMemoryBudget;              ///< as given; empty: no limit
   int64_t effort = 0;
-  int64_t logitsChunk = 128 << 20; ///< bytes; 0: never
   std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
   std::string algorithms;        ///< an algorithm table that goes into the program; empty: none
@@ -86,7 +68,6 @@ struct CompileOptions {
                ///< null
   bool isTrial = false; ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
-  std::string device; ///< empty: this machine
   JointOptions joint;
   std::string link; ///< --link; empty: as the device says
   /// Options that were given and say how to train: a model with training_info says it itself.
@@ -113,7 +94,7 @@ struct CompileOptions {
   std::string deviceName() const;
   // What the optimizers of PyTorch and bitsandbytes have.
   double weightDecayOrDefault() const;
-  double momentumOrDefault() const { return momentum.value_or(optimizer == "muon" ? 0.95 : 0.0); }
+  double momentumOrDefault() const;
   double epsOrDefault() const;
   std::vector<double> betasOrDefault() const;
 };

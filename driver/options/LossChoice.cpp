@@ -77,14 +77,14 @@ std::string whyCrossEntropyFits(func::FuncOp model, const ModelOptions &options)
     return ""; // kedge-add-loss says what there is to choose from
   const Output &logits = outputs.front();
   const int64_t rank = logits.type.getRank();
-  int64_t axis = options.classAxis.value_or(rank <= 3 ? rank - 1 : 1);
+  int64_t axis = options.classAxis != -100 ? options.classAxis : rank <= 3 ? rank - 1 : 1;
   axis += axis < 0 ? rank : 0;
   if (axis < 0 || axis >= rank)
     return "";
   const char *others = "give --loss mse for numbers, or --loss bce-with-logits for yes and no";
   if (rank < 2)
-    refuse(
-        fmt::format("the output {} has no axis of classes beside its rows; {}", logits.describe(), others));
+    refuse(fmt::format("the output {} has no axis of classes in addition to its rows; {}", logits.describe(),
+                       others));
   const int64_t classes = logits.type.getDimSize(axis);
   if (classes == 1)
     refuse(fmt::format("the output {} has one class along axis {}; {}", logits.describe(), axis, others));

@@ -10,18 +10,15 @@ namespace kedge::driver {
 
 /// --lora, --adapter and their kin.
 struct AdapterOptions : pipelines::AdapterOptions {
-  bool given() const { return inserts() || !quantize.empty(); }
+  bool given() const { return inserts() || !quantize.weights.empty(); }
 };
 
-struct ModelOptions {
+/// The loss: as kedge-add-loss takes it, but for `kind`, which is `loss` here, and for weights, which are
+/// files here.
+struct ModelOptions : autodiff::AddLossOptions {
   std::string model;
   std::map<std::string, std::vector<int64_t>> shapes; // per rank and micro-batch
   std::string loss;                                   // "" when not given
-  std::string logits, labels = "labels", lossOutput;
-  std::optional<int64_t> classAxis;
-  int64_t ignoreIndex = -100;
-  double labelSmoothing = 0;
-  std::string classWeights, posWeight, sampleWeights; // files, files, an input
   std::vector<std::string> train, freeze, tie;
   std::vector<std::string> trainMode; // expressions; "true" where none was given
   bool repair = false, strict = false;

@@ -35,13 +35,13 @@ std::vector<rt::NamePattern> patterns(const std::vector<std::string> &texts, con
 }
 
 std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector<std::string> &texts) {
+  constexpr rt::NumberRange kScale = {"--lr-scale", false, 0, 1e12};
   std::vector<std::pair<rt::NamePattern, double>> result;
   for (const std::string &text : texts) {
     size_t equals = text.rfind('=');
     if (equals == std::string::npos)
       fail("--lr-scale '{}': expected REGEX=X with a number X", text);
-    if (std::string wrong = rt::outOfRange(*rt::rangeOf("--lr-scale"), text.substr(equals + 1));
-        !wrong.empty())
+    if (std::string wrong = rt::outOfRange(kScale, text.substr(equals + 1)); !wrong.empty())
       fail("--lr-scale '{}': expected REGEX=X: {}", text, wrong);
     double scale = *rt::decimalIn(text.substr(equals + 1));
     result.push_back({patterns({text.substr(0, equals)}, "--lr-scale")[0], scale});
@@ -110,7 +110,7 @@ static bool isLossElsewhere(func::FuncOp step) {
 
 json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   json facts = {
-      {"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss == "none" ? "mean" : "items"}};
+      {"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss.kind == "none" ? "mean" : "items"}};
   bool first = true, tokensKnown = false;
   for (BlockArgument argument : step.getArguments()) {
     auto input = train::bindingOfArgument(step, argument.getArgNumber(), train::BindingKind::Input);
@@ -119,14 +119,14 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     if (first)
       facts["batch"] = shapeOf(argument)[0];
     first = false;
-    if (input.getName() == options.labels && options.loss != "none")
-      facts["labels"] = options.labels;
-    if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && input.getName() != options.labels) {
+    if (input.getName() == options.loss.labels && options.loss.kind != "none")
+      facts["labels"] = options.loss.labels;
+    if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && input.getName() != options.loss.labels) {
       facts["tokens_per_row"] = elementCount(shapeOf(argument).drop_front());
       tokensKnown = true;
     }
   }
-  if (options.loss == "none")
+  if (options.loss.kind == "none")
     return facts;
   double nominal = train::NominalItemsNote(step->getContext()).getAttr(step).getValueAsDouble();
   facts["nominal_items"] = nominal;
@@ -135,10 +135,10 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
       nominal / static_cast<double>(accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
   if (options.isPipelined() && isLossElsewhere(step))
     facts["items_per_batch"] = 0; // the ranks' items are added up
-  facts["loss"] = options.loss;
-  facts["logits"] = options.logits;
-  if (options.classAxis != -100)
-    facts["class_axis"] = options.classAxis;
+  facts["loss"] = options.loss.kind;
+  facts["logits"] = options.loss.logits;
+  if (options.loss.classAxis != -100)
+    facts["class_axis"] = options.loss.classAxis;
   step.walk([&](train::CrossEntropyOp loss) { facts["ignore_index"] = loss.getIgnoreIndex(); });
   return facts;
 }
@@ -158,14 +158,14 @@ static json scheduleFacts(const ScheduleDefaults &given) {
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
   json result = {{"accumulate", options.isPipelined() ? 1 : options.accumulate},
                  {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds},
-                 {"optimizer", options.optimizer},
+                 {"optimizer", options.update.optimizer},
                  {"lr", options.lr},
                  {"betas", options.betasOrDefault()},
                  {"eps", options.epsOrDefault()},
                  {"weight_decay", options.weightDecayOrDefault()},
                  {"momentum", options.momentumOrDefault()},
-                 {"nesterov", options.nesterov},
-                 {"clip_norm", options.clipNorm},
+                 {"nesterov", options.update.nesterov},
+                 {"clip_norm", options.update.clipNorm.value},
                  {"seed", options.seed},
                  {"training_info", false}};
   if (options.sameBits > 0)

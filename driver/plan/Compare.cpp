@@ -29,7 +29,7 @@ nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
     row["bubble"] = report["pipeline"]["bubble"];
   if (!severalRanks(options))
     return row;
-  row["zero"] = options.zero;
+  row["zero"] = options.partition.stage;
   row["communication_seconds"] = report["communication_seconds"];
   int64_t sent = 0;
   for (const nlohmann::json &entry : report["communication"])
@@ -71,7 +71,7 @@ void expectRows(const CompileOptions &options) {
   }
   rowsInAll = 6 + (options.precisions.size() > 1 ? static_cast<int>(options.precisions.size()) : 0);
   if (options.model.adapters.inserts())
-    rowsInAll += options.model.adapters.quantize.empty() ? 2 : 3;
+    rowsInAll += options.model.adapters.quantize.weights.empty() ? 2 : 3;
   if (severalRanks(options))
     rowsInAll += (options.masterWeights == "off" ? 1 : 4) + 5;
 }
@@ -103,10 +103,10 @@ nlohmann::json compareTuning(const CompileOptions &options) {
   changed.model.adapters = {};
   rows.push_back(rowOf("all parameters", changed));
   changed.model.adapters = options.model.adapters;
-  changed.model.adapters.quantize.clear();
-  changed.model.adapters.doubleQuantize = false;
+  changed.model.adapters.quantize.weights.clear();
+  changed.model.adapters.quantize.doubleQuantize = false;
   rows.push_back(rowOf("adapters", changed));
-  if (options.model.adapters.quantize.empty())
+  if (options.model.adapters.quantize.weights.empty())
     return rows;
   changed.model.adapters = options.model.adapters;
   rows.push_back(rowOf("+ few bits", changed));
@@ -119,7 +119,7 @@ nlohmann::json compareStages(const CompileOptions &options) {
   const int64_t last = options.masterWeights == "off" ? 0 : 3;
   for (int64_t stage = 0; stage <= last; ++stage) {
     CompileOptions changed = trialOf(options);
-    changed.zero = stage;
+    changed.partition.stage = stage;
     rows.push_back(rowOf(fmt::format("zero {}", stage), changed));
   }
   return rows;
@@ -129,11 +129,11 @@ nlohmann::json compareSchedules(const CompileOptions &options) {
   nlohmann::json rows = nlohmann::json::array();
   for (const char *schedule : kSchedules) {
     CompileOptions changed = trialOf(options);
-    changed.pipelineSchedule = schedule;
+    changed.pipeline.schedule = schedule;
     try {
       rows.push_back(rowOf(schedule, changed));
     } catch (const Error &error) { // too few places to cut
-      if (std::string_view(schedule) == options.pipelineSchedule)
+      if (std::string_view(schedule) == options.pipeline.schedule)
         throw;
       fprintf(stderr, "kedge: note: no row for %s: %s\n", schedule, error.what());
     }
@@ -143,7 +143,7 @@ nlohmann::json compareSchedules(const CompileOptions &options) {
 
 nlohmann::json compareSteps(const CompileOptions &options) {
   CompileOptions changed = trialOf(options);
-  changed.precision = "fp32", changed.recompute = "none", changed.zero = 0;
+  changed.precision = "fp32", changed.recompute = "none", changed.partition.stage = 0;
   changed.offload.clear();
   changed.masterWeights = "on";
   nlohmann::json rows = nlohmann::json::array({rowOf("baseline", changed)});
@@ -151,9 +151,9 @@ nlohmann::json compareSteps(const CompileOptions &options) {
   rows.push_back(rowOf("+ recompute", changed));
   changed.precision = narrowOf(options);
   rows.push_back(rowOf("+ " + changed.precision, changed));
-  changed.zero = 2;
+  changed.partition.stage = 2;
   rows.push_back(rowOf("+ zero 2", changed));
-  changed.zero = 3, changed.offload = {"optimizer", "params"};
+  changed.partition.stage = 3, changed.offload = {"optimizer", "params"};
   rows.push_back(rowOf("+ zero 3, offload", changed));
   return rows;
 }

@@ -75,7 +75,7 @@ struct Candidate {
 /// None: the model has too few places to cut.
 std::optional<Candidate> tried(const CompileOptions &options, const std::string &name, int64_t room) {
   CompileOptions one = options;
-  one.pipelineSchedule = name;
+  one.pipeline.schedule = name;
   one.isTrial = true;
   one.saveIr.clear();
   one.emit = "exe";
@@ -105,7 +105,7 @@ PipelinePlan::PipelinePlan(const CompileOptions &options) {
 
 void PipelinePlan::planRank(const CompileOptions &options, int64_t place) {
   auto own = std::make_unique<CompileOptions>(options);
-  own->stage = place;
+  own->pipeline.stage = place;
   own->isTrial |= place > 0; // notes are the same
   auto compilation = std::make_unique<Compilation>(*own);
   compilation->import();
@@ -163,7 +163,7 @@ json reportOf(const CompileOptions &options) {
 }
 
 CompileOptions withChosenSchedule(const CompileOptions &options) {
-  if (!options.isPipelined() || options.pipelineSchedule != kAuto)
+  if (!options.isPipelined() || options.pipeline.schedule != kAuto)
     return options;
   std::optional<Candidate> best;
   std::vector<std::string> told;
@@ -178,7 +178,7 @@ CompileOptions withChosenSchedule(const CompileOptions &options) {
   fprintf(stderr, "kedge: note: --pipeline-schedule auto: %s (%s)\n", best->name.c_str(),
           fmt::format("{}", fmt::join(told, "; ")).c_str());
   CompileOptions chosen = options;
-  chosen.pipelineSchedule = best->name;
+  chosen.pipeline.schedule = best->name;
   return chosen;
 }
 

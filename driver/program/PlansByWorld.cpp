@@ -144,7 +144,7 @@ int compilePlansByWorld(const CompileOptions &given) {
     one.worlds = options.model.ranks;
     one.model.ranks = {world.ranks};
     one.model.mesh = world.mesh;
-    one.stage = world.stage.value_or(0);
+    one.pipeline.stage = world.stage.value_or(0);
     if (world.stage && !one.saveIr.empty())
       one.saveIr = folderOfRank(one.saveIr, *world.stage * ranksOfStage(options));
     one.kernelPrefix = world.stage          ? fmt::format("s{}.", *world.stage)

@@ -31,7 +31,7 @@ std::string textsOfStages(const CompileOptions &given) {
   std::string texts;
   for (int64_t place = 0; place < places; ++place) {
     CompileOptions one = options;
-    one.stage = place;
+    one.pipeline.stage = place;
     one.isTrial = place > 0; // notes are the same
     if (!options.saveIr.empty())
       one.saveIr = folderOfRank(options.saveIr, place * each);

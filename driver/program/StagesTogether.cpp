@@ -16,7 +16,7 @@ std::string Compilation::textOfRanks() {
   const rt::Mesh mesh = options.model.meshOfRanks();
   std::vector<int64_t> ranks;
   const int64_t each = mesh.size() / mesh.sizeOf(rt::Mesh::kPipeline);
-  for (int64_t rank = options.stage * each; rank < (options.stage + 1) * each; ++rank)
+  for (int64_t rank = options.pipeline.stage * each; rank < (options.pipeline.stage + 1) * each; ++rank)
     ranks.push_back(rank);
   OwningOpRef<ModuleOp> copy = ir->clone();
   (*copy)->setAttr(dist::ranksName, DenseI64ArrayAttr::get(&context, ranks));

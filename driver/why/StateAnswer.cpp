@@ -150,7 +150,7 @@ private:
     return {{"zero", stage},
             {"state_bytes", bytes},
             {"elements_sent_at_most", sent},
-            {"chosen", stage == options.zero}};
+            {"chosen", stage == options.partition.stage}};
   }
 
   /// What each kind of state would free in the arena, and the time of its copies in a step.

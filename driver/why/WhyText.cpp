@@ -143,7 +143,7 @@ std::string stateText(const json &state) {
          "nothing to shard over: give --ranks N (--zero 1, 2 or 3) to see what a rank would hold");
   for (const json &row : state["shard"])
     line(text, fmt::format("--zero {}", row["zero"].get<int64_t>()),
-         fmt::format("a rank holds {} of states, sends at most {} elements a step{}",
+         fmt::format("a rank holds {} of states, sends at most {} elements per step{}",
                      bytesText(row["state_bytes"].get<int64_t>()),
                      row["elements_sent_at_most"].get<int64_t>(),
                      row["chosen"].get<bool>() ? "  (the plan)" : ""));

@@ -71,7 +71,7 @@ std::string resolveExternalPath(const std::string &modelPath, const std::string 
                                 const std::string &what) {
   auto refuse = [&](const std::string &reason) {
     fail("{}: {} has its data in external file '{}', which {}; expected a path inside the model's folder. "
-         "Move the data file beside the model and save the model again",
+         "Move the data file into the model's folder and save the model again",
          modelPath, what, location, reason);
   };
   if (location.empty() || location.find('\0') != std::string::npos)

@@ -58,8 +58,8 @@ void placeExternal(ParseContext &context, Tensor &tensor, const Found &found) {
   const std::string &model = context.file->path();
   auto location = found.external.find("location");
   if (location == found.external.end())
-    fail("{}: {} has external data without a location; expected the name of a file beside the model", model,
-         tensor.describe());
+    fail("{}: {} has external data without a location; expected the name of a file in the model's folder",
+         model, tensor.describe());
   if (tensor.dtype == DType::String)
     fail("{}: {}: strings cannot be external data; expected string_data in the model", model,
          tensor.describe());
@@ -75,8 +75,8 @@ void placeExternal(ParseContext &context, Tensor &tensor, const Found &found) {
 
   int64_t size = regularFileSize(tensor.path);
   if (size < 0 && context.options.requireExternalData)
-    fail("{}: {}: its external data file '{}' is missing. Put it beside the model", model, tensor.describe(),
-         tensor.externalLocation);
+    fail("{}: {}: its external data file '{}' is missing. Put it into the model's folder", model,
+         tensor.describe(), tensor.externalLocation);
   uint64_t available = static_cast<uint64_t>(size);
   if (size >= 0 && (tensor.offset > available || tensor.length > available - tensor.offset))
     fail("{}: {} needs bytes {} to {} of '{}', which has only {} bytes. The data file is cut short or "

@@ -155,8 +155,8 @@ Bytes Tensor::bytes() const {
   if (length == 0)
     return {};
   if (regularFileSize(path) < 0)
-    fail("{}: {}: its external data file '{}' is missing. Put it beside the model", file->path(), describe(),
-         externalLocation);
+    fail("{}: {}: its external data file '{}' is missing. Put it into the model's folder", file->path(),
+         describe(), externalLocation);
   std::shared_ptr<const MappedFile> external = MappedFile::open(path);
   if (offset > external->size() || length > external->size() - offset)
     fail("{}: {} needs bytes {} and on of '{}', which has only {} bytes; expected {} there. The data file is "

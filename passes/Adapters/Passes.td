@@ -4,7 +4,7 @@
 include "mlir/Pass/PassBase.td"
 
 def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
-  let summary = "Put low-rank adapters beside frozen weights";
+  let summary = "Add low-rank adapters to frozen weights";
   let description = [{
     Replaces the result y of each product or convolution of @model, if `weights` names its frozen weight, by
     y + scale B(A(dropout(x))). scale is alpha / rank, or alpha / sqrt(rank) with `scaling=rslora`. A and B are parameters

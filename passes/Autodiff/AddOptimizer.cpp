@@ -8,9 +8,11 @@
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Autodiff/GradientFolds.h"
+#include "passes/Autodiff/Optimizers.h"
 #include "passes/Autodiff/ParameterUpdate.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Autodiff/SquaresOfParts.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace kedge::autodiff {
 #define GEN_PASS_DEF_ADDOPTIMIZER
@@ -34,9 +36,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   void runOnOperation() override {
     rule = updateRule(optimizer.getValue());
     if (!rule) {
-      getOperation().emitError()
-          << "unknown optimizer '" << optimizer.getValue()
-          << "': expected adamw, adam, sgd, lion, adafactor, muon, rmsprop, adagrad, adamw8bit or adam8bit";
+      getOperation().emitError() << "unknown optimizer '" << optimizer.getValue() << "': expected one of "
+                                 << llvm::join(optimizerNames(), ", ");
       return signalPassFailure();
     }
     settings = {optimizer, momentum, nesterov, moments, averageDecay};

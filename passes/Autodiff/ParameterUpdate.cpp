@@ -5,6 +5,7 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Support/StorageBytes.h"
+#include "passes/Autodiff/Optimizers.h"
 
 using namespace mlir;
 
@@ -92,16 +93,46 @@ SmallVector<NamedAttribute> ParameterUpdate::attributes() {
           builder.getNamedAttr("lr_scale", builder.getF64FloatAttr(lrScale()))};
 }
 
+namespace {
+struct Optimizer {
+  StringLiteral name;
+  UpdateRule rule;
+  OptimizerDefaults defaults;
+};
+
+constexpr Optimizer kOptimizers[] = {{"adamw", updateAdam, {.weightDecay = 0.01}},
+                                     {"adam", updateAdam, {}},
+                                     {"sgd", updateSGD, {}},
+                                     {"lion", updateLion, {.beta2 = 0.99}},
+                                     {"adafactor", updateAdafactor, {.eps = 1e-3}},
+                                     {"muon", updateMuon, {.weightDecay = 0.1, .momentum = 0.95}},
+                                     {"rmsprop", updateRMSprop, {.beta2 = 0.99}},
+                                     {"adagrad", updateAdagrad, {.eps = 1e-10}},
+                                     {"adamw8bit", updateAdam8bit, {.weightDecay = 0.01}},
+                                     {"adam8bit", updateAdam8bit, {}}};
+
+const Optimizer *find(StringRef name) {
+  const Optimizer *found = llvm::find_if(kOptimizers, [&](const Optimizer &one) { return one.name == name; });
+  return found == std::end(kOptimizers) ? nullptr : found;
+}
+} // namespace
+
+std::vector<std::string> optimizerNames() {
+  std::vector<std::string> names;
+  for (const Optimizer &one : kOptimizers)
+    names.push_back(one.name.str());
+  return names;
+}
+
+const OptimizerDefaults &defaultsOf(StringRef optimizer) {
+  const Optimizer *found = find(optimizer);
+  assert(found && "expected one of optimizerNames()");
+  return found->defaults;
+}
+
 UpdateRule updateRule(StringRef optimizer) {
-  static constexpr std::pair<StringLiteral, UpdateRule> rules[] = {
-      {"adamw", updateAdam},          {"adam", updateAdam},       {"sgd", updateSGD},
-      {"lion", updateLion},           {"rmsprop", updateRMSprop}, {"adagrad", updateAdagrad},
-      {"adafactor", updateAdafactor}, {"muon", updateMuon},       {"adamw8bit", updateAdam8bit},
-      {"adam8bit", updateAdam8bit}};
-  for (const auto &[name, rule] : rules)
-    if (name == optimizer)
-      return rule;
-  return nullptr;
+  const Optimizer *found = find(optimizer);
+  return found ? found->rule : nullptr;
 }
 
 } // namespace kedge::autodiff

@@ -293,7 +293,7 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam, sgd, lion, adafactor, muon, rmsprop, adagrad, adamw8bit or adam8bit">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "the update rule, as in `kedge compile --optimizer`">,
     Option<"momentum", "momentum", "kedge::ExactDouble", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
     Option<"moments", "moments", "std::string", "\"fp32\"", "of adamw, adam, lion and sgd: fp32, bf16 or int8 (companded, in groups of 32; see train.companded)">,

@@ -69,7 +69,7 @@ void Border::checkPlace(Operation &op) {
       neighbours.push_back(producer);
   for (Operation *neighbour : neighbours)
     if (PlaceAttr place = placeOf(neighbour))
-      return void(message.attachNote(neighbour->getLoc()) << "beside it is " << place);
+      return void(message.attachNote(neighbour->getLoc()) << "next to it is " << place);
 }
 
 } // namespace kedge::levels

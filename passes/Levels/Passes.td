@@ -31,7 +31,7 @@ def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
 
 class Border<string name, string text> : Pass<name, "mlir::ModuleOp"> { let summary = text; }
 
-def VerifyModel : Border<"kedge-verify-model", "The border behind level 1: one function of canonical ops"> {
+def VerifyModel : Border<"kedge-verify-model", "The border after level 1: one function of canonical ops"> {
   let description = [{
     Runs after import and raising, and changes nothing. Checks that @model is the only function; that it consists of
     supported ops of onnx and train, with static shapes; that each op which computes something has a place; and that every
@@ -42,7 +42,7 @@ def VerifyModel : Border<"kedge-verify-model", "The border behind level 1: one f
     func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<model>} {
       // expected-error@+1 {{lacks 'kedge.place': what made it forgot where it belongs}}
       %a = onnx.Tanh %x : (tensor<4xf32>) -> tensor<4xf32>
-      // expected-note@+1 {{beside it is #kedge.place<forward "h.0", "neg">}}
+      // expected-note@+1 {{next to it is #kedge.place<forward "h.0", "neg">}}
       %y = onnx.Neg %a {kedge.place = #kedge.place<forward "h.0", "neg">} : (tensor<4xf32>) -> tensor<4xf32>
       return %y : tensor<4xf32>
     }
@@ -50,7 +50,7 @@ def VerifyModel : Border<"kedge-verify-model", "The border behind level 1: one f
   }];
 }
 
-def VerifyStep : Border<"kedge-verify-step", "The border behind level 2: the functions of a run, gradients written out"> {
+def VerifyStep : Border<"kedge-verify-step", "The border after level 2: the functions of a run, gradients written out"> {
   let description = [{
     Runs after differentiation and the optimizer, and changes nothing. Checks that there is @step, or @micro with @update,
     and no @model; that their ops are of onnx and train, with static shapes and places; that nothing is left to
@@ -110,7 +110,7 @@ def CheckUpdates : Border<"kedge-check-updates", "A step updates each state that
   }];
 }
 
-def VerifySchedule : Border<"kedge-verify-schedule", "The border behind level 3: nothing but launches, in order"> {
+def VerifySchedule : Border<"kedge-verify-schedule", "The border after level 3: nothing but launches, in order"> {
   let description = [{
     Runs after scheduling and again after rematerialization, and changes nothing. Checks that functions consist of
     clusters, library calls, views, copies, constants and marks of gradients; that no op of level 2 is left; that no

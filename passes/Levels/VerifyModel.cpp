@@ -24,7 +24,7 @@ struct VerifyModel : impl::VerifyModelBase<VerifyModel> {
       border.error(getOperation()) << "has no @model, which level 1 is";
     for (auto other : getOperation().getOps<func::FuncOp>())
       if (model && other != model)
-        (border.error(other) << "stands beside @model: functions of a run are made of it later")
+        (border.error(other) << "is next to @model: functions of a run are made of it later")
                 .attachNote(model.getLoc())
             << "@model is here";
     addStatistic("kedge-verify-model", "ops checked", border.checked);

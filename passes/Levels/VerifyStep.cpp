@@ -39,10 +39,10 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     if (!step && !micro)
       border.error(getOperation()) << "has neither @step nor @micro";
     if (step && micro)
-      (border.error(micro) << "stands beside @step: a step is one or the other").attachNote(step.getLoc())
+      (border.error(micro) << "is next to @step: a step is one or the other").attachNote(step.getLoc())
           << "@step is here";
     if (bool(micro) != bool(update) && !step)
-      border.error(micro ? micro : update) << "needs " << (micro ? "@update" : "@micro") << " beside it";
+      border.error(micro ? micro : update) << "needs " << (micro ? "@update" : "@micro") << " next to it";
   }
 
   /// Of the whole parameter or, where ranks share the work, of a rank's part.

@@ -37,7 +37,7 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"kernelsOnly", "kernels-only", "bool", "false",
-           "Kernels instead of the module's contents; iterations and grain stand on them">,
+           "Kernels instead of the module's contents; iterations and grain are on them">,
     Option<"lowerMath", "lower-math", "bool", "false",
            "Expand math ops to polynomials and calls of libm, as for machine code">
   ];
@@ -84,7 +84,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"kernelsOnly", "kernels-only", "bool", "false",
-           "Kernels instead of the module's contents; the grid of a launch stands on them">,
+           "Kernels instead of the module's contents; the grid of a launch is on them">,
     Option<"arch", "arch", "std::string", "\"\"", "Compile for this architecture, like sm_90; \"\": print the IR">,
     Option<"optLevel", "opt-level", "int", "3", "0 to 3, of LLVM and ptxas">,
     Option<"clustersOnly", "clusters-only", "bool", "false", "Leave library calls out">,
@@ -98,7 +98,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
 }
 
 def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
-  let summary = "Make a schedule one for CUDA, whose launches know the bytes they need beside their operands";
+  let summary = "Make a schedule one for CUDA, whose launches know the bytes they need in addition to their operands";
   let description = [{
     Sets the module's `kedge.target`, and `sched.workspace` on each cluster and library call; recomputation and memory
     planning count these bytes. Emits no kernels: the GPU emitter only plans them. Reports all launches that have no kernel

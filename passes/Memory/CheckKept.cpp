@@ -56,8 +56,8 @@ private:
       known.size = std::max(known.size, size);
       return success();
     }
-    InFlightDiagnostic error = buffer.emitOpError("lies at ")
-                               << begin << ", but the " << name << " lies at " << known.begin;
+    InFlightDiagnostic error = buffer.emitOpError("is at ")
+                               << begin << ", but the " << name << " is at " << known.begin;
     error.attachNote(known.op->getLoc()) << "here";
     return error;
   }
@@ -66,7 +66,7 @@ private:
     const int64_t behind = persistent[buffer.getHost()];
     if (buffer.getSize() == 0 || static_cast<int64_t>(buffer.getOffset()) >= behind)
       return success();
-    return buffer.emitOpError("lies at ")
+    return buffer.emitOpError("is at ")
            << buffer.getOffset() << ", within the " << behind << " bytes that functions keep for each other";
   }
 

@@ -102,10 +102,10 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
     const Arena &arena = buffer.getHost() ? host : device;
     int64_t begin = buffer.getOffset(), size = buffer.getSize();
     if (begin < 0 || size < 0 || begin > arena.bytes || size > arena.bytes - begin)
-      return buffer.emitOpError("lies at [") << begin << ", " << begin << " + " << size << "), outside the "
-                                             << arena.name << " of " << arena.bytes << " bytes";
+      return buffer.emitOpError("is at [") << begin << ", " << begin << " + " << size << "), outside the "
+                                           << arena.name << " of " << arena.bytes << " bytes";
     if (begin % arena.align != 0)
-      return buffer.emitOpError("lies at ") << begin << ", which is no multiple of " << arena.align;
+      return buffer.emitOpError("is at ") << begin << ", which is no multiple of " << arena.align;
     int64_t first = buffer.getFirst(), last = buffer.getLast();
     int64_t needed = buffer.holdsOutput() ? launches : observed.last;
     if (observed.first < first || needed > last)

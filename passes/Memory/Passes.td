@@ -97,7 +97,7 @@ def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
 }
 
 def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
-  let summary = "Let copies between the arenas and collectives run beside the launches, in the slack that the plan leaves";
+  let summary = "Let copies between the arenas and collectives run at the same time as the launches, in the slack that the plan leaves";
   let description = [{
     Needs the plan of kedge-plan-memory and keeps it: no buffer moves and no arena grows.
 

@@ -1,18 +1,12 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/Adapters/Passes.h"
-#include "passes/Autodiff/Passes.h"
 #include "passes/Import/Passes.h"
 #include "passes/Levels/Passes.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Memory/Passes.h"
-#include "passes/Mesh/Passes.h"
 #include "passes/Offload/Passes.h"
-#include "passes/Partition/Passes.h"
-#include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/Schedule.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Rematerialize/Passes.h"
 #include "passes/Schedule/Passes.h"
 
 using namespace mlir;
@@ -39,22 +33,10 @@ void addRaisePipeline(OpPassManager &manager) {
 }
 
 void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
-  adapters::InsertAdaptersOptions insert;
-  insert.weights = options.weights;
-  insert.folder = options.folder;
-  insert.rank = options.rank;
-  insert.alpha = options.alpha;
-  insert.dropout = options.dropout;
-  insert.scaling = options.scaling;
-  insert.init = options.init;
   if (options.inserts())
-    manager.addPass(adapters::createInsertAdapters(insert));
-  if (!options.quantize.empty()) {
-    adapters::QuantizeWeightsOptions quantize;
-    quantize.weights.assign(options.quantize.begin(), options.quantize.end());
-    quantize.doubleQuantize = options.doubleQuantize;
-    manager.addPass(adapters::createQuantizeWeights(quantize));
-  }
+    manager.addPass(adapters::createInsertAdapters(options.insert));
+  if (!options.quantize.weights.empty())
+    manager.addPass(adapters::createQuantizeWeights(options.quantize));
   manager.addPass(levels::createVerifyModel());
 }
 
@@ -76,16 +58,17 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
 }
 
 static void addStages(OpPassManager &manager, const StepOptions &options) {
-  pipeline::AssignStagesOptions assign;
-  assign.stages.assign(options.stages.begin(), options.stages.end());
-  if (auto schedule = pipeline::Schedule::parse(options.pipelineSchedule))
+  pipeline::AssignStagesOptions assign = options.stages;
+  if (auto schedule = pipeline::Schedule::parse(options.pipeline.schedule))
     assign.chunks = schedule->chunks;
   assign.device = options.device;
   manager.addPass(pipeline::createAssignStages(assign));
   if (options.layoutsOnly)
     return;
-  manager.addPass(pipeline::createUnrollPipeline(
-      {options.stage, options.accumulate, options.pipelineSchedule, options.device}));
+  pipeline::UnrollPipelineOptions unroll = options.pipeline;
+  unroll.microBatches = options.accumulate;
+  unroll.device = options.device;
+  manager.addPass(pipeline::createUnrollPipeline(unroll));
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
 }
 
@@ -93,24 +76,14 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
   if (!options.mesh.empty() || options.sameBits > 0)
     manager.addPass(partition::createSetMesh({options.mesh, options.sameBits}));
   manager.addPass(levels::createNoteUpdates());
-  if (options.optimizer == "muon")
+  if (options.update.optimizer == "muon")
     manager.addPass(autodiff::createChooseMatrices({options.muon}));
   addPrecisionPipeline(manager, options);
-  autodiff::AddLossOptions loss;
-  loss.kind = options.loss;
-  loss.logits = options.logits;
-  loss.labels = options.labels;
-  loss.classAxis = options.classAxis;
-  loss.ignoreIndex = options.ignoreIndex;
-  loss.labelSmoothing = options.labelSmoothing;
-  loss.classWeights = options.classWeights;
-  loss.posWeight = options.posWeight;
-  loss.sampleWeights = options.sampleWeights;
-  loss.lossOutput = options.lossOutput;
+  autodiff::AddLossOptions loss = options.loss;
   loss.accumulate = options.accumulate;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
-  if (options.loss == "cross-entropy")
-    manager.addPass(autodiff::createBoundLabels({options.labels}));
+  if (loss.kind == "cross-entropy")
+    manager.addPass(autodiff::createBoundLabels({loss.labels}));
   manager.addPass(autodiff::createSplitFunctions({options.accumulate}));
   if (options.lossScale.scales)
     manager.addPass(precision::createScaleLoss({options.lossScale.init, options.lossScale.hysteresis}));
@@ -132,43 +105,36 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   // From stage 2 on, the gradients of each micro-batch are reduced; in stages 0 and 1, their sum is.
   // Parts that micro-batches add up go along `replica` once.
   const auto reduce = [&](const char *axes) {
-    manager.addPass(partition::createReduceGradients({options.bucketBytes, options.zero == 1, axes}));
+    manager.addPass(
+        partition::createReduceGradients({options.bucketBytes, options.partition.stage == 1, axes}));
   };
   // A tree begins with the parts of one rank.
-  const bool early = options.zero >= 2 && options.sameBits == 0, apart = early && options.accumulate > 1;
+  const bool early = options.partition.stage >= 2 && options.sameBits == 0,
+             apart = early && options.accumulate > 1;
   if (early)
     reduce(apart ? "data" : "all");
   manager.addPass(autodiff::createAccumulateGradients({options.accumulatorType, options.accumulate}));
   if (!early || apart)
     reduce(apart ? "replica" : "all");
-  autodiff::AddOptimizerOptions optimizer;
-  optimizer.optimizer = options.optimizer;
-  optimizer.momentum = options.momentum;
-  optimizer.nesterov = options.nesterov;
-  optimizer.moments = options.moments;
-  optimizer.averageDecay = options.averageDecay;
-  optimizer.clipNorm = options.clipNorm;
-  optimizer.signedItems = !options.sampleWeights.empty();
+  autodiff::AddOptimizerOptions optimizer = options.update;
+  optimizer.signedItems = !options.loss.sampleWeights.empty();
   optimizer.scaleGrowth = options.lossScale.growth;
   optimizer.scaleBackoff = options.lossScale.backoff;
   optimizer.scaleWindow = options.lossScale.window;
   optimizer.scaleHysteresis = options.lossScale.hysteresis;
   optimizer.scaleMinimum = options.lossScale.minimum;
   manager.addPass(autodiff::createAddOptimizer(optimizer));
-  if (!options.masterWeights)
+  if (options.masterWeights == "off")
     manager.addPass(precision::createDropMasters());
-  if (options.splitMasters)
+  if (options.masterWeights == "split")
     manager.addPass(precision::createSplitMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
-    mesh::PropagateShardingsOptions propagate;
-    propagate.sequenceParallel = options.sequenceParallel;
-    propagate.shard.assign(options.shards.begin(), options.shards.end());
-    manager.addPass(mesh::createPropagateShardings(propagate));
+    manager.addPass(mesh::createPropagateShardings(options.layouts));
     if (options.layoutsOnly)
       return;
     manager.addPass(mesh::createLocalize());
   }
-  manager.addPass(partition::createPartitionStates({options.zero, options.persistBytes}));
+  manager.addPass(partition::createPartitionStates(options.partition));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
@@ -230,25 +196,13 @@ void addChecks(OpPassManager &manager) {
   manager.addPass(partition::createCheckCollectives());
 }
 
-static void addChoice(OpPassManager &manager, const RecomputeOptions &options) {
-  remat::ChooseRecomputeOptions choose;
-  choose.policy = options.policy;
-  choose.budget = options.budget;
-  choose.device = options.device;
-  choose.effort = options.effort;
-  choose.threads = options.threads;
-  choose.offload = options.offload;
-  choose.hostBudget = options.hostBudget;
-  choose.frontier = options.frontier;
-  manager.addPass(remat::createChooseRecompute(choose));
-}
-
 static void addInsertion(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(remat::createInsertRecompute());
   manager.addPass(levels::createVerifySchedule());
 }
 
-static void addPrices(OpPassManager &manager, const RecomputeOptions &options, const PricedValues &priced) {
+static void addPrices(OpPassManager &manager, const ChooseRecomputeOptions &options,
+                      const PricedValues &priced) {
   remat::PriceValuesOptions price;
   price.numbers.assign(priced.numbers.begin(), priced.numbers.end());
   price.force = priced.force;
@@ -257,17 +211,18 @@ static void addPrices(OpPassManager &manager, const RecomputeOptions &options, c
   manager.addPass(remat::createPriceValues(price));
 }
 
-void addRematerializePipeline(OpPassManager &manager, const RecomputeOptions &options) {
-  addChoice(manager, options);
+void addRematerializePipeline(OpPassManager &manager, const ChooseRecomputeOptions &options) {
+  manager.addPass(remat::createChooseRecompute(options));
   addInsertion(manager);
 }
 
-void addChoosePipeline(OpPassManager &manager, const RecomputeOptions &options) {
-  addChoice(manager, options);
+void addChoosePipeline(OpPassManager &manager, const ChooseRecomputeOptions &options) {
+  manager.addPass(remat::createChooseRecompute(options));
   addPrices(manager, options, {});
 }
 
-void addPricedPipeline(OpPassManager &manager, const RecomputeOptions &options, const PricedValues &priced) {
+void addPricedPipeline(OpPassManager &manager, const ChooseRecomputeOptions &options,
+                       const PricedValues &priced) {
   addPrices(manager, options, priced);
   addInsertion(manager);
 }

@@ -1,8 +1,15 @@
-// The phases in order, as pipelines that read as prose.
+// The phases in order, as pipelines that read as prose. Options of one pass are the struct that its .td
+// makes: flags of the tools fill it, the pass reads it, nothing copies single fields.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/Adapters/Passes.h"
+#include "passes/Autodiff/Passes.h"
+#include "passes/Mesh/Passes.h"
+#include "passes/Partition/Passes.h"
+#include "passes/Pipeline/Passes.h"
+#include "passes/Rematerialize/Passes.h"
 #include <string>
 #include <vector>
 
@@ -21,48 +28,34 @@ struct StepOptions {
   std::string precision = "fp32",
               precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
   std::string gradientType,
-      accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type
-  bool masterWeights = true, splitMasters = false;
+      accumulatorType;              ///< fp32, bf16, fp16; empty: the working type, the parameters' type
+  std::string masterWeights = "on"; ///< split or off
   LossScaleOptions lossScale;
-  std::string loss = "cross-entropy"; ///< none, cross-entropy, mse, bce-with-logits
-  std::string logits, labels = "labels", lossOutput;
-  int64_t classAxis = -100, ignoreIndex = -100;
-  double labelSmoothing = 0;
-  std::string classWeights, posWeight; ///< numbers joined by /; empty: all the same
-  std::string sampleWeights;           ///< the input that has one for each row
+  autodiff::AddLossOptions loss;
+  autodiff::AddOptimizerOptions update;
+  std::string muon; ///< REGEX of its matrices
   int64_t accumulate = 1;
-  std::string mesh;                      ///< "replica=2,data=4"; empty: one rank
-  bool sequenceParallel = true;          ///< residuals and norms are cut by rows along `tensor`
-  int64_t sameBits = 0;                  ///< parts of a step's rows whose sums are a tree; 0: in any order
-  bool joinsParts = false;               ///< of a rank, in one @micro
-  int64_t zero = 0;                      ///< stage
-  int64_t bucketBytes = 25 << 20;        ///< of gradients that ranks send together
-  int64_t persistBytes = 0;              ///< parameters that stay whole in stage 3
-  bool syncBatchNorm = false;            ///< statistics of BatchNormalization are of all ranks
-  std::string optimizer = "adamw", muon; ///< `muon`: REGEX of its matrices
-  std::string moments = "fp32";          ///< fp32, bf16 or int8
-  double momentum = 0, clipNorm = 0, averageDecay = 0;
-  bool nesterov = false;
+  std::string mesh;                        ///< "replica=2,data=4"; empty: one rank
+  mesh::PropagateShardingsOptions layouts; ///< along `tensor`
+  partition::PartitionStatesOptions partition;
+  pipeline::AssignStagesOptions stages;
+  pipeline::UnrollPipelineOptions pipeline;
+  int64_t sameBits = 0;            ///< parts of a step's rows whose sums are a tree; 0: in any order
+  bool joinsParts = false;         ///< of a rank, in one @micro
+  int64_t bucketBytes = 25 << 20;  ///< of gradients that ranks send together
+  bool syncBatchNorm = false;      ///< statistics of BatchNormalization are of all ranks
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
-  std::vector<std::string> shards; ///< REGEX=tensor:DIM: dimensions of parameters
   bool layoutsOnly = false;        ///< ends once the layouts along `tensor` are chosen
-  std::vector<std::string> stages; ///< REGEX=K: stages of modules
-  int64_t stage = 0;               ///< of the pipeline, whose program is made
-  std::string pipelineSchedule = "1f1b";
-  std::string device; ///< whose predicted times balance stages; empty: this machine
+  std::string device;              ///< whose predicted times balance stages; empty: this machine
   bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }
   bool isFloat8() const { return precision == "fp8"; } ///< bf16 but for the operands of products
 };
 
 /// Low-rank adapters: by a REGEX on weights, or those of a folder.
 struct AdapterOptions {
-  std::string weights, folder;
-  int64_t rank = 8;
-  double alpha = 8, dropout = 0;
-  std::string scaling = "standard", init = "kaiming";
-  std::vector<std::string> quantize; ///< REGEX=FORMAT
-  bool doubleQuantize = false;
-  bool inserts() const { return !weights.empty() || !folder.empty(); }
+  adapters::InsertAdaptersOptions insert;
+  adapters::QuantizeWeightsOptions quantize;
+  bool inserts() const { return !insert.weights.empty() || !insert.folder.empty(); }
 };
 
 /// What a schedule is for.
@@ -89,27 +82,19 @@ void addSchedulePipeline(mlir::OpPassManager &manager, const TargetOptions &targ
 /// before that is noted first: budgets and overheads are shares of it.
 void addOffloadPipeline(mlir::OpPassManager &manager, const std::vector<std::string> &states,
                         const std::string &device, int threads);
-struct RecomputeOptions {
-  std::string policy = "none"; ///< --recompute; auto when a budget is given
-  std::string budget, device;  ///< as kedge-choose-recompute takes them
-  int64_t effort = 0;
-  int threads = 0;
-  bool offload = false;   ///< values may go to host memory
-  std::string hostBudget; ///< bytes of host memory
-  int frontier = 0;       ///< points of added time against bytes to tell
-};
+using remat::ChooseRecomputeOptions;
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.
-void addRematerializePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
+void addRematerializePipeline(mlir::OpPassManager &manager, const ChooseRecomputeOptions &options);
 /// The same in two parts, for who asks about values: the choice with the list of values, then the prices of
 /// some.
-void addChoosePipeline(mlir::OpPassManager &manager, const RecomputeOptions &options);
+void addChoosePipeline(mlir::OpPassManager &manager, const ChooseRecomputeOptions &options);
 /// Values by number, as kedge-price-values takes them, and a decision that takes the place of the plan's (or
 /// "").
 struct PricedValues {
   std::vector<std::string> numbers;
   std::string force;
 };
-void addPricedPipeline(mlir::OpPassManager &manager, const RecomputeOptions &options,
+void addPricedPipeline(mlir::OpPassManager &manager, const ChooseRecomputeOptions &options,
                        const PricedValues &priced);
 /// What holds for level 4, however it was made.
 void addChecks(mlir::OpPassManager &manager);

@@ -34,8 +34,15 @@ void registerPipelines() {
   mlir::PassPipelineRegistration<RematerializeFlags>(
       "kedge-rematerialize", "kedge-choose-recompute, then kedge-insert-recompute",
       [](mlir::OpPassManager &manager, const RematerializeFlags &flags) {
-        addRematerializePipeline(manager, {flags.policy, flags.budget, flags.device, flags.effort,
-                                           flags.threads, flags.offload, flags.hostBudget});
+        ChooseRecomputeOptions choose;
+        choose.policy = flags.policy;
+        choose.budget = flags.budget;
+        choose.device = flags.device;
+        choose.effort = flags.effort;
+        choose.threads = flags.threads;
+        choose.offload = flags.offload;
+        choose.hostBudget = flags.hostBudget;
+        addRematerializePipeline(manager, choose);
       });
 }
 } // namespace

@@ -288,7 +288,7 @@ def FuseSums : Pass<"kedge-fuse-sums", "mlir::func::FuncOp"> {
 }
 
 def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
-  let summary = "Let attention read Q, K and V where their projection lies, and write their gradients there";
+  let summary = "Let attention read Q, K and V where their projection is, and write their gradients there";
   let description = [{
     On level 3: if the operands of a 16-bit attention are the three parts of a Split, it reads the whole tensor with strides
     instead, and its gradient writes directly into the tensor that a Concat would make. Nothing is copied, and no number

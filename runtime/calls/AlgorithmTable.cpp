@@ -52,7 +52,7 @@ void AlgorithmTable::add(const nlohmann::json &list, const std::string &source) 
       Entry entry{bytesOf(list[at].at("algorithm"), place), list[at].value("microseconds", 0.0), source};
       checkEntry(key, entry.algorithm, place);
       if (!seen.insert(key).second)
-        fail("{}: its key '{}' stands there twice; {}", place, key, kTuneAgain);
+        fail("{}: its key '{}' occurs twice; {}", place, key, kTuneAgain);
       entries[key] = std::move(entry);
     } catch (const nlohmann::json::exception &error) {
       fail("{}: expected {{\"key\": TEXT, \"algorithm\": TEXT}}: {}; {}", place, error.what(), kTuneAgain);

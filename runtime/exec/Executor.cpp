@@ -11,7 +11,7 @@ void checkRange(const Program &program, uint64_t offset, uint64_t bytes, const s
   const bool host = space == Space::Host;
   const uint64_t size = host ? program.hostArenaBytes : program.arenaBytes;
   if (offset > size || bytes > size - offset)
-    fail("the program is damaged: {} at {}+{} lies outside its {} of {} bytes", what, offset, bytes,
+    fail("the program is damaged: {} at {}+{} is outside its {} of {} bytes", what, offset, bytes,
          host ? "host arena" : "arena", size);
 }
 

@@ -165,7 +165,7 @@ private:
   std::string_view externalBytes(const External &external, uint64_t length, const std::string &name) {
     if (external.location.empty() || external.location[0] == '/' ||
         external.location.find("..") != std::string::npos)
-      fail("{}: tensor '{}' lies in '{}', outside the model's folder", path, name, external.location);
+      fail("{}: tensor '{}' is in '{}', outside the model's folder", path, name, external.location);
     const std::string place = folderOf(path) + "/" + external.location;
     const FileMap *file = nullptr;
     for (const FileMap &map : result.maps)

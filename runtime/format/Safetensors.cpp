@@ -41,7 +41,7 @@ TensorView viewOf(const std::string &name, const nlohmann::json &entry, const ch
   const auto offsets = entry.at("data_offsets").get<std::vector<uint64_t>>();
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes ||
       checkedBytes(view.desc) != offsets[1] - offsets[0])
-    fail("{}: the place of tensor '{}' does not fit its shape, or lies outside the file", path, name);
+    fail("{}: the place of tensor '{}' does not fit its shape, or is outside the file", path, name);
   view.data = data + offsets[0];
   return view;
 }

@@ -25,7 +25,7 @@ std::map<std::string, std::string> weightMap(const std::string &path) {
   for (const auto &[name, shard] : index["weight_map"].items()) {
     const std::string text = shard.is_string() ? shard.get<std::string>() : "";
     if (text.empty() || text.find('/') != std::string::npos)
-      fail("{}: tensor '{}' lies in {}, expected the name of a file beside the index", path, name,
+      fail("{}: tensor '{}' is in {}, expected the name of a file in the index's folder", path, name,
            shard.dump());
     shards[name] = text;
   }

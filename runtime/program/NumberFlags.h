@@ -1,4 +1,6 @@
-// One table with the ranges of all numeric options, of the compiler and of programs.
+// Ranges of numeric options: one table of those that programs and checkpoints have, of which some are the
+// compiler's, too. The compiler's
+// own options say their ranges where they are declared.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,7 +9,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+} // namespace CLI
 
 namespace kedge::rt {
 
@@ -32,8 +35,10 @@ bool isWithin(const NumberRange &range, double value);
 /// Empty if `text` is a decimal number in the range; otherwise "expected ..., found ...".
 std::string outOfRange(const NumberRange &range, std::string_view text);
 
+/// Makes `option` refuse values outside `range`.
+CLI::Option *checkNumber(CLI::Option *option, const NumberRange &range);
 /// Makes every numeric option of `app` refuse values outside its range. An option
-/// without an entry in the table is an internal error, because it would accept nan.
+/// that has neither a range nor an entry in the table is an internal error, because it would accept nan.
 void checkNumbers(CLI::App &app);
 
 } // namespace kedge::rt

@@ -78,7 +78,7 @@ StateView viewOf(const json &value, const State &state) {
                 count = value.at("count");
   const int64_t whole = TensorDesc{state.desc.type, shape}.elements(), here = state.desc.elements();
   if (count < 0 || first < 0 || first > whole - count || at < 0 || at > here - count)
-    fail("the view of state '{}' ({} elements at {} of {}, here at {} of {}) lies outside", state.name, count,
+    fail("the view of state '{}' ({} elements at {} of {}, here at {} of {}) is outside", state.name, count,
          first, whole, at, here);
   return StateView::range(shape, first, at, count);
 }

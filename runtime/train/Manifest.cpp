@@ -53,7 +53,7 @@ ordered_json openManifest(std::string_view text) {
     fail("damaged: its checksum differs");
   ordered_json manifest = ordered_json::parse(text);
   if (!manifest.is_object())
-    fail("no object stands in it");
+    fail("it contains no object");
   const ordered_json &format = manifest.at("format");
   if (format != kCheckpointFormat && format != kPartedFormat && format != kBoxedFormat &&
       format != kStagedFormat && !isOlder(format))
@@ -80,7 +80,9 @@ void checkRange(const char *key, double value, const char *name) {
   std::string flag = std::string("--") + key;
   std::replace(flag.begin(), flag.end(), '_', '-');
   const NumberRange *range = rangeOf(flag);
-  if (range && !isWithin(*range, value))
+  if (!range)
+    fail("{} has no range: the table in NumberFlags.cpp lacks a row", flag);
+  if (!isWithin(*range, value))
     fail("'{}' is {}, expected {}", name ? name : key, value, rangeText(*range));
 }
 

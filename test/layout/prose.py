@@ -2,7 +2,7 @@
 """Checks how pages are written: prose.py ROOT.
 
 A page uses none of the `PATTERNS`, outside code, tables of options made from --help, and the pages of history, which stay
-as they were written. A path that a page names in code exists. No file cites a document that is not in the tree.
+as they were written; nor do help texts, messages and summaries of ops and passes. A path that a page names in code exists. No file cites a document that is not in the tree.
 """
 import pathlib
 import re
@@ -64,6 +64,19 @@ def check_patterns(name, text):
                 yield f"{name}:{number}: '{found.group()}', expected {instead}"
 
 
+def check_messages(root):
+    """Literals of several words in what the tools and programs are made of."""
+    for room in ("lib", "passes", "driver", "runtime", "tools"):
+        for path in sorted((root / room).glob("**/*")):
+            if path.suffix not in (".cpp", ".h", ".td"):
+                continue
+            for number, line in enumerate(path.read_text().split("\n"), 1):
+                for text in re.findall(r'"((?:[^"\\\n]|\\.)* (?:[^"\\\n]|\\.)*)"', line.split(" // ")[0]):
+                    for pattern, instead in PATTERNS:
+                        for found in re.finditer(rf"(?<![\w-]){pattern}(?!\w)", text):
+                            yield f"{path.relative_to(root)}:{number}: '{found.group()}', expected {instead}"
+
+
 def check_paths(root, name, text):
     if name.startswith(OLD):
         return
@@ -95,7 +108,7 @@ def main():
     for path in pages(root):
         name, text = str(path.relative_to(root)), path.read_text()
         problems += [*check_patterns(name, text), *check_paths(root, name, text)]
-    problems += check_citations(root)
+    problems += [*check_messages(root), *check_citations(root)]
     print("\n".join(problems) or "the pages are in plain English")
     return 1 if problems else 0
 

@@ -133,7 +133,7 @@ private:
     }
     if (result.size() < missing.size()) {
       auto stuck = std::find_if(missing.begin(), missing.end(), [](int count) { return count > 0; });
-      fail("{}: expected a graph without cycles, but {} nodes lie on or after one, such as node {}", path,
+      fail("{}: expected a graph without cycles, but {} nodes are on or after one, such as node {}", path,
            missing.size() - result.size(), stuck - missing.begin());
     }
     return result;

@@ -160,7 +160,7 @@ void kedge::bench::addStepCommand(CLI::App &app) {
   command->add_option("--steps", options->steps, "steps to time, after 3 others")->check(CLI::PositiveNumber);
   command
       ->add_option("--vocabulary", options->vocabulary,
-                   "random integers, classes as well as tokens, lie below this (50257)")
+                   "random integers, classes as well as tokens, are below this (50257)")
       ->check(CLI::PositiveNumber);
   command->add_option("flags", options->compileFlags, "after --: more flags of kedge compile");
   command->callback([=] { step(*options); });

@@ -2,10 +2,10 @@
 #include "driver/SavedIr.h"
 #include "driver/program/GpuTarget.h"
 #include "lib/Support/Error.h"
-#include "lib/Support/MemoryBudget.h"
-#include "runtime/program/NumberFlags.h"
+#include "passes/Autodiff/Optimizers.h"
 #include "tools/kedge/AdapterFlags.h"
 #include "tools/kedge/AutoFlags.h"
+#include "tools/kedge/Flags.h"
 #include "tools/kedge/MeshFlags.h"
 #include "tools/kedge/OptionEffects.h"
 #include <fmt/ranges.h>
@@ -13,155 +13,89 @@
 namespace kedge::tool {
 namespace {
 
-void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
-  const char *group = "Optimizer";
-  command.add_option("--optimizer", o.optimizer, "update rule")
-      ->check(CLI::IsMember({"adamw", "adam", "sgd", "lion", "adafactor", "muon", "rmsprop", "adagrad",
-                             "adamw8bit", "adam8bit"}))
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--muon", o.muon,
-                  "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the "
-                  "head); AdamW updates the rest")
-      ->group(group);
-  command
-      .add_option("--momentum", o.momentum,
-                  "momentum of sgd, rmsprop and muon (default: muon 0.95, else 0, which needs no buffer)")
-      ->group(group);
-  command.add_flag("--nesterov", o.nesterov, "Nesterov momentum")->group(group);
-  command.add_option("--clip-norm", o.clipNorm, "largest global gradient norm; 0: no clipping")->group(group);
-  command
-      .add_option(
-          "--moments", o.moments,
-          "of adamw, adam, lion and sgd's momentum: fp32, bf16, or int8: codes in groups of 32 with an "
-          "fp16 scale")
-      ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--ema", o.averageDecay,
-                  "D: keep a moving average of each trained tensor: D times itself and 1 - D times the new "
-                  "value, step by step (the program's --eval-ema and --export-ema use it)")
-      ->group(group);
-  command.add_option("--accumulate", o.accumulate, "micro-batches of a step")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay")
-      ->group(group)
-      ->allow_extra_args(false);
-  command.add_option("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters")
-      ->group(group)
-      ->allow_extra_args(false);
-  command.add_option("--lr", o.lr, "default learning rate of the program")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--betas", o.betas,
-                  "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second)")
-      ->delimiter(',')
-      ->expected(2)
-      ->allow_extra_args(false)
-      ->group(group);
-  command
-      .add_option("--eps", o.eps,
-                  "default epsilon (1e-8; adagrad: 1e-10; adafactor, of the parameter's size: 1e-3)")
-      ->group(group);
-  command
-      .add_option("--weight-decay", o.weightDecay,
-                  "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)")
-      ->group(group);
-  command.add_option("--schedule", o.schedule.kind, "default schedule of the program (constant)")
-      ->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}))
-      ->group(group);
-  command.add_option("--warmup", o.schedule.warmup, "default warm-up of the program, in steps (0)")
-      ->group(group);
-  command
-      .add_option("--warmup-start", o.schedule.warmupStart,
-                  "default share of the rate that warm-up starts from (0)")
-      ->group(group);
-  command
-      .add_option("--decay-steps", o.schedule.decaySteps,
-                  "default step at which a schedule ends (--steps); wsd: length of the decay")
-      ->group(group);
-  command.add_option("--min-lr", o.schedule.minLr, "default rate at the end of a schedule (0)")->group(group);
-}
+constexpr double kMostSteps = 1e12; // more than a run ever does; sums of them stay whole
 
-int64_t bytesGiven(const std::string &flag, const std::string &text) {
-  if (text == "0")
-    return 0;
-  MemoryBudget given = parseMemoryBudget(text);
-  if (given.kind != MemoryBudget::Kind::Bytes)
-    fail("{} {}: expected bytes, such as 67108864 or 64MiB, or 0", flag, text);
-  return given.bytes;
+void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
+  Flags flags(command, "Optimizer");
+  flags.word("--optimizer", o.update.optimizer, autodiff::optimizerNames(), "update rule")
+      ->capture_default_str();
+  flags.add("--muon", o.muon,
+            "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the "
+            "head); AdamW updates the rest");
+  flags.number("--momentum", o.momentum, {0, 1},
+               "momentum of sgd, rmsprop and muon (default: muon 0.95, else 0, which needs no buffer)");
+  flags.add("--nesterov", o.update.nesterov, "Nesterov momentum");
+  flags.number("--clip-norm", o.update.clipNorm, {0, 1e30}, "largest global gradient norm; 0: no clipping");
+  flags
+      .word("--moments", o.update.moments, {"fp32", "bf16", "int8"},
+            "of adamw, adam, lion and sgd's momentum: fp32, bf16, or int8: codes in groups of 32 with an "
+            "fp16 scale")
+      ->capture_default_str();
+  flags.number(
+      "--ema", o.update.averageDecay, {0, 1, rt::RangeEnds::Below},
+      "D: keep a moving average of each trained tensor: D times itself and 1 - D times the new value, "
+      "step by step (the program's --eval-ema and --export-ema use it)");
+  flags.number("--accumulate", o.accumulate, {1, 1e6}, "micro-batches of a step")->capture_default_str();
+  flags.list("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay");
+  flags.list("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters");
+  flags.add("--lr", o.lr, "default learning rate of the program")->capture_default_str();
+  flags
+      .list("--betas", o.betas,
+            "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second)", ',')
+      ->expected(2);
+  flags.add("--eps", o.eps,
+            "default epsilon (1e-8; adagrad: 1e-10; adafactor, of the parameter's size: 1e-3)");
+  flags.add("--weight-decay", o.weightDecay,
+            "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)");
+  flags.add("--schedule", o.schedule.kind, "default schedule of the program (constant)")
+      ->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}));
+  flags.add("--warmup", o.schedule.warmup, "default warm-up of the program, in steps (0)");
+  flags.add("--warmup-start", o.schedule.warmupStart,
+            "default share of the rate that warm-up starts from (0)");
+  flags.add("--decay-steps", o.schedule.decaySteps,
+            "default step at which a schedule ends (--steps); wsd: length of the decay");
+  flags.add("--min-lr", o.schedule.minLr, "default rate at the end of a schedule (0)");
 }
 
 void addRankOptions(CLI::App &command, CompileOptions &o) {
-  const char *group = "Ranks";
   addMeshOptions(command, o);
   addAutoOptions(command, o);
-  command
-      .add_option("--zero", o.zero,
-                  "what is partitioned over the ranks: 0 nothing, 1 the optimizer's state, 2 also gradients, "
-                  "3 also parameters")
-      ->group(group)
+  Flags flags(command, "Ranks");
+  flags
+      .number("--zero", o.partition.stage, {0, 3},
+              "what is partitioned over the ranks: 0 nothing, 1 the optimizer's state, 2 also gradients, "
+              "3 also parameters")
       ->capture_default_str();
-  auto bytes = [&](const std::string &flag, int64_t &value, const std::string &text) {
-    command
-        .add_option_function<std::string>(
-            flag, [flag, &value](const std::string &given) { value = bytesGiven(flag, given); }, text)
-        ->group(group);
-  };
-  bytes("--bucket-bytes", o.bucketBytes,
-        "BYTES or 64MiB: gradients that ranks send together (default: 25MiB)");
-  command
-      .add_flag("--sync-batchnorm", o.syncBatchNorm,
-                "BatchNormalization in training takes its statistics over the rows of all ranks")
-      ->group(group);
-  bytes("--persist-bytes", o.persistBytes,
-        "BYTES or 1MiB: with --zero 3, parameters of at most these bytes stay whole (default: 0)");
-  command
-      .add_option("--deepspeed-config", o.deepSpeedConfig,
-                  "FILE.json: take options from a DeepSpeed configuration")
-      ->group(group);
+  flags.bytes("--bucket-bytes", o.bucketBytes,
+              "BYTES or 64MiB: gradients that ranks send together (default: 25MiB)");
+  flags.add("--sync-batchnorm", o.syncBatchNorm,
+            "BatchNormalization in training takes its statistics over the rows of all ranks");
+  flags.bytes("--persist-bytes", o.partition.persistBytes,
+              "BYTES or 1MiB: with --zero 3, parameters of at most these bytes stay whole (default: 0)");
+  flags.add("--deepspeed-config", o.deepSpeedConfig,
+            "FILE.json: take options from a DeepSpeed configuration");
 }
 
 void addMemoryOptions(CLI::App &command, CompileOptions &o) {
-  const char *group = "Memory";
-  command
-      .add_option(
-          "--recompute", o.recompute,
-          "none, full, segments=N, nth=N, sqrt, attention or auto (default: none; auto with a budget)")
-      ->group(group);
-  command
-      .add_option("--memory-budget", o.memoryBudget,
-                  "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device")
-      ->group(group);
-  command
-      .add_option_function<std::string>(
-          "--logits-chunk",
-          [&o](const std::string &text) { o.logitsChunk = bytesGiven("--logits-chunk", text); },
-          "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never "
-          "(default: 128MiB)")
-      ->group(group);
-  command
-      .add_option("--offload", o.offload,
-                  "what to move to host memory: any of optimizer,gradients,params,activations")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"optimizer", "gradients", "params", "activations"}))
-      ->group(group);
-  command
-      .add_option("--host-memory-budget", o.hostMemoryBudget,
-                  "BYTES or 16GiB: host memory for --offload (default: no limit)")
-      ->group(group);
-  command
-      .add_option("--effort", o.effort, "search steps of the memory solver (default: by the model's size)")
-      ->group(group);
+  Flags flags(command, "Memory");
+  flags.add("--recompute", o.recompute,
+            "none, full, segments=N, nth=N, sqrt, attention or auto (default: none; auto with a budget)");
+  flags.add("--memory-budget", o.memoryBudget,
+            "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device");
+  flags.bytes("--logits-chunk", o.logitsChunk,
+              "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never "
+              "(default: 128MiB)");
+  flags
+      .list("--offload", o.offload,
+            "what to move to host memory: any of optimizer,gradients,params,activations", ',')
+      ->check(CLI::IsMember({"optimizer", "gradients", "params", "activations"}));
+  flags.add("--host-memory-budget", o.hostMemoryBudget,
+            "BYTES or 16GiB: host memory for --offload (default: no limit)");
+  flags.number("--effort", o.effort, {0, kMostSteps},
+               "search steps of the memory solver (default: by the model's size)");
 }
 
 void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
-  const char *group = "Precision";
   command
       .add_option_function<std::vector<std::string>>(
           "--precision",
@@ -174,78 +108,51 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"fp32", "bf16", "fp16", "fp8"}))
-      ->group(group);
-  command
-      .add_option("--precision-policy", o.precisionPolicy,
-                  "master: 16 bits over f32 masters; autocast: PyTorch's lists; or FILE: lines that override "
-                  "master by op or node")
-      ->group(group)
+      ->group("Precision");
+  Flags flags(command, "Precision");
+  flags
+      .add("--precision-policy", o.precisionPolicy,
+           "master: 16 bits over f32 masters; autocast: PyTorch's lists; or FILE: lines that override "
+           "master by op or node")
       ->capture_default_str();
-}
-
-double positive(const std::string &flag, const std::string &text) {
-  if (const std::string wrong = rt::outOfRange(*rt::rangeOf(flag), text); !wrong.empty())
-    fail("{}: {}", flag, wrong);
-  return *rt::decimalIn(text);
-}
-
-void addGradientTypes(CLI::App &command, CompileOptions &o) {
-  const char *group = "Precision";
-  const CLI::IsMember types({"fp32", "bf16", "fp16"});
-  command
-      .add_option(
-          "--master-weights", o.masterWeights,
-          "on, split: a bf16 weight and 8 bits of what rounding took, or off: only bf16 weights, with "
-          "stochastic rounding")
-      ->check(CLI::IsMember({"on", "split", "off"}))
-      ->group(group)
+  flags
+      .word("--master-weights", o.masterWeights, {"on", "split", "off"},
+            "on, split: a bf16 weight and 8 bits of what rounding took, or off: only bf16 weights, with "
+            "stochastic rounding")
       ->capture_default_str();
-  command
-      .add_option("--grad-dtype", o.gradientType,
-                  "of gradients: fp32, bf16 or fp16 (default: the type that backward computes in)")
-      ->check(types)
-      ->group(group);
-  command
-      .add_option("--accumulate-dtype", o.accumulatorType,
-                  "of gradients that micro-batches add up: fp32 (the default), bf16 or fp16")
-      ->check(types)
-      ->group(group);
+  const std::vector<std::string> types = {"fp32", "bf16", "fp16"};
+  flags.word("--grad-dtype", o.gradientType, types,
+             "of gradients: fp32, bf16 or fp16 (default: the type that backward computes in)");
+  flags.word("--accumulate-dtype", o.accumulatorType, types,
+             "of gradients that micro-batches add up: fp32 (the default), bf16 or fp16");
 }
 
 /// fp16 scales its loss dynamically unless told otherwise; other types only when asked to.
 void addLossScaleOptions(CLI::App &command, CompileOptions &o) {
-  const char *group = "Precision";
-  command
-      .add_option_function<std::string>(
-          "--loss-scale",
-          [&o](const std::string &text) {
-            o.lossScale.scales = true;
-            if (text == "dynamic")
-              return;
-            o.lossScale.fixed = true;
-            o.lossScale.init = positive("--loss-scale", text);
-            o.lossScale.growth = o.lossScale.backoff = 1;
-          },
-          "dynamic (the default of fp16) or a fixed NUMBER")
-      ->group(group);
-  auto number = [&](const std::string &flag, double &value, const std::string &text) {
-    command
-        .add_option_function<std::string>(
-            flag, [flag, &value](const std::string &given) { value = positive(flag, given); }, text)
-        ->group(group);
-  };
-  number("--loss-scale-init", o.lossScale.init, "first scale (65536)");
-  number("--loss-scale-growth", o.lossScale.growth, "factor after a window of steps without overflow (2)");
-  number("--loss-scale-backoff", o.lossScale.backoff, "factor after an overflow (0.5)");
-  number("--loss-scale-min", o.lossScale.minimum,
-         "an overflow at this scale ends the run (default: below 2^-24)");
-  command
-      .add_option("--loss-scale-window", o.lossScale.window,
-                  "steps without overflow before the scale grows (2000)")
-      ->group(group);
-  command
-      .add_option("--loss-scale-hysteresis", o.lossScale.hysteresis, "overflows before the scale shrinks (1)")
-      ->group(group);
+  const Range factor = {0, 1e38, rt::RangeEnds::Above};
+  Flags flags(command, "Precision");
+  flags.add("--loss-scale", o.givenLossScale, "dynamic (the default of fp16) or a fixed NUMBER")
+      ->check([](const std::string &text) { return rt::outOfRange(*rt::rangeOf("--loss-scale"), text); });
+  flags.number("--loss-scale-init", o.lossScale.init, factor, "first scale (65536)");
+  flags.number("--loss-scale-growth", o.lossScale.growth, factor,
+               "factor after a window of steps without overflow (2)");
+  flags.number("--loss-scale-backoff", o.lossScale.backoff, factor, "factor after an overflow (0.5)");
+  flags.number("--loss-scale-min", o.lossScale.minimum, factor,
+               "an overflow at this scale ends the run (default: below 2^-24)");
+  flags.number("--loss-scale-window", o.lossScale.window, {1, kMostSteps},
+               "steps without overflow before the scale grows (2000)");
+  flags.add("--loss-scale-hysteresis", o.lossScale.hysteresis, "overflows before the scale shrinks (1)");
+}
+
+void resolveLossScale(CompileOptions &o) {
+  if (o.givenLossScale.empty())
+    return;
+  o.lossScale.scales = true;
+  if (o.givenLossScale == "dynamic")
+    return;
+  o.lossScale.fixed = true;
+  o.lossScale.init = *rt::decimalIn(o.givenLossScale);
+  o.lossScale.growth = o.lossScale.backoff = 1;
 }
 
 /// A scale that shrinks when it should grow, or the other way round, would only be noticed when training has
@@ -270,6 +177,7 @@ void checkLossScale(const CLI::App &command, CompileOptions &o) {
 /// Notes what training_info excludes, once all is parsed.
 void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
   command.parse_complete_callback([&command, &o] {
+    resolveLossScale(o);
     checkLossScale(command, o);
     resolveMesh(command, o);
     resolveAuto(command, o);
@@ -297,86 +205,59 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addOptimizerOptions(command, o);
   addMemoryOptions(command, o);
   addPrecisionOptions(command, o);
-  addGradientTypes(command, o);
   addLossScaleOptions(command, o);
   addRankOptions(command, o);
   addAdapterOptions(command, o.model.adapters);
-  command
-      .add_option("--device", o.device,
-                  "h100, h200, a100, rtx4090, cpu or FILE.json: the machine that predicted times are for "
-                  "(default: this machine)")
-      ->group("Memory");
-  command
-      .add_option("--link", o.link,
-                  "dgx-a100, dgx-h100, pcie, machine or FILE.json: links between ranks, level by level, that "
-                  "predicted times are for (default: one link, the device's)")
-      ->group("Ranks");
+  Flags(command, "Memory")
+      .add("--device", o.device,
+           "h100, h200, a100, rtx4090, cpu or FILE.json: the machine that predicted times are for "
+           "(default: this machine)");
+  Flags(command, "Ranks")
+      .add("--link", o.link,
+           "dgx-a100, dgx-h100, pcie, machine or FILE.json: links between ranks, level by level, that "
+           "predicted times are for (default: one link, the device's)");
   noteTrainingOptions(command, o);
-  const char *group = "Output";
-  command
-      .add_option_function<std::string>(
-          "--target",
-          [&o](const std::string &target) {
-            if (target != "cpu")
-              driver::architectureOf(target);
-            o.target = target;
-          },
-          "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_100 or sm_120")
-      ->group(group);
-  command
-      .add_option("--cpu", o.cpus,
-                  "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or "
-                  "several: the program chooses at its start")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->group(group);
-  command
-      .add_option("--convolution", o.convolution,
-                  "what computes convolutions with --target cuda: cudnn, for those that it supports (the "
-                  "default), or generated kernels, which need no cuDNN")
-      ->check(CLI::IsMember({"cudnn", "generated"}))
-      ->group(group);
-  command.add_option("--seed", o.seed, "default seed of the program")->group(group)->capture_default_str();
-  command.add_option("--report", o.report, "FILE.json or FILE.html: the memory report")->group(group);
+  Flags flags(command, "Output");
+  flags
+      .add("--target", o.target,
+           "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_100 or sm_120")
+      ->check([](const std::string &target) {
+        if (target != "cpu")
+          driver::architectureOf(target); // throws
+        return std::string();
+      });
+  flags.list("--cpu", o.cpus,
+             "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or "
+             "several: the program chooses at its start",
+             ',');
+  flags.word("--convolution", o.convolution, {"cudnn", "generated"},
+             "what computes convolutions with --target cuda: cudnn, for those that it supports (the "
+             "default), or generated kernels, which need no cuDNN");
+  flags.add("--seed", o.seed, "default seed of the program")->capture_default_str();
+  flags.add("--report", o.report, "FILE.json or FILE.html: the memory report");
   rt::checkNumbers(command);
 }
 
 void addProgramOptions(CLI::App &command, CompileOptions &o) {
-  const char *group = "Output";
-  command
-      .add_option("-o", o.output, "the program (or the text that --emit asks for; default: standard output)")
-      ->group(group);
-  command
-      .add_option("--emit", o.emit,
-                  "what to make; lib: a library that learns within another program, with its headers")
-      ->check(CLI::IsMember({"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe", "lib"}))
-      ->group(group)
+  Flags flags(command, "Output");
+  flags.add("-o", o.output, "the program (or the text that --emit asks for; default: standard output)");
+  flags
+      .word("--emit", o.emit, {"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe", "lib"},
+            "what to make; lib: a library that learns within another program, with its headers")
       ->capture_default_str();
-  command
-      .add_flag("--with-places", o.withPlaces,
-                "with --emit onnx, train, schedule or exec: the text that compile and kedge-opt go on from, "
-                "with the "
-                "places and locations of ops; without it, the text for people")
-      ->group(group);
-  command
-      .add_option("--only", o.only,
-                  "with --emit onnx, train, schedule or exec: show one function (step) or the ops of one "
-                  "module of the "
-                  "model (h.0.attn)")
-      ->group(group);
-  command
-      .add_option("--save-ir", o.saveIr,
-                  "DIR: the IR after each phase, numbered; compile goes on from such a file")
-      ->group(group);
-  command
-      .add_flag("--print-pipeline", o.printPipeline,
-                "print the passes of each phase, as kedge-opt takes them, and compile nothing")
-      ->group(group);
-  command
-      .add_option("--algorithms", o.algorithms,
-                  "FILE.json: algorithms for a GPU's matrix products, as kedge-bench tune wrote them")
-      ->group(group);
-  command.add_flag("--embed-weights", o.embedWeights, "put the weights into the program")->group(group);
+  flags.add("--with-places", o.withPlaces,
+            "with --emit onnx, train, schedule or exec: the text that compile and kedge-opt go on from, "
+            "with the places and locations of ops; without it, the text for people");
+  flags.add("--only", o.only,
+            "with --emit onnx, train, schedule or exec: show one function (step) or the ops of one "
+            "module of the model (h.0.attn)");
+  flags.add("--save-ir", o.saveIr,
+            "DIR: the IR after each phase, numbered; compile goes on from such a file");
+  flags.add("--print-pipeline", o.printPipeline,
+            "print the passes of each phase, as kedge-opt takes them, and compile nothing");
+  flags.add("--algorithms", o.algorithms,
+            "FILE.json: algorithms for a GPU's matrix products, as kedge-bench tune wrote them");
+  flags.add("--embed-weights", o.embedWeights, "put the weights into the program");
 }
 
 } // namespace kedge::tool

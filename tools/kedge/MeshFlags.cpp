@@ -3,6 +3,7 @@
 #include "lib/Support/Error.h"
 #include "passes/Pipeline/Schedule.h"
 #include "runtime/io/Error.h"
+#include "tools/kedge/Flags.h"
 #include <fmt/ranges.h>
 
 namespace kedge::tool {
@@ -75,59 +76,37 @@ void fillData(const CLI::App &command, CompileOptions &o, std::string &text) {
 } // namespace
 
 void addMeshOptions(CLI::App &command, CompileOptions &o) {
-  const char *group = "Ranks";
-  command
-      .add_option("--same-bits", o.sameBits,
-                  "N, a power of two: sums over a step's rows are trees over N parts, so that all meshes "
-                  "whose ranks divide N have equal losses, norms and weights to the bit")
-      ->group(group);
-  command
-      .add_option(
-          "--mesh", o.model.mesh,
-          "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)")
-      ->group(group);
-  command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group(group);
-  command
-      .add_option(
-          "--sequence-parallel", o.sequenceParallel,
-          "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
-          "rows: on or off; default on")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->group(group);
-  command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group(group);
-  command
-      .add_option(
-          "--shard", o.shards,
-          "REGEX=tensor:DIM: the ranks along tensor cut this dimension, from 0, of the parameters that REGEX "
-          "names; default: as kedge-propagate-shardings chooses")
-      ->group(group)
-      ->allow_extra_args(false);
-  command
-      .add_option(
-          "--configuration", o.givenConfiguration,
-          "NAME or none: the device configuration of the file whose annotations are followed; default: the "
-          "only one that the ranks fit")
-      ->group(group);
-  command
-      .add_option(
-          "--stage", o.stages,
-          "REGEX=K: the stage of the pipeline, from 0, of the modules that REGEX names; default: equal work")
-      ->group(group);
-  command
-      .add_option(
-          "--pipeline-schedule", o.pipelineSchedule,
-          "order of micro-batches on the stages: gpipe, 1f1b, interleaved=V (V stages on each rank) or "
-          "zero-bubble (gradients of weights fill what a rank would wait); auto: the one whose step is "
-          "predicted to be the shortest")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--replicas", o.replicas,
-                  "node: each machine has whole copies of the state, which --zero cuts over its own ranks; "
-                  "decided at start, for --ranks N")
-      ->check(CLI::IsMember({"node"}))
-      ->group(group);
+  Flags flags(command, "Ranks");
+  flags.number("--same-bits", o.sameBits, {1, 1 << 20},
+               "N, a power of two: sums over a step's rows are trees over N parts, so that all meshes "
+               "whose ranks divide N have equal losses, norms and weights to the bit");
+  flags.add("--mesh", o.model.mesh,
+            "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
+            "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)");
+  command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group("Ranks");
+  flags.onOff("--sequence-parallel", o.layouts.sequenceParallel,
+              "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
+              "rows: on or off; default on");
+  command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group("Ranks");
+  flags.list(
+      "--shard", o.layouts.shard,
+      "REGEX=tensor:DIM: the ranks along tensor cut this dimension, from 0, of the parameters that REGEX "
+      "names; default: as kedge-propagate-shardings chooses");
+  flags.add("--configuration", o.givenConfiguration,
+            "NAME or none: the device configuration of the file whose annotations are followed; default: the "
+            "only one that the ranks fit");
+  flags.list(
+      "--stage", o.stages.stages,
+      "REGEX=K: the stage of the pipeline, from 0, of the modules that REGEX names; default: equal work");
+  flags
+      .add("--pipeline-schedule", o.pipeline.schedule,
+           "order of micro-batches on the stages: gpipe, 1f1b, interleaved=V (V stages on each rank) or "
+           "zero-bubble (gradients of weights fill what a rank would wait); auto: the one whose step is "
+           "predicted to be the shortest")
+      ->capture_default_str();
+  flags.word("--replicas", o.replicas, {"node"},
+             "node: each machine has whole copies of the state, which --zero cuts over its own ranks; "
+             "decided at start, for --ranks N");
 }
 
 namespace {
@@ -159,7 +138,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
 
 /// What a pipeline does not go together with yet.
 void checkPipeline(const CLI::App &command, const CompileOptions &o) {
-  const std::string words = wordsOf(command), &schedule = o.pipelineSchedule;
+  const std::string words = wordsOf(command), &schedule = o.pipeline.schedule;
   if (!o.isPipelined()) {
     for (const char *flag : {"--stage", "--pipeline-schedule"})
       if (isGiven(command, flag))
@@ -226,16 +205,16 @@ static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
       isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
   driver::chooseConfiguration({wordsOf(command), meshed, isGiven(command, "--ranks"), o.givenConfiguration},
                               o);
-  if (o.shards.empty())
+  if (o.layouts.shard.empty())
     return;
   if (o.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) == 1)
     fail("--shard {}: without an axis 'tensor' nothing is cut; give --mesh tensor=N with it",
-         o.shards.front());
+         o.layouts.shard.front());
   if (!o.model.configuration.empty())
     fail("--shard {}: the file's configuration '{}' says how its tensors are cut; add --configuration none "
          "to take what "
          "--shard says",
-         o.shards.front(), o.model.configuration);
+         o.layouts.shard.front(), o.model.configuration);
 }
 
 void resolveMesh(const CLI::App &command, CompileOptions &o) {

@@ -1,5 +1,6 @@
 #include "tools/kedge/ModelFlags.h"
 #include "lib/Support/Error.h"
+#include "tools/kedge/Flags.h"
 #include <charconv>
 #include <filesystem>
 
@@ -40,38 +41,24 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("--loss", options.loss, "the loss (default: cross-entropy, where it fits)")
       ->check(CLI::IsMember({"none", "cross-entropy", "mse", "bce-with-logits"}))
       ->group(group);
-  command
-      .add_option("--logits", options.logits, "output that the loss reads; default: the only float output")
-      ->group(group);
-  command.add_option("--labels", options.labels, "input that holds the labels; made when the graph has none")
-      ->group(group)
+  constexpr double kAny = 0x1p63; // a whole number that fits 64 bits
+  Flags flags(command, group);
+  flags.add("--logits", options.logits, "output that the loss reads; default: the only float output");
+  flags.add("--labels", options.labels, "input that holds the labels; made when the graph has none")
       ->capture_default_str();
-  command
-      .add_option("--class-axis", options.classAxis,
-                  "axis of the classes; default: the last up to rank 3, else 1")
-      ->group(group);
-  command.add_option("--ignore-index", options.ignoreIndex, "label of items that do not count")
-      ->group(group)
+  flags.number("--class-axis", options.classAxis, {-64, 63},
+               "axis of the classes; default: the last up to rank 3, else 1");
+  flags.number("--ignore-index", options.ignoreIndex, {-kAny, kAny}, "label of items that do not count")
       ->capture_default_str();
-  command
-      .add_option("--label-smoothing", options.labelSmoothing,
-                  "share of the loss that is spread over all classes")
-      ->group(group);
-  command
-      .add_option("--class-weights", options.classWeights, "FILE.npy: weight of each class (cross-entropy)")
-      ->group(group);
-  command
-      .add_option("--pos-weight", options.posWeight,
-                  "FILE.npy: weight of positive labels, one number or one for each element of the last axis "
-                  "(bce-with-logits)")
-      ->group(group);
-  command
-      .add_option("--sample-weights", options.sampleWeights,
-                  "input of a weight for each row; made when the graph has none")
-      ->group(group);
-  command
-      .add_option("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it")
-      ->group(group);
+  flags.number("--label-smoothing", options.labelSmoothing, {0, 1},
+               "share of the loss that is spread over all classes");
+  flags.add("--class-weights", options.classWeights, "FILE.npy: weight of each class (cross-entropy)");
+  flags.add("--pos-weight", options.posWeight,
+            "FILE.npy: weight of positive labels, one number or one for each element of the last axis "
+            "(bce-with-logits)");
+  flags.add("--sample-weights", options.sampleWeights,
+            "input of a weight for each row; made when the graph has none");
+  flags.add("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it");
   command
       .add_option("--train", options.train,
                   "REGEX: train the tensors of these names, even if they would not train otherwise")
@@ -100,10 +87,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->group(group)
       ->allow_extra_args(false)
       ->delimiter(',');
-  command.add_option("--ranks", options.ranks, "N[,M...]: numbers of ranks that the program can run on")
-      ->group("Ranks")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  Flags(command, "Ranks")
+      .numbers("--ranks", options.ranks, {1, 1e6}, "N[,M...]: numbers of ranks that the program can run on");
 }
 
 std::vector<std::string> repeatShape(int argc, char **argv) {

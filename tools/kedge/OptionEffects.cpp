@@ -27,21 +27,21 @@ bool has(const std::vector<std::string> &list, const char *value) {
 }
 
 std::vector<Rule> optimizerRules(const CompileOptions &o) {
-  const bool isSgd = o.optimizer == "sgd", isMuon = o.optimizer == "muon";
+  const bool isSgd = o.update.optimizer == "sgd", isMuon = o.update.optimizer == "muon";
   return {
       {{"--momentum"},
-       isSgd || isMuon || o.optimizer == "rmsprop" || o.momentum == 0.0,
-       fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.optimizer)},
+       isSgd || isMuon || o.update.optimizer == "rmsprop" || o.momentum == 0.0,
+       fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.update.optimizer)},
       {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
       {{"--nesterov"},
        isMuon || (isSgd && o.momentumOrDefault() > 0),
        "it is a form of momentum; give --optimizer sgd and --momentum with it"},
       {{"--moments"},
-       o.moments == "fp32" || o.optimizer == "adamw" || o.optimizer == "adam" || o.optimizer == "lion" ||
-           (isSgd && o.momentumOrDefault() > 0),
+       o.update.moments == "fp32" || o.update.optimizer == "adamw" || o.update.optimizer == "adam" ||
+           o.update.optimizer == "lion" || (isSgd && o.momentumOrDefault() > 0),
        fmt::format(
            "--optimizer {} has no such moments; give adamw, adam, lion, or sgd and --momentum with it",
-           o.optimizer)},
+           o.update.optimizer)},
       {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
       {{"--min-lr", "--decay-steps"},
        o.schedule.kind.value_or("constant") != "constant",
@@ -80,7 +80,7 @@ std::vector<Rule> rankRules(const CLI::App &command, const CompileOptions &o) {
            several,
            "it is for several ranks; give --ranks N with it"},
           {{"--persist-bytes"},
-           o.zero == 3 || givenAny(command, {"--zero"}, given),
+           o.partition.stage == 3 || givenAny(command, {"--zero"}, given),
            "parameters are in parts with --zero 3 alone; give that with it"}};
 }
 

@@ -7,7 +7,7 @@ include "lib/Dialect/Sched/SchedAttrs.td"
 class Sched_Op<string mnemonic, list<Trait> traits = []> : Op<Sched_Dialect, mnemonic, traits>;
 
 def Sched_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger], "scalar of a cluster's body: a float or a signless integer">;
-def Sched_InBody : PredOpTrait<"it stands in the body of a sched.cluster",
+def Sched_InBody : PredOpTrait<"it is in the body of a sched.cluster",
   CPred<"::llvm::isa_and_nonnull<::kedge::sched::ClusterOp>($_op.getParentOp())">>;
 
 def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]> {

@@ -133,8 +133,9 @@ std::string ranks(const json &report) {
     sent += row["bytes"].get<int64_t>();
   }
   const double seconds = report["communication_seconds"], hidden = report["communication_hidden_seconds"];
-  return text + fmt::format("  {:<48}{:>12}\n  {:.3g} s predicted, {:.3g} s of them beside computing\n",
-                            "in all", formatAmount(sent), seconds, hidden);
+  return text +
+         fmt::format("  {:<48}{:>12}\n  {:.3g} s predicted, {:.3g} s of them overlapped with computing\n",
+                     "in all", formatAmount(sent), seconds, hidden);
 }
 
 /// The largest load of each column of the timeline.

@@ -72,7 +72,7 @@ private:
       if (sharing[node->place] == 1)
         edit(*old.at(node->place), *node);
       else if (differs(*node))
-        fail("{}: {} lies in a model-local function that is called several times; its repair cannot be "
+        fail("{}: {} is in a model-local function that is called several times; its repair cannot be "
              "exported. "
              "Inline the functions, or export the model again",
              before.path, node->describe());

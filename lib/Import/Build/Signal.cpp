@@ -140,7 +140,7 @@ void importMelWeights(NodeContext &node) {
     edges.push_back(static_cast<int64_t>(
         std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
     if (edges.back() < 0 || edges.back() >= bins + (k > count))
-      node.fail("the edge of mel bin {} lies at bin {} of a spectrum of {}", k, edges.back(), bins);
+      node.fail("the edge of mel bin {} is at bin {} of a spectrum of {}", k, edges.back(), bins);
   }
   std::vector<double> weights(bins * count);
   for (int64_t k = 0; k < count; ++k) {

@@ -60,7 +60,7 @@ void importTensorScatter(NodeContext &node) {
   int64_t rank = rankOf(cache), axis = axisOf(node, node.node.attrInt("axis", -2), rank);
   std::string mode = node.node.attrString("mode", "linear");
   if (axis == 0 || (mode != "linear" && mode != "circular"))
-    node.fail("axis {} and mode '{}': expected an axis behind the first, and linear or circular", axis, mode);
+    node.fail("axis {} and mode '{}': expected an axis after the first, and linear or circular", axis, mode);
   Dims along(rank, 1), samples(rank, 1);
   along[axis] = shapeOf(update)[axis];
   samples[0] = shapeOf(update)[0];

@@ -59,9 +59,10 @@ void checkAdapters(FindingContext &context) {
     return;
   context.findings.push_back(
       {Severity::Warning, "adapters-and-base", "", adapters.front(), parentModule(adapters.front()),
-       fmt::format("{} tensors are adapters, and {} others train beside them: a file does not keep what "
-                   "was frozen when it was exported",
-                   adapters.size(), others.size()),
+       fmt::format(
+           "{} tensors are adapters, and {} others train together with them: a file does not keep what "
+           "was frozen when it was exported",
+           adapters.size(), others.size()),
        "compile with --freeze '^(?!.*(lora_|ia3_|adapter))' to train the adapters alone", false, ""});
 }
 
@@ -82,7 +83,8 @@ void checkWeightFiles(FindingContext &context) {
                            tensor.externalLocation)
              : fmt::format("its data file '{}' has {} bytes and ends before it: a program would not start",
                            tensor.externalLocation, size),
-         "put the data file beside the model, or start the program with --weights or --init", false, ""});
+         "put the data file into the model's folder, or start the program with --weights or --init", false,
+         ""});
   }
 }
 

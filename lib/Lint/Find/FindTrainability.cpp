@@ -39,7 +39,7 @@ void findMissingGradients(FindingContext &context) {
         {Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
          fmt::format("parameters before this {} get no gradient: it has none yet{}", operatorName(*node),
                      gap.empty() ? "" : " for " + gap),
-         "replace the operator, or freeze what lies before it with --freeze", false, ""});
+         "replace the operator, or freeze what is before it with --freeze", false, ""});
   }
 }
 

@@ -308,7 +308,7 @@ LogicalResult findDependences(ClusterNest &nest) {
     nest.dims[argument] = dimsOf(access.offset, nest.rank());
   for (Operation &op : nest.body().without_terminator()) {
     if (op.getNumRegions() || op.getNumResults() != 1)
-      return op.emitOpError("cannot stand in a cluster's body");
+      return op.emitOpError("is not allowed in a cluster's body");
     llvm::SmallBitVector bits(nest.rank());
     for (Value operand : op.getOperands())
       bits |= nest.dims.lookup(operand);

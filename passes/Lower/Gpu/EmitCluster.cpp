@@ -30,7 +30,7 @@ public:
     GpuPlan plan = GpuPlan::of(*nest);
     if (!nest->summed.empty() && !(plan.lanesReduced && plan.inRegisters))
       return sched::ClusterOp(stage.cluster)
-          .emitOpError("adds up rows that a block of threads cannot hold in registers, or that do not lie "
+          .emitOpError("adds up rows that a block of threads cannot hold in registers, or that are not "
                        "along its folds");
     if (!plan.inRegisters && pairOnlineSums(*nest))
       plan = GpuPlan::of(*nest);

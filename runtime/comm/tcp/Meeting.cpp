@@ -149,7 +149,7 @@ private:
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
-    fail("rank {} did not reach rank 0 at {}, port {} (MASTER_ADDR, MASTER_PORT) or up to {} behind it, "
+    fail("rank {} did not reach rank 0 at {}, port {} (MASTER_ADDR, MASTER_PORT) or up to {} after it, "
          "within {} s: {}",
          world.rank, place.host, place.port, kPorts, seconds, reason);
   }

@@ -27,7 +27,7 @@ const char *remedyOf(CUresult result) {
            "newest with --resume on another GPU, and have this one looked at";
   case CUDA_ERROR_ILLEGAL_INSTRUCTION: // kernels trap on an index out of range
   case CUDA_ERROR_LAUNCH_FAILED:
-    return "; an index of the data (a token, a label) may lie outside of its table: run the data with a "
+    return "; an index of the data (a token, a label) may be outside of its table: run the data with a "
            "program for "
            "--target cpu, which names it; else this is a fault of the program, please report it; checkpoints "
            "on disk "

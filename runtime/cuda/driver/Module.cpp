@@ -5,7 +5,7 @@ namespace {
 
 const unsigned char *blobAt(const ProgramImage &image, uint64_t offset, uint64_t bytes, const char *what) {
   if (offset > image.dataSize || bytes > image.dataSize - offset)
-    fail("the program is damaged: its {} at {}+{} lies outside its data of {} bytes", what, offset, bytes,
+    fail("the program is damaged: its {} at {}+{} is outside its data of {} bytes", what, offset, bytes,
          image.dataSize);
   return image.data + offset;
 }

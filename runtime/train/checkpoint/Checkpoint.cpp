@@ -82,7 +82,7 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
     const std::string name = file.at("name");
     if (name.empty() || name.find('/') != std::string::npos || name == "." || name == ".." ||
         !names.insert(name).second)
-      return fmt::format("'{}' is no name of a file in the folder, or stands twice", name);
+      return fmt::format("'{}' is no name of a file in the folder, or occurs twice", name);
     const std::string path = folder + "/" + name;
     std::error_code failed;
     const uint64_t bytes = fs::file_size(path, failed);
@@ -94,7 +94,7 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
   }
   for (const char *needed : {kModelFile, kOptimizerFile})
     if (!names.count(needed))
-      return fmt::format("'{}' does not stand in its list of files", needed);
+      return fmt::format("'{}' is not in its list of files", needed);
   return "";
 }
 

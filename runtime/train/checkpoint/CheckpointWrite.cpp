@@ -264,7 +264,7 @@ void putInPlace(const std::string &dir, const std::string &temporary, int64_t st
   const std::string target = folderOfStep(dir, step);
   std::error_code failed;
   if (fs::exists(target, failed))
-    setAside(dir, step, "something else stands where this run's checkpoint belongs");
+    setAside(dir, step, "something else is where this run's checkpoint belongs");
   fs::rename(temporary, target, failed);
   if (failed)
     fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());

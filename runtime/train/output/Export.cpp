@@ -28,7 +28,7 @@ const nlohmann::json &exportTemplate(const Program &program, const char *mode) {
          edited->get<std::string>());
   auto found = program.exportTemplate.find(mode);
   if (found != program.exportTemplate.end() && found->is_null())
-    fail("--export-onnx-adapters: the model's products lie in functions that several nodes call, where no "
+    fail("--export-onnx-adapters: the model's products are in functions that several nodes call, where no "
          "adapter can be put; "
          "inline the functions, or use --export-onnx or --export-adapter");
   if (found == program.exportTemplate.end())

@@ -102,7 +102,7 @@ std::string GivenAdapter::keyOf(const State &state) const {
   return found->get<std::string>();
 }
 
-bool GivenAdapter::fill(const State &state, char *destination) const {
+bool GivenAdapter::fill(const State &state, char *destination) {
   const std::string key = keyOf(state);
   if (key.empty())
     return false;

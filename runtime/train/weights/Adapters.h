@@ -5,6 +5,7 @@
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/checkpoint/WholeStates.h"
+#include "runtime/train/weights/WeightSource.h"
 
 namespace kedge::rt {
 
@@ -16,12 +17,11 @@ int64_t countAdapted(const Program &program);
 void checkAdapterOptions(const Program &program, const Options &options);
 
 /// The folder of --adapter: values for the program's adapters and for the other states that train.
-class GivenAdapter {
+class GivenAdapter final : public WeightSource {
 public:
   /// Throws rt::Error unless the folder has exactly the program's adapters, with their scales.
   GivenAdapter(const Program &program, const std::string &folder);
-  /// Copies the state's values to `destination`; false if the folder does not have them.
-  bool fill(const State &state, char *destination) const;
+  bool fill(const State &state, char *destination) override;
 
 private:
   std::string keyOf(const State &state) const;

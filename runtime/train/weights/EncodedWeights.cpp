@@ -135,7 +135,7 @@ void checkAcrossRanks(const Encoding &encoding, const QuantisedTensor &tensor, c
   if (shape != encoding.whole || isTransposed)
     fail("{}: '{}' is quantised as {}{}, the program takes {}: these are weights of another model{}", path,
          name, shapeText(tensor.shape), isTransposed ? ", and stored transposed in the model" : "",
-         shapeText(encoding.whole), isTransposed ? ", or its codes would lie in another order" : "");
+         shapeText(encoding.whole), isTransposed ? ", or its codes would be in another order" : "");
 }
 
 } // namespace
@@ -205,6 +205,14 @@ std::vector<float> decodedWeight(const Program &program, const State &codes,
     values[static_cast<size_t>(k)] = value * absmax[static_cast<size_t>(k / kQuantizedBlock)];
   }
   return values;
+}
+
+State wholeOfEncoded(const Program &program, const State &state) {
+  State whole = state;
+  whole.desc = {DType::F32, state.encoding->whole};
+  const State *codes = state.of.empty() ? &state : program.state(state.of);
+  whole.onnxName = codes->onnxName;
+  return whole;
 }
 
 } // namespace kedge::rt

@@ -15,6 +15,10 @@ void encodeWeight(const State &state, const TensorSource &source, char *destinat
 void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm,
                    const std::string &path, const std::string &name, char *destination);
 
+/// The weight that a state holds a part of in few bits (codes, or what adds to them), as a state of all of it
+/// in f32.
+State wholeOfEncoded(const Program &program, const State &state);
+
 /// Decodes the weight whose codes the state has, in f32. `fetch` returns a state's bytes, valid until its
 /// next call.
 std::vector<float> decodedWeight(const Program &program, const State &codes,

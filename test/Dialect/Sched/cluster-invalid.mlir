@@ -165,7 +165,7 @@ func.func @tensors(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @outside(%a: f32) -> f32 {
-  // expected-error @+1 {{failed to verify that it stands in the body of a sched.cluster}}
+  // expected-error @+1 {{failed to verify that it is in the body of a sched.cluster}}
   %s = sched.reduce add %a : f32
   return %s : f32
 }
@@ -173,7 +173,7 @@ func.func @outside(%a: f32) -> f32 {
 // -----
 
 func.func @index_outside() -> i64 {
-  // expected-error @+1 {{failed to verify that it stands in the body of a sched.cluster}}
+  // expected-error @+1 {{failed to verify that it is in the body of a sched.cluster}}
   %i = sched.index 0
   return %i : i64
 }
@@ -181,7 +181,7 @@ func.func @index_outside() -> i64 {
 // -----
 
 func.func @draws_outside(%n: i64) -> f32 {
-  // expected-error @+1 {{failed to verify that it stands in the body of a sched.cluster}}
+  // expected-error @+1 {{failed to verify that it is in the body of a sched.cluster}}
   %u = sched.random 5(%n, %n, %n, %n)
   return %u : f32
 }

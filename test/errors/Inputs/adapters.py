@@ -159,10 +159,10 @@ words(*sharded(), "--steps", "0", code=0)
 program = sharded()
 second.unlink()
 refused(program, f"{index}: its shard '2.safetensors' is missing: fetch all files of the model")
-for shard, length, piece in ((first, -4, "lies outside the file"), (second, 40, "truncated or no safetensors file: a header of ")):
+for shard, length, piece in ((first, -4, "is outside the file"), (second, 40, "truncated or no safetensors file: a header of ")):
     program = sharded()
     shard.write_bytes(shard.read_bytes()[:length])
     refused(program, f"{shard}: ", piece)
 refused(sharded(**{"fc.bias": second.name}), f"{second}: has no tensor 'fc.bias', which {index} says is there: fetch both again")
-refused(sharded(**{"fc.bias": "../2.safetensors"}), f"{index}: tensor 'fc.bias' lies in \"../2.safetensors\", expected the name of a file")
+refused(sharded(**{"fc.bias": "../2.safetensors"}), f"{index}: tensor 'fc.bias' is in \"../2.safetensors\", expected the name of a file")
 print("quantised files that do not fit were refused")

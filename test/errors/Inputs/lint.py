@@ -70,7 +70,7 @@ expect(lint(sigmoid, "--loss", "mse"), "clean:")
 lora = small("lora", [("MatMul", ["x", "q.base_layer.weight"], ["h"]), ("MatMul", ["x", "q.lora_A.default.weight"], ["a"]),
                       ("MatMul", ["a", "q.lora_B.default.weight"], ["b"]), ("Add", ["h", "b"], ["y"])], {"y": [1, 2]},
              {"q.base_layer.weight": square, "q.lora_A.default.weight": array([[1], [1]]), "q.lora_B.default.weight": array([[1, 1]])})
-expect(lint(lora), "warning[adapters-and-base] adapters do not train alone", "2 tensors are adapters, and 1 others train beside them",
+expect(lint(lora), "warning[adapters-and-base] adapters do not train alone", "2 tensors are adapters, and 1 others train together with them",
        "--freeze '^(?!.*(lora_|ia3_|adapter))'")
 text = lint(lora, "--freeze", "^(?!.*(lora_|ia3_|adapter))")
 expect(text, "clean: no damage found in 2 tensors with 4 elements")

@@ -130,7 +130,7 @@ expect(words(program, "--steps", "0", "--weights", folder / "torch", code=1),
 (folder / "empty.index.json").write_text('{"weight_map": {}}')
 expect(words(program, "--steps", "0", "--weights", folder / "empty.index.json", code=1), "whose 'weight_map' names the file of each tensor")
 (folder / "away.index.json").write_text('{"weight_map": {"a": "../model.safetensors"}}')
-expect(words(program, "--steps", "0", "--weights", folder / "away.index.json", code=1), "expected the name of a file beside the index")
+expect(words(program, "--steps", "0", "--weights", folder / "away.index.json", code=1), "expected the name of a file in the index's folder")
 index = json.loads((folder / "sharded" / "model.safetensors.index.json").read_text())
 index["weight_map"]["gone"] = lost
 (folder / "sharded" / "model.safetensors.index.json").write_text(json.dumps(index))

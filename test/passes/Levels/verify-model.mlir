@@ -9,7 +9,7 @@ func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) 
 // -----
 
 func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<model>} {
-  // expected-note@+1 {{beside it is #kedge.place<forward "h.0", "tanh">}}
+  // expected-note@+1 {{next to it is #kedge.place<forward "h.0", "tanh">}}
   %a = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.0", "tanh">} : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{'onnx.Neg' op lacks 'kedge.place': what made it forgot where it belongs}}
   %y = onnx.Neg %a : (tensor<4xf32>) -> tensor<4xf32>
@@ -59,7 +59,7 @@ func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) 
 func.func @model(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<model>} {
   return %x : tensor<4xf32>
 }
-// expected-error@+1 {{'func.func' op stands beside @model: functions of a run are made of it later}}
+// expected-error@+1 {{'func.func' op is next to @model: functions of a run are made of it later}}
 func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
   return %x : tensor<4xf32>
 }

@@ -35,7 +35,7 @@ func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -
   %a = sched.library "a"(%x) {} {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{'sched.view' op lacks 'kedge.place': what made it forgot where it belongs}}
   %v = sched.view %a : tensor<4xf32> to tensor<2x2xf32>
-  // expected-note@+1 {{beside it is #kedge.place<forward "h.0", "a">}}
+  // expected-note@+1 {{next to it is #kedge.place<forward "h.0", "a">}}
   %y = sched.view %v {kedge.place = #kedge.place<forward "h.0", "a">} : tensor<2x2xf32> to tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -40,14 +40,14 @@ module {
 func.func @step() attributes {train.kind = #train.kind<step>} {
   return
 }
-// expected-error@+1 {{'func.func' op stands beside @step: a step is one or the other}}
+// expected-error@+1 {{'func.func' op is next to @step: a step is one or the other}}
 func.func @micro() attributes {train.kind = #train.kind<micro>} {
   return
 }
 
 // -----
 
-// expected-error@+1 {{'func.func' op needs @update beside it}}
+// expected-error@+1 {{'func.func' op needs @update next to it}}
 func.func @micro() attributes {train.kind = #train.kind<micro>} {
   return
 }

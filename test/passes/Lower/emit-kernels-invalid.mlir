@@ -31,7 +31,7 @@ func.func @loop(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sched.cluster domain [8] reduced [] (%a) maps [affine_map<(i) -> (i)>] -> [affine_map<(i) -> (i)>] {
     ^bb0(%x: f32):
       %z = arith.constant 1 : i32
-      // expected-error @+1 {{cannot stand in a cluster's body}}
+      // expected-error @+1 {{is not allowed in a cluster's body}}
       %y:2 = arith.addui_extended %z, %z : i32, i1
       sched.yield %x : f32
   } : (tensor<8xf32>) -> tensor<8xf32>

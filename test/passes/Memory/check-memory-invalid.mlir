@@ -9,7 +9,7 @@ exec.function @step {
 
 exec.arena 192 persistent 0 align 64
 exec.function @crooked {
-  // expected-error @+1 {{lies at 32, which is no multiple of 64}}
+  // expected-error @+1 {{is at 32, which is no multiple of 64}}
   %a = exec.buffer "a" at 32 size 64 live [0, 1] tensor<16xf32>
   exec.launch "k0" reads() writes(%a) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
 }
@@ -30,7 +30,7 @@ train.state parameter @w tensor<16xf32> {exec.offset = 0 : i64}
 train.state moment1 @m tensor<16xf32> {exec.offset = 64 : i64}
 exec.function @micro {
   %w = exec.buffer "w" at 0 size 64 live [-1, 0] tensor<16xf32> state @w
-  // expected-error @+1 {{lies at 64, within the 128 bytes that functions keep for each other}}
+  // expected-error @+1 {{is at 64, within the 128 bytes that functions keep for each other}}
   %a = exec.buffer "a" at 64 size 64 live [0, 0] tensor<16xf32>
   exec.launch "k0" reads(%w) writes(%a) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
 }
@@ -41,7 +41,7 @@ exec.arena 192 persistent 128 align 64
 // expected-note @+1 {{here}}
 train.state parameter @w tensor<16xf32> {exec.offset = 0 : i64}
 exec.function @micro {
-  // expected-error @+1 {{lies at 64, but the state 'w' lies at 0}}
+  // expected-error @+1 {{is at 64, but the state 'w' is at 0}}
   %w = exec.buffer "w" at 64 size 64 live [-1, 0] tensor<16xf32> state @w
 }
 

@@ -45,7 +45,7 @@ TEST(AlgorithmTable, DamagedTablesAreRefusedByName) {
   const std::string good = R"({"key": "some 1 | GPU | f32", "algorithm": "00"})";
   expectRefusal("{}", "entries are object, expected a list");
   expectRefusal("[" + good + ", {\"key\": \"some 1 | GPU | f64\"}]", "entry 1: expected {");
-  expectRefusal("[" + good + ", " + good + "]", "entry 1: its key 'some 1 | GPU | f32' stands there twice");
+  expectRefusal("[" + good + ", " + good + "]", "entry 1: its key 'some 1 | GPU | f32' occurs twice");
   expectRefusal(R"([{"key": "f32", "algorithm": "00"}])",
                 "entry 0: its key is 'f32', expected 'LIBRARY VERSION | DEVICE | CALL'");
   expectRefusal(R"([{"key": "some 1 | GPU | f32", "algorithm": "0g"}])", "entry 0: '0g' is no algorithm");

@@ -282,7 +282,7 @@ TEST(DeepSpeedConfig, FilesThatAreNoConfiguration) {
   expectError("{\"bf16\": ", "", "expected JSON, found something else at byte");
   expectError("[1]", "", "expected a JSON object of DeepSpeed's keys, found array");
   expectError(R"({"bf16": {"enabled": true, "enabled": false}})", "",
-              "key 'enabled' stands twice in one object");
+              "key 'enabled' occurs twice in one object");
   EXPECT_THROW(DeepSpeedConfig("/none/ds.json", {}), kedge::Error);
 }
 

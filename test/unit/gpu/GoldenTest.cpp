@@ -45,11 +45,11 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden) {
   importing.roles = importer::rolesOf(findings);
   OwningOpRef<ModuleOp> module = importer::importModel(context, model, importing);
   pipelines::StepOptions step;
-  step.loss = golden.loss;
-  step.logits = golden.logits;
-  step.lossOutput = golden.lossOutput;
-  step.optimizer = golden.optimizer;
-  step.clipNorm = golden.clipNorm;
+  step.loss.kind = golden.loss;
+  step.loss.logits = golden.logits;
+  step.loss.lossOutput = golden.lossOutput;
+  step.update.optimizer = golden.optimizer;
+  step.update.clipNorm = golden.clipNorm;
   PassManager manager(&context);
   pipelines::addRaisePipeline(manager);
   pipelines::addStepPipeline(manager, step);

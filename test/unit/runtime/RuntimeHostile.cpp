@@ -122,8 +122,7 @@ TEST_F(RuntimeHostile, Manifests) {
   otherLine("seconds", -1, "'seconds' is -1");
   otherLine("samples_per_second", -1, "'samples_per_second' is -1");
   otherLine("memory_bytes", -5, "'memory_bytes' is -5");
-  refused("files", nlohmann::ordered_json::array(),
-          "'model.safetensors' does not stand in its list of files");
+  refused("files", nlohmann::ordered_json::array(), "'model.safetensors' is not in its list of files");
   auto outside = good["files"];
   outside[0]["name"] = "../../x.npy";
   refused("files", outside, "is no name of a file in the folder");

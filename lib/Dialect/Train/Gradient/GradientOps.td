@@ -95,7 +95,7 @@ def Train_GeluGradOp : Train_Op<"gelu_grad", [Pointwise]> {
   let results = (outs ONNX_Tensor:$dX);
 }
 def Train_GeluGradSumsOp : Train_Op<"gelu_grad_sums", [Clusterable]> {
-  let summary = "train.gelu_grad of the tanh form, and the sum of its rows: a number a column";
+  let summary = "train.gelu_grad of the tanh form, and the sum of its rows: one number per column";
   let description = [{ The numbers that are summed are the rounded ones, which a GPU's kernel stores as it sums them. }];
   let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X);
   let results = (outs ONNX_Tensor:$dX, ONNX_Tensor:$sums);

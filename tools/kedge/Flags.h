@@ -1,0 +1,68 @@
+// Options of a command, each declared in one place: flag, where its value goes, what it may be, and its help.
+#pragma once
+#include "lib/Support/ExactDouble.h"
+#include "runtime/program/NumberFlags.h"
+#include <CLI/CLI.hpp>
+
+namespace kedge::tool {
+
+/// What a number may be; with the word that may be given in its place.
+struct Range {
+  double low, high;
+  rt::RangeEnds ends = rt::RangeEnds::Both;
+  const char *also = nullptr;
+};
+
+/// Options of one group of `--help`.
+class Flags {
+public:
+  Flags(CLI::App &command, const char *group) : command(command), group(group) {}
+
+  /// Text, or a switch when `value` is a bool.
+  template <typename Value> CLI::Option *add(const char *flag, Value &value, const std::string &help) {
+    if constexpr (std::is_same_v<Value, bool>)
+      return command.add_flag(flag, value, help)->group(group);
+    else
+      return command.add_option(flag, value, help)->group(group);
+  }
+  /// One of `words`.
+  CLI::Option *word(const char *flag, std::string &value, const std::vector<std::string> &words,
+                    const std::string &help) {
+    return add(flag, value, help)->check(CLI::IsMember(words));
+  }
+  /// The words on and off.
+  CLI::Option *onOff(const char *flag, bool &value, const std::string &help);
+  /// A value each time that the flag is given, or all of them joined by `delimiter`.
+  template <typename List>
+  CLI::Option *list(const char *flag, List &values, const std::string &help, char delimiter = '\0') {
+    CLI::Option *option = command.add_option(flag, values, help)->group(group)->allow_extra_args(false);
+    return delimiter ? option->delimiter(delimiter) : option;
+  }
+  /// A number in `range`; whole where `value` is.
+  template <typename Number>
+  CLI::Option *number(const char *flag, Number &value, Range range, const std::string &help) {
+    return within(addNumber(flag, value, help), range);
+  }
+  /// Whole numbers in `range`, joined by commas.
+  CLI::Option *numbers(const char *flag, std::vector<int64_t> &values, Range range, const std::string &help) {
+    return within(list(flag, values, help, ','), range);
+  }
+  /// BYTES, or with a unit as in 64MiB.
+  CLI::Option *bytes(const char *flag, int64_t &value, const std::string &help);
+
+private:
+  template <typename Number>
+  CLI::Option *addNumber(const char *flag, Number &value, const std::string &help) {
+    return add(flag, value, help);
+  }
+  CLI::Option *addNumber(const char *flag, ExactDouble &value, const std::string &help);
+  static CLI::Option *within(CLI::Option *option, Range range);
+
+  CLI::App &command;
+  const char *group;
+};
+
+/// Throws kedge::Error unless `text` is a number of bytes; "0" is one.
+int64_t bytesGiven(const std::string &flag, const std::string &text);
+
+} // namespace kedge::tool
