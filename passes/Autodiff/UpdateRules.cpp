@@ -40,7 +40,7 @@ static Moment makeMoment(ParameterUpdate &u, Role role, StringRef suffix) {
 /// A mean over many steps changes by less than bf16 can tell, so it is rounded by chance.
 static void keepMoment(ParameterUpdate &u, Moment before, Value after) {
   if (before.state != before.value)
-    after = train::DitherOp::create(u.builder, u.loc, after, u.counter("step"));
+    after = train::DitherOp::create(u.builder, u.loc, after, before.value, u.counter("step"));
   u.keep(before.state, after);
 }
 

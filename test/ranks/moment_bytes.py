@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bytes of the optimizer's state against formulas: moment_bytes.py MODEL SHAPE
 
-Plans AdamW with moments in fp32, bf16 and int8 on 1 to 4 ranks along `data`, and on 2x2, in stages 0, 1 and 3; `state_bytes.optimizer` is
+Plans AdamW with moments in fp32, bf16 and int8 on 1 to 4 ranks along `data`, and on 2x2, in stages 0 and 3; `state_bytes.optimizer` is
 the formula to the byte. Parameters are those of level 2, read from `kedge compile --emit train`.
 """
 import json
@@ -30,12 +30,12 @@ def moment(elements, kind, ranks):
 def main():
     model, shape = sys.argv[1:]
     common = [model, "--shape", shape, "--loss", "cross-entropy"]
-    text = run("compile", *common, "--emit", "train", "--with-places")
-    sizes = [math.prod(map(int, dims.split("x"))) for dims in re.findall(r"train\.state parameter @\S+ tensor<([0-9x]+)xf32>", text)]
+    text = run("compile", *common, "--emit", "train")
+    sizes = [math.prod(map(int, dims.split("x"))) for dims in re.findall(r"train\.state\s+parameter @\S+ tensor<([0-9x]+)xf32>", text)]
     cases = 0
     for kind in ("fp32", "bf16", "int8"):
         for mesh, ranks in (("data=1", 1), ("data=2", 2), ("data=3", 3), ("data=4", 4), ("replica=2,data=2", 2)):
-            for stage in (0, 1, 3):
+            for stage in (0, 3):
                 found = json.loads(run("plan", *common, "--mesh", mesh, "--zero", str(stage), "--moments", kind, "--json"))
                 expected = sum(2 * moment(size, kind, ranks if stage else 1) for size in sizes)
                 if found["state_bytes"]["optimizer"] != expected:

@@ -3,25 +3,25 @@
 
 // Companded moments are codes in groups of 32 with a scale each, filled up where 32 does not divide the elements; those of small
 // tensors stay f32.
-// CHECK: train.state parameter @w tensor<65x63xf32>
-// CHECK-DAG: train.state moment1 @w.moment1 tensor<128x32xi8>
-// CHECK-DAG: train.state state @w.moment1.scale tensor<128xf16>
-// CHECK-DAG: train.state moment2 @w.moment2 tensor<128x32xui8>
-// CHECK-DAG: train.state state @w.moment2.scale tensor<128xf16>
+// CHECK: train.state parameter @w tensor<65x65xf32>
+// CHECK-DAG: train.state moment1 @w.moment1 tensor<133x32xi8>
+// CHECK-DAG: train.state state @w.moment1.scale tensor<133xf16>
+// CHECK-DAG: train.state moment2 @w.moment2 tensor<133x32xui8>
+// CHECK-DAG: train.state state @w.moment2.scale tensor<133xf16>
 // CHECK-DAG: train.state moment1 @v.moment1 tensor<16xf32>
 // CHECK: train.companded {{.*}}rule = "adamw"
 // CHECK: train.adamw
 
-// HALF-DAG: train.state moment1 @w.moment1 tensor<65x63xbf16>
+// HALF-DAG: train.state moment1 @w.moment1 tensor<65x65xbf16>
 // HALF-DAG: train.state moment1 @v.moment1 tensor<16xbf16>
-// HALF: %[[M:.*]] = onnx.Cast %{{.*}} : (tensor<65x63xbf16>) -> tensor<65x63xf32>
+// HALF: %[[M:.*]] = onnx.Cast %{{.*}} : (tensor<65x65xbf16>) -> tensor<65x65xf32>
 // HALF: %{{.*}}, %[[NEW:.*]] = train.lion %{{[a-z0-9]+}}, %[[M]]
-// HALF: train.dither %[[NEW]], %{{.*}} : (tensor<65x63xf32>, tensor<i64>) -> tensor<65x63xbf16>
-train.state parameter @w tensor<65x63xf32>
+// HALF: train.dither %[[NEW]], %[[M]], %{{.*}} : (tensor<65x65xf32>, tensor<65x65xf32>, tensor<i64>) -> tensor<65x65xbf16>
+train.state parameter @w tensor<65x65xf32>
 train.state parameter @v tensor<16xf32>
-func.func @step(%w: tensor<65x63xf32> {train.binding = #train.binding<state @w>}, %v: tensor<16xf32> {train.binding = #train.binding<state @v>})
-    -> (tensor<65x63xf32> {train.binding = #train.binding<gradient @w>}, tensor<16xf32> {train.binding = #train.binding<gradient @v>}) attributes {train.kind = #train.kind<step>} {
-  %0 = onnx.Neg %w : (tensor<65x63xf32>) -> tensor<65x63xf32>
+func.func @step(%w: tensor<65x65xf32> {train.binding = #train.binding<state @w>}, %v: tensor<16xf32> {train.binding = #train.binding<state @v>})
+    -> (tensor<65x65xf32> {train.binding = #train.binding<gradient @w>}, tensor<16xf32> {train.binding = #train.binding<gradient @v>}) attributes {train.kind = #train.kind<step>} {
+  %0 = onnx.Neg %w : (tensor<65x65xf32>) -> tensor<65x65xf32>
   %1 = onnx.Neg %v : (tensor<16xf32>) -> tensor<16xf32>
-  return %0, %1 : tensor<65x63xf32>, tensor<16xf32>
+  return %0, %1 : tensor<65x65xf32>, tensor<16xf32>
 }

@@ -22,13 +22,13 @@ def Train_CompandedOp : Train_Op<"companded", [Clusterable, UpdatesBlocks, AttrS
 }
 
 
-def Train_DitherOp : Train_Op<"dither", [Pointwise, ComputesEachElement]> {
+def Train_DitherOp : Train_Op<"dither", [Pointwise, ComputesEachElement, AllShapesMatch<["x", "before"]>]> {
   let summary = "f32 to bf16, up or down by chance, whatever part of a tensor the number is in";
   let description = [{
-    As train.stochastic_round, but the chance is a hash of the number's own bits and the step. So a mean that changes by less than
-    half a bf16 step comes along on average, and every sharding rounds alike. Equal numbers of a step round alike, too.
+    As train.stochastic_round, but the chance is a hash of the step and of the number that x replaces, `before`. So a mean that
+    changes by less than half a bf16 step comes along on average, and ranks round alike whatever part of a tensor they hold.
   }];
-  let arguments = (ins ONNX_Tensor:$x, Train_Counter:$step);
+  let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$before, Train_Counter:$step);
   let results = (outs ONNX_Tensor:$result);
 }
 

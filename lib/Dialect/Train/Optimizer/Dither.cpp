@@ -1,4 +1,4 @@
-// Rounding to bf16 by a hash of the number.
+// Rounding to bf16 by a hash of the number before.
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Optimizer/CompactOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,8 @@ void DitherOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVector
     return arith::ShRUIOp::create(b.builder, b.loc, x, integer(bits));
   };
   Value bits = arith::BitcastOp::create(b.builder, b.loc, i32, v[0]);
-  Value hash = b.add(b.mul(bits, integer(0x9e3779b1)), b.mul(b.cast(v[1], i32), integer(0x85ebca6b)));
+  Value old = arith::BitcastOp::create(b.builder, b.loc, i32, v[1]);
+  Value hash = b.add(b.mul(old, integer(0x9e3779b1)), b.mul(b.cast(v[2], i32), integer(0x85ebca6b)));
   hash = b.mul(b.add(hash, upper(hash, 15)), integer(0xc2b2ae35));
   hash = b.mul(b.add(hash, upper(hash, 13)), integer(0x27d4eb2f));
   Value carried = arith::AndIOp::create(b.builder, b.loc, b.add(bits, upper(hash, 16)), integer(0xffff0000));

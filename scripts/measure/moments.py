@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Compact optimizer state against plain: compact.py MODELS STEPS MODEL...
+"""Losses with moments in few bits against those with moments in fp32: moments.py MODELS STEPS MODEL...
 
-Trains golden models of MODELS (gpt2, llama, vit; --precision bf16) for STEPS steps with fp32 masters and moments, with split masters,
-with moments in int8 and bf16, and with adamw8bit. Prints the largest relative distance of each run's losses from the first's, and
-fails where split masters are 1e-5 or more from it, or int8 moments further than adamw8bit.
+Trains golden models of MODELS in bf16 for STEPS steps with AdamW, with moments in int8 and bf16, and with adamw8bit. Prints the largest
+relative distance of each run's losses from those with fp32 moments.
 """
 import json
 import os
@@ -11,8 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-RUNS = {"plain": [], "split": ["--master-weights", "split"], "int8": ["--moments", "int8"], "bf16": ["--moments", "bf16"],
-        "adamw8bit": ["--optimizer", "adamw8bit"], "split int8": ["--master-weights", "split", "--moments", "int8"]}
+RUNS = {"plain": [], "int8": ["--moments", "int8"], "bf16": ["--moments", "bf16"], "adamw8bit": ["--optimizer", "adamw8bit"]}
 
 
 def run(*command):
@@ -37,19 +35,12 @@ def losses(folder, temp, steps, options):
 
 def main():
     models, steps, *names = sys.argv[1:]
-    failures = []
     for name in names:
         with tempfile.TemporaryDirectory() as temp:
             found = {run_: losses(os.path.join(models, name), temp, steps, options) for run_, options in RUNS.items()}
         far = {run_: max(abs(a - b) / abs(b) for a, b in zip(log, found["plain"], strict=True)) for run_, log in found.items()}
         print(name, f"{steps} steps, loss {found['plain'][0]:.4f} to {found['plain'][-1]:.4f}:",
               *(f"{run_} {distance:.1e}" for run_, distance in far.items() if run_ != "plain"), flush=True)
-        if far["split"] >= 1e-5:
-            failures.append(f"{name}: split masters are {far['split']:.2e} from fp32 ones")
-        if far["int8"] > far["adamw8bit"]:
-            failures.append(f"{name}: int8 moments are {far['int8']:.2e} from fp32 ones, adamw8bit's {far['adamw8bit']:.2e}")
-    if failures:
-        sys.exit("\n".join(failures))
 
 
 main()
