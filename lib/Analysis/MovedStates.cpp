@@ -34,6 +34,7 @@ llvm::StringRef offloadKindOf(train::Role role) {
   case train::Role::Moment2:
   case train::Role::Momentum:
   case train::Role::State:
+  case train::Role::Average:
     return "optimizer";
   case train::Role::Accumulator:
     return "gradients";

@@ -126,6 +126,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(autodiff::createAddOptimizer(optimizer));
   if (options.masterWeights == "off")
     manager.addPass(precision::createDropMasters());
+  if (options.masterWeights == "split")
+    manager.addPass(precision::createSplitMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
     manager.addPass(mesh::createPropagateShardings(options.layouts));
     if (options.layoutsOnly)

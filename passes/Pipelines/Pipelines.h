@@ -29,7 +29,7 @@ struct StepOptions {
               precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
   std::string gradientType,
       accumulatorType;              ///< fp32, bf16, fp16; empty: the working type, the parameters' type
-  std::string masterWeights = "on"; ///< or off
+  std::string masterWeights = "on"; ///< split or off
   LossScaleOptions lossScale;
   autodiff::AddLossOptions loss;
   autodiff::AddOptimizerOptions update;
