@@ -38,14 +38,18 @@ static void checkFloat8(const CompileOptions &options) {
          options.target);
 }
 
+static void checkAverages(const CompileOptions &options) {
+  if (options.update.averageDecay.value > 0)
+    fail("--ema {}: not available yet with --master-weights {}", options.update.averageDecay.value,
+         options.masterWeights);
+}
+
 static void checkSplitMasters(const CompileOptions &options) {
   if ((options.precision != "bf16" && options.precision != "fp8") || options.precisionPolicy == "autocast")
     fail("--master-weights split: expected --precision bf16 or fp8 under the policy master, found {} under "
          "{}; "
          "a master is a bf16 weight and the rest",
          options.precision, options.precisionPolicy);
-  if (options.update.averageDecay > 0)
-    fail("--ema {}: not available yet with --master-weights split", options.update.averageDecay);
 }
 
 void checkPrecision(const CompileOptions &options) {
@@ -53,6 +57,7 @@ void checkPrecision(const CompileOptions &options) {
     checkFloat8(options);
   if (options.masterWeights == "on")
     return;
+  checkAverages(options);
   if (options.masterWeights == "split")
     return checkSplitMasters(options);
   if (options.precision != "bf16" || options.precisionPolicy == "autocast")
@@ -62,8 +67,6 @@ void checkPrecision(const CompileOptions &options) {
          options.precision, options.precisionPolicy);
   if (options.partition.stage > 0)
     fail("--master-weights off: not available with --zero {}; expected --zero 0", options.partition.stage);
-  if (options.update.averageDecay > 0)
-    fail("--ema {}: not available yet with --master-weights off", options.update.averageDecay);
 }
 
 double CompileOptions::weightDecayOrDefault() const {

@@ -35,6 +35,7 @@ llvm::StringRef offloadKindOf(train::Role role) {
   case train::Role::Momentum:
   case train::Role::State:
   case train::Role::Average:
+  case train::Role::Residual:
     return "optimizer";
   case train::Role::Accumulator:
     return "gradients";

@@ -36,6 +36,11 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
       "D: keep a moving average of each trained tensor: D times itself and 1 - D times the new value, "
       "step by step (the program's --eval-ema and --export-ema use it)");
   flags.number("--accumulate", o.accumulate, {1, 1e6}, "micro-batches of a step")->capture_default_str();
+  flags
+      .word("--batchnorm", o.batchNorm, {"micro-batch", "exact"},
+            "whose statistics BatchNormalization takes in training: of each micro-batch, or exact: of all "
+            "micro-batches of a step, as if they were one")
+      ->capture_default_str();
   flags.list("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay");
   flags.list("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters");
   flags.add("--lr", o.lr, "default learning rate of the program")->capture_default_str();

@@ -123,6 +123,10 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of "
          "all ranks",
          parts);
+  if (o.batchNorm == "exact")
+    fail("--same-bits {}: not available with --batchnorm exact, whose statistics are sums over all "
+         "micro-batches",
+         parts);
   if (!o.maxBatchInput.empty())
     fail("--same-bits {}: not available with --max-batch; give --shape", parts);
   o.parts = parts / o.model.ranks.front();
@@ -146,6 +150,7 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
                                                  {"--arena", !o.arenaFile.empty()},
                                                  {"--launches", !o.launchFile.empty()},
                                                  {"--same-bits", isGiven(command, "--same-bits")},
+                                                 {"--batchnorm exact", o.batchNorm == "exact"},
                                                  {"--max-batch", !o.maxBatchInput.empty()}};
   for (const auto &[what, isGivenToo] : others)
     if (isGivenToo)
@@ -189,6 +194,7 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
   refuse(o.syncBatchNorm, "--sync-batchnorm");
+  refuse(o.batchNorm == "exact", "--batchnorm exact");
 }
 
 /// What the command line and the file say of layouts, each by itself.
