@@ -16,7 +16,7 @@ using namespace mlir;
 using train::BindingKind;
 using train::FunctionKind;
 
-constexpr StringLiteral kWhere = "where micro-batches are joined";
+constexpr StringLiteral kJoined = "where micro-batches are joined";
 
 /// Scalars are alike in all micro-batches, but for those that count them or their rows.
 bool isShared(train::BindingAttr binding, ModuleOp module) {
@@ -86,10 +86,10 @@ struct UnrollMicroBatches : impl::UnrollMicroBatchesBase<UnrollMicroBatches> {
       return micro.emitError() << "has no BatchNormalization in training, whose statistics are what joins "
                                   "micro-batches; leave --batchnorm exact out";
     for (func::FuncOp function : {micro, update})
-      if (failed(checkResults(function, kWhere)))
+      if (failed(checkResults(function, kJoined)))
         return failure();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(checkRows(function, kWhere)))
+      if (failed(checkRows(function, kJoined)))
         return failure();
     return success();
   }
@@ -101,7 +101,7 @@ struct UnrollMicroBatches : impl::UnrollMicroBatchesBase<UnrollMicroBatches> {
       auto state = symbol ? getOperation().lookupSymbol<train::StateOp>(symbol.getAttr()) : train::StateOp();
       if (state && state.getRole() != train::Role::Accumulator && !shared.contains(result.get()))
         return state.emitError() << "state '" << symbol.getValue()
-                                 << "' changes with each micro-batch: not available yet " << kWhere;
+                                 << "' changes with each micro-batch: not available yet " << kJoined;
     }
     return success();
   }

@@ -20,7 +20,7 @@ using namespace mlir;
 using train::BindingKind;
 using train::FunctionKind;
 
-constexpr StringLiteral kWhere = "in a pipeline";
+constexpr StringLiteral kInPipeline = "in a pipeline";
 
 /// A slot begins, or what it has made is sent.
 struct Event {
@@ -52,8 +52,8 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
       getOperation().emitError("has no @micro with @update to unroll into the step of a stage");
       return signalPassFailure();
     }
-    if (failed(checkOptions()) || failed(checkRows(micro, kWhere)) || failed(checkResults(micro, kWhere)) ||
-        failed(checkResults(update, kWhere)))
+    if (failed(checkOptions()) || failed(checkRows(micro, kInPipeline)) ||
+        failed(checkResults(micro, kInPipeline)) || failed(checkResults(update, kInPipeline)))
       return signalPassFailure();
     const Schedule chosen = *Schedule::parse(schedule);
     PipelineWork work{stages(), microBatches, {}, bytesOfStates()};
@@ -67,7 +67,7 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     const bool lossIsMean = !train::NominalItemsNote(&getContext()).isAttrPresent(micro);
     for (FunctionKind kind : {FunctionKind::Eval, FunctionKind::Predict})
       if (auto function = train::functionOf(getOperation(), kind)) {
-        if (failed(checkRows(function, kWhere)))
+        if (failed(checkRows(function, kInPipeline)))
           return signalPassFailure();
         ForwardProgram(function, training, {stage, stages(), microBatches}).write(lossIsMean);
       }

@@ -21,7 +21,7 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
     const SmallVector<MasterPair> pairs = masterPairs(getOperation());
     int64_t bytes = 0;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      for (const MasterPair &pair : pairs)
+      for (MasterPair pair : pairs)
         train::kindOf(function) == train::FunctionKind::Restore ? forgetRestored(function, pair)
                                                                 : rewrite(function, pair);
       updateType(function);
@@ -38,7 +38,7 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
   }
 
   /// Who read the master reads the 16-bit value, widened.
-  void rewrite(func::FuncOp function, const MasterPair &pair) {
+  void rewrite(func::FuncOp function, MasterPair pair) {
     readCopy(function, pair, [](PlacedBuilder &builder, Value narrow) {
       return onnx::CastOp::create(builder, narrow.getLoc(), narrow, TypeAttr::get(builder.getF32Type()))
           .getResult();
@@ -48,7 +48,7 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
     eraseCopyResult(function, pair);
   }
 
-  void roundResult(func::FuncOp function, const MasterPair &pair, unsigned result) {
+  void roundResult(func::FuncOp function, MasterPair pair, unsigned result) {
     Operation *terminator = function.getBody().front().getTerminator();
     PlacedBuilder builder(terminator, updateOf(pair.master));
     Value exact = terminator->getOperand(result);

@@ -51,7 +51,7 @@ PlaceAttr updateOf(train::StateOp state) {
                         state.getOnnxName().value_or(state.getSymName()));
 }
 
-void forgetRestored(func::FuncOp restore, const MasterPair &pair) {
+void forgetRestored(func::FuncOp restore, MasterPair pair) {
   std::optional<unsigned> result = resultOf(restore, pair.working),
                           argument = argumentOf(restore, pair.master);
   if (!result || !argument)
@@ -64,7 +64,7 @@ void forgetRestored(func::FuncOp restore, const MasterPair &pair) {
   (void)restore.eraseArgument(*argument);
 }
 
-void readCopy(func::FuncOp function, const MasterPair &pair,
+void readCopy(func::FuncOp function, MasterPair pair,
               llvm::function_ref<Value(PlacedBuilder &, Value)> widened) {
   std::optional<unsigned> master = argumentOf(function, pair.master),
                           working = argumentOf(function, pair.working);
@@ -83,7 +83,7 @@ void readCopy(func::FuncOp function, const MasterPair &pair,
     train::bindArgument(function, *left, bindingOf(pair.master));
 }
 
-void eraseCopyResult(func::FuncOp function, const MasterPair &pair) {
+void eraseCopyResult(func::FuncOp function, MasterPair pair) {
   std::optional<unsigned> copy = resultOf(function, pair.working);
   if (!copy)
     return;

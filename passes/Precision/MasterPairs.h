@@ -19,13 +19,13 @@ std::optional<unsigned> resultOf(mlir::func::FuncOp function, train::StateOp sta
 PlaceAttr updateOf(train::StateOp state);
 
 /// What restored the copy is gone with the master.
-void forgetRestored(mlir::func::FuncOp restore, const MasterPair &pair);
+void forgetRestored(mlir::func::FuncOp restore, MasterPair pair);
 /// The copy takes the master's place among the arguments: readers of the master read what `widened` makes of
 /// it, at the function's beginning.
-void readCopy(mlir::func::FuncOp function, const MasterPair &pair,
+void readCopy(mlir::func::FuncOp function, MasterPair pair,
               llvm::function_ref<mlir::Value(PlacedBuilder &, mlir::Value narrow)> widened);
 /// The function returns no copy any more.
-void eraseCopyResult(mlir::func::FuncOp function, const MasterPair &pair);
+void eraseCopyResult(mlir::func::FuncOp function, MasterPair pair);
 void updateType(mlir::func::FuncOp function);
 
 } // namespace kedge::precision

@@ -22,11 +22,11 @@ struct SplitPair : MasterPair {
 struct SplitMasters : impl::SplitMastersBase<SplitMasters> {
   void runOnOperation() override {
     SmallVector<SplitPair> pairs;
-    for (const MasterPair &pair : masterPairs(getOperation()))
+    for (MasterPair pair : masterPairs(getOperation()))
       if (cast<RankedTensorType>(pair.working.getType()).getElementType().isBF16())
         pairs.push_back({pair, makeResidual(pair.master)});
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      for (const SplitPair &pair : pairs)
+      for (SplitPair pair : pairs)
         train::kindOf(function) == train::FunctionKind::Restore ? forgetRestored(function, pair)
                                                                 : rewrite(function, pair);
       updateType(function);
@@ -56,7 +56,7 @@ struct SplitMasters : impl::SplitMastersBase<SplitMasters> {
   }
 
   /// Who read the master reads both parts, and its new value is taken apart.
-  void rewrite(func::FuncOp function, const SplitPair &pair) {
+  void rewrite(func::FuncOp function, SplitPair pair) {
     readCopy(function, pair, [&](PlacedBuilder &builder, Value narrow) {
       const unsigned argument = function.getNumArguments();
       (void)function.insertArgument(argument, pair.residual.getType(),
