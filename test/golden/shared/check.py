@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import machine
 from gradients import gradients_differ
 
 
@@ -29,7 +30,7 @@ def with_options(words, options):
 def run_one(shared, model, name, trace, out, python, options):
     run, folder = trace["runs"][name], shared / "models" / model
     program = out / f"{name}-program"
-    subprocess.run(["kedge", "compile", folder / run.get("model", "model.onnx"), *with_options(run["compile"], options), "-o", program],
+    subprocess.run(["kedge", "compile", folder / run.get("model", "model.onnx"), *with_options(run["compile"], options), *machine.COMPILE, "-o", program],
                    check=True, stdout=subprocess.DEVNULL)
     data = [word for key, file in trace["data"].items() for word in ("--data", f"{key}={folder / file}")]
     dumps = (trace.get("gradients") or {}).get("run") == name
@@ -37,7 +38,7 @@ def run_one(shared, model, name, trace, out, python, options):
     logs, onnx = [], out / f"{name}.onnx"
     for seed in range(8) if dropout else [None]:
         log = out / f"{name}-{seed}.jsonl"
-        command = [program, *data, *run["run"], "--log", log, "--export-onnx", onnx]
+        command = [*machine.LAUNCHER, program, *data, *run["run"], "--log", log, "--export-onnx", onnx]
         command += ["--seed", str(seed)] if dropout else []
         command += ["--dump-gradients", out / "gradients.safetensors", "--dump-step", "0"] if dumps else []
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
