@@ -3,18 +3,22 @@
 
 Trains golden models of MODELS in bf16 for STEPS steps with AdamW: with moments in int8 and bf16, with adamw8bit, with masters in two
 parts, and with fp32 masters and moments. Each run is repeated with ORDERS orders of the rows: the file's, and those of --shuffle 1, 2
-and so on. Prints the relative distance of each run's losses from those of fp32: the largest over a run's steps and the mean over
+and so on. "one unit" is the run with fp32 masters and moments again, its first weights moved by at most one unit in the last place: how far
+such a run is from itself. Prints the relative distance of each run's losses from those of fp32: the largest over a run's steps and the mean over
 them, each from the least to the largest of all orders.
 """
+import array
 import json
 import os
+import random
+import struct
 import subprocess
 import sys
 import tempfile
 
 PLAIN = "fp32"
 RUNS = {PLAIN: [], "int8": ["--moments", "int8"], "bf16": ["--moments", "bf16"], "adamw8bit": ["--optimizer", "adamw8bit"],
-        "split masters": ["--master-weights", "split"]}
+        "split masters": ["--master-weights", "split"], "one unit": []}
 
 
 def run(*command):
@@ -35,6 +39,20 @@ def compiled(folder, program, options):
     return [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder}/{file}")]
 
 
+def moved(program, data, file):
+    """The first weights, each moved by -1, 0 or 1 unit in the last place."""
+    run(program, *data, "--steps", "0", "--export-safetensors", file)
+    raw = bytearray(open(file, "rb").read())
+    begin = 8 + struct.unpack("<Q", raw[:8])[0]
+    random.seed(0)
+    for name, facts in json.loads(raw[8:begin]).items():
+        if name != "__metadata__" and facts["dtype"] == "F32":
+            low, high = (begin + at for at in facts["data_offsets"])
+            raw[low:high] = array.array("i", [bits + random.randint(-1, 1) if bits else 0 for bits in array.array("i", raw[low:high])]).tobytes()
+    open(file, "wb").write(raw)
+    return ["--weights", file]
+
+
 def losses(program, data, steps, order):
     shuffle = ["--shuffle", str(order)] if order else []
     run(program, *data, *shuffle, "--steps", steps, "--lr", "1e-3", "--log", program + ".jsonl")
@@ -50,6 +68,7 @@ def main():
             for name, options in RUNS.items():
                 program = f"{temp}/{name.replace(' ', '-')}"
                 data = compiled(os.path.join(models, model), program, options)
+                data += moved(program, data, program + ".safetensors") if name == "one unit" else []
                 logs = [losses(program, data, steps, order) for order in range(int(orders))]
                 plain = plain or logs
                 gaps = [[abs(a - b) / abs(b) for a, b in zip(log, exact, strict=True)] for log, exact in zip(logs, plain)]
