@@ -38,11 +38,28 @@ static void checkFloat8(const CompileOptions &options) {
          options.target);
 }
 
+static void checkAverages(const CompileOptions &options) {
+  if (options.update.averageDecay.value > 0)
+    fail("--ema {}: not available yet with --master-weights {}", options.update.averageDecay.value,
+         options.masterWeights);
+}
+
+static void checkSplitMasters(const CompileOptions &options) {
+  if ((options.precision != "bf16" && options.precision != "fp8") || options.precisionPolicy == "autocast")
+    fail("--master-weights split: expected --precision bf16 or fp8 under the policy master, found {} under "
+         "{}; "
+         "a master is a bf16 weight and the rest",
+         options.precision, options.precisionPolicy);
+}
+
 void checkPrecision(const CompileOptions &options) {
   if (options.precision == "fp8")
     checkFloat8(options);
   if (options.masterWeights == "on")
     return;
+  checkAverages(options);
+  if (options.masterWeights == "split")
+    return checkSplitMasters(options);
   if (options.precision != "bf16" || options.precisionPolicy == "autocast")
     fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; "
          "stochastic rounding "

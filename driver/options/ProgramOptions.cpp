@@ -130,7 +130,8 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     return facts;
   double nominal = train::NominalItemsNote(step->getContext()).getAttr(step).getValueAsDouble();
   facts["nominal_items"] = nominal;
-  const int64_t accumulate = options.isPipelined() ? 1 : options.accumulate; // its step has all rows
+  const int64_t accumulate =
+      options.isPipelined() || options.joinsMicroBatches() ? 1 : options.accumulate; // its step has all rows
   facts["items_per_batch"] =
       nominal / static_cast<double>(accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
   if (options.isPipelined() && isLossElsewhere(step))
@@ -156,7 +157,8 @@ static json scheduleFacts(const ScheduleDefaults &given) {
 }
 
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
-  json result = {{"accumulate", options.isPipelined() ? 1 : options.accumulate},
+  const bool joins = options.isPipelined() || options.joinsMicroBatches();
+  json result = {{"accumulate", joins ? 1 : options.accumulate},
                  {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds},
                  {"optimizer", options.update.optimizer},
                  {"lr", options.lr},
@@ -170,7 +172,7 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
                  {"training_info", false}};
   if (options.sameBits > 0)
     result["parts"] = options.parts;
-  if (options.isPipelined() && options.accumulate > 1)
+  if (joins && options.accumulate > 1)
     result["joined_micro_batches"] = options.accumulate; // those of all parts
   if (!options.model.mesh.empty())
     result["mesh"] = options.model.mesh;

@@ -165,7 +165,8 @@ private:
     int64_t optimizer = 0;
     for (train::StateOp state : states)
       if (state.getRole() == train::Role::Moment1 || state.getRole() == train::Role::Moment2 ||
-          state.getRole() == train::Role::Momentum)
+          state.getRole() == train::Role::Momentum || state.getRole() == train::Role::Average ||
+          state.getRole() == train::Role::Residual)
         optimizer += bytesOf(state.getType());
     if (optimizer > 0)
       list.push_back({{"option", "--offload optimizer"},

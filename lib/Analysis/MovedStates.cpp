@@ -34,6 +34,8 @@ llvm::StringRef offloadKindOf(train::Role role) {
   case train::Role::Moment2:
   case train::Role::Momentum:
   case train::Role::State:
+  case train::Role::Average:
+  case train::Role::Residual:
     return "optimizer";
   case train::Role::Accumulator:
     return "gradients";

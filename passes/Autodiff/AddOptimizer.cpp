@@ -40,7 +40,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
                                  << llvm::join(optimizerNames(), ", ");
       return signalPassFailure();
     }
-    settings = {optimizer, momentum, nesterov, moments};
+    settings = {optimizer, momentum, nesterov, moments, averageDecay};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
     if (backward && train::isOfTrainingInfo(backward))

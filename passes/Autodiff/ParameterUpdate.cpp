@@ -3,6 +3,7 @@
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Autodiff/Optimizers.h"
 
@@ -67,9 +68,17 @@ void ParameterUpdate::keep(Value before, Value after) {
   addResult(function, unlessSkipped(before, after), BindingKind::State, made.lookup(before));
 }
 
+void ParameterUpdate::keepAverage(Value value) {
+  Value before = makeState(train::Role::Average, "average");
+  keep(before,
+       train::AverageOp::create(builder, loc, before, value, builder.getF64FloatAttr(settings.averageDecay)));
+}
+
 void ParameterUpdate::finish(Value value) {
   value = unlessSkipped(param, value);
   addResult(function, value, BindingKind::State, state.getSymName());
+  if (settings.averageDecay > 0)
+    keepAverage(value);
   if (!workingCopy)
     return;
   Type element = cast<RankedTensorType>(workingCopy.getType()).getElementType();

@@ -18,6 +18,7 @@ struct UpdateSettings {
   double momentum = 0;
   bool nesterov = false;
   std::string moments = "fp32"; ///< fp32, bf16 or int8
+  double averageDecay = 0;      ///< of the moving average of parameters; 0: none
 };
 
 class ParameterUpdate {
@@ -47,13 +48,14 @@ public:
   mlir::Value makeState(train::Role role, llvm::StringRef suffix, mlir::Type type = {});
   /// The new value of a state that makeState gave.
   void keep(mlir::Value before, mlir::Value after);
-  /// The parameter's new value, rounded into its working copy, too.
+  /// The parameter's new value, rounded into its working copy and taken into its average, too.
   void finish(mlir::Value value);
   /// `decay` and `lr_scale` of the parameter, as the optimizers' ops have them.
   llvm::SmallVector<mlir::NamedAttribute> attributes();
   double lrScale();
 
 private:
+  void keepAverage(mlir::Value value);
   mlir::Value unlessSkipped(mlir::Value before, mlir::Value after);
 
   train::StateOp workingCopy;

@@ -297,6 +297,7 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"momentum", "momentum", "kedge::ExactDouble", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
     Option<"moments", "moments", "std::string", "\"fp32\"", "of adamw, adam, lion and sgd: fp32, bf16 or int8 (companded, in groups of 32; see train.companded)">,
+    Option<"averageDecay", "average-decay", "kedge::ExactDouble", "0.0", "of the moving average that is kept of each parameter; 0: none is kept">,
     Option<"clipNorm", "clip-norm", "kedge::ExactDouble", "0.0", "largest global gradient norm; 0: no clipping">,
     Option<"signedItems", "signed-items", "bool", "false", "weights of rows are counted: the sum of the items may be negative, the norm is not">,
     Option<"scaleGrowth", "scale-growth", "kedge::ExactDouble", "2.0", "of the loss scale, after a window of clean steps">,

@@ -67,13 +67,16 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     if (inBlocks.contains(state.getSymNameAttr()))
       return true;
     // Other moments in 8 bits belong to a tensor that is updated as one.
-    if (cast<RankedTensorType>(state.getType()).getElementType().isInteger(8) && !tune::encodingOf(state))
+    if (cast<RankedTensorType>(state.getType()).getElementType().isInteger(8) &&
+        state.getRole() != Role::Residual && !tune::encodingOf(state))
       return false;
     bool whole = stage < 3 || bytesOf(state.getType()) <= persistBytes;
     switch (state.getRole()) {
     case Role::Moment1:
     case Role::Moment2:
     case Role::Momentum:
+    case Role::Average:
+    case Role::Residual:
       return true;
     case Role::Accumulator:
       return stage >= 2 && dist::partsOf(getOperation()) == 0;

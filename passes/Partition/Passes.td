@@ -112,11 +112,12 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
 }
 
 def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
-  let summary = "Statistics of BatchNormalization in training over the rows of all ranks";
+  let summary = "Statistics of BatchNormalization in training over the rows of all ranks, or of all micro-batches";
   let description = [{
     Runs on level 2, before kedge-differentiate. Decomposes train.batch_norm into ops in which mean and variance are sums
-    over the ranks of the module's `dist.mesh`, and gradients pass through these sums. Running statistics are then equal on all
-    ranks. Statistic: norms.
+    over the ranks of the module's `dist.mesh` (dist.all_reduce), over `micro-batches` (train.sum_micros), or over both, and
+    gradients pass through these sums. Running statistics are then equal on all these ranks, and are updated once for all
+    these micro-batches. Statistic: norms.
 
     Example:
     ```mlir
@@ -139,6 +140,10 @@ def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
       ...
     ```
   }];
+  let options = [
+    Option<"overRanks", "over-ranks", "bool", "true", "sums are over ranks">,
+    Option<"microBatches", "micro-batches", "int64_t", "1", "over which sums are, too; their number in a step">
+  ];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
                            "kedge::train::TrainDialect"];
 }

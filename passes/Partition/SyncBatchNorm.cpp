@@ -16,17 +16,18 @@ namespace kedge::partition {
 namespace {
 using namespace mlir;
 
-/// One norm written as ops, with sums over ranks.
+/// One norm written as ops, with sums over ranks and micro-batches.
 class Writer {
 public:
-  Writer(train::BatchNormOp norm, dist::RankGroup group)
-      : norm(norm), group(group), builder(norm), loc(norm.getLoc()), shape(shapeOf(norm.getX())) {
+  Writer(train::BatchNormOp norm, dist::RankGroup group, int64_t microBatches)
+      : norm(norm), group(group), microBatches(microBatches), builder(norm), loc(norm.getLoc()),
+        shape(shapeOf(norm.getX())) {
     for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
       if (dim != 1)
         reduced.push_back(dim);
     broadcast.assign(shape.size(), 1);
     broadcast[1] = shape[1];
-    count = static_cast<double>(elementCount(shape) / shape[1] * group.ranks);
+    count = static_cast<double>(elementCount(shape) / shape[1] * group.ranks * microBatches);
   }
 
   void write() {
@@ -60,10 +61,13 @@ private:
                : onnx::CastOp::create(builder, loc, value, TypeAttr::get(element)).getResult();
   }
 
-  /// Over all rows of all ranks, a value a channel.
+  /// Over all rows of all these ranks and micro-batches, a value a channel.
   Value meanOf(Value x) {
     Value sum = onnx::ReduceSumOp::create(builder, loc, x, reduced, false);
-    sum = dist::AllReduceOp::create(builder, loc, sum, group, "sum").getResult(0);
+    if (microBatches > 1)
+      sum = train::SumMicrosOp::create(builder, loc, sum.getType(), sum);
+    if (!group.isAlone())
+      sum = dist::AllReduceOp::create(builder, loc, sum, group, "sum").getResult(0);
     return onnx::MulOp::create(builder, loc, sum, scalarLike(builder, loc, sum, 1 / count));
   }
 
@@ -82,6 +86,7 @@ private:
 
   train::BatchNormOp norm;
   dist::RankGroup group;
+  const int64_t microBatches;
   PlacedBuilder builder;
   Location loc;
   SmallVector<int64_t> shape, reduced, broadcast;
@@ -92,13 +97,15 @@ struct SyncBatchNorm : impl::SyncBatchNormBase<SyncBatchNorm> {
   using Base::Base;
 
   void runOnOperation() override {
-    const dist::RankGroup group = dist::rowGroup(getOperation());
-    if (group.isAlone())
+    dist::RankGroup group = dist::rowGroup(getOperation());
+    if (!overRanks)
+      group.ranks = 1;
+    if (group.isAlone() && microBatches == 1)
       return;
     SmallVector<train::BatchNormOp> norms;
     getOperation().walk([&](train::BatchNormOp norm) { norms.push_back(norm); });
     for (train::BatchNormOp norm : norms)
-      Writer(norm, group).write();
+      Writer(norm, group, microBatches).write();
     addStatistic("kedge-sync-batch-norm", "norms", static_cast<int64_t>(norms.size()));
   }
 };

@@ -88,4 +88,41 @@ def UnrollPipeline : PipelinePass<"kedge-unroll-pipeline"> {
     Option<"device", "device", "std::string", "\"\"", "device model: a name or FILE.json (default: this machine)">
   ];
 }
+
+def UnrollMicroBatches : PipelinePass<"kedge-unroll-micro-batches"> {
+  let summary = "The step of all micro-batches in one function, for sums over micro-batches";
+  let description = [{
+    Replaces @micro and @update by a @step that runs forward and backward of each micro-batch up to the next train.sum_micros, adds up
+    what all of them have made, and goes on. What is alike in all micro-batches (of states, constants and such sums) is there once.
+    Inputs hold the rows of all micro-batches. Gradients are added up in the order of micro-batches. @eval and @predict run the
+    micro-batches one by one. Which values of the first micro-batches are kept until their backward pass, and which are computed again, is
+    the affair of kedge-choose-recompute. Statistics: sums joined, ops written.
+
+    Example: `--kedge-unroll-micro-batches=micro-batches=2`
+    ```mlir
+    func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<f32> {train.binding = #train.binding<result "loss_sum">}) attributes {train.kind = #train.kind<micro>} {
+      %0 = onnx.ReduceSum %x {axes = array<i64: 0>, keepdims = false} : (tensor<4xf32>) -> tensor<f32>
+      %1 = train.sum_micros %0 : (tensor<f32>) -> tensor<f32>
+      %2 = onnx.Mul %0, %1 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %2 : tensor<f32>
+    }
+    func.func @update() attributes {train.kind = #train.kind<update>} {
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%x: tensor<8xf32> {train.binding = #train.binding<input "x">}) -> ... {
+      %first = onnx.Slice %x ...
+      %0 = onnx.ReduceSum %first ...
+      %second = onnx.Slice %x ...
+      %1 = onnx.ReduceSum %second ...
+      %2 = onnx.Add %0, %1 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %3 = onnx.Mul %0, %2 ...
+      %4 = onnx.Mul %1, %2 ...
+      ...
+    ```
+  }];
+  let options = [Option<"microBatches", "micro-batches", "int64_t", "1", "of a step">];
+}
 #endif

@@ -210,21 +210,32 @@ void StageProgram::run(const Slot &slot) {
   if (slot.stage % of.stages != of.stage)
     return;
   if (slot.part == Part::Forward)
-    noteOldStates(slot);
+    noteOldStates(slot.stage, slot.micro);
   for (Operation *op : parts.opsOf(slot.stage, slot.part))
     write(op, slot.micro);
 }
 
 /// All of a micro-batch reads what the one before has left, wherever its own new value is made.
-void StageProgram::noteOldStates(const Slot &slot) {
+void StageProgram::noteOldStates(int64_t stage, int64_t micro) {
   for (BlockArgument argument : microFunction.getArguments()) {
     auto symbol = train::stateOfArgument(microFunction, argument.getArgNumber());
     if (!symbol || !changing.contains(symbol.getAttr()) || isAccumulator(symbol.getAttr()))
       continue;
     train::StateOp state = stateOf(symbol.getAttr());
-    if (state && std::max<int64_t>(0, StageParts::stageOf(state)) == slot.stage)
-      values[{argument, slot.micro}] = stateValue(symbol.getAttr(), argument.getType());
+    if (state && std::max<int64_t>(0, StageParts::stageOf(state)) == stage)
+      values[{argument, micro}] = stateValue(symbol.getAttr(), argument.getType());
   }
+}
+
+void StageProgram::share(llvm::DenseSet<Value> alike) {
+  shared = std::move(alike);
+  noteOldStates(0, 0);
+}
+
+void StageProgram::join(train::SumMicrosOp sum) {
+  if (PlaceAttr place = placeOf(sum))
+    builder.enter(place);
+  values[{sum.getSum(), 0}] = sumOfMicros(sum.getX());
 }
 
 void StageProgram::sendMade(const Slot &slot) {
@@ -291,6 +302,8 @@ void StageProgram::noteNewStates(Operation *op, int64_t micro) {
 }
 
 Value StageProgram::valueOf(Value value, int64_t micro) {
+  if (shared.contains(value))
+    micro = 0;
   if (auto found = values.find({value, micro}); found != values.end())
     return found->second;
   if (auto argument = dyn_cast<BlockArgument>(value))
@@ -452,7 +465,10 @@ func::FuncOp StageProgram::finish() {
   if (Value norm = resultOf(updateFunction, "grad_norm"))
     addResult(valueOf(norm, kUpdate),
               train::BindingAttr::get(step.getContext(), BindingKind::Result, "grad_norm"));
-  addResult(token, train::BindingAttr::get(step.getContext(), BindingKind::Result, "transfers"));
+  if (of.stages > 1)
+    addResult(token, train::BindingAttr::get(step.getContext(), BindingKind::Result, "transfers"));
+  else if (isOpTriviallyDead(token.getDefiningOp()))
+    token.getDefiningOp()->erase();
   returnStates(microFunction, 0);
   returnStates(updateFunction, kUpdate);
   return step;

@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Pipeline/StageParts.h"
@@ -30,6 +31,12 @@ public:
   void run(const Slot &slot);
   /// What the slot's ops made, to the ranks that read it.
   void sendMade(const Slot &slot);
+  /// These values of @micro are alike in all micro-batches: there is one of each. On a rank with all stages.
+  void share(llvm::DenseSet<mlir::Value> values);
+  /// An op of @micro for one micro-batch, any of them if its results are shared.
+  void run(mlir::Operation *op, int64_t micro) { write(op, micro); }
+  /// The op's result, from all micro-batches.
+  void join(train::SumMicrosOp sum);
   void update();
   /// The function, with its results; @micro and @update are as before.
   mlir::func::FuncOp finish();
@@ -61,7 +68,7 @@ private:
   void joinParts(mlir::StringAttr state, int64_t part, mlir::Location loc);
   int64_t roundsOfPart() const { return of.microBatches / rowParts; }
   int64_t firstRowOf(int64_t micro, int64_t ranks) const;
-  void noteOldStates(const Slot &slot);
+  void noteOldStates(int64_t stage, int64_t micro);
   void noteNewStates(mlir::Operation *op, int64_t micro);
   mlir::Value valueOf(mlir::Value value, int64_t micro);
   mlir::Value argumentValue(mlir::BlockArgument argument, int64_t micro);
@@ -101,6 +108,7 @@ private:
   llvm::DenseSet<mlir::StringAttr> changing;               ///< by @micro
   llvm::DenseMap<mlir::StringAttr, mlir::Value> current;   ///< a state's value, or what is added up so far
   llvm::DenseMap<mlir::Value, mlir::StringAttr> newStates; ///< what @micro returns as a state
+  llvm::DenseSet<mlir::Value> shared;                      ///< by all micro-batches
   llvm::DenseMap<Key, mlir::Value> values;
 };
 

@@ -9,6 +9,7 @@
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/Schedule.h"
 #include "passes/Pipeline/StageProgram.h"
+#include "passes/Pipeline/UnrollChecks.h"
 
 namespace kedge::pipeline {
 #define GEN_PASS_DEF_UNROLLPIPELINE
@@ -18,6 +19,8 @@ namespace {
 using namespace mlir;
 using train::BindingKind;
 using train::FunctionKind;
+
+constexpr StringLiteral kInPipeline = "in a pipeline";
 
 /// A slot begins, or what it has made is sent.
 struct Event {
@@ -49,8 +52,8 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
       getOperation().emitError("has no @micro with @update to unroll into the step of a stage");
       return signalPassFailure();
     }
-    if (failed(checkOptions()) || failed(checkRows(micro)) || failed(checkResults(micro)) ||
-        failed(checkResults(update)))
+    if (failed(checkOptions()) || failed(checkRows(micro, kInPipeline)) ||
+        failed(checkResults(micro, kInPipeline)) || failed(checkResults(update, kInPipeline)))
       return signalPassFailure();
     const Schedule chosen = *Schedule::parse(schedule);
     PipelineWork work{stages(), microBatches, {}, bytesOfStates()};
@@ -64,7 +67,7 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     const bool lossIsMean = !train::NominalItemsNote(&getContext()).isAttrPresent(micro);
     for (FunctionKind kind : {FunctionKind::Eval, FunctionKind::Predict})
       if (auto function = train::functionOf(getOperation(), kind)) {
-        if (failed(checkRows(function)))
+        if (failed(checkRows(function, kInPipeline)))
           return signalPassFailure();
         ForwardProgram(function, training, {stage, stages(), microBatches}).write(lossIsMean);
       }
@@ -92,33 +95,6 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     if (microBatches < 1)
       return getOperation().emitError()
              << "has " << microBatches.getValue() << " micro-batches a step, expected 1 or more";
-    return success();
-  }
-
-  /// Inputs that have the rows of a micro-batch.
-  LogicalResult checkRows(func::FuncOp function) {
-    int64_t rows = 0;
-    for (BlockArgument argument : function.getArguments()) {
-      auto input = train::bindingOfArgument(function, argument.getArgNumber(), BindingKind::Input);
-      if (!input)
-        continue;
-      if (rankOf(argument) == 0 || (rows && shapeOf(argument).front() != rows))
-        return function.emitError()
-               << "input '" << input.getName() << "' of type " << argument.getType()
-               << " has not the rows of the first input: such inputs are not available yet in a pipeline";
-      rows = shapeOf(argument).front();
-    }
-    return success();
-  }
-
-  /// Those that the host knows.
-  LogicalResult checkResults(func::FuncOp function) {
-    for (unsigned index = 0; index < function.getNumResults(); ++index) {
-      auto result = train::bindingOfResult(function, index);
-      if (result && !result.is(BindingKind::State) && !result.is(BindingKind::Result))
-        return function.emitError() << "result '" << result.getName()
-                                    << "' is not available yet in a pipeline";
-    }
     return success();
   }
 

@@ -92,8 +92,9 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addPass(precision::createScaleLoss({options.lossScale.init, options.lossScale.hysteresis}));
   manager.addNestedPass<func::FuncOp>(autodiff::createBindBuffers());
   manager.addNestedPass<func::FuncOp>(autodiff::createBindRandom());
-  if (options.syncBatchNorm)
-    manager.addNestedPass<func::FuncOp>(partition::createSyncBatchNorm());
+  if (options.syncBatchNorm || options.joinsMicroBatches())
+    manager.addNestedPass<func::FuncOp>(partition::createSyncBatchNorm(
+        {options.syncBatchNorm, options.joinsMicroBatches() ? options.accumulate : 1}));
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
   if (options.isFloat8())
     manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());
@@ -129,6 +130,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(autodiff::createAddOptimizer(optimizer));
   if (options.masterWeights == "off")
     manager.addPass(precision::createDropMasters());
+  if (options.masterWeights == "split")
+    manager.addPass(precision::createSplitMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
     manager.addPass(mesh::createPropagateShardings(options.layouts));
     if (options.layoutsOnly)
@@ -148,6 +151,10 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   if (options.isPipelined()) {
     addStages(manager, options);
     bucket();
+  }
+  if (options.joinsMicroBatches()) {
+    manager.addPass(pipeline::createUnrollMicroBatches({options.accumulate}));
+    manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
   }
   manager.addPass(levels::createVerifyStep());
 }

@@ -227,6 +227,38 @@ def DropMasters : Pass<"kedge-drop-masters", "mlir::ModuleOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
+def SplitMasters : Pass<"kedge-split-masters", "mlir::ModuleOp"> {
+  let summary = "Hold fp32 masters as bf16 parameters and 8 bits of what rounding took";
+  let description = [{
+    Runs after kedge-add-optimizer. If a parameter has a bf16 working copy, its state gets the copy's type, the copy is removed,
+    and a state of role `residual` is made. The optimizer reads what train.join makes of both, and train.split takes its result
+    apart. Products read the parameter as it is. Frozen tensors are not changed. Statistics: masters split, bytes saved.
+
+    Example:
+    ```mlir
+    train.state parameter @w tensor<4xf32>
+    train.state working_copy @w.working tensor<4xbf16> from unit {of = @w}
+    func.func @update(%w: tensor<4xf32> {train.binding = #train.binding<state @w>}) -> (tensor<4xf32> {train.binding = #train.binding<state @w>}, tensor<4xbf16> {train.binding = #train.binding<state @w.working>}) attributes {train.kind = #train.kind<update>} {
+      %0 = onnx.Neg %w : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = onnx.Cast %0 {to = bf16} : (tensor<4xf32>) -> tensor<4xbf16>
+      return %0, %1 : tensor<4xf32>, tensor<4xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<4xbf16>
+    train.state residual @w.residual tensor<4xi8> from unit {of = @w}
+    func.func @update(%w: tensor<4xbf16> {train.binding = #train.binding<state @w>}, %r: tensor<4xi8> {train.binding = #train.binding<state @w.residual>}) -> (tensor<4xbf16> {train.binding = #train.binding<state @w>}, tensor<4xi8> {train.binding = #train.binding<state @w.residual>}) attributes {train.kind = #train.kind<update>} {
+      %0 = train.join %w, %r ...
+      %1 = onnx.Neg %0 : (tensor<4xf32>) -> tensor<4xf32>
+      %2:2 = train.split %1 ...
+      return %2#0, %2#1 : tensor<4xbf16>, tensor<4xi8>
+    }
+    ```
+  }];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::train::TrainDialect"];
+}
+
 def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
   let summary = "Multiply the gradient that enters backward by a loss scale that is state";
   let description = [{

@@ -4,7 +4,9 @@
 #include "runtime/library/LearningSession.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"
+#include "runtime/train/checkpoint/WholeStates.h"
 #include "runtime/train/output/OutputReader.h"
+#include "runtime/train/weights/Residuals.h"
 #include "runtime/train/weights/StateValues.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
@@ -113,8 +115,9 @@ const State &LearningSession::stateNamed(const std::string &name, size_t bytes) 
 void LearningSession::getState(const std::string &name, void *values, size_t bytes) const {
   requireWhole();
   const State &state = stateNamed(name, values ? bytes : 0);
+  WholeStates states(*executor);
   transpose(values, callersType(state.desc.type), wholeTensor(program, {&state, name}, {}).desc.shape,
-            executor->read(state), state.desc.type, inversePerm(layoutOf(program, state)));
+            states.fetch(state), states.descOf(state).type, inversePerm(layoutOf(program, state)));
 }
 
 void LearningSession::setState(const std::string &name, const void *values, size_t bytes) {
@@ -122,7 +125,10 @@ void LearningSession::setState(const std::string &name, const void *values, size
   const State &state = stateNamed(name, values ? bytes : 0);
   const TensorSource source{static_cast<const char *>(values), callersType(state.desc.type),
                             layoutOf(program, state)};
-  executor->write(state, [&](char *destination) { fillFromTensor(state, source, destination); });
+  const auto fill = [&](const State &as, char *destination) { fillFromTensor(as, source, destination); };
+  fillState(*executor, state, fill);
+  if (const State *residual = residualOf(program, state))
+    fillState(*executor, *residual, fill);
   restoreDerived(*executor, scalars, progress, World());
   knowsFrozen = knowsFrozen && state.role != StateRole::Frozen;
   savedStep = -1;

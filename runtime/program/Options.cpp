@@ -109,6 +109,8 @@ void addDataFlags(CLI::App &app, Options &o, Texts &t) {
                  "METRIC, or loss: the checkpoint 'best' is that of the best evaluation");
   app.add_option("--stop-after", o.stopAfter,
                  "end after N evaluations without a better one (of --keep-best's metric, else of the loss)");
+  app.add_flag("--eval-ema", o.evalAverage,
+               "evaluate and predict with the moving averages of the weights that --ema keeps");
   app.add_option("--shuffle", o.scalars.shuffle, "SEED: permute the samples once an epoch");
 }
 
@@ -151,6 +153,8 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--export-adapter", o.exportAdapter, "DIR: write the adapters as peft loads them");
   app.add_flag("--export-training-mode", o.exportTrainingMode,
                "export Dropout and BatchNormalization in training mode");
+  app.add_flag("--export-ema", o.exportAverage,
+               "exports have the moving averages of the weights that --ema keeps");
   app.add_option("--export-safetensors", o.exportSafetensors,
                  "FILE[:bf16|fp16]: write the trained weights (as they are held: fp32 masters)");
 }
@@ -239,6 +243,8 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
     fail("--checkpoint-every needs --checkpoint-dir");
   if (o.evalEvery != 0 && o.evalData.empty() && o.evalTokens.empty())
     fail("--eval-every needs --eval-data or --eval-tokens");
+  if (o.evalAverage && o.evalData.empty() && o.evalTokens.empty())
+    fail("--eval-ema needs --eval-data or --eval-tokens: it says what is evaluated");
   if (!o.metrics.empty() && o.evalData.empty() && o.evalTokens.empty())
     fail("--metric needs --eval-data or --eval-tokens: metrics are of evaluation");
   if (!o.keepBest.empty() && o.checkpointDir.empty())
@@ -246,6 +252,9 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
   if ((!o.keepBest.empty() || o.stopAfter != 0) && o.evalEvery == 0)
     fail("{} needs --eval-every: it compares evaluations",
          o.keepBest.empty() ? "--stop-after" : "--keep-best");
+  if (o.exportAverage && o.exportOnnx.empty() && o.exportOnnxAdapters.empty() && o.exportAdapter.empty() &&
+      o.exportSafetensors.empty())
+    fail("--export-ema needs an export, such as --export-onnx FILE");
   if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
     fail("--dump-step needs --dump-gradients");
   if (!o.traceValues.empty() && (!o.dumpGradients.empty() || !o.inject.empty()))

@@ -57,6 +57,7 @@ struct Options {
   double commTimeout = 30; ///< seconds
   bool sharedGpu = false;
   bool continueOnNan = false;
+  bool evalAverage = false, exportAverage = false; ///< --eval-ema, --export-ema
   std::string dumpGradients, traceValues;
   int64_t dumpStep = 0;
   std::map<int64_t, double> inject; ///< step -> inf, -inf, nan

@@ -49,7 +49,9 @@ enum class StateRole : uint8_t {
   Counter,
   State,
   WorkingCopy, ///< the 16-bit copy of a parameter, which @restore computes from its master
-  Scaler       ///< of dynamic loss scaling; its values are in the manifest of checkpoints
+  Scaler,      ///< of dynamic loss scaling; its values are in the manifest of checkpoints
+  Average,     ///< the moving average of a parameter (--ema)
+  Residual     ///< what a 16-bit parameter lacks of its value (--master-weights split)
 };
 
 struct StateInit {

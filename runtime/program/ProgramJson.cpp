@@ -8,9 +8,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kRoles[] = {"parameter", "frozen",  "buffer",       "constant",
-                                       "moment1",   "moment2", "momentum",     "accumulator",
-                                       "counter",   "state",   "working_copy", "scaler"};
+constexpr std::string_view kRoles[] = {"parameter",    "frozen",   "buffer",      "constant", "moment1",
+                                       "moment2",      "momentum", "accumulator", "counter",  "state",
+                                       "working_copy", "scaler",   "average",     "residual"};
 
 StateRole parseRole(const std::string &name) {
   for (size_t i = 0; i < std::size(kRoles); ++i)

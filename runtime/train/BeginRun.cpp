@@ -1,5 +1,6 @@
 #include "runtime/train/BeginRun.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/weights/Averages.h"
 #include <algorithm>
 #include <cmath>
 
@@ -38,6 +39,8 @@ std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scala
     executor.run("init");
   if (executor.program().function("restore"))
     executor.run("restore");
+  if (!checkpoint)
+    startAverages(executor);
   return scaler;
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/train/output/OutputFiles.h"
 #include "runtime/train/report/Effects.h"
 #include "runtime/train/weights/Adapters.h"
+#include "runtime/train/weights/Averages.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
 #include <csignal>
@@ -79,6 +80,10 @@ void Session::checkOptions() {
   }
   if (options.continueOnNan)
     checkSkipsUpdates(program);
+  if (options.evalAverage)
+    checkAverages(program, "--eval-ema");
+  if (options.exportAverage)
+    checkAverages(program, "--export-ema");
   if (!options.log.empty())
     checkLogFile(options.log);
   if (!options.log.empty() && world.isFirst())
@@ -286,6 +291,13 @@ void Session::exportStopped() {
 }
 
 void Session::exportAll() {
+  onAverages(*executor, options.exportAverage && !exportFiles().empty(), [&] {
+    writeExports();
+    return true;
+  });
+}
+
+void Session::writeExports() {
   if (!options.exportOnnx.empty()) {
     exportOnnx(options.exportOnnx, *executor, image, options.model,
                options.exportTrainingMode ? "training" : "inference");
@@ -304,7 +316,9 @@ void Session::finish() {
   if (stepsRun > 0 && !exportFiles().empty())
     checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
   for (const NamedFile &wanted : options.predict)
-    if ((signal = predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file)) != 0)
+    if ((signal = onAverages(*executor, options.evalAverage, [&] {
+           return predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file);
+         })) != 0)
       return;
   exportAll();
   if (!options.memoryReport.empty()) {

@@ -50,7 +50,9 @@ private:
   std::vector<std::string> exportFiles() const;
   bool exportsWhenStopped() const;
   void exportStopped();
+  std::optional<double> evaluate();
   void exportAll();
+  void writeExports();
   void saveBefore(const StepNotBegun &reason);
   void finish();
   void printExportNotes() const;

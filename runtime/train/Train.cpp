@@ -8,6 +8,7 @@
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/output/TraceValues.h"
 #include "runtime/train/report/Display.h"
+#include "runtime/train/weights/Averages.h"
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -55,12 +56,16 @@ LogLine Session::runStep(StepRunner &runner) {
   return line;
 }
 
+std::optional<double> Session::evaluate() {
+  return onAverages(*executor, options.evalAverage, [&] { return evaluator->loss(progress); });
+}
+
 std::optional<double> Session::evaluateIfDue() {
   const bool due =
       progress.step == scalars.steps || (options.evalEvery != 0 && progress.step % options.evalEvery == 0);
   if (!evaluator || !due)
     return std::nullopt;
-  return evaluator->loss(progress);
+  return evaluate();
 }
 
 void Session::checkpointIfDue(bool interrupted) {
@@ -129,7 +134,7 @@ void Session::saveBefore(const StepNotBegun &reason) {
 /// No step is left.
 int Session::onlyEvaluate(std::optional<double> known) {
   if (evaluator && !known)
-    known = evaluator->loss(progress);
+    known = evaluate();
   if (known && world.isFirst())
     printEvaluation(*known, evaluator->values());
   return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
@@ -141,7 +146,7 @@ bool Session::makeUpEvaluation(std::optional<double> &loss) {
     return false;
   LogLine line = *progress.unevaluated;
   if (evaluator)
-    loss = line.evalLoss = evaluator->loss(progress);
+    loss = line.evalLoss = evaluate();
   if (loss) {
     line.metrics = evaluator->values();
     progress.unevaluated.reset();

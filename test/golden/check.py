@@ -2,7 +2,7 @@
 """Compiles and trains the project's golden models and compares with PyTorch's traces:
 check.py FOLDER|TRACE.json OUT [OPTION OF COMPILE...].
 
-With `--ranks N` among the options N ranks share the trace's rows, started by mpirun.
+With `--ranks N` among the options N ranks share the trace's rows, started by mpirun; with `--accumulate N` micro-batches do.
 Needs only Python's standard library. Loss within `relative` of the trace at each step, gradient norm within ten times
 that and 1e-4, learning rate within 1e-6; L2 norms of all parameters and buffers after the last step within 1e-4, or `relative` if
 that is more.
@@ -31,23 +31,28 @@ def safetensors_norms(path):
     return norms
 
 
-def shared_among(ranks, words):
-    """The options of compile with each rank's share of the rows."""
+def number(options, flag):
+    return int(options[options.index(flag) + 1]) if flag in options else 1
+
+
+def shared_among(parts, words):
+    """The options of compile with a part of the rows: what a rank has of a micro-batch."""
     shared = list(words)
     for at in range(1, len(words)):
         if words[at - 1] == "--shape":
             name, sizes = words[at].split("=")
             rows, *rest = sizes.split("x")
-            shared[at] = f"{name}={'x'.join([str(int(rows) // ranks), *rest])}"
+            shared[at] = f"{name}={'x'.join([str(int(rows) // parts), *rest])}"
     return shared
 
 
 def train(folder, trace, out, options):
-    ranks = int(options[options.index("--ranks") + 1]) if "--ranks" in options else 1
+    ranks = number(options, "--ranks")
+    parts = ranks * number(options, "--accumulate")
     launcher = [] if ranks == 1 else ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks)]
     out.mkdir(parents=True, exist_ok=True)
     program, log, weights = out / "program", out / "log.jsonl", out / "trained.safetensors"
-    subprocess.run(["kedge", "compile", folder / trace.get("model", "model.onnx"), *shared_among(ranks, trace["compile"]), *options, *machine.COMPILE, "-o", program], check=True)
+    subprocess.run(["kedge", "compile", folder / trace.get("model", "model.onnx"), *shared_among(parts, trace["compile"]), *options, *machine.COMPILE, "-o", program], check=True)
     data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
     subprocess.run([*launcher, *machine.LAUNCHER, program, *data, *trace["run"], "--log", log, "--export-safetensors", weights], check=True)
     return [json.loads(line) for line in log.read_text().splitlines()], safetensors_norms(weights)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A rank of a pipeline is lost: stage_kills.py GOLDEN TEMP [--trials N] [--json FILE]. In every phase of a schedule the job ends in
+"""A rank of a pipeline is lost: stage_kills.py GOLDEN TEMP [--trials N] [--meshes MESH...] [--json FILE]. In every phase of a schedule the job ends in
 bounded time, and says which stage is gone, and which transfer another stage waited for.
 
 A stopped rank (SIGSTOP) has all others wait for it where the schedule has them; then it is killed. Phases are read from what the survivors say: the
@@ -52,11 +52,12 @@ class Program:
 
     @staticmethod
     def phases_of(text):
-        """By number of the transfer: those of micro-batches by direction, which the place that follows the op tells."""
+        """By number of the transfer: those of micro-batches by direction, which the place of the op tells."""
         directions = {}
         for at in re.finditer(r"dist\.(?:send|receive) [^{]*\{(micro = \d+ : i64, )?number = (\d+) .*?(?=\n    %|\n    train|\n    return)", text, re.S):
-            place = re.findall(r"// (forward|backward|update)", text[:at.start()][-400:].rsplit("\n    %", 1)[-1] + at[0])
-            directions[int(at[2])] = "none" if not at[1] else "backward" if "backward" in place[:1] else "forward"
+            own = re.sub(r"\n *//.*", "", at[0])  # a line of its own is of what follows
+            place = re.findall(r"// (forward|backward|update)", text[:at.start()] + own)[-1]
+            directions[int(at[2])] = "none" if not at[1] else "backward" if place == "backward" else "forward"
         return directions
 
     def data(self, flag):
@@ -81,7 +82,7 @@ class Program:
         finally:
             job.kill()
         assert job.returncode != 0, text
-        assert f"rank {rank} (stage {rank * self.stages // self.ranks}) is gone" in text, text
+        assert f"rank {rank} (stage {rank * self.stages // self.ranks}" in text and " is gone" in text, text
         return text, time.time() - killed
 
     def phase(self, text):
@@ -109,6 +110,7 @@ def main():
     parser.add_argument("temp", type=pathlib.Path)
     parser.add_argument("--trials", type=int, default=0)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--meshes", nargs="+", help="with --trials, these alone")
     options = parser.parse_args()
     options.temp.mkdir(parents=True, exist_ok=True)
     if options.trials:
@@ -129,7 +131,9 @@ def all_phases(options):
     rows = []
     for mesh, schedule, more in (("pipeline=4", "1f1b", []), ("pipeline=2", "zero-bubble", []), ("pipeline=2", "interleaved=2", []),
                                  ("pipeline=2,data=2", "gpipe", ["--zero", "1"])):
-        program = Program(options.golden, options.temp, "program", mesh, schedule, "--accumulate", 6, "--optimizer", "adamw", "--clip-norm", 1, *more)
+        if options.meshes and mesh not in options.meshes:
+            continue
+        program = Program(options.golden, options.temp, "program", mesh, schedule, "--accumulate", 4, "--optimizer", "adamw", "--clip-norm", 1, *more)
         met, slowest = collections.Counter(), 0
         wanted = [phase for phase in ALL if phase != "update" or more]
         for trial in range(options.trials):

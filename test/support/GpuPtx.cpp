@@ -35,4 +35,24 @@ std::string GpuPtx::run(const lower::gpu::LaunchCode &code,
   return text;
 }
 
+Removals GpuPtx::removals(llvm::function_ref<bool()> isNoticed) {
+  using Kind = PtxInstruction::Kind;
+  if (isNoticed())
+    fail("findings in whole kernels");
+  Removals removals;
+  for (auto &[name, kernel] : parsed->all())
+    for (PtxInstruction &instruction : kernel.code) {
+      const Kind kind = instruction.kind;
+      if (instruction.times == 0 || (kind != Kind::Barrier && kind != Kind::Wait))
+        continue;
+      instruction.kind = Kind::Nothing;
+      ++removals.tried;
+      if (!isNoticed())
+        removals.unnoticed.push_back(name + " " + std::to_string(&instruction - kernel.code.data()) + " " +
+                                     instruction.text);
+      instruction.kind = kind;
+    }
+  return removals;
+}
+
 } // namespace kedge::test

@@ -241,23 +241,24 @@ constexpr auto up = [](auto x) { return std::ceil(x); };
 constexpr auto toZero = [](auto x) { return std::trunc(x); };
 constexpr auto nearest = [](auto x) { return std::nearbyint(x); };
 
-template <class Real, auto Round>
+/// Of values of Real, computed as V.
+template <class Real, class V, auto Round>
 void addRounding(Table &table, const std::string &mode, const std::string &real) {
-  table["cvt." + mode + "." + real + "." + real] = of1<Real, Round>;
+  table["cvt." + mode + "." + real + "." + real] = of1<Real, [](Real x) { return Round(V(x)); }>;
   const auto whole = [&]<class To>(To, const char *to) {
     table["cvt." + mode + "." + to + "." + real] = [](uint64_t a, uint64_t, uint64_t) {
-      return bitsOf(saturated<To>(Round(as<Real>(a))));
+      return bitsOf(saturated<To>(Round(V(as<Real>(a)))));
     };
   };
   whole(int16_t(), "s16"), whole(uint16_t(), "u16"), whole(int32_t(), "s32"), whole(uint32_t(), "u32");
   whole(int64_t(), "s64"), whole(uint64_t(), "u64");
 }
 
-template <class Real> void addRoundings(Table &table, const std::string &real) {
-  addRounding<Real, down>(table, "rmi", real);
-  addRounding<Real, up>(table, "rpi", real);
-  addRounding<Real, toZero>(table, "rzi", real);
-  addRounding<Real, nearest>(table, "rni", real);
+template <class Real, class V = Real> void addRoundings(Table &table, const std::string &real) {
+  addRounding<Real, V, down>(table, "rmi", real);
+  addRounding<Real, V, up>(table, "rpi", real);
+  addRounding<Real, V, toZero>(table, "rzi", real);
+  addRounding<Real, V, nearest>(table, "rni", real);
 }
 
 template <class To, class From> uint64_t converted(uint64_t a, uint64_t, uint64_t) {
@@ -311,6 +312,8 @@ Table makeTable() {
   addPairs(table);
   addRoundings<float>(table, "f32");
   addRoundings<double>(table, "f64");
+  addRoundings<Float16, float>(table, "f16");
+  addRoundings<BFloat16, float>(table, "bf16");
   addConversionsOf<int8_t>(table, "s8");
   addConversionsOf<uint8_t>(table, "u8");
   addConversionsOf<int16_t>(table, "s16");

@@ -31,7 +31,16 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
             "of adamw, adam, lion and sgd's momentum: fp32, bf16, or int8: codes in groups of 32 with an "
             "fp16 scale")
       ->capture_default_str();
+  flags.number(
+      "--ema", o.update.averageDecay, {0, 1, rt::RangeEnds::Below},
+      "D: keep a moving average of each trained tensor: D times itself and 1 - D times the new value, "
+      "step by step (the program's --eval-ema and --export-ema use it)");
   flags.number("--accumulate", o.accumulate, {1, 1e6}, "micro-batches of a step")->capture_default_str();
+  flags
+      .word("--batchnorm", o.batchNorm, {"micro-batch", "exact"},
+            "whose statistics BatchNormalization takes in training: of each micro-batch, or exact: of all "
+            "micro-batches of a step, as if they were one")
+      ->capture_default_str();
   flags.list("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay");
   flags.list("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters");
   flags.add("--lr", o.lr, "default learning rate of the program")->capture_default_str();
@@ -112,8 +121,9 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
            "master by op or node")
       ->capture_default_str();
   flags
-      .word("--master-weights", o.masterWeights, {"on", "off"},
-            "on, or off: only bf16 weights, with stochastic rounding")
+      .word("--master-weights", o.masterWeights, {"on", "split", "off"},
+            "on, split: a bf16 weight and 8 bits of what rounding took, or off: only bf16 weights, with "
+            "stochastic rounding")
       ->capture_default_str();
   const std::vector<std::string> types = {"fp32", "bf16", "fp16"};
   flags.word("--grad-dtype", o.gradientType, types,

@@ -125,6 +125,10 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of "
          "all ranks",
          parts);
+  if (o.batchNorm == "exact")
+    fail("--same-bits {}: not available with --batchnorm exact, whose statistics are sums over all "
+         "micro-batches",
+         parts);
   if (!o.maxBatchInput.empty() || !o.maxSeqInput.empty())
     fail("--same-bits {}: not available with --max-batch or --max-seq; give --shape", parts);
   o.parts = parts / ranks;
@@ -146,7 +150,8 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
          schedule);
   const std::pair<std::string, bool> others[] = {{"kedge why", command.get_name() == "why"},
                                                  {"--arena", !o.arenaFile.empty()},
-                                                 {"--launches", !o.launchFile.empty()}};
+                                                 {"--launches", !o.launchFile.empty()},
+                                                 {"--batchnorm exact", o.batchNorm == "exact"}};
   for (const auto &[what, isGivenToo] : others)
     if (isGivenToo)
       fail("{}: {} is not available yet for a pipeline", words, what);
@@ -189,6 +194,7 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
   refuse(o.syncBatchNorm, "--sync-batchnorm");
+  refuse(o.batchNorm == "exact", "--batchnorm exact");
 }
 
 /// What the command line and the file say of layouts, each by itself.

@@ -48,6 +48,9 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
        "--schedule constant keeps the rate; give another schedule with it"},
       {{"--warmup-start"}, o.schedule.warmup.value_or(0) > 0, "there is no warm-up; give --warmup N with it"},
       {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
+      {{"--batchnorm"},
+       o.batchNorm != "exact" || o.accumulate > 1,
+       "without --accumulate a step has one micro-batch; give --accumulate N with it"},
       {{"--accumulate-dtype"},
        o.accumulate > 1,
        "without --accumulate there are no accumulators; give --accumulate N with it"}};

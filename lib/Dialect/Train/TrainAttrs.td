@@ -16,7 +16,9 @@ def Train_Role : I32EnumAttr<"Role", "what a state is for", [
   I32EnumAttrCase<"Counter", 8, "counter">,
   I32EnumAttrCase<"State", 9, "state">,
   I32EnumAttrCase<"WorkingCopy", 10, "working_copy">,
-  I32EnumAttrCase<"Scaler", 11, "scaler">
+  I32EnumAttrCase<"Scaler", 11, "scaler">,
+  I32EnumAttrCase<"Average", 12, "average">,
+  I32EnumAttrCase<"Residual", 13, "residual">
 ]> { let cppNamespace = "::kedge::train"; let genSpecializedAttr = 0; }
 def Train_RoleAttr : EnumAttr<Train_Dialect, Train_Role, "role">;
 

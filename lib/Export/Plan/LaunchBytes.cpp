@@ -20,7 +20,8 @@ int64_t &shareOf(TransientBytes &bytes, train::Role role) {
 
 bool isUpdated(train::Role role) {
   return role == train::Role::Parameter || role == train::Role::WorkingCopy || role == train::Role::Moment1 ||
-         role == train::Role::Moment2 || role == train::Role::Momentum;
+         role == train::Role::Moment2 || role == train::Role::Momentum || role == train::Role::Average ||
+         role == train::Role::Residual;
 }
 
 int64_t transientHeight(exec::FunctionOp function, int64_t persistent) {

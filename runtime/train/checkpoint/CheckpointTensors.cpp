@@ -1,11 +1,14 @@
 #include "runtime/train/checkpoint/CheckpointTensors.h"
 #include "runtime/format/Convert.h"
+#include "runtime/format/SplitMaster.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/checkpoint/WholeStates.h"
 #include "runtime/train/weights/Adapters.h"
+#include "runtime/train/weights/Residuals.h"
 #include "runtime/train/weights/Weights.h"
+#include <cstring>
 #include <set>
 
 namespace kedge::rt {
@@ -112,15 +115,20 @@ private:
   std::vector<TensorFile> parts;
 };
 
-/// Sets states from one file and reports what is missing, differs or is left over.
-void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name,
-              const std::vector<NamedState> &states) {
-  const Program &program = executor.program();
-  const SavedFile file(checkpoint, name);
+/// Whether a program without residuals, or with them, takes what this file lacks or has too much: a
+/// checkpoint of masters in one part, or in two.
+bool isResidualName(const std::string &name) {
+  return name.rfind(fmt::format("{}/", roleName(StateRole::Residual)), 0) == 0;
+}
+
+/// Reports what is missing, differs or is left over.
+void checkFile(const SavedFile &file, const Program &program, const std::vector<NamedState> &states) {
   std::set<std::string> used;
   for (const NamedState &entry : states) {
     const TensorDesc expected = wholeTensor(program, entry, {}).desc;
     const std::optional<TensorDesc> found = file.find(entry.name);
+    if (!found && entry.state->role == StateRole::Residual)
+      continue;
     if (!found)
       fail(
           "{}: a checkpoint of another model or optimizer: it has no '{}', which the program needs as {}; {}",
@@ -131,14 +139,60 @@ void loadFile(const Checkpoint &checkpoint, Executor &executor, const char *name
     used.insert(safetensorsName(entry.name));
   }
   for (const std::string &found : file.names())
-    if (!used.count(found))
+    if (!used.count(found) && !isResidualName(found))
       fail("{}: a checkpoint of another model or optimizer: it holds '{}' ({}), which the program lacks; {}",
            file.path, found, describe(*file.find(found)), kRemedy);
-  for (const NamedState &entry : states)
-    executor.write(*entry.state, [&](char *destination) {
-      file.fill(entry, layoutOf(program, *entry.state), destination);
-    });
 }
+
+/// Sets states from the two files of a checkpoint.
+class Restoring {
+public:
+  Restoring(const Checkpoint &checkpoint, Executor &executor)
+      : executor(executor), program(executor.program()), model(checkpoint, kModelFile),
+        optimizer(checkpoint, kOptimizerFile) {}
+
+  void run() {
+    const std::vector<NamedState> weights = checkpointModelStates(program), rest = optimizerStates(program);
+    checkFile(model, program, weights);
+    checkFile(optimizer, program, rest);
+    for (const NamedState &entry : weights)
+      fillState(executor, *entry.state, [&](const State &as, char *to) { fillWeight(as, entry.name, to); });
+    for (const NamedState &entry : rest)
+      setRest(entry);
+  }
+
+private:
+  void fill(const SavedFile &file, const State &as, const std::string &name, char *to) {
+    file.fill({&as, name}, layoutOf(program, as), to);
+  }
+
+  /// An f32 weight of a checkpoint that has it in two parts is both together.
+  void fillWeight(const State &as, const std::string &name, char *to) {
+    fill(model, as, name, to);
+    const std::string rest = fmt::format("{}/{}", roleName(StateRole::Residual), name);
+    if (as.desc.type != DType::F32 || !optimizer.find(rest) || model.find(name)->type != DType::BF16)
+      return;
+    std::vector<float> residual(static_cast<size_t>(as.desc.elements()));
+    fill(optimizer, as, rest, reinterpret_cast<char *>(residual.data()));
+    for (size_t k = 0; k < residual.size(); ++k) {
+      float value = 0;
+      std::memcpy(&value, to + k * sizeof(value), sizeof(value));
+      value = joinedMaster(value, residual[k]);
+      std::memcpy(to + k * sizeof(value), &value, sizeof(value));
+    }
+  }
+
+  void setRest(const NamedState &entry) {
+    if (entry.state->role != StateRole::Residual)
+      return executor.write(*entry.state, [&](char *to) { fill(optimizer, *entry.state, entry.name, to); });
+    const State &owner = *program.state(entry.state->of);
+    fillState(executor, *entry.state, [&](const State &as, char *to) { fillWeight(as, owner.onnxName, to); });
+  }
+
+  Executor &executor;
+  const Program &program;
+  const SavedFile model, optimizer;
+};
 
 } // namespace
 
@@ -182,8 +236,7 @@ void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor
          checkpoint.folder, checkpoint.optimizer, expected, checkpoint.optimizer);
   if (const Communicator *ranks = executor.communicator(); !ranks || ranks->world().isFirst())
     checkFrozen(checkpoint.folder, checkpoint.frozen, frozen); // the others do not know the whole tensors
-  loadFile(checkpoint, executor, kModelFile, checkpointModelStates(executor.program()));
-  loadFile(checkpoint, executor, kOptimizerFile, optimizerStates(executor.program()));
+  Restoring(checkpoint, executor).run();
 }
 
 void exportSafetensors(const std::string &path, const Executor &executor, std::optional<DType> type) {

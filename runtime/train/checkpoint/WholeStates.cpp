@@ -1,5 +1,6 @@
 #include "runtime/train/checkpoint/WholeStates.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/weights/Residuals.h"
 
 namespace kedge::rt {
 WholeStates::WholeStates(const Executor &executor) : executor(executor) {}
@@ -36,12 +37,26 @@ void WholeStates::gather(const State &state) {
 }
 
 TensorDesc WholeStates::descOf(const State &state) const {
-  return {hasOriginal(state) ? DType::F32 : state.desc.type, state.viewOrWhole().whole};
+  const bool isWide = hasOriginal(state) || residualOf(executor.program(), state);
+  return {isWide ? DType::F32 : state.desc.type, state.viewOrWhole().whole};
 }
 
 const char *WholeStates::fetch(const State &state) {
   if (hasOriginal(state))
     return executor.originals()->fetch(state);
+  const State *residual = residualOf(executor.program(), state);
+  if (!residual)
+    return fetchStored(state);
+  const size_t elements = static_cast<size_t>(descOf(state).elements());
+  const char *stored = fetchStored(state);
+  const std::vector<char> value(stored, stored + elements * dtypeSize(state.desc.type));
+  joined.resize(elements);
+  joinParts(value.data(), fetchStored(*residual), joined);
+  return reinterpret_cast<const char *>(joined.data());
+}
+
+/// As memory has it.
+const char *WholeStates::fetchStored(const State &state) {
   if (!state.shard) {
     state.expectWhole("written");
     return executor.read(state);
@@ -66,6 +81,7 @@ void WholeStates::finish() {
   if (executor.communicator())
     agreeOn(noMore);
   whole = {};
+  joined = {};
 }
 
 void WholeStates::serve() {

@@ -22,11 +22,13 @@ private:
   bool hasOriginal(const State &state) const {
     return executor.originals() && executor.originals()->has(state);
   }
+  const char *fetchStored(const State &state);
   void gather(const State &state);
   void agreeOn(std::string &name);
 
   const Executor &executor;
   std::vector<char> whole;
+  std::vector<float> joined; ///< of a parameter and its residual
 };
 
 /// Sets `whole` on rank 0 to the tensor that ranks hold parts of; `own` is this rank's. All ranks call it.

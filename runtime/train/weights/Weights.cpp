@@ -4,6 +4,7 @@
 #include "runtime/train/weights/EncodedWeights.h"
 #include "runtime/train/weights/GivenWeights.h"
 #include "runtime/train/weights/ProgramValues.h"
+#include "runtime/train/weights/Residuals.h"
 
 namespace kedge::rt {
 
@@ -33,7 +34,7 @@ public:
   }
 
   void load(const State &state) {
-    executor.write(state, [&](char *destination) { loadInto(state, destination); });
+    fillState(executor, state, [&](const State &as, char *destination) { loadInto(as, destination); });
   }
 
   void open(const State &state) {

@@ -71,6 +71,11 @@ for options, words_expected in [
         ([*mse, "--ignore-index", "0"], "--ignore-index would have no effect: --loss mse has no classes"),
         ([*mse, "--class-axis", "0"], "--class-axis would have no effect"),
         ([*mse, "--accumulate-dtype", "bf16"], "--accumulate-dtype would have no effect: without --accumulate there are no accumulators"),
+        ([*mse, "--batchnorm", "exact"], "--batchnorm would have no effect: without --accumulate a step has one micro-batch"),
+        ([*mse, "--batchnorm", "exact", "--accumulate", "2"], "has no BatchNormalization in training, whose statistics are what joins micro-batches"),
+        ([*mse, "--batchnorm", "exact", "--accumulate", "2", "--mesh", "tensor=2"], "an axis 'tensor' is not available yet with --batchnorm exact"),
+        ([*mse, "--batchnorm", "exact", "--accumulate", "2", "--mesh", "pipeline=2"], "--batchnorm exact is not available yet for a pipeline"),
+        ([*mse, "--batchnorm", "exact", "--accumulate", "2", "--same-bits", "2"], "--same-bits 2: not available with --batchnorm exact"),
         ([*mse, "--bucket-bytes", "1MiB"], "--bucket-bytes would have no effect: it is for several ranks"),
         ([*mse, "--sync-batchnorm"], "--sync-batchnorm would have no effect"),
         ([*mse, "--ranks", "2", "--persist-bytes", "1MiB"], "--persist-bytes would have no effect: parameters are in parts with --zero 3 alone"),
@@ -102,6 +107,9 @@ for options, pieces in [
         (["--warmup-start", "0.5"], "--warmup-start would have no effect: there is no warm-up"),
         (["--betas", "0.8,0.9"], "--betas would have no effect: the program was compiled with --optimizer sgd"),
         (["--eps", "1e-6"], "--eps would have no effect"),
+        (["--export-ema"], "--export-ema needs an export, such as --export-onnx FILE"),
+        (["--export-ema", "--export-onnx", folder / "o.onnx"], "--export-ema: the program keeps no averages of its weights; compile it with --ema 0.999"),
+        (["--eval-ema"], "--eval-ema needs --eval-data or --eval-tokens: it says what is evaluated"),
         (["--keep", "3"], "--keep needs --checkpoint-dir")]:
     expect(words(program, *data_of(plain), "--steps", "2", *options, code=1), "kedge: error: ", pieces)
 print("what was not meant was refused")

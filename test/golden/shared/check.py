@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Every fp32 (or 16-bit) run of a golden model beside the repository, judged by its own checker:
-check.py SHARED MODEL OUT PYTHON [RUN | -RUN | 16-bit].
+check.py SHARED MODEL OUT PYTHON [RUN | -RUN | 16-bit] [-- OPTION...].
 
 Compiles, trains, compares log and exported parameters with PyTorch's trace (check_trace.py --onnx, run by PYTHON, which
 has the package onnx), and the dumped gradients of step 0 with gradients.safetensors. Runs with dropout take 8 seeds. RUN: only
-this run; -RUN: all but this one; 16-bit: all with --precision. Exported parameters are compared for fp32 alone.
+this run; -RUN: all but this one; 16-bit: all with --precision. Exported parameters are compared for fp32 alone. OPTIONs are more
+of compile; --accumulate N among them cuts the rows of the first input into N micro-batches.
 """
 import json
 import pathlib
@@ -16,10 +17,20 @@ import machine
 from gradients import gradients_differ
 
 
-def run_one(shared, model, name, trace, out, python):
+def with_options(words, options):
+    words = list(words)
+    if "--accumulate" in options:
+        at = words.index("--shape") + 1
+        name, sizes = words[at].split("=")
+        rows, *rest = sizes.split("x")
+        words[at] = f"{name}={'x'.join([str(int(rows) // int(options[options.index('--accumulate') + 1])), *rest])}"
+    return words + options
+
+
+def run_one(shared, model, name, trace, out, python, options):
     run, folder = trace["runs"][name], shared / "models" / model
     program = out / f"{name}-program"
-    subprocess.run(["kedge", "compile", folder / run.get("model", "model.onnx"), *run["compile"], *machine.COMPILE, "-o", program],
+    subprocess.run(["kedge", "compile", folder / run.get("model", "model.onnx"), *with_options(run["compile"], options), *machine.COMPILE, "-o", program],
                    check=True, stdout=subprocess.DEVNULL)
     data = [word for key, file in trace["data"].items() for word in ("--data", f"{key}={folder / file}")]
     dumps = (trace.get("gradients") or {}).get("run") == name
@@ -43,6 +54,9 @@ def run_one(shared, model, name, trace, out, python):
 
 
 def main():
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    options = sys.argv[at + 1:]
+    del sys.argv[at:]
     shared, model, out, python = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
     out.mkdir(parents=True, exist_ok=True)
     trace = json.loads((shared / "models" / model / "trace.json").read_text())
@@ -50,7 +64,7 @@ def main():
     runs = [name for name, run in trace["runs"].items() if ("--precision" in run["compile"]) == (chosen == "16-bit")]
     if chosen not in ("", "16-bit"):
         runs = [name for name in runs if (name != chosen[1:] if chosen[0] == "-" else name == chosen)]
-    failed = [name for name in runs if run_one(shared, model, name, trace, out, python)]
+    failed = [name for name in runs if run_one(shared, model, name, trace, out, python, options)]
     print(f"{model}: {len(runs) - len(failed)} of {len(runs)} runs as in PyTorch")
     sys.exit(bool(failed))
 

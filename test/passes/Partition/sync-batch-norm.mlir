@@ -2,9 +2,19 @@
 // RUN: kedge-opt %s --kedge-set-mesh=mesh=replica=2 --kedge-sync-batch-norm --kedge-differentiate | FileCheck %s
 // RUN: kedge-opt %s --kedge-set-mesh=mesh=replica=2,data=2 --kedge-sync-batch-norm --kedge-differentiate | FileCheck %s --check-prefix=MESH
 // RUN: kedge-opt %s --kedge-sync-batch-norm | FileCheck %s --check-prefix=ALONE
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=data=2 --kedge-sync-batch-norm="over-ranks=false micro-batches=4" --kedge-differentiate | FileCheck %s --check-prefix=MICROS
+// RUN: kedge-opt %s --kedge-set-mesh=mesh=data=2 --kedge-sync-batch-norm="micro-batches=4" | FileCheck %s --check-prefix=BOTH
 
 // Mean and variance over 2 x 4 values a channel; the running variance is unbiased (8/7). Gradients pass through the sums.
 // ALONE: train.batch_norm
+// MICROS-NOT: dist.all_reduce
+// MICROS: %[[SUM:.*]] = onnx.ReduceSum
+// MICROS: train.sum_micros %[[SUM]]
+// MICROS: onnx.Constant dense<6.250000e-02>
+// MICROS-COUNT-3: train.sum_micros
+// BOTH: %[[OWN:.*]] = train.sum_micros
+// BOTH: dist.all_reduce %[[OWN]] {{.*}}ranks = 2
+// BOTH: onnx.Constant dense<3.125000e-02>
 // Gradients of sums go along the axes of the sums.
 // MESH-COUNT-4: dist.all_reduce %{{.*}} {axis = "replica,data", {{.*}}ranks = 4 : i64}
 // CHECK-LABEL: func.func @step

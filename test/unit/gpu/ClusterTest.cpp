@@ -141,6 +141,23 @@ TEST(GpuCluster, SumsOfColumns) {
   }
 }
 
+/// Tiles that are turned around, folds of wide rows, of columns, and of parts of rows.
+TEST(GpuCluster, BarriersAreMissed) {
+  Case tile = overTwo(40, 36, "");
+  tile.inputMaps = "affine_map<(r, c) -> (c, r)>";
+  tile.inputs = "tensor<36x40xf32>";
+  tile.body = "%y = math.tanh %x : f32";
+  tile.yield = "%y";
+  for (const Case &c : {tile, softmax(2, 2049, "1"), softmax(64, 40, "0"), softmax(1, 70000, "1")}) {
+    MLIRContext context;
+    auto module = parseClusters(context, textOf(c));
+    const Removals removals = KernelPair(*module, "sm_90").removals(0);
+    EXPECT_GT(removals.tried, 0) << textOf(c);
+    for (const std::string &one : removals.unnoticed)
+      ADD_FAILURE() << one << " of\n" << textOf(c);
+  }
+}
+
 /// Points that are made, stored and folded by columns (or rows) in one walk, on the bytes of what they are
 /// made of: a gradient and that of the bias behind it.
 TEST(GpuCluster, PointsAreStoredWhileTheyAreFolded) {

@@ -120,6 +120,10 @@ std::string KernelPair::text(size_t cluster) {
   return text;
 }
 
+Removals KernelPair::removals(size_t cluster) {
+  return ptx->removals([&] { return !compare(cluster, 1, 0.5f, 2).empty(); });
+}
+
 std::string KernelPair::compare(size_t number, unsigned seed, float low, float high) {
   sched::ClusterOp cluster = clusters[number];
   const lower::gpu::LaunchCode &launch = launches[number];

@@ -26,6 +26,8 @@ public:
   /// size), the GPU gives the same bits twice and on overwritten inputs (in the simulator), and keeps to its
   /// memory. Else what is wrong.
   std::string compare(size_t cluster, unsigned seed, float low, float high);
+  /// With an architecture: noticed is what compare() says.
+  Removals removals(size_t cluster);
 
 private:
   struct Cpu;

@@ -194,7 +194,7 @@ public:
   }
 
   rt::calls::LibraryCall call;
-  PtxProgram &program() { return ptx->program(); }
+  GpuPtx &interpreted() { return *ptx; }
 
 private:
   /// The last piece of memory is the workspace.
@@ -273,27 +273,10 @@ Removals removalsOf(const std::string &text, StringRef arch) {
   Tensors inputs;
   for (const rt::TensorDesc &tensor : gpu.call.inputs)
     inputs.push_back(randomTensor(tensor, {}, random));
-  const auto finds = [&] {
+  return gpu.interpreted().removals([&] {
     Tensors results;
     return !gpu.run(inputs, GuardedMemory::Guard::End, results).empty();
-  };
-  if (finds())
-    throw std::runtime_error("findings in whole kernels of " + text);
-  Removals removals;
-  using Kind = PtxInstruction::Kind;
-  for (auto &[name, kernel] : gpu.program().all())
-    for (PtxInstruction &instruction : kernel.code) {
-      const Kind kind = instruction.kind;
-      if (instruction.times == 0 || (kind != Kind::Barrier && kind != Kind::Wait))
-        continue;
-      instruction.kind = Kind::Nothing;
-      ++removals.tried;
-      if (!finds())
-        removals.unnoticed.push_back(name + " " + std::to_string(&instruction - kernel.code.data()) + " " +
-                                     instruction.text);
-      instruction.kind = kind;
-    }
-  return removals;
+  });
 }
 
 CaseOptions optionsOf(sched::LibraryOp op) {

@@ -2,6 +2,7 @@
 // inputs.
 #pragma once
 #include "lib/Dialect/Sched/SchedOps.h"
+#include "test/support/GpuPtx.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,11 +21,7 @@ struct CaseOptions {
 /// the GPU's kernels run once, as its PTX, and findings of the interpreter are wrong, too.
 std::string compareWithCpu(sched::LibraryOp call, const CaseOptions &options, llvm::StringRef arch = "");
 
-/// What the interpreter of PTX says when barriers and waits for copies are removed one by one.
-struct Removals {
-  int64_t tried = 0;                  ///< those that threads come to
-  std::vector<std::string> unnoticed; ///< kernel and number of the instruction
-};
+/// Of the call's kernels, in the interpreter of PTX.
 Removals removalsOf(const std::string &call, llvm::StringRef arch);
 
 /// For a call of a model: indices that its data has, room for other orders of summation.

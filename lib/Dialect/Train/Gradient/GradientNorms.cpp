@@ -122,6 +122,12 @@ LogicalResult BatchNormOp::buildGradient(OpBuilder &builder, ValueRange resultGr
   return success();
 }
 
+LogicalResult SumMicrosOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                         SmallVectorImpl<Value> &operandGrads) {
+  operandGrads.push_back(create(builder, getLoc(), getX().getType(), resultGrads[0]));
+  return success();
+}
+
 LogicalResult InvStdOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
   auto type = tensorType(adaptor.getVariance());

@@ -59,6 +59,16 @@ def Train_BatchNormOp : Train_Op<"batch_norm", [Clusterable, DifferentiableOpera
   }];
 }
 
+def Train_SumMicrosOp : Train_TypedOp<"sum_micros", [SameOperandsAndResultType, Differentiable]> {
+  let summary = "The sum over the micro-batches of a step, alike in all of them";
+  let description = [{
+    In @micro, until kedge-unroll-micro-batches writes all micro-batches into one @step. The loss is that of all micro-batches, so
+    the gradient of a sum is the sum over micro-batches of its result's gradients.
+  }];
+  let arguments = (ins ONNX_Tensor:$x);
+  let results = (outs ONNX_Tensor:$sum);
+}
+
 def Train_InvStdOp : Train_Op<"inverse_deviation", [Pointwise]> {
   let summary = "1 / sqrt(variance + epsilon)";
   let arguments = (ins ONNX_Tensor:$variance, F32Attr:$epsilon);

@@ -1,4 +1,4 @@
-// Optimizer state in few bits: companded moments.
+// Optimizer state in few bits: companded moments, masters in two parts.
 #ifndef KEDGE_TRAIN_COMPACT_OPS
 #define KEDGE_TRAIN_COMPACT_OPS
 include "lib/Dialect/Train/TrainBase.td"
@@ -30,5 +30,21 @@ def Train_DitherOp : Train_Op<"dither", [Pointwise, ComputesEachElement, AllShap
   }];
   let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$before, Train_Counter:$step);
   let results = (outs ONNX_Tensor:$result);
+}
+
+def Train_SplitOp : Train_Op<"split", [Pointwise, ComputesEachElement]> {
+  let summary = "f32 to bf16 and 8 bits of what rounding took (FlashOptim)";
+  let description = [{
+    `value` is x rounded to bf16, `residual` is r = round(127 clip((x - value) / (ulp(value) / 2), -1, 1)), one nearer to 0
+    where train.join of both would round to another bf16 number: so splitting what was joined gives the same parts.
+  }];
+  let arguments = (ins ONNX_Tensor:$x);
+  let results = (outs ONNX_Tensor:$value, ONNX_Tensor:$residual);
+}
+
+def Train_JoinOp : Train_Op<"join", [Pointwise, ComputesEachElement, AllShapesMatch<["value", "residual"]>]> {
+  let summary = "value + residual / 127 (ulp(value) / 2): the f32 that train.split took apart";
+  let arguments = (ins ONNX_Tensor:$value, ONNX_Tensor:$residual);
+  let results = (outs ONNX_Tensor:$x);
 }
 #endif

@@ -54,6 +54,7 @@ KEDGE_LIKE_FIRST(AdamOp, 3)
 KEDGE_LIKE_FIRST(SGDOp, 1)
 KEDGE_LIKE_FIRST(MomentumOp, 2)
 KEDGE_LIKE_FIRST(AccumulateOp, 1)
+KEDGE_LIKE_FIRST(AverageOp, 1)
 KEDGE_LIKE_FIRST(ItemScaleOp, 1)
 KEDGE_LIKE_FIRST(ClipScaleOp, 1)
 #undef KEDGE_LIKE_FIRST
@@ -134,6 +135,11 @@ void MomentumOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVect
 void AccumulateOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
   Value first = b.compare(ClusterBodyBuilder::Compare::EQ, v[2], b.constantInt(v[2].getType(), 0));
   results.push_back(b.select(first, v[1], b.add(v[0], v[1])));
+}
+
+void AverageOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
+  Value share = b.constant(v[0].getType(), 1 - getDecay().convertToDouble());
+  results.push_back(b.add(v[0], b.mul(share, b.sub(v[1], v[0]))));
 }
 
 void ItemScaleOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {

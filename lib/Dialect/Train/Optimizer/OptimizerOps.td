@@ -62,6 +62,12 @@ def Train_AccumulateOp : Train_Op<"accumulate", [Pointwise, ComputesEachElement,
   let results = (outs ONNX_Tensor:$result);
 }
 
+def Train_AverageOp : Train_Op<"average", [Pointwise, ComputesEachElement, AllShapesMatch<["average", "value"]>]> {
+  let summary = "average + (1 - decay)(value - average), the moving average of a parameter";
+  let arguments = (ins ONNX_Tensor:$average, ONNX_Tensor:$value, F64Attr:$decay);
+  let results = (outs ONNX_Tensor:$result);
+}
+
 def Train_ItemScaleOp : Train_Op<"item_scale", [Pointwise]> {
   let summary = "nominal / items, 0 when there are no items";
   let arguments = (ins Train_Scalar:$items, F64Attr:$nominal);
