@@ -154,6 +154,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   if (target.gpu) {
     functions.addPass(schedule::createFuseAccumulation());
     functions.addPass(schedule::createFuseGelu());
+  } else {
+    functions.addPass(schedule::createFuseGatherGradients());
   }
   functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
   functions.addPass(levels::createMergeEqual());
