@@ -96,6 +96,7 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());
   if (!options.gradientType.empty())
     manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({options.gradientType}));
+  manager.addNestedPass<func::FuncOp>(levels::createNameValues());
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {

@@ -1,5 +1,6 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
@@ -38,6 +39,7 @@ struct FuseGatherGradients : impl::FuseGatherGradientsBase<FuseGatherGradients> 
     auto fused =
         train::AddGatherGradOp::create(builder, sum.getLoc(), sum.getType(), rows.getDY(), rows.getIndices(),
                                        addend, rows.getAxisAttr(), rows.getPaddingIdxAttr());
+    copyValueNotes(sum, fused);
     sum.replaceAllUsesWith(fused.getResult());
     sum.erase();
     rows.erase();

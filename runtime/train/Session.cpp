@@ -60,14 +60,10 @@ Session::Session(const ProgramImage &image, const Program &program, const Option
 void Session::checkPipeline() const {
   if (program.mesh.sizeOf(Mesh::kPipeline) == 1)
     return;
-  const std::pair<const char *, bool> given[] = {{"--dump-gradients", !options.dumpGradients.empty()},
-                                                 {"--trace-values", !options.traceValues.empty()}};
-  for (const auto &[flag, isGiven] : given)
-    if (isGiven)
-      fail("{} is not available yet for a program of a pipeline ({}); leave it out, or compile for one rank "
-           "or along "
-           "data",
-           flag, program.mesh.text());
+  if (!options.dumpGradients.empty())
+    fail("--dump-gradients is not available yet for a program of a pipeline ({}); leave it out, or compile for "
+         "one rank or along data",
+         program.mesh.text());
 }
 
 void Session::checkOptions() {
