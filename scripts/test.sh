@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh
+scripts/setup.sh g++-aarch64-linux-gnu qemu-user || echo "the cross compiler for 64-bit Arm cannot be installed: its tests are unsupported"
 venv=${KEDGE_TEST_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/kedge/test-venv}
 if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then
   { python3 -m venv "$venv" && "$venv/bin/pip" install -q onnx onnxruntime numpy; } || echo "onnx and onnxruntime cannot be installed: their tests are unsupported"

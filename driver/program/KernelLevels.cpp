@@ -18,16 +18,19 @@ KernelLevels::KernelLevels(const std::vector<std::string> &names)
   for (const std::string &name : names) {
     const lower::KernelTarget target = lower::KernelTarget::level(name == "native" ? host.cpu : name);
     if (std::none_of(targets.begin(), targets.end(),
-                     [&](const auto &other) { return other.cpu == target.cpu; }))
+                     [&](const auto &other) { return other.name == target.name; }))
       targets.push_back(target);
   }
-  std::sort(targets.begin(), targets.end(), [](const auto &a, const auto &b) { return a.cpu < b.cpu; });
+  std::sort(targets.begin(), targets.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
+  if (targets.front().triple != targets.back().triple)
+    fail("--cpu {}: a program is for machines of one kind; compile one program for {} and another for {}",
+         fmt::join(names, ","), targets.front().name, targets.back().name);
 }
 
 nlohmann::json KernelLevels::target() const {
   std::vector<std::string> cpus, features;
   for (const lower::KernelTarget &target : targets) {
-    cpus.push_back(target.cpu);
+    cpus.push_back(chosen ? target.name : target.cpu);
     features.insert(features.end(), target.required.begin(), target.required.end());
   }
   return {{"kind", "cpu"},
@@ -40,7 +43,7 @@ nlohmann::json KernelLevels::target() const {
 std::vector<std::string> KernelLevels::suffixes() const {
   std::vector<std::string> suffixes;
   for (const lower::KernelTarget &target : targets)
-    suffixes.push_back(chosen ? "." + target.cpu : "");
+    suffixes.push_back(chosen ? "." + target.name : "");
   return suffixes;
 }
 
@@ -51,7 +54,7 @@ FailureOr<ObjectFiles> KernelLevels::compile(ModuleOp kernels, std::vector<std::
   std::vector<std::string> suffixed;
   for (const lower::KernelTarget &target : targets) {
     OwningOpRef<ModuleOp> copy = kernels.clone();
-    const std::string suffix = "." + target.cpu;
+    const std::string suffix = "." + target.name;
     lower::renameKernels(*copy, "", suffix);
     FailureOr<ObjectFiles> objects = lower::compileKernels(*copy, target);
     if (failed(objects))

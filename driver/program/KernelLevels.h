@@ -19,6 +19,8 @@ public:
   /// contents.
   mlir::FailureOr<ObjectFiles> compile(mlir::ModuleOp kernels, std::vector<std::string> &names) const;
   const lower::KernelTarget &lowest() const { return targets.front(); }
+  /// As KernelTarget::otherMachine: all targets are of one kind of machine.
+  std::string otherMachine() const { return lowest().otherMachine(); }
 
 private:
   bool chosen; ///< levels were named: the program chooses among them at its start

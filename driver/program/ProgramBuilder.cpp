@@ -37,7 +37,8 @@ std::string filePlaceOf(const std::string &path) {
 
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
   link::linkProgram(objectsOf(parts, options), output,
-                    options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu);
+                    {options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
+                     KernelLevels(options.cpus).otherMachine()});
 }
 
 /// In the order of their first launch.
@@ -126,12 +127,12 @@ void ProgramBuilder::link(const std::string &output) { linkParts(parts(), option
 
 void ProgramBuilder::linkLibrary(const std::string &output) {
   const link::LibraryPlace place = link::libraryPlace(output);
-  kedge::link::linkLibrary(objectsOf(parts(), options), place);
+  kedge::link::linkLibrary(objectsOf(parts(), options), place, KernelLevels(options.cpus).otherMachine());
   link::writeLibraryFiles(place);
 }
 
 void ProgramBuilder::emitObject(const std::string &output) {
-  link::linkObjects(objectsOf(parts(), options), output);
+  link::linkObjects(objectsOf(parts(), options), output, KernelLevels(options.cpus).otherMachine());
 }
 
 } // namespace kedge::driver

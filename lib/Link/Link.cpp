@@ -19,6 +19,8 @@ namespace path = llvm::sys::path;
 
 namespace {
 
+const char *const kCrossDriver = "aarch64-linux-gnu-g++";
+
 /// Of one kind, in the linker's order; the first is the one with main(), or with a library's functions.
 std::vector<StringRef> archivesOf(RuntimeKind runtime) {
   if (runtime == RuntimeKind::Cuda)
@@ -28,15 +30,16 @@ std::vector<StringRef> archivesOf(RuntimeKind runtime) {
   return {"libkedge_runtime_main.a", "libkedge_runtime.a"};
 }
 
-/// The folder of the runtime's archives: <build>/runtime or <prefix>/lib beside <...>/bin of this executable.
-std::string runtimeFolder(RuntimeKind runtime) {
-  const std::string wanted = archivesOf(runtime).front().str();
+/// The folder of the runtime's archives: <build>/runtime or <prefix>/lib beside <...>/bin of this executable,
+/// and in it one for each other machine.
+std::string runtimeFolder(const Runtime &runtime) {
+  const std::string wanted = archivesOf(runtime.kind).front().str();
   static int anchor;
   SmallString<256> bin(path::parent_path(fs::getMainExecutable(nullptr, &anchor)));
   std::string looked;
   for (StringRef folder : {"../runtime", "../lib/kedge", "../lib"}) {
     SmallString<256> candidate(bin), archive;
-    path::append(candidate, folder);
+    path::append(candidate, folder, runtime.machine);
     path::remove_dots(candidate, true);
     archive = candidate;
     path::append(archive, wanted);
@@ -44,7 +47,12 @@ std::string runtimeFolder(RuntimeKind runtime) {
       return candidate.str().str();
     looked += " " + candidate.str().str();
   }
-  if (runtime == RuntimeKind::Cuda)
+  if (!runtime.machine.empty())
+    fail(
+        "--cpu {} needs {} for that machine, which was not found; looked in{}. It is built where CMake finds "
+        "{}: install Debian's package g++-aarch64-linux-gnu, and build Kedge again",
+        runtime.machine, wanted, looked, kCrossDriver);
+  if (runtime.kind == RuntimeKind::Cuda)
     fail("--target cuda needs {}, which was not found; looked in{}. It is built where CMake finds the "
          "headers cuda.h, "
          "cublasLt.h and cudnn.h (CUDA_HOME, CUDA_PATH, /usr/local/cuda): install CUDA's toolkit with cuBLAS "
@@ -56,7 +64,14 @@ std::string runtimeFolder(RuntimeKind runtime) {
        wanted, looked);
 }
 
-std::string compilerDriver() {
+std::string compilerDriver(const std::string &machine) {
+  if (!machine.empty()) {
+    if (auto found = llvm::sys::findProgramByName(kCrossDriver))
+      return *found;
+    fail("programs for {} are linked by {}, which is not on PATH: install Debian's package "
+         "g++-aarch64-linux-gnu",
+         machine, kCrossDriver);
+  }
   for (StringRef name : {"c++", "g++", "clang++"})
     if (auto found = llvm::sys::findProgramByName(name))
       return *found;
@@ -101,24 +116,31 @@ struct LinkJob {
   std::vector<std::string> archives;
   std::vector<std::string> flags; ///< of the linker itself
   std::string script;             ///< the linker's version script; empty: none
+  std::string machine;            ///< of Runtime
   std::string pieces;             ///< folder of the built-in linker; empty: the system's C++ compiler links
 };
+
+/// LLD links a program in less than half of GNU ld's time; the same program comes from both.
+const char *fasterLinker() { return llvm::sys::findProgramByName("ld.lld") ? "-fuse-ld=lld" : nullptr; }
 
 /// The system's C++ compiler as a linker. `log`: a file for what it says.
 void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, const std::string &output,
                   StringRef log) {
-  const std::string driver = compilerDriver();
+  const std::string driver = compilerDriver(job.machine);
   std::vector<std::string> command = {driver, "-o", output};
   command.insert(command.end(), inputs.begin(), inputs.end());
   if (job.form == OutputForm::Object)
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
     command.push_back(job.form == OutputForm::Program ? "-pie" : "-shared");
+  if (const char *linker =
+          job.machine.empty() ? fasterLinker() : nullptr) // a cross compiler looks for its own
+    command.push_back(linker);
   for (const std::string &flag : job.flags)
     command.push_back("-Wl," + flag);
   llvm::SmallVector<StringRef> words;
   if (job.form != OutputForm::Object)
-    StringRef(KEDGE_LINK_FLAGS).split(words, ' ', -1, false);
+    StringRef(job.machine.empty() ? KEDGE_LINK_FLAGS : KEDGE_PLAIN_LINK_FLAGS).split(words, ' ', -1, false);
   command.insert(command.end(), words.begin(), words.end());
   runDriver(driver, command, log);
 }
@@ -167,9 +189,9 @@ void drive(llvm::ArrayRef<ObjectFile> objects, LinkJob job, const std::string &p
   discard.release();
 }
 
-std::vector<std::string> archiveFiles(RuntimeKind runtime) {
+std::vector<std::string> archiveFiles(const Runtime &runtime) {
   std::vector<std::string> archives;
-  for (StringRef archive : archivesOf(runtime)) {
+  for (StringRef archive : archivesOf(runtime.kind)) {
     SmallString<256> file(runtimeFolder(runtime));
     path::append(file, archive);
     archives.push_back(file.str().str());
@@ -190,28 +212,41 @@ std::string exportScript(const std::string &symbol) {
 
 } // namespace
 
-void kedge::link::checkRuntime(RuntimeKind runtime) { runtimeFolder(runtime); }
+void kedge::link::checkRuntime(const Runtime &runtime) {
+  runtimeFolder(runtime);
+  if (!runtime.machine.empty())
+    compilerDriver(runtime.machine);
+}
+
+/// Empty for another machine, which the pieces are not of.
+static std::string piecesFor(const Runtime &runtime) {
+  return runtime.machine.empty() ? linkPieces(runtimeFolder(runtime)) : "";
+}
 
 void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
-                              RuntimeKind runtime) {
-  drive(objects, {OutputForm::Program, archiveFiles(runtime), {}, "", linkPieces(runtimeFolder(runtime))},
+                              const Runtime &runtime) {
+  drive(objects, {OutputForm::Program, archiveFiles(runtime), {}, "", runtime.machine, piecesFor(runtime)},
         output);
 }
 
-void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place) {
+void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place,
+                              const std::string &machine) {
   const std::string file = "lib" + place.name + ".so";
+  const Runtime runtime{RuntimeKind::Library, machine};
   // The library is never unloaded, since its threads run as long as the process.
   LinkJob job{OutputForm::Library,
-              archiveFiles(RuntimeKind::Library),
+              archiveFiles(runtime),
               {"-soname=" + file, "-znodelete", "-ukedge_open"},
               exportScript(place.symbol),
-              linkPieces(runtimeFolder(RuntimeKind::Library))};
+              machine,
+              piecesFor(runtime)};
   if (place.symbol != "kedge")
     for (const char *function : {"open", "open_on"})
       job.flags.push_back(fmt::format("--defsym={}_{}=kedge_{}", place.symbol, function, function));
   drive(objects, job, place.file(file));
 }
 
-void kedge::link::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output) {
-  drive(objects, {OutputForm::Object, {}, {}, "", linkPieces(runtimeFolder(RuntimeKind::Cpu))}, output);
+void kedge::link::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
+                              const std::string &machine) {
+  drive(objects, {OutputForm::Object, {}, {}, "", machine, piecesFor({RuntimeKind::Cpu, machine})}, output);
 }

@@ -1,4 +1,5 @@
-// Links object files and the runtime into an executable with the system's C++ compiler.
+// Links object files and the runtime into an executable with a C++ compiler of the system: its own, or the
+// cross compiler for another machine.
 #pragma once
 #include "lib/Support/ObjectFile.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -6,14 +7,19 @@
 
 namespace kedge::link {
 
-/// What to link with the runtime: a program for the host or for a GPU, or a library for the host.
+/// What to link with the runtime: a program for a processor or for a GPU, or a library for a processor.
 enum class RuntimeKind { Cpu, Cuda, Library };
+
+/// The runtime's archives of a kind.
+struct Runtime {
+  RuntimeKind kind = RuntimeKind::Cpu;
+  std::string machine; ///< "aarch64-linux", or empty: one like that which links
+};
 
 /// Links a program and moves it to `output` in one step; an older file there stays intact until then.
 /// Equal objects give equal bytes. The runtime's archives are found relative to the running executable,
 /// in the build tree or in ../lib of an installation. Throws Error with the linker's message on failure.
-void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
-                 RuntimeKind runtime = RuntimeKind::Cpu);
+void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, const Runtime &runtime = {});
 
 /// Where --emit lib writes its files, and the prefix of the model's own functions.
 struct LibraryPlace {
@@ -25,15 +31,17 @@ LibraryPlace libraryPlace(const std::string &output);
 
 /// Links libNAME.so. It contains everything except libc, libm and threads, and exports only
 /// the functions of kedge_session.h and of this model. Moved into place as by linkProgram.
-void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place);
+void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place,
+                 const std::string &machine = "");
 /// Writes NAME.h, NAME.hpp and NAME.pc.
 void writeLibraryFiles(const LibraryPlace &place);
 
-/// Throws Error if the runtime of that kind is missing. Called before any work is done.
-void checkRuntime(RuntimeKind runtime);
+/// Throws Error if that runtime is missing, or what links it. Called before any work is done.
+void checkRuntime(const Runtime &runtime);
 
 /// Joins the objects into one relocatable object at `output`, without the runtime, for users who link it
 /// themselves.
-void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output);
+void linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
+                 const std::string &machine = "");
 
 } // namespace kedge::link

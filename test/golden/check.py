@@ -14,6 +14,9 @@ import struct
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import machine
+
 
 def safetensors_norms(path):
     raw = pathlib.Path(path).read_bytes()
@@ -44,9 +47,9 @@ def train(folder, trace, out, options):
     launcher = [] if ranks == 1 else ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks)]
     out.mkdir(parents=True, exist_ok=True)
     program, log, weights = out / "program", out / "log.jsonl", out / "trained.safetensors"
-    subprocess.run(["kedge", "compile", folder / trace.get("model", "model.onnx"), *shared_among(ranks, trace["compile"]), *options, "-o", program], check=True)
+    subprocess.run(["kedge", "compile", folder / trace.get("model", "model.onnx"), *shared_among(ranks, trace["compile"]), *options, *machine.COMPILE, "-o", program], check=True)
     data = [word for name, file in trace["data"].items() for word in ("--data", f"{name}={folder / file}")]
-    subprocess.run([*launcher, program, *data, *trace["run"], "--log", log, "--export-safetensors", weights], check=True)
+    subprocess.run([*launcher, *machine.LAUNCHER, program, *data, *trace["run"], "--log", log, "--export-safetensors", weights], check=True)
     return [json.loads(line) for line in log.read_text().splitlines()], safetensors_norms(weights)
 
 

@@ -32,9 +32,9 @@ void output(const CompileOptions &options, const std::string &text) {
 }
 
 void checkProcessors(const CompileOptions &options) {
-  if (options.onGpu() && !options.cpus.empty())
+  const KernelLevels processors(options.cpus); // throws for names of none
+  if (options.onGpu() && !options.cpus.empty() && processors.otherMachine().empty())
     fail("--cpu would have no effect: --target {} has no kernels for the processor", options.target);
-  KernelLevels names(options.cpus); // throws for what is none
 }
 
 void checkLibrary(const CompileOptions &options) {
@@ -44,7 +44,7 @@ void checkLibrary(const CompileOptions &options) {
     fail("--emit lib: a library learns in one process, found --ranks {}; leave it out",
          fmt::join(options.model.ranks, ","));
   link::libraryPlace(options.output);
-  link::checkRuntime(link::RuntimeKind::Library);
+  link::checkRuntime({link::RuntimeKind::Library, KernelLevels(options.cpus).otherMachine()});
 }
 
 /// Of IR, which every rank of a pipeline has.
@@ -87,7 +87,8 @@ int runCompile(const CompileOptions &options) {
   if (!options.algorithms.empty())
     checkAlgorithms(options.algorithms);
   if (options.emit == "exe")
-    link::checkRuntime(options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu);
+    link::checkRuntime({options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
+                        KernelLevels(options.cpus).otherMachine()});
   if (library)
     checkLibrary(options);
   checkFolder("-o", options.output);

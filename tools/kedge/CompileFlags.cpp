@@ -223,7 +223,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       });
   flags.list("--cpu", o.cpus,
              "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or "
-             "several: the program chooses at its start",
+             "several: the program chooses at its start; aarch64-linux: a program for 64-bit Arm",
              ',');
   flags.word("--convolution", o.convolution, {"cudnn", "generated"},
              "what computes convolutions with --target cuda: cudnn, for those that it supports (the "

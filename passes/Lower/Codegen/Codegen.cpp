@@ -30,14 +30,20 @@ using namespace kedge::lower;
 
 namespace {
 
-void initializeNativeTarget() {
+void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
   });
 }
+
+constexpr StringLiteral kArm = "aarch64-linux";
 
 /// Code is made for a level of the x86-64 psABI rather than for one processor: what it needs can be checked
 /// at start, and machines of a level get equal programs.
@@ -119,7 +125,7 @@ bool compilePart(ModuleOp part, const KernelTarget &target, int level, ObjectFil
 
 std::unique_ptr<llvm::TargetMachine> kedge::lower::codegen::createTargetMachine(const KernelTarget &target,
                                                                                 int level) {
-  initializeNativeTarget();
+  initializeTargets();
   std::string message;
   llvm::Triple triple(target.triple);
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, message);
@@ -172,9 +178,10 @@ ObjectFile kedge::lower::codegen::emitObject(llvm::Module &module, llvm::TargetM
 }
 
 KernelTarget KernelTarget::host() {
-  initializeNativeTarget();
+  initializeTargets();
   KernelTarget target;
   target.triple = llvm::sys::getDefaultTargetTriple();
+  target.name = "native";
   if (!llvm::Triple(target.triple).isX86()) {
     target.cpu = llvm::sys::getHostCPUName().str();
     return target;
@@ -193,18 +200,27 @@ KernelTarget KernelTarget::host() {
 
 KernelTarget KernelTarget::level(StringRef name) {
   KernelTarget target;
+  target.name = name.str();
+  target.required = {target.name};
+  if (name == kArm) { // what every processor of ARMv8-A has, NEON among it
+    target.triple = "aarch64-unknown-linux-gnu";
+    target.cpu = "generic";
+    return target;
+  }
   target.triple = llvm::sys::getDefaultTargetTriple();
-  if (!llvm::Triple(target.triple).isX86())
-    fail("--cpu {}: this compiler makes code for {}; give --cpu native", name.str(), target.triple);
   for (const Level &level : kLevels)
     if (level.cpu == name && name != "x86-64-v2")
       target.cpu = name.str();
   if (target.cpu.empty())
-    fail("--cpu {}: expected native, x86-64-v3, x86-64-v4 or several of them, as in x86-64-v3,x86-64-v4",
+    fail("--cpu {}: expected native, aarch64-linux, x86-64-v3, x86-64-v4 or several levels of x86-64, as in "
+         "x86-64-v3,x86-64-v4",
          name.str());
-  target.required = {target.cpu};
+  if (!llvm::Triple(target.triple).isX86())
+    fail("--cpu {}: this compiler makes code for {}; give --cpu native", name.str(), target.triple);
   return target;
 }
+
+std::string KernelTarget::otherMachine() const { return name == kArm ? name : ""; }
 
 void kedge::lower::renameKernels(ModuleOp kernels, StringRef prefix, StringRef suffix) {
   for (auto kernel : kernels.getOps<SymbolOpInterface>())

@@ -9,6 +9,7 @@
 namespace kedge::lower {
 
 struct KernelTarget {
+  std::string name;     ///< as --cpu spells it
   std::string triple;   ///< "x86_64-pc-linux-gnu"
   std::string cpu;      ///< as LLVM names it: "x86-64-v4"
   std::string features; ///< LLVM's feature string, beyond what `cpu` has
@@ -17,8 +18,12 @@ struct KernelTarget {
 
   /// The highest level of the machine that the compiler runs on.
   static KernelTarget host();
-  /// A level of the x86-64 psABI: x86-64-v3 or x86-64-v4. Throws kedge::Error for another name.
+  /// A level of the x86-64 psABI, x86-64-v3 or x86-64-v4, or 64-bit Arm, aarch64-linux. Throws kedge::Error
+  /// for another name.
   static KernelTarget level(llvm::StringRef name);
+  /// "aarch64-linux" for the target of that name, whose programs are linked with a runtime of their own; ""
+  /// for a processor of the compiler's family.
+  std::string otherMachine() const;
 };
 
 /// Lowers a module of kernels (destroying its contents) and generates position-independent code, on a few

@@ -10,7 +10,7 @@
 namespace kedge::rt::cpu {
 namespace {
 
-constexpr int kVectors = 2; // of a row, as in GemmTile
+constexpr int kVectors = kTileVectors; // of a row
 
 template <int Bytes> using Floats = typename Wide<float, Bytes>::V;
 template <int Bytes> using Ints = typename Wide<int32_t, Bytes>::V;

@@ -6,9 +6,8 @@
 namespace kedge::rt::cpu {
 namespace {
 
-/// As many sums as the registers hold beside a vector of each right row: 32 registers with AVX-512, 16
-/// without.
-template <int Bytes> constexpr int kDotRows = Bytes == 64 ? 6 : 2;
+/// As many sums as the registers hold beside a vector of each right row.
+template <int Bytes> constexpr int kDotRows = kIsaRegisters == 32 ? 6 : 2;
 
 template <typename T, int Bytes> inline T total(typename Wide<T, Bytes>::V value) {
   if constexpr (Bytes > kLeastBytes)

@@ -4,10 +4,10 @@
 namespace kedge::rt::cpu {
 
 GemmTile<float> KEDGE_FOR_ISA(gemmTile, F32)() {
-  return makeTile<float, kIsaBytes, kIsaBytes == 64 ? 4 : 2, 2>();
+  return makeTile<float, kIsaBytes, kTileStep, kTileVectors>();
 }
 GemmTile<double> KEDGE_FOR_ISA(gemmTile, F64)() {
-  return makeTile<double, kIsaBytes, kIsaBytes == 64 ? 4 : 2, 2>();
+  return makeTile<double, kIsaBytes, kTileStep, kTileVectors>();
 }
 
 } // namespace kedge::rt::cpu

@@ -9,4 +9,14 @@
 
 namespace kedge::rt::cpu {
 constexpr int kIsaBytes = KEDGE_ISA_BYTES;
+#if defined(__aarch64__)
+constexpr int kIsaRegisters = 32;
+#else
+constexpr int kIsaRegisters = kIsaBytes == 64 ? 32 : 16;
+#endif
+
+/// A tile of a product has up to 3 kTileStep rows of kTileVectors vectors: its sums take three quarters of
+/// the registers.
+constexpr int kTileVectors = 2;
+constexpr int kTileStep = kIsaRegisters / 4 / kTileVectors;
 } // namespace kedge::rt::cpu

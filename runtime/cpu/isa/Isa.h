@@ -28,10 +28,14 @@ template <auto make> const auto &madeBy() {
   return table;
 }
 
-/// The result of one of three functions, by activeIsa.
+/// The result of one of three functions, by activeIsa. Processors of other families have the last alone.
 template <auto avx512, auto avx2, auto base> const auto &madeForIsa() {
+#if defined(__x86_64__)
   const Isa isa = activeIsa();
   return isa >= Isa::Avx512 ? madeBy<avx512>() : isa == Isa::Avx2 ? madeBy<avx2>() : madeBy<base>();
+#else
+  return madeBy<base>();
+#endif
 }
 
 } // namespace kedge::rt::cpu

@@ -12,7 +12,8 @@ struct Level {
   Isa isa;
 };
 /// From below.
-constexpr Level kLevels[] = {{"x86-64-v3", Isa::Avx2}, {"x86-64-v4", Isa::Avx512}};
+constexpr Level kLevels[] = {
+    {"aarch64-linux", Isa::Base}, {"x86-64-v3", Isa::Avx2}, {"x86-64-v4", Isa::Avx512}};
 
 /// Why the machine counts as less than it may be.
 std::string limitText() {

@@ -12,13 +12,14 @@ import subprocess
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import machine
 from gradients import gradients_differ
 
 
 def run_one(shared, model, name, trace, out, python):
     run, folder = trace["runs"][name], shared / "models" / model
     program = out / f"{name}-program"
-    subprocess.run(["kedge", "compile", folder / run.get("model", "model.onnx"), *run["compile"], "-o", program],
+    subprocess.run(["kedge", "compile", folder / run.get("model", "model.onnx"), *run["compile"], *machine.COMPILE, "-o", program],
                    check=True, stdout=subprocess.DEVNULL)
     data = [word for key, file in trace["data"].items() for word in ("--data", f"{key}={folder / file}")]
     dumps = (trace.get("gradients") or {}).get("run") == name
@@ -26,7 +27,7 @@ def run_one(shared, model, name, trace, out, python):
     logs, onnx = [], out / f"{name}.onnx"
     for seed in range(8) if dropout else [None]:
         log = out / f"{name}-{seed}.jsonl"
-        command = [program, *data, *run["run"], "--log", log, "--export-onnx", onnx]
+        command = [*machine.LAUNCHER, program, *data, *run["run"], "--log", log, "--export-onnx", onnx]
         command += ["--seed", str(seed)] if dropout else []
         command += ["--dump-gradients", out / "gradients.safetensors", "--dump-step", "0"] if dumps else []
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)

@@ -1,0 +1,19 @@
+# The runtime for machines that Kedge does not run on (kedge compile --cpu aarch64-linux), where a cross compiler is installed.
+find_program(KEDGE_AARCH64_COMPILER aarch64-linux-gnu-g++)
+option(KEDGE_AARCH64 "Build the runtime for 64-bit Arm, if aarch64-linux-gnu-g++ is installed" ON)
+if(NOT KEDGE_AARCH64 OR NOT KEDGE_AARCH64_COMPILER OR KEDGE_SANITIZE OR KEDGE_THREAD_SANITIZER)
+  return()
+endif()
+include(ExternalProject)
+set(KEDGE_AARCH64_RUNTIME ${PROJECT_BINARY_DIR}/runtime/aarch64-linux)
+ExternalProject_Add(kedge-runtime-aarch64
+  SOURCE_DIR ${PROJECT_SOURCE_DIR}
+  BINARY_DIR ${KEDGE_AARCH64_RUNTIME}
+  CMAKE_ARGS -DKEDGE_RUNTIME_ONLY=ON -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/aarch64-linux.cmake
+             -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O2 -DCMAKE_UNITY_BUILD=ON
+             -DLLVM_PACKAGE_VERSION=${LLVM_PACKAGE_VERSION} -DKEDGE_CUDA_INCLUDE_DIR=${KEDGE_CUDA_INCLUDE_DIR}
+  BUILD_ALWAYS ON
+  USES_TERMINAL_BUILD ON # ninja's pool of one: not beside the compiler's own files
+  INSTALL_COMMAND "")
+install(DIRECTORY ${KEDGE_AARCH64_RUNTIME}/ DESTINATION lib/kedge/aarch64-linux FILES_MATCHING PATTERN "*.a"
+        PATTERN CMakeFiles EXCLUDE)
