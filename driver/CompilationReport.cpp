@@ -55,6 +55,8 @@ nlohmann::json Compilation::report() {
   nlohmann::json report = exporter::planReport(*ir, counts);
   if (!options.maxBatchInput.empty())
     report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};
+  if (!options.maxSeqInput.empty())
+    report["max_seq"] = {{"input", options.maxSeqInput}, {"length", options.maxSeq}};
   analysis::StepCost cost = analysis::stepCost(scheduled, options.accumulate);
   if (std::optional<int64_t> limit = options.hostLimit()) {
     report["host_budget_bytes"] = *limit;

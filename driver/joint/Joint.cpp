@@ -17,7 +17,7 @@ using solver::JointRow;
 constexpr size_t kShown = 10;
 /// The search ends when no choice can be faster by this share, or after so many plans.
 constexpr double kTolerance = 0.01;
-constexpr int64_t kPlans = 12;
+constexpr int64_t kPlans = 12, kPlansOfPoint = 4;
 /// Ops that are made for bounds once a plan fits: half a minute on one core.
 constexpr int64_t kOps = 60'000;
 
@@ -37,8 +37,7 @@ void checkOptions(const CompileOptions &options) {
       {"--replicas", !options.replicas.empty()},
       {"--same-bits", options.sameBits > 0},
       {"--deepspeed-config", !options.deepSpeedConfig.empty()},
-      {"--frontier", options.frontier},
-      {"--max-batch", !options.maxBatchInput.empty()},
+      {"--max-added-time", options.maxAddedTime.has_value()},
       {"a file of --save-ir", !options.resumedFrom.empty()}};
   for (const auto &[what, isGiven] : others)
     if (isGiven)
@@ -173,6 +172,28 @@ private:
   const solver::JointResult &result;
 };
 
+/// The fastest choice within ever fewer bytes, from the peak of the best on, by tenths of it, as far as one
+/// fits.
+json frontierOf(const JointSpace &space, JointCosts &costs, const JointRow &best) {
+  json points = json::array();
+  const auto add = [&](const JointRow &row, double least) {
+    points.push_back({{"budget_bytes", costs.budget()},
+                      {"peak_bytes", row.plan.peakBytes},
+                      {"seconds", row.plan.seconds},
+                      {"lower_bound", least},
+                      {"choice", choiceJson(space, row.choice)}});
+  };
+  for (int tenths = 10; tenths > 0; --tenths) {
+    costs.setBudget(best.plan.peakBytes / 10 * tenths);
+    const solver::JointResult result =
+        solver::searchJointly(costs, space.choices(), {kTolerance, kPlansOfPoint});
+    if (!result.found())
+      break;
+    add(result.rows.front(), result.lowerBound);
+  }
+  return points;
+}
+
 } // namespace
 
 JointAnswer planJointly(const CompileOptions &options) {
@@ -185,13 +206,16 @@ JointAnswer planJointly(const CompileOptions &options) {
   Compilation compilation(first);
   compilation.import();
   compilation.step();
-  const JointSpace space(options, compilation.onnx(), dependsOnRows(compilation, options));
+  const bool rowsFixed = !options.maxBatchInput.empty() || dependsOnRows(compilation, options);
+  const JointSpace space(options, compilation.onnx(), rowsFixed);
   JointCosts costs(space, options);
   const solver::JointResult result = searchAll(space, costs);
   const Answer found(space, costs, result);
   JointAnswer answer;
   answer.fits = result.found();
   answer.report = found.report();
+  if (options.frontier && result.found())
+    answer.report["frontier"] = frontierOf(space, costs, result.rows.front());
   answer.options = space.optionsOf(found.chosen());
   answer.options.isTrial = false;
   answer.options.report = options.report, answer.options.arenaFile = options.arenaFile,

@@ -11,7 +11,8 @@ struct JointAnswer {
   /// choice{mesh, zero, rows, accumulate, precision, offload, bucket_bytes, sequence_parallel,
   /// pipeline_schedule}, seconds, lower_bound, gap, considered, scheduled, planned, refused, budget_bytes,
   /// rows[]{choice, seconds, at_least, peak_bytes, why} (the best ten), axes{NAME[]{value, at_least,
-  /// seconds}}: the best with each value.
+  /// seconds}}: the best with each value; with --frontier frontier[]{budget_bytes, peak_bytes, seconds,
+  /// lower_bound, choice}.
   nlohmann::json report;
 };
 

@@ -46,6 +46,21 @@ std::string axesText(const json &axes) {
   return text;
 }
 
+std::string frontierText(const json &points) {
+  std::string text = fmt::format("\nwithin {:>12}{:>12}{:>12}{:>12}  the fastest way\n", "bytes", "peak",
+                                 "a step", "at least");
+  for (const json &point : points) {
+    const json &choice = point["choice"];
+    text += fmt::format("{:>19}{:>12}{:>12}{:>12}  {}, zero {}, {} x {}, {}, offload {}\n",
+                        formatBytes(point["budget_bytes"]), formatBytes(point["peak_bytes"]),
+                        secondsText(point["seconds"]), secondsText(point["lower_bound"]),
+                        orNone(choice["mesh"]), choice["zero"].get<int64_t>(), choice["rows"].get<int64_t>(),
+                        choice["accumulate"].get<int64_t>(), choice["precision"].get<std::string>(),
+                        orNone(choice["offload"]));
+  }
+  return text;
+}
+
 } // namespace
 
 std::string jointText(const json &report, bool explains) {
@@ -61,6 +76,8 @@ std::string jointText(const json &report, bool explains) {
   if (!report["gap"].is_null())
     text += fmt::format("proven: none of these ways takes less than {}; the choice takes {:.2f}% more\n",
                         secondsText(report["lower_bound"]), 100 * report["gap"].get<double>());
+  if (report.contains("frontier"))
+    text += frontierText(report["frontier"]);
   return text + (explains ? axesText(report["axes"]) : "");
 }
 

@@ -60,6 +60,8 @@ struct CompileOptions : pipelines::StepOptions {
   bool frontier = false;              ///< --frontier
   std::string checkFile;              ///< --check
   int64_t maxBatch = 0;               ///< what it found
+  std::string maxSeqInput;            ///< --max-seq
+  int64_t maxSeq = 0;                 ///< what it found
   std::vector<int64_t>
       worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
   std::string kernelPrefix; ///< of the names of this one's kernels, among several

@@ -1,5 +1,8 @@
 #include "driver/plan/MaxBatch.h"
+#include "driver/BudgetCheck.h"
 #include "driver/Compilation.h"
+#include "driver/Remedies.h"
+#include "driver/joint/JointFit.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include <cmath>
@@ -9,6 +12,8 @@ namespace {
 
 /// The search ends here, whatever the budget.
 constexpr int64_t largestTried = int64_t(1) << 20;
+
+using Resize = std::function<CompileOptions(int64_t)>;
 
 CompileOptions withBatch(const CompileOptions &options, int64_t batch) {
   CompileOptions changed = options;
@@ -20,18 +25,62 @@ CompileOptions withBatch(const CompileOptions &options, int64_t batch) {
   return changed;
 }
 
-bool fits(const CompileOptions &options, int64_t batch) {
-  CompileOptions trial = withBatch(options, batch);
-  trial.frontier = false;
-  const ProgressStage stage(fmt::format("looking for the largest batch, trying {}", batch), 0);
-  Compilation compilation(trial);
+/// Sizes that have the symbol of the sequence follow it.
+CompileOptions withLength(const CompileOptions &options, int64_t length) {
+  const model::Model model = model::loadModel(options.model.model, {.requireExternalData = false});
+  const model::ValueInfo *sequence = model.graph.findInput(options.maxSeqInput);
+  if (!sequence || sequence->dims.size() < 2 || sequence->dims[1].isValue())
+    fail("{}: --max-seq {}: expected an input whose second size is open", options.model.model,
+         options.maxSeqInput);
+  const std::string &symbol = sequence->dims[1].symbol;
+  CompileOptions changed = options;
+  changed.model.shapes.at(options.maxSeqInput)[1] = length;
+  for (auto &[name, shape] : changed.model.shapes)
+    if (const model::ValueInfo *input = model.graph.findInput(name); input && !symbol.empty())
+      for (size_t i = 0; i < std::min(shape.size(), input->dims.size()); ++i)
+        if (input->dims[i].symbol == symbol)
+          shape[i] = length;
+  changed.isTrial = true;
+  return changed;
+}
+
+bool fits(const CompileOptions &trial) {
+  if (trial.joint.on)
+    return fitsInSomeWay(trial);
+  CompileOptions one = trial;
+  one.frontier = false;
+  Compilation compilation(one);
   compilation.import();
   compilation.step();
   compilation.schedule();
   compilation.plan();
   const nlohmann::json report = compilation.report();
   return report["fits"].get<bool>() &&
-         report["recompute"]["overhead"].get<double>() <= options.maxAddedTime.value_or(HUGE_VAL);
+         report["recompute"]["overhead"].get<double>() <= trial.maxAddedTime.value_or(HUGE_VAL);
+}
+
+/// Where a smaller size fits, one that the model does not take is too large.
+bool fitsAbove(int64_t fitting, const CompileOptions &trial) {
+  try {
+    return fits(trial);
+  } catch (const Error &error) {
+    if (fitting == 0)
+      throw;
+    fprintf(stderr, "kedge: note: no larger size: %s\n", error.what());
+    return false;
+  }
+}
+
+/// Doubles from `first` on, then bisects; 0 when none fits.
+int64_t largestOf(const char *what, int64_t first, const Resize &resize) {
+  int64_t fitting = 0, tooLarge = largestTried + 1, next = std::min(first, largestTried);
+  while (tooLarge - fitting > 1) {
+    const ProgressStage stage(fmt::format("looking for the largest {}, trying {}", what, next), 0);
+    (fitsAbove(fitting, resize(next)) ? fitting : tooLarge) = next;
+    bool isOpen = tooLarge > largestTried;
+    next = isOpen ? std::min(2 * fitting, largestTried) : fitting + (tooLarge - fitting) / 2;
+  }
+  return fitting;
 }
 
 } // namespace
@@ -41,15 +90,47 @@ CompileOptions withLargestBatch(const CompileOptions &options) {
   if (given == options.model.shapes.end() || given->second.empty())
     fail("--max-batch {}: expected an input with a shape to begin with; give it with --shape {}=1x...",
          options.maxBatchInput, options.maxBatchInput);
-  int64_t fitting = 0, tooLarge = largestTried + 1, next = std::min(given->second.front(), largestTried);
-  while (tooLarge - fitting > 1) {
-    (fits(options, next) ? fitting : tooLarge) = next;
-    bool isOpen = tooLarge > largestTried;
-    next = isOpen ? std::min(2 * fitting, largestTried) : fitting + (tooLarge - fitting) / 2;
-  }
-  CompileOptions result = withBatch(options, std::max<int64_t>(fitting, 1));
-  result.isTrial = false;
+  const Resize resize = [&](int64_t batch) { return withBatch(options, batch); };
+  const int64_t fitting = largestOf("batch", given->second.front(), resize);
+  CompileOptions result = resize(std::max<int64_t>(fitting, 1));
+  result.isTrial = options.isTrial;
   result.maxBatch = fitting;
+  return result;
+}
+
+std::string whyNoLarger(const CompileOptions &found) {
+  const bool batch = !found.maxBatchInput.empty();
+  const int64_t size = (batch ? found.maxBatch : found.maxSeq) + 1;
+  if (found.joint.on || size > largestTried)
+    return "";
+  CompileOptions next = batch ? withBatch(found, size) : withLength(found, size);
+  next.frontier = next.compare = false;
+  try {
+    Compilation compilation(next);
+    compilation.import();
+    compilation.step();
+    compilation.schedule();
+    compilation.plan();
+    const BudgetCheck budget(compilation.module(), next);
+    if (budget.fits()) // --max-added-time
+      return "";
+    return fmt::format("why not {}:\n{}", size, budget.whyNothingFits(remediesText(next)));
+  } catch (const Error &) {
+    return ""; // the search has said so
+  }
+}
+
+CompileOptions withLongestSequence(const CompileOptions &options) {
+  auto given = options.model.shapes.find(options.maxSeqInput);
+  if (given == options.model.shapes.end() || given->second.size() < 2)
+    fail("--max-seq {}: expected an input with a shape of at least two sizes to begin with; give it with "
+         "--shape {}=1x128",
+         options.maxSeqInput, options.maxSeqInput);
+  const Resize resize = [&](int64_t length) { return withLength(options, length); };
+  const int64_t fitting = largestOf("length", given->second[1], resize);
+  CompileOptions result = resize(std::max<int64_t>(fitting, 1));
+  result.isTrial = options.isTrial;
+  result.maxSeq = fitting;
   return result;
 }
 

@@ -158,16 +158,36 @@ char *PtxBlock::global(uint64_t address, int64_t bytes, bool writes, const PtxIn
     const int64_t at = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(region.bytes.data()));
     if (at < 0 || at + bytes > static_cast<int64_t>(region.bytes.size()))
       continue;
-    if (region.shadow.size() != 0)
-      if (const char *wrong =
-              writes ? region.shadow.write(at, bytes, *now) : region.shadow.read(at, bytes, *now))
-        report(instruction, wrong);
+    noteGlobal(region, at, bytes, writes, instruction);
     return region.bytes.data() + at;
   }
   if (!writes && interpreter.program.isInTable(address, bytes))
     return reinterpret_cast<char *>(address);
   report(instruction, "an address outside of operands");
   return nullptr;
+}
+
+void PtxBlock::noteGlobal(PtxInterpreter::Region &region, int64_t at, int64_t bytes, bool writes,
+                          const PtxInstruction &instruction) {
+  const auto wrong = writes ? region.shadow.write(at, bytes, *now) : region.shadow.read(at, bytes, *now);
+  if (!wrong)
+    return;
+  // Several writers, and copies, are always wrong.
+  if (region.isInPlace && instruction.kind != Kind::Copy && wrong != PtxShadow::kTwoWriters)
+    interpreter.readsReplaced = true;
+  else
+    report(instruction, wrong);
+}
+
+void PtxBlock::estrange(uint64_t address, const PtxInstruction &instruction, uint64_t &value) {
+  for (PtxInterpreter::Region &region : interpreter.regions) {
+    const int64_t at = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(region.bytes.data()));
+    if (!region.isInPlace || at < 0 || at + instruction.bytes > region.replaced.size())
+      continue;
+    for (int64_t byte = 0; byte < instruction.bytes; ++byte)
+      if (region.replaced.isAnothers(at + byte, *now))
+        reinterpret_cast<char *>(&value)[byte] = *interpreter.stranger;
+  }
 }
 
 char *PtxBlock::access(uint64_t address, int64_t bytes, bool isShared, bool writes,
@@ -194,6 +214,8 @@ void PtxBlock::load(Thread &thread, const PtxInstruction &instruction) {
     uint64_t value = 0;
     if (from)
       std::memcpy(&value, from + at * instruction.bytes, instruction.bytes);
+    if (interpreter.stranger && !instruction.isShared)
+      estrange(address + at * instruction.bytes, instruction, value);
     if (instruction.isSigned && instruction.bytes < 8) {
       const int unused = 64 - 8 * instruction.bytes;
       value = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);

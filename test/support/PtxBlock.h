@@ -42,6 +42,10 @@ private:
   char *access(uint64_t address, int64_t bytes, bool isShared, bool writes,
                const PtxInstruction &instruction);
   char *global(uint64_t address, int64_t bytes, bool writes, const PtxInstruction &instruction);
+  void noteGlobal(PtxInterpreter::Region &region, int64_t at, int64_t bytes, bool writes,
+                  const PtxInstruction &instruction);
+  /// Other bytes in place of those that another thread replaces.
+  void estrange(uint64_t address, const PtxInstruction &instruction, uint64_t &value);
   void report(const PtxInstruction &instruction, const std::string &what);
 
   PtxInterpreter &interpreter;

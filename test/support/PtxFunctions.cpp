@@ -39,8 +39,9 @@ template <class T, auto F> uint64_t ofPairs(uint64_t a, uint64_t b, uint64_t c) 
   const auto half = [](uint64_t bits) { return as<T>(bits >> kBits<T>); };
   return bitsOf(T(F(as<T>(a), as<T>(b), as<T>(c)))) | bitsOf(T(F(half(a), half(b), half(c)))) << kBits<T>;
 }
-template <class T, auto F> uint64_t compared(uint64_t a, uint64_t b, uint64_t) {
-  return F(as<T>(a), as<T>(b));
+/// F of values of T as values of V.
+template <class T, class V, auto F> uint64_t compared(uint64_t a, uint64_t b, uint64_t) {
+  return F(V(as<T>(a)), V(as<T>(b)));
 }
 
 template <class T> bool isNan(T x) { return x != x; }
@@ -61,31 +62,31 @@ constexpr auto sumOfPair = [](auto a, auto b, auto) { return a + b; };
 constexpr auto differenceOfPair = [](auto a, auto b, auto) { return a - b; };
 constexpr auto productOfPair = [](auto a, auto b, auto) { return a * b; };
 
-template <class T> void addComparisons(Table &table, const std::string &type) {
+template <class T, class V = T> void addComparisons(Table &table, const std::string &type) {
   const std::string name = "setp.";
-  table[name + "eq." + type] = compared<T, [](T a, T b) { return a == b; }>;
-  table[name + "ne." + type] = compared<T, [](T a, T b) { return a != b && !isNan(a) && !isNan(b); }>;
+  table[name + "eq." + type] = compared<T, V, [](V a, V b) { return a == b; }>;
+  table[name + "ne." + type] = compared<T, V, [](V a, V b) { return a != b && !isNan(a) && !isNan(b); }>;
   const auto order = [&](const char *signedName, const char *unsignedName, PtxFunction function) {
     table[name + signedName + "." + type] = function;
     if (std::is_unsigned_v<T>)
       table[name + unsignedName + "." + type] = function;
   };
-  order("lt", "lo", compared<T, [](T a, T b) { return a < b; }>);
-  order("le", "ls", compared<T, [](T a, T b) { return a <= b; }>);
-  order("gt", "hi", compared<T, ([](T a, T b) { return a > b; })>);
-  order("ge", "hs", compared<T, [](T a, T b) { return a >= b; }>);
+  order("lt", "lo", compared<T, V, [](V a, V b) { return a < b; }>);
+  order("le", "ls", compared<T, V, [](V a, V b) { return a <= b; }>);
+  order("gt", "hi", compared<T, V, ([](V a, V b) { return a > b; })>);
+  order("ge", "hs", compared<T, V, [](V a, V b) { return a >= b; }>);
 }
 
 /// Those that hold for a NaN as well.
-template <class T> void addUnordered(Table &table, const std::string &type) {
-  table["setp.num." + type] = compared<T, [](T a, T b) { return !isNan(a) && !isNan(b); }>;
-  table["setp.nan." + type] = compared<T, [](T a, T b) { return isNan(a) || isNan(b); }>;
-  table["setp.equ." + type] = compared<T, [](T a, T b) { return isNan(a) || isNan(b) || a == b; }>;
-  table["setp.neu." + type] = compared<T, [](T a, T b) { return !(a == b); }>;
-  table["setp.ltu." + type] = compared<T, [](T a, T b) { return !(a >= b); }>;
-  table["setp.leu." + type] = compared<T, ([](T a, T b) { return !(a > b); })>;
-  table["setp.gtu." + type] = compared<T, [](T a, T b) { return !(a <= b); }>;
-  table["setp.geu." + type] = compared<T, [](T a, T b) { return !(a < b); }>;
+template <class T, class V = T> void addUnordered(Table &table, const std::string &type) {
+  table["setp.num." + type] = compared<T, V, [](V a, V b) { return !isNan(a) && !isNan(b); }>;
+  table["setp.nan." + type] = compared<T, V, [](V a, V b) { return isNan(a) || isNan(b); }>;
+  table["setp.equ." + type] = compared<T, V, [](V a, V b) { return isNan(a) || isNan(b) || a == b; }>;
+  table["setp.neu." + type] = compared<T, V, [](V a, V b) { return !(a == b); }>;
+  table["setp.ltu." + type] = compared<T, V, [](V a, V b) { return !(a >= b); }>;
+  table["setp.leu." + type] = compared<T, V, ([](V a, V b) { return !(a > b); })>;
+  table["setp.gtu." + type] = compared<T, V, [](V a, V b) { return !(a <= b); }>;
+  table["setp.geu." + type] = compared<T, V, [](V a, V b) { return !(a < b); }>;
 }
 
 template <class T> uint64_t shiftedRight(uint64_t a, uint64_t b, uint64_t) {
@@ -148,8 +149,8 @@ template <class T> void addBits(Table &table, const std::string &type) {
   table["shr." + type] = shiftedRight<T>;
   table["mov." + type] = of1<T, [](T a) { return a; }>;
   table["selp." + type] = [](uint64_t a, uint64_t b, uint64_t c) { return bitsOf(as<T>(c & 1 ? a : b)); };
-  table["setp.eq." + type] = compared<T, [](T a, T b) { return a == b; }>;
-  table["setp.ne." + type] = compared<T, [](T a, T b) { return a != b; }>;
+  table["setp.eq." + type] = compared<T, T, [](T a, T b) { return a == b; }>;
+  table["setp.ne." + type] = compared<T, T, [](T a, T b) { return a != b; }>;
   table["popc." + type] = [](uint64_t a, uint64_t, uint64_t) { return uint64_t(std::popcount(as<T>(a))); };
   table["clz." + type] = [](uint64_t a, uint64_t, uint64_t) { return uint64_t(std::countl_zero(as<T>(a))); };
 }
@@ -195,6 +196,8 @@ template <class T> void addHalf(Table &table, const std::string &type) {
   table["add.rn." + type] = of2<T, [](T a, T b) { return float(a) + float(b); }>;
   table["sub.rn." + type] = of2<T, [](T a, T b) { return float(a) - float(b); }>;
   table["mul.rn." + type] = of2<T, [](T a, T b) { return float(a) * float(b); }>;
+  addComparisons<T, float>(table, type);
+  addUnordered<T, float>(table, type);
   table["add.rn." + type + "x2"] = ofPairs<T, [](T a, T b, T) { return T(float(a) + float(b)); }>;
   table["sub.rn." + type + "x2"] = ofPairs<T, [](T a, T b, T) { return T(float(a) - float(b)); }>;
   table["mul.rn." + type + "x2"] = ofPairs<T, [](T a, T b, T) { return T(float(a) * float(b)); }>;
@@ -204,7 +207,13 @@ template <class T> void addHalf(Table &table, const std::string &type) {
   table["cvt.rn." + type + "x2.f32"] = [](uint64_t a, uint64_t b, uint64_t) {
     return bitsOf(T(as<float>(b))) | bitsOf(T(as<float>(a))) << 16;
   };
-  // Of sm_100: factors of 16 bits, the sum in f32.
+  // Of sm_100: factors, or the first term, of 16 bits, the sum in f32.
+  table["add.rn.f32." + type] = [](uint64_t a, uint64_t b, uint64_t) {
+    return bitsOf(float(as<T>(a)) + as<float>(b));
+  };
+  table["sub.rn.f32." + type] = [](uint64_t a, uint64_t b, uint64_t) {
+    return bitsOf(float(as<T>(a)) - as<float>(b));
+  };
   table["fma.rn.f32." + type] = [](uint64_t a, uint64_t b, uint64_t c) {
     return bitsOf(std::fma(float(as<T>(a)), float(as<T>(b)), as<float>(c)));
   };

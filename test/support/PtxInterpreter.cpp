@@ -1,6 +1,7 @@
 #include "test/support/PtxInterpreter.h"
 #include "lib/Support/Error.h"
 #include "test/support/PtxBlock.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
 
@@ -42,11 +43,52 @@ void PtxInterpreter::makeRegions(const PtxLaunch &launch) {
     if (!regions.empty() && operand.data() < regions.back().bytes.data() + regions.back().bytes.size()) {
       std::span<char> &before = regions.back().bytes;
       const char *end = std::max(before.data() + before.size(), operand.data() + operand.size());
-      regions.back() = {{before.data(), static_cast<size_t>(end - before.data())}, PtxShadow()};
+      before = {before.data(), static_cast<size_t>(end - before.data())};
+      regions.back().isInPlace = true;
     } else {
-      regions.push_back({operand, PtxShadow(static_cast<int64_t>(operand.size()))});
+      regions.emplace_back().bytes = operand;
     }
   }
+}
+
+PtxInterpreter::Bytes PtxInterpreter::bytesOfRegions() const {
+  Bytes all;
+  for (const Region &region : regions)
+    all.emplace_back(region.bytes.begin(), region.bytes.end());
+  return all;
+}
+
+void PtxInterpreter::runBlocks(const PtxLaunch &launch, const PtxKernel &kernel,
+                               const std::vector<int64_t> &places) {
+  for (Region &region : regions)
+    region.shadow = PtxShadow(static_cast<int64_t>(region.bytes.size()));
+  PtxBlock block(*this, launch, kernel);
+  PtxMoment now;
+  for (int64_t place : places)
+    block.run({place % launch.grid[0], place / launch.grid[0] % launch.grid[1],
+               place / launch.grid[0] / launch.grid[1]},
+              now);
+  blocksRun += static_cast<int64_t>(places.size());
+}
+
+/// Large numbers in all types of floats, of either sign.
+void PtxInterpreter::checkDropped(const PtxLaunch &launch, const PtxKernel &kernel,
+                                  const std::vector<int64_t> &places, const Bytes &before) {
+  const Bytes results = bytesOfRegions();
+  for (Region &region : regions)
+    region.replaced = std::move(region.shadow);
+  bool isSame = true;
+  for (char bytes : {char(0x5a), char(0xda)}) {
+    stranger = bytes;
+    for (auto [region, old] : llvm::zip(regions, before))
+      std::copy(old.begin(), old.end(), region.bytes.begin());
+    runBlocks(launch, kernel, places);
+    isSame &= bytesOfRegions() == results;
+  }
+  stranger.reset();
+  if (!isSame)
+    report(kernel.name + ": a result depends on an element that another thread replaces");
+  ++dropping;
 }
 
 void PtxInterpreter::run(const PtxLaunch &launch) {
@@ -57,12 +99,12 @@ void PtxInterpreter::run(const PtxLaunch &launch) {
   std::iota(places.begin(), places.end(), 0);
   std::shuffle(places.begin(), places.end(), random);
   places.resize(std::min<int64_t>(launch.mostBlocks, static_cast<int64_t>(places.size())));
-  PtxBlock block(*this, launch, kernel);
-  PtxMoment now;
-  for (int64_t place : places)
-    block.run({place % launch.grid[0], place / launch.grid[0] % launch.grid[1],
-               place / launch.grid[0] / launch.grid[1]},
-              now);
+  const bool isInPlace = llvm::any_of(regions, [](const Region &region) { return region.isInPlace; });
+  const Bytes before = isInPlace ? bytesOfRegions() : Bytes();
+  readsReplaced = false;
+  runBlocks(launch, kernel, places);
+  if (readsReplaced)
+    checkDropped(launch, kernel, places, before);
 }
 
 } // namespace kedge::test

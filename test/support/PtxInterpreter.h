@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -23,8 +24,11 @@ struct PtxLaunch {
 /// Blocks, and threads between two meetings, run in a random order. Findings are races in shared memory and,
 /// across blocks, in global memory (by barriers, not by luck), copies of cp.async that nobody waits for,
 /// addresses that are not aligned or outside of operands, threads that meet in different places, launches
-/// that no GPU takes. Bytes that two operands share are not looked at for races: a thread without an element
-/// of its own may read what its owner replaces, and drop it.
+/// that no GPU takes.
+///
+/// Where a result takes an operand's place, a thread without an element of its own may read another's, which
+/// its owner replaces meanwhile, and drop it. That this is so is shown: the launch runs twice more, with
+/// other numbers in place of what such reads find, and its results must have the same bits.
 class PtxInterpreter {
 public:
   PtxInterpreter(PtxProgram &program, unsigned seed) : program(program), random(seed) {}
@@ -35,22 +39,34 @@ public:
   /// Text -> how often.
   const std::map<std::string, int64_t> &findings() const { return found; }
   int64_t instructions() const { return executed; }
+  int64_t blocks() const { return blocksRun; }
+  /// Launches in which threads read what its owner replaces, and drop it.
+  int64_t launchesThatDrop() const { return dropping; }
 
 private:
   friend class PtxBlock;
+  using Bytes = std::vector<std::vector<char>>;
   struct Region {
     std::span<char> bytes;
-    PtxShadow shadow; ///< empty: two operands share it
+    PtxShadow shadow;
+    bool isInPlace = false; ///< two operands share it
+    PtxShadow replaced;     ///< of the first run, when others follow
   };
   void checkLimits(const PtxLaunch &launch, const PtxKernel &kernel);
   void makeRegions(const PtxLaunch &launch);
+  void runBlocks(const PtxLaunch &launch, const PtxKernel &kernel, const std::vector<int64_t> &places);
+  void checkDropped(const PtxLaunch &launch, const PtxKernel &kernel, const std::vector<int64_t> &places,
+                    const Bytes &before);
+  Bytes bytesOfRegions() const;
   void report(const std::string &text) { ++found[text]; }
 
   PtxProgram &program;
   std::mt19937 random;
   std::vector<Region> regions;
   std::map<std::string, int64_t> found;
-  int64_t executed = 0;
+  int64_t executed = 0, blocksRun = 0, dropping = 0;
+  bool readsReplaced = false;   ///< in this launch, a thread read what another one replaces
+  std::optional<char> stranger; ///< the bytes that such reads find, in later runs of a launch
 };
 
 } // namespace kedge::test

@@ -8,6 +8,13 @@ bool PtxShadow::isUnordered(uint32_t epoch, uint16_t thread, const PtxMoment &no
   return epoch < now.blockBegin || (epoch == now.epoch && thread != now.thread);
 }
 
+bool PtxShadow::isAnothers(int64_t at, const PtxMoment &now) const {
+  const Byte &byte = bytes[at];
+  if (byte.written == 0)
+    return false;
+  return byte.writtenIn != now.blockBegin || (byte.written == now.epoch && byte.writer != now.thread);
+}
+
 const char *PtxShadow::read(int64_t at, int64_t count, const PtxMoment &now) {
   const char *wrong = nullptr;
   for (int64_t i = at; i < at + count; ++i) {
@@ -34,11 +41,12 @@ const char *PtxShadow::write(int64_t at, int64_t count, const PtxMoment &now) {
     if (byte.isPending)
       wrong = "writes where a copy is on its way to";
     else if (isUnordered(byte.written, byte.writer, now))
-      wrong = "writes what another thread writes";
+      wrong = kTwoWriters;
     else if (byte.readElsewhere || isUnordered(byte.readAt, byte.reader, now) ||
              (byte.readAt == now.epoch && byte.readBySeveral))
       wrong = "writes what another thread reads";
     byte.written = now.epoch;
+    byte.writtenIn = now.blockBegin;
     byte.writer = now.thread;
   }
   return wrong;
@@ -55,6 +63,7 @@ void PtxShadow::land(int64_t at, int64_t count, const PtxMoment &now) {
   for (int64_t i = at; i < at + count; ++i) {
     bytes[i].isPending = false;
     bytes[i].written = now.epoch;
+    bytes[i].writtenIn = now.blockBegin;
     bytes[i].writer = now.thread;
   }
 }

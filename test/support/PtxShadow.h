@@ -18,9 +18,13 @@ public:
   explicit PtxShadow(int64_t bytes = 0) : bytes(bytes) {}
   int64_t size() const { return static_cast<int64_t>(bytes.size()); }
 
+  static constexpr const char *kTwoWriters = "writes what another thread writes";
   /// What is wrong with an access to [at, at + count); null when nothing is.
   const char *read(int64_t at, int64_t count, const PtxMoment &now);
   const char *write(int64_t at, int64_t count, const PtxMoment &now);
+  /// Whether another thread wrote the byte, in the launch that this is a record of, and no barrier orders
+  /// that.
+  bool isAnothers(int64_t at, const PtxMoment &now) const;
   /// Bytes that a copy is on its way to may not be touched until they are `landed`, which writes them.
   const char *begin(int64_t at, int64_t count, const PtxMoment &now);
   void land(int64_t at, int64_t count, const PtxMoment &now);
@@ -28,6 +32,7 @@ public:
 private:
   struct Byte {
     uint32_t written = 0, readAt = 0; ///< epochs; 0: never
+    uint32_t writtenIn = 0;           ///< the first epoch of the writer's block
     uint16_t writer = 0, reader = 0;
     bool readBySeveral = false; ///< in that epoch
     bool readElsewhere = false; ///< by an earlier block

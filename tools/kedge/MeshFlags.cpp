@@ -123,8 +123,8 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of "
          "all ranks",
          parts);
-  if (!o.maxBatchInput.empty())
-    fail("--same-bits {}: not available with --max-batch; give --shape", parts);
+  if (!o.maxBatchInput.empty() || !o.maxSeqInput.empty())
+    fail("--same-bits {}: not available with --max-batch or --max-seq; give --shape", parts);
   o.parts = parts / o.model.ranks.front();
   o.accumulate *= o.parts;
 }
@@ -142,11 +142,10 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
     fail("--pipeline-schedule {}: unknown; expected gpipe, 1f1b, interleaved=V with V of 2 or more, "
          "zero-bubble or auto",
          schedule);
-  const std::pair<std::string, bool> others[] = {{"kedge why", command.get_name() == "why"},
-                                                 {"--arena", !o.arenaFile.empty()},
-                                                 {"--launches", !o.launchFile.empty()},
-                                                 {"--same-bits", isGiven(command, "--same-bits")},
-                                                 {"--max-batch", !o.maxBatchInput.empty()}};
+  const std::pair<std::string, bool> others[] = {
+      {"kedge why", command.get_name() == "why"}, {"--arena", !o.arenaFile.empty()},
+      {"--launches", !o.launchFile.empty()},      {"--same-bits", isGiven(command, "--same-bits")},
+      {"--max-batch", !o.maxBatchInput.empty()},  {"--max-seq", !o.maxSeqInput.empty()}};
   for (const auto &[what, isGivenToo] : others)
     if (isGivenToo)
       fail("{}: {} is not available yet for a pipeline", words, what);

@@ -130,9 +130,17 @@ int runPlan(const CompileOptions &given, const nlohmann::json &joint = {}) {
   return show(report, compilation, options, stored);
 }
 
+/// With the size that --max-batch or --max-seq looks for.
+CompileOptions withLargestSize(const CompileOptions &options) {
+  if (!options.maxBatchInput.empty())
+    return withLargestBatch(options);
+  return options.maxSeqInput.empty() ? options : withLongestSequence(options);
+}
+
 /// The plan of what --auto chooses, after the choices.
-int runJointly(const CompileOptions &options) {
-  checkPrecisions(options);
+int runJointly(const CompileOptions &given) {
+  checkPrecisions(given);
+  const CompileOptions options = withLargestSize(given);
   const JointAnswer answer = planJointly(options);
   const std::string text = jointText(answer.report, options.joint.explains) + "\n";
   if (!options.json)
@@ -141,11 +149,11 @@ int runJointly(const CompileOptions &options) {
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
-void checkBudgetOfMaxBatch(const CLI::Option &budget) {
+void checkBudgetToFill(const char *flag, const CLI::Option &budget) {
   if (budget.count() == 0)
-    fail("--max-batch: expected a --memory-budget to fill, found none");
+    fail("{}: expected a --memory-budget to fill, found none", flag);
   if (std::string text = budget.as<std::string>(); text.find('%') != std::string::npos)
-    fail("--max-batch: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", text);
+    fail("{}: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", flag, text);
 }
 /// Of "20%".
 double shareOf(const std::string &text) {
@@ -187,20 +195,32 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
                    "INPUT: plan with its largest first size that fits --memory-budget")
       ->group("Output");
   command
+      ->add_option("--max-seq", options->maxSeqInput,
+                   "INPUT: plan with its largest second size that fits --memory-budget; sizes that the model "
+                   "names alike follow")
+      ->group("Output");
+  command
       ->add_option_function<std::string>(
           "--max-added-time", [options](const std::string &text) { options->maxAddedTime = shareOf(text); },
-          "PERCENT: with --max-batch, the most that computing again may add to a step, as in 20%")
+          "PERCENT: with --max-batch or --max-seq, the most that computing again may add to a step, as in "
+          "20%")
       ->group("Output");
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
-    if (options->maxAddedTime && options->maxBatchInput.empty())
+    const bool grows = !options->maxBatchInput.empty() || !options->maxSeqInput.empty();
+    if (options->maxAddedTime && !grows)
       fail("--max-added-time bounds what --max-batch looks for; give --max-batch INPUT with it");
+    if (!options->maxBatchInput.empty() && !options->maxSeqInput.empty())
+      fail("--max-batch, --max-seq: not available together; give one of them");
     if (options->joint.on)
       return void(exitCode = runJointly(*options));
-    if (options->maxBatchInput.empty())
-      return void(exitCode = runPlan(*options));
-    checkBudgetOfMaxBatch(*command->get_option("--memory-budget"));
-    exitCode = runPlan(withLargestBatch(*options));
+    if (grows)
+      checkBudgetToFill(options->maxBatchInput.empty() ? "--max-seq" : "--max-batch",
+                        *command->get_option("--memory-budget"));
+    const CompileOptions sized = withLargestSize(*options);
+    exitCode = runPlan(sized);
+    if (grows && exitCode == 0)
+      fprintf(stderr, "%s", whyNoLarger(sized).c_str());
   });
 }
 

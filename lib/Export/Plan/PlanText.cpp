@@ -59,6 +59,10 @@ std::string summary(const json &report, const PlanView &view) {
     text += fmt::format("largest batch   {:>12}  (first size of {})\n",
                         report["max_batch"]["batch"].get<int64_t>(),
                         report["max_batch"]["input"].get<std::string>());
+  if (report.contains("max_seq"))
+    text += fmt::format("longest         {:>12}  (second size of {})\n",
+                        report["max_seq"]["length"].get<int64_t>(),
+                        report["max_seq"]["input"].get<std::string>());
   int64_t free = report["unconstrained_peak_bytes"];
   if (free != report["peak_bytes"].get<int64_t>())
     text += fmt::format("unconstrained   {:>12}\n", formatAmount(free));

@@ -31,4 +31,8 @@ struct GpuCode {
 mlir::FailureOr<GpuCode> compileGpu(mlir::gpu::GPUModuleOp module, llvm::StringRef arch, int optLevel,
                                     std::string *error);
 
+/// The PTX alone, which ptxas would get.
+mlir::FailureOr<std::string> compileToPtx(mlir::gpu::GPUModuleOp module, llvm::StringRef arch, int optLevel,
+                                          std::string *error);
+
 } // namespace kedge::lower::gpu

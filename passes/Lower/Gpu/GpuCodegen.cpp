@@ -138,8 +138,8 @@ bool isArchitecture(StringRef arch) {
 
 } // namespace
 
-FailureOr<GpuCode> kedge::lower::gpu::compileGpu(mlir::gpu::GPUModuleOp module, StringRef arch, int optLevel,
-                                                 std::string *error) {
+FailureOr<std::string> kedge::lower::gpu::compileToPtx(mlir::gpu::GPUModuleOp module, StringRef arch,
+                                                       int optLevel, std::string *error) {
   if (!isArchitecture(arch)) {
     *error = "architecture '" + arch.str() + "': expected one like sm_80, sm_89, sm_90 or sm_100";
     return failure();
@@ -158,13 +158,22 @@ FailureOr<GpuCode> kedge::lower::gpu::compileGpu(mlir::gpu::GPUModuleOp module, 
   }
   codegen::prepareModule(*code, *machine);
   codegen::optimize(*code, *machine, optLevel);
-  GpuCode result;
-  result.ptx = ptxOf(*code, *machine);
-  if (size_t at = result.ptx.find(".extern .func"); at != std::string::npos) {
+  std::string ptx = ptxOf(*code, *machine);
+  if (size_t at = ptx.find(".extern .func"); at != std::string::npos) {
     *error = "a GPU kernel calls a function that does not exist on the device: " +
-             StringRef(result.ptx).drop_front(at).take_until([](char c) { return c == ';'; }).str();
+             StringRef(ptx).drop_front(at).take_until([](char c) { return c == ';'; }).str();
     return failure();
   }
+  return ptx;
+}
+
+FailureOr<GpuCode> kedge::lower::gpu::compileGpu(mlir::gpu::GPUModuleOp module, StringRef arch, int optLevel,
+                                                 std::string *error) {
+  FailureOr<std::string> ptx = compileToPtx(module, arch, optLevel, error);
+  if (failed(ptx))
+    return failure();
+  GpuCode result;
+  result.ptx = std::move(*ptx);
   if (failed(assemble(result, arch, optLevel, error)))
     return failure();
   return result;

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "test/support/GpuPtx.h"
 #include "test/support/GpuSimulator.h"
 #include <vector>
 
@@ -12,8 +13,9 @@ mlir::OwningOpRef<mlir::ModuleOp> parseClusters(mlir::MLIRContext &context, cons
 
 class KernelPair {
 public:
-  /// Compiles the distinct clusters of a module for both. Throws kedge::Error.
-  explicit KernelPair(mlir::ModuleOp module);
+  /// Compiles the distinct clusters of a module for both. With an architecture the GPU's kernels run as its
+  /// PTX, else in the simulator of threads. Throws kedge::Error.
+  explicit KernelPair(mlir::ModuleOp module, llvm::StringRef arch = "");
   ~KernelPair();
 
   size_t size() const { return clusters.size(); }
@@ -21,8 +23,8 @@ public:
   std::string text(size_t cluster);
   const lower::gpu::LaunchCode &code(size_t cluster) const { return launches[cluster]; }
   /// Runs a cluster on random numbers in [low, high); "" when the results agree (folds to 1e-4 of their
-  /// size), the GPU gives the same bits twice and on overwritten inputs, and keeps to its memory. Else what
-  /// is wrong.
+  /// size), the GPU gives the same bits twice and on overwritten inputs (in the simulator), and keeps to its
+  /// memory. Else what is wrong.
   std::string compare(size_t cluster, unsigned seed, float low, float high);
 
 private:
@@ -31,6 +33,7 @@ private:
   std::vector<lower::gpu::LaunchCode> launches;
   std::unique_ptr<Cpu> cpu;
   std::unique_ptr<GpuSimulator> gpu;
+  std::unique_ptr<GpuPtx> ptx;
 };
 
 } // namespace kedge::test

@@ -4,6 +4,7 @@
 #include "lib/Dialect/Sched/SchedOps.h"
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace kedge::test {
 
@@ -15,14 +16,22 @@ struct CaseOptions {
 /// Floats are in [-1, 1). Calls on 16-bit floats are compared with the CPU's kernel on the same numbers in
 /// f32, whose results are rounded once: they may be a unit in the last place apart, besides the tolerance. ""
 /// when the outputs agree, two runs of the GPU's kernels (whose threads take turns in another order) give
-/// equal bits, nothing is written outside of outputs and workspace. Else what is wrong.
-std::string compareWithCpu(sched::LibraryOp call, const CaseOptions &options);
+/// equal bits, nothing is written outside of outputs and workspace. Else what is wrong. With an architecture
+/// the GPU's kernels run once, as its PTX, and findings of the interpreter are wrong, too.
+std::string compareWithCpu(sched::LibraryOp call, const CaseOptions &options, llvm::StringRef arch = "");
+
+/// What the interpreter of PTX says when barriers and waits for copies are removed one by one.
+struct Removals {
+  int64_t tried = 0;                  ///< those that threads come to
+  std::vector<std::string> unnoticed; ///< kernel and number of the instruction
+};
+Removals removalsOf(const std::string &call, llvm::StringRef arch);
 
 /// For a call of a model: indices that its data has, room for other orders of summation.
 CaseOptions optionsOf(sched::LibraryOp call);
 
 /// `call`: "onnx.Gather {axis = 0 : i64} : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>".
-void expectSameAsCpu(const std::string &call, const CaseOptions &options = {});
+void expectSameAsCpu(const std::string &call, const CaseOptions &options = {}, llvm::StringRef arch = "");
 
 /// What the emitter says of a call that it does not take; "" when it takes it.
 std::string emitterErrorOf(const std::string &call);

@@ -1,6 +1,7 @@
-// The interpreter of PTX: what it finds in kernels that are wrong.
+// The interpreter of PTX: what it finds in kernels that are wrong, and that it finds nothing in ours.
 #include "lib/Support/Error.h"
 #include "test/support/PtxInterpreter.h"
+#include "test/unit/gpu/LibraryCase.h"
 #include <gtest/gtest.h>
 
 namespace kedge::test {
@@ -72,6 +73,77 @@ TEST(Ptx, ThreadsThatMeetElsewhere) {
 
 TEST(Ptx, UnknownInstructionsAreErrors) {
   EXPECT_THROW(PtxProgram(kernelOf("sin.approx.f32 %r5, %r6;")), Error);
+}
+
+/// Attention of one head, which reads ahead by cp.async. Query i sees keys up to i + offset.
+struct Attention {
+  std::string type;
+  int64_t depth, valueDepth, queries, keys, offset = 0;
+
+  std::string tensor(int64_t rows, int64_t width) const {
+    return "tensor<1x" + std::to_string(rows) + "x1x" + std::to_string(width) + "x" + type + ">";
+  }
+  std::string call(bool backward) const {
+    const std::string q = tensor(queries, depth), k = tensor(keys, depth), v = tensor(keys, valueDepth),
+                      o = tensor(queries, valueDepth),
+                      sums = "tensor<1x1x" + std::to_string(queries) + "xf32>",
+                      attrs =
+                          "{scale = 0.1 : f64, causal = true, softcap = 0.0 : f64, q_layout = \"bthd\", "
+                          "k_layout = \"bthd\", v_layout = \"bthd\", o_layout = \"bthd\", causal_offset = " +
+                          std::to_string(offset) + " : i64} : (";
+    return backward ? "train.AttentionGrad " + attrs + o + ", " + q + ", " + k + ", " + v + ", " + o + ", " +
+                          sums + ") -> (" + q + ", " + k + ", " + v + ")"
+                    : "train.Attention " + attrs + q + ", " + k + ", " + v + ") -> (" + o + ", " + sums + ")";
+  }
+};
+
+/// Where a result takes an operand's place.
+TEST(Ptx, ReadsOfWhatAnotherThreadReplaces) {
+  const auto run = [](const std::string &use) {
+    // Each thread reads its word and, of the second half, another's; then it writes its own.
+    PtxProgram program(
+        kernelOf(kOwn +
+                 "and.b32 %r6, %r1, 31;\n mul.wide.u32 %rd4, %r6, 4;\n add.s64 %rd5, %rd1, %rd4;\n"
+                 "ld.global.b32 %r7, [%rd5];\n" +
+                 use + "st.global.b32 [%rd3], %r8;\n"));
+    PtxInterpreter interpreter(program, 1);
+    alignas(16) static int32_t words[64];
+    char *bytes = reinterpret_cast<char *>(words);
+    interpreter.run({"k", {1, 1, 1}, {64, 1, 1}, {bytes}, {{bytes, sizeof words}, {bytes, sizeof words}}});
+    return std::pair(interpreter.findings().size(), interpreter.launchesThatDrop());
+  };
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r1, 32;\n selp.b32 %r8, %r7, 5, %p1;\n"),
+            std::pair(size_t(0), int64_t(1)));
+  EXPECT_EQ(run("add.s32 %r8, %r7, 1;\n"), std::pair(size_t(1), int64_t(1)));
+}
+
+/// More keys than queries, which leaves blocks of keys that no query sees, and fewer.
+TEST(Ptx, AttentionOfAllWidths) {
+  for (const auto &[attention, arch] : {std::pair{Attention{"bf16", 64, 64, 32, 96}, "sm_90"},
+                                        {Attention{"f16", 128, 128, 32, 160}, "sm_80"},
+                                        {Attention{"bf16", 96, 96, 48, 32}, "sm_100"}})
+    for (bool backward : {false, true}) {
+      const double unit = attention.type == "bf16" ? 0x1p-7 : 0x1p-10;
+      expectSameAsCpu(attention.call(backward), {0, 0, 1e-4 + (backward ? 4 : 1) * unit}, arch);
+    }
+}
+
+/// Each barrier, and each wait for copies, that a kernel comes to is needed. A block of queries sees no key;
+/// registers hold narrow queries.
+TEST(Ptx, BarriersAndWaitsAreMissed) {
+  std::vector<std::string> calls = {
+      "onnx.Conv {} : (tensor<1x6x12x12xf32>, tensor<40x6x3x3xf32>) -> tensor<1x40x10x10xf32>",
+      "train.GatherGrad {axis = 0 : i64} : (tensor<1x600x8xf32>, tensor<1x600xi64>) -> tensor<600x8xf32>"};
+  for (const Attention &attention :
+       {Attention{"bf16", 64, 32, 272, 160, -130}, Attention{"f16", 32, 16, 272, 160, -130}})
+    for (bool backward : {false, true})
+      calls.push_back(attention.call(backward));
+  for (const std::string &call : calls) {
+    const Removals removals = removalsOf(call, "sm_90");
+    EXPECT_GT(removals.tried, 1) << call;
+    for (const std::string &one : removals.unnoticed)
+      ADD_FAILURE() << one << "\n" << call;
+  }
 }
 
 } // namespace

@@ -79,9 +79,11 @@ private:
               headRows(memory[2], shape.q, place.batch, place.head, firstQuery, left, shape.depth),
               tiling.threads(), k.index(0));
     beginKeys(k.index(0));
-    waitForFills(k);
-    k.barrier();
-    queries.hold();
+    waitForFills(k); // here, for a block that sees no key
+    if (tiling.isHeld) {
+      k.barrier();
+      queries.hold();
+    }
     Num end = visibleKeys(k, shape, firstQuery, tiling.rows());
     size_t rows = part.rows.size();
     Num none = k.f32(-std::numeric_limits<double>::infinity());
