@@ -96,7 +96,8 @@ private:
       size_t from = line * static_cast<size_t>(shape[cut.dim]) * bytes;
       for (size_t section = 0; section < rooms.size(); ++section) {
         for (int64_t rank = 0; rank < count; ++rank) {
-          const int64_t own = std::clamp<int64_t>(cut.sections[section] - rank * rooms[section], 0, rooms[section]);
+          const int64_t own =
+              std::clamp<int64_t>(cut.sections[section] - rank * rooms[section], 0, rooms[section]);
           std::memcpy(to, parts[static_cast<size_t>(rank)].data + from, static_cast<size_t>(own) * bytes);
           to += static_cast<size_t>(own) * bytes;
         }

@@ -29,7 +29,8 @@ Group once(const Group &all) {
 /// What a value without a name may have in common with another one.
 std::string likenessOf(const TracedTensor &tensor) {
   return "value " + std::to_string(tensor.step) + " " + std::to_string(tensor.run) + " " + tensor.function +
-         (tensor.backward ? " backward " : " forward ") + tensor.place + " " + rt::shapeText(tensor.desc.shape);
+         (tensor.backward ? " backward " : " forward ") + tensor.place + " " +
+         rt::shapeText(tensor.desc.shape);
 }
 
 /// The difference's share of both norms, over a sample of the elements: 0 for equal ones, 1 for unrelated

@@ -15,8 +15,8 @@ struct Pairs {
 };
 
 struct PairRules {
-  bool byNearness = true;  ///< what has no name may belong to what is alike
-  bool orderOfB = false;   ///< the pairs are in the order of B
+  bool byNearness = true; ///< what has no name may belong to what is alike
+  bool orderOfB = false;  ///< the pairs are in the order of B
 };
 
 /// States by name, values by the name that they have in all programs of the model, and by shape. What has

@@ -27,11 +27,11 @@ struct TracedTensor {
   std::string name, readAs; ///< of a state; as `reads` call it
   int64_t step = 0;         ///< of a state: completed steps
   int64_t run = 0, launch = 0;
-  std::string function, op, place;          ///< `place`: the module, " (backward)" behind it
-  std::string value; ///< the name that the value has in all programs of the model; empty: none
-  int64_t micro = 0; ///< the micro-batch that it is of
+  std::string function, op, place; ///< `place`: the module, " (backward)" behind it
+  std::string value;               ///< the name that the value has in all programs of the model; empty: none
+  int64_t micro = 0;               ///< the micro-batch that it is of
   std::optional<TracedCut> cut;
-  bool isSummand = false; ///< the value is the sum over the ranks along `tensor`
+  bool isSummand = false;                   ///< the value is the sum over the ranks along `tensor`
   bool backward = false, intoState = false; ///< `intoState`: the new value of a state
   std::vector<std::string> reads;           ///< "state w", "input x", "launch 3 (onnx.Gemm at h.0)"
   std::vector<int64_t> whole;               ///< of a state's part: the tensor's shape

@@ -21,9 +21,8 @@ void SquaresOfParts::add(OpBuilder &builder, Value gradient) {
   Value own = gradient;
   if (!holders.isAlone())
     own = dist::LocalShardOp::create(builder, loc, gradient, holders).getResult(0);
-  const SmallVector<int64_t> ownShape =
-      byRows ? SmallVector<int64_t>{rows / holders.ranks, shape.back()}
-             : SmallVector<int64_t>{elements / holders.ranks};
+  const SmallVector<int64_t> ownShape = byRows ? SmallVector<int64_t>{rows / holders.ranks, shape.back()}
+                                               : SmallVector<int64_t>{elements / holders.ranks};
   own = builder.createOrFold<onnx::ReshapeOp>(loc, own, ownShape);
   if (byRows)
     own = whole.foldRows(builder, own);

@@ -15,7 +15,8 @@ using namespace mlir;
 struct NameValues : impl::NameValuesBase<NameValues> {
   void runOnOperation() override {
     const auto kind = train::kindOf(getOperation());
-    if (getOperation().isExternal() || (kind != train::FunctionKind::Step && kind != train::FunctionKind::Micro))
+    if (getOperation().isExternal() ||
+        (kind != train::FunctionKind::Step && kind != train::FunctionKind::Micro))
       return;
     llvm::StringMap<int64_t> numbers;
     int64_t named = 0;

@@ -328,15 +328,16 @@ private:
     const auto list = [&](ArrayRef<int64_t> numbers) { return builder.getDenseI64ArrayAttr(numbers); };
     const int64_t size = shapeOf(original)[local.layout.dim];
     const SmallVector<int64_t> one{size};
-    giveValueNote(local.value,
-             withEntry(note, "cut",
-                       builder.getDictionaryAttr(
-                           {builder.getNamedAttr("axis", group.axis),
-                            builder.getNamedAttr("dim", builder.getI64IntegerAttr(local.layout.dim)),
-                            builder.getNamedAttr("sections", list(local.layout.sections.empty()
-                                                                      ? ArrayRef<int64_t>(one)
-                                                                      : ArrayRef(local.layout.sections))),
-                            builder.getNamedAttr("rooms", list(local.layout.rooms))})));
+    giveValueNote(
+        local.value,
+        withEntry(note, "cut",
+                  builder.getDictionaryAttr(
+                      {builder.getNamedAttr("axis", group.axis),
+                       builder.getNamedAttr("dim", builder.getI64IntegerAttr(local.layout.dim)),
+                       builder.getNamedAttr("sections", list(local.layout.sections.empty()
+                                                                 ? ArrayRef<int64_t>(one)
+                                                                 : ArrayRef(local.layout.sections))),
+                       builder.getNamedAttr("rooms", list(local.layout.rooms))})));
   }
 
   /// A sum over ranks that only this op reads.

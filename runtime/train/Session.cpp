@@ -61,7 +61,8 @@ void Session::checkPipeline() const {
   if (program.mesh.sizeOf(Mesh::kPipeline) == 1)
     return;
   if (!options.dumpGradients.empty())
-    fail("--dump-gradients is not available yet for a program of a pipeline ({}); leave it out, or compile for "
+    fail("--dump-gradients is not available yet for a program of a pipeline ({}); leave it out, or compile "
+         "for "
          "one rank or along data",
          program.mesh.text());
 }

@@ -1,5 +1,5 @@
-// What the results of an op are of the step, wherever and in how many parts they are computed: kedge diff pairs
-// the values of two programs by it.
+// What the results of an op are of the step, wherever and in how many parts they are computed: kedge diff
+// pairs the values of two programs by it.
 #pragma once
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"

@@ -31,11 +31,9 @@ func.func @update(%g: tensor<2x4xf32> {train.binding = #train.binding<input "g">
 // -----
 
 // Where each part has as many rows, these are folded in one go, and what they leave by parts.
-// CHECK-LABEL: func.func @of_rows
 // CHECK: %[[ROWS:.*]] = onnx.ReduceSumSquare {{.*}} : (tensor<8x4xf32>) -> tensor<8xf32>
 // CHECK-COUNT-4: onnx.Slice %[[ROWS]] {{.*}} -> tensor<2xf32>
 // CHECK-COUNT-4: onnx.ReduceSum {{.*}} : (tensor<2xf32>) -> tensor<f32>
-// TWO-LABEL: func.func @of_rows
 // TWO: dist.local_shard {{.*}} : (tensor<8x4xf32>) -> tensor<16xf32>
 // TWO: %[[ROWS:.*]] = onnx.ReduceSumSquare {{.*}} : (tensor<4x4xf32>) -> tensor<4xf32>
 // TWO-COUNT-2: onnx.Slice %[[ROWS]] {{.*}} -> tensor<2xf32>
@@ -43,7 +41,7 @@ train.state parameter @w tensor<8x4xf32>
 func.func @micro(%x: tensor<2xf32> {train.binding = #train.binding<input "x">}) attributes {train.kind = #train.kind<micro>} {
   return
 }
-func.func @of_rows(%g: tensor<8x4xf32> {train.binding = #train.binding<input "g">}) -> (tensor<8x4xf32> {train.binding = #train.binding<gradient @w>})
+func.func @update(%g: tensor<8x4xf32> {train.binding = #train.binding<input "g">}) -> (tensor<8x4xf32> {train.binding = #train.binding<gradient @w>})
     attributes {train.kind = #train.kind<update>} {
   return %g : tensor<8x4xf32>
 }
