@@ -2,6 +2,8 @@
 #include "driver/deepspeed/DeepSpeedMapping.h"
 #include "lib/Support/MemoryBudget.h"
 #include "runtime/program/NumberFlags.h"
+#include "llvm/ADT/StringRef.h"
+#include <algorithm>
 #include <fmt/ranges.h>
 
 namespace kedge::driver {
@@ -114,16 +116,23 @@ std::string DeepSpeedMapping::gradientType() const {
   return givenValue("--grad-dtype").value_or(weightType());
 }
 
+/// Those with rows of their own: ranks along `tensor` and `pipeline` have the same ones.
 int64_t DeepSpeedMapping::ranks() const {
-  if (const auto mesh = givenValue("--mesh"); mesh && !givenValue("--ranks"))
-    return rt::Mesh::parse(*mesh).size();
+  const std::optional<std::string> given = givenValue("--mesh");
+  const rt::Mesh mesh = given ? rt::Mesh::parse(*given) : rt::Mesh::ofData(1);
+  if (!givenValue("--ranks"))
+    return mesh.sizeOf(rt::Mesh::kRows);
   std::string text = givenValue("--ranks").value_or("1");
   if (text.find(',') != std::string::npos)
     file.refuse(fmt::format(
         "'train_batch_size' is for one number of ranks, but --ranks {} was given; give one, or leave the key "
         "out",
         text));
-  return std::stoll(text);
+  int64_t alike = mesh.sizeOf(rt::Mesh::kTensor) * mesh.sizeOf(rt::Mesh::kPipeline);
+  for (const char *axis : {"--tensor", "--pipeline"})
+    if (int64_t size = 0; !llvm::StringRef(givenValue(axis).value_or("")).getAsInteger(10, size) && size > 0)
+      alike *= size; // what is no number is told with the mesh
+  return std::max<int64_t>(1, std::stoll(text) / alike);
 }
 
 void DeepSpeedMapping::batch() {

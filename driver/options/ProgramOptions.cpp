@@ -171,7 +171,7 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
   if (options.sameBits > 0)
     result["parts"] = options.parts;
   if (options.isPipelined() && options.accumulate > 1)
-    result["joined_micro_batches"] = options.accumulate;
+    result["joined_micro_batches"] = options.accumulate; // those of all parts
   if (!options.model.mesh.empty())
     result["mesh"] = options.model.mesh;
   if (json schedule = scheduleFacts(options.schedule); !schedule.empty())

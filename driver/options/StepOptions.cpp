@@ -1,5 +1,7 @@
 #include "driver/options/StepOptions.h"
 #include "driver/LossWeights.h"
+#include "lib/Analysis/DeviceModel.h"
+#include "lib/Support/MemoryBudget.h"
 
 namespace kedge::driver {
 namespace {
@@ -11,6 +13,17 @@ std::string derivedValue(const model::Model &model) {
       if (node.is("Gradient", "ai.onnx.preview.training"))
         return node.attrString("y");
   return "";
+}
+
+/// Shares of a peak are known when stages are.
+int64_t roomOfRank(const CompileOptions &options) {
+  const MemoryBudget budget = parseMemoryBudget(options.memoryBudget);
+  if (budget.kind == MemoryBudget::Kind::Bytes)
+    return budget.bytes;
+  if (budget.kind != MemoryBudget::Kind::Device)
+    return 0;
+  const std::string device = options.deviceName();
+  return (device.empty() ? analysis::thisMachine() : analysis::loadDevice(device)).memoryBytes;
 }
 
 } // namespace
@@ -29,6 +42,8 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   step.loss.posWeight = lossWeights("--pos-weight", m.posWeight);
   step.mesh = m.meshOfRanks().text();
   step.device = options.deviceName();
+  if (options.isPipelined())
+    step.stages.room = roomOfRank(options);
   step.update.momentum = options.momentumOrDefault();
   step.update.nesterov |= options.update.optimizer == "muon";
   step.lossScale.scales |= options.precision == "fp16";

@@ -1,8 +1,8 @@
 #include "driver/plan/MaxBatch.h"
 #include "driver/BudgetCheck.h"
-#include "driver/Compilation.h"
 #include "driver/Remedies.h"
 #include "driver/joint/JointFit.h"
+#include "driver/plan/PipelinePlan.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include <cmath>
@@ -49,14 +49,8 @@ bool fits(const CompileOptions &trial) {
     return fitsInSomeWay(trial);
   CompileOptions one = trial;
   one.frontier = false;
-  Compilation compilation(one);
-  compilation.import();
-  compilation.step();
-  compilation.schedule();
-  compilation.plan();
-  const nlohmann::json report = compilation.report();
-  return report["fits"].get<bool>() &&
-         report["recompute"]["overhead"].get<double>() <= trial.maxAddedTime.value_or(HUGE_VAL);
+  const nlohmann::json report = reportOf(one);
+  return report["fits"].get<bool>() && addedTimeOf(report) <= trial.maxAddedTime.value_or(HUGE_VAL);
 }
 
 /// Where a smaller size fits, one that the model does not take is too large.
@@ -83,9 +77,18 @@ int64_t largestOf(const char *what, int64_t first, const Resize &resize) {
   return fitting;
 }
 
+/// Empty where it is --max-added-time that a plan does not keep to.
+std::string whyNot(int64_t size, mlir::ModuleOp module, const CompileOptions &options) {
+  const BudgetCheck budget(module, options);
+  return budget.fits() ? ""
+                       : fmt::format("why not {}:\n{}", size, budget.whyNothingFits(remediesText(options)));
+}
+
 } // namespace
 
-CompileOptions withLargestBatch(const CompileOptions &options) {
+CompileOptions withLargestBatch(const CompileOptions &start) {
+  const CompileOptions options =
+      start.joint.on ? start : withChosenSchedule(start); // that of the size to begin with
   auto given = options.model.shapes.find(options.maxBatchInput);
   if (given == options.model.shapes.end() || given->second.empty())
     fail("--max-batch {}: expected an input with a shape to begin with; give it with --shape {}=1x...",
@@ -106,21 +109,23 @@ std::string whyNoLarger(const CompileOptions &found) {
   CompileOptions next = batch ? withBatch(found, size) : withLength(found, size);
   next.frontier = next.compare = false;
   try {
+    if (next.isPipelined()) {
+      PipelinePlan plan(next);
+      return whyNot(size, plan.compilation().module(), plan.options());
+    }
     Compilation compilation(next);
     compilation.import();
     compilation.step();
     compilation.schedule();
     compilation.plan();
-    const BudgetCheck budget(compilation.module(), next);
-    if (budget.fits()) // --max-added-time
-      return "";
-    return fmt::format("why not {}:\n{}", size, budget.whyNothingFits(remediesText(next)));
+    return whyNot(size, compilation.module(), next);
   } catch (const Error &) {
     return ""; // the search has said so
   }
 }
 
-CompileOptions withLongestSequence(const CompileOptions &options) {
+CompileOptions withLongestSequence(const CompileOptions &start) {
+  const CompileOptions options = start.joint.on ? start : withChosenSchedule(start);
   auto given = options.model.shapes.find(options.maxSeqInput);
   if (given == options.model.shapes.end() || given->second.size() < 2)
     fail("--max-seq {}: expected an input with a shape of at least two sizes to begin with; give it with "

@@ -125,6 +125,7 @@ void PipelinePlan::planRank(const CompileOptions &options, int64_t place) {
                    {"stage", place},
                    {"peak_bytes", report["peak_bytes"]},
                    {"arena_bytes", report["arena_bytes"]},
+                   {"added_time", report["recompute"]["overhead"]},
                    {"bubble", bubble},
                    {"in_flight", pipeline::inFlightOf(slots, places, place)}});
   const auto key = [](const json &of) {
@@ -163,6 +164,14 @@ json reportOf(const CompileOptions &options) {
   compilation.schedule();
   compilation.plan();
   return compilation.report();
+}
+
+double addedTimeOf(const json &report) {
+  double most = report["recompute"]["overhead"];
+  if (report.contains("pipeline"))
+    for (const json &rank : report["ranks"])
+      most = std::max(most, rank["added_time"].get<double>());
+  return most;
 }
 
 CompileOptions withChosenSchedule(const CompileOptions &options) {

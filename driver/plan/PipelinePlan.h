@@ -37,6 +37,9 @@ std::string folderOfRank(const std::string &folder, int64_t rank);
 /// The report of a plan, of a pipeline or not.
 nlohmann::json reportOf(const CompileOptions &options);
 
+/// The share of its time that computing again adds to a report's step; of several ranks the largest.
+double addedTimeOf(const nlohmann::json &report);
+
 /// Without `--pipeline-schedule auto` the options as they are; else with the schedule whose step is predicted
 /// to be the shortest, of those that fit the budget (without one: the device's memory) or that need the
 /// least. Tells which.

@@ -2,6 +2,7 @@
 #include "driver/Compilation.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/PipelinePlan.h"
+#include "driver/program/ProgramBuilder.h"
 
 namespace kedge::driver {
 namespace {
@@ -17,6 +18,8 @@ std::string textOf(const CompileOptions &options) {
   if (options.emit == "schedule")
     return compilation.text();
   compilation.lower();
+  if (options.emit == "ptx")
+    return ProgramBuilder(compilation, options).ptx();
   return options.emit == "llvm" ? kernelText(compilation.kernels()) : compilation.text();
 }
 

@@ -35,7 +35,9 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
     PlacedBuilder builder(returnOf(micro), PlaceAttr());
     Value index =
         argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
-    const int64_t parts = std::max<int64_t>(1, dist::ownPartsOf(getOperation()));
+    // A pipeline's step knows its micro-batches, and makes the tree when it is unrolled.
+    const bool isUnrolled = dist::pipelineGroup(getOperation()).ranks > 1;
+    const int64_t parts = isUnrolled ? 1 : std::max<int64_t>(1, dist::ownPartsOf(getOperation()));
     TreeSum tree(micro, index, parts, accumulate / parts);
     int64_t gradients = 0, bytes = 0;
     for (auto [state, gradient] : takeGradients(micro)) {
@@ -49,7 +51,7 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       Value before = argumentFor(micro, BindingKind::State, name, accumulator.getType());
       Value sum =
           parts > 1 ? tree.add(builder, state, accumulator, gradient, before)
-          : isOneMicroBatch()
+          : isOneMicroBatch() && !isUnrolled
               ? castTo(builder, gradient, before.getType())
               : train::AccumulateOp::create(builder, gradient.getLoc(), before, gradient, index).getResult();
       addResult(micro, sum, BindingKind::State, name);

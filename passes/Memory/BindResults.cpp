@@ -36,7 +36,7 @@ struct BindResults : impl::BindResultsBase<BindResults> {
         continue;
       if (!root.getDefiningOp() || isa<onnx::ConstantOp>(root.getDefiningOp()) || bound.contains(root) ||
           !fitsInPlace(function, index, cast<OpResult>(root)))
-        operand.set(insertCopy(terminator, operand.get()));
+        operand.set(insertCopy(placeOfCopy(root, operand.get(), terminator), operand.get()));
       bound.insert(sched::rootOf(operand.get()));
     }
     addStatistic("kedge-bind-results", "copies inserted", copies);
@@ -80,6 +80,16 @@ struct BindResults : impl::BindResultsBase<BindResults> {
       }
     }
     return true;
+  }
+
+  /// A constant is there from the begin on: a stage of a pipeline that stops at the norm has its loss of zero
+  /// by then.
+  static Operation *placeOfCopy(Value root, Value value, Operation *terminator) {
+    auto constant = value == root ? root.getDefiningOp<onnx::ConstantOp>() : onnx::ConstantOp();
+    if (!constant)
+      return terminator;
+    constant->moveBefore(&constant->getBlock()->front());
+    return constant->getNextNode();
   }
 
   Value insertCopy(Operation *before, Value value) {

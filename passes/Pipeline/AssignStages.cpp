@@ -236,7 +236,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   /// Equal shares of the predicted time of forward and backward, cut where few bytes cross.
   LogicalResult balance(func::FuncOp micro, ArrayRef<Operation *> forward, std::vector<int64_t> &equal) {
     try {
-      equal = balanced(rowOf(micro, forward), count);
+      equal = balanced(rowOf(micro, forward), count, roomOfStage());
     } catch (const Error &error) {
       return micro.emitError(error.what());
     }
@@ -260,7 +260,52 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       row.mayCut.push_back(at > 0 && placeOf(forward[at - 1]) != placeOf(op));
     }
     row.crossing = crossingOf(forward, index);
+    if (room > 0)
+      addBytes(micro, forward, index, row);
     return row;
+  }
+
+  /// A rank's stages share what it may take.
+  Room roomOfStage() {
+    Room own;
+    if (room <= 0)
+      return own;
+    own.bytes = static_cast<double>(room) / static_cast<double>(chunks);
+    for (int64_t stage = 0; stage < count; ++stage)
+      own.inFlight.push_back(allForwardsFirst ? microBatches
+                                              : std::min<int64_t>(microBatches, count - stage));
+    return own;
+  }
+
+  /// The states of a parameter are where it is read first.
+  void addBytes(func::FuncOp micro, ArrayRef<Operation *> forward, const DenseMap<Operation *, size_t> &index,
+                Row &row) {
+    row.states.assign(forward.size(), 0);
+    row.held.assign(forward.size(), 0);
+    llvm::StringMap<size_t> firstReader;
+    for (BlockArgument argument : micro.getArguments())
+      if (auto state = train::stateOfArgument(micro, argument.getArgNumber()))
+        for (Operation *user : argument.getUsers())
+          if (auto found = index.find(user); found != index.end()) {
+            auto [entry, isNew] = firstReader.try_emplace(state.getValue(), found->second);
+            entry->second = std::min(entry->second, found->second);
+          }
+    for (int pass = 0; pass < 2; ++pass) // a moment is of a parameter that may be of a working copy
+      for (auto state : getOperation().getOps<train::StateOp>())
+        if (FlatSymbolRefAttr of = state.getOfAttr()) {
+          StringRef one = state.getSymName(), other = of.getValue();
+          if (!firstReader.contains(one))
+            std::swap(one, other);
+          if (auto found = firstReader.find(one); found != firstReader.end())
+            firstReader.try_emplace(other, found->second);
+        }
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (auto found = firstReader.find(state.getSymName()); found != firstReader.end())
+        row.states[found->second] += static_cast<double>(kedge::bytesOf(state.getType()));
+    for (auto [at, op] : llvm::enumerate(forward))
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !index.contains(user); }))
+          row.held[at] += static_cast<double>(kedge::bytesOf(result.getType()));
   }
 
   /// Before each op: the bytes that are made before it and read from it on.

@@ -1,5 +1,6 @@
 #include "passes/Pipeline/Balance.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace kedge::pipeline {
@@ -11,6 +12,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Ops between two places to cut: what stages are made of.
 struct Piece {
   double seconds = 0, crossing = 0; ///< `crossing`: before it
+  double states = 0, held = 0;
   size_t ops = 0;
 };
 
@@ -18,8 +20,10 @@ std::vector<Piece> piecesOf(const Row &row) {
   std::vector<Piece> pieces;
   for (size_t op = 0; op < row.seconds.size(); ++op) {
     if (pieces.empty() || row.mayCut[op])
-      pieces.push_back({0, row.crossing[op], 0});
+      pieces.push_back({0, row.crossing[op]});
     pieces.back().seconds += row.seconds[op];
+    pieces.back().states += row.states.empty() ? 0 : row.states[op];
+    pieces.back().held += row.held.empty() ? 0 : row.held[op];
     ++pieces.back().ops;
   }
   return pieces;
@@ -52,21 +56,38 @@ double shortest(const std::vector<Piece> &pieces, int64_t stages) {
   return high;
 }
 
+/// Pieces [begin, end) as one stage, end first.
+struct Stage {
+  double seconds = 0, states = 0, held = 0;
+
+  void add(const Piece &piece) {
+    seconds += piece.seconds;
+    states += piece.states;
+    held += piece.held;
+  }
+  bool isWithin(const Room &room, size_t stage, double entering) const {
+    const double waiting = stage < room.inFlight.size() ? static_cast<double>(room.inFlight[stage]) : 0;
+    return states + held + waiting * entering <= room.bytes;
+  }
+};
+
 /// Where each stage begins, with the fewest bytes over all cuts.
-std::vector<size_t> cutsOf(const std::vector<Piece> &pieces, size_t stages, double longest) {
+std::vector<size_t> cutsOf(const std::vector<Piece> &pieces, size_t stages, double longest,
+                           const Room &room) {
   const size_t count = pieces.size();
   std::vector<std::vector<double>> bytes(stages + 1, std::vector<double>(count + 1, kNever));
   std::vector<std::vector<size_t>> from(stages + 1, std::vector<size_t>(count + 1, 0));
   bytes[0][0] = 0;
   for (size_t stage = 1; stage <= stages; ++stage)
     for (size_t end = stage; end <= count; ++end) {
-      double seconds = 0;
+      Stage own;
       for (size_t begin = end; begin-- > stage - 1;) {
-        seconds += pieces[begin].seconds;
-        if (seconds > longest)
+        own.add(pieces[begin]);
+        if (own.seconds > longest)
           break;
-        const double crossing = bytes[stage - 1][begin] + (begin > 0 ? pieces[begin].crossing : 0);
-        if (crossing < bytes[stage][end]) {
+        const double entering = begin > 0 ? pieces[begin].crossing : 0,
+                     crossing = bytes[stage - 1][begin] + entering;
+        if (crossing < bytes[stage][end] && own.isWithin(room, stage - 1, entering)) {
           bytes[stage][end] = crossing;
           from[stage][end] = begin;
         }
@@ -80,17 +101,30 @@ std::vector<size_t> cutsOf(const std::vector<Piece> &pieces, size_t stages, doub
   return begins;
 }
 
-} // namespace
-
-std::vector<int64_t> balanced(const Row &row, int64_t stages) {
-  const std::vector<Piece> pieces = piecesOf(row);
-  if (static_cast<int64_t>(pieces.size()) < stages)
-    return {};
+/// As short as the room allows, up to a twentieth; else as if there were room for all.
+std::vector<size_t> beginsOf(const std::vector<Piece> &pieces, size_t stages, const Room &room) {
+  double all = 0;
+  for (const Piece &piece : pieces)
+    all += piece.seconds;
+  const double least = shortest(pieces, static_cast<int64_t>(stages)) * kSlack;
+  for (double longest = least; std::isfinite(room.bytes) && longest <= all * kSlack; longest *= kSlack)
+    if (std::vector<size_t> begins = cutsOf(pieces, stages, longest, room); !begins.empty())
+      return begins;
   // Every stage has a piece of its own: where one piece is longer than all others, more room than the longest
   // stage's is needed now and then.
   std::vector<size_t> begins;
-  for (double longest = shortest(pieces, stages) * kSlack; begins.empty(); longest *= 2)
-    begins = cutsOf(pieces, static_cast<size_t>(stages), longest);
+  for (double longest = least; begins.empty(); longest *= 2)
+    begins = cutsOf(pieces, stages, longest, {});
+  return begins;
+}
+
+} // namespace
+
+std::vector<int64_t> balanced(const Row &row, int64_t stages, const Room &room) {
+  const std::vector<Piece> pieces = piecesOf(row);
+  if (static_cast<int64_t>(pieces.size()) < stages)
+    return {};
+  const std::vector<size_t> begins = beginsOf(pieces, static_cast<size_t>(stages), room);
   std::vector<int64_t> stageOf;
   int64_t stage = -1;
   for (size_t piece = 0; piece < pieces.size(); ++piece) {

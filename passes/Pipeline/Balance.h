@@ -1,6 +1,7 @@
 // Cuts a row of ops into stages of nearly equal time; without MLIR.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace kedge::pipeline {
@@ -9,10 +10,21 @@ namespace kedge::pipeline {
 struct Row {
   std::vector<double> seconds, crossing; ///< of op i; bytes that cross a cut before it
   std::vector<bool> mayCut;              ///< before op i
+  /// Bytes of the states that are where op i is, and what a micro-batch keeps of it for its backward pass;
+  /// empty: none.
+  std::vector<double> states = {}, held = {};
+};
+
+/// What a stage may take. A stage keeps its states, what enters it of each micro-batch that is on its way,
+/// and all that one micro-batch keeps: the others' is computed again.
+struct Room {
+  double bytes = std::numeric_limits<double>::infinity();
+  std::vector<int64_t> inFlight = {}; ///< micro-batches, by stage
 };
 
 /// The stage of each op: stages follow each other, each has an op. The longest stage is as short as can be,
-/// up to a twentieth; of such cuts those that the fewest bytes cross. Empty: there are too few places to cut.
-std::vector<int64_t> balanced(const Row &row, int64_t stages);
+/// up to a twentieth, of those that keep to the room if any do; of such cuts those that the fewest bytes
+/// cross. Empty: there are too few places to cut.
+std::vector<int64_t> balanced(const Row &row, int64_t stages, const Room &room = {});
 
 } // namespace kedge::pipeline

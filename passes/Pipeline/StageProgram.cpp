@@ -50,6 +50,8 @@ StageProgram::StageProgram(func::FuncOp micro, func::FuncOp update, const StageP
     shape.front() *= of.microBatches;
     argumentOf(input.getName(), BindingKind::Input, RankedTensorType::get(shape, elementOf(argument)));
   }
+  inParts = dist::partsOf(micro) > 0;
+  rowParts = inParts ? dist::ownPartsOf(micro) : 1;
   token = number(0);
   noteUpdated(micro);
   noteUpdated(update);
@@ -264,14 +266,32 @@ bool StageProgram::writeAccumulation(Operation *op, int64_t micro) {
   auto sum = dyn_cast<train::AccumulateOp>(op);
   if (!sum || !newStates.contains(sum.getResult()))
     return false;
-  Value gradient = valueOf(sum.getGradient(), micro), &total = current[newStates.lookup(sum.getResult())];
-  if (total)
+  StringAttr state = newStates.lookup(sum.getResult());
+  Value gradient = valueOf(sum.getGradient(), micro), &total = current[state];
+  if (micro % roundsOfPart() != 0)
     total = train::AccumulateOp::create(builder, op->getLoc(), total, gradient, number(micro)).getResult();
   else if (gradient.getType() == sum.getType())
     total = gradient;
   else
     total = onnx::CastOp::create(builder, op->getLoc(), gradient, TypeAttr::get(elementOf(sum.getResult())));
+  if ((micro + 1) % roundsOfPart() == 0)
+    joinParts(state, micro / roundsOfPart(), op->getLoc());
   return true;
+}
+
+/// A sum waits for that of as many parts after it: the second half of a run of 2, 4, 8... parts ends at parts
+/// whose number ends with as many ones.
+void StageProgram::joinParts(StringAttr state, int64_t part, Location loc) {
+  Value &total = current[state];
+  SmallVector<Value> &waiting = halves[state];
+  for (int64_t rest = part; rest & 1; rest >>= 1)
+    total = onnx::AddOp::create(builder, loc, waiting.pop_back_val(), total);
+  waiting.push_back(total);
+}
+
+/// The rows of a round of all parts follow each other.
+int64_t StageProgram::firstRowOf(int64_t micro, int64_t ranks) const {
+  return (micro % roundsOfPart() * rowParts * ranks + micro / roundsOfPart()) * rows;
 }
 
 void StageProgram::noteNewStates(Operation *op, int64_t micro) {
@@ -305,8 +325,8 @@ Value StageProgram::argumentValue(BlockArgument argument, int64_t micro) {
   Value scalar = argumentOf(binding.getName(), binding.getKind(), argument.getType());
   if (!binding.is(BindingKind::Scalar, "row_base") || micro <= 0)
     return scalar;
-  const int64_t rowsOfAll = rows * dist::rowGroup(step).ranks; // of a micro-batch
-  Value first = onnx::AddOp::create(builder, argument.getLoc(), scalar, number(micro * rowsOfAll));
+  Value first = onnx::AddOp::create(builder, argument.getLoc(), scalar,
+                                    number(firstRowOf(micro, dist::rowGroup(step).ranks)));
   return values[{argument, micro}] = first;
 }
 
@@ -328,8 +348,8 @@ Value StageProgram::rowsOf(Value input, int64_t micro) {
       argumentOf(binding.getName(), BindingKind::Input, RankedTensorType::get(whole, elementOf(input)));
   if (of.microBatches == 1)
     return all;
-  starts.front() = micro * rows;
-  ends.front() = (micro + 1) * rows;
+  starts.front() = firstRowOf(micro, 1);
+  ends.front() = starts.front() + rows;
   return onnx::SliceOp::create(builder, input.getLoc(), all, builder.getDenseI64ArrayAttr(starts),
                                builder.getDenseI64ArrayAttr(ends), builder.getDenseI64ArrayAttr(steps));
 }
@@ -362,6 +382,8 @@ void StageProgram::makeItemScale() {
     if (of.stage == from) {
       auto nominal = train::NominalItemsNote(microFunction->getContext()).getAttr(microFunction);
       Value counted = sumOfMicros(items);
+      if (counted.getType() != items.getType())
+        counted = onnx::CastOp::create(builder, step.getLoc(), counted, TypeAttr::get(elementOf(items)));
       if (const dist::RankGroup rows = dist::rowGroup(step); !rows.isAlone())
         counted = dist::AllReduceOp::create(builder, step.getLoc(), counted, rows, "sum").getResult(0);
       values[{argument, kUpdate}] =
@@ -373,10 +395,17 @@ void StageProgram::makeItemScale() {
   }
 }
 
+/// With parts in fp64, in which a host adds losses up.
 Value StageProgram::sumOfMicros(Value value) {
-  Value sum = valueOf(value, 0);
+  const auto ofMicro = [&](int64_t micro) -> Value {
+    Value own = valueOf(value, micro);
+    return inParts ? onnx::CastOp::create(builder, step.getLoc(), own, TypeAttr::get(builder.getF64Type()))
+                         .getResult()
+                   : own;
+  };
+  Value sum = ofMicro(0);
   for (int64_t micro = 1; micro < of.microBatches; ++micro)
-    sum = onnx::AddOp::create(builder, step.getLoc(), sum, valueOf(value, micro));
+    sum = onnx::AddOp::create(builder, step.getLoc(), sum, ofMicro(micro));
   return sum;
 }
 
@@ -401,6 +430,8 @@ void StageProgram::returnSum(StringRef name, bool isMean) {
   if (!value)
     return;
   auto type = cast<RankedTensorType>(value.getType());
+  if (inParts)
+    type = type.clone(builder.getF64Type());
   const auto splat = [&](double number) -> Value {
     auto attribute = DenseElementsAttr::get(type, FloatAttr::get(type.getElementType(), number).getValue());
     return onnx::ConstantOp::create(builder, step.getLoc(), attribute);
@@ -410,7 +441,7 @@ void StageProgram::returnSum(StringRef name, bool isMean) {
   if (maker != of.stage)
     sum = splat(0);
   else if (sum = sumOfMicros(value); isMean && of.microBatches > 1)
-    sum = onnx::MulOp::create(builder, step.getLoc(), sum, splat(1.0 / static_cast<double>(of.microBatches)));
+    sum = onnx::DivOp::create(builder, step.getLoc(), sum, splat(static_cast<double>(of.microBatches)));
   addResult(sum, train::BindingAttr::get(step.getContext(), BindingKind::Result, name));
 }
 

@@ -58,6 +58,9 @@ private:
 
   void write(mlir::Operation *op, int64_t micro);
   bool writeAccumulation(mlir::Operation *op, int64_t micro);
+  void joinParts(mlir::StringAttr state, int64_t part, mlir::Location loc);
+  int64_t roundsOfPart() const { return of.microBatches / rowParts; }
+  int64_t firstRowOf(int64_t micro, int64_t ranks) const;
   void noteOldStates(const Slot &slot);
   void noteNewStates(mlir::Operation *op, int64_t micro);
   mlir::Value valueOf(mlir::Value value, int64_t micro);
@@ -83,6 +86,12 @@ private:
   PlacedBuilder builder;
   mlir::Value token;
   int64_t rows = 0; ///< of a micro-batch
+  /// Of the rank's rows, whose sums are a tree (--same-bits); the micro-batches of a part follow each other.
+  /// 1: sums are in the order of micro-batches.
+  int64_t rowParts = 1;
+  bool inParts = false;
+  llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>>
+      halves; ///< sums of parts that wait, by state
   int64_t transfers = 0;
   int64_t microOfTransfer = -1;                                             ///< -1: of none
   llvm::DenseMap<mlir::Value, llvm::SetVector<int64_t>> readers;            ///< stages, by value

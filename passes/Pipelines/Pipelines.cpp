@@ -59,8 +59,11 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
 
 static void addStages(OpPassManager &manager, const StepOptions &options) {
   pipeline::AssignStagesOptions assign = options.stages;
-  if (auto schedule = pipeline::Schedule::parse(options.pipeline.schedule))
+  if (auto schedule = pipeline::Schedule::parse(options.pipeline.schedule)) {
     assign.chunks = schedule->chunks;
+    assign.allForwardsFirst = schedule->kind == pipeline::Schedule::Kind::GPipe;
+  }
+  assign.microBatches = options.accumulate;
   assign.device = options.device;
   manager.addPass(pipeline::createAssignStages(assign));
   if (options.layoutsOnly)

@@ -97,6 +97,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
       return;
     Places places(getOperation().getBody().front());
     findReductions(getOperation().getBody().front());
+    findTransfers(getOperation().getBody().front());
     arguments.clear();
     for (BlockArgument argument : getOperation().getArguments())
       if (auto state = train::stateOfArgument(getOperation(), argument.getArgNumber()))
@@ -137,6 +138,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
             !belongsToReaderOf(reader, op))
           consider(reader);
     };
+    if (changesState(op))
+      consider(lastTransfer.lookup(op));
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (belongsToReader(producer)) { // it moves along, not further than behind what it is a part of
@@ -153,6 +156,26 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     for (Value old : replacedBy(op))
       considerReaders(old);
     return last;
+  }
+
+  bool changesState(Operation *op) {
+    return llvm::any_of(op->getUses(), [&](OpOperand &use) {
+      return use.getOwner()->hasTrait<OpTrait::IsTerminator>() &&
+             train::stateOfResult(getOperation(), use.getOperandNumber());
+    });
+  }
+
+  /// Before each op: a stage of a pipeline passes on what others wait for, the norm of all gradients among
+  /// it, before its own updates. Then it may leave these out, with all others.
+  void findTransfers(Block &block) {
+    lastTransfer.clear();
+    Operation *last = nullptr;
+    for (Operation &op : block) {
+      lastTransfer[&op] = last;
+      if (auto library = dyn_cast<sched::LibraryOp>(op);
+          library && (library.calls<dist::SendOp>() || library.calls<dist::ReceiveOp>()))
+        last = &op;
+    }
   }
 
   static bool belongsToReaderOf(Operation *companion, Operation *reader) {
@@ -185,6 +208,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
 
   DenseMap<Attribute, Value> arguments; ///< by the state that they bring
   DenseMap<Operation *, Operation *> nextReduction;
+  DenseMap<Operation *, Operation *> lastTransfer;
 };
 } // namespace
 } // namespace kedge::schedule

@@ -38,11 +38,13 @@ struct RowRange {
 /// is the number of rows of one rank's micro-batch. Data are read at these rows, and random numbers are keyed
 /// by them. With several `parts`, a rank's rows of `rounds` micro-batches are cut into so many: the first of
 /// all rounds come first. A step of a pipeline takes the rows of all micro-batches, `joined` of them, at
-/// once.
+/// once; those of a round of all parts follow each other.
 inline RowRange rowsOfStep(const World &world, int64_t batch, int64_t micro, int64_t parts = 1,
                            int64_t rounds = 1, int64_t joined = 1) {
-  if (joined > 1)
-    return {world.rank * (batch / joined), batch, batch / joined, world.size * (batch / joined)};
+  if (joined > 1) {
+    const int64_t block = batch / joined * parts;
+    return {world.rank * block, batch, block, world.size * block};
+  }
   const int64_t round = parts == 1 ? micro : micro % rounds, part = parts == 1 ? 0 : micro / rounds;
   return {((round * world.size + world.rank) * parts + part) * batch, batch};
 }

@@ -12,9 +12,6 @@ NonFiniteStep whenNonFinite(const LossScaler &scaler, bool skips) {
 }
 
 void checkSkipsUpdates(const Program &program) {
-  if (!program.state("scaler.loss_scale") && program.isPipelined())
-    fail("--on-nan continue is not available yet for a program of a pipeline ({}); leave it out",
-         program.mesh.text());
   if (!program.state("scaler.loss_scale") && !canSkipUpdates(program))
     fail("--on-nan continue: this program updates each parameter as soon as its gradient is there, and "
          "cannot leave a step's "

@@ -56,19 +56,7 @@ Session::Session(const ProgramImage &image, const Program &program, const Option
     : image(image), program(program), options(options), launched(launched), world(launched.world),
       rows(ranks ? ranks->rowPlace() : launched.world), ranks(ranks) {}
 
-/// What the stages of a pipeline do not do together yet.
-void Session::checkPipeline() const {
-  if (program.mesh.sizeOf(Mesh::kPipeline) == 1)
-    return;
-  if (!options.dumpGradients.empty())
-    fail("--dump-gradients is not available yet for a program of a pipeline ({}); leave it out, or compile "
-         "for "
-         "one rank or along data",
-         program.mesh.text());
-}
-
 void Session::checkOptions() {
-  checkPipeline();
   checkOutputFiles(options, program);
   checkWritable("--export-onnx", options.exportOnnx);
   checkWritable("--export-safetensors", options.exportSafetensors);

@@ -26,7 +26,6 @@ public:
 
 private:
   void checkOptions();
-  void checkPipeline() const;
   int64_t stepsOfEpochs();
   void warnOf(const std::string &text) const;
   void openData();

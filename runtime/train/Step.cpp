@@ -33,6 +33,7 @@ Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
 /// What a function makes that is looked at; null: nothing of that kind.
 struct Watched {
   const ResultSlot *loss = nullptr, *items = nullptr, *norm = nullptr;
+  const ResultSlot *transfers = nullptr; ///< there when all of a stage's sends and receives have ended
 };
 
 /// Looks at the loss, and at the norm of gradients that no update has used yet, as soon as they are there
@@ -41,7 +42,8 @@ struct Watched {
 class StepObserver : public LaunchObserver {
 public:
   StepObserver(Executor &executor, const Watched &watched, bool stop)
-      : executor(executor), loss(watched.loss), items(watched.items), norm(watched.norm), stop(stop) {}
+      : executor(executor), loss(watched.loss), items(watched.items), norm(watched.norm),
+        transfers(watched.transfers), stop(stop) {}
 
   bool watches(const Function &function, int launch) const override {
     return (watcher && watcher->seesEveryLaunch()) ||
@@ -54,6 +56,8 @@ public:
   bool afterLaunch(const Function &function, int launch) override {
     if (watcher)
       watcher->visit(function, launch, step, itemCount);
+    if (transfers && holds(function) && launch == function.normReady)
+      readResult(executor, *transfers); // no other stage waits for this one any more
     if (loss && launch == lookedAtIn(function)) {
       readLoss();
       if (stop && !std::isfinite(lossSum))
@@ -85,20 +89,20 @@ public:
   int signal = 0;
 
 private:
-  /// A stage of a pipeline that leaves early would leave others waiting for what it sends.
-  bool holds(const Function &function) const {
-    return norm && stop && function.normReady >= 0 && !executor.program().isPipelined();
-  }
+  bool holds(const Function &function) const { return norm && stop && function.normReady >= 0; }
 
-  /// A device waits for the host once where both are looked at.
+  /// A device waits for the host once where both are looked at. A stage of a pipeline that left at its loss
+  /// would leave others waiting for what it sends.
   int lookedAtIn(const Function &function) const {
-    const bool isLast = function.lossReady < 0 || executor.program().isPipelined();
+    const bool isLast = function.lossReady < 0;
+    if (isLast && holds(function))
+      return function.normReady;
     const int ready = isLast ? static_cast<int>(function.launches.size()) - 1 : function.lossReady;
     return holds(function) && !watcher ? std::max(ready, function.normReady) : ready;
   }
 
   Executor &executor;
-  const ResultSlot *loss, *items, *norm;
+  const ResultSlot *loss, *items, *norm, *transfers;
   bool stop, seen = false;
   bool left = false; ///< gradients were not finite
 };
@@ -112,7 +116,7 @@ double readResult(const Executor &executor, const ResultSlot &slot, int64_t elem
 bool canSkipUpdates(const Program &program) {
   const Function *step = program.function("step"), *update = program.function("update");
   const Function *last = step ? step : update;
-  return last && last->normReady >= 0 && !program.isPipelined();
+  return last && last->normReady >= 0;
 }
 
 StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, const World &world,
@@ -175,7 +179,9 @@ void StepRunner::readAhead(const Progress &progress, int64_t micro) {
 void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
   fill(progress, micro);
   writer.write(executor, scalars, pointOf(progress, micro));
-  StepObserver observer(executor, {loss, items, forward == "step" ? gradNorm : nullptr}, !isHandled());
+  StepObserver observer(
+      executor, {loss, items, forward == "step" ? gradNorm : nullptr, program.result(forward, "transfers")},
+      !isHandled());
   observer.step = progress.step;
   observer.itemCount = program.options.itemsPerBatch;
   if (watcher && watcher->wants(progress.step) && (forward == "step" || watcher->seesEveryLaunch()))

@@ -32,15 +32,16 @@ std::string StepRunner::remedy() const {
 void StepRunner::failWith(const std::string &head, const std::optional<NonFinite> &found,
                           const std::string &nothing, const std::string &help) {
   const std::string tail = foundInData ? "; correct the data" : help;
+  const std::string unknown = runsAgain() ? nothing : "stages do not run again to find the first such value";
   Communicator *ranks = executor.communicator();
   if (!ranks)
     throw NotFinite(head + ": " +
-                    (found ? "the first value that is not finite is " + describe(*found) : nothing) + tail);
+                    (found ? "the first value that is not finite is " + describe(*found) : unknown) + tail);
   std::optional<Word> word;
   if (found)
     word = {found->launch, fmt::format("is, on rank {}, ", ranks->world().rank) + describe(*found)};
   failWithAgreedError(ranks, head + ": the first value that is not finite ", word, tail);
-  failWithAgreedError(ranks, head + ": ", Word{0, nothing}, tail);
+  failWithAgreedError(ranks, head + ": ", Word{0, unknown}, tail);
   fail("{}", head);
 }
 

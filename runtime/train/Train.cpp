@@ -51,6 +51,7 @@ LogLine Session::runStep(StepRunner &runner) {
   line.countsTokens = compiled.tokensPerRow > 1;
   line.perSecond = stepRows * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
   line.memoryBytes = program.arenaBytes + executor->device().extraWorkspaceBytes();
+  gradients->finishStep(line.step, step.result.items);
   return line;
 }
 
@@ -176,7 +177,6 @@ int Session::train() {
       display.finish();
       throw;
     }
-    gradients->finishStep(line.step);
     trace.writeStates(progress.step);
     meter.noteStep(done);
     ++stepsRun;

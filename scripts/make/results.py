@@ -17,8 +17,7 @@ FIRST = ["gpt2-step", "convnet-step", "gpt2-16-bits", "adapters-step", "h200-pre
          "collectives"]
 INTRO = """# Measured results
 
-Made by `scripts/make/results.py` from [bench](../bench): the latest record of each benchmark. Earlier records, failed
-attempts and explanations are in the history of each. Planned memory against added time: [memory curves](memory-curves.md)."""
+Made by `scripts/make/results.py` from [bench](../bench): the latest records; earlier ones are in the history of each. Memory against time: [curves](memory-curves.md)."""
 
 
 class BadRecord(Exception):

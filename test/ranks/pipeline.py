@@ -58,5 +58,9 @@ check("fewer_micro_batches_than_stages", "gpt", 4, 2)
 check("one_micro_batch", "gpt", 2, 1)
 check("sixteen_bits", "gpt", 2, 2, ["--precision", "bf16"])
 refused("schedule", ["--mesh", "pipeline=2", "--pipeline-schedule", "wave"], "unknown", "1f1b")
-refused("same_bits", ["--mesh", "pipeline=2", "--same-bits", "4"], "not available yet")
+# A batch of 8 in 3 micro-batches (pytorch#126600); 4 rows in 8 parts.
+(TEMP / "batch.json").write_text('{"train_batch_size": 8, "gradient_accumulation_steps": 3}')
+refused("batch_that_does_not_divide", ["--mesh", "pipeline=2", "--deepspeed-config", TEMP / "batch.json"],
+        "'train_batch_size' is 8, expected a multiple of 3 (accumulation 3 x 1 ranks)")
+refused("parts_that_do_not_divide", ["--mesh", "pipeline=2", "--same-bits", "8"], "4 rows of 'input_ids' do not share among 8 parts")
 refused("without_stages", ["--stage", "h.0=0"], "--mesh pipeline=N")

@@ -198,8 +198,54 @@ def holds_what_was_planned(golden, temp):
         assert json.loads(name.read_text())["arena_bytes"] == row["arena_bytes"], row
 
 
+def same_bits(golden, temp):
+    """Logs and weights of stages, of rows of their own beside them, of every order and of several micro-batches a part, to the bit."""
+    models = {rows: gpt(golden, temp / f"rows-{rows}", rows) for rows in (2, 4)}
+    clip = ["--same-bits", "4", "--clip-norm", "0.7", *SGD]
+    for options in ([], ["--precision", "fp16", "--loss-scale-init", "4194304"], ["--accumulate", "3"]):
+        wanted = models[4].run("", *clip, *options)
+        for mesh, rows, more in (("pipeline=2", 4, ["--pipeline-schedule", "interleaved=2"]),
+                                 ("pipeline=2,data=2", 2, ["--zero", "2", "--pipeline-schedule", "zero-bubble"])):
+            assert models[rows].run(mesh, *clip, *options, *more) == wanted, (mesh, options)
+
+
+def dumps_gradients(golden, temp):
+    """Of the parameters of all stages, whole, unscaled and per item, whatever ZeRO cuts."""
+    whole, half = gpt(golden, temp), gpt(golden, temp / "half", 2)
+    file = temp / "gradients.safetensors"
+    more = ["--dump-gradients", file, "--dump-step", "1"]
+    for options in ([], ["--precision", "fp16"]):
+        options = [*SGD, "--accumulate", "2", *options]
+        whole.run("", *options, more=more, steps=2)
+        wanted = tensors(file)
+        for mesh, model, zero in (("pipeline=2", whole, []), ("pipeline=2,data=2", half, ["--zero", "0"]), ("pipeline=2,data=2", half, ["--zero", "2"])):
+            file.unlink()
+            model.run(mesh, *options, *zero, more=more, steps=2)
+            expect_near(tensors(file), wanted, 3e-3 if "fp16" in options else 1e-5)
+
+
+def leaves_steps_out_together(golden, temp):
+    """A gradient that is not finite on one stage: all stages leave the step out, or all end before it changes anything."""
+    whole, half = gpt(golden, temp), gpt(golden, temp / "half", 2)
+    options = [*SGD, "--accumulate", "2"]
+    skips = ["--inject-gradient", "2=nan", "--on-nan", "continue"]
+    log, weights = whole.run("", *options, more=skips)
+    assert [line["skipped"] for line in log] == [step == 2 for step in range(STEPS)], log
+    for mesh, model, more in (("pipeline=2", whole, []), ("pipeline=2,data=2", half, ["--zero", "3"]),
+                              ("pipeline=4", whole, ["--pipeline-schedule", "gpipe"])):
+        found, own = model.run(mesh, *options, *more, more=skips)
+        near([line for line in found if not line["skipped"]], [line for line in log if not line["skipped"]])
+        assert [line["skipped"] for line in found] == [line["skipped"] for line in log], found
+        expect_near(own, weights)
+    data = [word for name, file in whole.data.items() for word in ("--data", f"{name}={file}")]
+    done = subprocess.run([*map(str, ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", 2, whole.compile("pipeline=2", *options), *data, "--steps",
+                                      STEPS, "--threads", 1, "--inject-gradient", "2=nan"])], capture_output=True, text=True)
+    said = "the gradients of step 2 are not finite (grad_norm nan): stages do not run again to find the first such value"
+    assert done.returncode == 1 and done.stderr.count("kedge: error") == 1 and said in done.stderr, done.stderr
+
+
 CHECKS = [goes_on_everywhere, exports_from_any_stage, evaluates, beside_data, beside_others, scales_with_one_flag_15, trains_adapters,
-          normalises_micro_batches, weighs_tokens_3, fits_budgets, holds_what_was_planned]
+          normalises_micro_batches, weighs_tokens_3, fits_budgets, holds_what_was_planned, same_bits, dumps_gradients, leaves_steps_out_together]
 
 
 def main():

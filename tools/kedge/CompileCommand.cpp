@@ -47,9 +47,10 @@ void checkLibrary(const CompileOptions &options) {
   link::checkRuntime({link::RuntimeKind::Library, KernelLevels(options.cpus).otherMachine()});
 }
 
-/// Of IR, which every rank of a pipeline has.
+/// Of what every rank of a pipeline has.
 bool isText(const std::string &emit) {
-  return emit == "onnx" || emit == "train" || emit == "schedule" || emit == "exec" || emit == "llvm";
+  return emit == "onnx" || emit == "train" || emit == "schedule" || emit == "exec" || emit == "llvm" ||
+         emit == "ptx";
 }
 
 /// --with-places and --only are of texts of the levels.

@@ -113,9 +113,11 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: expected a power of two from 1 to 1048576", parts);
   if (o.model.ranks.size() != 1 || !o.replicas.empty())
     fail("--same-bits {}: expected one number of ranks, or a mesh", parts);
-  if (parts % o.model.ranks.front() != 0)
-    fail("--same-bits {}: {} ranks do not divide {} parts; numbers that do are {}", parts,
-         o.model.ranks.front(), parts, divisorsText(parts));
+  const int64_t ranks =
+      o.model.mesh.empty() ? o.model.ranks.front() : o.model.meshOfRanks().sizeOf("replica,data");
+  if (parts % ranks != 0)
+    fail("--same-bits {}: {} ranks do not divide {} parts; numbers that do are {}", parts, ranks, parts,
+         divisorsText(parts));
   if (o.onGpu())
     fail("--same-bits {}: not available with --target {}, where the order of sums is NCCL's; expected cpu",
          parts, o.target);
@@ -125,7 +127,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
          parts);
   if (!o.maxBatchInput.empty() || !o.maxSeqInput.empty())
     fail("--same-bits {}: not available with --max-batch or --max-seq; give --shape", parts);
-  o.parts = parts / o.model.ranks.front();
+  o.parts = parts / ranks;
   o.accumulate *= o.parts;
 }
 
@@ -142,10 +144,9 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
     fail("--pipeline-schedule {}: unknown; expected gpipe, 1f1b, interleaved=V with V of 2 or more, "
          "zero-bubble or auto",
          schedule);
-  const std::pair<std::string, bool> others[] = {
-      {"kedge why", command.get_name() == "why"}, {"--arena", !o.arenaFile.empty()},
-      {"--launches", !o.launchFile.empty()},      {"--same-bits", isGiven(command, "--same-bits")},
-      {"--max-batch", !o.maxBatchInput.empty()},  {"--max-seq", !o.maxSeqInput.empty()}};
+  const std::pair<std::string, bool> others[] = {{"kedge why", command.get_name() == "why"},
+                                                 {"--arena", !o.arenaFile.empty()},
+                                                 {"--launches", !o.launchFile.empty()}};
   for (const auto &[what, isGivenToo] : others)
     if (isGivenToo)
       fail("{}: {} is not available yet for a pipeline", words, what);

@@ -233,11 +233,11 @@ private:
     });
   }
 
-  /// A rank that stopped at a number would leave others waiting for what it sends later.
+  /// A rank that stopped before its last transfer would leave others waiting. Result of a pipeline's
+  /// functions alone.
   static bool hasTransfers(exec::FunctionOp function) {
-    return llvm::any_of(function.getBody().getOps<exec::LaunchOp>(), [](exec::LaunchOp launch) {
-      return launch.getKernel() == "dist.send" || launch.getKernel() == "dist.receive";
-    });
+    return llvm::any_of(function.getBody().getOps<exec::BufferOp>(),
+                        [](exec::BufferOp buffer) { return holdsResult(buffer, "transfers"); });
   }
 
   /// The last launch that writes loss_sum or items.
@@ -252,18 +252,22 @@ private:
     return ready;
   }
 
-  /// The last launch that writes grad_norm, when no update has changed anything by then; else -1.
+  /// The last launch that writes grad_norm, when no update has changed anything by then; else -1. In a
+  /// pipeline the loss and the last transfer are there by then, too.
   int64_t normReady(exec::FunctionOp function) {
-    if (hasTransfers(function))
-      return -1;
+    const bool isStage = hasTransfers(function);
+    bool hasNorm = false;
     int64_t ready = -1, updated = -1;
     forEachWrite(function, [&](int64_t at, exec::BufferOp buffer) {
-      if (holdsResult(buffer, "grad_norm"))
+      hasNorm |= holdsResult(buffer, "grad_norm");
+      if (holdsResult(buffer, "grad_norm") ||
+          (isStage && (holdsResult(buffer, "loss_sum") || holdsResult(buffer, "items") ||
+                       holdsResult(buffer, "transfers"))))
         ready = at;
       if (updated < 0 && isUpdated(buffer))
         updated = at;
     });
-    return updated < 0 || ready < updated ? ready : -1;
+    return hasNorm && (updated < 0 || ready < updated) ? ready : -1;
   }
 
   /// Running statistics and accumulators change before: they are no part of the update.

@@ -27,16 +27,29 @@ void GradientTools::visit(const Function &function, int launch, int64_t step, do
       continue;
     if (!options.dumpGradients.empty() && step == options.dumpStep)
       dump(function, place, items);
-    if (i == 0 && injected != options.inject.end())
+    if (injected != options.inject.end() && isInjectedInto(function, i))
       executor.write(place.space, place.offset, dtypeSize(place.type),
                      [&](char *element) { storeDouble(place.type, element, 0, injected->second); });
   }
+}
+
+/// The first of the program: of the stages of a pipeline one has it.
+bool GradientTools::isInjectedInto(const Function &function, size_t gradient) const {
+  if (!executor.program().isPipelined())
+    return gradient == 0;
+  for (const State &state : executor.program().states)
+    if (state.role == StateRole::Parameter)
+      return function.gradients[gradient].parameter == state.name;
+  return false;
 }
 
 void GradientTools::dump(const Function &function, const GradientPlace &place, double items) {
   const State *state = executor.program().state(place.parameter);
   if (!state)
     fail("the program is damaged: a gradient of '{}', which is no state", place.parameter);
+  perItems = function.gradientsPerItems;
+  if (executor.program().isPipelined())
+    return keepPart(*state, place);
   std::vector<char> gathered;
   const char *whole = wholeOf(*state, place, gathered);
   if (!whole)
@@ -66,9 +79,74 @@ const char *GradientTools::wholeOf(const State &state, const GradientPlace &plac
   return ranks.world().isFirst() ? gathered.data() : nullptr;
 }
 
-void GradientTools::finishStep(int64_t step) {
+void GradientTools::keepPart(const State &state, const GradientPlace &place) {
+  const std::vector<int64_t> shape =
+      place.shard ? place.shard->localShape(executor.communicator()->mesh()) : state.viewOrWhole().whole;
+  const TensorDesc desc{place.type, shape};
+  const char *bytes = executor.read(place.space, place.offset, desc.bytes());
+  Part &part = parts[state.name];
+  part.isFlat = place.shard && place.shard->flat;
+  part.values.resize(static_cast<size_t>(desc.elements()));
+  const LossScaler scaler(executor);
+  const double scale = scaler.isActive() ? 1 / scaler.read().scale : 1;
+  for (size_t i = 0; i < part.values.size(); ++i)
+    part.values[i] = static_cast<float>(loadAsDouble(place.type, bytes, static_cast<int64_t>(i)) * scale);
+}
+
+/// In rank 0's order of parameters: stages have their states in orders of their own.
+void GradientTools::gatherParts(double items) {
+  Communicator &ranks = *executor.communicator();
+  const CompileOptions &compiled = executor.program().options;
+  const bool scales = maxOverRanks(&ranks, perItems) > 0;
+  const double scale = !scales ? 1 : items > 0 ? compiled.nominalItems / items : 0;
+  std::vector<std::string> names;
+  for (const State &state : executor.program().states)
+    if (state.role == StateRole::Parameter)
+      names.push_back(state.name);
+  auto count = static_cast<int64_t>(names.size());
+  ranks.broadcast(&count, sizeof(count));
+  names.resize(static_cast<size_t>(count));
+  for (std::string &name : names) {
+    auto length = static_cast<int64_t>(name.size());
+    ranks.broadcast(&length, sizeof(length));
+    name.resize(static_cast<size_t>(length));
+    ranks.broadcast(name.data(), name.size());
+    const State *state = executor.program().state(name);
+    if (!state || !state->shard)
+      fail("the program is damaged: its ranks have other states than rank 0: '{}' is missing", name);
+    gatherPart(*state, scale);
+  }
+  parts.clear();
+}
+
+void GradientTools::gatherPart(const State &state, double scale) {
+  enum : int64_t { None, Whole, Flat };
+  Communicator &ranks = *executor.communicator();
+  const auto own = parts.find(state.name);
+  const int64_t found = maxOverRanks(&ranks, own == parts.end() ? None : own->second.isFlat ? Flat : Whole);
+  if (found == None)
+    return;
+  Shard shard = *state.shard;
+  shard.flat = found == Flat;
+  std::vector<char> whole;
+  gatherOnFirst(ranks, shard, DType::F32,
+                own == parts.end() ? nullptr : reinterpret_cast<const char *>(own->second.values.data()),
+                whole);
+  if (!ranks.world().isFirst())
+    return;
+  std::vector<float> &values = gradients[state.name];
+  const std::vector<int64_t> shape = state.fileShape();
+  values.resize(static_cast<size_t>(TensorDesc{DType::F32, shape}.elements()));
+  transpose(values.data(), DType::F32, shape, whole.data(), DType::F32, inversePerm(state.perm));
+  for (float &value : values)
+    value = static_cast<float>(value * scale);
+}
+
+void GradientTools::finishStep(int64_t step, double items) {
   if (options.dumpGradients.empty() || step != options.dumpStep)
     return;
+  if (executor.program().isPipelined())
+    gatherParts(items);
   if (const Communicator *ranks = executor.communicator(); ranks && !ranks->world().isFirst())
     return gradients.clear();
   std::vector<TensorOut> tensors;

@@ -12,17 +12,30 @@ public:
   bool wants(int64_t step) const override;
   /// Whether one of the two options was given.
   bool needed() const;
-  /// Writes the dumped gradients of a step after it; throws if the gradient of a parameter is missing.
-  void finishStep(int64_t step);
+  /// Writes the dumped gradients of a step after it, which had so many items; warns of parameters without
+  /// one. All ranks call it.
+  void finishStep(int64_t step, double items);
 
 private:
   const char *wholeOf(const State &state, const GradientPlace &place, std::vector<char> &gathered) const;
   void dump(const Function &function, const GradientPlace &place, double items);
+  void keepPart(const State &state, const GradientPlace &place);
+  void gatherParts(double items);
+  void gatherPart(const State &state, double scale);
+  bool isInjectedInto(const Function &function, size_t gradient) const;
 
   Executor &executor;
   const Options &options;
   /// in fp32, with the layout of the exported file
   std::map<std::string, std::vector<float>> gradients;
+  /// What a rank of a pipeline has of a gradient, as it is in the arena. Stages have theirs at different
+  /// times: they come together after the step.
+  struct Part {
+    std::vector<float> values;
+    bool isFlat = false;
+  };
+  std::map<std::string, Part> parts;
+  bool perItems = false;
 };
 
 } // namespace kedge::rt

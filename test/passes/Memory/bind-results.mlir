@@ -35,3 +35,19 @@ func.func @read_later(%w: tensor<4xf32> {train.binding = #train.binding<state @w
   } : (tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// A constant is there from the begin on.
+// CHECK-LABEL: func.func @constant
+// CHECK: onnx.Constant
+// CHECK-NEXT: sched.cluster domain []
+// CHECK: sched.cluster domain [4]
+func.func @constant(%w: tensor<4xf32> {train.binding = #train.binding<state @w>})
+    -> (tensor<4xf32> {train.binding = #train.binding<state @w>}, tensor<f32> {train.binding = #train.binding<result "loss_sum">}) {
+  %0 = sched.cluster domain [4] reduced [] (%w) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    %b = arith.addf %a, %a : f32
+    sched.yield %b : f32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = onnx.Constant dense<0.0> : tensor<f32>
+  return %0, %1 : tensor<4xf32>, tensor<f32>
+}

@@ -70,3 +70,19 @@ func.func @part(%x: tensor<256xf32>, %w: tensor<4xf32> {train.binding = #train.b
   %new = sched.library "update"(%w, %p) {} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %new, %v, %r : tensor<4xf32>, tensor<256xf32>, tensor<4xf32>
 }
+
+// A stage of a pipeline passes the norm on before its own updates.
+// CHECK-LABEL: func.func @stage
+// CHECK: sched.library "norm"
+// CHECK-NEXT: sched.library "dist.send"
+// CHECK-NEXT: sched.library "update"
+// CHECK-NEXT: sched.library "other"
+func.func @stage(%x: tensor<64x64xf32>, %token: tensor<i64>, %w: tensor<64x64xf32> {train.binding = #train.binding<state @matrix>})
+    -> (tensor<64x64xf32> {train.binding = #train.binding<state @matrix>}, tensor<i64> {train.binding = #train.binding<result "transfers">}, tensor<64x64xf32> {train.binding = #train.binding<output "y">}) {
+  %g = sched.library "gradient"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %n = sched.library "norm"(%g) {} : (tensor<64x64xf32>) -> tensor<f32>
+  %t = sched.library "dist.send"(%n, %token) {} : (tensor<f32>, tensor<i64>) -> tensor<i64>
+  %o = sched.library "other"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %new = sched.library "update"(%w, %g, %n) {} : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  return %new, %t, %o : tensor<64x64xf32>, tensor<i64>, tensor<64x64xf32>
+}

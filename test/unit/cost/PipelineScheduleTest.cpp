@@ -1,6 +1,7 @@
 // Schedules of a pipeline: the formulas of bubble and micro-batches in flight, and what every order obeys.
 #include "passes/Pipeline/Balance.h"
 #include "passes/Pipeline/Schedule.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <numeric>
@@ -143,6 +144,22 @@ TEST(PipelineBalance, ShortestLongestStage) {
   const Row row{{1, 1, 1, 1, 4, 1, 1, 1, 1}, std::vector<double>(9, 1), std::vector<bool>(9, true)};
   EXPECT_EQ(balanced(row, 3), (std::vector<int64_t>{0, 0, 0, 0, 1, 2, 2, 2, 2}));
   EXPECT_TRUE(balanced(row, 10).empty());
+}
+
+TEST(PipelineBalance, KeepsToTheRoom) {
+  // The first stage has four micro-batches under way, the last one; each op has 10 bytes of states.
+  Row row{std::vector<double>(20, 1), std::vector<double>(20, 1), std::vector<bool>(20, true),
+          std::vector<double>(20, 10), std::vector<double>(20, 0)};
+  row.states[0] = 60;
+  const auto first = [&](double bytes) {
+    const std::vector<int64_t> stages = balanced(row, 4, {bytes, {4, 3, 2, 1}});
+    return std::count(stages.begin(), stages.end(), 0);
+  };
+  EXPECT_EQ(first(1000), 5);
+  EXPECT_EQ(first(80), 3);  // 60 + 2 x 10, and nothing enters
+  row.held.assign(20, 5);   // of one micro-batch
+  EXPECT_EQ(first(110), 4); // 60 + 3 x 10 + 4 x 5
+  EXPECT_EQ(first(20), 5);  // none fits: by time alone
 }
 
 TEST(PipelineBalance, CutsWhereFewBytesCross) {
