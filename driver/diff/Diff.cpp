@@ -1,4 +1,5 @@
 #include "driver/diff/Diff.h"
+#include "driver/diff/Gather.h"
 #include "driver/diff/Pairs.h"
 #include "lib/Export/Plan/PlanView.h"
 #include "lib/Support/Error.h"
@@ -273,20 +274,13 @@ json diffAgainst(const DiffQuestion &question, const TraceFolder &folder) {
   const Reference reference =
       runReference(question.against, (folder.path / "a").string(), folder.path.string());
   const Trace b(reference.trace);
-  const std::vector<TracedTensor> own = firstForward(a.tensors(anyReading), readingsIn(b.tensors()));
+  const std::vector<TracedTensor> own = firstForward(a.tensors(anyReading, false), readingsIn(b.tensors()));
   json answer = comparisonOf(pairsOf(own, b.tensors()), question, question.against);
   answer["engine"] = reference.engine;
   return answer;
 }
 
 } // namespace
-
-/// What ranks compute in an update is of the parts that each of them updates: the states after the step tell.
-/// How many were left out.
-static int64_t withoutUpdates(std::vector<TracedTensor> &tensors) {
-  return static_cast<int64_t>(std::erase_if(
-      tensors, [](const TracedTensor &tensor) { return !tensor.isState && tensor.place == "optimizer"; }));
-}
 
 json diff(const DiffQuestion &question) {
   for (const std::string &program : {question.a, question.b})
@@ -297,22 +291,15 @@ json diff(const DiffQuestion &question) {
     return diffAgainst(question, folder);
   GatheredTrace a = traced(question, question.a, folder, "a"), b = traced(question, question.b, folder, "b");
   // The side of one rank says which wholes are looked for.
-  std::vector<TracedTensor> wholesA, wholesB;
-  if (a.ranks() > 1 && b.ranks() == 1) {
-    wholesB = b.tensors(anyReading);
-    wholesA = a.tensors(readingsIn(wholesB));
-  } else {
-    wholesA = a.tensors(anyReading);
-    wholesB = b.tensors(readingsIn(wholesA));
-  }
-  int64_t updatesA = 0, updatesB = 0;
-  if (a.ranks() > 1 || b.ranks() > 1) {
-    updatesA = withoutUpdates(wholesA);
-    updatesB = withoutUpdates(wholesB);
-  }
-  Pairs found = pairsOf(wholesA, wholesB);
-  found.onlyA += a.leftOut() + updatesA;
-  found.onlyB += b.leftOut() + updatesB;
+  const bool aIsGathered = a.ranks() > 1 && b.ranks() == 1;
+  GatheredTrace &given = aIsGathered ? b : a, &gathered = aIsGathered ? a : b;
+  const std::vector<TracedTensor> ofGiven = given.tensors(anyReading, false);
+  const std::vector<TracedTensor> ofGathered =
+      gathered.tensors(readingsIn(ofGiven), given.micros() != gathered.micros());
+  const PairRules rules{a.ranks() == 1 && b.ranks() == 1, aIsGathered};
+  Pairs found = aIsGathered ? pairsOf(ofGathered, ofGiven, rules) : pairsOf(ofGiven, ofGathered, rules);
+  (aIsGathered ? found.onlyA : found.onlyB) += gathered.leftOut();
+  (aIsGathered ? found.onlyB : found.onlyA) += given.leftOut();
   json answer = comparisonOf(found, question, question.b);
   answer["ranks_a"] = a.ranks();
   answer["ranks_b"] = b.ranks();

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
-#include <optional>
 #include <spawn.h>
 #include <sstream>
 #include <sys/mman.h>
@@ -23,6 +22,15 @@ extern char **environ;
 
 namespace kedge::driver {
 namespace {
+
+/// What the program knows of the value (`kedge.values` in the IR).
+void readValue(const nlohmann::json &note, TracedTensor &tensor) {
+  tensor.value = note.value("value", "");
+  tensor.micro = note.value("micro", int64_t(-1));
+  tensor.isSummand = note.contains("sum");
+  if (const auto cut = note.find("cut"); cut != note.end())
+    tensor.cut = TracedCut{cut->at("dim"), cut->at("sections"), cut->at("rooms")};
+}
 
 TracedTensor tensorOf(const nlohmann::json &record) {
   TracedTensor tensor;
@@ -42,8 +50,11 @@ TracedTensor tensorOf(const nlohmann::json &record) {
     return tensor;
   }
   tensor.run = record.at("run");
+  readValue(record.value("value", nlohmann::json::object()), tensor);
   tensor.launch = record.at("launch");
   tensor.function = record.at("function");
+  if (tensor.micro < 0)
+    tensor.micro = tensor.function == "micro" ? tensor.run - 1 : 0;
   tensor.op = record.at("op");
   tensor.place = record.at("place");
   tensor.backward = record.at("backward");
@@ -144,14 +155,8 @@ int64_t ranksOf(const std::string &program, const std::string &folder) {
     return 1;
   if (const auto mesh = plan.find("mesh"); mesh != plan.end()) {
     int64_t ranks = 1;
-    for (const nlohmann::json &axis : mesh->at("axes")) {
-      const auto size = axis.at("size").get<int64_t>();
-      if (axis.at("name") == rt::Mesh::kPipeline && size > 1)
-        fail("{}: kedge diff is not available yet for a program of a pipeline, whose ranks run different "
-             "launches; compile for one rank or along data",
-             program);
-      ranks *= size;
-    }
+    for (const nlohmann::json &axis : mesh->at("axes"))
+      ranks *= axis.at("size").get<int64_t>();
     return ranks;
   }
   const auto ranks = plan.find("ranks");
@@ -171,188 +176,6 @@ void runTraced(const std::string &program, int64_t ranks, const std::string &lau
   words.insert(words.end(), options.begin(), options.end());
   words.insert(words.end(), {"--trace-values", file});
   runCommand(words, file + ".txt");
-}
-
-namespace {
-
-using Parts = std::vector<TracedTensor>;
-
-/// How tensors of several ranks are one: they are alike, or blocks of it along a dimension, or parts of a
-/// sum.
-struct Way {
-  enum class Kind { Alike, Blocks, Sum } kind = Kind::Alike;
-  size_t dim = 0;
-  int64_t sections = 1; ///< the dimension is so many tensors in a row, each of which is cut by itself
-};
-
-bool areAlike(const Parts &parts) {
-  return std::all_of(parts.begin(), parts.end(), [&](const TracedTensor &part) {
-    return std::memcmp(part.data, parts.front().data, parts.front().desc.bytes()) == 0;
-  });
-}
-
-/// `dims`: how many dimensions may be cut. Queries, keys and values are three sections, gates two.
-std::vector<Way> waysOf(const std::vector<Parts> &groups, size_t dims, int64_t mostSections) {
-  const TracedTensor &first = groups.front().front();
-  std::vector<Way> ways;
-  if (std::all_of(groups.begin(), groups.end(), areAlike)) {
-    ways.push_back({});
-    if (first.desc.elements() == 1 && rt::isFloat(first.desc.type))
-      ways.push_back({Way::Kind::Sum, 0}); // each rank's count of its items
-    return ways;
-  }
-  for (size_t dim = 0; dim < std::min(dims, first.desc.shape.size()); ++dim)
-    for (int64_t sections = 1; sections <= mostSections; ++sections)
-      if (first.desc.shape[dim] % sections == 0)
-        ways.push_back({Way::Kind::Blocks, dim, sections});
-  if (rt::isFloat(first.desc.type))
-    ways.push_back({Way::Kind::Sum, 0});
-  return ways;
-}
-
-/// The tensor that `count` such parts make, without data.
-TracedTensor shaped(TracedTensor part, const Way &way, size_t count) {
-  if (way.kind == Way::Kind::Blocks)
-    part.desc.shape[way.dim] *= static_cast<int64_t>(count);
-  if (way.kind == Way::Kind::Sum && part.desc.type != rt::DType::F64)
-    part.desc.type = rt::DType::F32;
-  return part;
-}
-
-class Assembly {
-public:
-  explicit Assembly(std::deque<std::vector<char>> &storage) : storage(storage) {}
-
-  TracedTensor whole(const Parts &parts, const Way &way) {
-    if (way.kind == Way::Kind::Alike)
-      return parts.front();
-    TracedTensor tensor = shaped(parts.front(), way, parts.size());
-    char *bytes = room(tensor);
-    if (way.kind == Way::Kind::Blocks)
-      fillBlocks(parts, way, bytes);
-    else if (tensor.desc.type == rt::DType::F64)
-      fillSum(parts, reinterpret_cast<double *>(bytes));
-    else
-      fillSum(parts, reinterpret_cast<float *>(bytes));
-    return tensor;
-  }
-
-  /// Where the parts leave elements out, none.
-  std::optional<TracedTensor> state(const Parts &parts) {
-    TracedTensor tensor = parts.front();
-    if (!tensor.isPart)
-      return tensor;
-    tensor.desc.shape = tensor.whole;
-    char *bytes = room(tensor);
-    const size_t size = rt::dtypeSize(tensor.desc.type);
-    std::vector<bool> known(static_cast<size_t>(tensor.desc.elements()));
-    for (const TracedTensor &part : parts)
-      for (const TracedRun &run : part.runs) {
-        std::memcpy(bytes + static_cast<size_t>(run.whole) * size,
-                    part.data + static_cast<size_t>(run.here) * size, static_cast<size_t>(run.count) * size);
-        std::fill_n(known.begin() + run.whole, run.count, true);
-      }
-    if (std::find(known.begin(), known.end(), false) != known.end())
-      return std::nullopt;
-    return tensor;
-  }
-
-private:
-  char *room(TracedTensor &tensor) {
-    std::vector<char> &bytes = storage.emplace_back(tensor.desc.bytes());
-    tensor.data = bytes.data();
-    return bytes.data();
-  }
-
-  static void fillBlocks(const Parts &parts, const Way &way, char *bytes) {
-    const std::vector<int64_t> &shape = parts.front().desc.shape;
-    size_t rows = static_cast<size_t>(way.sections);
-    for (size_t d = 0; d < way.dim; ++d)
-      rows *= static_cast<size_t>(shape[d]);
-    const size_t block = rows == 0 ? 0 : parts.front().desc.bytes() / rows;
-    for (size_t row = 0; row < rows; ++row)
-      for (const TracedTensor &part : parts) {
-        std::memcpy(bytes, part.data + row * block, block);
-        bytes += block;
-      }
-  }
-
-  template <typename Number> static void fillSum(const Parts &parts, Number *sums) {
-    for (int64_t i = 0; i < parts.front().desc.elements(); ++i) {
-      double sum = 0;
-      for (const TracedTensor &part : parts)
-        sum += rt::loadAsDouble(part.desc.type, part.data, i);
-      sums[i] = static_cast<Number>(sum);
-    }
-  }
-
-  std::deque<std::vector<char>> &storage;
-};
-
-/// The tensors of all ranks by their rows: those of a group differ along `tensor` alone.
-std::vector<Parts> byRows(const Parts &parts, const rt::Mesh &mesh) {
-  std::vector<Parts> groups(static_cast<size_t>(mesh.sizeOf(rt::Mesh::kRows)));
-  for (size_t rank = 0; rank < parts.size(); ++rank)
-    groups[static_cast<size_t>(mesh.groupOf(rt::Mesh::kRows, static_cast<int64_t>(rank)).own.rank)].push_back(
-        parts[rank]);
-  return groups;
-}
-
-void addReadings(const Parts &parts, const rt::Mesh &mesh, const GatheredTrace::Wanted &wanted,
-                 Assembly &assembly, std::vector<TracedTensor> &readings) {
-  constexpr size_t alongRows = 1, anyDimension = SIZE_MAX; // `tensor` cuts any
-  constexpr int64_t mostSections = 3;
-  const std::vector<Parts> groups = byRows(parts, mesh);
-  const Way blocksOfRows{Way::Kind::Blocks, 0};
-  for (const Way &inner : waysOf(groups, anyDimension, mostSections)) {
-    const TracedTensor block = shaped(groups.front().front(), inner, groups.front().size());
-    const bool hasRows = !block.desc.shape.empty();
-    if (!wanted(block) && !(hasRows && wanted(shaped(block, blocksOfRows, groups.size()))))
-      continue;
-    Parts rows;
-    for (const Parts &group : groups)
-      rows.push_back(assembly.whole(group, inner));
-    for (const Way &outer : waysOf({rows}, alongRows, 1))
-      if (wanted(shaped(block, outer, groups.size()))) {
-        readings.push_back(assembly.whole(rows, outer));
-        readings.back().isGuess = inner.kind != Way::Kind::Alike || outer.kind == Way::Kind::Sum;
-      }
-  }
-}
-
-} // namespace
-
-GatheredTrace::GatheredTrace(const std::string &file, int64_t ranks) {
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    traces.push_back(std::make_unique<Trace>(ranks == 1 ? file : file + ".rank-" + std::to_string(rank)));
-  for (const std::unique_ptr<Trace> &trace : traces)
-    if (trace->tensors().size() != traces.front()->tensors().size())
-      fail("{}: rank 0 traced {} values, another rank {}; values of ranks that run different launches cannot "
-           "be "
-           "put together",
-           file, traces.front()->tensors().size(), trace->tensors().size());
-}
-
-std::vector<TracedTensor> GatheredTrace::tensors(const Wanted &wanted) {
-  if (ranks() == 1)
-    return traces.front()->tensors();
-  rt::Mesh mesh = traces.front()->mesh();
-  if (mesh.size() != ranks())
-    mesh = rt::Mesh::ofData(ranks());
-  Assembly assembly(storage);
-  std::vector<TracedTensor> gathered;
-  for (size_t at = 0; at < traces.front()->tensors().size(); ++at) {
-    Parts parts;
-    for (const std::unique_ptr<Trace> &trace : traces)
-      parts.push_back(trace->tensors()[at]);
-    const size_t before = gathered.size();
-    if (!parts.front().isState)
-      addReadings(parts, mesh, wanted, assembly, gathered);
-    else if (std::optional<TracedTensor> state = assembly.state(parts))
-      gathered.push_back(*state);
-    without += gathered.size() == before;
-  }
-  return gathered;
 }
 
 namespace {

@@ -2,10 +2,8 @@
 #pragma once
 #include "runtime/format/Tensor.h"
 #include "runtime/program/Mesh.h"
-#include <deque>
-#include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,12 @@ struct TracedRun {
   int64_t whole = 0, here = 0, count = 0;
 };
 
+/// How a value is cut over the ranks along `tensor`: each section by itself, rank i has room for block i.
+struct TracedCut {
+  size_t dim = 0;
+  std::vector<int64_t> sections, rooms; ///< without rooms, all blocks of a section are equal
+};
+
 struct TracedTensor {
   rt::TensorDesc desc;
   const char *data = nullptr;
@@ -23,14 +27,17 @@ struct TracedTensor {
   std::string name, readAs; ///< of a state; as `reads` call it
   int64_t step = 0;         ///< of a state: completed steps
   int64_t run = 0, launch = 0;
-  std::string function, op, place;          ///< `place`: the module, " (backward)" behind it
+  std::string function, op, place; ///< `place`: the module, " (backward)" behind it
+  std::string value;               ///< the name that the value has in all programs of the model; empty: none
+  int64_t micro = 0;               ///< the micro-batch that it is of
+  std::optional<TracedCut> cut;
+  bool isSummand = false;                   ///< the value is the sum over the ranks along `tensor`
   bool backward = false, intoState = false; ///< `intoState`: the new value of a state
   std::vector<std::string> reads;           ///< "state w", "input x", "launch 3 (onnx.Gemm at h.0)"
   std::vector<int64_t> whole;               ///< of a state's part: the tensor's shape
   std::vector<TracedRun> runs;              ///< of a state's part: which elements of the tensor it holds
   bool isPart = false;
-  bool isGuess = false; ///< a reading of blocks or of sums, which nothing but its numbers speaks for
-  int64_t origin = 0;   ///< of several readings of what ranks hold, all with one number, one is the value
+  int64_t origin = 0; ///< of several readings of what ranks hold, all with one number, one is the value
 };
 
 /// A mapped file of records, in order.
@@ -63,29 +70,6 @@ int64_t ranksOf(const std::string &program, const std::string &folder);
 /// Runs the program with these options and --trace-values FILE; several ranks by `launcher`, as in "mpirun".
 void runTraced(const std::string &program, int64_t ranks, const std::string &launcher,
                const std::vector<std::string> &options, const std::string &file);
-
-/// The traces of a run of several ranks, read as that of one. A state is put together from its parts.
-/// Launches do not say how their values are cut, so a value has several readings of one origin: what all
-/// ranks hold, where that is alike, or blocks in a row, or a sum.
-class GatheredTrace {
-public:
-  /// Which readings are of use: they are asked for by their keys, without data.
-  using Wanted = std::function<bool(const TracedTensor &)>;
-
-  /// Of the files that runTraced() names after `file`. Throws kedge::Error where ranks traced different
-  /// values.
-  GatheredTrace(const std::string &file, int64_t ranks);
-  /// Of one rank all that it traced.
-  std::vector<TracedTensor> tensors(const Wanted &wanted);
-  int64_t ranks() const { return static_cast<int64_t>(traces.size()); }
-  /// What tensors() left out: parts that make nothing wanted.
-  int64_t leftOut() const { return without; }
-
-private:
-  std::vector<std::unique_ptr<Trace>> traces;
-  std::deque<std::vector<char>> storage;
-  int64_t without = 0;
-};
 
 /// The values that an ONNX model itself gives, computed by onnxruntime or by ONNX's reference evaluator.
 struct Reference {

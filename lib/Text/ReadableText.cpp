@@ -1,6 +1,7 @@
 #include "lib/Text/ReadableText.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Error.h"
@@ -58,6 +59,7 @@ private:
       places[copy] = place;
     copy->removeDiscardableAttr(placeName);
     copy->removeDiscardableAttr("kedge.result_places");
+    copy->removeDiscardableAttr(valuesName);
     copy->removeDiscardableAttr(SavedNote::getNameStr());
     copy->removeDiscardableAttr(
         train::TrainDialect::ModulesAttrHelper::getNameStr()); // modules are in the comments

@@ -9,18 +9,21 @@
 using namespace mlir;
 
 namespace kedge::autodiff {
-namespace {
-/// The gradient with its last dimensions as one, which is then folded first: rows of a few numbers, as a
-/// filter's taps are, would leave as many sums as there are numbers.
-Value inLongRows(OpBuilder &builder, Value gradient) {
+/// The last dimensions are one, which is folded first: rows of a few numbers, as a filter's taps are, would
+/// leave as many sums as there are numbers.
+SmallVector<int64_t> longRowsOf(ArrayRef<int64_t> shape) {
   constexpr int64_t kLong = 256;
-  ArrayRef<int64_t> shape = shapeOf(gradient);
   SmallVector<int64_t> rows(shape);
   while (rows.size() > 2 && rows.back() < kLong) {
     const int64_t last = rows.pop_back_val();
     rows.back() *= last;
   }
-  return builder.createOrFold<onnx::ReshapeOp>(gradient.getLoc(), gradient, rows);
+  return rows;
+}
+
+namespace {
+Value inLongRows(OpBuilder &builder, Value gradient) {
+  return builder.createOrFold<onnx::ReshapeOp>(gradient.getLoc(), gradient, longRowsOf(shapeOf(gradient)));
 }
 
 /// Biases and the like are kept as they are until all gradients are there: a launch costs more than their
@@ -59,7 +62,11 @@ void GradientFold::add(OpBuilder &builder, Value gradient) {
   if (isShort(gradient))
     shortRows[elementOf(gradient)].push_back(asRow(builder, gradient));
   else
-    folded.push_back(asRow(builder, foldLast(builder, inLongRows(builder, gradient))));
+    addFolded(foldRows(builder, gradient));
+}
+
+Value GradientFold::foldRows(OpBuilder &builder, Value gradient) const {
+  return asRow(builder, foldLast(builder, inLongRows(builder, gradient)));
 }
 
 Value GradientFold::join(OpBuilder &builder, Location loc) {

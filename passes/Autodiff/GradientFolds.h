@@ -6,6 +6,9 @@
 
 namespace kedge::autodiff {
 
+/// The shape of a gradient that is folded row by row; of a short one, its own.
+llvm::SmallVector<int64_t> longRowsOf(llvm::ArrayRef<int64_t> shape);
+
 /// The sum of one tensor's squares, a scalar in f32: rows first, then the tensor.
 mlir::Value sumOfSquares(mlir::OpBuilder &builder, mlir::Value gradient);
 
@@ -16,6 +19,10 @@ class GradientFold {
 public:
   virtual ~GradientFold() = default;
   void add(mlir::OpBuilder &builder, mlir::Value gradient);
+  /// What foldRows() left of some rows of a gradient.
+  void addFolded(mlir::Value row) { folded.push_back(row); }
+  /// Each row of a gradient folded, as one row.
+  mlir::Value foldRows(mlir::OpBuilder &builder, mlir::Value gradient) const;
   /// A scalar in f32; null if nothing was added.
   mlir::Value join(mlir::OpBuilder &builder, mlir::Location loc);
 

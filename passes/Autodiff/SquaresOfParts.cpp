@@ -8,23 +8,39 @@ using namespace mlir;
 
 namespace kedge::autodiff {
 
+/// Rows are folded where the gradient is made or updated, in one launch for all parts, where each part has as
+/// many.
 void SquaresOfParts::add(OpBuilder &builder, Value gradient) {
   Location loc = gradient.getLoc();
-  const int64_t elements = elementCount(shapeOf(gradient)), parts = static_cast<int64_t>(folds.size());
-  if (elements % (parts * holders.ranks) != 0)
+  const SmallVector<int64_t> shape = longRowsOf(shapeOf(gradient));
+  const int64_t elements = elementCount(shape), all = static_cast<int64_t>(folds.size()) * holders.ranks,
+                rows = shape.size() < 2 ? 0 : elements / shape.back();
+  if (elements % all != 0)
     return whole.add(builder, gradient);
-  Value own = holders.isAlone()
-                  ? builder.createOrFold<onnx::ReshapeOp>(loc, gradient, ArrayRef<int64_t>{elements})
-                  : dist::LocalShardOp::create(builder, loc, gradient, holders).getResult(0);
-  const int64_t size = elements / (parts * holders.ranks);
-  for (int64_t part = 0; part < parts; ++part) {
-    auto at = [&](int64_t place) { return builder.getDenseI64ArrayAttr(place); };
-    Value piece =
-        parts == 1 ? own
-                   : onnx::SliceOp::create(builder, loc, own, at(part * size), at((part + 1) * size), at(1))
-                         .getResult();
-    folds[static_cast<size_t>(part)].add(builder, piece);
+  const bool byRows = rows > 0 && rows % all == 0;
+  Value own = gradient;
+  if (!holders.isAlone())
+    own = dist::LocalShardOp::create(builder, loc, gradient, holders).getResult(0);
+  const SmallVector<int64_t> ownShape = byRows ? SmallVector<int64_t>{rows / holders.ranks, shape.back()}
+                                               : SmallVector<int64_t>{elements / holders.ranks};
+  own = builder.createOrFold<onnx::ReshapeOp>(loc, own, ownShape);
+  if (byRows)
+    own = whole.foldRows(builder, own);
+  for (auto [part, fold] : llvm::enumerate(folds)) {
+    Value piece = pieceOf(builder, own, static_cast<int64_t>(part));
+    if (byRows)
+      fold.addFolded(piece);
+    else
+      fold.add(builder, piece);
   }
+}
+
+Value SquaresOfParts::pieceOf(OpBuilder &builder, Value row, int64_t part) const {
+  if (folds.size() == 1)
+    return row;
+  const int64_t size = elementCount(shapeOf(row)) / static_cast<int64_t>(folds.size());
+  const auto at = [&](int64_t place) { return builder.getDenseI64ArrayAttr(place); };
+  return onnx::SliceOp::create(builder, row.getLoc(), row, at(part * size), at((part + 1) * size), at(1));
 }
 
 Value SquaresOfParts::join(OpBuilder &builder, Location loc) {

@@ -17,6 +17,8 @@ public:
   mlir::Value join(mlir::OpBuilder &builder, mlir::Location loc);
 
 private:
+  mlir::Value pieceOf(mlir::OpBuilder &builder, mlir::Value row, int64_t part) const;
+
   dist::RankGroup holders;
   std::vector<SumOfSquares> folds; ///< of this rank's parts
   SumOfSquares whole;              ///< of tensors that have no equal parts: every rank folds them as they are

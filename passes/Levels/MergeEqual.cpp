@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Support/Statistics.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -16,11 +17,14 @@ struct MergeEqual : impl::MergeEqualBase<MergeEqual> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     DenseMap<Operation *, PlaceAttr> places;
+    DenseMap<Operation *, Attribute> values;
     int64_t before = 0, after = 0;
     function.walk([&](Operation *op) {
       ++before;
       if (PlaceAttr place = placeOf(op))
         places[op] = place;
+      if (Attribute notes = op->removeDiscardableAttr(valuesName))
+        values[op] = notes;
       op->removeDiscardableAttr(placeName);
     });
     IRRewriter rewriter(&getContext());
@@ -29,6 +33,8 @@ struct MergeEqual : impl::MergeEqualBase<MergeEqual> {
     function.walk([&](Operation *op) {
       ++after;
       setPlace(op, places.lookup(op));
+      if (Attribute notes = values.lookup(op))
+        op->setDiscardableAttr(valuesName, notes);
     });
     addStatistic("kedge-merge-equal", "ops merged", before - after);
   }

@@ -91,6 +91,30 @@ def NoteUpdates : Border<"kedge-note-updates", "Note which states a step has to 
   }];
 }
 
+def NameValues : Pass<"kedge-name-values", "mlir::func::FuncOp"> {
+  let summary = "Name each value of the step by its place, so that two programs of a model can be compared";
+  let description = [{
+    Runs on level 2 as gradients are made, in front of all that depends on ranks, memory and target. A name is the part of the step,
+    module and node, and the op among those of the node. It goes on with what computes the value, as `kedge.values`, to the launch table:
+    an op that is rewritten into others leaves it on the one that makes its result. kedge-localize adds how the value is spread over
+    ranks, kedge-unroll-pipeline its micro-batch. kedge diff pairs values by it. Statistic: values named.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.kind = #train.kind<step>} {
+      %a = onnx.Tanh %x {kedge.place = #kedge.place<forward "h.0", "act">} : (tensor<4xf32>) -> tensor<4xf32>
+      return %a : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #forward_h_0 = #kedge.place<forward "h.0", "act">
+    ...
+    %a = onnx.Tanh %x {kedge.place = #forward_h_0, kedge.values = [{value = "forward h.0/act Tanh.0"...
+    ```
+  }];
+}
+
 def CheckUpdates : Border<"kedge-check-updates", "A step updates each state that level 1 updates, whatever the precision"> {
   let description = [{
     Runs behind the optimizer. Checks that each state in the module's `train.updates` gets a new value in a function of the

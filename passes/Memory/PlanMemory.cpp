@@ -4,6 +4,7 @@
 #include "lib/Analysis/StepCost.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Dialect/Train/FunctionKind.h"
@@ -223,6 +224,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
             : emitKernel(builder, op, pick(launch.reads), pick(launch.writes),
                          launch.workspace < 0 ? Value() : values[launch.workspace]);
     setPlace(emitted, placeOf(op));
+    copyValueNotes(op, emitted);
     if (RowsNote rows(op->getContext()); rows.isAttrPresent(op))
       rows.setAttr(emitted, rows.getAttr(op));
   }

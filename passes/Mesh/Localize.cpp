@@ -1,4 +1,5 @@
 #include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
@@ -283,6 +284,8 @@ private:
     const ShardingRule rule = ruleOf(&op, group.ranks);
     const CutLoop cut = cutLoopOf(&op, rule);
     const Layout scatter = scatterOf(&op);
+    const SmallVector<DictionaryAttr> notes = valueNotesOf(&op);
+    op.removeDiscardableAttr(valuesName);
     op.removeAttr(dist::cutName);
     op.removeAttr(dist::scatterName);
     SmallVector<Value> operands;
@@ -307,7 +310,34 @@ private:
                         scatter.isCut() ? scatter : layoutOfResult(&op, rule, cut, i, group.ranks),
                         {},
                         scatter.isCut() || known.test(i)};
+    for (auto [note, result] : llvm::zip(notes, op.getResults()))
+      noteLocal(note, result);
     addStatistic("kedge-localize", "ops on blocks", 1);
+  }
+
+  /// What the ranks have of the value `original`.
+  void noteLocal(DictionaryAttr note, Value original) {
+    const Local &local = locals[original];
+    if (!note)
+      return;
+    Builder builder(function.getContext());
+    if (auto found = partials.find(local.value); found != partials.end())
+      giveValueNote(found->second.value, withEntry(note, "sum", group.axis));
+    if (!local.layout.isCut())
+      return giveValueNote(local.value, note);
+    const auto list = [&](ArrayRef<int64_t> numbers) { return builder.getDenseI64ArrayAttr(numbers); };
+    const int64_t size = shapeOf(original)[local.layout.dim];
+    const SmallVector<int64_t> one{size};
+    giveValueNote(
+        local.value,
+        withEntry(note, "cut",
+                  builder.getDictionaryAttr(
+                      {builder.getNamedAttr("axis", group.axis),
+                       builder.getNamedAttr("dim", builder.getI64IntegerAttr(local.layout.dim)),
+                       builder.getNamedAttr("sections", list(local.layout.sections.empty()
+                                                                 ? ArrayRef<int64_t>(one)
+                                                                 : ArrayRef(local.layout.sections))),
+                       builder.getNamedAttr("rooms", list(local.layout.rooms))})));
   }
 
   /// A sum over ranks that only this op reads.
@@ -331,6 +361,7 @@ private:
     BlockBuilder build(builder, op.getLoc(), group, {}, scatter, &partials);
     Value both = onnx::AddOp::create(builder, op.getLoc(), a->value, b->value);
     locals[op.getResult(0)] = {build.sum(both, elementOf(op.getResult(0))), scatter, {}};
+    noteLocal(valueNoteOf(op.getResult(0)), op.getResult(0));
     addStatistic("kedge-localize", "sums joined", 1);
     return true;
   }

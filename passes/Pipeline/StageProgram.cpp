@@ -1,5 +1,6 @@
 #include "passes/Pipeline/StageProgram.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
@@ -161,6 +162,17 @@ void StageProgram::noteMicro(Operation *op) {
     op->setAttr("micro", builder.getI64IntegerAttr(microOfTransfer));
 }
 
+/// Each micro-batch has the value of the step.
+void StageProgram::noteMicroOfValues(Operation *op, int64_t micro) {
+  if (micro < 0)
+    return;
+  SmallVector<DictionaryAttr> notes = valueNotesOf(op);
+  for (DictionaryAttr &note : notes)
+    if (note)
+      note = withEntry(note, "micro", builder.getI64IntegerAttr(micro));
+  setValueNotes(op, notes);
+}
+
 /// What arrives here, where it does.
 Value StageProgram::transfer(Type type, int64_t from, int64_t to, llvm::function_ref<Value()> own) {
   const auto next = static_cast<uint64_t>(transfers++), stages = static_cast<uint64_t>(of.stages);
@@ -254,6 +266,7 @@ void StageProgram::write(Operation *op, int64_t micro) {
       mapping.map(operand, valueOf(operand, micro));
   Operation *copy = builder.clone(*op, mapping);
   copy->removeAttr(dist::pipelineStageName);
+  noteMicroOfValues(copy, micro);
   for (auto [result, copied] : llvm::zip(op->getResults(), copy->getResults()))
     values[{result, micro}] = copied;
   noteNewStates(op, micro);

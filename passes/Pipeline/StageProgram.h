@@ -78,6 +78,7 @@ private:
   void transferResults(mlir::Operation *op, int64_t micro);
   void transfer(Key key, int64_t from, int64_t to);
   mlir::Value transfer(mlir::Type type, int64_t from, int64_t to, llvm::function_ref<mlir::Value()> own);
+  void noteMicroOfValues(mlir::Operation *op, int64_t micro);
   void noteMicro(mlir::Operation *transfer);
   void makeItemScale();
   void returnSum(llvm::StringRef name, bool isMean);

@@ -100,6 +100,7 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());
   if (!options.gradientType.empty())
     manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({options.gradientType}));
+  manager.addNestedPass<func::FuncOp>(levels::createNameValues());
 }
 
 void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
@@ -164,6 +165,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   if (target.gpu) {
     functions.addPass(schedule::createFuseAccumulation());
     functions.addPass(schedule::createFuseGelu());
+  } else {
+    functions.addPass(schedule::createFuseGatherGradients());
   }
   functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
   functions.addPass(levels::createMergeEqual());

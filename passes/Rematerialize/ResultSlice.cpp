@@ -1,4 +1,5 @@
 #include "passes/Rematerialize/ResultSlice.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Sched/ResultPlaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -81,6 +82,7 @@ ClusterOp cloneResult(OpBuilder &builder, ClusterOp cluster, unsigned result, Va
   copy.setInputMapsAttr(builder.getArrayAttr(maps));
   setPlace(copy, placeOf(cluster));
   sched::setResultPlaces(copy, {sched::computedAt(cluster, result)});
+  setValueNotes(copy, {valueNoteOf(cluster.getResult(result))});
   return copy;
 }
 

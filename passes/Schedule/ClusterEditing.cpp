@@ -1,4 +1,5 @@
 #include "passes/Schedule/ClusterEditing.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Sched/ResultPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -201,6 +202,7 @@ ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Val
     places.push_back(
         placeBehind(producer, reader, i, [&](Value tensor) { return tensor == input ? 0 : -1; }));
   sched::setResultPlaces(fused, places);
+  copyValueNotes(reader, fused);
   reader.replaceAllUsesWith(fused.getResults());
   reader.erase();
   return fused;
@@ -248,6 +250,10 @@ ClusterOp schedule::joinProducer(ClusterOp producer, ClusterOp reader) {
   for (unsigned i : kept)
     places.push_back(sched::computedAt(producer, i));
   sched::setResultPlaces(joined, places);
+  SmallVector<DictionaryAttr> notes = valueNotesOf(reader);
+  for (unsigned i : kept)
+    notes.push_back(valueNoteOf(producer.getResult(i)));
+  setValueNotes(joined, notes);
   for (auto [i, result] : llvm::enumerate(reader->getResults()))
     result.replaceAllUsesWith(joined.getResult(i));
   for (auto [i, from] : llvm::enumerate(kept))

@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
@@ -38,6 +39,7 @@ struct Decompose : impl::DecomposeBase<Decompose> {
     SmallVector<Value> results;
     if (failed(composite.decompose(builder, results)))
       return composite->emitOpError("cannot be decomposed");
+    giveValueNotes(composite, results);
     composite->replaceAllUsesWith(results);
     Operation *first = before ? before->getNextNode() : &composite->getBlock()->front();
     for (Operation *op = first; op != composite; op = op->getNextNode())

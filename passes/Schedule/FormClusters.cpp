@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Sched/BuildCluster.h"
 #include "lib/Dialect/Train/StateOps.h"
@@ -72,7 +73,9 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
       ++clusters;
     } else if (isMemoryEffectFree(&op) &&
                llvm::all_of(op.getResultTypes(), [](Type t) { return isa<RankedTensorType>(t); })) {
-      op.replaceAllUsesWith(buildLibraryCall(builder, &op));
+      sched::LibraryOp call = buildLibraryCall(builder, &op);
+      copyValueNotes(&op, call);
+      op.replaceAllUsesWith(call);
       ++calls;
     } else {
       return op.emitOpError("has no place in a schedule: it is no cluster, view or library call; expected "
@@ -92,8 +95,12 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
       used.set(0);
     sched::ClusterOp cluster = buildCluster(builder, &op, used);
     inlineSplats(cluster);
-    for (auto [i, index] : llvm::enumerate(used.set_bits()))
+    SmallVector<DictionaryAttr> notes;
+    for (auto [i, index] : llvm::enumerate(used.set_bits())) {
+      notes.push_back(valueNoteOf(op.getResult(index)));
       op.getResult(index).replaceAllUsesWith(cluster.getResult(i));
+    }
+    setValueNotes(cluster, notes);
   }
 };
 } // namespace

@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/Composite/CompositeOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
@@ -93,10 +94,13 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
     PlacedBuilder builder(product.op);
     SmallVector<Type> types(sum.hasOneUse() ? 1 : 2, sum.getType());
     FusedProductOp fused = create(builder, gelu.getLoc(), product, types, product.bias, "gelu");
+    giveValueNotes(gelu, fused.getY());
     gelu.replaceAllUsesWith(fused.getY());
     gelu.erase();
-    if (fused.getZ())
+    if (fused.getZ()) {
+      giveValueNotes(sum.getDefiningOp(), fused.getZ());
       sum.replaceAllUsesWith(fused.getZ());
+    }
     product.op->erase();
     ++joined;
   }
@@ -113,9 +117,11 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
       types.push_back(rowSums.front()->getResult(0).getType());
     FusedProductOp fused = create(builder, gradient.getLoc(), product, types, gradient.getX(), "gelu_grad");
     for (Operation *sum : rowSums) {
+      giveValueNotes(sum, fused.getZ());
       sum->getResult(0).replaceAllUsesWith(fused.getZ());
       sum->erase();
     }
+    giveValueNotes(gradient, fused.getY());
     gradient.replaceAllUsesWith(fused.getY());
     gradient.erase();
     product.op->erase();

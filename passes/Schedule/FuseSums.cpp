@@ -1,4 +1,5 @@
 #include "lib/Analysis/ProductCall.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Support/Statistics.h"
@@ -107,6 +108,7 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
                                    train::FusedProductOp::getOperationName(), product.getInputs(), attrs,
                                    IntegerAttr(), false, StringAttr());
     fused->setDiscardableAttrs(product->getDiscardableAttrDictionary());
+    setValueNotes(fused, {valueNoteOf(product.getResult(0)), valueNoteOf(sum.getResult(0))});
     product.getResult(0).replaceAllUsesWith(fused.getResult(0));
     sum.getResult(0).replaceAllUsesWith(fused.getResult(1));
     product.erase();

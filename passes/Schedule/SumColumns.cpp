@@ -1,3 +1,4 @@
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Sched/ResultPlaces.h"
 #include "lib/Support/Statistics.h"
 #include "mlir/IR/IRMapping.h"
@@ -243,6 +244,7 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     SmallVector<Type> types(rows.getResultTypes());
     SmallVector<Attribute> maps(rows.getOutputMaps().begin(), rows.getOutputMaps().end());
     SmallVector<PlaceAttr> places;
+    SmallVector<DictionaryAttr> notes = valueNotesOf(rows);
     for (OpResult result : rows->getResults())
       places.push_back(sched::placeOfResult(result));
     AffineMap ofBlock = builder.getMultiDimIdentityMap(rows.getDomain().size());
@@ -280,6 +282,8 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     joined->setOperands(inputs.tensors);
     joined.setInputMapsAttr(builder.getArrayAttr(inputs.maps));
     sched::setResultPlaces(joined, places);
+    notes.resize(types.size()); // sums of blocks are no values of the step
+    setValueNotes(joined, notes);
     return joined;
   }
 
@@ -302,8 +306,10 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     SmallVector<Type> types;
     SmallVector<Attribute> outputMaps;
     SmallVector<PlaceAttr> places;
+    SmallVector<DictionaryAttr> notes;
     for (ClusterOp columns : group)
       for (OpResult result : columns->getResults()) {
+        notes.push_back(valueNoteOf(result));
         types.push_back(result.getType());
         outputMaps.push_back(columns.getOutputMaps()[result.getResultNumber()]);
         places.push_back(sched::placeOfResult(result));
@@ -330,6 +336,7 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     AffineMapAttr same = AffineMapAttr::get(builder.getMultiDimIdentityMap(domain.size()));
     whole.setInputMapsAttr(builder.getArrayAttr(SmallVector<Attribute>(partials.size(), same)));
     sched::setResultPlaces(whole, places);
+    setValueNotes(whole, notes);
     return whole;
   }
 };

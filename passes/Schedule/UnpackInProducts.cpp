@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
@@ -127,6 +128,7 @@ struct UnpackInProducts : impl::UnpackInProductsBase<UnpackInProducts> {
                                          whole.getKernel(), inputs, attrs.getDictionary(&getContext()),
                                          IntegerAttr(), whole.getCollective(), StringAttr());
     whole.erase();
+    copyValueNotes(product, call);
     product->replaceAllUsesWith(call);
     product->erase();
     ++products;

@@ -180,6 +180,7 @@ struct Launch {
   uint64_t workspaceOffset = 0, workspaceBytes = 0;
   std::string loc;
   bool backward = false; ///< part of the backward pass
+  nlohmann::json values; ///< what the outputs are of the step, for --trace-values
 };
 
 struct GradientPlace {

@@ -193,6 +193,7 @@ Launch launchOf(const json &value) {
   }
   launch.loc = value.value("loc", "");
   launch.backward = value.value("backward", false);
+  launch.values = value.value("values", json::array());
   return launch;
 }
 

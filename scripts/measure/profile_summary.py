@@ -14,7 +14,7 @@ import sys
 KINDS = (("products", ("onnx.Gemm", "onnx.MatMul", "train.FusedProduct", "train.AccumulateProduct", "train.ScaledProduct", "train.SumProducts")),
          ("convolutions", ("onnx.Conv", "train.Conv")),
          ("attention", ("train.Attention", "train.AttentionGrad")),
-         ("gathers", ("onnx.Gather", "train.GatherGrad")), ("copies", ("onnx.Split", "onnx.Concat", "copy")),
+         ("gathers", ("onnx.Gather", "train.GatherGrad", "train.AddGatherGrad")), ("copies", ("onnx.Split", "onnx.Concat", "copy")),
          ("collectives", ("dist.",)))
 
 

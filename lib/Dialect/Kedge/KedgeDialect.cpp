@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/Operation.h"
@@ -52,6 +53,8 @@ LogicalResult KedgeDialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return op->emitOpError("'kedge.place' should be a #kedge.place");
   if (attribute.getName() == "kedge.result_places")
     return verifyResultPlaces(op, attribute.getValue());
+  if (attribute.getName() == valuesName)
+    return verifyValueNotes(op, attribute.getValue());
   if (attribute.getName() == TargetNote::getNameStr() && !isa<StringAttr>(attribute.getValue()))
     return op->emitOpError("'kedge.target' should be the name of a target");
   if (attribute.getName() == RowsNote::getNameStr() && !isa<DenseI64ArrayAttr>(attribute.getValue()))

@@ -12,6 +12,10 @@ def Kedge_Dialect : Dialect {
     stripped. A sched.cluster whose results come from several places carries `kedge.result_places`, one per result.
     kedge-verify-model, -step and -schedule say which op lacks its place.
 
+    `kedge.values` says which values of the step an op's results are (a dictionary for each, empty where it is none): `value` is the
+    name that kedge-name-values gave, `micro` the micro-batch in a step that has several, `cut` the blocks that ranks have of it, and
+    `sum` the axis along which it is the sum of what ranks have. kedge diff pairs values by it.
+
     `kedge.target` (on the module) is the target that a schedule was made for; without it, cpu. `kedge.rows` is a launch's
     row in tables of launches. `kedge.saved` records how far a file of --save-ir was compiled, and with which options.
   }];

@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -28,6 +29,7 @@ bool kedge::needsPlace(Operation *op) {
 DictionaryAttr kedge::attributesWithoutPlace(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase(placeName);
+  attributes.erase(valuesName);
   return attributes.getDictionary(op->getContext());
 }
 

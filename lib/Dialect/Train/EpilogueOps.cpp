@@ -37,6 +37,8 @@ LogicalResult AccumulateProductOp::decompose(OpBuilder &builder, SmallVectorImpl
 
 int AccumulateProductOp::addendInPlace(DictionaryAttr, TypeRange, bool) { return 2; }
 
+int AddGatherGradOp::addendInPlace(DictionaryAttr, TypeRange, bool) { return 2; }
+
 /// Sizes of a matrix as the product takes it.
 static SmallVector<int64_t> dimsOf(Value matrix, bool transposed) {
   SmallVector<int64_t> shape(shapeOf(matrix));

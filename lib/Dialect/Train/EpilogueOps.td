@@ -52,4 +52,15 @@ def Train_SumProductsOp : Op<Train_Dialect, "SumProducts", [Pure]> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+
+def Train_AddGatherGradOp : Op<Train_Dialect, "AddGatherGrad", [Pure, AddsInPlace, AllTypesMatch<["addend", "result"]>]> {
+  let summary = "addend + train.GatherGrad(dY, indices); slices that no index names are the addend's";
+  let description = [{
+    A slice of the gradient is summed and rounded to its type before it is added, as by train.GatherGrad and onnx.Add. CPUs alone.
+    Made by kedge-fuse-gather-gradients.
+  }];
+  let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$indices, ONNX_Tensor:$addend, I64Attr:$axis, OptionalAttr<I64Attr>:$padding_idx);
+  let results = (outs ONNX_Tensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
 #endif

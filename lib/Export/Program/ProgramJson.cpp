@@ -2,6 +2,7 @@
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Exec/LaunchBytes.h"
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Export/Program/ProgramStates.h"
 #include "lib/Support/AttrJson.h"
@@ -57,6 +58,8 @@ json turnJson(exec::LaunchInterface launch) {
     entry["loc"] = where;
   if (isBackward(launch))
     entry["backward"] = true;
+  if (Attribute notes = launch->getDiscardableAttr(valuesName))
+    entry["values"] = toJson(notes);
   return entry;
 }
 

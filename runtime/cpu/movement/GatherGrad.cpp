@@ -1,4 +1,5 @@
-// train.GatherGrad, train.GatherElementsGrad, train.GatherNDGrad: sums without atomics, in order of position.
+// train.GatherGrad, train.AddGatherGrad, train.GatherElementsGrad, train.GatherNDGrad: sums without atomics,
+// in order of position.
 #include "runtime/calls/GatherIndex.h"
 #include "runtime/calls/IndexTuples.h"
 #include "runtime/calls/LineMap.h"
@@ -10,8 +11,11 @@ using namespace calls;
 
 namespace {
 
-/// Row r of dst = sum of the rows of src whose slot is r. Lists of the source rows of each slot are made
-/// first, then every row of dst is written once.
+/// What becomes of a row of dst that has been there.
+enum class Before { Replaced, Added };
+
+/// Row r of dst = sum of the rows of src whose slot is r, or is added to it. Lists of the source rows of each
+/// slot are made first, then every row of dst is written once.
 class RowSums {
 public:
   RowSums(const LibraryCall &call, int64_t slots, int64_t rows, int64_t columns, int threads)
@@ -23,7 +27,7 @@ public:
   size_t workspaceBytes() const { return alignedBytes(4 * slots_) + alignedBytes(4 * rows_); }
 
   /// slotOf(row): the slot, or -1 for a row that is dropped.
-  template <typename T, typename SlotOf>
+  template <Before before = Before::Replaced, typename T, typename SlotOf>
   void run(const T *src, T *dst, void *workspace, SlotOf &&slotOf) const {
     int32_t *head = static_cast<int32_t *>(workspace), *next = head + alignedBytes(4 * slots_) / 4;
     std::fill_n(head, slots_, -1);
@@ -39,16 +43,18 @@ public:
     // Tokens crowd in few rows: blocks are handed out one by one.
     parallelParts(threads_, blocks, [&](int64_t block) {
       for (int64_t slot = block * grain; slot < std::min(slots_, (block + 1) * grain); ++slot)
-        sumRow(src, dst + slot * columns_, head[slot], next);
+        sumRow<before>(src, dst + slot * columns_, head[slot], next);
     });
   }
 
 private:
-  template <typename T> void sumRow(const T *src, T *dst, int32_t first, const int32_t *next) const {
+  template <Before before, typename T>
+  void sumRow(const T *src, T *dst, int32_t first, const int32_t *next) const {
     using C = Compute<T>;
     constexpr int64_t kChunk = 256;
     if (first < 0) {
-      std::fill_n(dst, columns_, T(0));
+      if constexpr (before == Before::Replaced)
+        std::fill_n(dst, columns_, T(0));
       return;
     }
     for (int64_t begin = 0; begin < columns_; begin += kChunk) {
@@ -59,8 +65,11 @@ private:
         for (int64_t j = 0; j < length; ++j)
           sum[j] += static_cast<C>(from[j]);
       }
-      for (int64_t j = 0; j < length; ++j)
-        dst[begin + j] = static_cast<T>(sum[j]);
+      for (int64_t j = 0; j < length; ++j) {
+        T &place = dst[begin + j];
+        const T own = static_cast<T>(sum[j]); // rounded before it is added
+        place = before == Before::Added ? static_cast<T>(static_cast<C>(place) + static_cast<C>(own)) : own;
+      }
     }
   }
 
@@ -73,10 +82,27 @@ KernelWork sumsOf(const TensorDesc &dy) {
   return {KernelWork::Kind::Vector, static_cast<double>(dy.elements()), 0, {}, {}, 0};
 }
 
-std::unique_ptr<LibraryKernel> makeGatherGrad(const LibraryCall &call, int threads) {
-  expectCounts(call, 2, 2, 1, 1);
+/// The addend is the first of the operands that only train.AddGatherGrad has.
+constexpr size_t kAddend = 2;
+
+template <typename T> void copyAddend(const void *addend, void *to, int64_t elements, int threads) {
+  if (addend == to)
+    return;
+  parallelFor(threads, elements, grainFor(sizeof(T)), [&](int64_t begin, int64_t end) {
+    std::copy(static_cast<const T *>(addend) + begin, static_cast<const T *>(addend) + end,
+              static_cast<T *>(to) + begin);
+  });
+}
+
+template <Before before> std::unique_ptr<LibraryKernel> makeGatherGrad(const LibraryCall &call, int threads) {
+  constexpr bool adds = before == Before::Added;
+  expectCounts(call, 2 + adds, 2 + adds, 1, 1);
   const TensorDesc &dy = call.inputs[0], &indices = call.inputs[1], &dx = call.outputs[0];
   expectSameType(call, dy, dx);
+  if constexpr (adds) {
+    expectSameType(call, call.inputs[kAddend], dx);
+    expectShape(call, call.inputs[kAddend], dx.shape, "the addend");
+  }
   expectIndexType(call, indices);
   int64_t axis = normalAxis(call, intAttr(call, "axis", 0), dx.shape.size());
   Shape expected(dx.shape.begin(), dx.shape.begin() + axis);
@@ -92,18 +118,21 @@ std::unique_ptr<LibraryKernel> makeGatherGrad(const LibraryCall &call, int threa
   bool wide = indices.type == DType::I64;
   RowSums sums(call, view.outer * view.size, view.outer * count, view.inner, threads);
   return dispatchFloat(call, dx.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(sums.workspaceBytes(), sumsOf(dy),
-                   [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
-                     IndexReader index{in[1], wide};
-                     FirstBad bad;
-                     sums.run(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace,
-                              [&](int64_t row) {
-                                int64_t place = resolveIndex(index[row % count], view.size, row % count, bad);
-                                return place < 0 || place == padding ? -1 : row / count * view.size + place;
-                              });
-                     if (bad.any())
-                       failIndex(what, index, bad, view.size);
-                   });
+    return closure(
+        sums.workspaceBytes(), sumsOf(dy),
+        [=, elements = dx.elements(), what = describe(call)](Inputs in, Outputs out, void *workspace) {
+          IndexReader index{in[1], wide};
+          FirstBad bad;
+          if constexpr (adds)
+            copyAddend<T>(in[kAddend], out[0], elements, threads);
+          sums.run<before>(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace,
+                           [&](int64_t row) {
+                             int64_t place = resolveIndex(index[row % count], view.size, row % count, bad);
+                             return place < 0 || place == padding ? -1 : row / count * view.size + place;
+                           });
+          if (bad.any())
+            failIndex(what, index, bad, view.size);
+        });
   });
 }
 
@@ -190,7 +219,8 @@ std::unique_ptr<LibraryKernel> makeGatherElementsGrad(const LibraryCall &call, i
 } // namespace
 
 void registerGatherGrad() {
-  registerKernel("train.GatherGrad", makeGatherGrad);
+  registerKernel("train.GatherGrad", makeGatherGrad<Before::Replaced>);
+  registerKernel("train.AddGatherGrad", makeGatherGrad<Before::Added>);
   registerKernel("train.GatherElementsGrad", makeGatherElementsGrad);
   registerKernel("train.GatherNDGrad", makeGatherNDGrad);
 }

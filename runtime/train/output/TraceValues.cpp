@@ -113,6 +113,7 @@ void TraceValues::writeOutputs(const Function &function, int at) {
                  {"shape", desc.shape},
                  {"reads", reads},
                  {"into_state", states.count({space, offset}) != 0},
+                 {"value", output < launch.values.size() ? launch.values[output] : nlohmann::json::object()},
                  {"bytes", desc.bytes()}},
                 executor.read(space, offset, desc.bytes()), desc.bytes());
   }

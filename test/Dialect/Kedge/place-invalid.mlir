@@ -22,3 +22,19 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = sched.library "y"(%x) {} {kedge.result_places = [#p, #p]} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'onnx.Neg' op 'kedge.values' should be a list of dictionaries}}
+  %y = onnx.Neg %x {kedge.values = [1]} : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'onnx.Neg' op 'kedge.values' has 2 values for 1 results}}
+  %y = onnx.Neg %x {kedge.values = [{}, {}]} : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

@@ -1,4 +1,4 @@
-"""diff_programs.py FOLDER: beside FOLDER/fp32, `one-thread` runs it on one thread, `one-ulp` with one weight moved by one ulp."""
+"""diff_programs.py FOLDER: next to FOLDER/fp32, `one-thread` runs it on one thread, `one-ulp` and `moved` with one weight moved."""
 import json
 import os
 import struct
@@ -14,7 +14,11 @@ place = json.loads(data[8:8 + length])["blocks.1.norm2.weight"]["data_offsets"][
 (bits,) = struct.unpack("<I", data[place:place + 4])
 data[place:place + 4] = struct.pack("<I", bits + 1)
 open(weights, "wb").write(data)
-for name, options in (("one-thread", "--threads 1"), ("one-ulp", f"--weights '{weights}'")):
+(value,) = struct.unpack("<f", struct.pack("<I", bits))
+data[place:place + 4] = struct.pack("<f", value + 0.25)
+open(f"{folder}/moved.safetensors", "wb").write(data)
+for name, options in (("one-thread", "--threads 1"), ("one-ulp", f"--weights '{weights}'"),
+                      ("moved", f"--weights '{folder}/moved.safetensors'")):
     with open(f"{folder}/{name}", "w") as script:
         script.write(f"#!/bin/sh\nexec '{folder}/fp32' {options} \"$@\"\n")
     os.chmod(f"{folder}/{name}", 0o755)

@@ -62,6 +62,27 @@ TEST(KernelGatherGrad, SumsRepeatedRows) {
   checkGatherGrad<float>(0, {{"padding_idx", 4}}, 1e-6);
 }
 
+/// The bits of train.GatherGrad and a sum; the addend's place may be the result's.
+template <typename T> void checkAddGatherGrad() {
+  Array dy = Array::random<T>({9, 300}, 1), addend = Array::random<T>({50, 300}, 2);
+  Array indices = Array::of<int64_t>({9}, {3, 7, 3, -1, 0, 3, 7, 20, 21});
+  Array rows = runKernel1("train.GatherGrad", {{"padding_idx", 20}}, {dy, indices}, addend.desc);
+  Array found = runKernel1("train.AddGatherGrad", {{"padding_idx", 20}}, {dy, indices, addend}, addend.desc);
+  const std::vector<double> before = addend.doubles(), added = rows.doubles(), after = found.doubles();
+  for (size_t i = 0; i < after.size(); ++i) {
+    using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const T sum = static_cast<T>(static_cast<Sum>(before[i]) + static_cast<Sum>(added[i]));
+    ASSERT_EQ(after[i], static_cast<double>(sum)) << i;
+  }
+}
+
+TEST(KernelGatherGrad, IsAddedOntoATable) {
+  checkAddGatherGrad<float>();
+  checkAddGatherGrad<double>();
+  checkAddGatherGrad<BFloat16>();
+  checkAddGatherGrad<Float16>();
+}
+
 /// indices smaller than the data in every dimension, values repeated along the axis.
 Array elementIndices(const Shape &shape, int64_t limit) {
   std::vector<int64_t> values;
