@@ -22,10 +22,8 @@ public:
   Value decode(Value code, Value scale) {
     scale = b.mul(scale, number(1 / kScaleUnit));
     Value counted = b.cast(b.cast(code, b.builder.getI32Type(), /*fromUnsigned=*/!isSigned), f32);
-    if (isSigned) { // y / (2 - |y|) of y = code / 127
-      Value negative = b.fma(b.abs(counted), number(1.0 / 127), number(-2));
-      return b.mul(b.mul(counted, b.mul(scale, number(1.0 / 127))), inverseOfNegative(negative));
-    }
+    if (isSigned) // y / (2 - |y|) of y = code / 127
+      return b.div(b.mul(counted, scale), b.sub(number(254), b.abs(counted)));
     Value root = b.mul(counted, b.mul(scale, number(1.0 / 255)));
     return b.mul(root, root);
   }
@@ -34,10 +32,11 @@ public:
     Value code, scale; ///< as they are in memory
   };
   Encoded encode(Value value) {
-    Value largest = largestMagnitude(value);
-    Value inMemory = roundedToHalf(inRange(isSigned ? largest : b.sqrt(largest))); // the largest of all roots
+    Value root = isSigned ? value : b.sqrt(value);
+    Value inMemory = roundedToHalf(largestMagnitude(root));
     Value scale = b.mul(inMemory, number(1 / kScaleUnit));
-    Value code = isSigned ? compressed(value, scale) : b.mul(b.sqrt(value), b.div(number(255), scale));
+    Value code = isSigned ? b.div(b.mul(root, number(254)), b.add(scale, b.abs(root)))
+                          : b.mul(root, b.div(number(255), scale));
     code = least(b.roundEven(code), number(isSigned ? 127 : 255));
     if (isSigned)
       code = most(code, number(-127));
@@ -52,31 +51,11 @@ private:
   Value least(Value x, Value y) { return b.select(b.compare(Compare::LT, x, y), x, y); }
   Value most(Value x, Value y) { return b.select(b.compare(Compare::GT, x, y), x, y); }
 
-  /// 254 x / (1 + |x|) of a share x of the scale; beyond the scale, at least 127.
-  Value compressed(Value value, Value scale) {
-    Value share = b.mul(b.abs(value), b.div(number(1), scale));
-    Value negative = b.sub(number(-1), least(share, number(1)));
-    return b.mul(b.mul(value, b.div(number(254), scale)), inverseOfNegative(negative));
-  }
-
-  /// 1 / -x of x from -2 to -1, to a last place: dividing vectors takes several times as long. The polynomial
-  /// is within 1 / 99, and Newton's steps square that.
-  Value inverseOfNegative(Value x) {
-    Value inverse = b.fma(b.fma(x, number(32.0 / 99), number(144.0 / 99)), x, number(210.0 / 99));
-    for (int step = 0; step < 2; ++step)
-      inverse = b.fma(inverse, b.fma(x, inverse, number(1)), inverse);
-    return inverse;
-  }
-
-  /// Of a group.
+  /// Of a group, in memory's unit and fp16's normal numbers.
   Value largestMagnitude(Value x) {
     Value bits = arith::BitcastOp::create(b.builder, b.loc, b.builder.getI32Type(), b.abs(x));
-    return arith::BitcastOp::create(b.builder, b.loc, f32, b.max(bits));
-  }
-
-  /// In memory's unit and fp16's normal numbers.
-  Value inRange(Value scale) {
-    return least(most(b.mul(scale, number(kScaleUnit)), number(kLeastScale)), number(kLargestScale));
+    Value largest = arith::BitcastOp::create(b.builder, b.loc, f32, b.max(bits));
+    return least(most(b.mul(largest, number(kScaleUnit)), number(kLeastScale)), number(kLargestScale));
   }
 
   /// Ten bits behind the point, ties to even: what memory will hold.
