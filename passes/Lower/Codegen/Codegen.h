@@ -9,12 +9,12 @@
 namespace kedge::lower {
 
 struct KernelTarget {
-  std::string name;     ///< as --cpu spells it
   std::string triple;   ///< "x86_64-pc-linux-gnu"
   std::string cpu;      ///< as LLVM names it: "x86-64-v4"
   std::string features; ///< LLVM's feature string, beyond what `cpu` has
   /// Features that the program checks at start, as __builtin_cpu_supports spells them; sorted.
   std::vector<std::string> required;
+  std::string name = {}; ///< as --cpu spells it
 
   /// The highest level of the machine that the compiler runs on.
   static KernelTarget host();
