@@ -151,10 +151,11 @@ void drive(llvm::ArrayRef<ObjectFile> objects, LinkJob job, const std::string &p
   SmallString<128> folder;
   if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
     fail("no temporary folder for linking: {}", error.message());
-  llvm::scope_exit cleanup([&] { fs::remove_directories(folder); });
+  // Until the folder is gone a signal removes it, too.
   std::vector<std::unique_ptr<TemporaryFile>> temporary;
   auto note = [&](StringRef file) { temporary.push_back(std::make_unique<TemporaryFile>(file.str())); };
   note(folder);
+  llvm::scope_exit cleanup([&] { fs::remove_directories(folder); });
   const auto inFolder = [&](const std::string &name) {
     SmallString<128> file(folder);
     path::append(file, name);
