@@ -148,13 +148,14 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
 /// Links, and puts what is made at `place`.
 void drive(llvm::ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) {
   const std::string output = replaceableFile(place);
-  SmallString<128> folder;
-  if (std::error_code error = fs::createUniqueDirectory("kedge-link", folder))
-    fail("no temporary folder for linking: {}", error.message());
-  // Until the folder is gone a signal removes it, too.
+  // Noted before it is made, until it is gone: a signal that comes meanwhile removes it.
   std::vector<std::unique_ptr<TemporaryFile>> temporary;
   auto note = [&](StringRef file) { temporary.push_back(std::make_unique<TemporaryFile>(file.str())); };
+  SmallString<128> folder;
+  fs::createUniquePath("kedge-link-%%%%%%%%", folder, /*MakeAbsolute=*/true);
   note(folder);
+  if (std::error_code error = fs::create_directory(folder, /*IgnoreExisting=*/false, fs::owner_all))
+    fail("no temporary folder for linking: {}: {}", folder.str().str(), error.message());
   llvm::scope_exit cleanup([&] { fs::remove_directories(folder); });
   const auto inFolder = [&](const std::string &name) {
     SmallString<128> file(folder);

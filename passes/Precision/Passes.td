@@ -251,8 +251,8 @@ def SplitMasters : Pass<"kedge-split-masters", "mlir::ModuleOp"> {
     func.func @update(%w: tensor<4xbf16> {train.binding = #train.binding<state @w>}, %r: tensor<4xi8> {train.binding = #train.binding<state @w.residual>}) -> (tensor<4xbf16> {train.binding = #train.binding<state @w>}, tensor<4xi8> {train.binding = #train.binding<state @w.residual>}) attributes {train.kind = #train.kind<update>} {
       %0 = train.join %w, %r ...
       %1 = onnx.Neg %0 : (tensor<4xf32>) -> tensor<4xf32>
-      %2:2 = train.split %1 ...
-      return %2#0, %2#1 : tensor<4xbf16>, tensor<4xi8>
+      %value, %residual = train.split %1 ...
+      return %value, %residual : tensor<4xbf16>, tensor<4xi8>
     }
     ```
   }];
