@@ -13,7 +13,7 @@ ExternalProject_Add(kedge-runtime-aarch64
              -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O2 -DCMAKE_UNITY_BUILD=ON
              -DLLVM_PACKAGE_VERSION=${LLVM_PACKAGE_VERSION} -DKEDGE_CUDA_INCLUDE_DIR=${KEDGE_CUDA_INCLUDE_DIR}
   BUILD_ALWAYS ON
-  USES_TERMINAL_BUILD ON # ninja's pool of one: not beside the compiler's own files
+  USES_TERMINAL_BUILD ON # shows how far it is
   INSTALL_COMMAND "")
 install(DIRECTORY ${KEDGE_AARCH64_RUNTIME}/ DESTINATION lib/kedge/aarch64-linux FILES_MATCHING PATTERN "*.a"
         PATTERN CMakeFiles EXCLUDE)

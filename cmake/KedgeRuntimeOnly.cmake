@@ -1,5 +1,5 @@
-# KEDGE_RUNTIME_ONLY: the archives that programs are linked with, for a machine that the compiler does not run on. Without MLIR,
-# CUDA and tests.
+# KEDGE_RUNTIME_ONLY: the archives that programs are linked with, for a machine that the compiler does not run on. Without MLIR
+# and tests; with the runtime for GPUs where CUDA's headers are given.
 find_package(Threads REQUIRED)
 foreach(headers nlohmann_json::nlohmann_json CLI11::CLI11 fmt::fmt)
   add_library(${headers} INTERFACE IMPORTED)

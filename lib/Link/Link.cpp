@@ -96,11 +96,14 @@ void runDriver(const std::string &driver, const std::vector<std::string> &argume
   std::string message;
   const std::optional<StringRef> redirects[] = {StringRef(""), log, log};
   // A group of its own: with a signal to us the linker behind the driver ends, too.
-  const llvm::sys::ProcessInfo child = llvm::sys::ExecuteNoWait(
-      driver, command, std::nullopt, redirects, 0, &message, nullptr, nullptr, /*DetachProcess=*/true);
+  llvm::sys::ProcessInfo child;
+  startWithProcess([&] {
+    child = llvm::sys::ExecuteNoWait(driver, command, std::nullopt, redirects, 0, &message, nullptr, nullptr,
+                                     /*DetachProcess=*/true);
+    return child.Pid == llvm::sys::ProcessInfo::InvalidPid ? 0 : child.Pid;
+  });
   if (child.Pid == llvm::sys::ProcessInfo::InvalidPid)
     fail("cannot start {}: {}", driver, message);
-  endWithProcess(child.Pid);
   const int status = llvm::sys::Wait(child, std::nullopt, &message).ReturnCode;
   endWithProcess(0);
   if (status == 0)
@@ -120,8 +123,15 @@ struct LinkJob {
   std::string pieces;             ///< folder of the built-in linker; empty: the system's C++ compiler links
 };
 
-/// LLD links a program in less than half of GNU ld's time; the same program comes from both.
-const char *fasterLinker() { return llvm::sys::findProgramByName("ld.lld") ? "-fuse-ld=lld" : nullptr; }
+/// LLD takes less than half of GNU ld's time; the one of the LLVM that Kedge was built with, else one on
+/// PATH.
+std::vector<std::string> fasterLinker() {
+  if (fs::exists(KEDGE_LLVM_TOOLS "/ld.lld"))
+    return {"-fuse-ld=lld", "-B" KEDGE_LLVM_TOOLS};
+  if (llvm::sys::findProgramByName("ld.lld"))
+    return {"-fuse-ld=lld"};
+  return {};
+}
 
 /// The system's C++ compiler as a linker. `log`: a file for what it says.
 void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, const std::string &output,
@@ -133,9 +143,9 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
     command.push_back(job.form == OutputForm::Program ? "-pie" : "-shared");
-  if (const char *linker =
-          job.machine.empty() ? fasterLinker() : nullptr) // a cross compiler looks for its own
-    command.push_back(linker);
+  if (job.machine.empty()) // a cross compiler looks for a linker of its own
+    for (const std::string &word : fasterLinker())
+      command.push_back(word);
   for (const std::string &flag : job.flags)
     command.push_back("-Wl," + flag);
   llvm::SmallVector<StringRef> words;

@@ -19,18 +19,21 @@ struct Slot {
 constexpr int kSlots = 64;
 Slot slots[kSlots];
 std::atomic<pid_t> childProcess{0};
+std::atomic<bool> isStarting{false}; ///< a child may be there that childProcess does not tell yet
+std::atomic<int> delayed{0};         ///< signal that came meanwhile
 
 void endChild() {
   const pid_t child = childProcess.load();
   if (child == 0)
     return;
-  kill(-child, SIGTERM);
-  // Until its last process is gone it may still write.
+  // Until its last process is gone it may still write. A child that has just begun has no group yet, and may
+  // not hear the first signal.
   constexpr int kTries = 200;
   constexpr timespec pause{0, 10'000'000};
+  bool isGone = false;
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    waitpid(child, nullptr, WNOHANG);
-    if (kill(-child, 0) != 0)
+    isGone = isGone || waitpid(child, nullptr, WNOHANG) == child;
+    if (kill(-child, SIGTERM) != 0 && (isGone || kill(child, SIGTERM) != 0))
       return;
     nanosleep(&pause, nullptr);
   }
@@ -38,6 +41,10 @@ void endChild() {
 }
 
 void endBySignal(int number) {
+  if (isStarting.load()) {
+    delayed.store(number);
+    return;
+  }
   removeTemporaryFiles();
   std::signal(number, SIG_DFL);
   raise(number);
@@ -82,6 +89,14 @@ void removeTemporaryFiles() {
   for (int at = kSlots - 1; at >= 0; --at)
     if (slots[at].ready.load() && unlink(slots[at].path) != 0)
       rmdir(slots[at].path);
+}
+
+void startWithProcess(const std::function<pid_t()> &start) {
+  isStarting.store(true);
+  childProcess.store(start());
+  isStarting.store(false);
+  if (const int number = delayed.exchange(0))
+    raise(number);
 }
 
 void endWithProcess(pid_t child) { childProcess.store(child); }

@@ -1,5 +1,6 @@
 // Files and child processes that must not remain when a signal ends this process.
 #pragma once
+#include <functional>
 #include <string>
 #include <sys/types.h>
 
@@ -18,7 +19,10 @@ private:
   int slot;
 };
 
-/// Ends `child`, the leader of its own process group, together with this process. 0: no child any more.
+/// `start` starts a child, the leader of its own process group, and returns its id, 0 if there is none. The
+/// child ends together with this process: a signal that comes meanwhile waits until the child is known.
+void startWithProcess(const std::function<pid_t()> &start);
+/// 0: no child any more.
 void endWithProcess(pid_t child);
 
 /// Called by a signal handler before the process ends.

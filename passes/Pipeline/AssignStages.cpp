@@ -277,30 +277,13 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     return own;
   }
 
-  /// The states of a parameter are where it is read first.
   void addBytes(func::FuncOp micro, ArrayRef<Operation *> forward, const DenseMap<Operation *, size_t> &index,
                 Row &row) {
     row.states.assign(forward.size(), 0);
     row.held.assign(forward.size(), 0);
-    llvm::StringMap<size_t> firstReader;
-    for (BlockArgument argument : micro.getArguments())
-      if (auto state = train::stateOfArgument(micro, argument.getArgNumber()))
-        for (Operation *user : argument.getUsers())
-          if (auto found = index.find(user); found != index.end()) {
-            auto [entry, isNew] = firstReader.try_emplace(state.getValue(), found->second);
-            entry->second = std::min(entry->second, found->second);
-          }
-    for (int pass = 0; pass < 2; ++pass) // a moment is of a parameter that may be of a working copy
-      for (auto state : getOperation().getOps<train::StateOp>())
-        if (FlatSymbolRefAttr of = state.getOfAttr()) {
-          StringRef one = state.getSymName(), other = of.getValue();
-          if (!firstReader.contains(one))
-            std::swap(one, other);
-          if (auto found = firstReader.find(one); found != firstReader.end())
-            firstReader.try_emplace(other, found->second);
-        }
+    const DenseMap<StringAttr, size_t> firstReader = placesOfStates(micro, index);
     for (auto state : getOperation().getOps<train::StateOp>())
-      if (auto found = firstReader.find(state.getSymName()); found != firstReader.end())
+      if (auto found = firstReader.find(state.getSymNameAttr()); found != firstReader.end())
         row.states[found->second] += static_cast<double>(kedge::bytesOf(state.getType()));
     for (auto [at, op] : llvm::enumerate(forward))
       for (Value result : op->getResults())
@@ -328,32 +311,38 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     return crossing;
   }
 
-  /// A state is where it is read first; what belongs to a parameter is with it.
-  void placeStates(func::FuncOp micro) {
+  /// By where ops are: a state is where it is read first; what belongs to a parameter is with it.
+  template <typename Place>
+  DenseMap<StringAttr, Place> placesOfStates(func::FuncOp micro, const DenseMap<Operation *, Place> &ofOps) {
+    DenseMap<StringAttr, Place> places;
     for (BlockArgument argument : micro.getArguments())
       if (auto state = train::stateOfArgument(micro, argument.getArgNumber()))
         for (Operation *user : argument.getUsers())
-          if (auto found = stageOfOp.find(user); found != stageOfOp.end()) {
-            auto [entry, isNew] = stageOfState.try_emplace(state.getAttr(), found->second);
+          if (auto found = ofOps.find(user); found != ofOps.end()) {
+            auto [entry, isNew] = places.try_emplace(state.getAttr(), found->second);
             entry->second = std::min(entry->second, found->second);
           }
-    const auto states = llvm::to_vector(getOperation().getOps<train::StateOp>());
     for (int pass = 0; pass < 2; ++pass) // a moment is of a parameter that may be of a working copy
-      for (train::StateOp state : states) {
+      for (auto state : getOperation().getOps<train::StateOp>()) {
         if (!state.getOfAttr())
           continue;
         StringAttr of = state.getOfAttr().getAttr(), own = state.getSymNameAttr();
-        if (auto found = stageOfState.find(own);
-            found != stageOfState.end() && state.getRole() == train::Role::WorkingCopy) {
-          const int64_t stage = found->second; // the map may move
-          stageOfState.try_emplace(of, stage);
+        if (auto found = places.find(own);
+            found != places.end() && state.getRole() == train::Role::WorkingCopy) {
+          const Place place = found->second; // the map may move
+          places.try_emplace(of, place);
         }
-        if (auto found = stageOfState.find(of); found != stageOfState.end()) {
-          const int64_t stage = found->second;
-          stageOfState[own] = stage;
+        if (auto found = places.find(of); found != places.end()) {
+          const Place place = found->second;
+          places[own] = place;
         }
       }
-    for (train::StateOp state : states)
+    return places;
+  }
+
+  void placeStates(func::FuncOp micro) {
+    stageOfState = placesOfStates(micro, stageOfOp);
+    for (auto state : getOperation().getOps<train::StateOp>())
       stageOfState.try_emplace(state.getSymNameAttr(), 0);
   }
 

@@ -52,13 +52,10 @@ def FuseGatherGradients : Pass<"kedge-fuse-gather-gradients", "mlir::func::FuncO
     ```
     becomes
     ```mlir
-    module attributes {dist.parts = 2 : i64} {
-      func.func @f(%d: tensor<4x16xf32>, %at: tensor<4xi64>, %a: tensor<50x4xf32>, %b: tensor<4x16xf32>) -> tensor<50x16xf32> {
-        %p = onnx.MatMul %a, %b : (tensor<50x4xf32>, tensor<4x16xf32>) -> tensor<50x16xf32>
-        %s = train.AddGatherGrad %d, %at, %p {axis = 0 : i64} : (tensor<4x16xf32>, tensor<4xi64>, tensor<50x16xf32>) -> tensor<50x16xf32>
-        return %s : tensor<50x16xf32>
-      }
-    }
+    func.func @f(%d: ..., %at: ..., %a: ..., %b: ...) -> tensor<50x16xf32> {
+      %p = onnx.MatMul %a, %b : (tensor<50x4xf32>, tensor<4x16xf32>) -> tensor<50x16xf32>
+      %s = train.AddGatherGrad %d, %at, %p {axis = 0 : i64} : (tensor<4x16xf32>, tensor<4xi64>, tensor<50x16xf32>) -> tensor<50x16xf32>
+      return %s : tensor<50x16xf32>
     ```
   }];
   let dependentDialects = ["kedge::train::TrainDialect"];
@@ -244,10 +241,8 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
       ^bb0(%a: f32):
         %b = math.tanh %a : f32
         %c = arith.negf %b : f32
-        sched.yield %c : f32
-      } : (tensor<4xf32>) -> tensor<4xf32>
+        ...
       return %0 : tensor<4xf32>
-    }
     ```
   }];
   let options = [Option<"stores", "stores", "bool", "false", "Kernels store points while they fold.">];
@@ -260,8 +255,8 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
     Moves ops that lead only to new state up: to just after their last operand is made, and after the last reader of the
     state that they replace. So live ranges of gradients end early. Of the ops that also lead to results, such as the norm
     of all gradients, moves those whose result has at most 1/64 of the bytes that they read, and concatenations. Ops that read
-    gradients which ranks have reduced wait until the next reduction has begun. Ops that make a rank's part of an argument for
-    a single reader stand right before that reader. Statistic: ops moved.
+    gradients which ranks have reduced wait until the next reduction has begun, and updates of a stage of a pipeline until its last
+    send or receive has. Ops that make a rank's part of an argument for a single reader come right before it. Statistic: ops moved.
 
     Example:
     ```mlir
@@ -389,10 +384,8 @@ def SumColumns : Pass<"kedge-sum-columns", "mlir::func::FuncOp"> {
       %1 = sched.cluster domain [4, 8] reduced [0](%0#1) maps ... {
       ^bb0(%a: f32):
         %s = sched.reduce add %a : f32
-        sched.yield %s : f32
-      } : (tensor<4x8xf32>) -> tensor<8xf32>
+        ...
       return %0#0, %1 : tensor<64x8xf32>, tensor<8xf32>
-    }
     ```
   }];
   let options = [Option<"blocks", "blocks", "int64_t", "256", "Blocks of rows, at least.">];
@@ -459,10 +452,8 @@ def ApproximateExponentials : Pass<"kedge-approximate-exponentials", "mlir::func
         %b = arith.extf %a : bf16 to f32
         %c = math.exp %b fastmath<afn> : f32
         %d = arith.truncf %c : f32 to bf16
-        sched.yield %d : bf16
-      } : (tensor<64xbf16>) -> tensor<64xbf16>
+        ...
       return %0 : tensor<64xbf16>
-    }
     ```
   }];
   let dependentDialects = ["kedge::sched::SchedDialect"];
