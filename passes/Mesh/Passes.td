@@ -182,4 +182,37 @@ def JoinParts : MeshPass<"kedge-join-parts"> {
   }];
   let options = [Option<"largest", "largest", "int64_t", "134217728", "bytes of a product with a weight that has all rows at once">];
 }
+
+def ChunkFeedForward : MeshPass<"kedge-chunk-feed-forward"> {
+  let summary = "Compute the wide values of feed-forwards for a few rows at a time";
+  let description = [{
+    A product whose result is wider than its rows and has more than `max-bytes`, what is computed of it (activations, gates, their
+    gradients) and the products that make it narrow again run once for each chunk of rows, by the sharding rule of each op
+    (ShardingOpInterface, or the loops of ClusterableOpInterface). So no wide value exists as a whole where it is recomputed for
+    the backward pass. Rows run along the outermost dimension that has more than one element: batch before sequence. What leaves
+    narrow is joined. Gradients of weights are summed over the chunks by the products, in fp32 where they have 16 bits, which
+    changes the order of these sums; all other values keep their bits. The chunk size follows from shapes, never from a budget.
+    Nothing is changed where an op needs all rows at once, or asks where it is (dropout). At most 64 chunks, of whole rows.
+    Statistics: regions, chunks.
+
+    Example: `--kedge-chunk-feed-forward=max-bytes=128`
+    ```mlir
+    module {
+      func.func @predict(%x: tensor<4x4xf32> {train.binding = #train.binding<input "x">}, %w: tensor<4x16xf32> {train.binding = #train.binding<input "w">},
+          %v: tensor<16x4xf32> {train.binding = #train.binding<input "v">}) -> (tensor<4x4xf32> {train.binding = #train.binding<output "y">})
+          attributes {train.kind = #train.kind<predict>} {
+        %wide = onnx.MatMul %x, %w {kedge.place = #kedge.place<forward "", "up">} : (tensor<4x4xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+        %gate = onnx.Relu %wide {kedge.place = #kedge.place<forward "", "relu">} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+        %y = onnx.MatMul %gate, %v {kedge.place = #kedge.place<forward "", "down">} : (tensor<4x16xf32>, tensor<16x4xf32>) -> tensor<4x4xf32>
+        return %y : tensor<4x4xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    TODO
+    ```
+  }];
+  let options = [Option<"maxBytes", "max-bytes", "int64_t", "0", "of a chunk of a wide value; 0: never">];
+}
 #endif

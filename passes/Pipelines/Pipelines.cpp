@@ -141,6 +141,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   }
   manager.addPass(partition::createPartitionStates(options.partition));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
+  if (options.feedForwardChunk > 0)
+    manager.addPass(mesh::createChunkFeedForward({options.feedForwardChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
   const auto bucket = [&] {

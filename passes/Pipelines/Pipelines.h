@@ -46,6 +46,7 @@ struct StepOptions {
   bool syncBatchNorm = false;            ///< statistics of BatchNormalization are of all ranks
   std::string batchNorm = "micro-batch"; ///< whose statistics they are; exact: of all micro-batches of a step
   int64_t logitsChunk = 128 << 20;       ///< bytes; see kedge-chunk-logits
+  int64_t feedForwardChunk = 0;          ///< bytes; see kedge-chunk-feed-forward
   bool layoutsOnly = false;              ///< ends once the layouts along `tensor` are chosen
   std::string device;                    ///< whose predicted times balance stages; empty: this machine
   bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }

@@ -127,24 +127,37 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     }
   }
 
-  /// Launches that make less than a 4096th of the peak (scalars, rows of statistics) run once: they are not
+  /// Launches that make less than a 4096th of the peak (scalars, rows of statistics) run once, the smallest
+  /// first, as long as all that they make is less than a 64th of what one launch reads and makes: they are not
   /// worth a search. The peak is that of the forward part, since gradients that wait for their norm may be
   /// far larger than all activations.
   static void keepSmall(RecomputeChoice &choice) {
-    std::vector<int64_t> bytes = solver::bytesPerStep(choice.graph.problem, choice.graph.problem.order);
+    solver::RematProblem &problem = choice.graph.problem;
+    std::vector<int64_t> bytes = solver::bytesPerStep(problem, problem.order);
     int64_t peak = 0;
-    for (auto [step, node] : llvm::enumerate(choice.graph.problem.order))
+    for (auto [step, node] : llvm::enumerate(problem.order))
       if (choice.graph.forward[node])
         peak = std::max(peak, bytes[step]);
     if (peak == 0)
       peak = choice.unconstrained;
-    for (solver::RematNode &node : choice.graph.problem.nodes) {
-      int64_t made = 0;
-      for (int output : node.outputs)
-        made += choice.graph.problem.values[output].bytes;
+    std::vector<std::pair<int64_t, solver::RematNode *>> small;
+    int64_t largest = 0;
+    for (solver::RematNode &node : problem.nodes) {
+      const int64_t made = bytesOf(problem, node.outputs);
+      largest = std::max(largest, made + bytesOf(problem, node.inputs));
       if (node.required && made < peak / 4096)
-        node.repeatable = false;
+        small.push_back({made, &node});
     }
+    llvm::stable_sort(small, llvm::less_first());
+    int64_t kept = 0;
+    for (auto [made, node] : small)
+      if ((kept += made) <= largest / 64)
+        node->repeatable = false;
+  }
+
+  static int64_t bytesOf(const solver::RematProblem &problem, ArrayRef<int> values) {
+    return llvm::sum_of(llvm::map_range(values, [&](int value) { return problem.values[value].bytes; }),
+                        int64_t(0));
   }
 
   std::optional<int64_t> limitBytes(int64_t persistent, const RecomputeReference &reference) {
