@@ -4,6 +4,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
+#include "passes/Mesh/WideRegion.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@ namespace kedge::driver {
 namespace {
 
 constexpr size_t kTold = 3;
+constexpr int64_t kFeedForwardChunk = 64 << 20;
 
 struct Remedy {
   std::string flags;
@@ -49,6 +51,14 @@ Remedy halfTheRows(const CompileOptions &options) {
   return {fmt::format("{} --accumulate {}", flags, halved.accumulate), halve};
 }
 
+bool isWide(CompileOptions options) {
+  options.isTrial = true;
+  Compilation compilation(options);
+  compilation.import();
+  compilation.step();
+  return mesh::hasWideFeedForward(compilation.module(), kFeedForwardChunk);
+}
+
 std::vector<Remedy> remediesOf(const CompileOptions &options) {
   std::vector<Remedy> remedies;
   if (isEven(options))
@@ -62,6 +72,9 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
     if (!options.offloads(what))
       remedies.push_back(
           {fmt::format("--offload {}", what), [what](CompileOptions &o) { o.offload.push_back(what); }});
+  if (options.feedForwardChunk == 0 && isWide(options))
+    remedies.push_back(
+        {"--feed-forward-chunk 64MiB", [](CompileOptions &o) { o.feedForwardChunk = kFeedForwardChunk; }});
   if (options.recomputePolicy() != "auto")
     remedies.push_back({"--recompute auto", [](CompileOptions &o) { o.recompute = "auto"; }});
   if (options.model.ranks.front() > 1 && options.partition.stage < 3 && options.masterWeights != "off")

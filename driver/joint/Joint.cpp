@@ -49,7 +49,7 @@ bool hasSeveral(const JointSpace &space, const JointChoice &choice, const char *
   return space.meshOf(choice).sizeOf(axis) > 1;
 }
 
-json choiceJson(const JointSpace &space, const JointChoice &choice) {
+json choiceJson(const JointSpace &space, const JointCosts &costs, const JointChoice &choice) {
   return {{"mesh", space.value(choice, kMeshAxis)},
           {"zero", std::stoll(space.value(choice, kZeroAxis))},
           {"rows", space.rowsOf(choice)},
@@ -57,6 +57,7 @@ json choiceJson(const JointSpace &space, const JointChoice &choice) {
           {"precision", space.value(choice, kPrecisionAxis)},
           {"offload", space.value(choice, kOffloadAxis)},
           {"bucket_bytes", std::stoll(space.value(choice, kBucketAxis))},
+          {"feed_forward_chunk", costs.chunkOf(choice)},
           {"sequence_parallel", hasSeveral(space, choice, rt::Mesh::kTensor)
                                     ? json(space.value(choice, kLayoutAxis) == "on")
                                     : json()},
@@ -93,7 +94,7 @@ public:
         {"seconds", nullptr},
         {"lower_bound", nullptr},
         {"gap", nullptr}};
-    report["choice"] = choiceJson(space, chosen());
+    report["choice"] = choiceJson(space, costs, chosen());
     if (result.found()) {
       report["seconds"] = result.rows.front().plan.seconds;
       report["lower_bound"] = result.lowerBound;
@@ -125,7 +126,7 @@ private:
   json rowJson(const JointRow &row) const {
     const bool fits = row.planned && row.plan.fits;
     const double least = row.least();
-    return {{"choice", choiceJson(space, row.choice)},
+    return {{"choice", choiceJson(space, costs, row.choice)},
             {"seconds", fits ? json(row.plan.seconds) : json()},
             {"at_least", least == solver::kNever ? json() : json(least)},
             {"peak_bytes", row.planned ? json(row.plan.peakBytes) : json()},
@@ -182,7 +183,7 @@ json frontierOf(const JointSpace &space, JointCosts &costs, const JointRow &best
                       {"peak_bytes", row.plan.peakBytes},
                       {"seconds", row.plan.seconds},
                       {"lower_bound", least},
-                      {"choice", choiceJson(space, row.choice)}});
+                      {"choice", choiceJson(space, costs, row.choice)}});
   };
   for (int tenths = 10; tenths > 0; --tenths) {
     costs.setBudget(best.plan.peakBytes / 10 * tenths);
@@ -218,6 +219,7 @@ JointAnswer planJointly(const CompileOptions &options) {
   if (options.frontier && result.found())
     answer.report["frontier"] = frontierOf(space, costs, result.rows.front());
   answer.options = space.optionsOf(found.chosen());
+  answer.options.feedForwardChunk = costs.chunkOf(found.chosen());
   answer.options.isTrial = false;
   answer.options.report = options.report, answer.options.arenaFile = options.arenaFile,
   answer.options.launchFile = options.launchFile;

@@ -5,6 +5,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
+#include "passes/Mesh/WideRegion.h"
 #include "runtime/exec/Executor.h"
 #include <cmath>
 
@@ -50,6 +51,9 @@ analysis::DeviceModel withoutLatency(analysis::DeviceModel device) {
 }
 
 } // namespace
+
+/// Of --feed-forward-chunk, where a choice fits with it alone.
+constexpr int64_t kFeedForwardChunk = 256 << 20;
 
 /// What differs in what is not scheduled is one.
 static JointChoice scheduleOf(JointChoice choice) {
@@ -113,11 +117,12 @@ const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
   Compilation compilation(one);
   compilation.import();
   compilation.step();
+  const bool isWide = mesh::hasWideFeedForward(compilation.module(), kFeedForwardChunk);
   compilation.schedule();
   count(compilation.module());
   const auto micros = static_cast<double>(one.accumulate);
   const Common known{analysis::commonSeconds(compilation.module(), device, one.accumulate) / micros,
-                     analysis::productSeconds(compilation.module(), device, one.accumulate) / micros};
+                     analysis::productSeconds(compilation.module(), device, one.accumulate) / micros, isWide};
   return commons.emplace(key, known).first->second;
 }
 
@@ -246,8 +251,23 @@ JointPlan JointCosts::plan(const JointChoice &choice) {
 }
 
 JointPlan JointCosts::planned(const JointChoice &choice) {
+  const CompileOptions one = space.optionsOf(choice);
+  const JointPlan whole = planned(choice, one.feedForwardChunk);
+  if (whole.fits || space.isChunkFixed() || !commonOf(choice).isWide)
+    return whole;
+  const int64_t leastWhole = least[choice];
+  const JointPlan chunked = planned(choice, kFeedForwardChunk);
+  if (chunked.fits)
+    chunks[choice] = kFeedForwardChunk;
+  else
+    least[choice] = std::min(leastWhole, least[choice]);
+  return chunked.fits ? chunked : whole;
+}
+
+JointPlan JointCosts::planned(const JointChoice &choice, int64_t feedForwardChunk) {
   CompileOptions one = space.optionsOf(choice);
   one.memoryBudget = std::to_string(limit);
+  one.feedForwardChunk = feedForwardChunk;
   if (one.effort == 0)
     one.effort = kQuick;
   const ProgressStage stage(fmt::format("planning, {}", plans.size() + 1), 0);
@@ -261,6 +281,11 @@ JointPlan JointCosts::planned(const JointChoice &choice) {
   plan.seconds = report["step_seconds"];
   plan.lowerBound = leastSeconds(choice, report);
   return plan;
+}
+
+int64_t JointCosts::chunkOf(const JointChoice &choice) const {
+  const auto found = chunks.find(choice);
+  return found == chunks.end() ? space.optionsOf(choice).feedForwardChunk : found->second;
 }
 
 /// With what must be computed again. Collectives that are repeated may be hidden, so that stage 3 and ranks

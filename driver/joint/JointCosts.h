@@ -32,6 +32,8 @@ public:
   int64_t heldBytes(const solver::JointChoice &choice);
   /// The least bytes that its plan found, once it is planned; 0 otherwise.
   int64_t leastBytes(const solver::JointChoice &choice) const;
+  /// Its --feed-forward-chunk, once it is planned.
+  int64_t chunkOf(const solver::JointChoice &choice) const;
   /// Why it is not available; empty: it is.
   std::string refusal(const solver::JointChoice &choice) const;
   int64_t scheduled() const { return static_cast<int64_t>(schedules.size()); }
@@ -48,6 +50,7 @@ private:
   /// On one rank, for a micro-batch.
   struct Common {
     double seconds = 0, products = 0;
+    bool isWide = false; ///< --feed-forward-chunk changes it
   };
   const Common &commonOf(const solver::JointChoice &choice);
   double shareOf(const solver::JointChoice &choice, double micro) const;
@@ -59,6 +62,7 @@ private:
   const Schedule &schedule(const solver::JointChoice &choice);
   double scheduledSeconds(const solver::JointChoice &choice);
   solver::JointPlan planned(const solver::JointChoice &choice);
+  solver::JointPlan planned(const solver::JointChoice &choice, int64_t feedForwardChunk);
   double leastSeconds(const solver::JointChoice &choice, const nlohmann::json &report);
 
   const JointSpace &space;
@@ -73,6 +77,7 @@ private:
   std::map<solver::JointChoice, Schedule> schedules; ///< by choices with the first bucket and offload
   std::map<std::pair<int64_t, solver::JointChoice>, solver::JointPlan> plans; ///< by budget
   std::map<solver::JointChoice, int64_t> least;
+  std::map<solver::JointChoice, int64_t> chunks; ///< of those that fit in chunks alone
 };
 
 } // namespace kedge::driver

@@ -145,6 +145,8 @@ std::vector<std::string> JointSpace::offloadOf(const std::string &value) {
   return words;
 }
 
+bool JointSpace::isChunkFixed() const { return isFixed(options, "--feed-forward-chunk"); }
+
 int64_t JointSpace::rowsOf(const solver::JointChoice &choice) const {
   return std::stoll(value(choice, kRowsAxis));
 }

@@ -41,6 +41,7 @@ public:
   const rt::Mesh &meshOf(const solver::JointChoice &choice) const {
     return meshes[static_cast<size_t>(choice[kMeshAxis])];
   }
+  bool isChunkFixed() const;
   /// Rows of a micro-batch on one rank; 0 without a shape to change.
   int64_t rowsOf(const solver::JointChoice &choice) const;
   int64_t accumulateOf(const solver::JointChoice &choice) const;

@@ -13,6 +13,12 @@ std::string secondsText(const json &seconds) {
 
 std::string orNone(const std::string &text) { return text.empty() ? "none" : text; }
 
+/// With the chunks that it needs besides.
+std::string offloadText(const json &choice) {
+  const std::string moved = orNone(choice["offload"]);
+  return choice["feed_forward_chunk"] == 0 ? moved : moved + ", in chunks";
+}
+
 /// With what else says how the model is divided.
 std::string meshText(const json &choice) {
   std::string text = orNone(choice["mesh"]);
@@ -27,7 +33,7 @@ std::string rowText(const json &row) {
       "{:<32}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}  {}\n", meshText(choice),
       choice["zero"].get<int64_t>(),
       fmt::format("{} x {}", choice["rows"].get<int64_t>(), choice["accumulate"].get<int64_t>()),
-      choice["precision"].get<std::string>(), orNone(choice["offload"]), formatBytes(choice["bucket_bytes"]),
+      choice["precision"].get<std::string>(), offloadText(choice), formatBytes(choice["bucket_bytes"]),
       secondsText(row["seconds"]), secondsText(row["at_least"]),
       row["peak_bytes"].is_null() ? "-" : formatBytes(row["peak_bytes"]), row["why"].get<std::string>());
 }
@@ -56,7 +62,7 @@ std::string frontierText(const json &points) {
                         secondsText(point["seconds"]), secondsText(point["lower_bound"]),
                         orNone(choice["mesh"]), choice["zero"].get<int64_t>(), choice["rows"].get<int64_t>(),
                         choice["accumulate"].get<int64_t>(), choice["precision"].get<std::string>(),
-                        orNone(choice["offload"]));
+                        offloadText(choice));
   }
   return text;
 }

@@ -210,7 +210,20 @@ def ChunkFeedForward : MeshPass<"kedge-chunk-feed-forward"> {
     ```
     becomes
     ```mlir
-    TODO
+    module {
+      func.func @predict(%x: ..., %w: ..., %v: ...) -> ... {
+        %x0 = onnx.Slice %x {ends = array<i64: 2, 4>, kedge.place = ..., starts = array<i64: 0, 0>, ...
+        %wide0 = onnx.MatMul %x0, %w {kedge.place = ..., train.chunk = 0 : i64} : (tensor<2x4xf32>, tensor<4x16xf32>) -> tensor<2x16xf32>
+        %gate0 = onnx.Relu %wide0 {kedge.place = ..., train.chunk = 0 : i64} : (tensor<2x16xf32>) -> tensor<2x16xf32>
+        %y0 = onnx.MatMul %gate0, %v {kedge.place = ..., train.chunk = 0 : i64} : (tensor<2x16xf32>, tensor<16x4xf32>) -> tensor<2x4xf32>
+        %x1 = onnx.Slice %x {ends = array<i64: 4, 4>, kedge.place = ..., starts = array<i64: 2, 0>, ...
+        %wide1 = onnx.MatMul %x1, %w {kedge.place = ..., train.chunk = 1 : i64} : (tensor<2x4xf32>, tensor<4x16xf32>) -> tensor<2x16xf32>
+        %gate1 = onnx.Relu %wide1 {kedge.place = ..., train.chunk = 1 : i64} : (tensor<2x16xf32>) -> tensor<2x16xf32>
+        %y1 = onnx.MatMul %gate1, %v {kedge.place = ..., train.chunk = 1 : i64} : (tensor<2x16xf32>, tensor<16x4xf32>) -> tensor<2x4xf32>
+        %y = onnx.Concat %y0, %y1 {axis = 0 : i64, kedge.place = ...} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+        return %y : tensor<4x4xf32>
+      }
+    }
     ```
   }];
   let options = [Option<"maxBytes", "max-bytes", "int64_t", "0", "of a chunk of a wide value; 0: never">];

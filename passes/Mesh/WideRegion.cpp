@@ -213,4 +213,13 @@ bool WideRegion::gatherOperands() const {
   return true;
 }
 
+bool hasWideFeedForward(ModuleOp module, int64_t bytes) {
+  return module
+      .walk([&](Operation *op) {
+        const bool found = WideRegion::mayStart(op, bytes) && WideRegion::from(op, 2);
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 } // namespace kedge::mesh

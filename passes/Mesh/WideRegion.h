@@ -2,6 +2,7 @@
 // feed-forward, in forward and backward.
 #pragma once
 #include "lib/Interfaces/Sharding.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <optional>
 #include <vector>
@@ -57,5 +58,8 @@ private:
   llvm::DenseMap<mlir::Value, int> dims; ///< of wide values
   llvm::SmallVector<mlir::Value> work;
 };
+
+/// Whether some function has such a region with more than so many bytes.
+bool hasWideFeedForward(mlir::ModuleOp module, int64_t bytes);
 
 } // namespace kedge::mesh
