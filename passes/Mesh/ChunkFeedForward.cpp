@@ -17,7 +17,6 @@ namespace {
 using namespace mlir;
 using namespace kedge::onnx;
 
-
 /// Builds a region once for each chunk of rows, phase by phase, and joins what leaves it.
 class Chunks {
 public:
@@ -51,8 +50,8 @@ private:
     SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(member.op->getOperands()))
       operands.push_back(rowsOf(b, operand, member.dimOfOperand(i), first));
-    SmallVector<Value> results = member.isSum() ? addUp(b, member, operands, first)
-                                                : clone(b, member, operands, first);
+    SmallVector<Value> results =
+        member.isSum() ? addUp(b, member, operands, first) : clone(b, member, operands, first);
     if (!isa<ReshapeOp>(member.op))
       train::ChunkNote(b.getContext())
           .setAttr(results.front().getDefiningOp(), b.getI64IntegerAttr(first / step));
@@ -181,8 +180,8 @@ struct ChunkFeedForward : impl::ChunkFeedForwardBase<ChunkFeedForward> {
         continue;
       for (const WideRegion::Member &member : region->members)
         done.insert(member.op);
-      const int64_t rows = llvm::alignTo(llvm::divideCeil(region->rows, count),
-                                         region->rows >= 64 * count ? 16 : 1);
+      const int64_t rows =
+          llvm::alignTo(llvm::divideCeil(region->rows, count), region->rows >= 64 * count ? 16 : 1);
       if (rows >= region->rows || !region->gatherOperands())
         continue;
       Chunks(*region, rows).build();

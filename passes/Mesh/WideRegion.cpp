@@ -6,8 +6,8 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 #include "passes/Mesh/Layout.h"
+#include "llvm/ADT/SetVector.h"
 #include <functional>
 
 using namespace mlir;
@@ -15,7 +15,6 @@ using namespace kedge::onnx;
 
 namespace kedge::mesh {
 namespace {
-
 
 /// Of rows in any number of dims with one matrix.
 bool isRowwise(Operation *op) {
@@ -122,7 +121,8 @@ bool WideRegion::join(const Member &member) {
   if (loop.reduced && isProduct(member.op) && !isPlainSum(member.op))
     return false;
   for (auto [i, operand] : llvm::enumerate(member.op->getOperands()))
-    if (int dim = member.dimOfOperand(i); dim != ShardingRule::kWhole && isWide(operand) && !reach(operand, dim))
+    if (int dim = member.dimOfOperand(i);
+        dim != ShardingRule::kWhole && isWide(operand) && !reach(operand, dim))
       return false;
   for (auto [i, result] : llvm::enumerate(member.op->getResults())) {
     const int dim = member.dimOfResult(i);
@@ -135,9 +135,11 @@ bool WideRegion::join(const Member &member) {
 bool WideRegion::finish() {
   Block *block = members.front().op->getBlock();
   const bool computes = llvm::any_of(members, [&](const Member &member) {
-    return !isProduct(member.op) && !isa<ReshapeOp, TransposeOp>(member.op) && isWide(member.op->getResult(0));
+    return !isProduct(member.op) && !isa<ReshapeOp, TransposeOp>(member.op) &&
+           isWide(member.op->getResult(0));
   });
-  if (!computes || llvm::any_of(members, [&](const Member &member) { return member.op->getBlock() != block; }))
+  if (!computes ||
+      llvm::any_of(members, [&](const Member &member) { return member.op->getBlock() != block; }))
     return false;
   llvm::sort(members, [](const Member &a, const Member &b) { return a.op->isBeforeInBlock(b.op); });
   for (auto [i, member] : llvm::enumerate(members))
@@ -157,7 +159,8 @@ void WideRegion::setPhases() {
       if (!maker)
         continue;
       if (const Member *before = memberOf(maker))
-        phase = std::max(phase, before->phase + (place != places.end() && dimOf(operand) != ShardingRule::kWhole ? 0 : 1));
+        phase = std::max(
+            phase, before->phase + (place != places.end() && dimOf(operand) != ShardingRule::kWhole ? 0 : 1));
       else if (auto known = outside.find(maker); known != outside.end())
         phase = std::max(phase, known->second);
     }

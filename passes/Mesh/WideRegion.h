@@ -16,8 +16,8 @@ public:
   struct Member {
     mlir::Operation *op = nullptr;
     ShardingRule rule;
-    int loop = -1;  ///< along the rows
-    int phase = 0;  ///< members of a phase read what others of it make, or what is made before all of them
+    int loop = -1; ///< along the rows
+    int phase = 0; ///< members of a phase read what others of it make, or what is made before all of them
 
     bool isSum() const { return rule.loops[loop].reduced; }
     /// The dimension along the rows; kWhole: the tensor has none.
@@ -40,8 +40,8 @@ public:
   /// be.
   bool gatherOperands() const;
 
-  std::vector<Member> members;       ///< in the block's order
-  int64_t rows = 0;                  ///< elements of the dimension that is cut
+  std::vector<Member> members; ///< in the block's order
+  int64_t rows = 0;            ///< elements of the dimension that is cut
   int phases = 0;
 
 private:
@@ -53,9 +53,9 @@ private:
   bool finish();
   void setPhases();
 
-  int64_t chunks = 0, allRows = 0, narrow = 0; ///< elements of a row that enters
+  int64_t chunks = 0, allRows = 0, narrow = 0;        ///< elements of a row that enters
   llvm::DenseMap<mlir::Operation *, unsigned> places; ///< among the members
-  llvm::DenseMap<mlir::Value, int> dims; ///< of wide values
+  llvm::DenseMap<mlir::Value, int> dims;              ///< of wide values
   llvm::SmallVector<mlir::Value> work;
 };
 

@@ -128,9 +128,9 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   /// Launches that make less than a 4096th of the peak (scalars, rows of statistics) run once, the smallest
-  /// first, as long as all that they make is less than a 64th of what one launch reads and makes: they are not
-  /// worth a search. The peak is that of the forward part, since gradients that wait for their norm may be
-  /// far larger than all activations.
+  /// first, as long as all that they make is less than a 64th of what one launch reads and makes: they are
+  /// not worth a search. The peak is that of the forward part, since gradients that wait for their norm may
+  /// be far larger than all activations.
   static void keepSmall(RecomputeChoice &choice) {
     solver::RematProblem &problem = choice.graph.problem;
     std::vector<int64_t> bytes = solver::bytesPerStep(problem, problem.order);

@@ -91,7 +91,8 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
               "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never "
               "(default: 128MiB)");
   flags.bytes("--feed-forward-chunk", o.feedForwardChunk,
-              "BYTES, 256MiB: larger values inside a feed-forward are computed in chunks of rows (default: 0, never)");
+              "BYTES, 256MiB: larger values inside a feed-forward are computed in chunks of rows (default: "
+              "0, never)");
   flags
       .list("--offload", o.offload,
             "what to move to host memory: any of optimizer,gradients,params,activations", ',')
