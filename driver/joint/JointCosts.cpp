@@ -122,7 +122,8 @@ const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
   count(compilation.module());
   const auto micros = static_cast<double>(one.accumulate);
   const Common known{analysis::commonSeconds(compilation.module(), device, one.accumulate) / micros,
-                     analysis::productSeconds(compilation.module(), device, one.accumulate) / micros, isWide};
+                     analysis::productSeconds(compilation.module(), device, one.accumulate) / micros,
+                     analysis::leastForwardShare(compilation.module(), device), isWide};
   return commons.emplace(key, known).first->second;
 }
 
@@ -137,17 +138,22 @@ double JointCosts::common(const JointChoice &choice) {
 }
 
 /// What ranks of P stages wait on average for M micro-batches. Stage s begins once the first one has passed
-/// the stages before it, and after its last backward these still have theirs: M w_s + sum of w_k before it.
-/// The split that makes the largest of these the least has them equal, at C / (1 - (1 - 1/M)^P) for C in all.
-/// Only where backwards are whole, and each rank has one stage.
+/// the stages before it, and after its last backward these still have theirs: M w_s + f (sum of w_k before
+/// it), where f is 1. Under zero-bubble, products of weights may be left for the end: there only the forward
+/// is waited for, f of what a stage computes. The split that makes the largest of these the least has them
+/// equal, at f C / (1 - (1 - f/M)^P) for C in all. Only where each rank has one stage.
 double JointCosts::filled(const JointChoice &choice) {
   const std::string &schedule = space.value(choice, kScheduleAxis);
-  if (schedule != "1f1b" && schedule != "gpipe")
+  const Common &known = commonOf(choice);
+  const double waited = schedule == "1f1b" || schedule == "gpipe" ? 1
+                        : schedule == "zero-bubble"               ? known.forwardShare
+                                                                  : 0;
+  if (waited == 0)
     return 0;
   const auto stages = static_cast<double>(space.meshOf(choice).sizeOf(rt::Mesh::kPipeline)),
              micros = static_cast<double>(space.accumulateOf(choice));
-  const double ends = 1 / (1 - std::pow(1 - 1 / micros, stages));
-  return std::max(0.0, ends - micros / stages) * stages * shareOf(choice, commonOf(choice).products);
+  const double ends = waited / (1 - std::pow(1 - waited / micros, stages));
+  return std::max(0.0, ends - micros / stages) * stages * shareOf(choice, known.products);
 }
 
 /// What the tensor ranks send in a chain, less what could hide it. A micro-batch of fewer rows sends as much

@@ -50,6 +50,7 @@ private:
   /// On one rank, for a micro-batch.
   struct Common {
     double seconds = 0, products = 0;
+    double forwardShare = 0; ///< of products, the least of any node
     bool isWide = false; ///< --feed-forward-chunk changes it
   };
   const Common &commonOf(const solver::JointChoice &choice);

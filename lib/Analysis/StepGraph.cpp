@@ -1,6 +1,8 @@
 #include "lib/Analysis/StepGraph.h"
 #include "lib/Analysis/LaunchCost.h"
+#include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -74,6 +76,30 @@ double commonSeconds(ModuleOp module, const DeviceModel &device, int64_t accumul
 double productSeconds(ModuleOp module, const DeviceModel &device, int64_t accumulate) {
   return sumOver(module, accumulate,
                  [&](func::FuncOp function) { return productSecondsOf(function, device); });
+}
+
+double leastForwardShare(ModuleOp module, const DeviceModel &device) {
+  func::FuncOp function = train::functionOf(module, train::FunctionKind::Micro);
+  if (!function)
+    function = train::functionOf(module, train::FunctionKind::Step);
+  struct Node {
+    double forward = 0, all = 0;
+  };
+  llvm::MapVector<PlaceAttr, Node> nodes;
+  for (Operation &op : function.getBody().front()) {
+    const PlaceAttr place = placeOf(&op);
+    const LaunchCost cost = costOf(&op);
+    if (!place || !cost.product() || place.getPhase() == TrainingPhase::Update)
+      continue;
+    Node &node = nodes[place.in(TrainingPhase::Forward)];
+    const double seconds = secondsOf(cost, device);
+    node.all += seconds;
+    node.forward += place.getPhase() == TrainingPhase::Forward ? seconds : 0;
+  }
+  double least = nodes.empty() ? 0 : 1;
+  for (const auto &[place, node] : nodes)
+    least = std::min(least, node.forward / node.all);
+  return least;
 }
 
 solver::StepChain longestChain(ModuleOp module, const DeviceModel &device) {

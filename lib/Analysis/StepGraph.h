@@ -20,6 +20,10 @@ double commonSeconds(mlir::ModuleOp module, const DeviceModel &device, int64_t a
 /// Of that, the products, without what may be fused with them.
 double productSeconds(mlir::ModuleOp module, const DeviceModel &device, int64_t accumulate);
 
+/// The least share that the forward has of the products of a node of the model; 0 without any. Stages of a
+/// pipeline have whole nodes, so the forward of a stage has at least this share of its products.
+double leastForwardShare(mlir::ModuleOp module, const DeviceModel &device);
+
 /// Of a micro-batch: what its chain of collectives sends, whatever else it computes.
 solver::StepChain longestChain(mlir::ModuleOp module, const DeviceModel &device);
 
