@@ -70,6 +70,7 @@ struct CompileOptions : pipelines::StepOptions {
                ///< null
   bool isTrial = false; ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
+  std::optional<int64_t> rank; ///< --rank: of a pipeline, the one that is asked about
   JointOptions joint;
   std::string link; ///< --link; empty: as the device says
   /// Options that were given and say how to train: a model with training_info says it itself.

@@ -36,8 +36,9 @@ public:
                          &Resolver::asModule, &Resolver::asBackward})
       if ((this->*attempt)())
         return std::move(found);
-    fail("'{}' is no tensor, node or module of the model, and no value of the plan (FUNCTION#N){}", name,
-         rt::nearMisses(name, allNames()));
+    throw UnknownName(
+        fmt::format("'{}' is no tensor, node or module of the model, and no value of the plan (FUNCTION#N){}",
+                    name, rt::nearMisses(name, allNames())));
   }
 
 private:

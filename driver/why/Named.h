@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Model/Model.h"
+#include "lib/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
 #include <vector>
@@ -32,7 +33,11 @@ struct Named {
   std::string state;                ///< symbol
 };
 
-/// In a module with `sched.prices`. Throws kedge::Error where nothing has that name.
+struct UnknownName : Error {
+  using Error::Error;
+};
+
+/// In a module with `sched.prices`. Throws UnknownName where nothing has that name.
 Named resolveName(const std::string &name, mlir::ModuleOp module, const model::Model &model);
 
 } // namespace kedge::driver

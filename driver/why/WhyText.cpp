@@ -156,8 +156,12 @@ std::string whyText(const json &answer) {
   const json &plan = answer["plan"];
   std::string text =
       fmt::format("{}: {}\n", answer["tensor"].get<std::string>(), answer["meaning"].get<std::string>());
+  const std::string ofRank =
+      plan.contains("rank")
+          ? fmt::format(" of rank {} (stage {})", plan["rank"].get<int64_t>(), plan["stage"].get<int64_t>())
+          : "";
   text += fmt::format(
-      "the plan: peak {}, {}, {:.4g} s a step{}\n", bytesText(plan["peak_bytes"].get<int64_t>()),
+      "the plan{}: peak {}, {}, {:.4g} s a step{}\n", ofRank, bytesText(plan["peak_bytes"].get<int64_t>()),
       plan["budget_bytes"].is_null()
           ? std::string("no budget")
           : fmt::format("budget {} ({})", formatBytes(plan["budget_bytes"].get<int64_t>()),

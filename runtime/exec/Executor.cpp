@@ -1,6 +1,7 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
+#include <csignal>
 #include <set>
 
 namespace kedge::rt {
@@ -134,8 +135,10 @@ bool Executor::run(const std::string &name, LaunchObserver *observer) {
     return false;
   for (int first = 0, end = 0; first < count; first = end) {
     bool stop = false;
+    if (&function == stopped && first == stopLaunch)
+      raise(SIGSTOP);
     for (end = first; end < count && !stop; ++end)
-      stop = poisoning || watched(end);
+      stop = poisoning || watched(end) || (&function == stopped && end + 1 == stopLaunch);
     target->run(function, first, end, clock);
     if (watched(end - 1) && !observer->afterLaunch(function, end - 1))
       return false;

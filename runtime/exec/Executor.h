@@ -95,6 +95,10 @@ public:
   /// From now on bytes that no live buffer uses are set to 0xff, before a
   /// function and after each launch. A launch that reads them makes the loss NaN.
   void poisonDeadRanges();
+  /// For tests of lost ranks. `text`: RANK:FUNCTION:LAUNCH; the process of that rank stops itself (SIGSTOP)
+  /// each time that the launch would be next. Throws rt::Error where the text is another, or there is no such
+  /// launch.
+  void stopWhere(const std::string &text);
 
   void setTimer(LaunchTimer *timer) { clock = timer; }
 
@@ -114,6 +118,8 @@ private:
   Communicator *ranks;
   std::unique_ptr<Device> target;
   bool poisoning = false;
+  const Function *stopped = nullptr; ///< null: none stops
+  int stopLaunch = -1;
   LaunchTimer *clock = nullptr;
   OriginalValues *before = nullptr;
   /// Byte ranges to overwrite after launch i - 1 (0: before the first); filled when poisoning is on.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <regex>
 
 namespace kedge::rt {
 namespace {
@@ -177,6 +178,21 @@ void Executor::poisonDeadRanges() {
     dead[&function] = deadRanges(function, Space::Device, prog.persistentBytes, prog.arenaBytes);
     deadHost[&function] = deadRanges(function, Space::Host, prog.hostPersistentBytes, prog.hostArenaBytes);
   }
+}
+
+void Executor::stopWhere(const std::string &text) {
+  static const std::regex kForm("([0-9]{1,9}):([^:]+):([0-9]{1,9})");
+  std::smatch words;
+  if (!std::regex_match(text, words, kForm))
+    fail("KEDGE_STOP={}: expected RANK:FUNCTION:LAUNCH, as in 1:step:40", text);
+  if (std::stoll(words[1]) != (ranks ? ranks->world().rank : 0))
+    return;
+  const Function &function = functionNamed(words[2]);
+  stopLaunch = std::stoi(words[3]);
+  if (stopLaunch >= static_cast<int>(function.launches.size()))
+    fail("KEDGE_STOP={}: expected a launch of @{} from 0 to {}", text, function.name,
+         static_cast<int>(function.launches.size()) - 1);
+  stopped = &function;
 }
 
 void Executor::poison(const Function &function, int after) {

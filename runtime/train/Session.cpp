@@ -170,6 +170,8 @@ void Session::makeExecutor() {
   meter.noteKernels(*executor);
   if (const char *poison = std::getenv("KEDGE_POISON"); poison && std::strcmp(poison, "1") == 0)
     executor->poisonDeadRanges();
+  if (const char *where = std::getenv("KEDGE_STOP"); where && *where)
+    executor->stopWhere(where);
 }
 
 void Session::setStates() {

@@ -142,19 +142,18 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
     for (const char *flag : {"--stage", "--pipeline-schedule"})
       if (isGiven(command, flag))
         fail("{}: without an axis 'pipeline' there are no stages; give --mesh pipeline=N with it", flag);
+    if (o.rank)
+      fail("--rank {}: without an axis 'pipeline' all ranks have one plan; leave it out", *o.rank);
     return;
   }
   if (schedule != "auto" && !pipeline::Schedule::parse(schedule))
     fail("--pipeline-schedule {}: unknown; expected gpipe, 1f1b, interleaved=V with V of 2 or more, "
          "zero-bubble or auto",
          schedule);
-  const std::pair<std::string, bool> others[] = {{"kedge why", command.get_name() == "why"},
-                                                 {"--arena", !o.arenaFile.empty()},
-                                                 {"--launches", !o.launchFile.empty()},
-                                                 {"--batchnorm exact", o.batchNorm == "exact"}};
-  for (const auto &[what, isGivenToo] : others)
-    if (isGivenToo)
-      fail("{}: {} is not available yet for a pipeline", words, what);
+  if (const int64_t ranks = o.model.meshOfRanks().size(); o.rank && *o.rank >= ranks)
+    fail("--rank {}: {} has {} ranks; expected a number from 0 to {}", *o.rank, words, ranks, ranks - 1);
+  if (o.batchNorm == "exact")
+    fail("{}: --batchnorm exact is not available yet for a pipeline", words);
 }
 
 void resolveAxes(const CLI::App &command, CompileOptions &o) {
@@ -213,6 +212,14 @@ static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
          "to take what "
          "--shard says",
          o.layouts.shard.front(), o.model.configuration);
+}
+
+void addRankOption(CLI::App &command, CompileOptions &o) {
+  command
+      .add_option("--rank", o.rank,
+                  "N: of a pipeline, the rank whose plan is meant (by --arena and --launches)")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Output");
 }
 
 void resolveMesh(const CLI::App &command, CompileOptions &o) {

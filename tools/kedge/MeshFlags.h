@@ -10,4 +10,7 @@ void addMeshOptions(CLI::App &command, driver::CompileOptions &options);
 /// kedge::Error when they do not fit each other.
 void resolveMesh(const CLI::App &command, driver::CompileOptions &options);
 
+/// --rank, for commands that tell about one plan of several.
+void addRankOption(CLI::App &command, driver::CompileOptions &options);
+
 } // namespace kedge::tool

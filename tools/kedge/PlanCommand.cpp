@@ -14,6 +14,7 @@
 #include "lib/Support/Error.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
+#include "tools/kedge/MeshFlags.h"
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -87,6 +88,37 @@ int show(nlohmann::json &report, Compilation &compilation, const CompileOptions 
          2;
 }
 
+void plan(Compilation &compilation, const CompileOptions &options) {
+  compilation.import();
+  compilation.step();
+  compilation.schedule(pricedForPage(options));
+  if (!options.launchFile.empty())
+    compilation.lower(); // launches of a GPU join by their kernels
+  else
+    compilation.plan();
+}
+
+void writeTables(Compilation &compilation, const CompileOptions &options) {
+  if (!options.arenaFile.empty())
+    writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
+  if (!options.launchFile.empty())
+    writeText(options.launchFile, analysis::launchTable(compilation.launches()));
+}
+
+/// Of the rank that was named, or else of the one that the plan shows.
+void writeTables(PipelinePlan &shown, const CompileOptions &options) {
+  if (options.arenaFile.empty() && options.launchFile.empty())
+    return;
+  CompileOptions own = shown.options();
+  const rt::Mesh mesh = options.model.meshOfRanks();
+  if (options.rank)
+    own.pipeline.stage = *options.rank / (mesh.size() / mesh.sizeOf(rt::Mesh::kPipeline));
+  own.isTrial = true; // notes are the same
+  Compilation compilation(own);
+  plan(compilation, own);
+  writeTables(compilation, own);
+}
+
 /// A pipeline's ranks have a plan each.
 int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann::json> &stored,
                     const nlohmann::json &joint) {
@@ -94,6 +126,7 @@ int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann:
   nlohmann::json report = plan.report();
   if (!joint.is_null())
     report["auto"] = joint;
+  writeTables(plan, options);
   writeReport(report, plan.compilation(), plan.options());
   return show(report, plan.compilation(), plan.options(), stored);
 }
@@ -112,20 +145,11 @@ int runPlan(const CompileOptions &given, const nlohmann::json &joint = {}) {
   if (options.isPipelined())
     return runPipelinePlan(options, stored, joint);
   Compilation compilation(options);
-  compilation.import();
-  compilation.step();
-  compilation.schedule(pricedForPage(options));
-  if (!options.launchFile.empty())
-    compilation.lower(); // launches of a GPU join by their kernels
-  else
-    compilation.plan();
+  plan(compilation, options);
   nlohmann::json report = compilation.report();
   if (!joint.is_null())
     report["auto"] = joint;
-  if (!options.arenaFile.empty())
-    writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
-  if (!options.launchFile.empty())
-    writeText(options.launchFile, analysis::launchTable(compilation.launches()));
+  writeTables(compilation, options);
   writeReport(compilation, options);
   return show(report, compilation, options, stored);
 }
@@ -177,6 +201,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command
       ->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")
       ->group("Output");
+  addRankOption(*command, *options);
   command
       ->add_flag("--compare", options->compare,
                  "add tables: peak, added time and fit of each --recompute policy, of each precision, of "

@@ -3,6 +3,7 @@
 #include "tools/kedge/AutoFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
+#include "tools/kedge/MeshFlags.h"
 #include <cstdio>
 
 namespace kedge::tool {
@@ -15,6 +16,7 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
   auto question = std::make_shared<WhyQuestion>();
   addCompileOptions(*command, *options);
   removeAutoOptions(*command);
+  addRankOption(*command, *options);
   command
       ->add_option(
           "TENSOR", question->tensor,
