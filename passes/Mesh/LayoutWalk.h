@@ -197,7 +197,8 @@ private:
       cut = anyCut ? cheapest(op, rule) : CutLoop();
     if (decides && !cut.isCut() && !rule.loops.empty())
       cut = seed(op, rule);
-    if (decides && isa<onnx::GatherOp>(op) && !cut.isCut() && isOpen(op.getOperand(0))) {
+    if (decides && isa<onnx::GatherOp>(op) && !cut.isCut() && isOpen(op.getOperand(0)) &&
+        comesFromArgument(op.getOperand(1))) {
       tables.insert(parameters.parameterOf(stateOf[op.getOperand(0)]));
       return;
     }
@@ -278,6 +279,12 @@ private:
       any |= isBlock;
     }
     return any;
+  }
+
+  /// Positions do not: their table is small, and each rank takes its rows of it.
+  static bool comesFromArgument(Value value) {
+    Operation *maker = value.getDefiningOp();
+    return !maker || llvm::any_of(maker->getOperands(), comesFromArgument);
   }
 
   bool comesFromState(Value value) const {

@@ -11,6 +11,7 @@
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Mesh/Blocks.h"
+#include "passes/Mesh/ParameterLayouts.h"
 #include "passes/Mesh/Passes.h"
 #include "passes/Mesh/ZeroPadding.h"
 
@@ -20,8 +21,6 @@ namespace kedge::mesh {
 
 namespace {
 using namespace mlir;
-
-using StateLayouts = DenseMap<StringAttr, Layout>;
 
 /// A value of the step as the rank has it.
 struct Local {
@@ -222,8 +221,8 @@ private:
     });
   }
 
-  /// Folds of flat parts, sums of squares or whether a number is not finite: what parts of blocks give is joined
-  /// over the axis, parts of whole tensors are alike on it.
+  /// Folds of flat parts, sums of squares or whether a number is not finite: what parts of blocks give is
+  /// joined over the axis, parts of whole tensors are alike on it.
   LogicalResult onParts(Operation &op) {
     SmallVector<Local> parts;
     for (Value operand : op.getOperands())

@@ -1,8 +1,8 @@
 // How parameters are cut, for what belongs to them: working copies, moments, gradients.
 #pragma once
 #include "lib/Dialect/Train/StateOps.h"
-#include "passes/Mesh/Layout.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Mesh/Layout.h"
 
 namespace kedge::mesh {
 
