@@ -13,12 +13,10 @@
 #include "passes/Mesh/Annotations.h"
 #include "passes/Mesh/Demand.h"
 #include "passes/Mesh/Layout.h"
+#include "passes/Mesh/ParameterLayouts.h"
 
 namespace kedge::mesh {
 using namespace mlir;
-
-/// States by name: absent: not decided yet.
-using StateLayouts = DenseMap<StringAttr, Layout>;
 
 /// One way through a function, in the order of its ops.
 class Walk {
@@ -26,7 +24,7 @@ public:
   Walk(func::FuncOp function, StateLayouts &states, const Annotations &annotations, dist::RankGroup group,
        bool sequenceParallel)
       : function(function), states(states), annotations(annotations), group(group),
-        sequenceParallel(sequenceParallel && !annotations.given()) {
+        sequenceParallel(sequenceParallel && !annotations.given()), parameters(function, states) {
     for (BlockArgument argument : function.getArguments())
       if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
         stateOf[argument] = state.getAttr();
@@ -81,8 +79,11 @@ public:
   DenseMap<Operation *, Layout> scatters; ///< of results that are sums: each rank keeps its block of the sum
   DenseMap<Value, Layout> sliced;         ///< whole values, of which cut ops may read blocks
   SmallVector<Operation *> wholeProducts; ///< with a parameter that could not be cut
-  SmallVector<StringAttr> tables;         ///< of embeddings, not decided yet
+  llvm::SetVector<StringAttr> tables;     ///< of embeddings, not decided yet: the parameters
   bool isBroken = false;                  ///< an annotation cannot be followed, which has been reported
+
+  /// A table of `tables`, its working copy or its moments.
+  bool isOfTable(StringAttr state) const { return tables.contains(parameters.parameterOf(state)); }
 
   /// Whole values that cut ops of the residual stream read blocks of: others may, too, and send nothing for
   /// it.
@@ -107,6 +108,7 @@ private:
   const Annotations &annotations;
   dist::RankGroup group;
   bool sequenceParallel;
+  ParameterLayouts parameters;
   DenseMap<Value, StringAttr> stateOf; ///< what a value is, or is a cast of
   DenseSet<Value> scattered;           ///< blocks of sums over ranks, and what is computed from such blocks
   DenseMap<Value, Layout> layouts;     ///< of results; absent: whole
@@ -184,7 +186,7 @@ private:
     }
     if (annotations.speaksOf(&op))
       return follow(op);
-    if (!anyCut && !open)
+    if (!anyCut && (!open || isUpdateOfTable(op)))
       return;
     const ShardingRule rule = ruleOf(&op, group.ranks);
     CutLoop cut;
@@ -195,11 +197,19 @@ private:
       cut = anyCut ? cheapest(op, rule) : CutLoop();
     if (decides && !cut.isCut() && !rule.loops.empty())
       cut = seed(op, rule);
-    if (decides && isa<onnx::GatherOp>(op) && !cut.isCut() && isOpen(op.getOperand(0))) {
-      tables.push_back(stateOf[op.getOperand(0)]);
+    if (decides && isa<onnx::GatherOp>(op) && !cut.isCut() && isOpen(op.getOperand(0)) &&
+        comesFromArgument(op.getOperand(1))) {
+      tables.insert(parameters.parameterOf(stateOf[op.getOperand(0)]));
       return;
     }
     take(op, rule, cut, cut.isCut() ? scatterOf(op, rule, cut) : Layout());
+  }
+
+  /// The way that a table is read decides about it, not its update.
+  bool isUpdateOfTable(Operation &op) const {
+    return !isForward(&op) && llvm::all_of(op.getOperands(), [&](Value operand) {
+      return !isOpen(operand) || isOfTable(stateOf.lookup(operand));
+    });
   }
 
   /// As the op's node says; what it does not say is as cheap as can be.
@@ -269,6 +279,12 @@ private:
       any |= isBlock;
     }
     return any;
+  }
+
+  /// Positions do not: their table is small, and each rank takes its rows of it.
+  static bool comesFromArgument(Value value) {
+    Operation *maker = value.getDefiningOp();
+    return !maker || llvm::any_of(maker->getOperands(), comesFromArgument);
   }
 
   bool comesFromState(Value value) const {
@@ -381,6 +397,10 @@ private:
     if (rule.loops[cut.loop].reduced)
       for (Value result : op.getResults())
         price += times * bytesOf(result.getType()) * (group.ranks - 1) / group.ranks;
+    for (auto [i, result] : llvm::enumerate(op.getResults())) // else the update is of the whole
+      if (Layout wanted = parameters.ofGradient(result);
+          wanted.isCut() && !(layoutOfResult(&op, rule, cut, i, group.ranks) == wanted))
+        price += bytesOf(result.getType()) << 20;
     return price;
   }
 

@@ -5,11 +5,13 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Mesh/Blocks.h"
+#include "passes/Mesh/ParameterLayouts.h"
 #include "passes/Mesh/Passes.h"
 #include "passes/Mesh/ZeroPadding.h"
 
@@ -19,8 +21,6 @@ namespace kedge::mesh {
 
 namespace {
 using namespace mlir;
-
-using StateLayouts = DenseMap<StringAttr, Layout>;
 
 /// A value of the step as the rank has it.
 struct Local {
@@ -221,8 +221,8 @@ private:
     });
   }
 
-  /// Sums of squares over flat parts: parts of blocks are added up over the axis, those of whole tensors are
-  /// alike on it.
+  /// Folds of flat parts, sums of squares or whether a number is not finite: what parts of blocks give is
+  /// joined over the axis, parts of whole tensors are alike on it.
   LogicalResult onParts(Operation &op) {
     SmallVector<Local> parts;
     for (Value operand : op.getOperands())
@@ -238,12 +238,27 @@ private:
       joined[op.getResult(0)] = parts;
       return success();
     }
-    if (!isa<onnx::ReduceSumSquareOp>(op) || rankOf(op.getResult(0)) != 0)
+    if (isa<train::NotFiniteOp>(op)) {
+      flagParts(op, parts);
+      return success();
+    }
+    const bool squares = isa<onnx::ReduceSumSquareOp>(op);
+    if ((!squares && !isa<onnx::ReduceMaxOp>(op)) || rankOf(op.getResult(0)) != 0)
       return op.emitOpError("reads flat parts along another axis of a gradient that '")
-             << group.axis.getValue() << "' cuts: not available yet; expected a sum of squares";
+             << group.axis.getValue() << "' cuts: not available yet; expected a sum of squares, or a maximum";
+    fold(op, parts, squares);
+    return success();
+  }
+
+  void fold(Operation &op, ArrayRef<Local> parts, bool squares) {
     PlacedBuilder builder(&op);
     BlockBuilder build(builder, op.getLoc(), group);
-    Value sum;
+    const auto joinedBy = [&](Value a, Value b) -> Value {
+      if (squares)
+        return onnx::AddOp::create(builder, op.getLoc(), a, b);
+      return onnx::MaxOp::create(builder, op.getLoc(), a, b);
+    };
+    Value all;
     for (bool cut : {true, false}) {
       SmallVector<Value> own;
       for (const Local &part : parts)
@@ -252,13 +267,22 @@ private:
       if (own.empty())
         continue;
       Value row = own.size() == 1 ? own[0] : onnx::ConcatOp::create(builder, op.getLoc(), own, 0).getResult();
-      Value squares = onnx::ReduceSumSquareOp::create(builder, op.getLoc(), row, ArrayRef<int64_t>{0}, false);
+      IRMapping operand;
+      operand.map(op.getOperand(0), row);
+      Value one = builder.clone(op, operand)->getResult(0);
       if (cut)
-        squares = build.allReduce(squares, "sum");
-      sum = sum ? onnx::AddOp::create(builder, op.getLoc(), sum, squares).getResult() : squares;
+        one = build.allReduce(one, squares ? "sum" : "max");
+      all = all ? joinedBy(all, one) : one;
     }
-    locals[op.getResult(0)] = {sum, {}, {}};
-    return success();
+    locals[op.getResult(0)] = {all, {}, {}};
+  }
+
+  /// Each for itself, and still in a row.
+  void flagParts(Operation &op, SmallVector<Local> parts) {
+    PlacedBuilder builder(&op);
+    for (Local &part : parts)
+      part.value = train::NotFiniteOp::create(builder, op.getLoc(), part.value);
+    joined[op.getResult(0)] = std::move(parts);
   }
 
   /// Parts in a row each for itself.

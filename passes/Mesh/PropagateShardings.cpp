@@ -74,15 +74,12 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     first.run();
     if (first.isBroken)
       return failure();
-    for (StringAttr table : first.tables)
-      if (!states.contains(table))
-        states[table] = layoutOfTable(table);
-    for (BlockArgument argument : function.getArguments())
-      if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
-        states.try_emplace(state.getAttr());
+    cutTables(first);
+    keepWhole(function, [&](StringAttr state) { return !first.isOfTable(state); });
     Walk second(function, states, annotations, group, sequenceParallel),
         third(function, states, annotations, group, sequenceParallel);
     second.run();
+    keepWhole(function, [](StringAttr) { return true; }); // moments of tables follow in the second
     third.sliced = second.slices();
     third.run();
     if (second.isBroken)
@@ -102,6 +99,22 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
           << " ranks: no dimension of its weight is cut into blocks that what follows can use; "
           << bytesOf(product->getOperand(1).getType()) << " bytes of weight on each";
     return success();
+  }
+
+  /// Tables of embeddings that nothing else decides about, with their working copies.
+  void cutTables(const Walk &walk) {
+    for (StringAttr table : walk.tables)
+      states.try_emplace(table, layoutOfTable(table));
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (state.getRole() == train::Role::WorkingCopy && walk.isOfTable(state.getSymNameAttr()))
+        states.try_emplace(state.getSymNameAttr(), states.lookup(state.getOfAttr().getAttr()));
+  }
+
+  void keepWhole(func::FuncOp function, llvm::function_ref<bool(StringAttr)> isWhole) {
+    for (BlockArgument argument : function.getArguments())
+      if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
+        if (isWhole(state.getAttr()))
+          states.try_emplace(state.getAttr());
   }
 
   Layout layoutOfTable(StringAttr name) {

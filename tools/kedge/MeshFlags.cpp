@@ -189,7 +189,6 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
     if (refused)
       fail("{}: an axis 'tensor' is not available yet with {}", wordsOf(command), what);
   };
-  refuse(o.onGpu(), "--target " + o.target);
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
   refuse(o.syncBatchNorm, "--sync-batchnorm");

@@ -31,4 +31,4 @@ module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
 
 // What cannot be done with a part of a part is refused.
 // RUN: not kedge-opt %S/Inputs/parts.mlir --kedge-localize 2>&1 | FileCheck %s --check-prefix=PARTS
-// PARTS: error: 'onnx.Relu' op reads flat parts along another axis of a gradient that 'tensor' cuts: not available yet; expected a sum of squares
+// PARTS: error: 'onnx.Relu' op reads flat parts along another axis of a gradient that 'tensor' cuts: not available yet; expected a sum of squares, or a maximum

@@ -1,0 +1,61 @@
+#include "passes/Mesh/ParameterLayouts.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/Train/Bindings.h"
+#include "lib/Interfaces/ClusterableOpInterface.h"
+
+using namespace mlir;
+
+namespace kedge::mesh {
+
+ParameterLayouts::ParameterLayouts(func::FuncOp function, const StateLayouts &states)
+    : function(function), states(states) {
+  auto module = function->getParentOfType<ModuleOp>();
+  for (auto state : module.getOps<train::StateOp>())
+    if (state.getRole() == train::Role::WorkingCopy)
+      copies[state.getOfAttr().getAttr()] = state.getSymNameAttr();
+}
+
+StringAttr ParameterLayouts::parameterOf(StringAttr name) const {
+  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(function, name);
+  FlatSymbolRefAttr parameter = state.getOfAttr();
+  return parameter ? parameter.getAttr() : name;
+}
+
+/// In 16 bits what computes decides, the working copy.
+Layout ParameterLayouts::layoutOf(StringAttr parameter) const {
+  if (Layout layout = states.lookup(parameter); layout.isCut())
+    return layout;
+  return states.lookup(copies.lookup(parameter));
+}
+
+Layout ParameterLayouts::ofGradient(Value value) const { return ofGradient(value, 0); }
+
+Layout ParameterLayouts::ofGradient(Value value, int depth) const {
+  constexpr int kDeepest = 8;
+  const auto isSameShape = [&](Type other) {
+    auto type = dyn_cast<RankedTensorType>(other);
+    return type && type.getShape() == cast<RankedTensorType>(value.getType()).getShape();
+  };
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto gradient = dyn_cast<train::FinalGradientOp>(user))
+      return layoutOf(gradient.getParameterAttr().getAttr());
+    if (user->hasTrait<OpTrait::IsTerminator>()) {
+      auto state = train::stateOfResult(function, use.getOperandNumber());
+      return state ? layoutOf(parameterOf(state.getAttr())) : Layout();
+    }
+    const bool isTerm = (user->hasTrait<ComputesEachElement>() && user->getNumOperands() == 1) ||
+                        isa<onnx::AddOp>(user) || isa<dist::AllReduceOp>(user);
+    if (!isTerm || depth == kDeepest)
+      continue;
+    Value sum = user->getResult(user->getNumResults() > 1 ? use.getOperandNumber() : 0);
+    if (!isSameShape(sum.getType()))
+      continue;
+    if (Layout layout = ofGradient(sum, depth + 1); layout.isCut())
+      return layout;
+  }
+  return {};
+}
+
+} // namespace kedge::mesh
