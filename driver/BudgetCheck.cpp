@@ -4,6 +4,7 @@
 #include "lib/Analysis/Reservations.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Export/Plan/HostMemory.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
@@ -60,9 +61,7 @@ void BudgetCheck::check() const {
 }
 
 int64_t BudgetCheck::hostBytes() const {
-  for (auto arena : module.getOps<exec::HostArenaOp>())
-    return arena.getBytes();
-  return 0;
+  return exporter::hostBytes(module);
 }
 
 bool BudgetCheck::fits() const {

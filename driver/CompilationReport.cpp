@@ -14,7 +14,9 @@ namespace {
 
 /// The sum over the functions of a step.
 void addCopiesOfStep(nlohmann::json &report, ModuleOp planned, int64_t accumulate) {
-  for (const char *name : {"to_host_bytes", "to_device_bytes"}) {
+  for (const char *name : {"to_host_bytes", "to_device_bytes", "to_disk_bytes", "from_disk_bytes"}) {
+    if (!report["functions"].front().contains(name))
+      continue;
     int64_t bytes = 0;
     for (const nlohmann::json &entry : report["functions"]) {
       auto function = planned.lookupSymbol<exec::FunctionOp>(entry["name"].get<std::string>());

@@ -228,12 +228,23 @@ void DeepSpeedMapping::buckets(DeepSpeedSection &zero) {
           std::to_string(*persist * bytesOf(weightType())));
 }
 
+/// "=DIR", as --offload has it.
+static std::string directoryOf(DeepSpeedSection &section) {
+  const std::optional<std::string> path = section.word("nvme_path");
+  if (!path || path->empty() || path->find(',') != std::string::npos)
+    section.refuse("device", "\"nvme\" with a directory without commas as 'nvme_path'");
+  section.say("nvme_path", "applied: every process makes a file there");
+  return "=" + *path;
+}
+
 void DeepSpeedMapping::offload(DeepSpeedSection &zero, const char *key, const char *what) {
   DeepSpeedSection section = zero.section(key);
+  bool isFile = false;
   if (std::optional<std::string> device = section.word("device")) {
-    if (*device != "none" && *device != "cpu")
-      section.refuse("device", "\"none\" or \"cpu\": Kedge offloads to host memory only");
-    addOffload(section, "device", what, *device == "cpu");
+    if (*device != "none" && *device != "cpu" && *device != "nvme")
+      section.refuse("device", "\"none\", \"cpu\" or \"nvme\"");
+    isFile = *device == "nvme";
+    addOffload(section, "device", what + (isFile ? directoryOf(section) : std::string()), *device != "none");
   }
   const char *copies = "copies are planned at compile time";
   section.meaningless("pin_memory", Kind::Flag,
@@ -242,7 +253,8 @@ void DeepSpeedMapping::offload(DeepSpeedSection &zero, const char *key, const ch
     section.meaningless(name, Kind::Count, copies);
   for (const char *name : {"pipeline", "pipeline_read", "pipeline_write", "fast_init"})
     section.meaningless(name, Kind::Flag, copies);
-  section.meaningless("nvme_path", Kind::Word, "Kedge offloads to host memory only");
+  if (!isFile)
+    section.meaningless("nvme_path", Kind::Word, "it is of the device \"nvme\"");
   if (std::optional<double> ratio = section.number("ratio")) {
     if (*ratio != 1)
       section.refuse("ratio", "1: --offload optimizer moves all of it; leave it out");

@@ -39,9 +39,12 @@ static void checkFloat8(const CompileOptions &options) {
 }
 
 static void checkAverages(const CompileOptions &options) {
-  if (options.update.averageDecay.value > 0)
-    fail("--ema {}: not available yet with --master-weights {}", options.update.averageDecay.value,
-         options.masterWeights);
+  const int64_t stage = options.partition.stage;
+  if (options.update.averageDecay.value > 0 && stage != 0 &&
+      (stage != 3 || options.partition.persistBytes > 0))
+    fail("--ema {}: not available yet with --master-weights {} where ranks hold whole weights and parts of their "
+         "averages; give --zero 0, or --zero 3 without --persist-bytes",
+         options.update.averageDecay.value, options.masterWeights);
 }
 
 static void checkSplitMasters(const CompileOptions &options) {

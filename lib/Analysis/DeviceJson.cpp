@@ -15,7 +15,7 @@ struct Field {
   const char *key;
   double DeviceModel::*value;
   Range range;
-  double DeviceModel::*orElse = nullptr; ///< of files that are older than the key
+  double DeviceModel::*orElse = nullptr; ///< of files that are older than the key; itself: as without a file
 };
 
 const Field kFields[] = {
@@ -29,6 +29,8 @@ const Field kFields[] = {
     {"special_functions_per_second", &DeviceModel::specialFunctions, Range::Positive},
     {"bytes_per_second", &DeviceModel::bytesPerSecond, Range::Positive},
     {"host_bytes_per_second", &DeviceModel::hostBytesPerSecond, Range::Positive},
+    {"disk_bytes_per_second", &DeviceModel::diskBytesPerSecond, Range::Positive,
+     &DeviceModel::diskBytesPerSecond},
     {"link_bytes_per_second", &DeviceModel::linkBytesPerSecond, Range::Positive},
     {"link_seconds", &DeviceModel::linkSeconds, Range::NotNegative},
     {"link_efficiency", &DeviceModel::linkEfficiency, Range::Share},

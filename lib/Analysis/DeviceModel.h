@@ -19,6 +19,7 @@ struct DeviceModel {
   double specialFunctions = 0;                                                      ///< exp-like evaluations
   double bytesPerSecond = 0;     ///< device memory, reads and writes together
   double hostBytesPerSecond = 0; ///< between device and host memory, one direction
+  double diskBytesPerSecond = 3e9; ///< between memory and a file, one direction: a drive's lasting writes
   double linkBytesPerSecond = 0; ///< what a rank sends to others while it receives the same amount
   double linkSeconds = 0;        ///< time of a collective beyond that of its bytes
   LinkLevels links;              ///< links by level, instead of the three figures of one link

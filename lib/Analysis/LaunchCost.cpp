@@ -199,8 +199,9 @@ double movingSeconds(const LaunchCost &cost, const DeviceModel &device) {
 
 } // namespace
 
-LaunchCost transferCost(int64_t bytes) {
+LaunchCost transferCost(int64_t bytes, bool onDisk) {
   LaunchCost cost;
+  cost.onDisk = onDisk;
   cost.kind = WorkKind::Transfer;
   cost.bytesRead = cost.bytesWritten = static_cast<double>(bytes);
   return cost;
@@ -211,8 +212,10 @@ LaunchCost costOf(Operation *launch) {
     return costOfCluster(cluster);
   if (auto library = dyn_cast<sched::LibraryOp>(launch))
     return costOfLibrary(library);
-  if (isa<sched::OffloadOp, sched::FetchOp>(launch))
-    return transferCost(sched::bytesOf(launch->getResult(0).getType()));
+  if (auto offload = dyn_cast<sched::OffloadOp>(launch))
+    return transferCost(sched::bytesOf(offload.getResult().getType()), offload.getDisk());
+  if (auto fetch = dyn_cast<sched::FetchOp>(launch))
+    return transferCost(sched::bytesOf(fetch.getResult().getType()), fetch.getDisk());
   return {};
 }
 
@@ -220,7 +223,8 @@ double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
   if (cost.kind == WorkKind::None)
     return 0;
   if (cost.kind == WorkKind::Transfer)
-    return device.launchSeconds + cost.bytesRead / device.hostBytesPerSecond;
+    return device.launchSeconds + cost.bytesRead / (cost.onDisk ? device.diskBytesPerSecond
+                                                                : device.hostBytesPerSecond);
   if (cost.kind == WorkKind::Collective && !device.links.empty())
     return collectiveSeconds({cost.members, cost.rounds, cost.bytesRead}, device.links);
   if (cost.kind == WorkKind::Collective)

@@ -33,6 +33,7 @@ struct LaunchCost {
   double bytesUpdated = 0; ///< the part of those written that overwrites old values of states
   double extent = 0;       ///< rt::calls::KernelWork::extent
   double shortcut = 1;     ///< rt::calls::KernelWork::shortcut
+  bool onDisk = false;     ///< of a copy: host memory there is a file
   double repeatedFlops =
       0; ///< FLOPs of 16-bit attention that GPUs compute twice, so that each sum has one owner
   // Of a collective: the ranks of the first group, by number, and how often its bytes go around.
@@ -47,8 +48,8 @@ struct LaunchCost {
 /// in the runtime counts its bytes only; kedge-plan-memory reports such calls as errors.
 LaunchCost costOf(mlir::Operation *launch);
 
-/// The cost of copying so many bytes to the host's memory or back.
-LaunchCost transferCost(int64_t bytes);
+/// The cost of copying so many bytes to the host's memory, or to a file, or back.
+LaunchCost transferCost(int64_t bytes, bool onDisk = false);
 
 /// Roofline model: the larger of the time to compute and the time to move bytes, plus the launch itself. In
 /// seconds.

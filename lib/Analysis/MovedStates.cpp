@@ -47,17 +47,31 @@ llvm::StringRef offloadKindOf(train::Role role) {
   }
 }
 
-MovedStates movedStates(ModuleOp module, const std::vector<std::string> &kinds, const DeviceModel &device) {
+OffloadEntry offloadEntry(llvm::StringRef text) {
+  auto [kind, directory] = text.split('=');
+  return {kind, directory};
+}
+
+std::optional<OffloadEntry> offloadTarget(llvm::ArrayRef<std::string> entries, train::StateOp state) {
+  if (cast<RankedTensorType>(state.getType()).getRank() == 0)
+    return std::nullopt;
+  for (llvm::StringRef text : entries)
+    if (OffloadEntry entry = offloadEntry(text); entry.kind == offloadKindOf(state.getRole()))
+      return entry;
+  return std::nullopt;
+}
+
+MovedStates movedStates(ModuleOp module, const std::vector<std::string> &entries, const DeviceModel &device) {
   MovedStates moved;
   const DenseSet<StringAttr> updated = updatedStates(module);
   for (auto state : module.getOps<train::StateOp>()) {
-    const StringRef kind = offloadKindOf(state.getRole());
-    if (cast<RankedTensorType>(state.getType()).getRank() == 0 || !llvm::is_contained(kinds, kind))
+    const auto target = offloadTarget(entries, state);
+    if (!target)
       continue;
     const int64_t bytes = kedge::bytesOf(state.getType());
     moved.bytes += static_cast<int64_t>(llvm::alignTo(bytes, arenaAlignment(module)));
-    if (updated.contains(state.getSymNameAttr()) && kind != "gradients")
-      moved.seconds += 2 * secondsOf(transferCost(bytes), device);
+    if (updated.contains(state.getSymNameAttr()) && target->kind != "gradients")
+      moved.seconds += 2 * secondsOf(transferCost(bytes, !target->directory.empty()), device);
   }
   return moved;
 }

@@ -1,9 +1,12 @@
 #include "lib/Analysis/PersistentRegion.h"
 #include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/Exec/ExecDialect.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/StorageBytes.h"
+#include "runtime/exec/DiskCopies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using kedge::train::BindingAttr;
@@ -13,8 +16,29 @@ namespace kedge::analysis {
 
 PersistentRegion::PersistentRegion(ModuleOp module)
     : onHost(hostStates(module)), alignment(arenaAlignment(module)) {
-  for (auto state : module.getOps<train::StateOp>())
+  const auto placeState = [&](train::StateOp state) {
     place(BindingAttr::get(module.getContext(), BindingKind::State, state.getSymName()), {}, state.getType());
+  };
+  llvm::MapVector<StringAttr, SmallVector<train::StateOp>> inFiles;
+  for (auto state : module.getOps<train::StateOp>())
+    if (StringAttr directory = sched::diskOf(state))
+      inFiles[directory].push_back(state);
+  alignment = exec::diskBlock;
+  for (auto &[directory, states] : inFiles) {
+    const int64_t before = host.bytes;
+    llvm::for_each(states, placeState);
+    onDisk.push_back({directory, host.bytes - before});
+  }
+  alignment = arenaAlignment(module);
+  for (auto state : module.getOps<train::StateOp>())
+    placeState(state);
+}
+
+int64_t PersistentRegion::diskBytes() const {
+  int64_t bytes = 0;
+  for (const File &file : onDisk)
+    bytes += file.bytes;
+  return bytes;
 }
 
 int64_t PersistentRegion::place(BindingAttr what, StringAttr function, Type type) {
@@ -38,7 +62,18 @@ llvm::DenseSet<StringAttr> hostStates(ModuleOp module) {
   return names;
 }
 
-int64_t hostStateBytes(ModuleOp module) { return PersistentRegion(module).hostBytes(); }
+int64_t diskStagingBytes(ModuleOp module) {
+  int64_t largest = 0;
+  for (auto state : module.getOps<train::StateOp>())
+    if (sched::diskOf(state))
+      largest = std::max(largest, kedge::bytesOf(state.getType()));
+  return static_cast<int64_t>(rt::diskStagingBytes(static_cast<uint64_t>(largest)));
+}
+
+int64_t hostStateBytes(ModuleOp module) {
+  const PersistentRegion region(module);
+  return region.hostBytes() - region.diskBytes() + (targetOf(module) == "cuda" ? diskStagingBytes(module) : 0);
+}
 
 int64_t persistentBytes(ModuleOp module) {
   PersistentRegion region(module);

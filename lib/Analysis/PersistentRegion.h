@@ -16,7 +16,17 @@ public:
   int64_t place(train::BindingAttr what, mlir::StringAttr function, mlir::Type type);
   bool isOnHost(train::BindingAttr what) const;
   int64_t bytes() const { return device.bytes; }
+  /// Those in files are the first of them.
   int64_t hostBytes() const { return host.bytes; }
+
+  /// The part of host memory that a file holds.
+  struct File {
+    mlir::StringAttr directory;
+    int64_t bytes = 0;
+  };
+  /// In the order of their bytes; one a directory.
+  llvm::ArrayRef<File> files() const { return onDisk; }
+  int64_t diskBytes() const;
 
 private:
   struct Arena {
@@ -25,6 +35,7 @@ private:
   };
   llvm::DenseSet<mlir::StringAttr> onHost;
   Arena device, host;
+  llvm::SmallVector<File> onDisk;
   int64_t alignment;
 };
 
@@ -32,7 +43,11 @@ private:
 /// results and distinct constants, each rounded up to the arena's alignment. Host memory is not counted.
 int64_t persistentBytes(mlir::ModuleOp module);
 
-/// The bytes of states that live in host memory, each rounded up in the same way.
+/// Host memory that copies to and from files go through; 0: no state is in a file.
+int64_t diskStagingBytes(mlir::ModuleOp module);
+
+/// The bytes of host memory that states take, each rounded up in the same way. Of those in files it is what
+/// they go through, where that memory is not the device's own.
 int64_t hostStateBytes(mlir::ModuleOp module);
 
 /// States that live in host memory: those whose train.state has the attribute `sched.host`.

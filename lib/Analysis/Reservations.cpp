@@ -2,6 +2,7 @@
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/PersistentRegion.h"
 #include "lib/Dialect/Dist/DistAttrs.h"
+#include "runtime/exec/DiskCopies.h"
 #include "runtime/exec/Executor.h"
 
 namespace kedge::analysis {
@@ -22,7 +23,12 @@ std::vector<Reservation> cudaReservations(int64_t ranks) {
 }
 
 std::vector<Reservation> reservationsOf(mlir::ModuleOp module, int threads) {
-  return targetOf(module) == "cuda" ? cudaReservations(dist::meshRanks(module)) : cpuReservations(threads);
+  if (targetOf(module) == "cuda")
+    return cudaReservations(dist::meshRanks(module));
+  std::vector<Reservation> list = cpuReservations(threads);
+  if (const int64_t staging = diskStagingBytes(module); staging != 0)
+    list.push_back({rt::kDiskStagingName, staging, rt::kDiskStagingSource});
+  return list;
 }
 
 std::vector<Reservation> cpuReservations(int threads) {

@@ -163,7 +163,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                           reservations(builder));
     if (region->hostBytes() + hostTransient > 0)
       exec::HostArenaOp::create(builder, loc, region->hostBytes() + hostTransient, region->hostBytes(),
-                                alignment);
+                                alignment, files(builder));
     for (FunctionPlan &plan : plans) {
       emitFunction(builder, plan);
       plan.function.erase();
@@ -171,6 +171,13 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     addStatistic("kedge-plan-memory", "arena bytes", region->bytes() + transient);
     addStatistic("kedge-plan-memory", "persistent bytes", region->bytes());
     addStatistic("kedge-plan-memory", "host bytes", region->hostBytes() + hostTransient);
+  }
+
+  ArrayAttr files(Builder &builder) {
+    SmallVector<Attribute> list;
+    for (const analysis::PersistentRegion::File &file : region->files())
+      list.push_back(exec::FileAttr::get(&getContext(), file.directory, file.bytes));
+    return list.empty() ? ArrayAttr() : builder.getArrayAttr(list);
   }
 
   ArrayAttr reservations(Builder &builder) {

@@ -19,8 +19,9 @@ constexpr int64_t reach = 4;
 
 class FunctionRewriter {
 public:
-  FunctionRewriter(func::FuncOp function, const DenseSet<StringAttr> &onHost)
-      : function(function), onHost(onHost) {
+  FunctionRewriter(func::FuncOp function, const DenseSet<StringAttr> &onHost,
+                   const DenseSet<StringAttr> &onDisk)
+      : function(function), onHost(onHost), onDisk(onDisk) {
     int64_t next = 0;
     for (Operation &op : function.getBody().front())
       position[&op] = sched::isLaunch(op) ? next++ : next;
@@ -60,7 +61,7 @@ private:
       if (!fetched || position[reader] - last > reach) {
         OpBuilder builder(reader);
         fetched = sched::FetchOp::create(builder, nameOf(state), state.getType(), state, IntegerAttr(),
-                                         StringAttr(), StringAttr());
+                                         StringAttr(), StringAttr(), isOnDisk(symbolOf(state)));
         setPlace(fetched.getDefiningOp(), transferOf(state));
         views.clear();
         ++fetches;
@@ -94,11 +95,17 @@ private:
       return;
     OpBuilder builder(returned.getOwner());
     builder.setInsertionPointAfterValue(value);
-    auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value, StringAttr());
+    FlatSymbolRefAttr written = train::stateOfResult(function, returned.getOperandNumber());
+    auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value, StringAttr(),
+                                         isOnDisk(written.getAttr()));
     auto argument = dyn_cast<BlockArgument>(root);
     setPlace(copy, argument ? transferOf(argument) : placeOfMaker(root));
     returned.set(copy.getResult());
     ++offloads;
+  }
+
+  UnitAttr isOnDisk(StringAttr state) {
+    return onDisk.contains(state) ? UnitAttr::get(function.getContext()) : UnitAttr();
   }
 
   StringAttr symbolOf(BlockArgument state) {
@@ -113,7 +120,7 @@ private:
   }
 
   func::FuncOp function;
-  const DenseSet<StringAttr> &onHost;
+  const DenseSet<StringAttr> &onHost, &onDisk;
   DenseMap<Operation *, int64_t> position;
   DenseMap<Value, Value> views; ///< of the state, by that of the latest fetched copy
 };
@@ -122,30 +129,36 @@ struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
   using Base::Base;
 
   void runOnOperation() override {
-    for (const std::string &kind : states)
-      if (!llvm::is_contained({"optimizer", "gradients", "params"}, StringRef(kind))) {
+    for (const std::string &entry : states)
+      if (const StringRef kind = analysis::offloadEntry(entry).kind;
+          !llvm::is_contained({"optimizer", "gradients", "params"}, kind)) {
         getOperation().emitError() << "unknown kind of state '" << kind
                                    << "': expected optimizer, gradients or params";
         return signalPassFailure();
       }
     int64_t moved = 0;
+    DenseSet<StringAttr> onDisk;
     for (auto state : getOperation().getOps<train::StateOp>())
-      if (cast<RankedTensorType>(state.getType()).getRank() > 0 &&
-          llvm::is_contained(states, analysis::offloadKindOf(state.getRole()))) {
+      if (auto target = analysis::offloadTarget(states, state)) {
         sched::HostNote(&getContext()).setAttr(state, UnitAttr::get(&getContext()));
         ++moved;
+        if (!target->directory.empty()) {
+          sched::DiskNote(&getContext()).setAttr(state, StringAttr::get(&getContext(), target->directory));
+          onDisk.insert(state.getSymNameAttr());
+        }
       }
     DenseSet<StringAttr> onHost = analysis::hostStates(getOperation());
     int64_t fetches = 0, offloads = 0;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      FunctionRewriter rewriter(function, onHost);
+      FunctionRewriter rewriter(function, onHost, onDisk);
       rewriter.run();
       fetches += rewriter.fetches;
       offloads += rewriter.offloads;
     }
     addStatistic("kedge-offload-states", "states offloaded", moved);
+    addStatistic("kedge-offload-states", "states in files", static_cast<int64_t>(onDisk.size()));
     addStatistic("kedge-offload-states", "fetches", fetches);
     addStatistic("kedge-offload-states", "offloads", offloads);
   }

@@ -10,8 +10,9 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     before the launch that reads a state (launches close to each other share one), and a sched.offload right after the
     launch that makes its new value. `optimizer`: moments, momentum buffers and the state of a model with
     TrainingInfoProto. `gradients`: accumulators. `params`: parameters, frozen ones included. Scalars are not moved.
+    With `optimizer=DIR` these states live in a file in the directory DIR: `sched.disk = "DIR"`, and `disk` on the copies.
 
-    Needs kedge-bind-results. Statistics: states offloaded, fetches, offloads.
+    Needs kedge-bind-results. Statistics: states offloaded, states in files, fetches, offloads.
 
     Example: `--kedge-offload-states=states=optimizer`
     ```mlir
@@ -33,7 +34,7 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [ListOption<"states", "states", "std::string", "optimizer, gradients, params">];
+  let options = [ListOption<"states", "states", "std::string", "optimizer, gradients, params, each perhaps as KIND=DIR">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 #endif

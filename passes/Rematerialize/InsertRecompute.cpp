@@ -96,7 +96,7 @@ private:
     for (OpResult result : op->getResults())
       if (wanted.contains(result)) {
         auto copy =
-            sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result, StringAttr());
+            sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result, StringAttr(), UnitAttr());
         setPlace(copy, placeOf(op));
         onHost[result] = copy.getResult();
       }
@@ -106,7 +106,7 @@ private:
     ++copies;
     builder.setInsertionPoint(terminator);
     auto copy = sched::FetchOp::create(builder, value.getLoc(), value.getType(), onHost.lookup(value),
-                                       IntegerAttr(), builder.getStringAttr(why), StringAttr());
+                                       IntegerAttr(), builder.getStringAttr(why), StringAttr(), UnitAttr());
     setPlace(copy, placeOfMaker(value));
     if (auto offload = copy.getInput().getDefiningOp<sched::OffloadOp>())
       offload.setOffloaded(why);

@@ -1,6 +1,6 @@
 // The host as a device: the arena is the process's own memory, mapped once, and so is that of
-// host memory; only launches that move bytes between them copy. Collectives of ranks on their own stream are
-// started and run beside what computes until their event is waited for. No allocation in run().
+// host memory; only launches that move bytes between them copy. Collectives of ranks, and copies to and from
+// files, are started and run while others compute until their event is waited for. No allocation in run().
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/cpu/isa/Level.h"
 #include "runtime/exec/Device.h"
@@ -76,7 +76,10 @@ struct Prepared {
   std::vector<void *> outputs;
   void *workspace = nullptr;
   std::unique_ptr<CollectiveRun> collective;
-  int64_t launched = 0; ///< how often
+  std::optional<DiskCopy> disk;
+  DiskCopies::Ticket ticket = 0; ///< of a copy's stream, once it was started
+  TimeSpan span;                 ///< of the latest copy
+  int64_t launched = 0;          ///< how often
   int64_t iterations = 1, grain = 1;
 };
 
@@ -96,17 +99,24 @@ public:
     const std::string level = cpu::takeLevel(program.features);
     baseBytes = std::max<uint64_t>(alignUp(program.arenaBytes), kAlign);
     base = mapArena(baseBytes, this->threads);
-    hostBytes = alignUp(program.hostArenaBytes);
+    hostBytes = alignUp(hostMemoryBytes(program));
     if (hostBytes != 0)
       host = mapArena(hostBytes, this->threads);
+    if (program.hostArenaBytes != 0)
+      hostArenaOf.emplace(program, host, communicator ? static_cast<int>(communicator->world().rank) : 0);
     for (const auto &[name, function] : program.functions)
       prepare(function, image, level);
     placeOversized();
     for (const auto &[name, function] : program.functions)
       bindCollectives(function);
+    if (mostDiskCopies != 0) {
+      copies.emplace(mostDiskCopies, diskStagingBytes(program));
+      onTheirWay.reserve(mostDiskCopies);
+    }
   }
 
   ~HostDevice() override {
+    copies.reset();
     if (!pending.empty()) { // an error left them: their messages may still come, until the process ends
       new auto(std::move(functions));
       return;
@@ -132,10 +142,19 @@ public:
     finishThoseAt(base + offset, bytes); // bytes may be dead for one stream and not yet for another
     std::memset(base + offset, value, bytes);
   }
-  char *hostArena() override { return host; }
+  HostArena *hostArena() override {
+    if (copies)
+      copies->waitForAll();
+    return hostArenaOf ? &*hostArenaOf : nullptr;
+  }
   char *input(const Function &, const Place &place) override { return base + place.offset; }
   char *scalar(const ScalarSlot &slot) override { return base + slot.offset; }
-  void begin(const Function &) override { finishPending(pending.size()); }
+  void begin(const Function &) override {
+    finishPending(pending.size());
+    finishCopies();
+    if (hostArenaOf)
+      hostArenaOf->letGo();
+  }
   int64_t timesLaunched(const Function &function, int launch) const override {
     return functions.find(&function)->second[static_cast<size_t>(launch)].launched;
   }
@@ -145,9 +164,16 @@ public:
     std::vector<Prepared> &launches = functions.find(&function)->second;
     for (int i = first; i < end; ++i) {
       Prepared &entry = launches[static_cast<size_t>(i)];
-      for (int event : function.launches[static_cast<size_t>(i)].waits)
+      const Launch &source = function.launches[static_cast<size_t>(i)];
+      for (int event : source.waits)
         finishUntil(function, event);
       ++entry.launched;
+      if (entry.disk) {
+        startCopy(function, i, entry, timer);
+        continue;
+      }
+      if (copies)
+        finishCopiesFor(function, source, entry);
       if (entry.collective && isBackground(function.launches[static_cast<size_t>(i)])) {
         entry.collective->start();
         pending.push_back({&function, i, &entry, timer});
@@ -158,11 +184,99 @@ public:
       if (timer)
         timer->record(function, i, begin, steadyNanoseconds());
     }
-    if (end == static_cast<int>(launches.size()))
+    if (end == static_cast<int>(launches.size())) {
       finishPending(pending.size());
+      finishCopies();
+    }
   }
 
 private:
+  struct OnItsWay {
+    const Function *function;
+    int launch;
+    const Prepared *entry;
+    LaunchTimer *timer;
+  };
+
+  /// What it waits for of the other direction is waited for on the way, so that this thread computes on.
+  void startCopy(const Function &function, int at, Prepared &entry, LaunchTimer *timer) {
+    const Launch &source = function.launches[static_cast<size_t>(at)];
+    DiskCopies::Ticket afterOthers = 0;
+    for (int event : source.waits)
+      if (const Copied earlier = copiedUntil(function, event); earlier.writes != entry.disk->writes)
+        afterOthers = std::max(afterOthers, earlier.ticket);
+    entry.ticket = copies->start(*entry.disk, afterOthers, entry.span);
+    onTheirWay.push_back({&function, at, &entry, timer});
+    if (!overlaps || source.stream == 0)
+      finishCopies();
+  }
+
+  /// Copies to and from files that a launch of any other kind needs to be done. A stream's own order is part of
+  /// what its events say, so that of copies within memory has the ticket of the files' copies before it.
+  void finishCopiesFor(const Function &function, const Launch &source, Prepared &entry) {
+    for (int event : source.waits)
+      if (const Copied earlier = copiedUntil(function, event); earlier.ticket != 0)
+        copies->wait(earlier.writes, earlier.ticket);
+    if (source.hostArg < 0)
+      return;
+    const bool writes = source.hostArg == 1;
+    finishCopiesAt(entry.args[writes ? 0 : 1], source.outputs[0].bytes());
+    entry.ticket = copies->latest(writes);
+  }
+
+  struct Copied {
+    bool writes = false;
+    DiskCopies::Ticket ticket = 0;
+  };
+  /// What the copies of a stream have done when one of them records `event`; no ticket when none of them does.
+  Copied copiedUntil(const Function &function, int event) const {
+    const int at = recorders.find(&function)->second[static_cast<size_t>(event)];
+    const Launch &source = function.launches[static_cast<size_t>(at)];
+    if (source.hostArg < 0)
+      return {};
+    return {source.hostArg == 1, functions.find(&function)->second[static_cast<size_t>(at)].ticket};
+  }
+
+  void finishCopiesAt(const char *bytes, uint64_t count) {
+    for (const OnItsWay &one : onTheirWay)
+      if (const DiskCopy &copy = *one.entry->disk; Range{copy.memory, copy.bytes}.overlaps(bytes, count))
+        copies->wait(copy.writes, one.entry->ticket);
+  }
+
+  void finishCopies() {
+    if (!copies)
+      return;
+    copies->waitForAll();
+    for (const OnItsWay &one : onTheirWay)
+      if (one.timer)
+        one.timer->record(*one.function, one.launch, one.entry->span.begin, one.entry->span.end);
+    onTheirWay.clear();
+  }
+
+  void bindCopy(Prepared &entry, const Launch &source) {
+    const bool writes = source.hostArg == 1;
+    const uint64_t offset = source.args[writes ? 1 : 0];
+    char *&there = entry.args[writes ? 1 : 0];
+    there = nullptr;
+    if (hostArenaOf->isOnDisk(offset))
+      entry.disk = hostArenaOf->copyOf(offset, entry.args[writes ? 0 : 1], source.outputs[0].bytes(), writes);
+    else
+      there = hostArenaOf->at(offset);
+  }
+
+  void noteRecorders(const Function &function) {
+    std::vector<int> &list = recorders[&function];
+    size_t copied = 0;
+    for (size_t i = 0; i < function.launches.size(); ++i) {
+      if (const int event = function.launches[i].records; event >= 0) {
+        list.resize(std::max(list.size(), static_cast<size_t>(event) + 1), -1);
+        list[static_cast<size_t>(event)] = static_cast<int>(i);
+      }
+      copied += functions[&function][i].disk.has_value();
+    }
+    mostDiskCopies = std::max(mostDiskCopies, copied);
+  }
+
   void prepare(const Function &function, const ProgramImage &image, const std::string &level) {
     std::vector<Prepared> &ready = functions[&function];
     ready.resize(function.launches.size());
@@ -174,8 +288,7 @@ private:
       for (uint64_t offset : source.args)
         entry.args.push_back(base + offset);
       if (source.hostArg >= 0)
-        entry.args[static_cast<size_t>(source.hostArg)] =
-            host + source.args[static_cast<size_t>(source.hostArg)];
+        bindCopy(entry, source);
       entry.inputs.assign(entry.args.begin(), entry.args.begin() + static_cast<ptrdiff_t>(source.reads));
       entry.outputs.assign(entry.args.begin() + static_cast<ptrdiff_t>(source.reads), entry.args.end());
       if (source.library.empty())
@@ -183,6 +296,7 @@ private:
       else
         bindLibrary(entry, source);
     }
+    noteRecorders(function);
   }
 
   static void bindKernel(Prepared &entry, const std::string &name, const ProgramImage &image) {
@@ -250,6 +364,11 @@ private:
   }
 
   void finishThoseAt(const char *bytes, uint64_t count) {
+    finishCollectivesAt(bytes, count);
+    finishCopiesAt(bytes, count);
+  }
+
+  void finishCollectivesAt(const char *bytes, uint64_t count) {
     for (size_t i = pending.size(); i-- > 0;)
       for (const Range &range : pending[i].entry->touched)
         if (range.overlaps(bytes, count))
@@ -288,6 +407,11 @@ private:
   std::vector<Pending> pending; ///< in the order of their starts
   char *base = nullptr, *host = nullptr, *extra = nullptr;
   uint64_t baseBytes = 0, hostBytes = 0, extraBytes = 0;
+  std::optional<HostArena> hostArenaOf;
+  std::optional<DiskCopies> copies; ///< when the program keeps states in files
+  std::vector<OnItsWay> onTheirWay; ///< copies to and from files of this run of a function
+  size_t mostDiskCopies = 0;        ///< of one run
+  std::map<const Function *, std::vector<int>> recorders; ///< of each event, the launch
   std::map<const Function *, std::vector<Prepared>> functions;
   std::vector<Prepared *> oversized;
 };

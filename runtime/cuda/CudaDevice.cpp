@@ -46,6 +46,14 @@ std::vector<ByteRange> inputRanges(const Program &program, const Function &funct
   return stretches;
 }
 
+std::optional<HostArena> makeHostArena(Gpu &gpu, const Program &program, Communicator *communicator) {
+  if (program.hostArenaBytes == 0)
+    return std::nullopt;
+  const uint64_t bytes = hostMemoryBytes(program);
+  return std::make_optional<HostArena>(program, bytes != 0 ? gpu.allocateHostArena(bytes) : nullptr,
+                                       communicator ? static_cast<int>(communicator->world().rank) : 0);
+}
+
 class CudaDevice final : public Device, private LaunchSequence {
 public:
   CudaDevice(const Program &program, const ProgramImage &image, Communicator *communicator)
@@ -53,9 +61,11 @@ public:
         atStart(gpu.memory()),
         ranks(communicator ? std::make_unique<NcclRanks>(gpu, program, *communicator) : nullptr),
         arena(gpu.allocate(program.arenaBytes, "the program's arena")),
-        host(program.hostArenaBytes != 0 ? gpu.allocateHostArena(program.hostArenaBytes) : nullptr),
+        host(makeHostArena(gpu, program, communicator)),
+        files(diskBytes(program) != 0 ? std::make_unique<FileCopies>(gpu, diskStagingBytes(program)) : nullptr),
         module(gpu, program.target, image), table(tableOf(program)), streams(gpu, program),
-        launches(gpu, program, module, arena, host, streams, table, ranks.get()), graphs(gpu), times(gpu),
+        launches(gpu, program, module, arena, host ? &*host : nullptr, files.get(), streams, table,
+                 ranks.get()), graphs(gpu), times(gpu),
         scalars(gpu, scalarRanges(program), program.arenaAlign), results(gpu, program),
         ownBlocks(isSet("KEDGE_CUDA_BLOCKS")), launchByLaunch(ownBlocks || isSet("KEDGE_CUDA_SYNC")) {
     if (ranks)
@@ -73,6 +83,8 @@ public:
   ~CudaDevice() override {
     graphs.clear();
     ranks.reset();
+    if (files) // the driver may be at one
+      gpu.waitForStream();
   }
 
   const char *read(uint64_t offset, uint64_t bytes) override {
@@ -83,7 +95,7 @@ public:
     if (bytes != 0)
       driver.check(driver.memcpyDtoHAsync(scratch.data(), arena + offset, bytes, gpu.stream()),
                    "{} bytes cannot be copied from the GPU", bytes);
-    gpu.synchronize();
+    synchronize();
     return scratch.data();
   }
 
@@ -108,10 +120,11 @@ public:
                        "bytes cannot be set");
   }
 
-  char *hostArena() override {
-    if (host)
-      gpu.synchronize();
-    return host;
+  HostArena *hostArena() override {
+    if (!host)
+      return nullptr;
+    synchronize();
+    return &*host;
   }
 
   char *input(const Function &function, const Place &place) override {
@@ -120,6 +133,10 @@ public:
   char *scalar(const ScalarSlot &slot) override { return scalars.at(slot.offset); }
 
   void begin(const Function &function) override {
+    if (files)
+      files->check();
+    if (host)
+      host->letGo();
     noteMicro(function);
     scalars.send(arena);
     inputs.find(&function)->second.send(arena);
@@ -149,6 +166,13 @@ public:
   nlohmann::json memoryFigures() override;
 
 private:
+  /// Errors of copies to and from files come to light where the host waits.
+  void synchronize() {
+    gpu.synchronize();
+    if (files)
+      files->check();
+  }
+
   /// Products that add to what earlier micro-batches summed replace it in the first: the host settles that.
   void noteMicro(const Function &function) {
     const auto place = launches.microOf(function);
@@ -216,7 +240,8 @@ private:
   Gpu::MemoryInfo atStart, ready;   ///< before the arena; before the first step
   std::unique_ptr<NcclRanks> ranks; ///< null in a world of one
   CUdeviceptr arena;
-  char *host; ///< the arena of host memory, or null
+  std::optional<HostArena> host;
+  std::unique_ptr<FileCopies> files; ///< null when no state is in a file
   Module module;
   AlgorithmTable table;
   CopyStreams streams;

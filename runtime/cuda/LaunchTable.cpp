@@ -45,9 +45,9 @@ void ReadyLaunch::start(const Kernel &kernel, void *const *arguments) const {
 }
 
 LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena,
-                         char *hostArena, const CopyStreams &streams, const AlgorithmTable &table,
+                         const HostArena *hostArena, FileCopies *files, const CopyStreams &streams, const AlgorithmTable &table,
                          NcclRanks *ranks)
-    : gpu(gpu), arena(arena), hostArena(hostArena), streams(streams), table(table), ranks(ranks) {
+    : gpu(gpu), arena(arena), hostArena(hostArena), files(files), streams(streams), table(table), ranks(ranks) {
   for (const auto &[name, function] : program.functions) {
     std::vector<ReadyLaunch> &list = functions[&function];
     for (const Launch &launch : function.launches) {
@@ -129,9 +129,15 @@ void LaunchTable::bindLibrary(ReadyLaunch &ready, const Launch &launch) {
 
 void LaunchTable::bindCopy(ReadyLaunch &ready, const Launch &launch) {
   const bool toHost = launch.hostArg == 1;
-  ready.library = std::make_unique<CopyLaunch>(
-      gpu, streams.stream(launch.stream), arena + launch.args[toHost ? 0 : 1],
-      hostArena + launch.args[toHost ? 1 : 0], launch.outputs[0].bytes(), toHost);
+  const CUdeviceptr here = arena + launch.args[toHost ? 0 : 1];
+  const uint64_t there = launch.args[toHost ? 1 : 0], bytes = launch.outputs[0].bytes();
+  const CUstream stream = streams.stream(launch.stream);
+  if (hostArena->isOnDisk(there))
+    ready.library =
+        std::make_unique<FileCopyLaunch>(*files, launch.stream, stream, here,
+                                         hostArena->copyOf(there, nullptr, bytes, toHost));
+  else
+    ready.library = std::make_unique<CopyLaunch>(gpu, stream, here, hostArena->at(there), bytes, toHost);
 }
 
 /// Calls of libraries run one after the other, so those whose library wants more than was planned share one

@@ -4,6 +4,7 @@
 #include "runtime/cuda/driver/Module.h"
 #include "runtime/cuda/library/CublasLt.h"
 #include "runtime/cuda/library/Cudnn.h"
+#include "runtime/cuda/library/FileCopyLaunch.h"
 #include "runtime/cuda/library/NcclRanks.h"
 #include "runtime/cuda/library/OperandBlocks.h"
 
@@ -39,10 +40,11 @@ private:
 
 class LaunchTable {
 public:
-  /// Opens cuBLASLt and cuDNN if the program calls them. `hostArena` may
+  /// Opens cuBLASLt and cuDNN if the program calls them. `hostArena` and `files` may
   /// be null if nothing is copied there, and `ranks` if there is one rank.
-  LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena, char *hostArena,
-              const CopyStreams &streams, const AlgorithmTable &table, NcclRanks *ranks);
+  LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena,
+              const HostArena *hostArena, FileCopies *files, const CopyStreams &streams,
+              const AlgorithmTable &table, NcclRanks *ranks);
   const std::vector<ReadyLaunch> &of(const Function &function) const {
     return functions.find(&function)->second;
   }
@@ -66,7 +68,8 @@ private:
 
   Gpu &gpu;
   CUdeviceptr arena;
-  char *hostArena;
+  const HostArena *hostArena;
+  FileCopies *files;
   const CopyStreams &streams;
   const AlgorithmTable &table;
   NcclRanks *ranks;

@@ -1,6 +1,6 @@
 // Runs the launches of a program and owns its arena: on the host or on a GPU.
 #pragma once
-#include "runtime/program/Program.h"
+#include "runtime/exec/HostArena.h"
 #include <memory>
 
 namespace kedge::rt {
@@ -35,9 +35,9 @@ public:
   /// Sets every byte of the range to `value`.
   virtual void fill(uint64_t offset, uint64_t bytes, unsigned char value) = 0;
 
-  /// The arena in host memory, after all earlier calls have taken effect; null if there is none.
+  /// The arena in host memory and files, after all earlier calls have taken effect; null if there is none.
   /// Launches of the library kernel `copy` move bytes between the two arenas (Launch::hostArg).
-  virtual char *hostArena() { return nullptr; }
+  virtual HostArena *hostArena() { return nullptr; }
 
   /// Host memory for one input of a function, or for one scalar. It is copied when the
   /// function next begins, and is valid until then. Bytes that are not written are undefined.

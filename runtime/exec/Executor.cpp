@@ -65,6 +65,9 @@ void checkStreams(const Function &function) {
 }
 
 void checkRanges(const Program &program) {
+  if (diskBytes(program) > program.hostPersistentBytes)
+    fail("the program is damaged: files hold {} bytes of its host arena, which keeps {}", diskBytes(program),
+         program.hostPersistentBytes);
   for (const State &state : program.states)
     checkRange(program, state.offset, state.desc.bytes(), "state '" + state.name + "'", state.space);
   for (const ScalarSlot &slot : program.scalars)

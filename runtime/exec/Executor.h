@@ -62,13 +62,14 @@ public:
   }
   /// The same for either arena.
   const char *read(Space space, uint64_t offset, uint64_t bytes) const {
-    return space == Space::Host ? target->hostArena() + offset : read(offset, bytes);
+    return space == Space::Host ? target->hostArena()->read(offset, bytes) : read(offset, bytes);
   }
   template <typename Body> void write(Space space, uint64_t offset, uint64_t bytes, Body &&body) {
-    if (space == Space::Host)
-      body(target->hostArena() + offset);
-    else
-      write(offset, bytes, std::forward<Body>(body));
+    if (space == Space::Device)
+      return write(offset, bytes, std::forward<Body>(body));
+    HostArena &host = *target->hostArena();
+    body(host.beginWrite(offset, bytes));
+    host.endWrite();
   }
   const char *read(const State &state) const { return read(state.space, state.offset, state.desc.bytes()); }
   template <typename Body> void write(const State &state, Body &&body) {

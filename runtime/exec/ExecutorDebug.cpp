@@ -200,7 +200,7 @@ void Executor::poison(const Function &function, int after) {
   for (const auto &[begin, end] : dead.find(&function)->second[at])
     target->fill(begin, end - begin, 0xff);
   for (const auto &[begin, end] : deadHost.find(&function)->second[at])
-    std::memset(target->hostArena() + begin, 0xff, end - begin);
+    std::memset(target->hostArena()->at(begin), 0xff, end - begin);
 }
 
 } // namespace kedge::rt

@@ -101,7 +101,8 @@ nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) 
 
 std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
   Device &device = executor.device();
-  const uint64_t arena = executor.program().arenaBytes, host = executor.program().hostArenaBytes;
+  const uint64_t arena = executor.program().arenaBytes, host = hostMemoryBytes(executor.program()),
+                 staging = diskStagingBytes(executor.program());
   nlohmann::ordered_json report = nlohmann::ordered_json::object();
   for (const auto &[key, value] : executor.program().plan.items())
     report[key] = value;
@@ -124,8 +125,10 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
   if (onHost) {
     measured("threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
     measured(
-        "library_kernels", beforeArena, afterKernels, pageAligned(arena) + pageAligned(host) + workspaces,
+        "library_kernels", beforeArena, afterKernels, pageAligned(arena) + pageAligned(host) + staging + workspaces,
         "measured: RssAnon around the mapping of the arenas and the making of the kernels, less the arenas");
+    if (staging != 0)
+      add(kDiskStagingName, staging, kDiskStagingSource);
     if (workspaces != 0)
       add("library_workspaces", workspaces, "computed: more threads than compiled for");
     measured("first_steps", afterKernels, afterSteps, 0,
@@ -141,7 +144,7 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
     report["device"] = std::move(figures);
   report["reservations"] = list;
   report["arena_bytes"] = arena;
-  report["host_bytes"] = host;
+  report["host_bytes"] = host + (onHost ? 0 : staging);
   report["peak_bytes"] = arena + sum;
   return report.dump(1) + "\n";
 }

@@ -45,6 +45,7 @@ struct Options {
   bool weightsPartial = false;
   std::vector<InitSpec> init;
   std::string checkpointDir, resumeDir;
+  std::string offloadDir; ///< --offload-dir; empty: as compiled
   int64_t checkpointEvery = 0, keep = 2;
   bool resume = false;
   std::string exportOnnx, exportOnnxAdapters, exportSafetensors, exportAdapter;

@@ -76,7 +76,8 @@ struct AdapterFactor {
 };
 
 /// Where bytes are: in the arena of kernels, or in the arena in host memory
-/// (--offload), which only launches of the library kernel `copy` access.
+/// (--offload), which only launches of the library kernel `copy` access. Files hold the first bytes of the
+/// latter where Program::diskParts says so.
 enum class Space : uint8_t { Device, Host };
 
 struct State {
@@ -247,6 +248,12 @@ struct CompileOptions {
                           ///< adapters; null: none
 };
 
+/// Bytes that a file of this process holds, in a directory.
+struct DiskPart {
+  std::string directory;
+  uint64_t bytes = 0;
+};
+
 struct Program {
   std::string name;
   std::vector<ModelFile> files;
@@ -259,6 +266,7 @@ struct Program {
   uint64_t arenaBytes = 0, persistentBytes = 0;
   uint64_t arenaAlign = 64; ///< alignment of buffers in the arena
   uint64_t hostArenaBytes = 0, hostPersistentBytes = 0;
+  std::vector<DiskPart> diskParts; ///< in place of the host arena's first bytes, in their order
   std::vector<State> states;
   std::vector<ScalarSlot> scalars;
   std::vector<ResultSlot> results;

@@ -327,6 +327,8 @@ Program programOf(const json &root) {
   if (auto host = root.find("host_arena"); host != root.end()) {
     program.hostArenaBytes = host->at("bytes");
     program.hostPersistentBytes = host->value("persistent_bytes", uint64_t(0));
+    for (const json &file : host->value("files", json::array()))
+      program.diskParts.push_back({file.at("directory"), file.at("bytes")});
   }
   program.options = optionsOf(root.value("options", json::object()));
   for (const json &entry : root.value("states", json::array()))

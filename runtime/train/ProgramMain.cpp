@@ -60,6 +60,15 @@ void shareGpus(const ProgramImage &image) {
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
 }
 
+void moveFiles(Program &program, const std::string &directory) {
+  if (program.diskParts.empty())
+    fail("--offload-dir: this program keeps no states in files; compile it with --offload optimizer={} or "
+         "params={}",
+         directory, directory);
+  for (DiskPart &part : program.diskParts)
+    part.directory = directory;
+}
+
 int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   const std::unique_ptr<RollCall> roll = RollCall::begin();
   const Launched started = startedAs(whole.device != nullptr);
@@ -81,6 +90,8 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   }
   if (options.sharedGpu && !wrong)
     shareGpus(image);
+  if (!options.offloadDir.empty() && !wrong)
+    moveFiles(program, options.offloadDir);
   // On a GPU tensors go by NCCL; on a CPU by MPI alone, which torchrun does not start.
   const Launched launched = launchedAs(image.device != nullptr);
   // A signal in MPI_Init, which RollCall bounds, ends the run as in training. In a meeting by TCP it ends the

@@ -5,7 +5,7 @@ offload.py FOLDER[#RUN][+OPTIONS] TEMP OPTION... -- compiles the golden model in
 as on the command line), and checks: equal steps, gradients and weights to the bit, with dead bytes of both arenas
 poisoned, too; a run that was begun without the option goes on with it; the measured report has the plan's figures. An
 option that ends in `!` must lower the arena, `--offload optimizer` by at least nine tenths of the optimizer's state; one
-that ends in `?` may be infeasible, and compiles at the budget that it then names.
+that ends in `?` may be infeasible, and compiles at the budget that it then names. DISK stands for a folder, in which nothing may be left.
 """
 import os
 import shutil
@@ -16,10 +16,12 @@ import recompute
 import same_steps
 from recompute import STEPS, Trained, words
 
-SAME_AS_PLAN = recompute.SAME_AS_PLAN + ("host_bytes", "smallest_feasible_bytes", "fits")
+SAME_AS_PLAN = recompute.SAME_AS_PLAN + ("host_bytes", "offload", "smallest_feasible_bytes", "fits")
 
 
 class Golden(recompute.Golden):
+    disk = property(lambda self: self.temp + ".disk")
+
     def run_program(self, name, *arguments, steps=STEPS, **environment):
         flags = words(self.run["run"])
         flags[flags.index("--steps") + 1] = steps
@@ -61,18 +63,22 @@ def check(golden, base, option):
         sys.exit(f"{option}: {report['arena_bytes']} bytes in a budget of {report['budget_bytes']}")
     saved, optimizer = none["arena_bytes"] - report["arena_bytes"], none["state_bytes"]["optimizer"]
     enough = 0.9 * optimizer if trained.options == ["--offload", "optimizer"] else 1
-    if mark == "!" and (saved < enough or not report["host_bytes"]):
-        sys.exit(f"{option}: {saved} bytes less in the arena, {report['host_bytes']} in host memory")
-    print(f"{option}: equal, arena {report['arena_bytes']} of {none['arena_bytes']}, host {report['host_bytes']} bytes, "
-          f"{report['recompute']['ops']} launches again")
+    disk = report.get("disk_bytes", 0)
+    if bool(disk) != ("=" in trained.options[1]) or os.listdir(golden.disk):
+        sys.exit(f"{option}: {disk} bytes in files, {os.listdir(golden.disk)} left behind")
+    if mark == "!" and (saved < enough or not report["host_bytes"] + disk):
+        sys.exit(f"{option}: {saved} bytes less in the arena, {report['host_bytes']} in host memory, {disk} in files")
+    print(f"{option}: equal, arena {report['arena_bytes']} of {none['arena_bytes']}, host {report['host_bytes']}, "
+          f"files {disk} bytes, {report['recompute']['ops']} launches again")
 
 
 def main():
     golden = Golden(sys.argv[1], sys.argv[2])
+    os.makedirs(golden.disk, exist_ok=True)
     _, none = golden.train("none", [])
     base = golden.results("none", "0"), none
     for option in sys.argv[3:]:
-        check(golden, base, option)
+        check(golden, base, option.replace("DISK", golden.disk))
     check_resume(golden)
     print("resumed: equal")
 

@@ -2,11 +2,13 @@
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
+#include "runtime/exec/DiskCopies.h"
 #include "runtime/exec/Executor.h"
 #include "tools/kedge-bench/Commands.h"
 #include "tools/kedge-bench/LinkTiming.h"
 #include "tools/kedge-bench/TimedKernel.h"
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -48,6 +50,7 @@ struct Calibration {
   void irregular();
   void memory();
   void scalars();
+  void disk(const std::string &directory);
 };
 
 /// The rate and the extent of rate * e / (e + half) that two measurements lie on.
@@ -185,7 +188,28 @@ void Calibration::scalars() {
                       "microseconds");
 }
 
-void calibrate(const std::string &output, int threads) {
+/// A file as --offload optimizer=DIR makes it, written and read through memory as a program does it. The slower
+/// direction counts: a step moves as much in one as in the other.
+void Calibration::disk(const std::string &directory) {
+  constexpr uint64_t size = uint64_t(1) << 30, piece = uint64_t(64) << 20;
+  const rt::StateFile file(directory, "calibrate", size);
+  const rt::BlockMemory staging = rt::allocateBlocks(rt::kDiskStage), values = rt::allocateBlocks(piece);
+  std::memset(values.get(), 1, piece);
+  const auto rate = [&](const char *what, bool writes) {
+    double best = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      const int64_t begin = rt::steadyNanoseconds();
+      for (uint64_t at = 0; at < size; at += piece)
+        rt::DiskCopy{&file, at, values.get(), piece, writes}.run(staging.get(), rt::kDiskStage);
+      best = std::max(best, static_cast<double>(size) / static_cast<double>(rt::steadyNanoseconds() - begin));
+    }
+    return 1e9 * report(what, best, "GB/s");
+  };
+  const double written = rate("file, written", true);
+  device.diskBytesPerSecond = std::min(written, rate("file, read", false));
+}
+
+void calibrate(const std::string &output, int threads, const std::string &directory) {
   Calibration calibration{analysis::thisMachine(), threads > 0 ? threads : rt::physicalCores()};
   calibration.device.name = "calibrated";
   calibration.products();
@@ -194,6 +218,8 @@ void calibrate(const std::string &output, int threads) {
   calibration.irregular();
   calibration.memory();
   calibration.scalars();
+  if (!directory.empty())
+    calibration.disk(directory);
   json device = analysis::toJson(calibration.device);
   analysis::deviceFromJson(device, output); // what is written can be read
   std::ofstream file(output);
@@ -213,16 +239,18 @@ void kedge::bench::addCalibrateCommand(CLI::App &app) {
   CLI::App *command = app.add_subcommand("calibrate", "measure this machine, for --device FILE.json");
   auto output = std::make_shared<std::string>();
   auto links = std::make_shared<std::string>();
+  auto directory = std::make_shared<std::string>();
   auto threads = std::make_shared<int>(0);
   CLI::Option *device = command->add_option("--output", *output, "FILE.json: the device, for --device");
   command
       ->add_option("--links", *links,
                    "FILE.json: instead, the links between the ranks that mpirun started, for --link")
       ->excludes(device);
+  command->add_option("--disk", *directory, "DIR: files there, too, for --offload optimizer=DIR")->needs(device);
   command->add_option("--threads", *threads, "default: physical cores")->check(CLI::PositiveNumber);
   command->callback([=] {
     if (output->empty() && links->empty())
       fail("calibrate: expected --output FILE.json for this machine, or --links FILE.json for its ranks");
-    links->empty() ? calibrate(*output, *threads) : calibrateLinks(*links);
+    links->empty() ? calibrate(*output, *threads, *directory) : calibrateLinks(*links);
   });
 }

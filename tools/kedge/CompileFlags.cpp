@@ -15,6 +15,21 @@ namespace {
 
 constexpr double kMostSteps = 1e12; // more than a run ever does; sums of them stay whole
 
+/// What is wrong with an entry of --offload; empty: nothing.
+std::string isOffloaded(const std::string &entry) {
+  const size_t end = entry.find('=');
+  const std::string kind = entry.substr(0, end);
+  if (const std::string wrong = CLI::IsMember({"optimizer", "gradients", "params", "activations"})(kind);
+      !wrong.empty())
+    return wrong;
+  if (end == std::string::npos)
+    return "";
+  if (kind == "activations")
+    return entry + ": activations in a file are not available yet; expected activations, or a directory for "
+                   "optimizer, gradients or params";
+  return end + 1 == entry.size() ? fmt::format("{}: expected a directory, as in {}=DIR", entry, kind) : "";
+}
+
 void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Optimizer");
   flags.word("--optimizer", o.update.optimizer, autodiff::optimizerNames(), "update rule")
@@ -95,8 +110,10 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
               "0, never)");
   flags
       .list("--offload", o.offload,
-            "what to move to host memory: any of optimizer,gradients,params,activations", ',')
-      ->check(CLI::IsMember({"optimizer", "gradients", "params", "activations"}));
+            "what to move to host memory: any of optimizer,gradients,params,activations; optimizer=DIR, "
+            "gradients=DIR and params=DIR move it into a file in that directory of the machine that trains",
+            ',')
+      ->check(isOffloaded);
   flags.add("--host-memory-budget", o.hostMemoryBudget,
             "BYTES or 16GiB: host memory for --offload (default: no limit)");
   flags.number("--effort", o.effort, {0, kMostSteps},

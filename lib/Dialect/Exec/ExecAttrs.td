@@ -16,5 +16,13 @@ def Exec_ReservationAttr : AttrDef<Exec_Dialect, "Reservation"> {
     StringRefParameter<"where the number comes from">:$source);
   let assemblyFormat = "`<` $name `,` $bytes `,` $source `>`";
 }
+def Exec_FileAttr : AttrDef<Exec_Dialect, "File"> {
+  let mnemonic = "file";
+  let summary = "Bytes of host memory that a file of the program's own in a directory holds";
+  let parameters = (ins StringRefParameter<"where it is made">:$directory, "int64_t":$bytes);
+  let assemblyFormat = "`<` $directory `,` $bytes `>`";
+}
+def Exec_FileArrayAttr : TypedArrayAttrBase<Exec_FileAttr, "files">;
+
 def Exec_ReservationArrayAttr : TypedArrayAttrBase<Exec_ReservationAttr, "reservations">;
 #endif

@@ -90,7 +90,29 @@ bool BufferOp::isPersistent() {
 }
 
 LogicalResult ArenaOp::verify() { return verifyArena(*this); }
-LogicalResult HostArenaOp::verify() { return verifyArena(*this); }
+
+LogicalResult HostArenaOp::verify() {
+  for (FileAttr file : getListed())
+    if (file.getBytes() <= 0 || file.getBytes() % diskBlock != 0)
+      return emitOpError() << "has " << file.getBytes() << " bytes in a file, expected whole blocks of "
+                           << diskBlock;
+  if (getDiskBytes() > static_cast<int64_t>(getPersistent()))
+    return emitOpError() << "has " << getDiskBytes() << " bytes in files, but keeps " << getPersistent()
+                         << " bytes between functions";
+  return verifyArena(*this);
+}
+
+int64_t HostArenaOp::getDiskBytes() {
+  int64_t bytes = 0;
+  for (FileAttr file : getListed())
+    bytes += file.getBytes();
+  return bytes;
+}
+
+llvm::SmallVector<FileAttr> HostArenaOp::getListed() {
+  ArrayAttr files = getFilesAttr();
+  return files ? llvm::to_vector(files.getAsRange<FileAttr>()) : llvm::SmallVector<FileAttr>();
+}
 
 LogicalResult FunctionOp::verifyRegions() {
   if (getKind() && getSymName() != kedge::train::stringifyFunctionKind(*getKind()))

@@ -28,8 +28,16 @@ def Exec_ArenaOp : Exec_Op<"arena", []> {
 
 def Exec_HostArenaOp : Exec_Op<"host_arena", []> {
   let summary = "The program's allocation of host memory for offloaded values, in bytes";
-  let description = [{ As exec.arena: states first, then what functions share. On the CPU a second mapping. }];
-  let arguments = (ins Exec_Bytes:$bytes, Exec_Bytes:$persistent, I64Attr:$align);
+  let description = [{
+    As exec.arena: states first, then what functions share. On the CPU a second mapping. Its first bytes may be in `files`
+    instead, one behind the other, which take whole blocks of a disk.
+  }];
+  let arguments = (ins Exec_Bytes:$bytes, Exec_Bytes:$persistent, I64Attr:$align, OptionalAttr<Exec_FileArrayAttr>:$files);
+  let extraClassDeclaration = [{
+    /// Bytes that are in files.
+    int64_t getDiskBytes();
+    llvm::SmallVector<FileAttr> getListed();
+  }];
   let assemblyFormat = "$bytes `persistent` $persistent `align` $align attr-dict";
   let hasVerifier = 1;
 }

@@ -76,6 +76,10 @@ constexpr NoteRule noteRules[] = {
      [](Operation *op, Attribute value) {
        return op->getName().getStringRef() == "train.state" && isa<UnitAttr>(value);
      }},
+    {DiskNote::getNameStr(), "a directory, on a train.state with 'sched.host'",
+     [](Operation *op, Attribute value) {
+       return op->getName().getStringRef() == "train.state" && isa<StringAttr>(value) && isOnHost(op);
+     }},
     {RecomputeNote::getNameStr(), "a #sched.recompute, on the module",
      [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<RecomputeAttr>(value); }},
     {PricesNote::getNameStr(), "a list of functions, on the module",

@@ -15,6 +15,7 @@ using KernelsNote = SchedDialect::KernelsAttrHelper;
 using FlatNote = SchedDialect::FlatAttrHelper;
 using GridNote = SchedDialect::GridAttrHelper;
 using HostNote = SchedDialect::HostAttrHelper;
+using DiskNote = SchedDialect::DiskAttrHelper;
 using RecomputeNote = SchedDialect::RecomputeAttrHelper;
 using PricesNote = SchedDialect::PricesAttrHelper;
 using SequenceNote = SchedDialect::SequenceAttrHelper;
@@ -22,4 +23,6 @@ using OffloadableNote = SchedDialect::OffloadableAttrHelper;
 
 /// Whether a train.state lives in host memory.
 inline bool isOnHost(mlir::Operation *state) { return HostNote(state->getContext()).isAttrPresent(state); }
+/// The directory of the file that holds a train.state; null: it is in memory.
+inline mlir::StringAttr diskOf(mlir::Operation *state) { return DiskNote(state->getContext()).getAttr(state); }
 } // namespace kedge::sched

@@ -14,13 +14,13 @@ def Sched_Dialect : Dialect {
     `sched.iterations` and `sched.grain` the slices that it runs in (also on the function itself), `sched.workspace` bytes
     of scratch memory; on a GPU `sched.kernels` are its launches in order and `sched.flat` is the function and the number of
     elements of a launch that may join others. `sched.grid` is on a GPU's kernel. `sched.host` marks a state that lives in
-    host memory. `sched.recompute` (#sched.recompute, on the module) tells what kedge-choose-recompute chose,
+    host memory, `sched.disk` the directory of the file that holds it there. `sched.recompute` (#sched.recompute, on the module) tells what kedge-choose-recompute chose,
     `sched.prices` what kedge-price-values found for the values of each function. On functions, `sched.sequence` is
     the order of launches that kedge-insert-recompute makes, and `sched.offloadable` the values that may move to host memory.
   }];
   let discardableAttrs = (ins "::mlir::StringAttr":$kernel, "::mlir::IntegerAttr":$iterations, "::mlir::IntegerAttr":$grain,
     "::mlir::IntegerAttr":$workspace, "::mlir::ArrayAttr":$kernels, "::mlir::DictionaryAttr":$flat, "::mlir::StringAttr":$grid,
-    "::mlir::UnitAttr":$host, "::kedge::sched::RecomputeAttr":$recompute, "::mlir::ArrayAttr":$prices, "::mlir::DenseI64ArrayAttr":$sequence,
+    "::mlir::UnitAttr":$host, "::mlir::StringAttr":$disk, "::kedge::sched::RecomputeAttr":$recompute, "::mlir::ArrayAttr":$prices, "::mlir::DenseI64ArrayAttr":$sequence,
     "::mlir::DenseI64ArrayAttr":$offloadable);
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

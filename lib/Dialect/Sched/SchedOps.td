@@ -109,13 +109,14 @@ def Sched_OffloadOp : Sched_Op<"offload", [Pure, SameOperandsAndResultType]> {
   let description = [{
     Only `sched.fetch` and the return, as the new value of a state that lives there, read the result. States whose
     `train.state` has the attribute `sched.host` live there: functions take and return them as values in host memory.
+    `disk`: that memory is a file (`sched.disk` on the state).
 
     ```mlir
     %kept = sched.offload %x {offloaded = "frees 48.06 MiB from launch 151 to 1169"} : tensor<8x768xf32>
     %again = sched.fetch %kept : tensor<8x768xf32>
     ```
   }];
-  let arguments = (ins ONNX_Tensor:$input, OptionalAttr<StrAttr>:$offloaded);
+  let arguments = (ins ONNX_Tensor:$input, OptionalAttr<StrAttr>:$offloaded, UnitAttr:$disk);
   let results = (outs ONNX_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -124,7 +125,7 @@ def Sched_OffloadOp : Sched_Op<"offload", [Pure, SameOperandsAndResultType]> {
 def Sched_FetchOp : Sched_Op<"fetch", [Pure, SameOperandsAndResultType]> {
   let summary = "A value in host memory, copied into the arena that launches work on";
   let arguments = (ins ONNX_Tensor:$input, OptionalAttr<I64Attr>:$clone, OptionalAttr<StrAttr>:$offloaded,
-    OptionalAttr<StrAttr>:$recomputed);
+    OptionalAttr<StrAttr>:$recomputed, UnitAttr:$disk);
   let results = (outs ONNX_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
   let hasVerifier = 1;

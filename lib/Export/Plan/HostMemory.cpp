@@ -1,4 +1,6 @@
 #include "lib/Export/Plan/HostMemory.h"
+#include "lib/Analysis/LibraryCall.h"
+#include "lib/Analysis/PersistentRegion.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/StorageBytes.h"
@@ -10,12 +12,30 @@ using namespace kedge::exporter;
 using nlohmann::json;
 
 namespace {
-/// Bytes that one run of the function copies to host memory, and back.
-std::pair<int64_t, int64_t> copiedBytes(exec::FunctionOp function) {
+/// Bytes that one run of the function copies to host memory or to files, and back.
+std::pair<int64_t, int64_t> copiedBytes(exec::FunctionOp function, bool onDisk) {
+  auto module = function->getParentOfType<ModuleOp>();
   int64_t out = 0, in = 0;
-  for (auto copy : function.getBody().getOps<exec::CopyOp>())
-    (copy.fetches() ? in : out) += static_cast<int64_t>(copy.from().getSize());
+  for (auto copy : function.getBody().getOps<exec::CopyOp>()) {
+    FlatSymbolRefAttr state = (copy.fetches() ? copy.from() : copy.to()).getStateAttr();
+    const bool isInFile = state && sched::diskOf(module.lookupSymbol(state.getAttr()));
+    if (isInFile == onDisk)
+      (copy.fetches() ? in : out) += static_cast<int64_t>(copy.from().getSize());
+  }
   return {out, in};
+}
+
+void addCopies(json &entry, exec::FunctionOp function, bool onDisk) {
+  auto [out, in] = copiedBytes(function, onDisk);
+  entry[onDisk ? "to_disk_bytes" : "to_host_bytes"] = out;
+  entry[onDisk ? "from_disk_bytes" : "to_device_bytes"] = in;
+}
+
+/// Bytes of host memory, those that copies to files go through included, where they are not the device's.
+int64_t hostBytesOf(exec::HostArenaOp arena) {
+  auto module = arena->getParentOfType<ModuleOp>();
+  const int64_t memory = static_cast<int64_t>(arena.getBytes()) - arena.getDiskBytes();
+  return memory + (targetOf(module) == "cuda" ? analysis::diskStagingBytes(module) : 0);
 }
 } // namespace
 
@@ -31,18 +51,28 @@ llvm::DenseMap<Operation *, train::StateOp> kedge::exporter::statesInTransit(exe
   return states;
 }
 
+int64_t kedge::exporter::hostBytes(ModuleOp module) {
+  for (auto arena : module.getOps<exec::HostArenaOp>())
+    return hostBytesOf(arena);
+  return 0;
+}
+
 void kedge::exporter::addHostFacts(json &report, ModuleOp module) {
   report["host_bytes"] = 0;
   for (auto arena : module.getOps<exec::HostArenaOp>()) {
-    int64_t bytes = arena.getBytes(), states = arena.getPersistent();
-    report["host_bytes"] = bytes;
-    report["offload"] = {{"state_bytes", states}, {"value_bytes", bytes - states}};
+    int64_t bytes = arena.getBytes(), states = arena.getPersistent(), disk = arena.getDiskBytes();
+    report["host_bytes"] = hostBytesOf(arena);
+    report["offload"] = {{"state_bytes", states - disk}, {"value_bytes", bytes - states}};
+    if (disk != 0)
+      report["disk_bytes"] = disk;
+    for (exec::FileAttr file : arena.getListed())
+      report["offload"]["files"].push_back({{"directory", file.getDirectory()}, {"bytes", file.getBytes()}});
     for (json &entry : report["functions"])
       for (auto function : module.getOps<exec::FunctionOp>())
         if (function.getSymName() == entry["name"].get<std::string>()) {
-          auto [out, in] = copiedBytes(function);
-          entry["to_host_bytes"] = out;
-          entry["to_device_bytes"] = in;
+          addCopies(entry, function, /*onDisk=*/false);
+          if (disk != 0)
+            addCopies(entry, function, /*onDisk=*/true);
         }
   }
 }
@@ -50,7 +80,7 @@ void kedge::exporter::addHostFacts(json &report, ModuleOp module) {
 std::vector<std::pair<std::string, int64_t>> kedge::exporter::largestOnHost(ModuleOp module, size_t count) {
   std::vector<std::pair<std::string, int64_t>> states;
   for (auto state : module.getOps<train::StateOp>())
-    if (sched::isOnHost(state))
+    if (sched::isOnHost(state) && !sched::diskOf(state))
       states.push_back({state.getSymName().str(), bytesOf(state.getType())});
   std::stable_sort(states.begin(), states.end(),
                    [](const auto &a, const auto &b) { return a.second > b.second; });

@@ -22,7 +22,7 @@ const char *bar(int64_t eighths) {
 std::string recomputation(const json &report) {
   const json &recompute = report["recompute"];
   int64_t ops = recompute["ops"];
-  bool copies = report["host_bytes"].get<int64_t>() != 0;
+  bool copies = report.contains("offload");
   if (ops == 0 && !copies)
     return "recomputation   none\n";
   std::string text =
@@ -35,17 +35,25 @@ std::string recomputation(const json &report) {
 }
 
 std::string hostMemory(const json &report) {
-  if (report["host_bytes"].get<int64_t>() == 0)
+  if (!report.contains("offload"))
     return "";
   const json &offload = report["offload"];
-  std::string text =
-      fmt::format("host memory     {:>12}  (states {}, values {})\n", formatAmount(report["host_bytes"]),
-                  formatAmount(offload["state_bytes"]), formatAmount(offload["value_bytes"]));
+  const bool inMemory = report["host_bytes"].get<int64_t>() != 0;
+  std::string text;
+  if (inMemory)
+    text = fmt::format("host memory     {:>12}  (states {}, values {})\n", formatAmount(report["host_bytes"]),
+                       formatAmount(offload["state_bytes"]), formatAmount(offload["value_bytes"]));
   if (report.contains("host_budget_bytes"))
     text += fmt::format("host budget     {:>12}\n", formatAmount(report["host_budget_bytes"]));
-  if (offload.contains("to_host_bytes"))
+  if (inMemory && offload.contains("to_host_bytes"))
     text += fmt::format("copied a step   {:>12}  to host memory, {} back\n",
                         formatAmount(offload["to_host_bytes"]), formatAmount(offload["to_device_bytes"]));
+  for (const json &file : offload.value("files", json::array()))
+    text += fmt::format("disk            {:>12}  (a file in {})\n", formatAmount(file["bytes"]),
+                        file["directory"].get<std::string>());
+  if (offload.contains("to_disk_bytes"))
+    text += fmt::format("copied a step   {:>12}  to files, {} back\n", formatAmount(offload["to_disk_bytes"]),
+                        formatAmount(offload["from_disk_bytes"]));
   return text;
 }
 

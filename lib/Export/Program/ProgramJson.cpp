@@ -298,10 +298,14 @@ ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFac
     out["arena"] = {{"bytes", arena.getBytes()},
                     {"persistent_bytes", arena.getPersistent()},
                     {"align", arena.getAlign()}};
-  for (auto arena : module.getOps<exec::HostArenaOp>())
+  for (auto arena : module.getOps<exec::HostArenaOp>()) {
     out["host_arena"] = {{"bytes", arena.getBytes()},
                          {"persistent_bytes", arena.getPersistent()},
                          {"align", arena.getAlign()}};
+    for (exec::FileAttr file : arena.getListed())
+      out["host_arena"]["files"].push_back(
+          {{"directory", file.getDirectory()}, {"bytes", file.getBytes()}});
+  }
   out["states"] = states.states;
   out["scalars"] = builder.scalars;
   out["results"] = builder.results;

@@ -51,6 +51,7 @@ namespace kedge::rt::cuda {
   X(eventRecord, cuEventRecord)                                                                              \
   X(eventSynchronize, cuEventSynchronize)                                                                    \
   X(eventQuery, cuEventQuery)                                                                                \
+  X(launchHostFunc, cuLaunchHostFunc)                                                                        \
   X(launchKernel, cuLaunchKernel)
 
 class Driver {

@@ -10,17 +10,30 @@ void checkAverages(const Program &program, const char *flag);
 /// The average of each parameter becomes its value: a run begins.
 void startAverages(Executor &executor);
 
-/// Parameters and their averages change places, and what follows from parameters is computed again. On all
-/// ranks at once.
-void exchangeAverages(Executor &executor);
+/// The averages as the values of parameters, and back. On all ranks at once.
+class AveragesAsWeights {
+public:
+  explicit AveragesAsWeights(Executor &executor) : executor(executor) {}
+  /// Parameters and their averages change places where both are alike. Parameters in 16 bits are set aside, as
+  /// they cannot hold an average, nor can it hold them without being lost. What follows from parameters is
+  /// computed again.
+  void put();
+  void takeBack();
+
+private:
+  void restore();
+  Executor &executor;
+  std::vector<std::pair<const State *, std::string>> aside;
+};
 
 /// Runs `body` on the averages if `wanted`.
 template <typename Body> auto onAverages(Executor &executor, bool wanted, Body &&body) {
   if (!wanted)
     return body();
-  exchangeAverages(executor);
+  AveragesAsWeights averages(executor);
+  averages.put();
   auto result = body();
-  exchangeAverages(executor);
+  averages.takeBack();
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/train/weights/ModelFiles.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/FileWriter.h"
 #include "runtime/train/weights/Weights.h"
 
 namespace kedge::rt {

@@ -31,6 +31,21 @@ exec.host_arena 64 persistent 128 align 64
 
 // -----
 
+// What holds.
+exec.host_arena 12352 persistent 12352 align 64 {files = [#exec.file<"/a b", 8192>, #exec.file<"c", 4096>]}
+
+// -----
+
+// expected-error @+1 {{has 64 bytes in a file, expected whole blocks of 4096}}
+exec.host_arena 64 persistent 64 align 64 {files = [#exec.file<"/a", 64>]}
+
+// -----
+
+// expected-error @+1 {{has 8192 bytes in files, but keeps 4096 bytes between functions}}
+exec.host_arena 8192 persistent 4096 align 64 {files = [#exec.file<"/a", 8192>]}
+
+// -----
+
 // expected-error @+1 {{attribute 'bytes' failed to satisfy constraint}}
 exec.arena -64 persistent 0 align 64
 

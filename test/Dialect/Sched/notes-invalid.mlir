@@ -10,6 +10,11 @@ train.state moment1 @m tensor<4xf32> {sched.host = 1 : i64}
 
 // -----
 
+// expected-error @+1 {{'sched.disk' should be a directory, on a train.state with 'sched.host', found "/a"}}
+train.state moment1 @m tensor<4xf32> {sched.disk = "/a"}
+
+// -----
+
 // expected-error @+1 {{'sched.sequence' should be a list of launches, on a function, found [0, 1]}}
 func.func @step() attributes {sched.sequence = [0, 1]} {
   return

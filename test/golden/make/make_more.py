@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Regenerates the golden models with recurrent layers, with fake quantisation, and with noise.
+"""Regenerates the golden models with recurrent layers, with fake quantisation, with noise, and with inverted residuals.
 
 Needs torch and onnx from PyPI. `recurrent` is exported without folding, so that its weights keep their names and are
 packed by nodes; `packed` is the same model as TensorFlow's exporter and PyTorch's folding write it, with one W, R and B a
@@ -64,6 +64,35 @@ class Vae(nn.Module):
         rebuilt = self.out(torch.tanh(self.up(code)))
         apart = (1 + spread - mean * mean - torch.exp(spread)).sum(1).mean()
         return ((rebuilt - input) ** 2).sum(1).mean() - 0.25 * apart
+
+
+class Inverted(nn.Module):
+    """Wide inside, narrow at both ends, a depthwise convolution between: a block of MobileNetV2."""
+
+    def __init__(self, width, inner):
+        super().__init__()
+        self.up, self.norm1 = nn.Conv2d(width, inner, 1, bias=False), nn.BatchNorm2d(inner)
+        self.depth, self.norm2 = nn.Conv2d(inner, inner, 3, padding=1, groups=inner, bias=False), nn.BatchNorm2d(inner)
+        self.down, self.norm3 = nn.Conv2d(inner, width, 1, bias=False), nn.BatchNorm2d(width)
+
+    def forward(self, x):
+        y = nn.functional.relu6(self.norm1(self.up(x)))
+        y = nn.functional.relu6(self.norm2(self.depth(y)))
+        return x + self.norm3(self.down(y))
+
+
+class MobileNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem, self.norm = nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(8)
+        self.blocks = nn.ModuleList(Inverted(8, 24) for _ in range(3))
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, pixels):
+        x = nn.functional.relu6(self.norm(self.stem(pixels)))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x.mean((2, 3)))
 
 
 STEPS, LAST, SEEDS = 300, 100, 12
@@ -138,6 +167,23 @@ def folded(node, operands):
     return operands[0][tuple(places)]
 
 
+def narrow(name, relative):
+    path = HERE / name / "trace.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "relative": relative}, indent=1) + "\n")
+
+
+def make_mobilenet():
+    torch.manual_seed(9)
+    draw = np.random.default_rng(9)
+    classes = draw.integers(0, 5, 32)
+    pixels = (0.7 * draw.normal(size=(5, 3, 12, 12))[classes] + draw.normal(size=(32, 3, 12, 12))).astype(np.float32)
+    make("mobilenet", MobileNet(), "pixels", pixels, classes.astype(np.int64), 8, 30,
+         {"loss": "cross-entropy", "optimizer": "adamw", "lr": 2e-3, "weight_decay": 0.01},
+         ["--optimizer", "adamw", "--train-mode"], ["--betas", "0.9,0.95", "--weight-decay", "0.01"],
+         dynamo=True, opset_version=20, optimize=False, dynamic_shapes=({0: "batch"},))
+    narrow("mobilenet", 1e-5)
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.manual_seed(7)
@@ -163,6 +209,7 @@ def main():
     del trace["norms"]["scales"]  # a constant of the program
     (HERE / "quantised/trace.json").write_text(json.dumps(trace, indent=1) + "\n")
     make_vae(draw)
+    make_mobilenet()
 
 
 if __name__ == "__main__":

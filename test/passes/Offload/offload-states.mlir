@@ -1,6 +1,7 @@
 // RUN: kedge-opt %s --kedge-offload-states=states=optimizer | FileCheck %s --check-prefix=MOMENTS
 // RUN: kedge-opt %s --kedge-offload-states=states=params | FileCheck %s --check-prefix=PARAMS
 // RUN: kedge-opt %s --kedge-offload-states=states=gradients | FileCheck %s --check-prefix=NONE
+// RUN: kedge-opt %s --kedge-offload-states=states=optimizer=/mnt/nvme,params | FileCheck %s --check-prefix=FILES
 // RUN: not kedge-opt %s --kedge-offload-states=states=weights 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // The moment is fetched for its update, and its new value copied out right behind it.
@@ -29,6 +30,14 @@
 // PARAMS: %[[E:.*]] = sched.fetch %arg1
 // PARAMS: sched.library "first"(%arg0, %[[E]])
 // PARAMS: return %{{.*}}, %arg1
+
+// In a file only what its copies cost differs.
+// FILES: train.state parameter @w {{.*}}{sched.host}
+// FILES: train.state moment1 @w.moment1 {{.*}}{sched.disk = "/mnt/nvme", sched.host}
+// FILES: sched.fetch %arg1 {kedge.place
+// FILES: sched.fetch %arg2 {disk, kedge.place
+// FILES: sched.offload %{{.*}}#0 {kedge.place
+// FILES: sched.offload %{{.*}}#1 {disk, kedge.place
 
 // NONE-NOT: sched.fetch
 // NONE-NOT: sched.offload

@@ -57,6 +57,18 @@ json offloadProgram() {
           {"functions", {{"f", {{"inputs", inputs}, {"outputs", {y}}, {"launches", launches}}}}}};
 }
 
+/// The same with a file in place of host memory.
+json fileProgram() {
+  json program = offloadProgram();
+  program["host_arena"] = {{"bytes", 4096},
+                           {"persistent_bytes", 4096},
+                           {"align", 256},
+                           {"files", {{{"directory", ::testing::TempDir()}, {"bytes", 4096}}}}};
+  program["states"] = {{{"name", "s"}, {"role", "moment1"}, {"dtype", "f32"}, {"shape", {kSide, kSide}},
+                        {"offset", 0}, {"space", "host"}, {"init", {{"kind", "zeros"}}}}};
+  return program;
+}
+
 class CudaOffload : public ::testing::TestWithParam<const char *> {
 protected:
   void SetUp() override { setenv("KEDGE_STUB_COPIES", GetParam(), 1); }
@@ -89,8 +101,10 @@ bool isRight(const json &program) {
   return right;
 }
 
-TEST(CudaOffloadWaits, EachIsNeeded) {
-  const json program = offloadProgram();
+class CudaOffloadWaits : public ::testing::TestWithParam<json (*)()> {};
+
+TEST_P(CudaOffloadWaits, EachIsNeeded) {
+  const json program = GetParam()();
   ASSERT_TRUE(isRight(program));
   for (size_t at : {1, 3, 4, 5}) {
     json changed = program;
@@ -98,6 +112,8 @@ TEST(CudaOffloadWaits, EachIsNeeded) {
     EXPECT_FALSE(isRight(changed)) << "launch " << at << " does not wait";
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, CudaOffloadWaits, ::testing::Values(offloadProgram, fileProgram));
 
 std::string refusal(const json &program) {
   try {

@@ -151,7 +151,9 @@ TEST(DeepSpeedConfig, KeysWithoutMeaningAreToldWhy) {
         {{(std::string(R"({"zero_optimization": {"offload_optimizer": {")") + key + R"(": true}}})").c_str(),
           "", "", "no effect here"}});
   expectAll({{R"({"zero_optimization": {"offload_param": {"nvme_path": "/nvme"}}})", "", "",
-              "nvme_path \"/nvme\": no effect here"}});
+              "nvme_path \"/nvme\": no effect here"},
+             {R"({"zero_optimization": {"offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"}}})", "",
+              "--offload optimizer=/nvme", "nvme_path \"/nvme\": applied: every process makes a file there"}});
 }
 
 TEST(DeepSpeedConfig, Precision) {
@@ -344,7 +346,7 @@ TEST(DeepSpeedConfig, Contradictions) {
   expectError(R"({"zero_optimization": {"zero_quantized_weights": true}})", "",
               "'zero_optimization.zero_quantized_weights' is true, expected false");
   expectError(R"({"zero_optimization": {"offload_optimizer": {"device": "nvme"}}})", "",
-              "is \"nvme\", expected \"none\" or \"cpu\"");
+              "is \"nvme\", expected \"nvme\" with a directory without commas as 'nvme_path'");
   expectError(R"({"zero_optimization": {"offload_optimizer": {"device": "none"}}})", "--offload optimizer",
               "means no --offload optimizer, but --offload optimizer was given");
   expectError(R"({"zero_optimization": {"offload_optimizer": {"device": "cpu"}}})", "--offload params",

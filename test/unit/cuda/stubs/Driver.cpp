@@ -253,6 +253,10 @@ CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream st
   expectAllocated(from, bytes, "a copy");
   return perform("cuMemcpyDtoHAsync", stream, [=] { std::memcpy(to, host(from), bytes); });
 }
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
+  record("cuLaunchHostFunc");
+  return perform("cuLaunchHostFunc", stream, [=] { function(data); });
+}
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   record("cuMemcpyDtoDAsync %zu", bytes);
   return perform("cuMemcpyDtoDAsync", stream, [=] { std::memmove(host(to), host(from), bytes); });
