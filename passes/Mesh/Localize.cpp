@@ -10,6 +10,7 @@
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Mesh/Blocks.h"
 #include "passes/Mesh/ParameterLayouts.h"
 #include "passes/Mesh/Passes.h"
