@@ -59,6 +59,8 @@ TEST(DeviceModel, WrongFieldsAreNamed) {
     if (key == "narrow_attention_efficiency") // came later than files of users
       EXPECT_EQ(deviceFromJson(bad, "d.json").narrowAttentionEfficiency,
                 good["attention_efficiency"].get<double>());
+    else if (key == "disk_bytes_per_second")
+      EXPECT_EQ(deviceFromJson(bad, "d.json").diskBytesPerSecond, DeviceModel().diskBytesPerSecond);
     else
       EXPECT_NE(messageOf(bad).find("'" + key + "' is missing"), std::string::npos) << messageOf(bad);
     bad = good;
