@@ -19,7 +19,7 @@ constexpr size_t kShown = 10;
 constexpr double kTolerance = 0.01;
 constexpr int64_t kPlans = 12, kPlansOfPoint = 4;
 /// Ops that are made for bounds once a plan fits: half a minute on one core.
-constexpr int64_t kOps = 1'200'000;
+constexpr int64_t kOps = 60'000;
 
 /// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over
 /// it.
