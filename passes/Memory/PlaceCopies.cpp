@@ -204,6 +204,13 @@ private:
     return at;
   }
 
+  /// Two streams of ranks run one at a time: kernels of two groups of ranks may be in each other's way on a
+  /// GPU, and then only the list's order is known to have no circle.
+  static bool mustFollow(Launch &earlier, Launch &later) {
+    return (earlier.lane() == Communicate && later.lane() == Communicate) ||
+           earlier.bytes.conflictsWith(later.bytes);
+  }
+
   /// For every other stream, the last launch before `at` that must be done before it starts, unless it is
   /// known to be done; latest first.
   SmallVector<int64_t> latestConflicts(int64_t at, const StreamClocks &clocks) {
@@ -212,8 +219,7 @@ private:
     settled[streamOf(at)] = true;
     for (int64_t before = at; before-- > 0 && !llvm::all_of(settled, [](bool is) { return is; });) {
       bool &isSettled = settled[streamOf(before)];
-      if (isSettled ||
-          !(isSettled = clocks.precedes(before, at) || order[before].bytes.conflictsWith(order[at].bytes)))
+      if (isSettled || !(isSettled = clocks.precedes(before, at) || mustFollow(order[before], order[at])))
         continue;
       if (!clocks.precedes(before, at))
         found.push_back(before);

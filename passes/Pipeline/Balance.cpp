@@ -70,8 +70,8 @@ struct Stage {
   bool isWithin(const Room &room, size_t stage, double entering) const {
     return states + held + waiting(room, stage) * entering <= room.bytes;
   }
-  /// With what is computed again of each micro-batch: a share of its forward part, as the room lacks a share of the bytes
-  /// that all micro-batches on their way would keep.
+  /// With what is computed again of each micro-batch: a share of its forward part, as the room lacks a share
+  /// of the bytes that all micro-batches on their way would keep.
   double secondsWithin(const Room &room, size_t stage, double entering) const {
     const double inFlight = waiting(room, stage), lacks = states + inFlight * (entering + held) - room.bytes;
     return lacks <= 0 || inFlight * held <= 0 ? seconds

@@ -163,8 +163,9 @@ TEST(PipelineBalance, KeepsToTheRoom) {
 }
 
 TEST(PipelineBalance, CountsWhatIsComputedAgain) {
-  // Each op takes 3 s, 1 s again, and keeps 5 bytes of a micro-batch. With 100 bytes ten ops take 30 s on the last stage,
-  // which has one micro-batch, and 35 s on the first, which has four and computes half of each again.
+  // Each op takes 3 s, 1 s again, and keeps 5 bytes of a micro-batch. With 100 bytes ten ops take 30 s on the
+  // last stage, which has one micro-batch, and 35 s on the first, which has four and computes half of each
+  // again.
   Row row{std::vector<double>(40, 3), std::vector<double>(40, 1), std::vector<bool>(40, true)};
   row.states.assign(40, 0);
   row.held.assign(40, 5);

@@ -98,7 +98,7 @@ TEST_F(CudaRanks, StagesThatDoNotFitEachOtherEndInAnError) {
   };
   ASSERT_EQ(stages("none").code, 0);
   const std::string calls = read("calls3.txt");
-  EXPECT_NE(calls.find("ncclSend count 4"), std::string::npos);
+  EXPECT_NE(calls.find("ncclSend count 16 "), std::string::npos);
   const size_t first = calls.find("cuStreamCreateWithPriority -5");
   EXPECT_NE(calls.find("cuStreamCreateWithPriority -5", first + 1), std::string::npos);
   for (const auto &[fault, words] : {std::pair{"size", "a rank receives another message than was sent"},
@@ -107,7 +107,8 @@ TEST_F(CudaRanks, StagesThatDoNotFitEachOtherEndInAnError) {
     EXPECT_NE(result.code, 0);
     EXPECT_NE(result.code, 124) << fault << " did not end";
     EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
-    EXPECT_NE(result.err.find("at between stages in @step (transfer "), std::string::npos) << result.err;
+    if (std::string(fault) == "size") // of a circle nobody is left to tell
+      EXPECT_NE(result.err.find("at between stages in @step (transfer "), std::string::npos) << result.err;
   }
 }
 
