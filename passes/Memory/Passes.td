@@ -103,8 +103,8 @@ def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
 
     A copy from host memory runs on stream 1. It moves up in the list until just after its destination's bytes become free
     and its source is written, but never before a copy that is needed earlier. A copy to host memory runs on stream 2, after
-    the launch that writes its source. Collectives run on stream 3 and keep their order; a gather of states moves up like
-    a copy from host memory.
+    the launch that writes its source. Collectives run on stream 3, sends and receives on stream 4; all of them keep their
+    order, over both streams; a gather of states moves up like a copy from host memory.
 
     Then each launch waits for the latest launch of another stream that touches the same bytes, unless that is known to be
     done. So the first launch that reuses the source's bytes, or reads the copy, waits for a copy to host memory. The bytes

@@ -13,11 +13,16 @@ namespace kedge::memory {
 namespace {
 using namespace mlir;
 
-enum Stream : int64_t { Compute = 0, ToDevice = 1, ToHost = 2, Communicate = 3 };
+enum Stream : int64_t { Compute = 0, ToDevice = 1, ToHost = 2, Communicate = 3, Exchange = 4 };
 
 using exec::ArenaRange;
 
-constexpr size_t kStreams = 4;
+constexpr size_t kStreams = 5;
+
+/// Between two stages of a pipeline.
+bool isTransfer(exec::LaunchOp launch) {
+  return launch.getKernel() == "dist.send" || launch.getKernel() == "dist.receive";
+}
 
 /// A launch and the bytes that it touches.
 struct Launch {
@@ -31,13 +36,16 @@ struct Launch {
     if (isa<exec::CopyOp>(*op)) {
       fetches = exec::bufferOf(op.getReads().front()).getHost();
       stream = fetches ? ToDevice : ToHost;
-    } else if (cast<exec::LaunchOp>(*op).getCollective()) {
-      stream = Communicate;
+    } else if (auto launch = cast<exec::LaunchOp>(*op); launch.getCollective()) {
+      stream = memory::isTransfer(launch) ? Exchange : Communicate;
       fetches = allPersistent(op.getReads()) && !llvm::any_of(op.getWrites(), isPersistent);
     }
   }
 
   bool isTransfer() const { return stream != Compute; }
+  /// What keeps its order in the list. All of a rank's communication does: of that order it is proven that no
+  /// ranks wait for each other.
+  Stream lane() const { return stream == Exchange ? Communicate : stream; }
 
   /// What it works on; first what it only reads.
   SmallVector<exec::BufferOp> sources() { return buffersOf(op.getReads()); }
@@ -76,10 +84,10 @@ public:
     for (int64_t at = 0; at < size(); ++at) {
       if (!order[at].isTransfer())
         continue;
-      const Stream stream = order[at].stream;
+      const Stream lane = order[at].lane();
       int64_t start = at;
       if (order[at].fetches)
-        start = std::min(at, std::max(earliest[stream], earliestStart(at)));
+        start = std::min(at, std::max(earliest[lane], earliestStart(at)));
       if (start < at) {
         move(at, start);
         ++startedEarlier;
@@ -87,7 +95,7 @@ public:
         for (int64_t &place : earliest)
           place += place > start;
       }
-      earliest[stream] = start + 1;
+      earliest[lane] = start + 1;
     }
   }
 
@@ -196,6 +204,13 @@ private:
     return at;
   }
 
+  /// Two streams of ranks run one at a time: kernels of two groups of ranks may be in each other's way on a
+  /// GPU, and then only the list's order is known to have no circle.
+  static bool mustFollow(Launch &earlier, Launch &later) {
+    return (earlier.lane() == Communicate && later.lane() == Communicate) ||
+           earlier.bytes.conflictsWith(later.bytes);
+  }
+
   /// For every other stream, the last launch before `at` that must be done before it starts, unless it is
   /// known to be done; latest first.
   SmallVector<int64_t> latestConflicts(int64_t at, const StreamClocks &clocks) {
@@ -204,8 +219,7 @@ private:
     settled[streamOf(at)] = true;
     for (int64_t before = at; before-- > 0 && !llvm::all_of(settled, [](bool is) { return is; });) {
       bool &isSettled = settled[streamOf(before)];
-      if (isSettled ||
-          !(isSettled = clocks.precedes(before, at) || order[before].bytes.conflictsWith(order[at].bytes)))
+      if (isSettled || !(isSettled = clocks.precedes(before, at) || mustFollow(order[before], order[at])))
         continue;
       if (!clocks.precedes(before, at))
         found.push_back(before);

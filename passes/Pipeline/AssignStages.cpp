@@ -260,8 +260,11 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       row.mayCut.push_back(at > 0 && placeOf(forward[at - 1]) != placeOf(op));
     }
     row.crossing = crossingOf(forward, index);
-    if (room > 0)
+    if (room > 0) {
+      for (Operation *op : forward)
+        row.again.push_back(seconds.of(op));
       addBytes(micro, forward, index, row);
+    }
     return row;
   }
 

@@ -12,7 +12,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Ops between two places to cut: what stages are made of.
 struct Piece {
   double seconds = 0, crossing = 0; ///< `crossing`: before it
-  double states = 0, held = 0;
+  double states = 0, held = 0, again = 0;
   size_t ops = 0;
 };
 
@@ -24,6 +24,7 @@ std::vector<Piece> piecesOf(const Row &row) {
     pieces.back().seconds += row.seconds[op];
     pieces.back().states += row.states.empty() ? 0 : row.states[op];
     pieces.back().held += row.held.empty() ? 0 : row.held[op];
+    pieces.back().again += row.again.empty() ? 0 : row.again[op];
     ++pieces.back().ops;
   }
   return pieces;
@@ -58,16 +59,28 @@ double shortest(const std::vector<Piece> &pieces, int64_t stages) {
 
 /// Pieces [begin, end) as one stage, end first.
 struct Stage {
-  double seconds = 0, states = 0, held = 0;
+  double seconds = 0, states = 0, held = 0, again = 0;
 
   void add(const Piece &piece) {
     seconds += piece.seconds;
     states += piece.states;
     held += piece.held;
+    again += piece.again;
   }
   bool isWithin(const Room &room, size_t stage, double entering) const {
-    const double waiting = stage < room.inFlight.size() ? static_cast<double>(room.inFlight[stage]) : 0;
-    return states + held + waiting * entering <= room.bytes;
+    return states + held + waiting(room, stage) * entering <= room.bytes;
+  }
+  /// With what is computed again of each micro-batch: a share of its forward part, as the room lacks a share
+  /// of the bytes that all micro-batches on their way would keep.
+  double secondsWithin(const Room &room, size_t stage, double entering) const {
+    const double inFlight = waiting(room, stage), lacks = states + inFlight * (entering + held) - room.bytes;
+    return lacks <= 0 || inFlight * held <= 0 ? seconds
+                                              : seconds + again * std::min(1.0, lacks / (inFlight * held));
+  }
+
+private:
+  static double waiting(const Room &room, size_t stage) {
+    return stage < room.inFlight.size() ? static_cast<double>(room.inFlight[stage]) : 0;
   }
 };
 
@@ -87,7 +100,8 @@ std::vector<size_t> cutsOf(const std::vector<Piece> &pieces, size_t stages, doub
           break;
         const double entering = begin > 0 ? pieces[begin].crossing : 0,
                      crossing = bytes[stage - 1][begin] + entering;
-        if (crossing < bytes[stage][end] && own.isWithin(room, stage - 1, entering)) {
+        if (crossing < bytes[stage][end] && own.isWithin(room, stage - 1, entering) &&
+            own.secondsWithin(room, stage - 1, entering) <= longest) {
           bytes[stage][end] = crossing;
           from[stage][end] = begin;
         }
@@ -105,7 +119,7 @@ std::vector<size_t> cutsOf(const std::vector<Piece> &pieces, size_t stages, doub
 std::vector<size_t> beginsOf(const std::vector<Piece> &pieces, size_t stages, const Room &room) {
   double all = 0;
   for (const Piece &piece : pieces)
-    all += piece.seconds;
+    all += piece.seconds + piece.again;
   const double least = shortest(pieces, static_cast<int64_t>(stages)) * kSlack;
   for (double longest = least; std::isfinite(room.bytes) && longest <= all * kSlack; longest *= kSlack)
     if (std::vector<size_t> begins = cutsOf(pieces, stages, longest, room); !begins.empty())

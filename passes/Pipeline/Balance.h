@@ -10,13 +10,14 @@ namespace kedge::pipeline {
 struct Row {
   std::vector<double> seconds, crossing; ///< of op i; bytes that cross a cut before it
   std::vector<bool> mayCut;              ///< before op i
-  /// Bytes of the states that are where op i is, and what a micro-batch keeps of it for its backward pass;
-  /// empty: none.
-  std::vector<double> states = {}, held = {};
+  /// Bytes of the states that are where op i is, what a micro-batch keeps of it for its backward pass, and
+  /// the seconds of computing that again; empty: none.
+  std::vector<double> states = {}, held = {}, again = {};
 };
 
 /// What a stage may take. A stage keeps its states, what enters it of each micro-batch that is on its way,
-/// and all that one micro-batch keeps: the others' is computed again.
+/// and all that one micro-batch keeps. As much of the others' as there is no room for is computed again,
+/// which takes time.
 struct Room {
   double bytes = std::numeric_limits<double>::infinity();
   std::vector<int64_t> inFlight = {}; ///< micro-batches, by stage

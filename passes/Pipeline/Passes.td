@@ -15,7 +15,7 @@ def AssignStages : PipelinePass<"kedge-assign-stages"> {
     module's `dist.mesh` (times `chunks`: a rank has several stages in turn). A forward op is of the stage that `stages` names for its module. Without
     names, stages have equal shares of the predicted time of forward and backward, up to a twentieth, and are cut between nodes where the fewest bytes
     cross. With `room`, the longest stage is as short as stages that keep to it allow: each with its states, what enters it of the micro-batches on
-    their way, and what one of them keeps for its backward pass. No op is of an earlier stage than what it reads. A gradient is of the stage of its forward op, and of no
+    their way, and what one of them keeps for its backward pass; what has no room beyond that is computed again, and its time counts. No op is of an earlier stage than what it reads. A gradient is of the stage of its forward op, and of no
     later one than the gradients that it reads. A state is of the first stage that reads it in the forward pass, an update of that of
     its state. Ops of states alone are of the first stage that reads their result. Ops that depend on constants, on numbers of the host
     and on the loss scale alone have no stage: each rank that needs them computes them. A collective of tensors of several stages becomes one for each stage. @eval and @predict have their ops

@@ -314,7 +314,7 @@ private:
     extraBytes = std::max(extraBytes, alignUp(entry.library->workspaceBytes()));
   }
 
-  bool isBackground(const Launch &launch) const { return overlaps && launch.stream == kRankStream; }
+  bool isBackground(const Launch &launch) const { return overlaps && isOfRanks(launch.stream); }
 
   /// Behind placeOversized: workspaces have their places then.
   void bindCollectives(const Function &function) {

@@ -34,7 +34,7 @@ CUstream CopyStreams::makeStream(int number) {
   const Driver &driver = gpu.driver();
   CUstream made = nullptr;
   int least = 0, greatest = 0;
-  if (number == kRankStream)
+  if (isOfRanks(number))
     driver.check(driver.ctxGetStreamPriorityRange(&least, &greatest), "the GPU's priorities cannot be read");
   driver.check(driver.streamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, greatest),
                "no stream for copies");

@@ -1,4 +1,5 @@
 #include "runtime/exec/Executor.h"
+#include "runtime/comm/CollectiveKernel.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <csignal>
@@ -39,11 +40,14 @@ void checkLaunch(const Program &program, const std::string &function, size_t at,
   checkRange(program, launch.workspaceOffset, launch.workspaceBytes, "the workspace at " + launch.loc);
 }
 
-/// Copies leave the stream that computes for those of copies, collectives for that of ranks.
+/// Copies leave the stream that computes for those of copies, collectives for that of ranks, transfers of a
+/// pipeline for their own.
 bool mayRunOn(const Launch &launch) {
+  if (launch.stream == kTransferStream)
+    return isPeerTransfer(launch.library);
   if (launch.stream == kRankStream)
     return launch.library.starts_with("dist.");
-  return launch.stream == 0 || (launch.stream > 0 && launch.stream < kStreams && launch.hostArg >= 0);
+  return launch.stream == 0 || (launch.stream > 0 && launch.stream < kRankStream && launch.hostArg >= 0);
 }
 
 /// Events are waited for behind the launch that records them.
@@ -52,8 +56,8 @@ void checkStreams(const Function &function) {
   for (const Launch &launch : function.launches) {
     if (!mayRunOn(launch))
       fail("the program is damaged: a launch at {} of @{} is on stream {}, expected 0, below {} of a copy, "
-           "{} of a collective",
-           launch.loc, function.name, launch.stream, kRankStream, kRankStream);
+           "{} of a collective, {} of a send or receive",
+           launch.loc, function.name, launch.stream, kRankStream, kRankStream, kTransferStream);
     for (int event : launch.waits)
       if (!recorded.count(event))
         fail("the program is damaged: a launch at {} of @{} waits for event {}, which no earlier launch "

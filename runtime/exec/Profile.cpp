@@ -50,7 +50,7 @@ private:
 };
 
 /// Runs beside what computes, so that its time is no part of a step's.
-bool isBeside(const Launch &launch) { return launch.stream == kRankStream; }
+bool isBeside(const Launch &launch) { return isOfRanks(launch.stream); }
 
 /// Between two stages of a pipeline: a rank waits in it.
 bool isTransfer(const Launch &launch) {

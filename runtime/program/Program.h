@@ -158,9 +158,12 @@ struct GpuKernel {
 };
 
 /// Streams of launches: 0 computes, 1 copies from host memory, 2 copies to it, 3 runs collectives of
-/// ranks. Running all launches one by one in list order respects the order that streams and events demand.
-constexpr int kStreams = 4;
-constexpr int kRankStream = 3;
+/// ranks, 4 transfers between the stages of a pipeline. Running all launches one by one in list order
+/// respects the order that streams and events demand.
+constexpr int kStreams = 5;
+constexpr int kRankStream = 3, kTransferStream = 4;
+/// Whether ranks communicate on it.
+constexpr bool isOfRanks(int stream) { return stream == kRankStream || stream == kTransferStream; }
 
 struct Launch {
   std::string kernel;  ///< name of a generated kernel, or empty

@@ -91,7 +91,7 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, Exec_LaunchInte
     `workspace`.
 
     Launches and copies of one `stream` run one after the other, in the order of this function. Stream 0 computes, 1 copies
-    from host memory, 2 copies to it, 3 runs collectives. A launch with `records` records that event when it is done. A
+    from host memory, 2 copies to it, 3 runs collectives, 4 sends and receives. A launch with `records` records that event when it is done. A
     launch with `waits` starts when all of these events are recorded; each of them belongs to an earlier launch of the
     function, on any stream. All work is done before a function starts, and a function ends when all of its streams have
     ended. A runtime without streams runs the launches one by one in this order, with the same results.

@@ -101,7 +101,7 @@ std::string NcclRanks::nameOf(const std::string &function, const Launch &launch)
 void NcclRanks::nameCollectives(const Program &program) {
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches)
-      if (launch.stream == kRankStream) {
+      if (isOfRanks(launch.stream)) {
         numbers[&launch] = static_cast<int32_t>(names.size());
         names.push_back(nameOf(name, launch));
       }

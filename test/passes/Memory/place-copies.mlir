@@ -2,7 +2,7 @@
 // RUN: FileCheck %s --check-prefix=STATISTICS < %t.err
 // STATISTICS: 4 kedge-place-copies copies started earlier
 // STATISTICS: 9 kedge-place-copies launches that they passed
-// STATISTICS: 11 kedge-place-copies waits
+// STATISTICS: 14 kedge-place-copies waits
 
 // The value a goes to host memory while k1 runs; k2 writes where it lay, and waits. The bytes of the moment are free from
 // the start: its copy begins there. The bytes of a's return are free once k2 is done with b. The moment goes back while
@@ -97,4 +97,21 @@ exec.function @ranks {
   exec.launch "k3" reads(%whole) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
   // CHECK-NEXT: exec.launch "k4" {{.*}} stream 0 waits [2] types
   exec.launch "k4" reads(%part) writes(%w) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// A send and a receive are on a stream of their own, and keep their order with collectives, with which they share no bytes.
+// CHECK-LABEL: exec.function @stages
+exec.function @stages {
+  %x = exec.buffer "x" at 64 size 64 live [-1, 0] tensor<16xf32> binds [#train.binding<input "x">]
+  %g = exec.buffer "g" at 128 size 64 live [0, 2] tensor<16xf32>
+  %part = exec.buffer "part" at 192 size 64 live [1, 3] tensor<16xf32>
+  %sent = exec.buffer "sent" at 256 size 8 live [2, 3] tensor<i64>
+  %y = exec.buffer "y" at 64 size 64 live [3, 4] tensor<16xf32> binds [#train.binding<output "y">]
+  exec.launch "k0" reads(%x) writes(%g) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+  // CHECK: exec.launch library "dist.reduce_scatter" {{.*}} stream 3 waits [0] records 1 types
+  exec.launch library "dist.reduce_scatter" reads(%g) writes(%part) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>] {collective}
+  // CHECK-NEXT: exec.launch library "dist.send" {{.*}} stream 4 waits [1] types
+  exec.launch library "dist.send" reads(%g) writes(%sent) iterations 0 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<i64>] {collective}
+  // CHECK-NEXT: exec.launch "k1" {{.*}} stream 0 waits [1] types
+  exec.launch "k1" reads(%part) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
 }

@@ -162,6 +162,22 @@ TEST(PipelineBalance, KeepsToTheRoom) {
   EXPECT_EQ(first(20), 5);  // none fits: by time alone
 }
 
+TEST(PipelineBalance, CountsWhatIsComputedAgain) {
+  // Each op takes 3 s, 1 s again, and keeps 5 bytes of a micro-batch. With 100 bytes ten ops take 30 s on the
+  // last stage, which has one micro-batch, and 35 s on the first, which has four and computes half of each
+  // again.
+  Row row{std::vector<double>(40, 3), std::vector<double>(40, 1), std::vector<bool>(40, true)};
+  row.states.assign(40, 0);
+  row.held.assign(40, 5);
+  row.again.assign(40, 1);
+  const auto first = [&](double bytes) {
+    const std::vector<int64_t> stages = balanced(row, 4, {bytes, {4, 3, 2, 1}});
+    return std::count(stages.begin(), stages.end(), 0);
+  };
+  EXPECT_EQ(first(1000), 10);
+  EXPECT_EQ(first(100), 9);
+}
+
 TEST(PipelineBalance, CutsWhereFewBytesCross) {
   Row row{std::vector<double>(200, 1), std::vector<double>(200, 8), std::vector<bool>(200, true)};
   row.crossing[98] = 1;

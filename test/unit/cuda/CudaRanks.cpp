@@ -88,6 +88,30 @@ TEST_F(CudaRanks, MeshesTrainWhatOneRankTrains) {
   }
 }
 
+/// Two stages of two ranks each send to each other, on a stream that is not that of the sums over ranks.
+TEST_F(CudaRanks, StagesThatDoNotFitEachOtherEndInAnError) {
+  const auto stages = [&](const std::string &fault) {
+    return runCommand(torchrun(4,
+                               "KEDGE_STUB_LOG=calls$r.txt " + tinyProgram() + " stages/" + fault +
+                                   kLineData + "--threads 1 --steps 5 --comm-timeout 5",
+                               "KEDGE_STUB_GPUS=4 KEDGE_STUB_NCCL_PATIENCE=1"));
+  };
+  ASSERT_EQ(stages("none").code, 0);
+  const std::string calls = read("calls3.txt");
+  EXPECT_NE(calls.find("ncclSend count 16 "), std::string::npos);
+  const size_t first = calls.find("cuStreamCreateWithPriority -5");
+  EXPECT_NE(calls.find("cuStreamCreateWithPriority -5", first + 1), std::string::npos);
+  for (const auto &[fault, words] : {std::pair{"size", "a rank receives another message than was sent"},
+                                     std::pair{"circle", "sends and receives wait for each other"}}) {
+    const RunResult result = stages(fault);
+    EXPECT_NE(result.code, 0);
+    EXPECT_NE(result.code, 124) << fault << " did not end";
+    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+    if (std::string(fault) == "size") // of a circle nobody is left to tell
+      EXPECT_NE(result.err.find("at between stages in @step (transfer "), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(CudaRanks, ACheckpointGoesOnToTheBit) {
   const std::string flags = "--steps 8 --checkpoint-every 4 --keep 9 ";
   ASSERT_EQ(three(flags + "--checkpoint-dir whole --log whole.jsonl").code, 0);
