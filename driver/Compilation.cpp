@@ -16,6 +16,7 @@
 #include "lib/Support/Error.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/io/Printable.h"
+#include <algorithm>
 #include <filesystem>
 
 using namespace mlir;
@@ -47,6 +48,28 @@ void checkRanks(const CompileOptions &options) {
             static_cast<int>(options.partition.stage));
 }
 
+/// What the algorithm of the file does not go together with.
+void checkTrainingInfo(const CompileOptions &options) {
+  const std::string &model = options.model.model;
+  if (!options.trainingOptions.empty())
+    fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and "
+         "--loss-output "
+         "NAME can)",
+         model, fmt::join(options.trainingOptions, ", "));
+  if (options.precision == "fp16")
+    fail("{}: --precision fp16: gradients of 16 bits need a loss scale, which the algorithm in the model's "
+         "training_info does not "
+         "have; expected fp32, bf16 or fp8",
+         model);
+  const int64_t most = *std::max_element(options.model.ranks.begin(), options.model.ranks.end());
+  const int64_t apart =
+      options.model.mesh.empty() ? most : options.model.meshOfRanks().sizeOf("replica,data");
+  if (apart > 1)
+    fail("{}: ranks with rows of their own are not available yet for a model whose training_info says how it "
+         "trains: its gradients would not be summed over the {} ranks; expected one rank, or --mesh tensor=N",
+         model, apart);
+}
+
 } // namespace
 
 Compilation::Compilation(const CompileOptions &options)
@@ -62,16 +85,8 @@ Compilation::Compilation(const CompileOptions &options)
   checkFiles(options, model);
   if (!options.model.configuration.empty())
     model::checkShardings(model, model::findConfiguration(model, options.model.configuration));
-  if (!model.trainingInfo.empty() && !options.trainingOptions.empty())
-    fail("{}: the model's training_info says how it trains: {} cannot be given with it (--loss none and "
-         "--loss-output "
-         "NAME can)",
-         options.model.model, fmt::join(options.trainingOptions, ", "));
-  if (!model.trainingInfo.empty() && options.precision == "fp16")
-    fail("{}: --precision fp16: gradients of 16 bits need a loss scale, which the algorithm in the model's "
-         "training_info does not "
-         "have; expected fp32, bf16 or fp8",
-         options.model.model);
+  if (!model.trainingInfo.empty())
+    checkTrainingInfo(options);
   checkRanks(options);
   diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom,
                       &model);

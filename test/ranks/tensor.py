@@ -187,12 +187,20 @@ def beside_data(golden, temp):
 
 
 def cuts_channels(golden, temp):
-    """Convolutions, their norms and pools are cut by channels, evenly or not."""
+    """Convolutions, their norms and pools are cut by channels, evenly or not. Statistics of norms are over the rows of all ranks or micro-batches,
+    if that is asked for."""
     model = Model(golden / "convnet", temp, "--shape", "pixels=6x3x10x10", "--loss", "cross-entropy", "--train-mode")
+    halves = Model(golden / "convnet", temp / "halves", "--shape", "pixels=3x3x10x10", "--loss", "cross-entropy", "--train-mode")
+    halves.temp.mkdir()
     bytes_of = lambda *mesh: json.loads(check_output(model.compile(*mesh, *SGD), "--plan"))["state_bytes"]["parameters"]
     for mesh, share in (("tensor=2", 0.55), ("tensor=3", 0.42)):
         model.agrees(mesh, *SGD)
         assert bytes_of(mesh) < share * bytes_of(""), f"{mesh}: {bytes_of(mesh)} bytes of parameters, {bytes_of('')} on one rank"
+    log, weights = model.run("", *SGD)
+    for mesh, *options in (("data=2,tensor=2", "--sync-batchnorm"), ("tensor=2", "--accumulate", "2", "--batchnorm", "exact")):
+        found, own = halves.run(mesh, *SGD, *options)
+        near(found, log)
+        expect_near(own, weights)
 
 
 def sums_norm_weights_11(golden, temp):

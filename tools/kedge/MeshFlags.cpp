@@ -191,8 +191,6 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   };
   refuse(o.sameBits > 0, "--same-bits");
   refuse(o.precision == "fp8", "--precision fp8");
-  refuse(o.syncBatchNorm, "--sync-batchnorm");
-  refuse(o.batchNorm == "exact", "--batchnorm exact");
 }
 
 /// What the command line and the file say of layouts, each by itself.
