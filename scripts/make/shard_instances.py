@@ -13,13 +13,15 @@ import pathlib
 import random
 
 FORBIDDEN = 10**18
-# name: nodes, strategies at most, share of the way from the tightest limit to a loose one, whether it is a chain
+# name: nodes, strategies at most, share of the way from the tightest limit to a loose one, and what edges cost: by the change of cuts, or (noise) anything
 INSTANCES = {
-    "chain-10": (10, 4, 0.3, True), "chain-1000": (1000, 12, 0.3, True),
-    "block-100-loose": (100, 8, 0.9, False), "block-100-tight": (100, 8, 0.15, False),
-    "block-1000-loose": (1000, 16, 0.7, False), "block-1000-mid": (1000, 16, 0.3, False),
-    "block-1000-tight": (1000, 16, 0.1, False), "block-1000-wide": (1000, 40, 0.3, False),
-    "block-10000-mid": (10000, 12, 0.3, False), "block-10000-tight": (10000, 12, 0.1, False),
+    "chain-10": (10, 4, 0.3, "chain"), "chain-1000": (1000, 12, 0.3, "chain"),
+    "block-100-loose": (100, 8, 0.9, "block"), "block-100-tight": (100, 8, 0.15, "block"),
+    "block-1000-loose": (1000, 16, 0.7, "block"), "block-1000-mid": (1000, 16, 0.3, "block"),
+    "block-1000-tight": (1000, 16, 0.1, "block"), "block-1000-least": (1000, 16, 0.01, "block"),
+    "block-1000-wide": (1000, 40, 0.3, "block"),
+    "block-10000-mid": (10000, 12, 0.3, "block"), "block-10000-tight": (10000, 12, 0.1, "block"),
+    "noise-1000-mid": (1000, 12, 0.3, "noise"), "noise-1000-tight": (1000, 12, 0.1, "noise"),
 }
 
 
@@ -39,8 +41,8 @@ def graph(nodes, chain):
     return edges, last
 
 
-def instance(draw, name, nodes, most, share, chain):
-    edges, last = graph(nodes, chain)
+def instance(draw, name, nodes, most, share, kind):
+    edges, last = graph(nodes, kind == "chain")
     tied, cuts, costs, usages = {}, [], [], []
     for node in range(nodes):
         twin = draw.random() < 0.15 and node > 0
@@ -60,7 +62,7 @@ def instance(draw, name, nodes, most, share, chain):
         for one in cuts[source]:
             for other in cuts[target]:
                 change = abs(one[0].bit_length() - other[0].bit_length()) + abs(one[1].bit_length() - other[1].bit_length())
-                row.append(int(bytes_sent * change / 4))
+                row.append(draw.randint(0, bytes_sent) if kind == "noise" else int(bytes_sent * change / 4))
         if (source, target) in tied:
             count = len(cuts[source])
             row = [0 if place // count == place % count else FORBIDDEN for place in range(count * count)]

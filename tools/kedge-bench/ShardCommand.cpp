@@ -36,8 +36,9 @@ nlohmann::json record(const Row &row) {
 }
 
 void printLine(const Row &row) {
-  fmt::print("{:24} {:>7} {:>7} {:>15} {:>15} {:>8.3f} % {:>8.2f}\n", row.problem.name, row.problem.nodes.size(),
-             row.problem.edges.size(), row.solution.cost, row.solution.lowerBound, 100 * row.solution.gap(), row.seconds);
+  fmt::print("{:24} {:>7} {:>7} {:>15} {:>15} {:>8.3f} % {:>8.2f}\n", row.problem.name,
+             row.problem.nodes.size(), row.problem.edges.size(), row.solution.cost, row.solution.lowerBound,
+             100 * row.solution.gap(), row.seconds);
   fflush(stdout);
 }
 
@@ -55,13 +56,14 @@ solver::ShardSolution solved(const std::string &path, const solver::ShardProblem
 void solveAll(const ShardFlags &flags) {
   nlohmann::json all = nlohmann::json::array();
   if (!flags.json)
-    fmt::print("{:24} {:>7} {:>7} {:>15} {:>15} {:>10} {:>8}\n", "instance", "nodes", "edges", "cost", "bound", "gap",
-               "seconds");
+    fmt::print("{:24} {:>7} {:>7} {:>15} {:>15} {:>10} {:>8}\n", "instance", "nodes", "edges", "cost",
+               "bound", "gap", "seconds");
   for (const std::string &path : flags.inputs) {
     const solver::ShardProblem problem = bench::readShardInstance(path);
     const auto begin = std::chrono::steady_clock::now();
     const solver::ShardSolution solution = solved(path, problem, flags.search);
-    const Row row{problem, solution, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+    const Row row{problem, solution,
+                  std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
     if (flags.json)
       all.push_back(record(row));
     else
@@ -73,14 +75,17 @@ void solveAll(const ShardFlags &flags) {
 } // namespace
 
 void kedge::bench::addShardCommand(CLI::App &app) {
-  CLI::App *command = app.add_subcommand("shard", "choose a strategy for each operator of an IOPDDL instance");
+  CLI::App *command =
+      app.add_subcommand("shard", "choose a strategy for each operator of an IOPDDL instance");
   auto flags = std::make_shared<ShardFlags>();
   command->add_option("FILE", flags->inputs, "instances as JSON, of the IOPDDL contest's format")->required();
   command
-      ->add_option("--effort", flags->search.effort, "passes over all edges for the bound; the search grows with it (1000)")
+      ->add_option("--effort", flags->search.effort,
+                   "passes over all edges for the bound; the search grows with it (1000)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   command
-      ->add_option("--seconds", flags->search.seconds, "of processor time for each instance; default: no limit")
+      ->add_option("--seconds", flags->search.seconds,
+                   "of processor time for each instance; default: no limit")
       ->check(CLI::PositiveNumber);
   command->add_flag("--json", flags->json, "records with the strategies instead of a table");
   command->callback([=] { solveAll(*flags); });

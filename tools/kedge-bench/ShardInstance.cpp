@@ -75,7 +75,8 @@ private:
     total += most;
   }
 
-  const json &listOf(const json &object, const std::string &key, const std::string &where, size_t count) const {
+  const json &listOf(const json &object, const std::string &key, const std::string &where,
+                     size_t count) const {
     const json &values = list(object, key, where);
     if (values.size() != count)
       fail("{}: {}.{}: expected {} entries, one for each, found {}", path, where, key, count, values.size());

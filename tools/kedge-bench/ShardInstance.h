@@ -4,8 +4,8 @@
 
 namespace kedge::bench {
 
-/// {"problem": {"name", "nodes": {"intervals", "costs", "usages"}, "edges": {"nodes", "costs"}, "usage_limit"}}; without
-/// a limit everything fits. Throws kedge::Error.
+/// {"problem": {"name", "nodes": {"intervals", "costs", "usages"}, "edges": {"nodes", "costs"},
+/// "usage_limit"}}; without a limit everything fits. Throws kedge::Error.
 solver::ShardProblem readShardInstance(const std::string &path);
 
 } // namespace kedge::bench

@@ -9,8 +9,8 @@ namespace {
 /// Twice what one operation can be wrong by, relative to its result.
 constexpr double kRounding = 0x1p-52;
 
-/// A sum of products with the most that it can be wrong by (Higham, "Accuracy and stability of numerical algorithms",
-/// chapter 4: n additions are wrong by less than n roundings of the sum of magnitudes).
+/// A sum of products with the most that it can be wrong by (Higham, "Accuracy and stability of numerical
+/// algorithms", chapter 4: n additions are wrong by less than n roundings of the sum of magnitudes).
 class SafeSum {
 public:
   void add(double term) {
@@ -19,7 +19,9 @@ public:
     ++terms;
   }
   /// Not above the exact sum: each term came from two roundings at most.
-  double atLeast() const { return total - (terms + 4) * kRounding * magnitude * (1 + (terms + 4) * kRounding); }
+  double atLeast() const {
+    return total - (terms + 4) * kRounding * magnitude * (1 + (terms + 4) * kRounding);
+  }
   double size() const { return magnitude; }
 
 private:
@@ -49,7 +51,8 @@ public:
     SafeSum total;
     for (int node = 0; node < model.nodes(); ++node) {
       total.add(nodeAtLeast(node));
-      for (int at = model.linkFirst[static_cast<size_t>(node)]; at < model.linkFirst[static_cast<size_t>(node) + 1]; ++at)
+      for (int at = model.linkFirst[static_cast<size_t>(node)];
+           at < model.linkFirst[static_cast<size_t>(node) + 1]; ++at)
         if (model.links[static_cast<size_t>(at)].atFrom)
           total.add(edgeAtLeast(node, model.links[static_cast<size_t>(at)]));
     }
@@ -61,14 +64,16 @@ public:
 private:
   double nodeAtLeast(int node) const {
     const size_t at = static_cast<size_t>(node);
-    const double price = until[static_cast<size_t>(model.end[at])] - until[static_cast<size_t>(model.begin[at])];
+    const double price =
+        until[static_cast<size_t>(model.end[at])] - until[static_cast<size_t>(model.begin[at])];
     double least = std::numeric_limits<double>::infinity();
     for (int strategy = model.first[at]; strategy < model.first[at + 1]; ++strategy) {
       SafeSum sum;
       sum.add(model.cost[static_cast<size_t>(strategy)]);
       sum.add(price * static_cast<double>(model.usage[static_cast<size_t>(strategy)]));
       for (int link = model.linkFirst[at]; link < model.linkFirst[at + 1]; ++link)
-        sum.add(-messages[model.links[static_cast<size_t>(link)].messages + static_cast<size_t>(strategy - model.first[at])]);
+        sum.add(-messages[model.links[static_cast<size_t>(link)].messages +
+                          static_cast<size_t>(strategy - model.first[at])]);
       least = std::min(least, sum.atLeast());
     }
     return least;
@@ -95,7 +100,8 @@ private:
 
 } // namespace
 
-int64_t certifiedBound(const ShardModel &model, const std::vector<double> &messages, const std::vector<double> &prices) {
+int64_t certifiedBound(const ShardModel &model, const std::vector<double> &messages,
+                       const std::vector<double> &prices) {
   return Certificate(model, messages, prices).bound();
 }
 

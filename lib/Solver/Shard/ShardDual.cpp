@@ -55,7 +55,8 @@ void ShardDual::choose(int node, bool forward) {
   const size_t begin = static_cast<size_t>(model.first[static_cast<size_t>(node)]);
   double *price = scratch.data();
   std::copy_n(&left[begin], count, price);
-  for (int at = model.linkFirst[static_cast<size_t>(node)]; at < model.linkFirst[static_cast<size_t>(node) + 1]; ++at) {
+  for (int at = model.linkFirst[static_cast<size_t>(node)];
+       at < model.linkFirst[static_cast<size_t>(node) + 1]; ++at) {
     const ShardLink &link = model.links[static_cast<size_t>(at)];
     if ((link.other < node) != forward)
       continue;
@@ -71,7 +72,8 @@ void ShardDual::choose(int node, bool forward) {
 /// Edges to the nodes that follow get equal parts; as many parts stay as edges came in more than go out.
 void ShardDual::push(int node, bool forward) {
   int before = 0, after = 0;
-  const int linkBegin = model.linkFirst[static_cast<size_t>(node)], linkEnd = model.linkFirst[static_cast<size_t>(node) + 1];
+  const int linkBegin = model.linkFirst[static_cast<size_t>(node)],
+            linkEnd = model.linkFirst[static_cast<size_t>(node) + 1];
   for (int at = linkBegin; at < linkEnd; ++at)
     ++((model.links[static_cast<size_t>(at)].other < node) == forward ? before : after);
   if (after == 0)
@@ -94,7 +96,8 @@ void ShardDual::push(int node, bool forward) {
 void ShardDual::pass(bool forward) {
   for (int step = 0; step < model.nodes(); ++step) {
     const int node = forward ? step : model.nodes() - 1 - step;
-    for (int at = model.linkFirst[static_cast<size_t>(node)]; at < model.linkFirst[static_cast<size_t>(node) + 1]; ++at)
+    for (int at = model.linkFirst[static_cast<size_t>(node)];
+         at < model.linkFirst[static_cast<size_t>(node) + 1]; ++at)
       if ((model.links[static_cast<size_t>(at)].other < node) == forward)
         pull(node, model.links[static_cast<size_t>(at)]);
     choose(node, forward);
@@ -133,8 +136,10 @@ void ShardDual::reprice() {
   const std::vector<double> until = sumsBefore(timePrice);
   for (int node = 0; node < model.nodes(); ++node) {
     const size_t at = static_cast<size_t>(node);
-    const double price = until[static_cast<size_t>(model.end[at])] - until[static_cast<size_t>(model.begin[at])];
-    const size_t begin = static_cast<size_t>(model.first[at]), count = static_cast<size_t>(model.strategies(node));
+    const double price =
+        until[static_cast<size_t>(model.end[at])] - until[static_cast<size_t>(model.begin[at])];
+    const size_t begin = static_cast<size_t>(model.first[at]),
+                 count = static_cast<size_t>(model.strategies(node));
     for (size_t strategy = begin; strategy < begin + count; ++strategy)
       left[strategy] = model.cost[strategy] + price * static_cast<double>(model.usage[strategy]);
     for (int link = model.linkFirst[at]; link < model.linkFirst[at + 1]; ++link)

@@ -1,8 +1,9 @@
-// A lower bound by Lagrangian relaxation. Each time has a price per unit of memory, and each edge messages that move
-// costs between it and its nodes: for any prices and messages, the sum of what each node and each edge costs at least,
-// less the price of the limit, is below all solutions. Messages are sent along the nodes' order, forward and backward
-// (sequential reweighted message passing: Kolmogorov, "A new look at reweighted message passing", 2015, which for pairs
-// is TRW-S); prices follow the subgradient with the step of Held and Karp (1971).
+// A lower bound by Lagrangian relaxation. Each time has a price per unit of memory, and each edge messages
+// that move costs between it and its nodes: for any prices and messages, the sum of what each node and each
+// edge costs at least, less the price of the limit, is below all solutions. Messages are sent along the
+// nodes' order, forward and backward (sequential reweighted message passing: Kolmogorov, "A new look at
+// reweighted message passing", 2015, which for pairs is TRW-S); prices follow the subgradient with the step
+// of Held and Karp (1971).
 #pragma once
 #include "lib/Solver/Shard/ShardCertificate.h"
 
@@ -16,8 +17,8 @@ public:
   void pass(bool forward);
   /// What messages and prices prove after a pass, up to rounding.
   double value() const;
-  /// Takes usages into account and gives the squared length of the direction that prices would go: the excess over
-  /// the limit, averaged over the last passes.
+  /// Takes usages into account and gives the squared length of the direction that prices would go: the excess
+  /// over the limit, averaged over the last passes.
   double turn(const std::vector<int64_t> &used);
   /// Moves prices along the direction; none below 0.
   void move(double step);

@@ -19,7 +19,8 @@ double meanPrice(const ShardModel &model) {
 } // namespace
 
 ShardLocalSearch::ShardLocalSearch(const ShardModel &model, const std::vector<double> &prices, uint64_t seed)
-    : model(model), prices(prices), trees(model), random(seed), extra(prices.size()), before(prices.size() + 1) {
+    : model(model), prices(prices), trees(model), random(seed), extra(prices.size()),
+      before(prices.size() + 1) {
   double sum = 0;
   int count = 0;
   for (double price : prices) {
@@ -53,8 +54,8 @@ void ShardLocalSearch::improve(ShardState &state, int size) {
   tryPrices(state);
 }
 
-/// Without prices first: what fits then is best. Then with the dual's, and more at the times that exceed the limit; after
-/// labels that fit, with less.
+/// Without prices first: what fits then is best. Then with the dual's, and more at the times that exceed the
+/// limit; after labels that fit, with less.
 void ShardLocalSearch::tryPrices(ShardState &state) {
   std::fill(extra.begin(), extra.end(), 0);
   ShardState::Worth best = state.worth();

@@ -9,7 +9,8 @@ public:
   /// Prices of memory at each time, of a dual.
   ShardLocalSearch(const ShardModel &model, const std::vector<double> &prices, uint64_t seed);
 
-  /// Solves one neighbourhood of about `size` nodes; takes what is not worse. Where the limit is exceeded, around there.
+  /// Solves one neighbourhood of about `size` nodes; takes what is not worse. Where the limit is exceeded,
+  /// around there.
   void improve(ShardState &state, int size);
 
 private:

@@ -33,7 +33,8 @@ private:
         }
       model.first.push_back(static_cast<int>(model.original.size()));
       model.impossible |= model.strategies(static_cast<int>(node)) == 0;
-      model.forbidden += model.impossible ? 0 : *std::max_element(model.cost.begin() + model.first[node], model.cost.end());
+      model.forbidden +=
+          model.impossible ? 0 : *std::max_element(model.cost.begin() + model.first[node], model.cost.end());
     }
   }
 
@@ -41,8 +42,10 @@ private:
   std::vector<double> pricesOf(const ShardEdge &edge) const {
     const size_t columns = problem.nodes[static_cast<size_t>(edge.to)].costs.size();
     std::vector<double> prices;
-    for (int row = model.first[static_cast<size_t>(edge.from)]; row < model.first[static_cast<size_t>(edge.from) + 1]; ++row)
-      for (int column = model.first[static_cast<size_t>(edge.to)]; column < model.first[static_cast<size_t>(edge.to) + 1]; ++column)
+    for (int row = model.first[static_cast<size_t>(edge.from)];
+         row < model.first[static_cast<size_t>(edge.from) + 1]; ++row)
+      for (int column = model.first[static_cast<size_t>(edge.to)];
+           column < model.first[static_cast<size_t>(edge.to) + 1]; ++column)
         prices.push_back(static_cast<double>(
             edge.costs[static_cast<size_t>(model.original[static_cast<size_t>(row)]) * columns +
                        static_cast<size_t>(model.original[static_cast<size_t>(column)])]));
@@ -71,7 +74,8 @@ private:
     }
   }
 
-  void addEdge(const ShardEdge &edge, std::vector<double> &prices, std::vector<std::vector<ShardLink>> &linksOf) {
+  void addEdge(const ShardEdge &edge, std::vector<double> &prices,
+               std::vector<std::vector<ShardLink>> &linksOf) {
     const size_t rows = static_cast<size_t>(model.strategies(edge.from));
     const size_t columns = static_cast<size_t>(model.strategies(edge.to));
     for (double &price : prices)
@@ -83,8 +87,10 @@ private:
         model.prices.push_back(prices[row * columns + column]);
     const size_t atFrom = model.messages, atTo = atFrom + rows;
     model.messages += rows + columns;
-    linksOf[static_cast<size_t>(edge.from)].push_back({model.edges, edge.to, true, byFrom, byTo, atFrom, atTo});
-    linksOf[static_cast<size_t>(edge.to)].push_back({model.edges, edge.from, false, byTo, byFrom, atTo, atFrom});
+    linksOf[static_cast<size_t>(edge.from)].push_back(
+        {model.edges, edge.to, true, byFrom, byTo, atFrom, atTo});
+    linksOf[static_cast<size_t>(edge.to)].push_back(
+        {model.edges, edge.from, false, byTo, byFrom, atTo, atFrom});
     ++model.edges;
   }
 
@@ -108,8 +114,8 @@ private:
     return result;
   }
 
-  /// The nodes in use between a begin and the next end include those of all times around: a time for each such place, if
-  /// the largest usages exceed the limit there.
+  /// The nodes in use between a begin and the next end include those of all times around: a time for each
+  /// such place, if the largest usages exceed the limit there.
   void makeTimes() {
     model.begin.assign(problem.nodes.size(), 0);
     model.end.assign(problem.nodes.size(), 0);

@@ -8,11 +8,11 @@ namespace kedge::solver {
 /// An edge as one of its nodes sees it.
 struct ShardLink {
   int edge = 0, other = 0;
-  bool atFrom = false;  ///< this node is the edge's `from`
-  size_t outward = 0;   ///< in `prices`: for each strategy of this node, those of the other
-  size_t inward = 0;    ///< for each strategy of the other node, those of this one
-  size_t messages = 0;  ///< of the edge, for each strategy of this node
-  size_t opposite = 0;  ///< of the edge, for each strategy of the other node
+  bool atFrom = false; ///< this node is the edge's `from`
+  size_t outward = 0;  ///< in `prices`: for each strategy of this node, those of the other
+  size_t inward = 0;   ///< for each strategy of the other node, those of this one
+  size_t messages = 0; ///< of the edge, for each strategy of this node
+  size_t opposite = 0; ///< of the edge, for each strategy of the other node
 };
 
 struct ShardModel {
@@ -36,12 +36,14 @@ struct ShardModel {
   bool impossible = false; ///< some node has no strategy left
 
   int nodes() const { return static_cast<int>(first.size()) - 1; }
-  int strategies(int node) const { return first[static_cast<size_t>(node) + 1] - first[static_cast<size_t>(node)]; }
+  int strategies(int node) const {
+    return first[static_cast<size_t>(node) + 1] - first[static_cast<size_t>(node)];
+  }
 };
 
-/// Leaves out strategies that are forbidden, that no strategy of a neighbour goes with, or that another one dominates
-/// (dead-end elimination: it costs no more for any choice of the neighbours, and uses no more); edges of one pair of
-/// nodes become one; of times whose nodes include those of another time, one stays.
+/// Leaves out strategies that are forbidden, that no strategy of a neighbour goes with, or that another one
+/// dominates (dead-end elimination: it costs no more for any choice of the neighbours, and uses no more);
+/// edges of one pair of nodes become one; of times whose nodes include those of another time, one stays.
 ShardModel makeShardModel(const ShardProblem &problem);
 
 } // namespace kedge::solver

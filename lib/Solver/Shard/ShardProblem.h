@@ -1,5 +1,5 @@
-// One strategy for each operator of a model, at the least cost within a memory limit: the problem of Google's contest
-// on intra-operator parallelism (IOPDDL, ASPLOS and EuroSys 2025). Without MLIR.
+// One strategy for each operator of a model, at the least cost within a memory limit: the problem of Google's
+// contest on intra-operator parallelism (IOPDDL, ASPLOS and EuroSys 2025). Without MLIR.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,8 +10,8 @@ namespace kedge::solver {
 /// A cost from here on means that the choice is forbidden.
 inline constexpr int64_t kForbiddenCost = 1'000'000'000'000'000'000;
 
-/// Costs and usages are not negative, in any unit; forbidden costs aside, each sums up to less than 2^62 over all nodes
-/// and edges.
+/// Costs and usages are not negative, in any unit; forbidden costs aside, each sums up to less than 2^62 over
+/// all nodes and edges.
 struct ShardNode {
   int64_t begin = 0, end = 0;  ///< uses memory at the times begin to end - 1; none if they are equal
   std::vector<int64_t> costs;  ///< for each strategy, at least one

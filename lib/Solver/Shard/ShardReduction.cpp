@@ -104,8 +104,8 @@ private:
     return more <= 0;
   }
 
-  /// What `better` costs more on an edge, at most; kForbiddenCost where only `better` is forbidden, and less than any
-  /// cost where `worse` goes with nothing.
+  /// What `better` costs more on an edge, at most; kForbiddenCost where only `better` is forbidden, and less
+  /// than any cost where `worse` goes with nothing.
   int64_t mostMore(size_t node, size_t edge, size_t better, size_t worse) const {
     const std::vector<char> &others = stays[neighbour(node, edge)];
     int64_t most = -kForbiddenCost;
@@ -154,6 +154,8 @@ ShardProblem mergedEdges(const ShardProblem &problem) {
   return merged;
 }
 
-std::vector<std::vector<char>> neededStrategies(const ShardProblem &problem) { return Reduction(problem).run(); }
+std::vector<std::vector<char>> neededStrategies(const ShardProblem &problem) {
+  return Reduction(problem).run();
+}
 
 } // namespace kedge::solver

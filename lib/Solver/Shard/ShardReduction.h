@@ -4,8 +4,8 @@
 
 namespace kedge::solver {
 
-/// Edges of one pair of nodes are one, from the smaller to the larger number; none from a node to itself. Costs above
-/// kForbiddenCost become it.
+/// Edges of one pair of nodes are one, from the smaller to the larger number; none from a node to itself.
+/// Costs above kForbiddenCost become it.
 ShardProblem mergedEdges(const ShardProblem &problem);
 
 /// Of a problem with merged edges: for each node and strategy whether it stays.

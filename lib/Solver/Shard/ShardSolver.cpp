@@ -35,7 +35,7 @@ private:
     double best = -std::numeric_limits<double>::infinity(), share = 1;
     int64_t still = 0;
     const int64_t settle = options.effort * 9 / 10;
-    for (int64_t pass = 0; pass < options.effort && !late(0.6) && !proven(); ++pass) {
+    for (int64_t pass = 0; pass < options.effort && !late(0.6) && !isClosed(best); ++pass) {
       dual.pass(pass % 2 == 0);
       const bool grown = dual.value() > best;
       if (grown) {
@@ -64,7 +64,8 @@ private:
       dual.move(share * std::max(target - dual.value(), 0.0) / slope);
   }
 
-  bool proven() const { return false; }
+  /// Costs are whole numbers.
+  bool isClosed(double bound) const { return incumbent && bound > incumbent->worth().cost - 1; }
 
   /// Labels that fit, or now and then those that can be made to.
   void offer(const ShardState &state, const ShardDual &dual, int64_t pass) {
@@ -84,20 +85,14 @@ private:
   }
 
   void search(const ShardDual &dual) {
-    std::optional<ShardState> start;
-    if (incumbent)
-      start.emplace(*incumbent);
-    else
-      start.emplace(model, dual.labels());
-    ShardState state = *start;
+    ShardState state = incumbent ? *incumbent : ShardState(model, dual.labels());
     ShardLocalSearch local(model, dual.prices(), 1);
     const int64_t rounds = options.effort * std::max(model.nodes(), 20) / 20;
     for (int64_t round = 0; round < rounds && !late(1) && !isBest(state); ++round)
-      local.improve(state, std::min(10 << drawSize(round), 320));
+      local.improve(state, 10 << (round % 6));
     finish(state);
   }
 
-  static int drawSize(int64_t round) { return static_cast<int>(round % 6); }
   bool isBest(const ShardState &state) const {
     return state.fits() && state.worth().cost <= static_cast<double>(solution.lowerBound);
   }
@@ -106,7 +101,8 @@ private:
     for (int label : state.labels())
       solution.strategies.push_back(model.original[static_cast<size_t>(label)]);
     solution.cost = shardCost(problem, solution.strategies);
-    solution.found = solution.cost < kForbiddenCost && shardPeak(problem, solution.strategies) <= problem.limit;
+    solution.found =
+        solution.cost < kForbiddenCost && shardPeak(problem, solution.strategies) <= problem.limit;
   }
 
   const ShardProblem &problem;

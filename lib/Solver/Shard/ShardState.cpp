@@ -75,7 +75,8 @@ void ShardState::set(const std::vector<int> &nodes, const std::vector<int> &labe
   const Worth then = worthWith(nodes, labels, nullptr);
   for (size_t place = 0; place < nodes.size(); ++place) {
     const size_t at = static_cast<size_t>(nodes[place]);
-    const int64_t more = model.usage[static_cast<size_t>(labels[place])] - model.usage[static_cast<size_t>(chosen[at])];
+    const int64_t more =
+        model.usage[static_cast<size_t>(labels[place])] - model.usage[static_cast<size_t>(chosen[at])];
     chosen[at] = labels[place];
     if (more != 0)
       for (int time = model.begin[at]; time < model.end[at]; ++time)

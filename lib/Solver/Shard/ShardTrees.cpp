@@ -4,7 +4,8 @@
 
 namespace kedge::solver {
 
-ShardTrees::ShardTrees(const ShardModel &model) : model(model), placeOf(static_cast<size_t>(model.nodes()), -1) {}
+ShardTrees::ShardTrees(const ShardModel &model)
+    : model(model), placeOf(static_cast<size_t>(model.nodes()), -1) {}
 
 /// If at most one neighbour is in the trees.
 bool ShardTrees::add(int node) {
