@@ -28,6 +28,7 @@ ALLOWED = {
     "Solver/Arena": ["Solver"],
     "Solver/Remat": ["Solver", "Solver/Arena"],
     "Solver/Mesh": ["Solver"],
+    "Solver/Shard": ["Solver"],
     "Interfaces": ["Support"],
     "Dialect": ["Support", "Interfaces"],
     "Text": LANGUAGE,
@@ -88,7 +89,7 @@ NAMESPACES = {
 FOREIGN = ("llvm", "mlir", "CLI", "detail", "key")
 
 # Libraries that only some rooms see: MLIR none that works without it, command lines only who has one.
-WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Solver/Mesh", "Model", "Lint", "Export/Template",
+WITHOUT_MLIR = ["Solver", "Solver/Arena", "Solver/Remat", "Solver/Mesh", "Solver/Shard", "Model", "Lint", "Export/Template",
                 *(room for room in ALLOWED if room.startswith("runtime/"))]
 WITH_FLAGS = ["tools", "runtime/program"]
 LIBRARIES = {"mlir/": [room for room in ALLOWED if room not in WITHOUT_MLIR],

@@ -8,6 +8,8 @@ namespace kedge::bench {
 void addArenaCommand(CLI::App &app);
 /// Plans recomputation for a graph under a byte budget.
 void addRematCommand(CLI::App &app);
+/// Chooses strategies for instances of the IOPDDL contest.
+void addShardCommand(CLI::App &app);
 /// Measures this machine with the project's own kernels and writes a device file.
 void addCalibrateCommand(CLI::App &app);
 /// Compiles a language model, trains some steps on random tokens, prints one line of JSON.

@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   kedge::bench::addArenaCommand(app);
   kedge::bench::addRematCommand(app);
+  kedge::bench::addShardCommand(app);
   kedge::bench::addCalibrateCommand(app);
   kedge::bench::addStepCommand(app);
   kedge::bench::addTuneCommand(app);

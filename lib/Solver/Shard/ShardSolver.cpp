@@ -1,0 +1,122 @@
+// The bound, and solutions from its labels; then the local search with its prices.
+#include "lib/Solver/ProcessorClock.h"
+#include "lib/Solver/Shard/ShardDual.h"
+#include "lib/Solver/Shard/ShardLocalSearch.h"
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace kedge::solver {
+namespace {
+
+class Solver {
+public:
+  Solver(const ShardProblem &problem, const ShardOptions &options)
+      : problem(problem), options(options), model(makeShardModel(problem)) {}
+
+  ShardSolution solve() {
+    if (model.impossible) {
+      solution.impossible = true;
+      return solution;
+    }
+    ShardDual dual(model);
+    raise(dual);
+    search(dual);
+    return solution;
+  }
+
+private:
+  bool late(double share) const {
+    return options.seconds > 0 && ProcessorClock::secondsSince(begin) > share * options.seconds;
+  }
+
+  /// Steps get shorter when the bound stops growing; the last passes are for messages alone.
+  void raise(ShardDual &dual) {
+    double best = -std::numeric_limits<double>::infinity(), share = 1;
+    int64_t still = 0;
+    const int64_t settle = options.effort * 9 / 10;
+    for (int64_t pass = 0; pass < options.effort && !late(0.6) && !isClosed(best); ++pass) {
+      dual.pass(pass % 2 == 0);
+      const bool grown = dual.value() > best;
+      if (grown) {
+        best = dual.value();
+        dual.keep();
+      }
+      still = grown ? 0 : still + 1;
+      const ShardState state(model, dual.labels());
+      offer(state, dual, pass);
+      if (pass == settle || still == 20) {
+        share /= 2;
+        still = 0;
+        dual.goBack();
+      }
+      if (model.times > 0 && pass < settle)
+        step(dual, state, best, share);
+    }
+    dual.goBack();
+    solution.lowerBound = dual.certified();
+  }
+
+  void step(ShardDual &dual, const ShardState &state, double best, double share) {
+    const double slope = dual.turn(state.used());
+    const double target = incumbent ? incumbent->worth().cost : best + 0.1 * std::abs(best) + 1;
+    if (slope > 0)
+      dual.move(share * std::max(target - dual.value(), 0.0) / slope);
+  }
+
+  /// Costs are whole numbers.
+  bool isClosed(double bound) const { return incumbent && bound > incumbent->worth().cost - 1; }
+
+  /// Labels that fit, or now and then those that can be made to.
+  void offer(const ShardState &state, const ShardDual &dual, int64_t pass) {
+    take(state);
+    if (incumbent || pass % 50 != 49)
+      return;
+    ShardState repaired = state;
+    ShardLocalSearch local(model, dual.prices(), static_cast<uint64_t>(pass));
+    for (int round = 0; round < 200 && !repaired.fits(); ++round)
+      local.improve(repaired, 30);
+    take(repaired);
+  }
+
+  void take(const ShardState &state) {
+    if (state.fits() && (!incumbent || state.worth() < incumbent->worth()))
+      incumbent.emplace(state);
+  }
+
+  void search(const ShardDual &dual) {
+    ShardState state = incumbent ? *incumbent : ShardState(model, dual.labels());
+    ShardLocalSearch local(model, dual.prices(), 1);
+    const int64_t rounds = options.effort * std::max(model.nodes(), 20) / 20;
+    for (int64_t round = 0; round < rounds && !late(1) && !isBest(state); ++round)
+      local.improve(state, 10 << (round % 6));
+    finish(state);
+  }
+
+  bool isBest(const ShardState &state) const {
+    return state.fits() && state.worth().cost <= static_cast<double>(solution.lowerBound);
+  }
+
+  void finish(const ShardState &state) {
+    for (int label : state.labels())
+      solution.strategies.push_back(model.original[static_cast<size_t>(label)]);
+    solution.cost = shardCost(problem, solution.strategies);
+    solution.found =
+        solution.cost < kForbiddenCost && shardPeak(problem, solution.strategies) <= problem.limit;
+  }
+
+  const ShardProblem &problem;
+  const ShardOptions &options;
+  ProcessorClock::time_point begin = ProcessorClock::now();
+  ShardModel model;
+  std::optional<ShardState> incumbent;
+  ShardSolution solution;
+};
+
+} // namespace
+
+ShardSolution solveSharding(const ShardProblem &problem, const ShardOptions &options) {
+  return Solver(problem, options).solve();
+}
+
+} // namespace kedge::solver
