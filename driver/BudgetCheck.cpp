@@ -60,9 +60,7 @@ void BudgetCheck::check() const {
          options.model.model, bytes, budget);
 }
 
-int64_t BudgetCheck::hostBytes() const {
-  return exporter::hostBytes(module);
-}
+int64_t BudgetCheck::hostBytes() const { return exporter::hostBytes(module); }
 
 bool BudgetCheck::fits() const {
   return fitsDevice(module) && hostBytes() <= options.hostLimit().value_or(hostBytes());

@@ -44,8 +44,8 @@ struct CompileOptions : pipelines::StepOptions {
   std::string givenLossScale;          ///< --loss-scale: dynamic, a number, or "" when not given
   std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
   std::string recompute, memoryBudget;       ///< as given; see recomputePolicy
-  std::vector<std::string> offload;          ///< of optimizer, gradients, params, activations; KIND=DIR: a file
-  std::string hostMemoryBudget;              ///< as given; empty: no limit
+  std::vector<std::string> offload; ///< of optimizer, gradients, params, activations; KIND=DIR: a file
+  std::string hostMemoryBudget;     ///< as given; empty: no limit
   int64_t effort = 0;
   std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
@@ -87,9 +87,8 @@ struct CompileOptions : pipelines::StepOptions {
     return frontier || recomputePolicy() != "none" || !memoryBudget.empty() || !offload.empty();
   }
   bool offloads(const std::string &what) const {
-    return std::any_of(offload.begin(), offload.end(), [&](const std::string &entry) {
-      return entry.substr(0, entry.find('=')) == what;
-    });
+    return std::any_of(offload.begin(), offload.end(),
+                       [&](const std::string &entry) { return entry.substr(0, entry.find('=')) == what; });
   }
   /// Bytes of host memory that may be used; none without a limit. Throws kedge::Error when it is no number of
   /// bytes.

@@ -48,7 +48,9 @@ private:
                  {"bytes", bytesOf(state.getType())},
                  {"arena_bytes", analysis::arenaBytes(state, bytesOf(state.getType()))},
                  {"offset", exec::OffsetNote(state.getContext()).getAttr(state).getInt()},
-                 {"memory", sched::diskOf(state) ? "disk" : sched::isOnHost(state) ? "host" : "device"}};
+                 {"memory", sched::diskOf(state)     ? "disk"
+                            : sched::isOnHost(state) ? "host"
+                                                     : "device"}};
     if (auto sharding = state.getSharding(); sharding && !sharding->isHere()) {
       copy["layout"] = "on another stage";
     } else if (sharding && sharding->isFlat()) {

@@ -17,12 +17,12 @@ struct DeviceModel {
   double irregularFlops = 0; ///< kernels that go element by element (pools, resampling, scatter)
   double fp64Flops = 0, fp32Flops = 0, tf32Flops = 0, bf16Flops = 0, fp16Flops = 0; ///< dense products
   double specialFunctions = 0;                                                      ///< exp-like evaluations
-  double bytesPerSecond = 0;     ///< device memory, reads and writes together
-  double hostBytesPerSecond = 0; ///< between device and host memory, one direction
+  double bytesPerSecond = 0;       ///< device memory, reads and writes together
+  double hostBytesPerSecond = 0;   ///< between device and host memory, one direction
   double diskBytesPerSecond = 3e9; ///< between memory and a file, one direction: a drive's lasting writes
-  double linkBytesPerSecond = 0; ///< what a rank sends to others while it receives the same amount
-  double linkSeconds = 0;        ///< time of a collective beyond that of its bytes
-  LinkLevels links;              ///< links by level, instead of the three figures of one link
+  double linkBytesPerSecond = 0;   ///< what a rank sends to others while it receives the same amount
+  double linkSeconds = 0;          ///< time of a collective beyond that of its bytes
+  LinkLevels links;                ///< links by level, instead of the three figures of one link
   double cacheBytes = 0, cacheBytesPerSecond = 0; ///< for data that the launch just before left in the cache
 
   double launchSeconds = 0; ///< time of a launch beyond that of its work

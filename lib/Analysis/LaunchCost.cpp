@@ -223,8 +223,8 @@ double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
   if (cost.kind == WorkKind::None)
     return 0;
   if (cost.kind == WorkKind::Transfer)
-    return device.launchSeconds + cost.bytesRead / (cost.onDisk ? device.diskBytesPerSecond
-                                                                : device.hostBytesPerSecond);
+    return device.launchSeconds +
+           cost.bytesRead / (cost.onDisk ? device.diskBytesPerSecond : device.hostBytesPerSecond);
   if (cost.kind == WorkKind::Collective && !device.links.empty())
     return collectiveSeconds({cost.members, cost.rounds, cost.bytesRead}, device.links);
   if (cost.kind == WorkKind::Collective)

@@ -4,8 +4,8 @@
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/StorageBytes.h"
-#include "runtime/exec/DiskCopies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/exec/DiskCopies.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -72,7 +72,8 @@ int64_t diskStagingBytes(ModuleOp module) {
 
 int64_t hostStateBytes(ModuleOp module) {
   const PersistentRegion region(module);
-  return region.hostBytes() - region.diskBytes() + (targetOf(module) == "cuda" ? diskStagingBytes(module) : 0);
+  return region.hostBytes() - region.diskBytes() +
+         (targetOf(module) == "cuda" ? diskStagingBytes(module) : 0);
 }
 
 int64_t persistentBytes(ModuleOp module) {

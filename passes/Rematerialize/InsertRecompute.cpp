@@ -95,8 +95,8 @@ private:
     builder.setInsertionPoint(terminator);
     for (OpResult result : op->getResults())
       if (wanted.contains(result)) {
-        auto copy =
-            sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result, StringAttr(), UnitAttr());
+        auto copy = sched::OffloadOp::create(builder, result.getLoc(), result.getType(), result, StringAttr(),
+                                             UnitAttr());
         setPlace(copy, placeOf(op));
         onHost[result] = copy.getResult();
       }

@@ -211,8 +211,8 @@ private:
       finishCopies();
   }
 
-  /// Copies to and from files that a launch of any other kind needs to be done. A stream's own order is part of
-  /// what its events say, so that of copies within memory has the ticket of the files' copies before it.
+  /// Copies to and from files that a launch of any other kind needs to be done. A stream's own order is part
+  /// of what its events say, so that of copies within memory has the ticket of the files' copies before it.
   void finishCopiesFor(const Function &function, const Launch &source, Prepared &entry) {
     for (int event : source.waits)
       if (const Copied earlier = copiedUntil(function, event); earlier.ticket != 0)
@@ -228,7 +228,8 @@ private:
     bool writes = false;
     DiskCopies::Ticket ticket = 0;
   };
-  /// What the copies of a stream have done when one of them records `event`; no ticket when none of them does.
+  /// What the copies of a stream have done when one of them records `event`; no ticket when none of them
+  /// does.
   Copied copiedUntil(const Function &function, int event) const {
     const int at = recorders.find(&function)->second[static_cast<size_t>(event)];
     const Launch &source = function.launches[static_cast<size_t>(at)];

@@ -62,12 +62,14 @@ public:
         ranks(communicator ? std::make_unique<NcclRanks>(gpu, program, *communicator) : nullptr),
         arena(gpu.allocate(program.arenaBytes, "the program's arena")),
         host(makeHostArena(gpu, program, communicator)),
-        files(diskBytes(program) != 0 ? std::make_unique<FileCopies>(gpu, diskStagingBytes(program)) : nullptr),
+        files(diskBytes(program) != 0 ? std::make_unique<FileCopies>(gpu, diskStagingBytes(program))
+                                      : nullptr),
         module(gpu, program.target, image), table(tableOf(program)), streams(gpu, program),
         launches(gpu, program, module, arena, host ? &*host : nullptr, files.get(), streams, table,
-                 ranks.get()), graphs(gpu), times(gpu),
-        scalars(gpu, scalarRanges(program), program.arenaAlign), results(gpu, program),
-        ownBlocks(isSet("KEDGE_CUDA_BLOCKS")), launchByLaunch(ownBlocks || isSet("KEDGE_CUDA_SYNC")) {
+                 ranks.get()),
+        graphs(gpu), times(gpu), scalars(gpu, scalarRanges(program), program.arenaAlign),
+        results(gpu, program), ownBlocks(isSet("KEDGE_CUDA_BLOCKS")),
+        launchByLaunch(ownBlocks || isSet("KEDGE_CUDA_SYNC")) {
     if (ranks)
       ranks->registerArena(arena, program.arenaBytes);
     for (const auto &[name, function] : program.functions)

@@ -45,9 +45,10 @@ void ReadyLaunch::start(const Kernel &kernel, void *const *arguments) const {
 }
 
 LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module, CUdeviceptr arena,
-                         const HostArena *hostArena, FileCopies *files, const CopyStreams &streams, const AlgorithmTable &table,
-                         NcclRanks *ranks)
-    : gpu(gpu), arena(arena), hostArena(hostArena), files(files), streams(streams), table(table), ranks(ranks) {
+                         const HostArena *hostArena, FileCopies *files, const CopyStreams &streams,
+                         const AlgorithmTable &table, NcclRanks *ranks)
+    : gpu(gpu), arena(arena), hostArena(hostArena), files(files), streams(streams), table(table),
+      ranks(ranks) {
   for (const auto &[name, function] : program.functions) {
     std::vector<ReadyLaunch> &list = functions[&function];
     for (const Launch &launch : function.launches) {
@@ -133,9 +134,8 @@ void LaunchTable::bindCopy(ReadyLaunch &ready, const Launch &launch) {
   const uint64_t there = launch.args[toHost ? 1 : 0], bytes = launch.outputs[0].bytes();
   const CUstream stream = streams.stream(launch.stream);
   if (hostArena->isOnDisk(there))
-    ready.library =
-        std::make_unique<FileCopyLaunch>(*files, launch.stream, stream, here,
-                                         hostArena->copyOf(there, nullptr, bytes, toHost));
+    ready.library = std::make_unique<FileCopyLaunch>(*files, launch.stream, stream, here,
+                                                     hostArena->copyOf(there, nullptr, bytes, toHost));
   else
     ready.library = std::make_unique<CopyLaunch>(gpu, stream, here, hostArena->at(there), bytes, toHost);
 }

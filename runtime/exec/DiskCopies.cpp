@@ -12,7 +12,8 @@ void FreeMemory::operator()(char *memory) const { std::free(memory); }
 BlockMemory allocateBlocks(uint64_t bytes) {
   void *memory = std::aligned_alloc(StateFile::kBlock, std::max(diskBlocks(bytes), StateFile::kBlock));
   if (!memory)
-    fail("cannot allocate {} bytes for copies to and from a file: end what else uses this machine's memory, or "
+    fail("cannot allocate {} bytes for copies to and from a file: end what else uses this machine's memory, "
+         "or "
          "raise the memory limit of the shell, container or job",
          bytes);
   return BlockMemory(static_cast<char *>(memory));
@@ -85,8 +86,8 @@ void DiskCopies::work(Lane &lane, Lane &other) {
   std::unique_lock lock(mutex);
   while (true) {
     changed.wait(lock, [&] {
-      return isEnding || (lane.done < lane.started &&
-                          other.done >= lane.ring[lane.done % lane.ring.size()].afterOthers);
+      return isEnding ||
+             (lane.done < lane.started && other.done >= lane.ring[lane.done % lane.ring.size()].afterOthers);
     });
     if (isEnding)
       return;

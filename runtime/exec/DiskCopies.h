@@ -44,8 +44,8 @@ using BlockMemory = std::unique_ptr<char, FreeMemory>;
 /// Memory at a block's border; throws rt::Error if there is none.
 BlockMemory allocateBlocks(uint64_t bytes);
 
-/// Reads run one after the other, and so do writes, each on a thread of its own, while the caller computes. All
-/// members are for one thread.
+/// Reads run one after the other, and so do writes, each on a thread of its own, while the caller computes.
+/// All members are for one thread.
 class DiskCopies {
 public:
   /// Numbers the copies of one direction, from 1.

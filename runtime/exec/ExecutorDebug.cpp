@@ -199,8 +199,11 @@ void Executor::poison(const Function &function, int after) {
   const size_t at = static_cast<size_t>(after + 1);
   for (const auto &[begin, end] : dead.find(&function)->second[at])
     target->fill(begin, end - begin, 0xff);
+  HostArena *host = target->hostArena();
+  if (!host)
+    return;
   for (const auto &[begin, end] : deadHost.find(&function)->second[at])
-    std::memset(target->hostArena()->at(begin), 0xff, end - begin);
+    std::memset(host->at(begin), 0xff, end - begin);
 }
 
 } // namespace kedge::rt

@@ -24,8 +24,8 @@ uint64_t diskStagingBytes(const Program &program) {
 HostArena::HostArena(const Program &program, char *memory, int rank)
     : inFiles(diskBytes(program)), memory(memory) {
   for (const DiskPart &part : program.diskParts)
-    files.push_back(std::make_unique<StateFile>(
-        part.directory, fmt::format("{}-rank{}", program.name, rank), part.bytes));
+    files.push_back(std::make_unique<StateFile>(part.directory, fmt::format("{}-rank{}", program.name, rank),
+                                                part.bytes));
 }
 
 DiskCopy HostArena::copyOf(uint64_t offset, char *place, uint64_t bytes, bool writes) const {

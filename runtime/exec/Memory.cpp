@@ -125,7 +125,8 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
   if (onHost) {
     measured("threads", atStart, beforeArena, 0, "measured: RssAnon around the start of the threads");
     measured(
-        "library_kernels", beforeArena, afterKernels, pageAligned(arena) + pageAligned(host) + staging + workspaces,
+        "library_kernels", beforeArena, afterKernels,
+        pageAligned(arena) + pageAligned(host) + staging + workspaces,
         "measured: RssAnon around the mapping of the arenas and the making of the kernels, less the arenas");
     if (staging != 0)
       add(kDiskStagingName, staging, kDiskStagingSource);

@@ -59,14 +59,17 @@ void StateFile::failToMake(int error, const char *what) const {
   if (statvfs(folder.c_str(), &room) == 0)
     free = fmt::format(", and its file system has {} bytes free",
                        static_cast<uint64_t>(room.f_bavail) * room.f_frsize);
-  fail("the file for offloaded states in '{}' cannot be {}: {}; it needs {} bytes ({:.2f} GiB){}: make room, or "
+  fail("the file for offloaded states in '{}' cannot be {}: {}; it needs {} bytes ({:.2f} GiB){}: make room, "
+       "or "
        "give another directory with --offload-dir DIR",
        folder, what, std::strerror(error), bytes, static_cast<double>(bytes) / (1 << 30), free);
 }
 
 void StateFile::failToMove(const char *what, uint64_t offset, uint64_t count, int error) const {
-  fail("{} bytes at {} of the file for offloaded states in '{}' cannot be {}: {}; this run's states are lost, its "
-       "checkpoints are whole: mend the disk, or give another directory with --offload-dir DIR, and go on with "
+  fail("{} bytes at {} of the file for offloaded states in '{}' cannot be {}: {}; this run's states are "
+       "lost, its "
+       "checkpoints are whole: mend the disk, or give another directory with --offload-dir DIR, and go on "
+       "with "
        "--resume",
        count, offset, folder, what, error == 0 ? "the file ends before them" : std::strerror(error));
 }

@@ -141,8 +141,9 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
                "parameters that --weights lacks keep the model's values");
   app.add_option("--adapter", o.adapter, "DIR: first values of the adapters, as peft saves them");
   app.add_option("--init", t.init, "REGEX=zeros|ones|normal:STD|uniform:A: initial values");
-  app.add_option("--offload-dir", o.offloadDir,
-                 "DIR: where the files for offloaded states are made, in place of those that --offload named");
+  app.add_option(
+      "--offload-dir", o.offloadDir,
+      "DIR: where the files for offloaded states are made, in place of those that --offload named");
   app.add_option("--checkpoint-dir", o.checkpointDir, "folder of checkpoints");
   app.add_option("--checkpoint-every", o.checkpointEvery,
                  "checkpoint after every N-th step (and at the end)");

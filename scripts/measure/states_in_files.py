@@ -15,7 +15,7 @@ import resource
 import subprocess
 import sys
 
-INIT = [".*norm.*weight$|.*ln_.*weight$=ones", ".*bias$=zeros", ".*=normal:0.02"]
+INIT = [".*norm.*weight$=ones", ".*bias$=zeros", ".*(qkv|out|up|down|tokens|positions).weight$=normal:0.02"]
 
 
 def run(program, arguments, log, limit=None):

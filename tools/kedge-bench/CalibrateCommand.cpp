@@ -188,8 +188,8 @@ void Calibration::scalars() {
                       "microseconds");
 }
 
-/// A file as --offload optimizer=DIR makes it, written and read through memory as a program does it. The slower
-/// direction counts: a step moves as much in one as in the other.
+/// A file as --offload optimizer=DIR makes it, written and read through memory as a program does it. The
+/// slower direction counts: a step moves as much in one as in the other.
 void Calibration::disk(const std::string &directory) {
   constexpr uint64_t size = uint64_t(1) << 30, piece = uint64_t(64) << 20;
   const rt::StateFile file(directory, "calibrate", size);
@@ -246,7 +246,8 @@ void kedge::bench::addCalibrateCommand(CLI::App &app) {
       ->add_option("--links", *links,
                    "FILE.json: instead, the links between the ranks that mpirun started, for --link")
       ->excludes(device);
-  command->add_option("--disk", *directory, "DIR: files there, too, for --offload optimizer=DIR")->needs(device);
+  command->add_option("--disk", *directory, "DIR: files there, too, for --offload optimizer=DIR")
+      ->needs(device);
   command->add_option("--threads", *threads, "default: physical cores")->check(CLI::PositiveNumber);
   command->callback([=] {
     if (output->empty() && links->empty())

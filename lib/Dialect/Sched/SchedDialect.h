@@ -24,5 +24,7 @@ using OffloadableNote = SchedDialect::OffloadableAttrHelper;
 /// Whether a train.state lives in host memory.
 inline bool isOnHost(mlir::Operation *state) { return HostNote(state->getContext()).isAttrPresent(state); }
 /// The directory of the file that holds a train.state; null: it is in memory.
-inline mlir::StringAttr diskOf(mlir::Operation *state) { return DiskNote(state->getContext()).getAttr(state); }
+inline mlir::StringAttr diskOf(mlir::Operation *state) {
+  return DiskNote(state->getContext()).getAttr(state);
+}
 } // namespace kedge::sched

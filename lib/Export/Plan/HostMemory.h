@@ -14,8 +14,8 @@ llvm::DenseMap<mlir::Operation *, train::StateOp> statesInTransit(exec::Function
 /// Bytes of host memory that a program takes for what is offloaded; files are not.
 int64_t hostBytes(mlir::ModuleOp module);
 
-/// `host_bytes` and, with a host arena, `offload{state_bytes, value_bytes}` and what each function copies; with
-/// files, `disk_bytes`, `offload.files` and what goes to them and comes back. `report` has its functions
+/// `host_bytes` and, with a host arena, `offload{state_bytes, value_bytes}` and what each function copies;
+/// with files, `disk_bytes`, `offload.files` and what goes to them and comes back. `report` has its functions
 /// already.
 void addHostFacts(nlohmann::json &report, mlir::ModuleOp module);
 

@@ -303,8 +303,7 @@ ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFac
                          {"persistent_bytes", arena.getPersistent()},
                          {"align", arena.getAlign()}};
     for (exec::FileAttr file : arena.getListed())
-      out["host_arena"]["files"].push_back(
-          {{"directory", file.getDirectory()}, {"bytes", file.getBytes()}});
+      out["host_arena"]["files"].push_back({{"directory", file.getDirectory()}, {"bytes", file.getBytes()}});
   }
   out["states"] = states.states;
   out["scalars"] = builder.scalars;

@@ -65,7 +65,8 @@ void FileCopyLaunch::enqueue() {
     const CUresult result =
         piece.copy.writes ? driver.memcpyDtoHAsync(piece.copy.memory, piece.onDevice, piece.bytes, stream)
                           : driver.memcpyHtoDAsync(piece.onDevice, piece.copy.memory, piece.bytes, stream);
-    driver.check(result, "{} bytes cannot be copied {} a file", piece.bytes, piece.copy.writes ? "to" : "from");
+    driver.check(result, "{} bytes cannot be copied {} a file", piece.bytes,
+                 piece.copy.writes ? "to" : "from");
     if (piece.copy.writes)
       driver.check(driver.launchHostFunc(stream, &FileCopyLaunch::run, &piece), "a file cannot be written");
   }

@@ -19,8 +19,8 @@ public:
   uint64_t stageBytes() const { return stage; }
   const Driver &driver() const { return gpu.driver(); }
 
-  /// Reads or writes a file. Called by the driver's thread: keeps the first error for check(), and does nothing
-  /// once there is one.
+  /// Reads or writes a file. Called by the driver's thread: keeps the first error for check(), and does
+  /// nothing once there is one.
   void run(const DiskCopy &copy);
   /// Throws it.
   void check();

@@ -36,8 +36,8 @@ bool areAlike(const State &parameter, const State &average) {
 std::vector<float> valuesOf(const Executor &executor, const State &parameter) {
   const std::string value = bytesOf(executor, parameter);
   const State *residual = residualOf(executor.program(), parameter);
-  const std::string rest =
-      residual ? bytesOf(executor, *residual) : std::string(static_cast<size_t>(parameter.desc.elements()), 0);
+  const std::string rest = residual ? bytesOf(executor, *residual)
+                                    : std::string(static_cast<size_t>(parameter.desc.elements()), 0);
   std::vector<float> values(static_cast<size_t>(parameter.desc.elements()));
   joinParts(value.data(), rest.data(), values);
   return values;
@@ -61,8 +61,7 @@ void startAverages(Executor &executor) {
     if (areAlike(parameter, average))
       copyBytes(executor, average, bytesOf(executor, parameter).data());
     else
-      copyBytes(executor, average,
-                reinterpret_cast<const char *>(valuesOf(executor, parameter).data()));
+      copyBytes(executor, average, reinterpret_cast<const char *>(valuesOf(executor, parameter).data()));
   });
 }
 

@@ -14,8 +14,8 @@ void startAverages(Executor &executor);
 class AveragesAsWeights {
 public:
   explicit AveragesAsWeights(Executor &executor) : executor(executor) {}
-  /// Parameters and their averages change places where both are alike. Parameters in 16 bits are set aside, as
-  /// they cannot hold an average, nor can it hold them without being lost. What follows from parameters is
+  /// Parameters and their averages change places where both are alike. Parameters in 16 bits are set aside,
+  /// as they cannot hold an average, nor can it hold them without being lost. What follows from parameters is
   /// computed again.
   void put();
   void takeBack();

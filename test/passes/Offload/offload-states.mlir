@@ -33,11 +33,11 @@
 
 // In a file only what its copies cost differs.
 // FILES: train.state parameter @w {{.*}}{sched.host}
-// FILES: train.state moment1 @w.moment1 {{.*}}{sched.disk = "/mnt/nvme", sched.host}
+// FILES: train.state moment1 @w.moment1 {{.*}}sched.disk = "/mnt/nvme", sched.host}
 // FILES: sched.fetch %arg1 {kedge.place
 // FILES: sched.fetch %arg2 {disk, kedge.place
-// FILES: sched.offload %{{.*}}#0 {kedge.place
-// FILES: sched.offload %{{.*}}#1 {disk, kedge.place
+// FILES: sched.offload %{{.*}}#1 {disk} :
+// FILES: sched.offload %{{.*}}#0 :
 
 // NONE-NOT: sched.fetch
 // NONE-NOT: sched.offload

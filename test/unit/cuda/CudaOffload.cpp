@@ -64,8 +64,13 @@ json fileProgram() {
                            {"persistent_bytes", 4096},
                            {"align", 256},
                            {"files", {{{"directory", ::testing::TempDir()}, {"bytes", 4096}}}}};
-  program["states"] = {{{"name", "s"}, {"role", "moment1"}, {"dtype", "f32"}, {"shape", {kSide, kSide}},
-                        {"offset", 0}, {"space", "host"}, {"init", {{"kind", "zeros"}}}}};
+  program["states"] = {{{"name", "s"},
+                        {"role", "moment1"},
+                        {"dtype", "f32"},
+                        {"shape", {kSide, kSide}},
+                        {"offset", 0},
+                        {"space", "host"},
+                        {"init", {{"kind", "zeros"}}}}};
   return program;
 }
 

@@ -150,10 +150,11 @@ TEST(DeepSpeedConfig, KeysWithoutMeaningAreToldWhy) {
     expectAll(
         {{(std::string(R"({"zero_optimization": {"offload_optimizer": {")") + key + R"(": true}}})").c_str(),
           "", "", "no effect here"}});
-  expectAll({{R"({"zero_optimization": {"offload_param": {"nvme_path": "/nvme"}}})", "", "",
-              "nvme_path \"/nvme\": no effect here"},
-             {R"({"zero_optimization": {"offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"}}})", "",
-              "--offload optimizer=/nvme", "nvme_path \"/nvme\": applied: every process makes a file there"}});
+  expectAll(
+      {{R"({"zero_optimization": {"offload_param": {"nvme_path": "/nvme"}}})", "", "",
+        "nvme_path \"/nvme\": no effect here"},
+       {R"({"zero_optimization": {"offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"}}})", "",
+        "--offload optimizer=/nvme", "nvme_path \"/nvme\": applied: every process makes a file there"}});
 }
 
 TEST(DeepSpeedConfig, Precision) {

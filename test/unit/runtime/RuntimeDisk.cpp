@@ -86,8 +86,9 @@ TEST_F(RuntimeDisk, AFileThatEndsEarlySaysSoWhereItIsWaitedFor) {
   DiskCopies copies(4, kStaging);
   copies.start({&file, 0, values.data(), kBytes, false}, 0, span);
   const std::string message = refusal([&] { copies.waitForAll(); });
-  for (const char *part : {"of the file for offloaded states in '", "disk' cannot be read: the file ends before them",
-                           "its checkpoints are whole", "--offload-dir DIR, and go on with --resume"})
+  for (const char *part :
+       {"of the file for offloaded states in '", "disk' cannot be read: the file ends before them",
+        "its checkpoints are whole", "--offload-dir DIR, and go on with --resume"})
     EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
