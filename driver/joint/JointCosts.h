@@ -51,7 +51,7 @@ private:
   struct Common {
     double seconds = 0, products = 0;
     double forwardShare = 0; ///< of products, the least of any node
-    bool isWide = false; ///< --feed-forward-chunk changes it
+    bool isWide = false;     ///< --feed-forward-chunk changes it
   };
   const Common &commonOf(const solver::JointChoice &choice);
   double shareOf(const solver::JointChoice &choice, double micro) const;
