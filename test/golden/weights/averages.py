@@ -27,8 +27,14 @@ def run(*command):
 def tensors(path):
     data = open(path, "rb").read()
     length = struct.unpack("<Q", data[:8])[0]
-    return {name: np.frombuffer(data[8 + length + facts["data_offsets"][0]:8 + length + facts["data_offsets"][1]], np.float32)
-            for name, facts in json.loads(data[8:8 + length]).items() if name != "__metadata__" and facts["dtype"] == "F32"}
+    found = {}
+    for name, facts in json.loads(data[8:8 + length]).items():
+        if name != "__metadata__" and facts["dtype"] in ("F32", "BF16"):
+            begin, end = facts["data_offsets"]
+            part = data[8 + length + begin:8 + length + end]
+            found[name] = (np.frombuffer(part, np.float32) if facts["dtype"] == "F32" else
+                           (np.frombuffer(part, np.uint16).astype(np.uint32) << 16).view(np.float32))
+    return found
 
 
 def rounding(options):
