@@ -13,10 +13,24 @@ namespace kedge::levels {
 namespace {
 using namespace mlir;
 
+/// What the forward needs, too, belongs to it: an op of the backward may be in front of its equal there.
+struct ForwardPlaces : RewriterBase::Listener {
+  DenseMap<Operation *, PlaceAttr> places;
+
+  void notifyOperationReplaced(Operation *op, ValueRange replacement) override {
+    Operation *kept = replacement.empty() ? nullptr : replacement.front().getDefiningOp();
+    const PlaceAttr own = places.lookup(op);
+    if (kept && own && own.getPhase() == TrainingPhase::Forward && places.contains(kept) &&
+        places[kept].getPhase() != TrainingPhase::Forward)
+      places[kept] = own;
+  }
+};
+
 struct MergeEqual : impl::MergeEqualBase<MergeEqual> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    DenseMap<Operation *, PlaceAttr> places;
+    ForwardPlaces listener;
+    DenseMap<Operation *, PlaceAttr> &places = listener.places;
     DenseMap<Operation *, Attribute> values;
     int64_t before = 0, after = 0;
     function.walk([&](Operation *op) {
@@ -27,7 +41,7 @@ struct MergeEqual : impl::MergeEqualBase<MergeEqual> {
         values[op] = notes;
       op->removeDiscardableAttr(placeName);
     });
-    IRRewriter rewriter(&getContext());
+    IRRewriter rewriter(&getContext(), &listener);
     DominanceInfo dominance(function);
     eliminateCommonSubExpressions(rewriter, dominance, function);
     function.walk([&](Operation *op) {

@@ -7,7 +7,7 @@ def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
   let summary = "Common subexpressions, wherever in the model they are";
   let description = [{
     Like MLIR's elimination of common subexpressions, but it also merges ops that differ only in `kedge.place`. The first
-    of equal ops stays, with its place. For levels 1 and 2 only: after rematerialization, equal launches are intended.
+    of equal ops stays, with its place; if that is of the backward and another's is of the forward, with the other's. For levels 1 and 2 only: after rematerialization, equal launches are intended.
     Statistic: ops merged.
 
     Example:

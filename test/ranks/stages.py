@@ -167,6 +167,17 @@ def weighs_tokens_3(golden, temp):
         expect_near(own, weights)
 
 
+def cuts_in_front_of_heads(golden, temp):
+    """More stages than blocks, logits in chunks: the rows that the chunks read cross from one stage to the next."""
+    model = gpt(golden, temp)
+    options = [*SGD, "--accumulate", "2", "--logits-chunk", "2KiB"]
+    log, weights = model.run("", *options)
+    for mesh in ("pipeline=4", "pipeline=6"):
+        found, own = model.run(mesh, *options)
+        near(found, log)
+        expect_near(own, weights)
+
+
 def fits_budgets(golden, temp):
     """A budget that one rank cannot keep: each stage computes again what it asks for, and every rank holds no more."""
     model, budget = gpt(golden, temp), 1_000_000
@@ -245,7 +256,7 @@ def leaves_steps_out_together(golden, temp):
 
 
 CHECKS = [goes_on_everywhere, exports_from_any_stage, evaluates, beside_data, beside_others, scales_with_one_flag_15, trains_adapters,
-          normalises_micro_batches, weighs_tokens_3, fits_budgets, holds_what_was_planned, same_bits, dumps_gradients, leaves_steps_out_together]
+          normalises_micro_batches, weighs_tokens_3, fits_budgets, holds_what_was_planned, cuts_in_front_of_heads, same_bits, dumps_gradients, leaves_steps_out_together]
 
 
 def main():
