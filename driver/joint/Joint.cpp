@@ -18,8 +18,9 @@ constexpr size_t kShown = 10;
 /// The search ends when no choice can be faster by this share, or after so many plans.
 constexpr double kTolerance = 0.01;
 constexpr int64_t kPlans = 12, kPlansOfPoint = 4;
-/// Ops that are made for bounds once a plan fits: half a minute on one core.
-constexpr int64_t kOps = 60'000;
+/// Ops that are made for bounds: so many in all, and so many more at least once a plan fits. Half a minute on
+/// one core with the largest models.
+constexpr int64_t kAllOps = 700'000, kOps = 60'000;
 
 /// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over
 /// it.
@@ -74,7 +75,7 @@ solver::JointResult searchAll(const JointSpace &space, JointCosts &costs) {
   if (!whole.empty())
     if (const solver::JointResult first = solver::searchJointly(costs, whole, options); first.found())
       options.first = first.rows.front().choice;
-  options.spend = costs.spent() + kOps;
+  options.spend = std::max(kAllOps, costs.spent() + kOps);
   return solver::searchJointly(costs, space.choices(), options);
 }
 

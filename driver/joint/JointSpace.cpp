@@ -10,10 +10,7 @@ namespace {
 bool isFixed(const CompileOptions &options, const char *flag) { return options.joint.fixed.count(flag) > 0; }
 
 /// What is not available yet along these axes is not chosen from.
-bool splitsModels(const CompileOptions &options) { return !options.onGpu() && !options.syncBatchNorm; }
-bool hasStages(const CompileOptions &options) {
-  return splitsModels(options) && options.arenaFile.empty() && options.launchFile.empty();
-}
+bool splitsModels(const CompileOptions &options) { return !options.syncBatchNorm; }
 
 /// Whole copies of the state on groups of ranks, from none to many; then the same for ranks that divide the
 /// model.
@@ -22,7 +19,7 @@ std::vector<std::string> meshesOf(const CompileOptions &options) {
   if (!options.model.mesh.empty() || ranks == 1)
     return {options.model.meshOfRanks().text()};
   std::vector<std::string> meshes;
-  for (const int64_t stages : divisorsOf(hasStages(options) ? ranks : 1))
+  for (const int64_t stages : divisorsOf(splitsModels(options) ? ranks : 1))
     for (const int64_t blocks : divisorsOf(splitsModels(options) ? ranks / stages : 1)) {
       const int64_t rest = ranks / stages / blocks;
       for (const int64_t copies : divisorsOf(rest))

@@ -190,7 +190,7 @@ private:
     PlacedBuilder builder(&op);
     OperationState state(op.getLoc(), op.getName(), {}, {}, op.getAttrs());
     SmallVector<Local> sent;
-    for (Value operand : op.getOperands()) {
+    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
       if (auto found = locals.find(operand); found != locals.end() && found->second.partOf.empty())
         (void)getWithZeros(builder, op.getLoc(), operand, found->second.layout);
       Local local = locals.contains(operand) ? locals[operand] : Local{operand, {}, {}};
@@ -203,7 +203,9 @@ private:
         state.addTypes(
             dist::localShardOf(local.value.getType(), cast<IntegerAttr>(op.getAttr("ranks")).getInt()));
       } else if (isa<dist::AllGatherOp>(op)) {
-        state.addTypes(local.partOf.pop_back_val());
+        // A bucket may have what no rank along this axis has cut, with what they have.
+        state.addTypes(local.partOf.empty() ? blockOf(result.getType(), local.layout, group.ranks)
+                                            : local.partOf.pop_back_val());
       } else {
         state.addTypes(local.value.getType());
       }

@@ -181,6 +181,13 @@ def beside_data(golden, temp):
         found, own = halves.run("data=2,tensor=2", *SGD, "--clip-norm", "0.3", "--zero", stage)
         near(found, log)
         expect_near(own, weights)
+    quarters = gpt(golden, temp / "quarters", 1)
+    quarters.temp.mkdir()
+    twice = [*SGD, "--clip-norm", "0.3", "--accumulate", "2"]
+    found, own = quarters.run("replica=2,data=2,tensor=2", *twice, "--zero", 2)
+    log, weights = model.run("", *twice)
+    near(found, log)
+    expect_near(own, weights)
     for precision, stage in (("bf16", 0), ("fp16", 1)):
         low = [*SGD, "--clip-norm", "0.3", "--precision", precision]
         near(halves.run("data=2,tensor=2", *low, "--zero", stage)[0], model.run("", *low)[0], 4e-3, 3e-2)
