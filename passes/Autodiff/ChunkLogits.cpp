@@ -1,5 +1,6 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Support/ChunkRows.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/LogitsRegion.h"
@@ -118,10 +119,7 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
   }
 
   void chunk(LogitsRegion &region) {
-    // Each chunk has launches of its own: more chunks would make the plan longer without lowering the peak.
-    constexpr int64_t mostChunks = 64;
-    int64_t count = std::min<int64_t>(mostChunks, llvm::divideCeil(region.bytes, maxBytes.getValue()));
-    int64_t rows = llvm::alignTo(llvm::divideCeil(region.rows, count), region.rows >= 64 * count ? 16 : 1);
+    const int64_t rows = rowsOfChunk(region.rows, chunksOf(region.bytes, maxBytes));
     if (rows >= region.rows || !region.gatherOperands())
       return;
     PlacedBuilder builder(region.ops.front());

@@ -5,7 +5,9 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Support/ChunkRows.h"
 #include "lib/Support/Statistics.h"
+#include "lib/Support/StorageBytes.h"
 #include "passes/Mesh/Passes.h"
 #include "passes/Mesh/WideRegion.h"
 
@@ -64,16 +66,14 @@ private:
       return wholes.contains(operand) ? wholes[operand] : operand;
     if (auto found = parts.find(operand); found != parts.end())
       return found->second[first / step];
-    Value &slice = slices[{operand, first}];
-    if (slice && dimOfSlice[slice] == dim)
+    Value &slice = slices[{operand, first, dim}];
+    if (slice)
       return slice;
     SmallVector<int64_t> starts(rankOf(operand), 0), ends(shapeOf(operand)), steps(rankOf(operand), 1);
     const int64_t size = ends[dim];
     starts[dim] = first * (size / region.rows);
     ends[dim] = starts[dim] + roomOf(first, size);
-    slice = SliceOp::create(b, operand.getLoc(), operand, starts, ends, steps);
-    dimOfSlice[slice] = dim;
-    return slice;
+    return slice = SliceOp::create(b, operand.getLoc(), operand, starts, ends, steps);
   }
 
   SmallVector<Value> clone(PlacedBuilder &b, const WideRegion::Member &member, ValueRange operands,
@@ -140,10 +140,9 @@ private:
 
   WideRegion &region;
   int64_t step;
-  DenseMap<Value, SmallVector<Value>> parts; ///< by chunk; of a sum, the sums so far
-  DenseMap<Value, Value> wholes;             ///< sums
-  DenseMap<std::pair<Value, int64_t>, Value> slices;
-  DenseMap<Value, int> dimOfSlice;
+  DenseMap<Value, SmallVector<Value>> parts;               ///< by chunk; of a sum, the sums so far
+  DenseMap<Value, Value> wholes;                           ///< sums
+  DenseMap<std::tuple<Value, int64_t, int>, Value> slices; ///< of a value, from a row on, along a dimension
 };
 
 struct ChunkFeedForward : impl::ChunkFeedForwardBase<ChunkFeedForward> {
@@ -170,18 +169,13 @@ struct ChunkFeedForward : impl::ChunkFeedForwardBase<ChunkFeedForward> {
     for (Operation *op : candidates) {
       if (done.contains(op))
         continue;
-      // Each chunk has launches of its own: more chunks would make the plan longer without lowering the peak.
-      constexpr int64_t mostChunks = 64;
-      const auto type = cast<RankedTensorType>(op->getResult(0).getType());
-      const int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-      const int64_t count = std::min<int64_t>(mostChunks, llvm::divideCeil(bytes, maxBytes.getValue()));
+      const int64_t count = chunksOf(bytesOf(op->getResult(0).getType()), maxBytes);
       std::optional<WideRegion> region = WideRegion::from(op, count);
       if (!region)
         continue;
       for (const WideRegion::Member &member : region->members)
         done.insert(member.op);
-      const int64_t rows =
-          llvm::alignTo(llvm::divideCeil(region->rows, count), region->rows >= 64 * count ? 16 : 1);
+      const int64_t rows = rowsOfChunk(region->rows, count);
       if (rows >= region->rows || !region->gatherOperands())
         continue;
       Chunks(*region, rows).build();

@@ -5,6 +5,7 @@
 #include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
+#include "lib/Support/StorageBytes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Mesh/Layout.h"
 #include "llvm/ADT/SetVector.h"
@@ -38,15 +39,10 @@ bool isPlainSum(Operation *op) {
 bool isKnown(Operation *op) {
   return isProduct(op) || isa<ReshapeOp, TransposeOp>(op) || !isa<ShardingOpInterface>(op);
 }
-
-int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
 } // namespace
 
 bool WideRegion::mayStart(Operation *op, int64_t bytes) {
-  return isRowwise(op) && bytesOf(op->getResult(0)) > bytes &&
+  return isRowwise(op) && bytesOf(op->getResult(0).getType()) > bytes &&
          shapeOf(op->getResult(0)).back() > shapeOf(op->getOperand(0)).back();
 }
 

@@ -1,11 +1,9 @@
 #include "tools/kedge-bench/RematGraph.h"
-#include "lib/Support/Error.h"
+#include "tools/kedge-bench/JsonFile.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <queue>
 #include <set>
 
@@ -15,17 +13,12 @@ using nlohmann::json;
 
 constexpr double bytesLimit = 0x1p62;
 
-class GraphReader {
+class GraphReader : JsonFile {
 public:
-  explicit GraphReader(const std::string &path) : path(path) {}
+  explicit GraphReader(const std::string &path) : JsonFile(path, "a graph as node-link JSON") {}
 
   solver::RematProblem read() {
-    std::ifstream in(path);
-    if (!in)
-      fail("{}: expected a graph as node-link JSON, but the file cannot be read", path);
-    data = json::parse(in, nullptr, false);
-    if (data.is_discarded())
-      fail("{}: expected a graph as node-link JSON, found malformed JSON", path);
+    data = parse();
     readNodes();
     readLinks();
     readOrder();
@@ -33,12 +26,6 @@ public:
   }
 
 private:
-  const json &field(const json &object, const std::string &key, const std::string &where) const {
-    if (!object.is_object() || !object.contains(key))
-      fail("{}: {}: expected the key '{}'", path, where, key);
-    return object[key];
-  }
-
   const json &list(const std::string &key) const {
     const json &result = field(data, key, "the graph");
     if (!result.is_array())
@@ -161,7 +148,6 @@ private:
       problem.order = topological;
   }
 
-  const std::string &path;
   json data;
   std::map<std::string, int> indices;
   solver::RematProblem problem;

@@ -1,8 +1,6 @@
 #include "tools/kedge-bench/ShardInstance.h"
-#include "lib/Support/Error.h"
+#include "tools/kedge-bench/JsonFile.h"
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 namespace kedge::bench {
 namespace {
@@ -10,17 +8,12 @@ using nlohmann::json;
 
 constexpr int64_t kMost = int64_t{1} << 62;
 
-class InstanceReader {
+class InstanceReader : JsonFile {
 public:
-  explicit InstanceReader(const std::string &path) : path(path) {}
+  explicit InstanceReader(const std::string &path) : JsonFile(path, "an instance as JSON") {}
 
   solver::ShardProblem read() {
-    std::ifstream in(path);
-    if (!in)
-      fail("{}: expected an instance as JSON, but the file cannot be read", path);
-    json data = json::parse(in, nullptr, false);
-    if (data.is_discarded())
-      fail("{}: expected an instance as JSON, found malformed JSON", path);
+    const json data = parse();
     const json &instance = field(data, "problem", "the file");
     if (instance.is_object() && instance.contains("name") && instance["name"].is_string())
       problem.name = instance["name"].get<std::string>();
@@ -33,12 +26,6 @@ public:
   }
 
 private:
-  const json &field(const json &object, const std::string &key, const std::string &where) const {
-    if (!object.is_object() || !object.contains(key))
-      fail("{}: {}: expected the key '{}'", path, where, key);
-    return object[key];
-  }
-
   const json &list(const json &object, const std::string &key, const std::string &where) const {
     const json &value = field(object, key, where);
     if (!value.is_array())
@@ -127,7 +114,6 @@ private:
     }
   }
 
-  const std::string &path;
   solver::ShardProblem problem;
   int64_t total = 0; ///< of the largest costs
 };
