@@ -13,7 +13,8 @@ inline int64_t chunksOf(int64_t bytes, int64_t most) {
   return std::min<int64_t>(kMostChunks, llvm::divideCeil(bytes, most));
 }
 
-/// Of so many chunks; at least `rows` where there is nothing to divide. Long chunks begin at a multiple of 16.
+/// Of so many chunks; at least `rows` where there is nothing to divide. Long chunks begin at a multiple
+/// of 16.
 inline int64_t rowsOfChunk(int64_t rows, int64_t chunks) {
   return llvm::alignTo(llvm::divideCeil(rows, chunks), rows >= 64 * chunks ? 16 : 1);
 }
