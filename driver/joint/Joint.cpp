@@ -20,7 +20,7 @@ constexpr double kTolerance = 0.01;
 constexpr int64_t kPlans = 12, kPlansOfPoint = 4;
 /// Ops that are made for bounds: so many in all, and so many more at least once a plan fits. Half a minute on
 /// one core with the largest models.
-constexpr int64_t kAllOps = 700'000, kOps = 60'000;
+constexpr int64_t kAllOps = 2'200'000, kOps = 60'000;
 
 /// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over
 /// it.
@@ -71,7 +71,7 @@ json choiceJson(const JointSpace &space, const JointCosts &costs, const JointCho
 solver::JointResult searchAll(const JointSpace &space, JointCosts &costs) {
   std::vector<JointChoice> whole = space.choices();
   std::erase_if(whole, [&](const JointChoice &choice) { return space.isSplit(choice); });
-  solver::JointOptions options{kTolerance, kPlans};
+  solver::JointOptions options{kTolerance, kPlans, 0, {}};
   if (!whole.empty())
     if (const solver::JointResult first = solver::searchJointly(costs, whole, options); first.found())
       options.first = first.rows.front().choice;
@@ -79,10 +79,40 @@ solver::JointResult searchAll(const JointSpace &space, JointCosts &costs) {
   return solver::searchJointly(costs, space.choices(), options);
 }
 
+/// What a choice needs at least, as far as it is known.
+int64_t neededBytes(JointCosts &costs, const JointChoice &choice) {
+  if (!costs.refusal(choice).empty())
+    return std::numeric_limits<int64_t>::max();
+  const int64_t least = costs.leastBytes(choice);
+  return least ? least : costs.heldBytes(choice);
+}
+
+/// Where nothing fits: the choice that needs the fewest bytes. Those that hold less than it all the time are
+/// planned first, as many as a point of the frontier has plans.
+JointChoice smallestOf(JointCosts &costs, solver::JointResult &result) {
+  const auto smallest = [&](bool ofPlanned) -> JointRow & {
+    const auto key = [&](const JointRow &row) {
+      return std::pair(ofPlanned && !row.planned, neededBytes(costs, row.choice));
+    };
+    return *std::min_element(result.rows.begin(), result.rows.end(),
+                             [&](const JointRow &a, const JointRow &b) { return key(a) < key(b); });
+  };
+  for (int64_t plans = 0; plans < kPlansOfPoint; ++plans) {
+    JointRow &row = smallest(false);
+    if (row.planned)
+      break;
+    row.plan = costs.plan(row.choice);
+    row.planned = true;
+    ++result.planned;
+  }
+  return smallest(true).choice;
+}
+
 class Answer {
 public:
-  Answer(const JointSpace &space, JointCosts &costs, const solver::JointResult &result)
-      : space(space), costs(costs), result(result) {}
+  Answer(const JointSpace &space, JointCosts &costs, const solver::JointResult &result,
+         const JointChoice &chosen)
+      : space(space), costs(costs), result(result), chosen(chosen) {}
 
   json report() const {
     json report = {
@@ -95,7 +125,7 @@ public:
         {"seconds", nullptr},
         {"lower_bound", nullptr},
         {"gap", nullptr}};
-    report["choice"] = choiceJson(space, costs, chosen());
+    report["choice"] = choiceJson(space, costs, chosen);
     if (result.found()) {
       report["seconds"] = result.rows.front().plan.seconds;
       report["lower_bound"] = result.lowerBound;
@@ -106,21 +136,6 @@ public:
     for (size_t axis = 0; axis < space.axes().size(); ++axis)
       report["axes"][space.axes()[axis].name] = valuesOf(axis);
     return report;
-  }
-
-  /// The best, or what needs the fewest bytes.
-  const JointChoice &chosen() const {
-    if (result.found())
-      return result.rows.front().choice;
-    const auto bytes = [&](const JointRow &row) {
-      if (!costs.refusal(row.choice).empty())
-        return std::numeric_limits<int64_t>::max();
-      const int64_t least = costs.leastBytes(row.choice);
-      return least ? least : costs.heldBytes(row.choice);
-    };
-    return std::min_element(result.rows.begin(), result.rows.end(),
-                            [&](const JointRow &a, const JointRow &b) { return bytes(a) < bytes(b); })
-        ->choice;
   }
 
 private:
@@ -173,6 +188,7 @@ private:
   const JointSpace &space;
   JointCosts &costs;
   const solver::JointResult &result;
+  const JointChoice &chosen; ///< the best, or what needs the fewest bytes
 };
 
 /// The fastest choice within ever fewer bytes, from the peak of the best on, by tenths of it, as far as one
@@ -189,7 +205,7 @@ json frontierOf(const JointSpace &space, JointCosts &costs, const JointRow &best
   for (int tenths = 10; tenths > 0; --tenths) {
     costs.setBudget(best.plan.peakBytes / 10 * tenths);
     const solver::JointResult result =
-        solver::searchJointly(costs, space.choices(), {kTolerance, kPlansOfPoint});
+        solver::searchJointly(costs, space.choices(), {kTolerance, kPlansOfPoint, 0, {}});
     if (!result.found())
       break;
     add(result.rows.front(), result.lowerBound);
@@ -212,15 +228,16 @@ JointAnswer planJointly(const CompileOptions &options) {
   const bool rowsFixed = !options.maxBatchInput.empty() || dependsOnRows(compilation, options);
   const JointSpace space(options, compilation.onnx(), rowsFixed);
   JointCosts costs(space, options);
-  const solver::JointResult result = searchAll(space, costs);
-  const Answer found(space, costs, result);
+  solver::JointResult result = searchAll(space, costs);
+  const JointChoice chosen = result.found() ? result.rows.front().choice : smallestOf(costs, result);
+  const Answer found(space, costs, result, chosen);
   JointAnswer answer;
   answer.fits = result.found();
   answer.report = found.report();
   if (options.frontier && result.found())
     answer.report["frontier"] = frontierOf(space, costs, result.rows.front());
-  answer.options = space.optionsOf(found.chosen());
-  answer.options.feedForwardChunk = costs.chunkOf(found.chosen());
+  answer.options = space.optionsOf(chosen);
+  answer.options.feedForwardChunk = costs.chunkOf(chosen);
   answer.options.isTrial = false;
   answer.options.report = options.report, answer.options.arenaFile = options.arenaFile,
   answer.options.launchFile = options.launchFile;

@@ -2,12 +2,13 @@
 #include "driver/Compilation.h"
 #include "driver/plan/PipelinePlan.h"
 #include "lib/Analysis/Reservations.h"
+#include "lib/Solver/Mesh/PipelineBound.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
 #include "passes/Mesh/WideRegion.h"
+#include "passes/Pipeline/Schedule.h"
 #include "runtime/exec/Executor.h"
-#include <cmath>
 
 namespace kedge::driver {
 
@@ -85,9 +86,9 @@ double JointCosts::bounded(const JointChoice &choice, int which) {
     return common(choice);
   const bool pipelined = space.meshOf(choice).sizeOf(rt::Mesh::kPipeline) > 1;
   if (which == 1)
-    return common(choice) + (pipelined ? filled(choice) : shown(choice));
+    return std::max(common(choice) + (pipelined ? filled(choice) : 0), sent(choice));
   if (which == 2)
-    return pipelined ? common(choice) + waited(choice) : 0;
+    return common(choice) + (pipelined ? waited(choice) : shown(choice));
   return heldBytes(choice) > limit ? solver::kNever : scheduledSeconds(choice);
 }
 
@@ -137,41 +138,36 @@ double JointCosts::common(const JointChoice &choice) {
   return static_cast<double>(space.accumulateOf(choice)) * shareOf(choice, commonOf(choice).seconds);
 }
 
-/// What ranks of P stages wait on average for M micro-batches. Stage s begins once the first one has passed
-/// the stages before it, and after its last backward these still have theirs: M w_s + f (sum of w_k before
-/// it), where f is 1. Under zero-bubble, products of weights may be left for the end: there only the forward
-/// is waited for, f of what a stage computes. The split that makes the largest of these the least has them
-/// equal, at f C / (1 - (1 - f/M)^P) for C in all. Only where each rank has one stage.
+/// What the ranks of a pipeline wait on average, whatever its stages are, by what products take. Under
+/// zero-bubble, products of weights may be left for the end: there only the forward is waited for.
 double JointCosts::filled(const JointChoice &choice) {
-  const std::string &schedule = space.value(choice, kScheduleAxis);
-  const Common &known = commonOf(choice);
-  const double waited = schedule == "1f1b" || schedule == "gpipe" ? 1
-                        : schedule == "zero-bubble"               ? known.forwardShare
-                                                                  : 0;
-  if (waited == 0)
+  const std::optional<pipeline::Schedule> schedule =
+      pipeline::Schedule::parse(space.value(choice, kScheduleAxis));
+  if (!schedule)
     return 0;
-  const auto stages = static_cast<double>(space.meshOf(choice).sizeOf(rt::Mesh::kPipeline)),
-             micros = static_cast<double>(space.accumulateOf(choice));
-  const double ends = waited / (1 - std::pow(1 - waited / micros, stages));
-  return std::max(0.0, ends - micros / stages) * stages * shareOf(choice, known.products);
+  const Common &known = commonOf(choice);
+  const solver::PipelineShape shape{space.meshOf(choice).sizeOf(rt::Mesh::kPipeline), schedule->chunks,
+                                    space.accumulateOf(choice)};
+  const double share = schedule->runsWeightsApart() ? known.forwardShare : 1;
+  const auto key = std::tuple(shape.ranks, shape.chunks, shape.microBatches, share);
+  auto found = spans.find(key);
+  if (found == spans.end())
+    found = spans.emplace(key, solver::leastSpan(shape, share)).first;
+  const auto ranks = static_cast<double>(shape.ranks);
+  return (found->second * ranks - static_cast<double>(shape.microBatches)) * shareOf(choice, known.products);
 }
 
-/// What the tensor ranks send in a chain, less what could hide it. A micro-batch of fewer rows sends as much
-/// a row; what is besides takes at most as long as in one of the most rows.
-double JointCosts::shown(const JointChoice &choice) {
-  const int64_t blocks = space.meshOf(choice).sizeOf(rt::Mesh::kTensor);
-  if (blocks == 1)
-    return 0;
-  const std::string key = std::to_string(blocks) + " " + space.value(choice, kPrecisionAxis) + " " +
-                          space.value(choice, kLayoutAxis);
-  JointChoice most = choice;
-  most[kRowsAxis] = 0;
+/// Of the tensor ranks, for a micro-batch of the choice's rows.
+const solver::StepChain &JointCosts::chainOf(const JointChoice &choice) {
+  const std::string blocks = fmt::format("tensor={}", space.meshOf(choice).sizeOf(rt::Mesh::kTensor));
+  const std::string key = fmt::format("{} {} {} {}", blocks, space.value(choice, kPrecisionAxis),
+                                      space.value(choice, kLayoutAxis), space.value(choice, kRowsAxis));
   auto found = chains.find(key);
   if (found == chains.end()) {
-    CompileOptions one = unplanned(space.optionsOf(most));
-    one.model.mesh = fmt::format("tensor={}", blocks), one.model.ranks = {blocks};
+    CompileOptions one = unplanned(space.optionsOf(choice));
+    one.model.mesh = blocks, one.model.ranks = {rt::Mesh::parse(blocks).size()};
     one.partition.stage = 0, one.accumulate = 2;
-    const ProgressStage stage("bounding tensor " + key, 0);
+    const ProgressStage stage("bounding " + key, 0);
     Compilation compilation(one);
     compilation.import();
     compilation.step();
@@ -179,9 +175,28 @@ double JointCosts::shown(const JointChoice &choice) {
     count(compilation.module());
     found = chains.emplace(key, analysis::longestChain(compilation.module(), swift)).first;
   }
-  const double sent = static_cast<double>(space.rowsOfStep(choice)) /
-                      static_cast<double>(std::max<int64_t>(1, space.rowsOf(most))) * found->second.sending;
-  return std::max(0.0, sent - static_cast<double>(space.accumulateOf(choice)) * found->second.besides);
+  return found->second;
+}
+
+/// Along `tensor`, for all micro-batches: on average over the ranks of a pipeline, which send one thing at a
+/// time. A micro-batch of fewer rows sends as much a row.
+double JointCosts::sent(const JointChoice &choice) {
+  const rt::Mesh &mesh = space.meshOf(choice);
+  if (mesh.sizeOf(rt::Mesh::kTensor) == 1)
+    return 0;
+  JointChoice most = choice;
+  most[kRowsAxis] = 0;
+  return static_cast<double>(space.rowsOfStep(choice)) /
+         static_cast<double>(std::max<int64_t>(1, space.rowsOf(most)) * mesh.sizeOf(rt::Mesh::kPipeline)) *
+         chainOf(most).sending;
+}
+
+/// What the tensor ranks send in a chain, less what could hide it.
+double JointCosts::shown(const JointChoice &choice) {
+  if (space.meshOf(choice).sizeOf(rt::Mesh::kTensor) == 1)
+    return 0;
+  const solver::StepChain &chain = chainOf(choice);
+  return static_cast<double>(space.accumulateOf(choice)) * std::max(0.0, chain.sending - chain.besides);
 }
 
 /// A step ends when the slowest rank does: its own launches and what it waits. So it takes at least what

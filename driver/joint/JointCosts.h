@@ -5,6 +5,7 @@
 #include "lib/Analysis/StepGraph.h"
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace kedge::driver {
 
@@ -12,9 +13,10 @@ class JointCosts : public solver::JointOracle {
 public:
   JointCosts(const JointSpace &space, const CompileOptions &options);
 
-  /// First what every mesh computes for a micro-batch of these rows and precision. Then what no mesh of these
-  /// tensor ranks hides of what they send, or what a pipeline's ranks wait at least, whatever its stages are;
-  /// then what they wait by its own timetable. Then all launches of the
+  /// First what every mesh computes for a micro-batch of these rows and precision. Then what a pipeline's
+  /// ranks wait at least, whatever its stages are, or what they send along `tensor`; then what they wait by
+  /// the pipeline's own timetable, or what ranks along `tensor` alone cannot hide of what they send. Then all
+  /// launches of the
   /// mesh's and stage's schedule (in a pipeline those of its first rank), the states that move, and the bytes
   /// that are held all the time, before anything is computed again or packed.
   int bounds() const override { return 4; }
@@ -57,6 +59,8 @@ private:
   double shareOf(const solver::JointChoice &choice, double micro) const;
   double common(const solver::JointChoice &choice);
   double filled(const solver::JointChoice &choice);
+  const solver::StepChain &chainOf(const solver::JointChoice &choice);
+  double sent(const solver::JointChoice &choice);
   double shown(const solver::JointChoice &choice);
   double waited(const solver::JointChoice &choice);
   void count(mlir::ModuleOp module);
@@ -71,7 +75,8 @@ private:
   int64_t limit = 0;
   int64_t ops = 0;
   std::map<std::string, Common> commons;
-  std::map<std::string, solver::StepChain> chains;    ///< along `tensor`, of a micro-batch of the most rows
+  std::map<std::string, solver::StepChain> chains;                       ///< along `tensor`, of a micro-batch
+  std::map<std::tuple<int64_t, int64_t, int64_t, double>, double> spans; ///< of leastSpan
   std::map<solver::JointChoice, double> waits;        ///< by choices with the first bucket and offload
   std::map<solver::JointChoice, std::string> refused; ///< by choices with the first bucket and offload
   std::map<solver::JointChoice, std::string> refusedPlans;

@@ -13,11 +13,7 @@ constexpr const char *kSchedules[] = {"gpipe", "1f1b", "interleaved=2", "zero-bu
 
 int rowsDone = 0, rowsInAll = 1; // of the comparison under way, for those who wait
 
-nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
-  ProgressStage stage(fmt::format("comparing, {} of {}: {}", rowsDone + 1, rowsInAll, name),
-                      static_cast<double>(rowsDone) / rowsInAll);
-  ++rowsDone;
-  const nlohmann::json report = reportOf(options);
+nlohmann::json rowOf(const std::string &name, const CompileOptions &options, const nlohmann::json &report) {
   nlohmann::json row = {{"name", name},
                         {"precision", options.precision},
                         {"peak_bytes", report["peak_bytes"]},
@@ -36,6 +32,13 @@ nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
     sent += entry["bytes"].get<int64_t>();
   row["communication_bytes"] = sent;
   return row;
+}
+
+nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
+  ProgressStage stage(fmt::format("comparing, {} of {}: {}", rowsDone + 1, rowsInAll, name),
+                      static_cast<double>(rowsDone) / rowsInAll);
+  ++rowsDone;
+  return rowOf(name, options, reportOf(options));
 }
 
 CompileOptions trialOf(const CompileOptions &options) {
@@ -155,6 +158,14 @@ nlohmann::json compareSteps(const CompileOptions &options) {
   rows.push_back(rowOf("+ zero 2", changed));
   changed.partition.stage = 3, changed.offload = {"optimizer", "params"};
   rows.push_back(rowOf("+ zero 3, offload", changed));
+  return rows;
+}
+
+nlohmann::json compareWithAuto(const CompileOptions &options, const CompileOptions &chosen,
+                               const nlohmann::json &report) {
+  nlohmann::json rows = severalRanks(options) ? compareSteps(options) : comparePolicies(options);
+  rows.push_back(rowOf("--auto", chosen, report));
+  rows.back()["lower_bound"] = report["auto"]["lower_bound"];
   return rows;
 }
 

@@ -31,6 +31,11 @@ nlohmann::json compareSchedules(const CompileOptions &options);
 /// optimizer and parameters in host memory.
 nlohmann::json compareSteps(const CompileOptions &options);
 
+/// The rows of compareSteps for `options` (on one rank those of comparePolicies), then that of what --auto
+/// has chosen, with its lower_bound; `report` is the choice's plan.
+nlohmann::json compareWithAuto(const CompileOptions &options, const CompileOptions &chosen,
+                               const nlohmann::json &report);
+
 /// How many rows are to come is shown to who waits for them. Call it before the first of the functions above.
 void expectRows(const CompileOptions &options);
 

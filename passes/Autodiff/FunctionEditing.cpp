@@ -20,11 +20,13 @@ void updateType(func::FuncOp function) {
 Operation *returnOf(func::FuncOp function) { return function.getBody().front().getTerminator(); }
 
 Value argumentFor(func::FuncOp function, BindingKind kind, StringRef name, Type type) {
-  unsigned index = 0;
-  for (; index < function.getNumArguments(); ++index)
-    if (auto binding = train::bindingOfArgument(function, index); binding && binding.is(kind, name))
-      return function.getArgument(index);
-  auto binding = train::BindingAttr::get(function.getContext(), kind, name);
+  const auto binding = train::BindingAttr::get(function.getContext(), kind, name);
+  const NamedAttribute wanted = *train::boundTo(binding).begin();
+  if (ArrayAttr all = function.getAllArgAttrs()) // asked for once: parameters are many
+    for (auto [index, own] : llvm::enumerate(all.getAsRange<DictionaryAttr>()))
+      if (own.get(wanted.getName()) == wanted.getValue())
+        return function.getArgument(static_cast<unsigned>(index));
+  const unsigned index = function.getNumArguments();
   auto inserted = function.insertArgument(index, type, train::boundTo(binding), function.getLoc());
   KEDGE_ASSERT(succeeded(inserted));
   return function.getArgument(index);

@@ -15,12 +15,17 @@ using namespace mlir;
 
 struct BindResults : impl::BindResultsBase<BindResults> {
   int64_t copies = 0;
+  DenseMap<Attribute, Value> arguments; ///< by state
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
     Operation *terminator = function.getBody().front().getTerminator();
+    arguments.clear();
+    for (BlockArgument argument : function.getArguments())
+      if (FlatSymbolRefAttr state = train::stateOfArgument(function, argument.getArgNumber()))
+        arguments.try_emplace(state, argument);
     llvm::DenseSet<Value> bound;
     // States last: a copy of old state that goes elsewhere must come before its update is judged.
     SmallVector<OpOperand *> operands;
@@ -42,30 +47,26 @@ struct BindResults : impl::BindResultsBase<BindResults> {
     addStatistic("kedge-bind-results", "copies inserted", copies);
   }
 
-  static std::optional<Value> stateArgument(func::FuncOp function, unsigned result) {
+  /// Of the state that a result is the new value of; null: none.
+  Value stateArgument(func::FuncOp function, unsigned result) const {
     FlatSymbolRefAttr state = train::stateOfResult(function, result);
-    if (!state)
-      return std::nullopt;
-    for (BlockArgument argument : function.getArguments())
-      if (train::stateOfArgument(function, argument.getArgNumber()) == state)
-        return Value(argument);
-    return std::nullopt;
+    return state ? arguments.lookup(state) : Value();
   }
 
-  static bool isUnchangedState(func::FuncOp function, unsigned result, Value root) {
-    auto argument = stateArgument(function, result);
-    return argument && *argument == root;
+  bool isUnchangedState(func::FuncOp function, unsigned result, Value root) const {
+    Value argument = stateArgument(function, result);
+    return argument && argument == root;
   }
 
   /// New state may be computed over the old one when every other reader of the old one comes first.
-  static bool fitsInPlace(func::FuncOp function, unsigned index, OpResult root) {
-    auto argument = stateArgument(function, index);
+  bool fitsInPlace(func::FuncOp function, unsigned index, OpResult root) const {
+    Value argument = stateArgument(function, index);
     if (!argument)
       return true;
     auto cluster = dyn_cast<sched::ClusterOp>(root.getOwner()); // the target is not known yet
-    if (cluster && !sched::storesAfterAllReads(cluster, root, *argument))
+    if (cluster && !sched::storesAfterAllReads(cluster, root, argument))
       return false;
-    return sched::mayOverwrite(root, *argument) && allReadersBefore(*argument, root.getOwner());
+    return sched::mayOverwrite(root, argument) && allReadersBefore(argument, root.getOwner());
   }
 
   static bool allReadersBefore(Value value, Operation *writer) {

@@ -61,10 +61,12 @@ std::optional<Layout> Annotations::ofState(train::StateOp state) const {
 }
 
 void Annotations::nameArguments(func::FuncOp function) {
-  auto module = function->getParentOfType<ModuleOp>();
+  llvm::DenseMap<StringAttr, train::StateOp> states;
+  for (auto state : function->getParentOfType<ModuleOp>().getOps<train::StateOp>())
+    states[state.getSymNameAttr()] = state;
   for (BlockArgument argument : function.getArguments())
     if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
-      names[argument] = fileNameOf(module.lookupSymbol<train::StateOp>(state.getAttr()));
+      names[argument] = fileNameOf(states.lookup(state.getAttr()));
     else if (auto input =
                  train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input))
       names[argument] = StringAttr::get(function.getContext(), input.getName());

@@ -11,15 +11,17 @@ namespace kedge::mesh {
 ParameterLayouts::ParameterLayouts(func::FuncOp function, const StateLayouts &states)
     : function(function), states(states) {
   auto module = function->getParentOfType<ModuleOp>();
-  for (auto state : module.getOps<train::StateOp>())
+  for (auto state : module.getOps<train::StateOp>()) {
+    if (state.getOfAttr())
+      parameters[state.getSymNameAttr()] = state.getOfAttr().getAttr();
     if (state.getRole() == train::Role::WorkingCopy)
       copies[state.getOfAttr().getAttr()] = state.getSymNameAttr();
+  }
 }
 
 StringAttr ParameterLayouts::parameterOf(StringAttr name) const {
-  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(function, name);
-  FlatSymbolRefAttr parameter = state.getOfAttr();
-  return parameter ? parameter.getAttr() : name;
+  auto found = parameters.find(name);
+  return found == parameters.end() ? name : found->second;
 }
 
 /// In 16 bits what computes decides, the working copy.

@@ -23,7 +23,8 @@ public:
 private:
   mlir::func::FuncOp function;
   const StateLayouts &states;
-  llvm::DenseMap<mlir::StringAttr, mlir::StringAttr> copies; ///< working ones, by parameter
+  llvm::DenseMap<mlir::StringAttr, mlir::StringAttr> parameters; ///< by what belongs to them
+  llvm::DenseMap<mlir::StringAttr, mlir::StringAttr> copies;     ///< working ones, by parameter
 
   Layout layoutOf(mlir::StringAttr parameter) const;
   Layout ofGradient(mlir::Value value, int depth) const;

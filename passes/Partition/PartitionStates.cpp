@@ -23,6 +23,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   dist::RankGroup group;         ///< whose ranks have the parts
   DenseSet<StringAttr> mastered; ///< parameters with a working copy
   DenseSet<StringAttr> sharded, updatedInParts;
+  DenseMap<StringAttr, train::StateOp> states;
   DenseSet<StringAttr> inBlocks; ///< of moments in 8 bits, which are cut between blocks
 
   void runOnOperation() override {
@@ -50,9 +51,11 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   }
 
   void shardStates() {
-    for (auto state : getOperation().getOps<train::StateOp>())
+    for (auto state : getOperation().getOps<train::StateOp>()) {
+      states[state.getSymNameAttr()] = state;
       if (state.getRole() == Role::WorkingCopy)
         mastered.insert(state.getOfAttr().getAttr());
+    }
     for (auto state : getOperation().getOps<train::StateOp>()) {
       if (cast<RankedTensorType>(state.getType()).getRank() == 0)
         continue;
@@ -117,9 +120,8 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   }
 
   PlaceAttr updateOf(StringAttr state) {
-    auto op = getOperation().lookupSymbol<train::StateOp>(state);
     return PlaceAttr::get(&getContext(), TrainingPhase::Update, "",
-                          op.getOnnxName().value_or(state.getValue()));
+                          states.lookup(state).getOnnxName().value_or(state.getValue()));
   }
 
   /// The function takes the part; who reads the whole finds it gathered.

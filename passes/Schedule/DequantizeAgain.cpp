@@ -28,6 +28,7 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
     clones = firstNumber = 0;
     if (getOperation().isExternal())
       return;
+    noteEncoded();
     SmallVector<Operation *> ops;
     for (Operation &op : getOperation().getBody().front().without_terminator()) {
       position[&op] = static_cast<int64_t>(position.size());
@@ -46,6 +47,7 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
   }
 
   int64_t firstNumber = 0;
+  llvm::DenseSet<Value> encoded;
 
   /// Its token may be a constant; it is sent once.
   static bool isTransfer(Operation &op) {
@@ -57,11 +59,20 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
   bool isDerived(Value value) {
     if (Operation *op = value.getDefiningOp())
       return derived.contains(op) || op->getNumOperands() == 0;
-    auto argument = cast<BlockArgument>(value);
-    FlatSymbolRefAttr name = train::stateOfArgument(getOperation(), argument.getArgNumber());
-    auto state =
-        name ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(getOperation(), name) : train::StateOp();
-    return state && tune::encodingOf(state);
+    return encoded.contains(value);
+  }
+
+  /// Arguments of states in few bits.
+  void noteEncoded() {
+    encoded.clear();
+    llvm::DenseSet<StringAttr> states;
+    for (auto state : getOperation()->getParentOfType<ModuleOp>().getOps<train::StateOp>())
+      if (tune::encodingOf(state))
+        states.insert(state.getSymNameAttr());
+    for (BlockArgument argument : getOperation().getArguments())
+      if (auto state = train::stateOfArgument(getOperation(), argument.getArgNumber());
+          state && states.contains(state.getAttr()))
+        encoded.insert(argument);
   }
 
   void divide(Value value) {

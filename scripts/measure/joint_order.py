@@ -25,7 +25,12 @@ def flags_of(choice, options):
     words[place] = re.sub(r"=\d+x", f"={choice['rows']}x", whole)
     drop = words.index("--ranks")
     del words[drop:drop + 2]
-    words += ["--mesh", choice["mesh"], "--zero", str(choice["zero"]), "--accumulate", str(choice["accumulate"])]
+    words += ["--mesh", choice["mesh"], "--zero", str(choice["zero"]), "--accumulate", str(choice["accumulate"]), "--bucket-bytes",
+              str(choice["bucket_bytes"])]
+    if choice["sequence_parallel"] is not None:
+        words += ["--sequence-parallel", "on" if choice["sequence_parallel"] else "off"]
+    if choice["pipeline_schedule"]:
+        words += ["--pipeline-schedule", choice["pipeline_schedule"]]
     assert ranks and not choice["offload"] and "--accumulate" not in options
     return words
 
@@ -57,11 +62,8 @@ def run(program, ranks, data, steps, extra=()):
 
 
 def order(values):
-    places = sorted(range(len(values)), key=lambda at: values[at])
-    ranks = [0.0] * len(values)
-    for place, at in enumerate(places):
-        ranks[at] = place
-    return ranks
+    """The place of each value; equal ones share the mean of their places."""
+    return [sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2 for value in values]
 
 
 def measure(folder, out, data, steps, turns, ranks):
@@ -75,8 +77,7 @@ def measure(folder, out, data, steps, turns, ranks):
             sent = [entry for entry in measured["communication"] if not entry["collective"].endswith("_scalar")]
             choice["bytes_equal"] = measured["arena_bytes"] == choice["arena_bytes"] and sent == choice["sent"]
     predicted, taken = order([c["predicted"] for c in choices]), order([c["measured"] for c in choices])
-    n = len(choices)
-    correlation = 1 - 6 * sum((a - b)**2 for a, b in zip(predicted, taken)) / (n * (n * n - 1))
+    correlation = statistics.correlation(predicted, taken)
     for choice in choices:
         choice.pop("sent")
         print(choice["choice"]["mesh"], choice["choice"]["zero"], choice["choice"]["rows"], f"{choice['predicted']:.5f}",

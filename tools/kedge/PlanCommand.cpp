@@ -62,6 +62,16 @@ std::string compare(const CompileOptions &options, nlohmann::json &report) {
   return tables + compareNote(options);
 }
 
+/// What users try one after another, with the given options, and what --auto has chosen.
+std::string compareWithAuto(const CompileOptions &given, const CompileOptions &chosen,
+                            nlohmann::json &report) {
+  expectRows(given);
+  const nlohmann::json rows = driver::compareWithAuto(given, chosen, report);
+  report["compare"] = rows;
+  return "\n" +
+         compareText(severalRanks(given) ? "step by step" : "recompute", rows, !given.memoryBudget.empty());
+}
+
 /// The frontier is what the solver chooses from: no other way to compute again has one.
 void checkFrontier(const CompileOptions &options) {
   const std::string policy = options.recomputePolicy();
@@ -69,10 +79,19 @@ void checkFrontier(const CompileOptions &options) {
     fail("--frontier shows what --recompute auto chooses from; found --recompute {}", policy);
 }
 
+/// What --auto has found, for the report, and the options that it was given; null: none.
+struct Joint {
+  const nlohmann::json *report = nullptr;
+  const CompileOptions *given = nullptr;
+};
+
 /// Prints the plan. Exit code: 2 where it does not fit, or is worse than the stored one.
 int show(nlohmann::json &report, Compilation &compilation, const CompileOptions &options,
-         const std::optional<nlohmann::json> &stored) {
-  const std::string rows = options.compare ? compare(options, report) : "";
+         const std::optional<nlohmann::json> &stored, const Joint &joint) {
+  const std::string rows = options.compare ? compare(options, report)
+                           : joint.given && joint.given->compare
+                               ? compareWithAuto(*joint.given, options, report)
+                               : "";
   std::string text =
       options.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
@@ -121,18 +140,17 @@ void writeTables(PipelinePlan &shown, const CompileOptions &options) {
 
 /// A pipeline's ranks have a plan each.
 int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann::json> &stored,
-                    const nlohmann::json &joint) {
+                    const Joint &joint) {
   PipelinePlan plan(options);
   nlohmann::json report = plan.report();
-  if (!joint.is_null())
-    report["auto"] = joint;
+  if (joint.report)
+    report["auto"] = *joint.report;
   writeTables(plan, options);
   writeReport(report, plan.compilation(), plan.options());
-  return show(report, plan.compilation(), plan.options(), stored);
+  return show(report, plan.compilation(), plan.options(), stored, joint);
 }
 
-/// `joint`: what --auto has found, for the report.
-int runPlan(const CompileOptions &given, const nlohmann::json &joint = {}) {
+int runPlan(const CompileOptions &given, const Joint &joint = {}) {
   const CompileOptions options = withChosenSchedule(given);
   checkPrecisions(options);
   KernelLevels processors(options.cpus); // throws for what is none
@@ -147,11 +165,11 @@ int runPlan(const CompileOptions &given, const nlohmann::json &joint = {}) {
   Compilation compilation(options);
   plan(compilation, options);
   nlohmann::json report = compilation.report();
-  if (!joint.is_null())
-    report["auto"] = joint;
+  if (joint.report)
+    report["auto"] = *joint.report;
   writeTables(compilation, options);
   writeReport(compilation, options);
-  return show(report, compilation, options, stored);
+  return show(report, compilation, options, stored, joint);
 }
 
 /// With the size that --max-batch or --max-seq looks for.
@@ -169,7 +187,7 @@ int runJointly(const CompileOptions &given) {
   const std::string text = jointText(answer.report, options.joint.explains) + "\n";
   if (!options.json)
     fwrite(text.data(), 1, text.size(), stdout);
-  return runPlan(answer.options, answer.report);
+  return runPlan(answer.options, {&answer.report, &options});
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
@@ -205,7 +223,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   command
       ->add_flag("--compare", options->compare,
                  "add tables: peak, added time and fit of each --recompute policy, of each precision, of "
-                 "each ZeRO stage")
+                 "each ZeRO stage; with --auto, of what users try one after another")
       ->group("Output");
   command
       ->add_flag("--frontier", options->frontier,

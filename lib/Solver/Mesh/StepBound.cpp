@@ -1,11 +1,34 @@
 #include "lib/Solver/Mesh/StepBound.h"
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace kedge::solver {
 namespace {
 
 using Edges = std::vector<std::vector<int>>;
-using Tasks = std::vector<bool>; ///< a set of them
+
+/// A set of tasks.
+class Tasks {
+public:
+  explicit Tasks(size_t count) : words((count + kBits - 1) / kBits) {}
+
+  bool operator[](size_t task) const { return (words[task / kBits] >> task % kBits & 1) != 0; }
+  void insert(size_t task) { words[task / kBits] |= uint64_t(1) << task % kBits; }
+
+  /// The sum of what `seconds` has for those that are in both sets.
+  friend double sumOfBoth(const Tasks &some, const Tasks &others, const std::vector<double> &seconds) {
+    double sum = 0;
+    for (size_t at = 0; at < some.words.size(); ++at)
+      for (uint64_t both = some.words[at] & others.words[at]; both != 0; both &= both - 1)
+        sum += seconds[at * kBits + static_cast<size_t>(std::countr_zero(both))];
+    return sum;
+  }
+
+private:
+  static constexpr size_t kBits = 64;
+  std::vector<uint64_t> words;
+};
 
 /// A chain of tasks that follow each other, or what is known of it: what computes on it, and what sends.
 struct Chain {
@@ -27,48 +50,42 @@ Tasks reachableFrom(size_t task, const Edges &edges) {
     open.pop_back();
     for (int next : edges[at])
       if (!reached[static_cast<size_t>(next)]) {
-        reached[static_cast<size_t>(next)] = true;
+        reached.insert(static_cast<size_t>(next));
         open.push_back(static_cast<size_t>(next));
       }
   }
   return reached;
 }
 
-/// Of the tasks that are in both sets.
-double computing(const std::vector<StepTask> &tasks, const Tasks &some, const Tasks &others) {
-  double seconds = 0;
-  for (size_t i = 0; i < tasks.size(); ++i)
-    seconds += some[i] && others[i] && !tasks[i].sends ? tasks[i].seconds : 0;
-  return seconds;
-}
-
 /// Longer chains lead through another collective: through one of so many that are near.
 constexpr size_t kNear = 4;
 
-Chain headOf(size_t at, const std::vector<Sending> &sendings, const std::vector<StepTask> &tasks) {
+Chain headOf(size_t at, const std::vector<Sending> &sendings, const std::vector<StepTask> &tasks,
+             const std::vector<double> &computing) {
   const Sending &own = sendings[at];
-  Chain best{computing(tasks, own.before, own.before), 0};
+  Chain best{sumOfBoth(own.before, own.before, computing), 0};
   for (size_t near = at, tried = 0; near-- > 0 && tried < kNear;) {
     const Sending &other = sendings[near];
     if (!own.before[other.task])
       continue;
     ++tried;
-    const Chain through{other.head.computing + computing(tasks, other.behind, own.before),
+    const Chain through{other.head.computing + sumOfBoth(other.behind, own.before, computing),
                         other.head.sending + tasks[other.task].seconds};
     best = through.sum() > best.sum() ? through : best;
   }
   return best;
 }
 
-Chain tailOf(size_t at, const std::vector<Sending> &sendings, const std::vector<StepTask> &tasks) {
+Chain tailOf(size_t at, const std::vector<Sending> &sendings, const std::vector<StepTask> &tasks,
+             const std::vector<double> &computing) {
   const Sending &own = sendings[at];
-  Chain best{computing(tasks, own.behind, own.behind), 0};
+  Chain best{sumOfBoth(own.behind, own.behind, computing), 0};
   for (size_t near = at + 1, tried = 0; near < sendings.size() && tried < kNear; ++near) {
     const Sending &other = sendings[near];
     if (!own.behind[other.task])
       continue;
     ++tried;
-    const Chain through{computing(tasks, own.behind, other.before) + other.tail.computing,
+    const Chain through{sumOfBoth(own.behind, other.before, computing) + other.tail.computing,
                         tasks[other.task].seconds + other.tail.sending};
     best = through.sum() > best.sum() ? through : best;
   }
@@ -82,14 +99,17 @@ std::vector<Sending> sendingsOf(const std::vector<StepTask> &tasks) {
       before[i].push_back(needed);
       behind[static_cast<size_t>(needed)].push_back(static_cast<int>(i));
     }
+  std::vector<double> computing; ///< by task; none of those that send
+  for (const StepTask &task : tasks)
+    computing.push_back(task.sends ? 0 : task.seconds);
   std::vector<Sending> list;
   for (size_t i = 0; i < tasks.size(); ++i)
     if (tasks[i].sends)
       list.push_back({i, reachableFrom(i, before), reachableFrom(i, behind), {}, {}});
   for (size_t at = 0; at < list.size(); ++at)
-    list[at].head = headOf(at, list, tasks);
+    list[at].head = headOf(at, list, tasks, computing);
   for (size_t at = list.size(); at-- > 0;)
-    list[at].tail = tailOf(at, list, tasks);
+    list[at].tail = tailOf(at, list, tasks, computing);
   return list;
 }
 

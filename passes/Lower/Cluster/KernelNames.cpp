@@ -28,12 +28,34 @@ std::string hintOf(sched::ClusterOp op) {
 
 } // namespace
 
-std::string kedge::lower::kernelText(sched::ClusterOp op) {
+/// Attributes and types are unique in a context, so that their addresses tell them apart.
+std::string kedge::lower::kernelKey(sched::ClusterOp op) {
   std::string key;
-  llvm::raw_string_ostream os(key);
-  os << op.getDomainAttr() << op.getReducedAttr() << op.getInputMaps() << op.getOutputMaps();
-  os << op.getInputs().getTypes() << "->" << op.getOutputs().getTypes() << "\n";
-  printBody(os, op);
+  const auto add = [&](const void *address) {
+    key.append(reinterpret_cast<const char *>(&address), sizeof address);
+  };
+  const auto addTypes = [&](TypeRange types) {
+    for (Type type : types)
+      add(type.getAsOpaquePointer());
+    add(nullptr);
+  };
+  for (Attribute attribute : {Attribute(op.getDomainAttr()), Attribute(op.getReducedAttr()),
+                              Attribute(op.getInputMaps()), Attribute(op.getOutputMaps())})
+    add(attribute.getAsOpaquePointer());
+  addTypes(op.getInputs().getTypes());
+  addTypes(op.getOutputs().getTypes());
+  DenseMap<Value, uintptr_t> numbers;
+  for (BlockArgument argument : op.getBody().getArguments())
+    numbers.try_emplace(argument, numbers.size() + 1);
+  for (Operation &inner : op.getBody().front()) {
+    add(inner.getName().getAsOpaquePointer());
+    add(inner.getAttrDictionary().getAsOpaquePointer());
+    for (Value operand : inner.getOperands())
+      add(reinterpret_cast<const void *>(numbers.lookup(operand)));
+    addTypes(inner.getResultTypes());
+    for (Value result : inner.getResults())
+      numbers.try_emplace(result, numbers.size() + 1);
+  }
   return key;
 }
 

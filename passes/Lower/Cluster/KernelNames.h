@@ -5,10 +5,11 @@
 
 namespace kedge::lower {
 
-/// Everything that makes a cluster's kernel what it is; no locations, no names of values.
-std::string kernelText(sched::ClusterOp op);
+/// Everything that makes a cluster's kernel what it is; no locations, no names of values. Bytes that are
+/// equal for equal clusters of one context, and mean nothing else.
+std::string kernelKey(sched::ClusterOp op);
 
-/// The part of it that is the body.
+/// The body as text, without locations and names of values.
 void printBody(llvm::raw_ostream &os, sched::ClusterOp op);
 
 /// A name's readable part: the last word of the cluster's place in the model and its domain, "ln_1_1024x768".

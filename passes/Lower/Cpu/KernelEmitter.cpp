@@ -47,7 +47,7 @@ KernelEmitter::KernelEmitter(ModuleOp kernels) : kernels(kernels) {
 }
 
 FailureOr<KernelInfo> KernelEmitter::emit(sched::ClusterOp cluster) {
-  auto [entry, isNew] = byText.try_emplace(kernelText(cluster), infos.size());
+  auto [entry, isNew] = byText.try_emplace(kernelKey(cluster), infos.size());
   if (!isNew)
     return infos[entry->second];
   auto nest = ClusterNest::of(cluster);

@@ -74,7 +74,7 @@ private:
   void addKernel(sched::ClusterOp cluster, ClusterNest &nest, const GpuPlan &plan, ArrayRef<Operand> operands,
                  StringRef suffix) {
     KernelLaunch launch;
-    launch.name = emitter.kernel(kernelText(cluster), kernelHint(cluster) + suffix.str(), operands.size(),
+    launch.name = emitter.kernel(kernelKey(cluster), kernelHint(cluster) + suffix.str(), operands.size(),
                                  plan.block(), [&](OpBuilder &b, mlir::gpu::GPUFuncOp kernel) {
                                    if (plan.tileDim)
                                      TileEmitter(b, kernel, nest, plan).emit();
@@ -100,8 +100,8 @@ FailureOr<LaunchCode> GpuEmitter::emit(sched::ClusterOp cluster) {
     return cluster.emitOpError("reads and writes ")
            << operands << " tensors, but a CUDA kernel has room for " << kMostOperands
            << " pointers; compile with --target cpu";
-  std::string text = kernelText(cluster);
-  if (auto known = clusters.find(text); known != clusters.end())
+  std::string key = kernelKey(cluster);
+  if (auto known = clusters.find(key); known != clusters.end())
     return known->second;
   Stage whole{cluster, {}};
   for (int64_t at = 0; at < int64_t(cluster.getInputs().size() + cluster.getOutputs().size()); ++at)
@@ -109,7 +109,7 @@ FailureOr<LaunchCode> GpuEmitter::emit(sched::ClusterOp cluster) {
   ClusterLaunch launch(*this, cluster.getContext());
   if (failed(launch.add(whole)))
     return failure();
-  return clusters[text] = launch.take();
+  return clusters[key] = launch.take();
 }
 
 std::optional<FlatCode> GpuEmitter::emitFlat(sched::ClusterOp cluster) {

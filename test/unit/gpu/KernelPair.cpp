@@ -89,7 +89,7 @@ KernelPair::KernelPair(ModuleOp module, StringRef arch) : cpu(std::make_unique<C
   lower::gpu::GpuEmitter gpuEmitter(kernels);
   llvm::StringSet<> known;
   module.walk([&](sched::ClusterOp cluster) {
-    if (!known.insert(lower::kernelText(cluster)).second)
+    if (!known.insert(lower::kernelKey(cluster)).second)
       return;
     auto kernel = cpuEmitter.emit(cluster);
     auto launch = gpuEmitter.emit(cluster);
