@@ -54,8 +54,8 @@ struct Float8ScaleSharding : ShardingOpInterface::ExternalModel<Float8ScaleShard
     auto scale = cast<Float8ScaleOp>(op);
     const SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(rankOf(operands[0])));
     Value largest = onnx::ReduceMaxOp::create(local.builder, local.loc, operands[0], dims, false);
-    auto made = Float8ScaleOp::create(local.builder, local.loc, local.allReduce(largest, "max"),
-                                      scale.getToAttr());
+    auto made =
+        Float8ScaleOp::create(local.builder, local.loc, local.allReduce(largest, "max"), scale.getToAttr());
     return {made.getScale(), made.getInverse()};
   }
 };
