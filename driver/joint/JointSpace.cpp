@@ -175,8 +175,6 @@ bool JointSpace::stands(const solver::JointChoice &choice) const {
     return false;
   if (pipelined && !isOne && accumulateOf(choice) == 1)
     return false;
-  if (blocks && value(choice, kPrecisionAxis) == "fp8")
-    return false;
   return (blocks || choice[kLayoutAxis] == 0) && (pipelined || choice[kScheduleAxis] == 0);
 }
 

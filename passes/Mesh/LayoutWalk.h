@@ -6,6 +6,7 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ClusterableOpInterface.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
@@ -180,6 +181,8 @@ private:
       return layoutOf(operand).isCut() || sliced.contains(operand);
     });
     const bool open = anyOpen(op);
+    if (open && isa<train::RowMaximaOp>(op))
+      return;                 // of a weight, wherever its blocks will be
     if (open && isCast(op)) { // is decided where it is read
       stateOf[op.getResult(0)] = stateOf[op.getOperand(0)];
       return;
@@ -235,6 +238,8 @@ private:
   }
 
   static bool isCast(Operation &op) {
+    if (isa<train::Float8CastOp>(op)) // by a number
+      return true;
     return op.getNumOperands() == 1 && op.getNumResults() == 1 && op.hasTrait<ComputesEachElement>();
   }
 
@@ -404,7 +409,9 @@ private:
     return price;
   }
 
-  static bool isOfWeight(Operation &op) { return onnx::isProduct(&op) || isa<onnx::ConvOp>(op); }
+  static bool isOfWeight(Operation &op) {
+    return onnx::isProduct(&op) || isa<onnx::ConvOp, train::ScaledProductOp>(op);
+  }
 
   /// A product with a parameter that nothing cuts yet: its columns, if what follows can go on with them.
   CutLoop seed(Operation &op, const ShardingRule &rule) {

@@ -7,6 +7,7 @@
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
+#include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -68,8 +69,10 @@ private:
 
 /// Products of zeros; what is but moved; and gradients of what nothing comes back to.
 bool movesZeros(Operation *op, const ShardingRule &rule, const CutLoop &cut, const llvm::BitVector &zeros) {
-  if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, train::ConvGradInputOp, train::ConvGradWeightOp>(op)) {
-    const bool addsZeros = op->getNumOperands() < 3 || zeros.test(2);
+  if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, train::ConvGradInputOp, train::ConvGradWeightOp,
+          train::ScaledProductOp>(op)) {
+    const unsigned addend = isa<train::ScaledProductOp>(op) ? 4 : 2;
+    const bool addsZeros = op->getNumOperands() <= addend || zeros.test(addend);
     return addsZeros && (zeros.test(0) || zeros.test(1));
   }
   if (isa<train::GatherGradOp>(op) && llvm::is_contained(rule.results[0], cut.loop) && cut.loop == 0)

@@ -179,6 +179,9 @@ ScaledOperands readScaledProduct(const LibraryCall &call) {
     if (!fits || (k >= 2 && k < 4 && call.inputs[k].elements() != 1))
       failCall(call, "two operands of 8-bit floats, two numbers of f32 and a C of bf16 are expected");
   }
+  const DType sum = call.outputs[0].type;
+  if (sum != DType::BF16 && (sum != DType::F32 || call.inputs.size() > 4))
+    failCall(call, "a result of bf16 is expected, or without C one of f32; found {}", dtypeName(sum));
   LibraryCall plain{call.name, call.attrs, {call.inputs[0], call.inputs[1]}, call.outputs};
   const bool adds = call.inputs.size() > 4;
   if (adds)

@@ -85,7 +85,7 @@ LibraryCall withoutEpilogue(const LibraryCall &call);
 double specialFunctionsOfEpilogue(const LibraryCall &call);
 
 /// train.ScaledProduct: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is
-/// applied, too.
+/// applied, too. The result is of bf16, or without C of f32.
 struct ScaledOperands {
   Product product;
   Addend addend;

@@ -166,9 +166,12 @@ def accumulates(golden, temp):
 
 
 def sixteen_bits(golden, temp):
-    """bf16 and fp16, whose scale follows what all ranks found."""
+    """bf16, fp16, whose scale follows what all ranks found, and fp8, whose scales are those of whole tensors: blocks of products
+    need not be as long as tensor cores want them."""
     gpt(golden, temp).agrees("tensor=2", *SGD, "--precision", "bf16", loss=4e-3, norm=3e-2, weight=None)
     gpt(golden, temp).agrees("tensor=2", *SGD, "--precision", "fp16", "--loss-scale-init", "4194304", loss=4e-3, norm=3e-2, weight=None)
+    for mesh in ("tensor=2", "tensor=3"):
+        gpt(golden, temp).agrees(mesh, *SGD, "--precision", "fp8", loss=4e-3, norm=3e-2, weight=None)
 
 
 def beside_data(golden, temp):
@@ -188,7 +191,7 @@ def beside_data(golden, temp):
     log, weights = model.run("", *twice)
     near(found, log)
     expect_near(own, weights)
-    for precision, stage in (("bf16", 0), ("fp16", 1)):
+    for precision, stage in (("bf16", 0), ("fp16", 1), ("fp8", 3)):
         low = [*SGD, "--clip-norm", "0.3", "--precision", precision]
         near(halves.run("data=2,tensor=2", *low, "--zero", stage)[0], model.run("", *low)[0], 4e-3, 3e-2)
 

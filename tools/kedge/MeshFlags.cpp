@@ -190,7 +190,6 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
       fail("{}: an axis 'tensor' is not available yet with {}", wordsOf(command), what);
   };
   refuse(o.sameBits > 0, "--same-bits");
-  refuse(o.precision == "fp8", "--precision fp8");
 }
 
 /// What the command line and the file say of layouts, each by itself.

@@ -12,11 +12,9 @@
 using namespace mlir;
 
 namespace kedge::onnx {
-namespace {
 
 using Dims = SmallVector<int>;
 
-/// Loops of `values`' dims, which broadcast from the last dim on: `loops` are those of the result's.
 Dims broadcastDims(Value value, Value result, ArrayRef<int> loops) {
   Dims dims;
   const int64_t behind = rankOf(result) - rankOf(value);
@@ -25,7 +23,6 @@ Dims broadcastDims(Value value, Value result, ArrayRef<int> loops) {
   return dims;
 }
 
-/// Rows in several dims, columns, and what is summed.
 ShardingRule productRule(Value a, Value b, Value y, bool transA, bool transB, bool batches) {
   ShardingRule rule;
   if (rankOf(a) < 2 || rankOf(b) < 2)
@@ -50,6 +47,8 @@ ShardingRule productRule(Value a, Value b, Value y, bool transA, bool transB, bo
   rule.results = {loops};
   return rule;
 }
+
+namespace {
 
 /// A partial product: 16-bit matrices' is as wide as its sums, which are rounded behind the sum over ranks.
 Value partialProduct(LocalBuilder &local, Value a, Value b, bool transA, bool transB, APFloat alpha) {

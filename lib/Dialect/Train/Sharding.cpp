@@ -317,6 +317,7 @@ struct CrossEntropyGradSharding
 
 void registerShardings(MLIRContext *context) {
   registerConvGradShardings(context);
+  registerFloat8Shardings(context);
   AttentionOp::attachInterface<AttentionSharding>(*context);
   AttentionGradOp::attachInterface<AttentionGradSharding>(*context);
   GatherGradOp::attachInterface<GatherGradSharding>(*context);

@@ -5,4 +5,5 @@
 namespace kedge::train {
 void registerShardings(mlir::MLIRContext *context);
 void registerConvGradShardings(mlir::MLIRContext *context);
+void registerFloat8Shardings(mlir::MLIRContext *context);
 } // namespace kedge::train

@@ -32,8 +32,10 @@ Value ScalarOps::splat(Value value, unsigned width) {
 }
 
 Value ScalarOps::constant(TypedAttr value, unsigned width) {
-  if (auto number = dyn_cast<FloatAttr>(value); number && number.getType().isBF16())
-    return intConstant(16, number.getValue().bitcastToAPInt().getSExtValue(), width);
+  if (auto number = dyn_cast<FloatAttr>(value);
+      number && (number.getType().isBF16() || isFloat8(number.getType())))
+    return intConstant(number.getType().getIntOrFloatBitWidth(),
+                       number.getValue().bitcastToAPInt().getSExtValue(), width);
   if (width == 1)
     return arith::ConstantOp::create(builder, loc, value);
   auto type = cast<VectorType>(lanesOf(value.getType(), width));
@@ -55,11 +57,43 @@ Value ScalarOps::clone(Operation *op, ValueRange operands, Type resultScalar) {
 Value ScalarOps::widen(Value value, Type from) {
   unsigned width = widthOf(value);
   Type single = lanesOf(builder.getF32Type(), width);
+  if (isFloat8(from))
+    return widenFloat8(value, cast<FloatType>(from));
   if (!from.isBF16())
     return arith::ExtFOp::create(builder, loc, single, value);
   Value bits = arith::ExtUIOp::create(builder, loc, lanesOf(builder.getI32Type(), width), value);
   bits = arith::ShLIOp::create(builder, loc, bits, intConstant(32, 16, width));
   return arith::BitcastOp::create(builder, loc, single, bits);
+}
+
+// As roundToFloat8 backwards: subnormal numbers are whole multiples of the smallest, and the codes that are
+// no finite numbers have all bits of a float's exponent.
+Value ScalarOps::widenFloat8(Value value, FloatType from) {
+  const llvm::fltSemantics &format = from.getFloatSemantics();
+  const int digits = static_cast<int>(APFloat::semanticsPrecision(format)) - 1;
+  const int least = APFloat::semanticsMinExponent(format), up = 23 - digits;
+  const unsigned width = widthOf(value);
+  Type word = lanesOf(builder.getI32Type(), width), single = lanesOf(builder.getF32Type(), width);
+  auto number = [&](int64_t v) { return intConstant(32, v, width); };
+  Value code = arith::ExtUIOp::create(builder, loc, word, value);
+  Value magnitude = arith::AndIOp::create(builder, loc, code, number(0x7f));
+  Value shifted = arith::ShLIOp::create(builder, loc, magnitude, number(up));
+  Value normal =
+      arith::AddIOp::create(builder, loc, shifted, number(static_cast<int64_t>(127 - 1 + least) << 23));
+  Value smallest = constant(builder.getF32FloatAttr(std::ldexp(1.0f, least - digits)), width);
+  Value subnormal =
+      arith::MulFOp::create(builder, loc, arith::UIToFPOp::create(builder, loc, single, magnitude), smallest);
+  using P = arith::CmpIPredicate;
+  const int64_t largest = APFloat::getLargest(format).bitcastToAPInt().getZExtValue();
+  Value isSmall = arith::CmpIOp::create(builder, loc, P::ult, magnitude, number(int64_t(1) << digits));
+  Value isOther = arith::CmpIOp::create(builder, loc, P::ugt, magnitude, number(largest));
+  Value other = arith::OrIOp::create(builder, loc, shifted, number(0x7f800000));
+  Value bits = arith::SelectOp::create(builder, loc, isSmall,
+                                       arith::BitcastOp::create(builder, loc, word, subnormal), normal);
+  bits = arith::SelectOp::create(builder, loc, isOther, other, bits);
+  Value sign = arith::ShLIOp::create(builder, loc, arith::AndIOp::create(builder, loc, code, number(0x80)),
+                                     number(24));
+  return arith::BitcastOp::create(builder, loc, single, arith::OrIOp::create(builder, loc, bits, sign));
 }
 
 Value ScalarOps::roundToBFloat(Value value) {

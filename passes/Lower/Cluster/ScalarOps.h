@@ -49,6 +49,7 @@ public:
 private:
   mlir::Value uniform(mlir::Value word);
   mlir::Value roundToBFloat(mlir::Value value);
+  mlir::Value widenFloat8(mlir::Value value, mlir::FloatType from);
   mlir::Value roundToFloat8(mlir::Value value, mlir::FloatType to);
   mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Value clone(mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultScalar);

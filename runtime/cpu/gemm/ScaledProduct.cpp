@@ -24,7 +24,8 @@ template <typename Float8> constexpr WideningTable makeWideningTable() {
 constexpr WideningTable kWideE4M3 = makeWideningTable<Float8E4M3>(),
                         kWideE5M2 = makeWideningTable<Float8E5M2>();
 
-class ScaledProduct final : public LibraryKernel {
+/// `Result`: BFloat16, or float.
+template <typename Result> class ScaledProduct final : public LibraryKernel {
 public:
   ScaledProduct(const LibraryCall &call, ScaledOperands operands, int threads)
       : product_(std::move(operands.product)), addend_(operands.addend), threads_(threads) {
@@ -53,7 +54,7 @@ public:
     if (addend_.index >= 0)
       rounding.c = static_cast<const BFloat16 *>(inputs[addend_.index]);
     for (int64_t batch = 0; batch < product_.batches(); ++batch) {
-      rounding.result = static_cast<BFloat16 *>(outputs[0]) + batch * product_.m * product_.n;
+      rounding.result = static_cast<Result *>(outputs[0]) + batch * product_.m * product_.n;
       multiply(a + product_.offsetA(batch), b + product_.offsetB(batch), rounding, scratch);
     }
   }
@@ -63,7 +64,7 @@ private:
   struct Rounding {
     const Addend *addend;
     const BFloat16 *c;
-    BFloat16 *result;
+    Result *result;
     int64_t columns;
     float factor;
 
@@ -128,7 +129,10 @@ private:
 void registerScaledProduct() {
   registerKernel("train.ScaledProduct",
                  [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
-                   return std::make_unique<ScaledProduct>(call, readScaledProduct(call), threads);
+                   ScaledOperands operands = readScaledProduct(call);
+                   if (call.outputs[0].type == DType::F32)
+                     return std::make_unique<ScaledProduct<float>>(call, std::move(operands), threads);
+                   return std::make_unique<ScaledProduct<BFloat16>>(call, std::move(operands), threads);
                  });
 }
 

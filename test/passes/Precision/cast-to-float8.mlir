@@ -15,8 +15,8 @@
 // CHECK-DAG: %[[DROWS:.*]] = onnx.Reshape %[[DY]] {shape = array<i64: 32, 64>} : (tensor<2x16x64xf8E5M2>) -> tensor<32x64xf8E5M2>
 // CHECK: train.ScaledProduct %[[DROWS]], %[[ROWS]], %{{.*}}, %[[INVERSE]] {transA = true}
 // CHECK-NOT: train.float8 =
-// CHECK-DAG: 3 kedge-cast-to-float8 products
-// CHECK-DAG: 3 kedge-cast-to-float8 tensors cast
+// CHECK-DAG: 4 kedge-cast-to-float8 products
+// CHECK-DAG: 5 kedge-cast-to-float8 tensors cast
 
 // A GPU reads both operands along the summed dim.
 // CUDA-LABEL: func.func @f
@@ -36,4 +36,15 @@ func.func @f(%x: tensor<2x16x32xbf16>, %w: tensor<64x32xbf16>, %b: tensor<64xbf1
   %3 = onnx.Reshape %dy {shape = array<i64: 32, 64>} : (tensor<2x16x64xbf16>) -> tensor<32x64xbf16>
   %4 = onnx.MatMul %3, %2 {transA = true, train.float8 = [f8E5M2, f8E4M3FN]} : (tensor<32x64xbf16>, tensor<32x32xbf16>) -> tensor<64x32xbf16>
   return %0, %1, %4 : tensor<2x16x64xbf16>, tensor<2x16x32xbf16>, tensor<64x32xbf16>
+}
+
+// Tensor cores want sizes in steps of 16: a block of 24 summed and 40 columns gets zeros.
+// CUDA-LABEL: func.func @block
+// CUDA: %[[SUM:.*]] = train.ScaledProduct {{.*}} : (tensor<32x32xf8E4M3FN>, tensor<48x32xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<32x48xf32>
+// CUDA: onnx.Slice %[[SUM]] {ends = array<i64: 32, 40>
+// CPU-LABEL: func.func @block
+// CPU: train.ScaledProduct {{.*}} : (tensor<32x24xf8E4M3FN>, tensor<24x40xf8E4M3FN>, tensor<f32>, tensor<f32>, tensor<40xbf16>) -> tensor<32x40xbf16>
+func.func @block(%x: tensor<32x24xbf16>, %w: tensor<24x40xbf16>, %b: tensor<40xbf16>) -> tensor<32x40xbf16> {
+  %0 = onnx.Gemm %x, %w, %b {train.float8 = [f8E4M3FN, f8E4M3FN]} : (tensor<32x24xbf16>, tensor<24x40xbf16>, tensor<40xbf16>) -> tensor<32x40xbf16>
+  return %0 : tensor<32x40xbf16>
 }

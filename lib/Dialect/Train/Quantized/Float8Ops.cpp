@@ -1,4 +1,5 @@
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
+#include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/Builders.h"
@@ -96,19 +97,84 @@ void Float8CastBothOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
   results.append(2, clamped(b, v, getTo()));
 }
 
+namespace {
+/// Tensor cores of 8-bit floats read rows of whole 16 bytes.
+constexpr int64_t kStep = 16;
+
+int64_t toStep(int64_t size) { return llvm::alignTo(size, kStep); }
+
+Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
+  return b.createOrFold<onnx::ReshapeOp>(loc, value, shape);
+}
+
+/// All dims but the last as rows.
+Value asRows(OpBuilder &b, Location loc, Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  return reshaped(b, loc, value, {elementCount(shape.drop_back()), shape.back()});
+}
+
+Value transposed(OpBuilder &b, Location loc, Value matrix) {
+  SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(matrix)));
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return onnx::TransposeOp::create(b, loc, matrix, b.getDenseI64ArrayAttr(perm));
+}
+
+/// With zeros behind the last two dims.
+Value filledUp(OpBuilder &b, Location loc, Value matrix) {
+  const size_t rank = rankOf(matrix);
+  SmallVector<int64_t> pads(2 * rank, 0);
+  for (size_t dim : {rank - 2, rank - 1})
+    pads[rank + dim] = toStep(shapeOf(matrix)[dim]) - shapeOf(matrix)[dim];
+  return onnx::PadOp::create(b, loc, matrix, Value(), "constant", pads);
+}
+
+bool isInSteps(Value matrix) {
+  return llvm::all_of(shapeOf(matrix).take_back(2), [](int64_t size) { return size % kStep == 0; });
+}
+
+/// Blocks of weights may have other sizes than tensor cores take. `a` and `b` have the summed dim last.
+Value productInSteps(OpBuilder &builder, ScaledProductOp op, Value a, Value b) {
+  const Location loc = op.getLoc();
+  const Type single = builder.getF32Type();
+  if (rankOf(b) == 2)
+    a = asRows(builder, loc, a);
+  SmallVector<int64_t> shape(shapeOf(op.getY())), padded(shape);
+  if (rankOf(b) == 2)
+    shape = padded = {shapeOf(a)[0], shape.back()};
+  for (int64_t &size : MutableArrayRef(padded).take_back(2))
+    size = toStep(size);
+  Value sum = ScaledProductOp::create(builder, loc, RankedTensorType::get(padded, single),
+                                      filledUp(builder, loc, a), filledUp(builder, loc, b), op.getInverseA(),
+                                      op.getInverseB(), Value(), false, true, op.getAlpha(), APFloat(1.0f));
+  const SmallVector<int64_t> zeros(shape.size(), 0), ones(shape.size(), 1);
+  sum = onnx::SliceOp::create(builder, loc, sum, zeros, shape, ones);
+  sum = reshaped(builder, loc, sum, shapeOf(op.getY()));
+  GradientBuilder math{builder, loc};
+  if (op.getC())
+    sum = math.add(sum, math.scale(math.cast(op.getC(), single), op.getBeta().convertToFloat()));
+  return math.cast(sum, elementOf(op.getY()));
+}
+} // namespace
+
 /// A GPU's tensor cores read both operands along the summed dim.
 bool ScaledProductOp::hasKernelOn(StringRef target) {
-  return target != "cuda" || (!getTransA() && getTransB());
+  const bool isPlain = rankOf(getB()) > 2 || rankOf(getA()) == 2;
+  const bool hasRows =
+      isPlain ? isInSteps(getA())
+              : elementCount(shapeOf(getA()).drop_back()) % kStep == 0 && shapeOf(getA()).back() % kStep == 0;
+  return target != "cuda" || (!getTransA() && getTransB() && hasRows && isInSteps(getB()));
 }
 
 LogicalResult ScaledProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
-  auto transposed = [&](Value matrix) -> Value {
-    SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(matrix)));
-    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-    return onnx::TransposeOp::create(builder, getLoc(), matrix, builder.getDenseI64ArrayAttr(perm));
-  };
-  Value a = getTransA() ? transposed(getA()) : getA(), b = getTransB() ? getB() : transposed(getB());
-  results.push_back(create(builder, getLoc(), getType(), a, b, getInverseA(), getInverseB(), getC(), false,
-                           true, getAlpha(), getBeta()));
+  Value a = getTransA() ? transposed(builder, getLoc(), getA()) : getA(),
+        b = getTransB() ? getB() : transposed(builder, getLoc(), getB());
+  auto made = create(builder, getLoc(), getType(), a, b, getInverseA(), getInverseB(), getC(), false, true,
+                     getAlpha(), getBeta());
+  if (!made.hasKernelOn("cuda")) {
+    results.push_back(productInSteps(builder, made, a, b));
+    made.erase();
+    return success();
+  }
+  results.push_back(made);
   return success();
 }

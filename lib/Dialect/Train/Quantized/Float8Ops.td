@@ -39,6 +39,7 @@ def Train_Float8CastBothOp : Train_Op<"float8_cast_both", [Clusterable]> {
 def Train_ScaledProductOp : Op<Train_Dialect, "ScaledProduct", [Pure, KernelOrDecomposable]> {
   let summary = "alpha (inverse_a inverse_b) op(A) op(B) + beta C of 8-bit floats, summed in f32, rounded once to bf16";
   let description = [{
+    A result of f32, without C, is not rounded: a part of a sum over ranks.
     Shapes are those of onnx.MatMul, or with C those of onnx.Gemm. GPUs want the summed dim last in both operands (`transB`
     alone): on them, other operands are transposed before the product.
   }];
@@ -46,7 +47,7 @@ def Train_ScaledProductOp : Op<Train_Dialect, "ScaledProduct", [Pure, KernelOrDe
     Optional<RankedTensorOf<[BF16]>>:$C, DefaultValuedAttr<BoolAttr, "false">:$transA,
     DefaultValuedAttr<BoolAttr, "false">:$transB, DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
     DefaultValuedAttr<F32Attr, "1.0f">:$beta);
-  let results = (outs RankedTensorOf<[BF16]>:$Y);
+  let results = (outs RankedTensorOf<[BF16, F32]>:$Y);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 #endif

@@ -166,9 +166,9 @@ bool takesFloat8(const Operation &op, const Layout &a, const Layout &b, const La
   bool inSteps = true;
   for (int64_t size : {a.rows, a.columns, b.rows, b.columns, a.lead, b.lead})
     inSteps &= size % 16 == 0;
-  return inSteps && isFloat8(b.type) && d.type == CUDA_R_16BF && op.first == CUBLAS_OP_T &&
-         op.second == CUBLAS_OP_N && op.scaleA && op.scaleB &&
-         !(a.type == CUDA_R_8F_E5M2 && b.type == CUDA_R_8F_E5M2);
+  const bool hasSum = d.type == CUDA_R_16BF || d.type == CUDA_R_32F;
+  return inSteps && isFloat8(b.type) && hasSum && op.first == CUBLAS_OP_T && op.second == CUBLAS_OP_N &&
+         op.scaleA && op.scaleB && !(a.type == CUDA_R_8F_E5M2 && b.type == CUDA_R_8F_E5M2);
 }
 
 } // namespace
@@ -341,13 +341,18 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
   if (narrow) {
     const kedge::rt::Float8E4M3 precise{};
     const kedge::rt::Float8E5M2 broad{};
-    const kedge::rt::BFloat16 result;
-    if (of(a).type == CUDA_R_8F_E5M2)
-      runAs(broad, precise, result, float());
-    else if (of(b).type == CUDA_R_8F_E5M2)
-      runAs(precise, broad, result, float());
+    const auto runTo = [&](auto result) {
+      if (of(a).type == CUDA_R_8F_E5M2)
+        runAs(broad, precise, result, float());
+      else if (of(b).type == CUDA_R_8F_E5M2)
+        runAs(precise, broad, result, float());
+      else
+        runAs(precise, precise, result, float());
+    };
+    if (type == CUDA_R_32F)
+      runTo(float());
     else
-      runAs(precise, precise, result, float());
+      runTo(kedge::rt::BFloat16());
     return static_cast<cublasStatus_t>(failure("cublasLtMatmul"));
   }
   if (widens && operands == CUDA_R_16BF) {
