@@ -128,7 +128,8 @@ private:
   Value before, rootBefore; ///< of a mean of squares
 };
 
-/// step / (root / bias + eps) = (step bias) / (root + eps bias), so that no element divides by the correction.
+/// step / (root / bias + eps) = (step bias) / (root + eps bias), so that no element divides by the
+/// correction.
 void takeInBiasCorrection(ClusterBodyBuilder &b, MutableArrayRef<Value> scalars) {
   enum { StepSize = 2, BiasSqrt = 6, Eps = 7 };
   Value bias = std::exchange(scalars[BiasSqrt], Value());
