@@ -34,7 +34,8 @@ public:
   /// The launch before which at most `bytes` of copies, number `which` and those behind, have begun.
   int64_t until(size_t which, int64_t bytes, int64_t end) const {
     size_t last = which;
-    for (int64_t behind = all[which].bytes; last + 1 < all.size() && behind + all[last + 1].bytes <= bytes; ++last)
+    for (int64_t behind = all[which].bytes; last + 1 < all.size() && behind + all[last + 1].bytes <= bytes;
+         ++last)
       behind += all[last + 1].bytes;
     return last + 1 == all.size() ? end : all[last + 1].at - 1;
   }
