@@ -21,6 +21,10 @@ namespace kedge::memory {
 namespace {
 using namespace mlir;
 
+/// Of copies that run aside, in one direction. Where so much room makes packing
+/// worse, less.
+constexpr int64_t kBytesUnderWay[] = {int64_t(1) << 30, int64_t(1) << 27, int64_t(1) << 24};
+
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   using Base::Base;
   std::optional<analysis::PersistentRegion> region; ///< what keeps its content between functions
@@ -44,7 +48,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       FailureOr<FunctionPlan> plan = planFunction(function, constants, workspaceOf);
       if (failed(plan))
         return signalPassFailure();
-      giveCollectivesTime(*plan);
+      giveTransfersTime(*plan);
       plans.push_back(std::move(*plan));
     }
     int64_t transient = 0, hostTransient = 0;
@@ -63,20 +67,32 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     emit(plans, transient, hostTransient);
   }
 
-  /// Keeps the buffers of collectives reserved for longer, so that other launches run beside them. Undone
-  /// where it raises the arena.
-  void giveCollectivesTime(FunctionPlan &plan) {
+  void giveTransfersTime(FunctionPlan &plan) {
+    reserve(plan, "buffers with room for collectives", makeRoomForCollectives);
+    const CopiesAside which = target == "cpu" ? CopiesAside::OfFiles : CopiesAside::All;
+    for (const int64_t bytes : kBytesUnderWay)
+      if (reserve(plan, "buffers with room for copies",
+                  [&](FunctionPlan &plan) { return makeRoomForCopies(plan, which, bytes); }))
+        return;
+  }
+
+  /// Keeps buffers of transfers reserved for longer, so that other launches run next to them. Undone where it
+  /// raises the arena.
+  bool reserve(FunctionPlan &plan, const char *statistic, function_ref<int64_t(FunctionPlan &)> makeRoom) {
     std::vector<PlannedBuffer> before = plan.buffers;
-    int64_t held = makeRoomForCollectives(plan);
+    const int64_t held = makeRoom(plan);
     if (held == 0)
-      return;
+      return true;
     const std::vector<solver::Buffer> roomy = transientsOf(plan.buffers, /*onHost=*/false);
     const std::vector<solver::Buffer> tight = transientsOf(before, /*onHost=*/false);
     const int64_t height = packed(roomy, bytesLeft()).height;
-    if (height > solver::maxLoad(tight, alignment) && height > packed(tight, bytesLeft()).height)
+    const bool raises =
+        height > solver::maxLoad(tight, alignment) && height > packed(tight, bytesLeft()).height;
+    if (raises)
       plan.buffers = std::move(before);
     else
-      addStatistic("kedge-plan-memory", "buffers with room for collectives", held);
+      addStatistic("kedge-plan-memory", statistic, held);
+    return !raises;
   }
 
   static std::vector<solver::Buffer> transientsOf(const std::vector<PlannedBuffer> &buffers, bool onHost) {

@@ -37,6 +37,31 @@ static bool foldsBeforeItStores(ClusterOp cluster, OpResult result, Value root, 
   return written.isPermutation() && (!isForCuda(cluster) || storesAfterAllReads(cluster, result, root));
 }
 
+/// Whether each input that is `root` has the element type and the map of the result.
+static bool readsWhereItWrites(ClusterOp cluster, OpResult result, Value root, AffineMapAttr written) {
+  auto type = cast<RankedTensorType>(result.getType());
+  for (auto [input, map] : llvm::zip(cluster.getInputs(), cluster.getInputMaps())) {
+    if (rootOf(input) != root)
+      continue;
+    auto inputType = cast<RankedTensorType>(input.getType());
+    if (map != written || inputType.getShape() != type.getShape() ||
+        inputType.getElementTypeBitWidth() != type.getElementTypeBitWidth())
+      return false;
+  }
+  return true;
+}
+
+bool mayOverwriteRows(OpResult result, Value root) {
+  auto cluster = dyn_cast<ClusterOp>(result.getOwner());
+  if (!cluster || bytesOf(result.getType()) != bytesOf(root.getType()))
+    return false;
+  auto written = cast<AffineMapAttr>(cluster.getOutputMaps()[result.getResultNumber()]);
+  const AffineMap map = written.getValue();
+  return map.isProjectedPermutation() && !isAlongFolds(cluster, map) &&
+         map.getNumResults() + cluster.getReduced().size() == cluster.getDomain().size() &&
+         readsWhereItWrites(cluster, result, root, written);
+}
+
 bool mayOverwrite(OpResult result, Value root) {
   Operation *op = result.getOwner();
   bool reads = llvm::any_of(op->getOperands(), [&](Value v) { return rootOf(v) == root; });
@@ -50,16 +75,7 @@ bool mayOverwrite(OpResult result, Value root) {
   auto written = cast<AffineMapAttr>(cluster.getOutputMaps()[result.getResultNumber()]);
   if (!cluster.getReduced().empty() && !foldsBeforeItStores(cluster, result, root, written.getValue()))
     return false;
-  auto type = cast<RankedTensorType>(result.getType());
-  for (auto [input, map] : llvm::zip(cluster.getInputs(), cluster.getInputMaps())) {
-    if (rootOf(input) != root)
-      continue;
-    auto inputType = cast<RankedTensorType>(input.getType());
-    if (map != written || inputType.getShape() != type.getShape() ||
-        inputType.getElementTypeBitWidth() != type.getElementTypeBitWidth())
-      return false;
-  }
-  return true;
+  return readsWhereItWrites(cluster, result, root, written);
 }
 
 } // namespace kedge::sched

@@ -59,9 +59,20 @@ static llvm::SetVector<Value> readLater(ClusterOp cluster) {
   return arguments;
 }
 
-static bool waitsForAllFolds(ClusterOp cluster, Value yielded) {
+/// Whether no fold waits for another: one walk makes all of them.
+static bool foldsInOneWalk(ClusterOp cluster) {
+  return llvm::all_of(cluster.getBody().front().getOps<ReduceOp>(), [](ReduceOp fold) {
+    llvm::SetVector<Value> folds, arguments;
+    addSources(fold.getInput(), folds, arguments);
+    return folds.empty();
+  });
+}
+
+static bool isInLastWalk(ClusterOp cluster, Value yielded) {
   llvm::SetVector<Value> folds, arguments;
   addSources(yielded, folds, arguments);
+  if (!folds.empty() && foldsInOneWalk(cluster))
+    return true;
   for (size_t i = 0; i < folds.size(); ++i)
     addSources(cast<ReduceOp>(folds[i].getDefiningOp()).getInput(), folds, arguments);
   return folds.size() == static_cast<size_t>(llvm::range_size(cluster.getBody().front().getOps<ReduceOp>()));
@@ -70,7 +81,7 @@ static bool waitsForAllFolds(ClusterOp cluster, Value yielded) {
 bool storesAfterAllReads(ClusterOp cluster, OpResult result, Value root) {
   Block &body = cluster.getBody().front();
   Value yielded = body.getTerminator()->getOperand(result.getResultNumber());
-  if (waitsForAllFolds(cluster, yielded))
+  if (isInLastWalk(cluster, yielded))
     return true;
   llvm::SetVector<Value> later = readLater(cluster);
   for (auto [input, argument] : llvm::zip(cluster.getInputs(), body.getArguments()))

@@ -4,73 +4,138 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/bit.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::train;
 
 namespace {
-/// Scales in memory are this times those that compute: gradients of large models are below the normal numbers
-/// of fp16, and none is above 64.
-constexpr double kScaleUnit = 1024;
-constexpr double kLeastScale = 0x1p-14, kLargestScale = 65504; ///< normal numbers of fp16
+/// A scale: fp16 numbers in memory are this times those that compute, since gradients of large models are
+/// below the normal numbers of fp16. It is read and written as bits, next to the vectors of elements.
+class GroupScale {
+public:
+  explicit GroupScale(ClusterBodyBuilder &b) : b(b) {}
 
+  /// `loaded`: f32 of what is in memory. No scale is a subnormal number, and where it is 0 all codes are.
+  Value decode(Value loaded) {
+    auto half = loaded.getDefiningOp<arith::ExtFOp>().getIn();
+    Value bits = b.cast(arith::BitcastOp::create(b.builder, b.loc, b.builder.getI16Type(), half), i32,
+                        /*fromUnsigned=*/true);
+    return floatOf(b.add(shiftedLeft(bits, kLostBits), integer(kExponents << kSingleBits)));
+  }
+
+  struct Encoded {
+    Value scale, inMemory;
+  };
+  /// Of the largest of magnitudes, in normal numbers of fp16.
+  Encoded encode(Value magnitude) {
+    Value bits = b.max(arith::BitcastOp::create(b.builder, b.loc, i32, magnitude));
+    bits = b.minimum(b.maximum(bits, integer(bitsOf(kLeast))), integer(bitsOf(kLargest)));
+    Value odd =
+        arith::AndIOp::create(b.builder, b.loc, shiftedRight(bits, kLostBits), integer(1)); // ties to even
+    bits = b.add(b.add(bits, integer((1 << (kLostBits - 1)) - 1)), odd);
+    Value kept = shiftedRight(bits, kLostBits);
+    Value half = b.cast(b.sub(kept, integer(kExponents << kHalfBits)), b.builder.getI16Type());
+    return {floatOf(shiftedLeft(kept, kLostBits)),
+            arith::BitcastOp::create(b.builder, b.loc, b.builder.getF16Type(), half)};
+  }
+
+private:
+  static constexpr int kUnit = 10; ///< a power of two
+  static constexpr float kLeast = 0x1p-14f / (1 << kUnit), kLargest = 65504.f / (1 << kUnit);
+  static constexpr int kSingleBits = 23, kHalfBits = 10, kLostBits = kSingleBits - kHalfBits;
+  static constexpr int kExponents = 127 - 15 - kUnit; ///< an exponent's bits in f32 and in memory
+
+  static int32_t bitsOf(float x) { return llvm::bit_cast<int32_t>(x); }
+  Value integer(int64_t value) { return b.constantInt(i32, value); }
+  Value shiftedLeft(Value x, int by) { return arith::ShLIOp::create(b.builder, b.loc, x, integer(by)); }
+  Value shiftedRight(Value x, int by) { return arith::ShRUIOp::create(b.builder, b.loc, x, integer(by)); }
+  Value floatOf(Value bits) {
+    return arith::BitcastOp::create(b.builder, b.loc, b.builder.getF32Type(), bits);
+  }
+
+  ClusterBodyBuilder &b;
+  const Type i32 = b.builder.getI32Type();
+};
+
+/// A moment of one group.
 class Companding {
 public:
   Companding(ClusterBodyBuilder &b, bool isSigned) : b(b), isSigned(isSigned) {}
 
-  Value decode(Value code, Value scale) {
-    scale = b.mul(scale, number(1 / kScaleUnit));
-    Value counted = b.cast(b.cast(code, b.builder.getI32Type(), /*fromUnsigned=*/!isSigned), f32);
+  Value decode(Value code, Value loadedScale) {
+    Value scale = GroupScale(b).decode(loadedScale);
+    Value counted = b.cast(b.cast(code, i32, /*fromUnsigned=*/!isSigned), f32);
     if (isSigned) // y / (2 - |y|) of y = code / 127
-      return b.div(b.mul(counted, scale), b.sub(number(254), b.abs(counted)));
-    Value root = b.mul(counted, b.mul(scale, number(1.0 / 255)));
-    return b.mul(root, root);
+      return b.mul(b.mul(counted, scale), inverseOfShare(b.sub(number(254), b.abs(counted))));
+    rootBefore = b.mul(counted, b.mul(scale, number(1.0 / 255)));
+    return before = b.mul(rootBefore, rootBefore);
   }
 
   struct Encoded {
     Value code, scale; ///< as they are in memory
   };
   Encoded encode(Value value) {
-    Value root = isSigned ? value : b.sqrt(value);
-    Value inMemory = roundedToHalf(largestMagnitude(root));
-    Value scale = b.mul(inMemory, number(1 / kScaleUnit));
-    Value code = isSigned ? b.div(b.mul(root, number(254)), b.add(scale, b.abs(root)))
-                          : b.mul(root, b.div(number(255), scale));
-    code = least(b.roundEven(code), number(isSigned ? 127 : 255));
-    if (isSigned)
-      code = most(code, number(-127));
-    return {b.cast(b.cast(code, b.builder.getI32Type()), b.builder.getI8Type()), inMemory};
+    Value magnitude = isSigned ? b.abs(value) : rootOf(value);
+    auto [scale, inMemory] = GroupScale(b).encode(magnitude);
+    if (!isSigned)
+      return {rounded(b.fma(magnitude, b.div(number(255), scale), number(kWhole)), 0, 255), inMemory};
+    Value part = b.fma(magnitude, number(1.0 / 254), b.mul(scale, number(1.0 / 254)));
+    return {rounded(b.add(b.div(value, part), number(kWhole)), -127, 127), inMemory};
   }
 
 private:
   using Compare = ClusterBodyBuilder::Compare;
   Value number(double value) { return b.constant(f32, value); }
-  Value integer(int64_t value) { return b.constantInt(b.builder.getI32Type(), value); }
-  /// A number also of what is none.
-  Value least(Value x, Value y) { return b.select(b.compare(Compare::LT, x, y), x, y); }
-  Value most(Value x, Value y) { return b.select(b.compare(Compare::GT, x, y), x, y); }
 
-  /// Of a group, in memory's unit and fp16's normal numbers.
-  Value largestMagnitude(Value x) {
-    Value bits = arith::BitcastOp::create(b.builder, b.loc, b.builder.getI32Type(), b.abs(x));
-    Value largest = arith::BitcastOp::create(b.builder, b.loc, f32, b.max(bits));
-    return least(most(b.mul(largest, number(kScaleUnit)), number(kLeastScale)), number(kLargestScale));
+  /// What is added to this loses what is behind the point, ties to even, and ends in the bits of the integer.
+  static constexpr double kWhole = 0x1.8p23;
+  Value rounded(Value sum, int least, int most) {
+    const auto limited = [&](Compare kind, int limit) { // a number also of what is none
+      Value at = number(kWhole + limit);
+      sum = b.select(b.compare(kind, sum, at), sum, at);
+    };
+    limited(Compare::LT, most);
+    if (least < 0) // roots are not below 0
+      limited(Compare::GT, least);
+    return b.cast(arith::BitcastOp::create(b.builder, b.loc, i32, sum), b.builder.getI8Type());
   }
 
-  /// Ten bits behind the point, ties to even: what memory will hold.
-  Value roundedToHalf(Value x) {
-    Value bits = arith::BitcastOp::create(b.builder, b.loc, b.builder.getI32Type(), x);
-    Value odd = arith::AndIOp::create(
-        b.builder, b.loc, arith::ShRUIOp::create(b.builder, b.loc, bits, integer(13)), integer(1));
-    bits = arith::AndIOp::create(b.builder, b.loc, b.add(b.add(bits, integer(0xfff)), odd), integer(-0x2000));
-    return arith::BitcastOp::create(b.builder, b.loc, f32, bits);
+  /// 1 / d of d from 126 to 254, to two units in the last place: a cubic within 0.18%, the error of which one
+  /// step raises to its third power. An update has divisions and roots enough to wait for.
+  Value inverseOfShare(Value d) {
+    constexpr double kUnit = 127, kCubic[] = {2.839624199, -2.961252782, 1.345010534, -0.224758339};
+    Value x = number(kCubic[3] / std::pow(kUnit, 4));
+    for (int k = 2; k >= 0; --k)
+      x = b.fma(x, d, number(kCubic[k] / std::pow(kUnit, k + 1)));
+    Value error = b.fma(b.neg(d), x, number(1));
+    return b.fma(x, b.fma(error, error, error), x);
+  }
+
+  /// An update has taken the root already, and that of what stays where the gradient is not finite is known.
+  Value rootOf(Value value) {
+    auto select = value.getDefiningOp<arith::SelectOp>();
+    if (select && select.getFalseValue() == before)
+      return b.select(select.getCondition(), b.sqrt(select.getTrueValue()), rootBefore);
+    return b.sqrt(value);
   }
 
   ClusterBodyBuilder &b;
   const bool isSigned;
-  const Type f32 = b.builder.getF32Type();
+  const Type i32 = b.builder.getI32Type(), f32 = b.builder.getF32Type();
+  Value before, rootBefore; ///< of a mean of squares
 };
+
+/// step / (root / bias + eps) = (step bias) / (root + eps bias), so that no element divides by the
+/// correction.
+void takeInBiasCorrection(ClusterBodyBuilder &b, MutableArrayRef<Value> scalars) {
+  enum { StepSize = 2, BiasSqrt = 6, Eps = 7 };
+  Value bias = std::exchange(scalars[BiasSqrt], Value());
+  for (int each : {StepSize, Eps})
+    scalars[each] = b.mul(scalars[each], bias);
+}
 
 using UpdateBody = void (*)(ClusterBodyBuilder &, ValueRange, const UpdateFacts &, SmallVectorImpl<Value> &);
 
@@ -106,7 +171,10 @@ void CompandedOp::describeCluster(ClusterSpec &spec) {
 
 void CompandedOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
   const size_t stateCount = getStates().size();
-  ValueRange states = v.slice(2, stateCount), scalars = v.drop_front(2 + stateCount);
+  ValueRange states = v.slice(2, stateCount);
+  SmallVector<Value> scalars(v.drop_front(2 + stateCount));
+  if (getRule() == "adamw" || getRule() == "adam")
+    takeInBiasCorrection(b, scalars);
   SmallVector<Companding> moments;
   for (size_t k = 0; k < stateCount; k += 2)
     moments.emplace_back(b, !elementOf(getStates()[k]).isUnsignedInteger());

@@ -28,12 +28,13 @@ void keepWhereNotFinite(ClusterBodyBuilder &b, Value gradient, ArrayRef<Value> b
     result = b.select(finite, result, old);
 }
 
-/// `decay` is subtracted along with the step (null: none).
+/// `decay` is subtracted along with the step (null: none). biasSqrt may be null: stepSize and eps have it.
 void adamUpdate(ClusterBodyBuilder &b, const AdamScalars &s, Value gradient, double lrScale, Value decay,
                 SmallVectorImpl<Value> &results) {
   Value moment1 = b.add(s.moment1, b.mul(s.oneMinusBeta1, b.sub(gradient, s.moment1)));
   Value moment2 = b.add(b.mul(s.beta2, s.moment2), b.mul(b.mul(s.oneMinusBeta2, gradient), gradient));
-  Value denominator = b.add(b.div(b.sqrt(moment2), s.biasSqrt), s.eps);
+  Value root = b.sqrt(moment2);
+  Value denominator = b.add(s.biasSqrt ? b.div(root, s.biasSqrt) : root, s.eps);
   Value step = b.mul(scaled(b, s.stepSize, lrScale), b.div(moment1, denominator));
   results.append({b.sub(s.param, decay ? b.add(decay, step) : step), moment1, moment2});
   keepWhereNotFinite(b, s.gradient, {s.param, s.moment1, s.moment2}, results);

@@ -1,0 +1,44 @@
+// How many bytes of the device are live, and where more may be.
+#pragma once
+#include "passes/Memory/FunctionPlan.h"
+
+namespace kedge::memory {
+
+/// Transient bytes of the device that are live at each launch.
+class LiveBytes {
+public:
+  explicit LiveBytes(const FunctionPlan &plan) : load(plan.launches.size() + 2) {
+    for (const PlannedBuffer &buffer : plan.buffers)
+      if (isTransient(buffer))
+        add(buffer.first, buffer.last, buffer.bytes);
+    most = *std::max_element(load.begin(), load.end());
+  }
+
+  static bool isTransient(const PlannedBuffer &buffer) { return !buffer.persistent() && !buffer.host; }
+
+  /// A buffer's last use is at `last`. The last launch up to `wanted` until which it can stay live.
+  int64_t roomUntil(int64_t last, int64_t wanted, int64_t bytes) const {
+    while (last < wanted && load[last + 2] + bytes <= most)
+      ++last;
+    return last;
+  }
+
+  /// A buffer's first use is at `first`. The first launch from `wanted` on from which its bytes can be kept
+  /// free.
+  int64_t roomSince(int64_t first, int64_t wanted, int64_t bytes) const {
+    while (first > wanted && load[first] + bytes <= most)
+      --first;
+    return first;
+  }
+
+  void add(int64_t first, int64_t last, int64_t bytes) {
+    for (int64_t at = first; at <= last; ++at)
+      load[at + 1] += bytes;
+  }
+
+private:
+  std::vector<int64_t> load; ///< by launch, from -1 on
+  int64_t most = 0;
+};
+
+} // namespace kedge::memory
