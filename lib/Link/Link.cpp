@@ -121,6 +121,7 @@ struct LinkJob {
   std::string script;             ///< the linker's version script; empty: none
   std::string machine;            ///< of Runtime
   std::string pieces;             ///< folder of the built-in linker; empty: the system's C++ compiler links
+  bool isStatic = false;          ///< of Runtime
 };
 
 /// LLD takes less than half of GNU ld's time; the one of the LLVM that Kedge was built with, else one on
@@ -142,7 +143,7 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   if (job.form == OutputForm::Object)
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
-    command.push_back(job.form == OutputForm::Program ? "-pie" : "-shared");
+    command.push_back(job.isStatic ? "-static-pie" : job.form == OutputForm::Program ? "-pie" : "-shared");
   if (job.machine.empty()) // a cross compiler looks for a linker of its own
     for (const std::string &word : fasterLinker())
       command.push_back(word);
@@ -224,21 +225,28 @@ std::string exportScript(const std::string &symbol) {
 
 } // namespace
 
-void kedge::link::checkRuntime(const Runtime &runtime) {
-  runtimeFolder(runtime);
-  if (!runtime.machine.empty())
-    compilerDriver(runtime.machine);
-}
-
 /// Empty for another machine, which the pieces are not of.
 static std::string piecesFor(const Runtime &runtime) {
   return runtime.machine.empty() ? linkPieces(runtimeFolder(runtime)) : "";
 }
 
+void kedge::link::checkRuntime(const Runtime &runtime) {
+  runtimeFolder(runtime);
+  if (!runtime.machine.empty())
+    compilerDriver(runtime.machine);
+  if (runtime.isStatic && !piecesFor(runtime).empty())
+    fail("--libc static is not available yet with the linker that this installation brings, which has no "
+         "static "
+         "libc: leave it out");
+}
+
 void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
                               const Runtime &runtime) {
-  drive(objects, {OutputForm::Program, archiveFiles(runtime), {}, "", runtime.machine, piecesFor(runtime)},
-        output);
+  LinkJob job{OutputForm::Program, archiveFiles(runtime), {}, "", runtime.machine,
+              piecesFor(runtime),  runtime.isStatic};
+  if (runtime.isStatic)
+    job.flags.push_back("--defsym=kedge_program_is_static=1");
+  drive(objects, std::move(job), output);
 }
 
 void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place,
