@@ -150,7 +150,9 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   for (const std::string &flag : job.flags)
     command.push_back("-Wl," + flag);
   llvm::SmallVector<StringRef> words;
-  if (job.form != OutputForm::Object)
+  if (job.isStatic) // -static-libstdc++ would have shared libraries taken from there on
+    command.push_back("-lpthread");
+  else if (job.form != OutputForm::Object)
     StringRef(job.machine.empty() ? KEDGE_LINK_FLAGS : KEDGE_PLAIN_LINK_FLAGS).split(words, ' ', -1, false);
   command.insert(command.end(), words.begin(), words.end());
   runDriver(driver, command, log);
@@ -242,11 +244,15 @@ void kedge::link::checkRuntime(const Runtime &runtime) {
 
 void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
                               const Runtime &runtime) {
-  LinkJob job{OutputForm::Program, archiveFiles(runtime), {}, "", runtime.machine,
-              piecesFor(runtime),  runtime.isStatic};
-  if (runtime.isStatic)
-    job.flags.push_back("--defsym=kedge_program_is_static=1");
-  drive(objects, std::move(job), output);
+  drive(objects,
+        {OutputForm::Program,
+         archiveFiles(runtime),
+         {},
+         "",
+         runtime.machine,
+         piecesFor(runtime),
+         runtime.isStatic},
+        output);
 }
 
 void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place,

@@ -2,9 +2,6 @@
 #include "runtime/io/Error.h"
 #include <dlfcn.h>
 
-/// Has an address in programs that hold their libc (kedge compile --libc static).
-extern "C" [[gnu::weak]] const char kedge_program_is_static;
-
 namespace kedge::rt::mpi {
 namespace {
 
@@ -22,8 +19,6 @@ template <typename Function> void bind(void *library, const char *name, Function
 }
 
 Mpi bindAll() {
-  if (&kedge_program_is_static)
-    fail("several ranks need Open MPI, which a program of --libc static cannot open: compile it without");
   // Global: MPI's own plugins look for its symbols.
   void *library = dlopen(kSoname, RTLD_NOW | RTLD_GLOBAL);
   if (!library)
