@@ -15,5 +15,12 @@ ExternalProject_Add(kedge-runtime-aarch64
   BUILD_ALWAYS ON
   USES_TERMINAL_BUILD ON # shows how far it is
   INSTALL_COMMAND "")
+# Kernels whose unit tests check-kedge runs under an emulator (test/golden/machines/aarch64-kernels.test), where googletest's sources are.
+if(EXISTS /usr/src/googletest/googletest)
+  ExternalProject_Add_Step(kedge-runtime-aarch64 units DEPENDEES build EXCLUDE_FROM_MAIN ON ALWAYS ON USES_TERMINAL ON
+    COMMAND ${CMAKE_COMMAND} --build ${KEDGE_AARCH64_RUNTIME} --target kedge-unit-kernels)
+  ExternalProject_Add_StepTargets(kedge-runtime-aarch64 units)
+  add_dependencies(check-kedge kedge-runtime-aarch64-units)
+endif()
 install(DIRECTORY ${KEDGE_AARCH64_RUNTIME}/ DESTINATION lib/kedge/aarch64-linux FILES_MATCHING PATTERN "*.a"
         PATTERN CMakeFiles EXCLUDE)

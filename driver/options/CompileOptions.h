@@ -49,6 +49,7 @@ struct CompileOptions : pipelines::StepOptions {
   int64_t effort = 0;
   std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
+  std::string libc = "shared";   ///< --libc
   std::string algorithms;        ///< an algorithm table that goes into the program; empty: none
   bool withPlaces = false;       ///< --emit as --save-ir writes it
   std::string only;              ///< --only: the function or module whose text --emit prints

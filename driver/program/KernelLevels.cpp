@@ -8,6 +8,14 @@ using namespace mlir;
 
 namespace kedge::driver {
 
+/// With SVE, kernels for vectors of 256 bits, which code for any length does not fill, are chosen at start,
+/// too.
+static std::vector<std::string> levelsOf(const std::string &name, const lower::KernelTarget &host) {
+  if (name == "aarch64-linux+sve")
+    return {name, name + "256"};
+  return {name == "native" ? host.cpu : name};
+}
+
 KernelLevels::KernelLevels(const std::vector<std::string> &names)
     : chosen(!names.empty() && names != std::vector<std::string>{"native"}) {
   const lower::KernelTarget host = lower::KernelTarget::host();
@@ -15,12 +23,13 @@ KernelLevels::KernelLevels(const std::vector<std::string> &names)
     targets = {host};
     return;
   }
-  for (const std::string &name : names) {
-    const lower::KernelTarget target = lower::KernelTarget::level(name == "native" ? host.cpu : name);
-    if (std::none_of(targets.begin(), targets.end(),
-                     [&](const auto &other) { return other.name == target.name; }))
-      targets.push_back(target);
-  }
+  for (const std::string &name : names)
+    for (const std::string &level : levelsOf(name, host)) {
+      const lower::KernelTarget target = lower::KernelTarget::level(level);
+      if (std::none_of(targets.begin(), targets.end(),
+                       [&](const auto &other) { return other.name == target.name; }))
+        targets.push_back(target);
+    }
   std::sort(targets.begin(), targets.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   if (targets.front().triple != targets.back().triple)
     fail("--cpu {}: a program is for machines of one kind; compile one program for {} and another for {}",

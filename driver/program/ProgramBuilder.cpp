@@ -38,7 +38,7 @@ std::string filePlaceOf(const std::string &path) {
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
   link::linkProgram(objectsOf(parts, options), output,
                     {options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                     KernelLevels(options.cpus).otherMachine()});
+                     KernelLevels(options.cpus).otherMachine(), options.libc == "static"});
 }
 
 /// In the order of their first launch.

@@ -13,7 +13,8 @@ enum class RuntimeKind { Cpu, Cuda, Library };
 /// The runtime's archives of a kind.
 struct Runtime {
   RuntimeKind kind = RuntimeKind::Cpu;
-  std::string machine; ///< "aarch64-linux", or empty: one like that which links
+  std::string machine;   ///< "aarch64-linux", or empty: one like that which links
+  bool isStatic = false; ///< the program holds libc, too, and opens no library
 };
 
 /// Links a program and moves it to `output` in one step; an older file there stays intact until then.

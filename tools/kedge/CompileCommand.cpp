@@ -37,6 +37,25 @@ void checkProcessors(const CompileOptions &options) {
     fail("--cpu would have no effect: --target {} has no kernels for the processor", options.target);
 }
 
+void checkLibc(const CompileOptions &options) {
+  if (options.libc == "shared")
+    return;
+  const std::string given = "--libc " + options.libc;
+  if (options.libc == "musl")
+    fail("{} is not available yet: the runtime is built for glibc; --libc static makes a program that needs "
+         "no "
+         "library of the machine",
+         given);
+  if (options.emit != "exe")
+    fail("{} is for programs, found --emit {}: leave it out", given, options.emit);
+  if (options.onGpu())
+    fail("{}: a program of --target {} opens NVIDIA's libraries, which need the machine's libc; leave it out",
+         given, options.target);
+  if (options.model.ranks != std::vector<int64_t>{1})
+    fail("{}: ranks open MPI's library, which needs the machine's libc; leave it out, or --ranks {}", given,
+         fmt::join(options.model.ranks, ","));
+}
+
 void checkLibrary(const CompileOptions &options) {
   if (options.onGpu())
     fail("--emit lib is for --target cpu so far, found --target {}", options.target);
@@ -81,6 +100,7 @@ int runCompile(const CompileOptions &options) {
   if ((options.emit == "exe" || object || library) && options.output.empty() && !options.printPipeline)
     fail("compile needs -o {}", object ? "FILE.o" : library ? "DIR/NAME" : "PROGRAM");
   checkProcessors(options);
+  checkLibc(options);
   if (options.emit == "ptx" && !options.onGpu())
     fail("--emit ptx needs --target cuda");
   if (!options.algorithms.empty() && !options.onGpu())
@@ -89,7 +109,7 @@ int runCompile(const CompileOptions &options) {
     checkAlgorithms(options.algorithms);
   if (options.emit == "exe")
     link::checkRuntime({options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                        KernelLevels(options.cpus).otherMachine()});
+                        KernelLevels(options.cpus).otherMachine(), options.libc == "static"});
   if (library)
     checkLibrary(options);
   checkFolder("-o", options.output);

@@ -253,8 +253,12 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       });
   flags.list("--cpu", o.cpus,
              "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or "
-             "several: the program chooses at its start; aarch64-linux: a program for 64-bit Arm",
+             "several: the program chooses at its start; aarch64-linux: a program for 64-bit Arm, "
+             "aarch64-linux+sve: one whose kernels use SVE",
              ',');
+  flags.word("--libc", o.libc, {"shared", "static", "musl"},
+             "shared (the default): the program takes the C library of the machine that it runs on; static: "
+             "glibc is linked into it, and it runs on one rank; musl is not available yet");
   flags.word("--convolution", o.convolution, {"cudnn", "generated"},
              "what computes convolutions with --target cuda: cudnn, for those that it supports (the "
              "default), or generated kernels, which need no cuDNN");

@@ -43,7 +43,14 @@ void initializeTargets() {
   });
 }
 
+/// What every processor of ARMv8-A has, NEON among it; and levels above.
 constexpr StringLiteral kArm = "aarch64-linux";
+struct ArmLevel {
+  StringRef name, features;
+  int vectorScale;
+};
+constexpr ArmLevel kArmLevels[] = {
+    {kArm, "", 0}, {"aarch64-linux+sve", "+sve", 0}, {"aarch64-linux+sve256", "+sve", 2}};
 
 /// Code is made for a level of the x86-64 psABI rather than for one processor: what it needs can be checked
 /// at start, and machines of a level get equal programs.
@@ -114,6 +121,9 @@ bool compilePart(ModuleOp part, const KernelTarget &target, int level, ObjectFil
   for (llvm::Function &function : *module)
     if (!function.isDeclaration()) {
       function.addFnAttr("prefer-vector-width", "512");
+      if (target.vectorScale)
+        function.addFnAttr(
+            llvm::Attribute::getWithVScaleRangeArgs(context, target.vectorScale, target.vectorScale));
       function.addFnAttr(llvm::Attribute::NoUnwind);
     }
   codegen::optimize(*module, *machine, level);
@@ -202,25 +212,29 @@ KernelTarget KernelTarget::level(StringRef name) {
   KernelTarget target;
   target.name = name.str();
   target.required = {target.name};
-  if (name == kArm) { // what every processor of ARMv8-A has, NEON among it
-    target.triple = "aarch64-unknown-linux-gnu";
-    target.cpu = "generic";
-    return target;
-  }
+  for (const ArmLevel &level : kArmLevels)
+    if (level.name == name) {
+      target.triple = "aarch64-unknown-linux-gnu";
+      target.cpu = "generic";
+      target.features = level.features.str();
+      target.vectorScale = level.vectorScale;
+      return target;
+    }
   target.triple = llvm::sys::getDefaultTargetTriple();
   for (const Level &level : kLevels)
     if (level.cpu == name && name != "x86-64-v2")
       target.cpu = name.str();
   if (target.cpu.empty())
-    fail("--cpu {}: expected native, aarch64-linux, x86-64-v3, x86-64-v4 or several levels of x86-64, as in "
-         "x86-64-v3,x86-64-v4",
+    fail("--cpu {}: expected native, aarch64-linux, aarch64-linux+sve, x86-64-v3, x86-64-v4 or several "
+         "levels, "
+         "as in x86-64-v3,x86-64-v4",
          name.str());
   if (!llvm::Triple(target.triple).isX86())
     fail("--cpu {}: this compiler makes code for {}; give --cpu native", name.str(), target.triple);
   return target;
 }
 
-std::string KernelTarget::otherMachine() const { return name == kArm ? name : ""; }
+std::string KernelTarget::otherMachine() const { return StringRef(name).starts_with(kArm) ? kArm.str() : ""; }
 
 void kedge::lower::renameKernels(ModuleOp kernels, StringRef prefix, StringRef suffix) {
   for (auto kernel : kernels.getOps<SymbolOpInterface>())

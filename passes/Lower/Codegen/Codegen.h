@@ -15,13 +15,15 @@ struct KernelTarget {
   /// Features that the program checks at start, as __builtin_cpu_supports spells them; sorted.
   std::vector<std::string> required;
   std::string name = {}; ///< as --cpu spells it
+  int vectorScale = 0;   ///< SVE's vectors have this many times 128 bits; 0: any number
 
   /// The highest level of the machine that the compiler runs on.
   static KernelTarget host();
-  /// A level of the x86-64 psABI, x86-64-v3 or x86-64-v4, or 64-bit Arm, aarch64-linux. Throws kedge::Error
-  /// for another name.
+  /// A level of the x86-64 psABI, x86-64-v3 or x86-64-v4, or 64-bit Arm, aarch64-linux, with SVE
+  /// aarch64-linux+sve or, for vectors of 256 bits, aarch64-linux+sve256. Throws kedge::Error for another
+  /// name.
   static KernelTarget level(llvm::StringRef name);
-  /// "aarch64-linux" for the target of that name, whose programs are linked with a runtime of their own; ""
+  /// "aarch64-linux" for the targets of that kind, whose programs are linked with a runtime of their own; ""
   /// for a processor of the compiler's family.
   std::string otherMachine() const;
 };

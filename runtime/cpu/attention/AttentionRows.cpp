@@ -4,11 +4,11 @@
 namespace kedge::rt::cpu {
 
 template <> const AttentionRows<float> &attentionRows<float>() {
-  return madeForIsa<attentionRowsAvx512F32, attentionRowsAvx2F32, attentionRowsBaseF32>();
+  return KEDGE_MADE_FOR_ISA(attentionRows, F32);
 }
 
 template <> const AttentionRows<double> &attentionRows<double>() {
-  return madeForIsa<attentionRowsAvx512F64, attentionRowsAvx2F64, attentionRowsBaseF64>();
+  return KEDGE_MADE_FOR_ISA(attentionRows, F64);
 }
 
 } // namespace kedge::rt::cpu

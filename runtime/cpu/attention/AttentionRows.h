@@ -34,6 +34,8 @@ AttentionRows<float> attentionRowsAvx512F32();
 AttentionRows<double> attentionRowsAvx512F64();
 AttentionRows<float> attentionRowsAvx2F32();
 AttentionRows<double> attentionRowsAvx2F64();
+AttentionRows<float> attentionRowsSve256F32();
+AttentionRows<double> attentionRowsSve256F64();
 AttentionRows<float> attentionRowsBaseF32();
 AttentionRows<double> attentionRowsBaseF64();
 

@@ -3,12 +3,8 @@
 
 namespace kedge::rt::cpu {
 
-template <> const DotTile<float> &dotTile<float>() {
-  return madeForIsa<dotTileAvx512F32, dotTileAvx2F32, dotTileBaseF32>();
-}
+template <> const DotTile<float> &dotTile<float>() { return KEDGE_MADE_FOR_ISA(dotTile, F32); }
 
-template <> const DotTile<double> &dotTile<double>() {
-  return madeForIsa<dotTileAvx512F64, dotTileAvx2F64, dotTileBaseF64>();
-}
+template <> const DotTile<double> &dotTile<double>() { return KEDGE_MADE_FOR_ISA(dotTile, F64); }
 
 } // namespace kedge::rt::cpu

@@ -23,6 +23,8 @@ DotTile<float> dotTileAvx512F32();
 DotTile<double> dotTileAvx512F64();
 DotTile<float> dotTileAvx2F32();
 DotTile<double> dotTileAvx2F64();
+DotTile<float> dotTileSve256F32();
+DotTile<double> dotTileSve256F64();
 DotTile<float> dotTileBaseF32();
 DotTile<double> dotTileBaseF64();
 

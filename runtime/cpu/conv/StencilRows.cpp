@@ -3,12 +3,8 @@
 
 namespace kedge::rt::cpu {
 
-template <> const StencilRows<float> &stencilRows<float>() {
-  return madeForIsa<stencilRowsAvx512F32, stencilRowsAvx2F32, stencilRowsBaseF32>();
-}
+template <> const StencilRows<float> &stencilRows<float>() { return KEDGE_MADE_FOR_ISA(stencilRows, F32); }
 
-template <> const StencilRows<double> &stencilRows<double>() {
-  return madeForIsa<stencilRowsAvx512F64, stencilRowsAvx2F64, stencilRowsBaseF64>();
-}
+template <> const StencilRows<double> &stencilRows<double>() { return KEDGE_MADE_FOR_ISA(stencilRows, F64); }
 
 } // namespace kedge::rt::cpu

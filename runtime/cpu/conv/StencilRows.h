@@ -36,6 +36,8 @@ StencilRows<float> stencilRowsAvx512F32();
 StencilRows<double> stencilRowsAvx512F64();
 StencilRows<float> stencilRowsAvx2F32();
 StencilRows<double> stencilRowsAvx2F64();
+StencilRows<float> stencilRowsSve256F32();
+StencilRows<double> stencilRowsSve256F64();
 StencilRows<float> stencilRowsBaseF32();
 StencilRows<double> stencilRowsBaseF64();
 

@@ -3,12 +3,8 @@
 
 namespace kedge::rt::cpu {
 
-const WinogradRows &winogradRows() {
-  return madeForIsa<winogradRowsAvx512, winogradRowsAvx2, winogradRowsBase>();
-}
+const WinogradRows &winogradRows() { return KEDGE_MADE_FOR_ISA(winogradRows, ); }
 
-const WinogradLanes &winogradLanes() {
-  return madeForIsa<winogradLanesAvx512, winogradLanesAvx2, winogradLanesBase>();
-}
+const WinogradLanes &winogradLanes() { return KEDGE_MADE_FOR_ISA(winogradLanes, ); }
 
 } // namespace kedge::rt::cpu

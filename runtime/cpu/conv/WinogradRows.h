@@ -48,9 +48,11 @@ const WinogradLanes &winogradLanes();
 
 WinogradRows winogradRowsAvx512();
 WinogradRows winogradRowsAvx2();
+WinogradRows winogradRowsSve256();
 WinogradRows winogradRowsBase();
 WinogradLanes winogradLanesAvx512();
 WinogradLanes winogradLanesAvx2();
+WinogradLanes winogradLanesSve256();
 WinogradLanes winogradLanesBase();
 
 } // namespace kedge::rt::cpu

@@ -102,10 +102,16 @@ GemmTile<float> gemmTileAvx512F32();
 GemmTile<double> gemmTileAvx512F64();
 GemmTile<float> gemmTileAvx2F32();
 GemmTile<double> gemmTileAvx2F64();
+GemmTile<float> gemmTileSve256F32();
+GemmTile<double> gemmTileSve256F64();
 GemmTile<float> gemmTileBaseF32();
 GemmTile<double> gemmTileBaseF64();
 /// Constants, because plans for all machines read their sizes. `run` is null if the compiler lacks these
 /// instructions.
 extern const GemmTile<uint16_t> kGemmTileAvx512Bf16, kGemmTileAmx;
+#if defined(__aarch64__)
+/// Its workspaces are never larger than those of kGemmTileAvx512Bf16, which plans read.
+extern const GemmTile<uint16_t> kGemmTileNeonBf16;
+#endif
 
 } // namespace kedge::rt::cpu

@@ -3,6 +3,7 @@
 #include "runtime/calls/Product.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
+#include "runtime/cpu/gemm/IntegerBlock.h"
 #include "runtime/format/Convert.h"
 #include <algorithm>
 #include <cmath>
@@ -68,18 +69,31 @@ struct Rescale {
 
 Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zeroB, const Product &p,
                       Rescale rescale, int threads) {
-  DType typeA = call.inputs[0].type, typeB = call.inputs[b].type;
+  const DType typeA = call.inputs[0].type, typeB = call.inputs[b].type;
+  integerRange(call, typeA), integerRange(call, typeB);
+  const int64_t blocks = (p.m + IntegerBlock::kRows - 1) / IntegerBlock::kRows;
   return closure(p.work(), [=](Inputs in, Outputs out, void *) {
-    parallelFor(threads, p.batches() * p.m, grainFor(p.n * p.k * 4), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        for (int64_t j = 0; j < p.n; ++j) {
-          int64_t batch = row / p.m, i = row % p.m, sum = 0;
-          int64_t za = static_cast<int64_t>(zeroA.at(in, i)), zb = static_cast<int64_t>(zeroB.at(in, j));
-          for (int64_t q = 0; q < p.k; ++q)
-            sum += (loadAsInt(typeA, in[0], p.offsetA(batch) + i * p.k + q) - za) *
-                   (loadAsInt(typeB, in[b], p.offsetB(batch) + q * p.n + j) - zb);
-          rescale.store(in, out[0], row * p.n + j, static_cast<int32_t>(sum), i, j);
+    const auto bytes = [&](int index) { return static_cast<const uint8_t *>(in[index]); };
+    parallelFor(threads, p.batches() * blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t batch = at / blocks, first = at % blocks * IntegerBlock::kRows;
+        const int64_t rows = std::min(IntegerBlock::kRows, p.m - first);
+        IntegerBlock block({bytes(0) + p.offsetA(batch), typeA, p.k},
+                           {bytes(b) + p.offsetB(batch), typeB, p.n}, p.k);
+        for (int64_t column = 0; column < p.n; column += kIntegerColumns) {
+          const int64_t columns = std::min<int64_t>(kIntegerColumns, p.n - column);
+          block.multiply(first, rows, column, columns);
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < columns; ++j) {
+              const int64_t row = first + i, line = column + j;
+              const auto zero = [&](const PerLine &of, int64_t place) {
+                return static_cast<int64_t>(of.at(in, place));
+              };
+              rescale.store(in, out[0], (batch * p.m + row) * p.n + line,
+                            block.sum(i, j, zero(zeroA, row), zero(zeroB, line)), row, line);
+            }
         }
+      }
     });
   });
 }

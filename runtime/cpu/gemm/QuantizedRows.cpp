@@ -3,8 +3,6 @@
 
 namespace kedge::rt::cpu {
 
-const QuantizedRows &quantizedRows() {
-  return madeForIsa<quantizedRowsAvx512, quantizedRowsAvx2, quantizedRowsBase>();
-}
+const QuantizedRows &quantizedRows() { return KEDGE_MADE_FOR_ISA(quantizedRows, ); }
 
 } // namespace kedge::rt::cpu

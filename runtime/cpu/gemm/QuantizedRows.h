@@ -20,6 +20,7 @@ const QuantizedRows &quantizedRows();
 
 QuantizedRows quantizedRowsAvx512();
 QuantizedRows quantizedRowsAvx2();
+QuantizedRows quantizedRowsSve256();
 QuantizedRows quantizedRowsBase();
 
 } // namespace kedge::rt::cpu

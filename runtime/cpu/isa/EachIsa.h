@@ -1,5 +1,5 @@
-// For *.isa.cpp, which CMake compiles once for each instruction set: KEDGE_ISA is Base, Avx2 or Avx512,
-// KEDGE_ISA_BYTES the bytes of a vector. Includes nothing, for the reason given in GemmTile.h.
+// For *.isa.cpp, which CMake compiles once for each instruction set: KEDGE_ISA is Base, Avx2, Avx512 or
+// Sve256, KEDGE_ISA_BYTES the bytes of a vector. Includes nothing, for the reason given in GemmTile.h.
 #pragma once
 
 #define KEDGE_JOIN_ISA(name, isa, type) name##isa##type

@@ -4,7 +4,13 @@
 namespace kedge::rt::cpu {
 namespace {
 
-const HalfRowsOfBoth &rowsOfThisMachine() { return madeForIsa<halfRowsAvx512, halfRowsAvx2, halfRowsBase>(); }
+const HalfRowsOfBoth &rowsOfThisMachine() {
+#if defined(__x86_64__)
+  return madeForIsa<halfRowsAvx512, halfRowsAvx2, halfRowsBase>();
+#else
+  return madeBy<halfRowsBase>();
+#endif
+}
 
 } // namespace
 

@@ -2,6 +2,8 @@
 #include "runtime/io/Error.h"
 #include <atomic>
 #include <cstdlib>
+#include <iterator>
+#include <string>
 #include <string_view>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -10,6 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#endif
 
 namespace kedge::rt::cpu {
 namespace {
@@ -17,6 +23,7 @@ namespace {
 struct Features {
   bool avx2 = false, avx512 = false, avx512Bf16 = false, amx = false;
   bool slowDots = false; ///< vdpbf16ps is slower than the multiply-adds of widened elements
+  bool neonDot = false, neonBf16 = false, sve = false, sve256 = false;
 };
 
 #if defined(__x86_64__)
@@ -46,6 +53,19 @@ Features readFeatures() {
   f.slowDots = halves;
   return f;
 }
+#elif defined(__aarch64__)
+Features readFeatures() {
+  // As Linux names them in its headers, which may be older than the processor.
+  constexpr unsigned long kDot = 1ul << 20, kSve = 1ul << 22, kBf16 = 1ul << 14; // of AT_HWCAP; AT_HWCAP2
+  constexpr int kGetVectorLength = 51, kLengthMask = 0xffff;
+  const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+  Features f;
+  f.neonDot = first & kDot;
+  f.neonBf16 = f.neonDot && (second & kBf16);
+  f.sve = first & kSve;
+  f.sve256 = f.neonBf16 && f.sve && (prctl(kGetVectorLength) & kLengthMask) == 32;
+  return f;
+}
 #else
 Features readFeatures() { return {}; }
 #endif
@@ -55,10 +75,41 @@ const Features &features() {
   return machine;
 }
 
-constexpr const char *kNames[] = {"base", "avx2", "avx512", "avx512bf16", "amx"};
+struct NamedIsa {
+  Isa isa;
+  const char *name;
+};
+/// Of this family of processors.
+constexpr NamedIsa kNames[] = {{Isa::Base, "base"},
+#if defined(__aarch64__)
+                               {Isa::NeonDot, "neondot"},
+                               {Isa::NeonBf16, "neonbf16"},
+                               {Isa::Sve256, "sve256"}};
+#else
+                               {Isa::Avx2, "avx2"},
+                               {Isa::Avx512, "avx512"},
+                               {Isa::Avx512Bf16, "avx512bf16"},
+                               {Isa::Amx, "amx"}};
+#endif
+
+const char *nameOf(Isa isa) {
+  for (const NamedIsa &named : kNames)
+    if (named.isa == isa)
+      return named.name;
+  return "an instruction set of another family of processors";
+}
+
+std::string allNames() {
+  std::string all;
+  for (const NamedIsa &named : kNames)
+    all += (all.empty() ? "" : &named == std::end(kNames) - 1 ? " or " : ", ") + std::string(named.name);
+  return all;
+}
 
 Isa best() {
   const Features &f = features();
+  if (f.neonDot)
+    return f.sve256 ? Isa::Sve256 : f.neonBf16 ? Isa::NeonBf16 : Isa::NeonDot;
   if (f.amx)
     return Isa::Amx;
   if (f.avx512Bf16 && !f.slowDots)
@@ -70,13 +121,13 @@ Isa chosen() {
   const char *name = std::getenv("KEDGE_CPU_ISA");
   if (!name || !*name)
     return best();
-  for (Isa isa : {Isa::Base, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx})
-    if (std::string_view(name) == kNames[static_cast<int>(isa)]) {
-      if (!machineHas(isa))
+  for (const NamedIsa &named : kNames)
+    if (std::string_view(name) == named.name) {
+      if (!machineHas(named.isa))
         fail("KEDGE_CPU_ISA is {}, which this machine does not have", name);
-      return isa;
+      return named.isa;
     }
-  fail("KEDGE_CPU_ISA is '{}', expected base, avx2, avx512, avx512bf16 or amx", name);
+  fail("KEDGE_CPU_ISA is '{}', expected {}", name, allNames());
 }
 
 constexpr int kNone = -1;
@@ -97,9 +148,17 @@ bool machineHas(Isa isa) {
     return f.avx512Bf16;
   case Isa::Amx:
     return f.amx;
+  case Isa::NeonDot:
+    return f.neonDot;
+  case Isa::NeonBf16:
+    return f.neonBf16;
+  case Isa::Sve256:
+    return f.sve256;
   }
   return false;
 }
+
+bool machineHasSve() { return features().sve; }
 
 Isa activeIsa() {
   int isa = forced.load(std::memory_order_relaxed);
@@ -113,7 +172,7 @@ Isa machineIsa() {
 
 void forceIsa(std::optional<Isa> isa) {
   if (isa && !machineHas(*isa))
-    fail("{} was forced, which this machine does not have", kNames[static_cast<int>(*isa)]);
+    fail("{} was forced, which this machine does not have", nameOf(*isa));
   forced = isa ? static_cast<int>(*isa) : kNone;
 }
 

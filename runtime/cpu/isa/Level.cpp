@@ -9,11 +9,16 @@ namespace {
 
 struct Level {
   const char *name;
-  Isa isa;
+  bool (*isHere)();
+  Isa most; ///< that kernels use
 };
-/// From below.
+/// From below. On Arm products of bf16 use what the machine has; the bits of all else are those of the level.
 constexpr Level kLevels[] = {
-    {"aarch64-linux", Isa::Base}, {"x86-64-v3", Isa::Avx2}, {"x86-64-v4", Isa::Avx512}};
+    {"aarch64-linux", [] { return true; }, Isa::NeonBf16},
+    {"aarch64-linux+sve", [] { return machineHasSve(); }, Isa::NeonBf16},
+    {"aarch64-linux+sve256", [] { return machineIsa() == Isa::Sve256; }, Isa::Sve256},
+    {"x86-64-v3", [] { return machineIsa() >= Isa::Avx2; }, Isa::Avx2},
+    {"x86-64-v4", [] { return machineIsa() >= Isa::Avx512; }, Isa::Avx512}};
 
 /// Why the machine counts as less than it may be.
 std::string limitText() {
@@ -24,7 +29,6 @@ std::string limitText() {
 } // namespace
 
 std::string takeLevel(const std::vector<std::string> &features) {
-  const Isa machine = machineIsa();
   const Level *best = nullptr;
   std::string lowest;
   for (const Level &level : kLevels) {
@@ -32,7 +36,7 @@ std::string takeLevel(const std::vector<std::string> &features) {
       continue;
     if (lowest.empty())
       lowest = level.name;
-    if (machine >= level.isa)
+    if (level.isHere())
       best = &level;
   }
   if (lowest.empty())
@@ -42,7 +46,7 @@ std::string takeLevel(const std::vector<std::string> &features) {
          "compile it on this "
          "machine with --cpu native",
          lowest, limitText());
-  forceIsa(best->isa);
+  forceIsa(std::min(machineIsa(), best->most));
   return best->name;
 }
 

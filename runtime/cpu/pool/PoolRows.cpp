@@ -3,12 +3,8 @@
 
 namespace kedge::rt::cpu {
 
-template <> const PoolRows<float> &poolRows<float>() {
-  return madeForIsa<poolRowsAvx512F32, poolRowsAvx2F32, poolRowsBaseF32>();
-}
+template <> const PoolRows<float> &poolRows<float>() { return KEDGE_MADE_FOR_ISA(poolRows, F32); }
 
-template <> const PoolRows<double> &poolRows<double>() {
-  return madeForIsa<poolRowsAvx512F64, poolRowsAvx2F64, poolRowsBaseF64>();
-}
+template <> const PoolRows<double> &poolRows<double>() { return KEDGE_MADE_FOR_ISA(poolRows, F64); }
 
 } // namespace kedge::rt::cpu

@@ -42,6 +42,8 @@ PoolRows<float> poolRowsAvx512F32();
 PoolRows<double> poolRowsAvx512F64();
 PoolRows<float> poolRowsAvx2F32();
 PoolRows<double> poolRowsAvx2F64();
+PoolRows<float> poolRowsSve256F32();
+PoolRows<double> poolRowsSve256F64();
 PoolRows<float> poolRowsBaseF32();
 PoolRows<double> poolRowsBaseF64();
 

@@ -14,6 +14,43 @@ TEST(KernelIntegerProducts, ZeroPointsAndScales) {
       {90, 92}, 0); // -10.5 and -8.5 round to even
 }
 
+TEST(KernelIntegerProducts, AnySizesAndSignsOnEveryInstructionSet) {
+  for (const cpu::Isa isa : isasOfThisMachine()) {
+    cpu::forceIsa(isa);
+    for (const auto [m, k, n] : {std::array<int64_t, 3>{1, 1, 1}, {35, 70, 18}, {5, 513, 33}, {64, 3, 16}})
+      for (const DType typeA : {DType::U8, DType::I8})
+        for (const DType typeB : {DType::U8, DType::I8}) {
+          // Every byte occurs; the zero points are at the ends of the types.
+          const auto stored = [](int64_t i) { return static_cast<uint8_t>(i * 37 + i / 256); };
+          const auto number = [](DType type, uint8_t byte) {
+            return type == DType::U8 ? int64_t(byte) : int64_t(static_cast<int8_t>(byte));
+          };
+          const auto array = [&](DType type, std::vector<int64_t> shape, int64_t count, auto byteAt) {
+            Array made = type == DType::U8 ? Array::of<uint8_t>(shape, std::vector<uint8_t>(count))
+                                           : Array::of<int8_t>(shape, std::vector<int8_t>(count));
+            for (int64_t i = 0; i < count; ++i)
+              made.data<uint8_t>()[i] = byteAt(i);
+            return made;
+          };
+          const auto zeroOf = [](int64_t line) { return static_cast<uint8_t>(line % 2 ? 255 : 128); };
+          const Array a = array(typeA, {m, k}, m * k, stored), b = array(typeB, {k, n}, k * n, stored),
+                      zeroA = array(typeA, {m}, m, zeroOf), zeroB = array(typeB, {n}, n, zeroOf);
+          std::vector<double> expected;
+          for (int64_t i = 0; i < m; ++i)
+            for (int64_t j = 0; j < n; ++j) {
+              int64_t sum = 0;
+              for (int64_t q = 0; q < k; ++q)
+                sum += (number(typeA, stored(i * k + q)) - number(typeA, zeroOf(i))) *
+                       (number(typeB, stored(q * n + j)) - number(typeB, zeroOf(j)));
+              expected.push_back(static_cast<double>(sum));
+            }
+          expectNear(runKernel1("onnx.MatMulInteger", {}, {a, b, zeroA, zeroB}, {DType::I32, {m, n}}),
+                     expected, 0);
+        }
+  }
+  cpu::forceIsa({});
+}
+
 TEST(KernelIntegerProducts, Convolutions) {
   Array x = Array::of<uint8_t>({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10}),
         w = Array::of<uint8_t>({1, 1, 2, 2}, {1, 1, 1, 1});

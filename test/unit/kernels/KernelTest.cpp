@@ -143,7 +143,8 @@ void expectNear(const Array &actual, const std::vector<double> &expected, double
 std::vector<cpu::Isa> isasOfThisMachine() {
   using cpu::Isa;
   std::vector<Isa> isas;
-  for (Isa isa : {Isa::Base, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx})
+  for (Isa isa : {Isa::Base, Isa::NeonDot, Isa::NeonBf16, Isa::Sve256, Isa::Avx2, Isa::Avx512,
+                  Isa::Avx512Bf16, Isa::Amx})
     if (cpu::machineHas(isa))
       isas.push_back(isa);
   return isas;

@@ -1,0 +1,62 @@
+#include "runtime/cpu/gemm/IntegerBlock.h"
+#include <algorithm>
+
+namespace kedge::rt::cpu {
+namespace {
+
+/// What turns stored bits into a signed number that is 0 or 128 less.
+constexpr uint8_t kHalfRange = 0x80;
+uint8_t flipOf(DType type) { return type == DType::U8 ? kHalfRange : 0; }
+int64_t shifted(int64_t zero, DType type) { return zero - flipOf(type); }
+
+} // namespace
+
+void IntegerBlock::packRows(int64_t first, int64_t rows, int64_t q, int64_t depth, int64_t padded) {
+  const uint8_t flip = flipOf(a_.type);
+  for (int64_t i = 0; i < rows; ++i) {
+    const uint8_t *from = a_.base + (first + i) * a_.stride + q;
+    int8_t *to = rows_.data() + i * kDepth;
+    uint32_t sum = 0;
+    for (int64_t p = 0; p < depth; ++p) {
+      to[p] = static_cast<int8_t>(from[p] ^ flip);
+      sum += static_cast<uint32_t>(to[p]);
+    }
+    std::fill(to + depth, to + padded, 0);
+    rowSums_[i] += sum;
+  }
+}
+
+/// What is beside the matrix is 0; below it are rows of A that are 0.
+void IntegerBlock::packColumns(int64_t column, int64_t columns, int64_t q, int64_t depth) {
+  const uint8_t flip = flipOf(b_.type);
+  columns_.fill(0);
+  for (int64_t p = 0; p < depth; ++p) {
+    const uint8_t *from = b_.base + (q + p) * b_.stride + column;
+    int8_t *to = columns_.data() + p / tile_.depth * tile_.depth * kIntegerColumns + p % tile_.depth;
+    for (int64_t j = 0; j < columns; ++j) {
+      const auto value = static_cast<int8_t>(from[j] ^ flip);
+      to[j * tile_.depth] = value;
+      columnSums_[j] += static_cast<uint32_t>(value);
+    }
+  }
+}
+
+void IntegerBlock::multiply(int64_t first, int64_t rows, int64_t column, int64_t columns) {
+  sums_.fill(0), rowSums_.fill(0), columnSums_.fill(0);
+  for (int64_t q = 0; q < k_; q += kDepth) {
+    const int64_t depth = std::min(kDepth, k_ - q);
+    const int64_t padded = (depth + tile_.depth - 1) / tile_.depth * tile_.depth;
+    packRows(first, rows, q, depth, padded);
+    packColumns(column, columns, q, depth);
+    tile_.run(rows, padded, rows_.data(), kDepth, columns_.data(), sums_.data());
+  }
+}
+
+int32_t IntegerBlock::sum(int64_t i, int64_t j, int64_t zeroA, int64_t zeroB) const {
+  const auto a = static_cast<uint32_t>(shifted(zeroA, a_.type)),
+             b = static_cast<uint32_t>(shifted(zeroB, b_.type));
+  return static_cast<int32_t>(sums_[i * kIntegerColumns + j] - a * columnSums_[j] - b * rowSums_[i] +
+                              static_cast<uint32_t>(k_) * a * b);
+}
+
+} // namespace kedge::rt::cpu
