@@ -63,8 +63,8 @@ struct BindResults : impl::BindResultsBase<BindResults> {
     Value argument = stateArgument(function, index);
     if (!argument)
       return true;
-    if (sched::mayOverwriteRows(root, *argument))
-      return allReadersBefore(*argument, root.getOwner());
+    if (sched::mayOverwriteRows(root, argument))
+      return allReadersBefore(argument, root.getOwner());
     auto cluster = dyn_cast<sched::ClusterOp>(root.getOwner()); // the target is not known yet
     if (cluster && !sched::storesAfterAllReads(cluster, root, argument))
       return false;
