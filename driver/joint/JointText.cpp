@@ -1,5 +1,6 @@
 #include "driver/joint/Joint.h"
 #include "lib/Support/MemoryBudget.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace kedge::driver {
@@ -27,10 +28,18 @@ std::string meshText(const json &choice) {
   return choice["sequence_parallel"] == false ? text + " (rows whole)" : text;
 }
 
-std::string rowText(const json &row) {
+/// Of the column of meshes, and a space.
+size_t widthOfMeshes(const json &rows) {
+  size_t width = 32;
+  for (const json &row : rows)
+    width = std::max(width, meshText(row["choice"]).size() + 1);
+  return width;
+}
+
+std::string rowText(const json &row, size_t width) {
   const json &choice = row["choice"];
   return fmt::format(
-      "{:<32}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}  {}\n", meshText(choice),
+      "{:<{}}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}  {}\n", meshText(choice), width,
       choice["zero"].get<int64_t>(),
       fmt::format("{} x {}", choice["rows"].get<int64_t>(), choice["accumulate"].get<int64_t>()),
       choice["precision"].get<std::string>(), offloadText(choice), formatBytes(choice["bucket_bytes"]),
@@ -75,10 +84,11 @@ std::string jointText(const json &report, bool explains) {
                                  report["scheduled"].get<int64_t>(), report["planned"].get<int64_t>());
   const auto refused = report["refused"].get<int64_t>();
   text += refused > 0 ? fmt::format(", {} not available\n", refused) : "\n";
-  text += fmt::format("{:<32}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}\n", "mesh", "zero",
+  const size_t width = widthOfMeshes(report["rows"]);
+  text += fmt::format("{:<{}}{:>5}{:>14}{:>7}  {:<27}{:>10}{:>12}{:>12}{:>12}\n", "mesh", width, "zero",
                       "rows x micro", "type", "offload", "bucket", "a step", "at least", "peak");
   for (const json &row : report["rows"])
-    text += rowText(row);
+    text += rowText(row, width);
   if (!report["gap"].is_null())
     text += fmt::format("proven: none of these ways takes less than {}; the choice takes {:.2f}% more\n",
                         secondsText(report["lower_bound"]), 100 * report["gap"].get<double>());
