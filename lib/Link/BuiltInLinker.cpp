@@ -52,13 +52,20 @@ std::vector<std::string> commandOf(OutputForm form, const std::string &pieces,
     return command;
   }
   add({"--eh-frame-hdr", "--hash-style=gnu", "--build-id=none", "-z", "relro"});
-  if (form == OutputForm::Program)
+  if (form == OutputForm::StaticProgram)
+    add({"-static", "-pie", "--no-dynamic-linker", "-z", "text", piece("rcrt1.o")});
+  else if (form == OutputForm::Program)
     add({"-pie", "-dynamic-linker", kLoader, piece("Scrt1.o")});
   else
     add({"-shared"});
   add({piece("crti.o"), piece("crtbeginS.o")});
   command.insert(command.end(), inputs.begin(), inputs.end());
   command.insert(command.end(), flags.begin(), flags.end());
+  if (form == OutputForm::StaticProgram) {
+    add({piece("libstdc++.a"), piece("libm.a"), piece("libmvec.a"), piece("libgcc.a"), piece("libgcc_eh.a"),
+         piece("libc.a"), piece("crtendS.o"), piece("crtn.o")});
+    return command;
+  }
   add({piece("libstdc++.a"), systemLibrary("libm.so.6"), piece("libgcc.a"), piece("libgcc_eh.a"),
        systemLibrary("libc.so.6"), piece("libc_nonshared.a"), "--as-needed", kLoader, piece("crtendS.o"),
        piece("crtn.o")});
@@ -77,7 +84,10 @@ void linkBuiltIn(OutputForm form, const std::string &pieces, const std::vector<s
   llvm::raw_string_ostream stream(said);
   const lld::Result result = lld::lldMain(words, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
-    fail("linking the program failed (built-in LLD): {}", llvm::StringRef(said).trim().str());
+    fail("linking the program failed (built-in LLD): {}{}", llvm::StringRef(said).trim().str(),
+         form == OutputForm::Program ? "; where this machine's glibc is older than 2.35, --libc static makes "
+                                       "programs that hold their own"
+                                     : "");
 }
 #else
 void linkBuiltIn(OutputForm, const std::string &, const std::vector<std::string> &,

@@ -6,12 +6,13 @@
 
 namespace kedge::link {
 
-/// What is made: a position-independent executable, a shared library, one relocatable object.
-enum class OutputForm { Program, Library, Object };
+/// What is made: a position-independent executable, which may hold its libc, a shared library, one
+/// relocatable object.
+enum class OutputForm { Program, StaticProgram, Library, Object };
 
 /// The folder `link` of an installation that has one, next to the runtime's archives in `runtimeFolder`: the
-/// start files of libc and gcc, libstdc++.a, libgcc.a, libgcc_eh.a, libc_nonshared.a. Empty: there is none,
-/// or no LLD was built in.
+/// start files of libc and gcc, libstdc++.a, libgcc.a, libgcc_eh.a, libc_nonshared.a; for static programs
+/// libc.a, libm.a, libmvec.a. Empty: there is none, or no LLD was built in.
 std::string linkPieces(const std::string &runtimeFolder);
 
 /// Links `inputs` (objects and archives, by path) with the pieces of that folder and with libc, libm and the

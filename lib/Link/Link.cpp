@@ -121,7 +121,6 @@ struct LinkJob {
   std::string script;             ///< the linker's version script; empty: none
   std::string machine;            ///< of Runtime
   std::string pieces;             ///< folder of the built-in linker; empty: the system's C++ compiler links
-  bool isStatic = false;          ///< of Runtime
 };
 
 /// LLD takes less than half of GNU ld's time; the one of the LLVM that Kedge was built with, else one on
@@ -138,19 +137,20 @@ std::vector<std::string> fasterLinker() {
 void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, const std::string &output,
                   StringRef log) {
   const std::string driver = compilerDriver(job.machine);
+  const bool isStatic = job.form == OutputForm::StaticProgram;
   std::vector<std::string> command = {driver, "-o", output};
   command.insert(command.end(), inputs.begin(), inputs.end());
   if (job.form == OutputForm::Object)
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
-    command.push_back(job.isStatic ? "-static-pie" : job.form == OutputForm::Program ? "-pie" : "-shared");
+    command.push_back(isStatic ? "-static-pie" : job.form == OutputForm::Program ? "-pie" : "-shared");
   if (job.machine.empty()) // a cross compiler looks for a linker of its own
     for (const std::string &word : fasterLinker())
       command.push_back(word);
   for (const std::string &flag : job.flags)
     command.push_back("-Wl," + flag);
   llvm::SmallVector<StringRef> words;
-  if (job.isStatic) // -static-libstdc++ would have shared libraries taken from there on
+  if (isStatic) // -static-libstdc++ would have shared libraries taken from there on
     command.push_back("-lpthread");
   else if (job.form != OutputForm::Object)
     StringRef(job.machine.empty() ? KEDGE_LINK_FLAGS : KEDGE_PLAIN_LINK_FLAGS).split(words, ' ', -1, false);
@@ -236,22 +236,17 @@ void kedge::link::checkRuntime(const Runtime &runtime) {
   runtimeFolder(runtime);
   if (!runtime.machine.empty())
     compilerDriver(runtime.machine);
-  if (runtime.isStatic && !piecesFor(runtime).empty())
-    fail("--libc static is not available yet with the linker that this installation brings, which has no "
-         "static "
-         "libc: leave it out");
 }
 
 void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
                               const Runtime &runtime) {
   drive(objects,
-        {OutputForm::Program,
+        {runtime.isStatic ? OutputForm::StaticProgram : OutputForm::Program,
          archiveFiles(runtime),
          {},
          "",
          runtime.machine,
-         piecesFor(runtime),
-         runtime.isStatic},
+         piecesFor(runtime)},
         output);
 }
 

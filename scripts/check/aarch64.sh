@@ -9,7 +9,8 @@ export PATH="$build/bin:$PATH" KEDGE_TEST_MACHINE=aarch64-linux
 arm="$build/runtime/aarch64-linux" emulator="qemu-aarch64 -L /usr/aarch64-linux-gnu"
 cmake --build "$arm" --target kedge-units >/dev/null
 $emulator -cpu cortex-a57 "$arm/bin/kedge-unit-kernels" --gtest_brief=1
-$emulator -cpu cortex-a57 "$arm/bin/kedge-unit-runtime" --gtest_brief=1
+# Without what needs an Open MPI for Arm, and what starts itself again.
+$emulator -cpu cortex-a57 "$arm/bin/kedge-unit-runtime" --gtest_brief=1 --gtest_filter='-*RuntimeRank*:*Lookout*'
 $emulator -cpu max,sve-default-vector-length=32 "$arm/bin/kedge-unit-kernels" --gtest_brief=1 \
   --gtest_filter='KernelInteger*:KernelNarrow*:KernelScaled*:KernelPool*:KernelRe*'
 out=$(mktemp -d)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The wheel and the tarball in a bare Linux without a compiler: bare_wheel.sh WHEELS SUITE FOLDER [MIRROR].
-# WHEELS is the folder that scripts/wheel.sh writes; SUITE is what debootstrap takes (bookworm, trixie, jammy, noble). Makes a bare
-# system in FOLDER, installs python3 and numpy and nothing else, and trains with both. Needs root.
+# WHEELS is the folder that scripts/wheel.sh writes; SUITE is what debootstrap takes (bullseye, bookworm, trixie, jammy, noble). Makes
+# a bare system in FOLDER, installs python3 and numpy and nothing else, and trains with both. pip must refuse the wheel where glibc
+# is older than its tag; there the tarball makes programs that hold their own. Needs root.
 set -euo pipefail
 wheels=$(realpath "$1") suite=$2 folder=$3 mirror=${4:-http://deb.debian.org/debian}
 repository=$(cd "$(dirname "$0")/../.." && pwd)
@@ -28,11 +29,23 @@ chroot "$folder" /bin/sh -eu <<'SHELL'
 cd /test
 if command -v g++ cc ld >/dev/null; then echo "a compiler is there: this root is not bare" >&2; exit 1; fi
 python3 -m venv --system-site-packages venv
-venv/bin/pip install -q --no-index --no-deps kedge_compiler-*.whl
-venv/bin/pip check
-venv/bin/python train.py
+libc=--libc=shared
+tag=$(ls kedge_compiler-*.whl | sed 's/.*manylinux_2_\([0-9]*\)_.*/\1/')
+glibc=$(ldd --version | sed -n '1s/.* 2\.//p')
+if [ "$glibc" -ge "$tag" ]; then
+  venv/bin/pip install -q --no-index --no-deps kedge_compiler-*.whl
+  venv/bin/pip check
+  venv/bin/python train.py
+  venv/bin/kedge compile perceptron/model.onnx --shape input=8x10 --loss mse -o train # as the README has it
+  ./train --data input=perceptron/input.npy --data labels=perceptron/labels.npy --steps 3 2>&1 | tail -1
+elif venv/bin/pip install -q --no-index --no-deps kedge_compiler-*.whl 2>refusal; then
+  echo "pip took a wheel for glibc 2.$tag on glibc 2.$glibc" >&2; exit 1
+else
+  echo "glibc 2.$glibc: pip refuses the wheel, as its tag says"
+  libc=--libc=static
+fi
 tar xf kedge-*.tar.xz 2>/dev/null || python3 -c 'import glob, tarfile; tarfile.open(glob.glob("kedge-*.tar.xz")[0]).extractall()'
-kedge-*/bin/kedge compile perceptron/model.onnx --shape input=8x10 --loss mse -o program
+kedge-*/bin/kedge compile perceptron/model.onnx --shape input=8x10 --loss mse $libc -o program
 ./program --data input=perceptron/input.npy --data labels=perceptron/labels.npy --steps 3 2>&1 | tail -1
 kedge-*/bin/kedge-opt --version
 SHELL

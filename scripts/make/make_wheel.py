@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "kedge_compiler"
 ARCHIVES = ["libkedge_runtime.a", "libkedge_runtime_main.a", "libkedge_runtime_library.a", "libkedge_runtime_cuda.a", "libkedge_runtime_main_cuda.a"]
 # What a C++ compiler adds when it links (lib/Link/BuiltInLinker.cpp).
-PIECES = ["Scrt1.o", "crti.o", "crtn.o", "crtbeginS.o", "crtendS.o", "libstdc++.a", "libgcc.a", "libgcc_eh.a", "libc_nonshared.a"]
+PIECES = ["Scrt1.o", "rcrt1.o", "crti.o", "crtn.o", "crtbeginS.o", "crtendS.o", "libstdc++.a", "libgcc.a", "libgcc_eh.a", "libc_nonshared.a",
+          "libc.a", "libm.a", "libmvec.a"]
 LICENCES = ["libllvm22", "libstdc++6", "libc6", "libprotobuf-dev", "libfmt-dev", "nlohmann-json3-dev", "libcli11-dev", "zlib1g", "libzstd1"]
 COMMANDS = ["kedge", "kedge-opt", "kedge-translate", "kedge-bench"]
 
@@ -48,6 +49,14 @@ def compiled(build):
     return program
 
 
+def piece(name):
+    """The file of that name that g++ links with. Debian's libm.a is a text that names others."""
+    path = pathlib.Path(said("g++", f"-print-file-name={name}").strip())
+    if name != "libm.a" or path.read_bytes().startswith(b"!<arch>"):
+        return path
+    return pathlib.Path(re.search(r"\S+/libm-[0-9.]+\.a", path.read_text())[0])
+
+
 def stripped(path, folder):
     """A program's debug information is of no use without its sources; archives keep the symbols that link."""
     copy = folder / path.name
@@ -68,7 +77,7 @@ def contents(build):
         if (build / "runtime" / name).exists():
             yield f"{NAME}/lib/kedge/{name}", stripped(build / "runtime" / name, scratch), False
     for name in PIECES:
-        yield f"{NAME}/lib/kedge/link/{name}", stripped(pathlib.Path(said("g++", f"-print-file-name={name}").strip()), scratch), False
+        yield f"{NAME}/lib/kedge/link/{name}", stripped(piece(name), scratch), False
     for path in scratch.glob("*.[ao]"):
         path.unlink()
 
@@ -106,8 +115,8 @@ def write(path, entries):
         add(f"{dist}/RECORD", ("".join(record) + f"{dist}/RECORD,,\n").encode())
 
 
-def write_tarball(path, folder, entries):
-    """The tools of a wheel in a folder that runs wherever it is put."""
+def write_tarball(path, folder, entries, tools):
+    """The tools of a wheel in a folder that runs wherever it is put. `tools`: the executable, with libc in it."""
     with tarfile.open(path, "w:xz") as tar:
         def add(name, data=b"", executable=False, link=""):
             entry = tarfile.TarInfo(f"{folder}/{name}")
@@ -118,7 +127,7 @@ def write_tarball(path, folder, entries):
         for name, data, executable in entries:
             inner = name.split("/", 1)[1]
             if inner.startswith(("bin/", "lib/", "licenses/")):
-                add(inner, data, executable)
+                add(inner, tools if inner == "bin/kedge" else data, executable)
         for command in COMMANDS[1:]:
             add(f"bin/{command}", link="kedge")
     print(f"{path} {path.stat().st_size} bytes")
@@ -133,8 +142,8 @@ def main():
     write(path, entries)
     print(f"{path} {path.stat().st_size} bytes")
     if "--tarball" in sys.argv:
-        folder = f"kedge-{release}-linux-x86_64-glibc-{major}.{minor}"
-        write_tarball(build / "wheel" / f"{folder}.tar.xz", folder, entries)
+        folder = f"kedge-{release}-linux-x86_64"
+        write_tarball(build / "wheel" / f"{folder}.tar.xz", folder, entries, (build / "bin/kedge-all-static").read_bytes())
 
 
 if __name__ == "__main__":

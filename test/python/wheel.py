@@ -108,6 +108,10 @@ def used(work, golden):
     except ArithmeticError:
         assert begun.steps_done > done + 1
         print("interrupt: its own exception, a whole checkpoint", flush=True)
+    alone = kedge.compile(golden / "perceptron/model.onnx", shape=program_shape(trace), folder=work / "alone", libc="static",
+                          **words_to_options(trace["compile"])[1])
+    assert [result.loss for result in alone.run(data=rows, steps=6, **run)] == losses
+    print("static: the same losses", flush=True)
     try:
         kedge.compile(golden / "perceptron/model.onnx", shape=program_shape(trace), loss="mze")
     except kedge.KedgeError as error:
