@@ -198,7 +198,8 @@ std::optional<Policy> parsePolicy(StringRef text, std::string &error) {
   return std::nullopt;
 }
 
-/// States that the forward pass fetches belong to no block: they are fetched again for what is computed again.
+/// States that the forward pass fetches belong to no block: they are fetched again for what is computed
+/// again.
 static std::vector<bool> withFetchedStates(std::vector<bool> dropped, const Graph &graph) {
   for (auto [i, node] : llvm::enumerate(graph.nodes))
     if (graph.forward[i] && isa<sched::FetchOp>(node.op))
