@@ -71,6 +71,17 @@ public:
     places[op] = before + (behind - before) / 2;
   }
 
+  void moveToFront(Operation *op) {
+    Operation *first = &block.front();
+    if (op == first)
+      return;
+    op->moveBefore(first);
+    const int64_t behind = places.lookup(first);
+    if (behind < 2)
+      return number();
+    places[op] = behind / 2;
+  }
+
 private:
   void number() {
     constexpr int64_t apart = int64_t(1) << 32;
@@ -112,6 +123,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
             belongsToReader(producer) && !llvm::is_contained(companions, producer))
           companions.push_back(producer);
       Operation *after = lastObstacle(op, places);
+      if (!after && isa<sched::ViewOp>(op)) // of a state that only its update reads, which follows it
+        places.moveToFront(op);
       if (!after || after->getNextNode() == op)
         continue;
       places.moveBehind(op, after);
