@@ -39,12 +39,11 @@ static void checkFloat8(const CompileOptions &options) {
 }
 
 static void checkAverages(const CompileOptions &options) {
-  const int64_t stage = options.partition.stage;
-  if (options.update.averageDecay.value > 0 && stage != 0 &&
-      (stage != 3 || options.partition.persistBytes > 0))
-    fail("--ema {}: not available yet with --master-weights {} where ranks hold whole weights and parts of "
-         "their "
-         "averages; give --zero 0, or --zero 3 without --persist-bytes",
+  const bool hasParts =
+      options.partition.stage != 0 && (options.partition.stage != 3 || options.partition.persistBytes > 0);
+  if (options.update.averageDecay.value > 0 && hasParts && options.isPipelined())
+    fail("--ema {}: not available yet with --master-weights {} where the stages of a pipeline hold whole "
+         "weights and parts of their averages; give --zero 0, or --zero 3 without --persist-bytes",
          options.update.averageDecay.value, options.masterWeights);
 }
 

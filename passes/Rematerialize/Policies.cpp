@@ -198,13 +198,23 @@ std::optional<Policy> parsePolicy(StringRef text, std::string &error) {
   return std::nullopt;
 }
 
+/// States that the forward pass fetches belong to no block: they are fetched again for what is computed
+/// again.
+static std::vector<bool> withFetchedStates(std::vector<bool> dropped, const Graph &graph) {
+  for (auto [i, node] : llvm::enumerate(graph.nodes))
+    if (graph.forward[i] && isa<sched::FetchOp>(node.op))
+      for (int value : graph.problem.nodes[i].outputs)
+        dropped[value] = true;
+  return dropped;
+}
+
 std::vector<bool> droppedBy(const Policy &policy, const Graph &graph, const Blocks &blocks) {
   int64_t count = static_cast<int64_t>(blocks.names.size());
   auto grouped = [&](llvm::function_ref<int64_t(int64_t)> groupOf) {
     std::vector<int> groups = blocks.ofValue;
     for (int &group : groups)
       group = group < 0 ? -1 : static_cast<int>(groupOf(group));
-    return insideGroups(graph, std::move(groups));
+    return withFetchedStates(insideGroups(graph, std::move(groups)), graph);
   };
   auto segments = [&](int64_t n) {
     return grouped([=](int64_t block) { return block * std::min(n, count) / count; });

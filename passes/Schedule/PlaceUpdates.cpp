@@ -71,6 +71,17 @@ public:
     places[op] = before + (behind - before) / 2;
   }
 
+  void moveToFront(Operation *op) {
+    Operation *first = &block.front();
+    if (op == first)
+      return;
+    op->moveBefore(first);
+    const int64_t behind = places.lookup(first);
+    if (behind < 2)
+      return number();
+    places[op] = behind / 2;
+  }
+
 private:
   void number() {
     constexpr int64_t apart = int64_t(1) << 32;
@@ -103,7 +114,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
       if (auto state = train::stateOfArgument(getOperation(), argument.getArgNumber()))
         arguments[state.getAttr()] = argument;
     int64_t moved = 0;
-    for (Operation *op : tailOps(getOperation())) {
+    const SmallVector<Operation *> tail = tailOps(getOperation());
+    for (Operation *op : tail) {
       if (belongsToReader(op))
         continue;
       SmallVector<Operation *> companions;
@@ -112,6 +124,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
             belongsToReader(producer) && !llvm::is_contained(companions, producer))
           companions.push_back(producer);
       Operation *after = lastObstacle(op, places);
+      if (!after) // of states that only its update reads, which follows it
+        places.moveToFront(op);
       if (!after || after->getNextNode() == op)
         continue;
       places.moveBehind(op, after);
@@ -119,7 +133,28 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
         places.moveBehind(companion, after);
       ++moved;
     }
+    delayReadersOfStates(tail);
     addStatistic("kedge-place-updates", "ops moved", moved);
+  }
+
+  /// What is made of states alone for an update (masters of two parts, joined) is made right in front of it.
+  static void delayReadersOfStates(ArrayRef<Operation *> tail) {
+    DenseSet<Operation *> fromStates;
+    for (Operation *op : tail)
+      if (llvm::all_of(op->getOperands(), [&](Value operand) {
+            return !operand.getDefiningOp() || fromStates.contains(operand.getDefiningOp());
+          }))
+        fromStates.insert(op);
+    for (Operation *op : llvm::reverse(tail)) {
+      if (!fromStates.contains(op))
+        continue;
+      Operation *first = nullptr;
+      for (Operation *user : op->getUsers())
+        if (!first || user->isBeforeInBlock(first))
+          first = user;
+      if (!first->hasTrait<OpTrait::IsTerminator>())
+        op->moveBefore(first);
+    }
   }
 
   /// The last op that `op` must follow: what defines its operands, and whoever else reads the state that

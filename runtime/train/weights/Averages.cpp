@@ -1,10 +1,18 @@
 #include "runtime/train/weights/Averages.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/checkpoint/WholeStates.h"
 #include "runtime/train/weights/Residuals.h"
 #include <cstring>
 
 namespace kedge::rt {
 namespace {
+
+/// Whether this rank holds a part of the average, and more of the parameter.
+bool isSmaller(const State &parameter, const State &average) {
+  return average.shard && parameter.desc.elements() > average.desc.elements() &&
+         parameter.viewOrWhole().whole == average.viewOrWhole().whole;
+}
 
 /// `body(parameter, average)` for each pair.
 template <typename Body> void forEachAverage(const Program &program, Body &&body) {
@@ -13,7 +21,7 @@ template <typename Body> void forEachAverage(const Program &program, Body &&body
       continue;
     const State *parameter = program.state(state.of);
     if (!parameter || (parameter->desc.type != state.desc.type && parameter->desc.type != DType::BF16) ||
-        parameter->desc.elements() != state.desc.elements())
+        (parameter->desc.elements() != state.desc.elements() && !isSmaller(*parameter, state)))
       fail("the program is damaged: '{}' is not the average of '{}'", state.name, state.of);
     body(*parameter, state);
   }
@@ -29,22 +37,63 @@ std::string bytesOf(const Executor &executor, const State &state) {
 }
 
 bool areAlike(const State &parameter, const State &average) {
-  return parameter.desc.type == average.desc.type;
+  return parameter.desc.type == average.desc.type && !isSmaller(parameter, average);
 }
 
-/// What a parameter in 16 bits is worth, with its residual where it has one.
-std::vector<float> valuesOf(const Executor &executor, const State &parameter) {
-  const std::string value = bytesOf(executor, parameter);
+int64_t wholeElements(const StateView &view) { return TensorDesc{DType::F32, view.whole}.elements(); }
+
+/// Of bytes that `from` describes, those of `part`; `size`: bytes of an element.
+std::string cut(const StateView &from, const std::string &bytes, const State &part, size_t size) {
+  std::string whole(static_cast<size_t>(wholeElements(from)) * size, 0),
+      found(static_cast<size_t>(part.desc.elements()) * size, 0);
+  scatter(from, bytes.data(), whole.data(), size);
+  part.viewOrWhole().forEachRun([&](const ElementRun &run) {
+    std::memcpy(found.data() + static_cast<size_t>(run.here) * size,
+                whole.data() + static_cast<size_t>(run.whole) * size, static_cast<size_t>(run.count) * size);
+  });
+  return found;
+}
+
+/// What a parameter is worth where its average is, with its residual where it has one.
+std::string valuesOf(const Executor &executor, const State &parameter, const State &average) {
+  std::string value = bytesOf(executor, parameter);
+  if (isSmaller(parameter, average))
+    value = cut(parameter.viewOrWhole(), value, average, dtypeSize(parameter.desc.type));
+  if (parameter.desc.type == DType::F32)
+    return value;
   const State *residual = residualOf(executor.program(), parameter);
-  const std::string rest = residual ? bytesOf(executor, *residual)
-                                    : std::string(static_cast<size_t>(parameter.desc.elements()), 0);
-  std::vector<float> values(static_cast<size_t>(parameter.desc.elements()));
+  const size_t count = static_cast<size_t>(average.desc.elements());
+  const std::string rest = residual ? bytesOf(executor, *residual) : std::string(count, 0);
+  std::vector<float> values(count);
   joinParts(value.data(), rest.data(), values);
+  return {reinterpret_cast<const char *>(values.data()), count * sizeof(float)};
+}
+
+/// An average where a state is, whichever ranks hold it. All ranks call it.
+std::vector<float> valuesAt(const Executor &executor, const State &average, const State &where) {
+  const std::string own = bytesOf(executor, average);
+  std::vector<float> values(static_cast<size_t>(where.desc.elements()));
+  if (!isSmaller(where, average)) {
+    std::memcpy(values.data(), own.data(), own.size());
+    return values;
+  }
+  std::vector<char> whole;
+  gatherOnFirst(*executor.communicator(), *average.shard, average.desc.type, own.data(), whole);
+  whole.resize(static_cast<size_t>(wholeElements(average.viewOrWhole())) * sizeof(float));
+  executor.communicator()->broadcast(whole.data(), whole.size());
+  const StateView all = StateView::range(average.viewOrWhole().whole, 0, 0, wholeElements(*average.view));
+  const std::string found = cut(all, {whole.data(), whole.size()}, where, sizeof(float));
+  std::memcpy(values.data(), found.data(), found.size());
   return values;
 }
 
-void setPart(Executor &executor, const State &part, const std::vector<float> &values) {
-  executor.write(part, [&](char *to) { takePart(part, values, to); });
+void setValues(Executor &executor, const State &state, const std::vector<float> &values) {
+  executor.write(state, [&](char *to) {
+    if (state.desc.type == DType::F32)
+      std::memcpy(to, values.data(), values.size() * sizeof(float));
+    else
+      takePart(state, values, to);
+  });
 }
 
 } // namespace
@@ -58,28 +107,23 @@ void checkAverages(const Program &program, const char *flag) {
 
 void startAverages(Executor &executor) {
   forEachAverage(executor.program(), [&](const State &parameter, const State &average) {
-    if (areAlike(parameter, average))
-      copyBytes(executor, average, bytesOf(executor, parameter).data());
-    else
-      copyBytes(executor, average, reinterpret_cast<const char *>(valuesOf(executor, parameter).data()));
+    copyBytes(executor, average, valuesOf(executor, parameter, average).data());
   });
 }
 
 void AveragesAsWeights::put() {
   forEachAverage(executor.program(), [&](const State &parameter, const State &average) {
-    const std::string weights = bytesOf(executor, parameter), averaged = bytesOf(executor, average);
+    const std::string weights = bytesOf(executor, parameter);
     if (areAlike(parameter, average)) {
-      copyBytes(executor, parameter, averaged.data());
+      copyBytes(executor, parameter, bytesOf(executor, average).data());
       copyBytes(executor, average, weights.data());
       return;
     }
-    std::vector<float> values(static_cast<size_t>(average.desc.elements()));
-    std::memcpy(values.data(), averaged.data(), averaged.size());
     aside.emplace_back(&parameter, weights);
-    setPart(executor, parameter, values);
+    setValues(executor, parameter, valuesAt(executor, average, parameter));
     if (const State *residual = residualOf(executor.program(), parameter)) {
       aside.emplace_back(residual, bytesOf(executor, *residual));
-      setPart(executor, *residual, values);
+      setValues(executor, *residual, valuesAt(executor, average, *residual));
     }
   });
   restore();

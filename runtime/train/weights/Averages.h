@@ -15,8 +15,9 @@ class AveragesAsWeights {
 public:
   explicit AveragesAsWeights(Executor &executor) : executor(executor) {}
   /// Parameters and their averages change places where both are alike. Parameters in 16 bits are set aside,
-  /// as they cannot hold an average, nor can it hold them without being lost. What follows from parameters is
-  /// computed again.
+  /// as they cannot hold an average, nor can it hold them without being lost; so are those of which this rank
+  /// holds more than of their averages, which all ranks then give. What follows from parameters is computed
+  /// again.
   void put();
   void takeBack();
 
