@@ -14,8 +14,14 @@ int64_t Blocks::room(int64_t size, int64_t ranks) const {
 }
 
 int ShardingRule::addLoop(int64_t units, bool reduced) {
-  loops.push_back({units, reduced, {}});
+  loops.push_back({units, reduced, false, {}});
   return static_cast<int>(loops.size()) - 1;
+}
+
+bool ShardingRule::keepsBits(int loop) const {
+  const bool isWhole =
+      llvm::any_of(results, [&](ArrayRef<int> dims) { return !llvm::is_contained(dims, loop); });
+  return loops[loop].isExact || (!loops[loop].reduced && !isWhole);
 }
 
 int ShardingRule::dimOf(ArrayRef<int> tensor, int loop) {

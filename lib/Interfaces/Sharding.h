@@ -46,6 +46,8 @@ struct ShardingLoop {
 
   int64_t units = 0;    ///< that blocks consist of: elements, or heads
   bool reduced = false; ///< results are sums over it
+  /// What ranks join has the same bits in any order: maxima, or one number and zeros.
+  bool isExact = false;
   llvm::SmallVector<int64_t> sections;
   Sections of = Sections::OfAnyTensor;
   /// Whether blocks may end in padding: zeros add nothing to what is summed over the loop.
@@ -65,6 +67,8 @@ struct ShardingRule {
   static constexpr int kWhole = -1;
 
   int addLoop(int64_t units, bool reduced = false);
+  /// Whether a rank computes each number as one that has all of the loop does.
+  bool keepsBits(int loop) const;
   /// The dimension of a tensor that runs along a loop; kWhole: none does.
   static int dimOf(llvm::ArrayRef<int> tensor, int loop);
 };

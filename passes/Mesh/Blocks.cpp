@@ -102,11 +102,16 @@ Value BlockBuilder::offset(int64_t room) {
   return dist::LocalShardOp::create(builder, loc, all, group).getResult(0);
 }
 
-/// Of three dims, the first elements of the second.
+/// Of three dims, the first elements of the second. Where bits are those of one rank they are moved, as one
+/// rank has them: a sum that read them in their old place might add in another order.
 Value BlockBuilder::first(Value rows, int64_t count) {
   ArrayRef<int64_t> shape = shapeOf(rows);
   if (shape[1] == count)
     return rows;
+  if (dist::partsOf(builder.getInsertionBlock()->getParentOp()) > 0)
+    return onnx::SplitOp::create(builder, loc, rows, 1, ArrayRef<int64_t>{count, shape[1] - count})
+        .getOutputs()
+        .front();
   return onnx::SliceOp::create(builder, loc, rows, ArrayRef<int64_t>{0, 0, 0},
                                ArrayRef<int64_t>{shape[0], count, shape[2]}, ArrayRef<int64_t>{1, 1, 1});
 }

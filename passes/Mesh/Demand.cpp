@@ -32,6 +32,25 @@ Blocks Demand::blocksOf(int64_t size, int64_t ranks) const {
   return blocks;
 }
 
+int64_t elementsAUnit(Value value, int dim, const ShardingLoop &loop) {
+  return loop.sections.empty() ? cast<RankedTensorType>(value.getType()).getDimSize(dim) / loop.units : 1;
+}
+
+void passBack(const Demand &behind, int64_t behindAUnit, const ShardingLoop &loop, unsigned number,
+              int64_t perUnit, Demand &demand) {
+  if (loop.of == ShardingLoop::Sections::OfOperands)
+    return demand.needIn(number, behind.units.front());
+  const bool isSameSize = behindAUnit == perUnit;
+  if (loop.sections.empty() && !behind.sections.empty() && isSameSize) {
+    demand.cutIn(behind.sections);
+    for (auto [section, unit] : llvm::enumerate(behind.units))
+      demand.needIn(section, unit);
+    return;
+  }
+  for (int64_t unit : behind.units)
+    demand.need(std::lcm(unit, behindAUnit) / behindAUnit * perUnit);
+}
+
 Blocks blocksOf(int64_t size, int64_t ranks) { return Demand().blocksOf(size, ranks); }
 
 std::optional<CutLoop> cutUnder(const ShardingRule &rule, int loop, const Layout &layout, Type type,

@@ -19,6 +19,12 @@ struct Demand {
   Blocks blocksOf(int64_t size, int64_t ranks) const;
 };
 
+/// 1 where a loop has sections: those are in elements.
+int64_t elementsAUnit(mlir::Value value, int dim, const ShardingLoop &loop);
+/// What readers of result `number` want, in the elements of an operand.
+void passBack(const Demand &behind, int64_t behindAUnit, const ShardingLoop &loop, unsigned number,
+              int64_t perUnit, Demand &demand);
+
 /// ceil(size / ranks) elements each.
 Blocks blocksOf(int64_t size, int64_t ranks);
 

@@ -1,4 +1,7 @@
 #include "passes/Mesh/Layout.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Train/Loss/LossScaleOps.h"
+#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Mesh/ClusterRule.h"
@@ -33,6 +36,14 @@ static int64_t unitOf(const Blocks &blocks, ArrayRef<int64_t> sections, int64_t 
 bool canBeSaid(const CutLoop &cut, const ShardingRule &rule, int64_t ranks) {
   const ArrayRef<int64_t> own = rule.loops[cut.loop].sections;
   return unitOf(cut, own.empty() ? ArrayRef<int64_t>(cut.sections) : own, ranks) > 0;
+}
+
+bool readsWhole(Operation *op) {
+  return isa<dist::LocalShardOp>(op) && dist::partsOf(op) > 0 &&
+         llvm::any_of(op->getUsers(), [](Operation *user) {
+           return !isa<dist::DistDialect>(user->getDialect()) &&
+                  !isa<train::FinalGradientOp, train::NotFiniteOp>(user);
+         });
 }
 
 ShardingRule ruleOf(Operation *op, int64_t ranks) {

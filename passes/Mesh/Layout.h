@@ -20,6 +20,9 @@ dist::CutAttr attributeOf(const CutLoop &cut, const ShardingRule &rule, dist::Ra
 /// Whether an attribute can say where its blocks end.
 bool canBeSaid(const CutLoop &cut, const ShardingRule &rule, int64_t ranks);
 
+/// A part along another axis of what is folded by equal parts of whole tensors (dist.parts).
+bool readsWhole(mlir::Operation *op);
+
 /// The ranks along `tensor`; one without such an axis.
 dist::RankGroup tensorGroup(mlir::Operation *op);
 

@@ -25,7 +25,8 @@ public:
   Walk(func::FuncOp function, StateLayouts &states, const Annotations &annotations, dist::RankGroup group,
        bool sequenceParallel)
       : function(function), states(states), annotations(annotations), group(group),
-        sequenceParallel(sequenceParallel && !annotations.given()), parameters(function, states) {
+        sequenceParallel(sequenceParallel && !annotations.given()), sameBits(dist::partsOf(function) > 0),
+        parameters(function, states) {
     for (BlockArgument argument : function.getArguments())
       if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
         stateOf[argument] = state.getAttr();
@@ -108,7 +109,7 @@ private:
   StateLayouts &states;
   const Annotations &annotations;
   dist::RankGroup group;
-  bool sequenceParallel;
+  bool sequenceParallel, sameBits;
   ParameterLayouts parameters;
   DenseMap<Value, StringAttr> stateOf; ///< what a value is, or is a cast of
   DenseSet<Value> scattered;           ///< blocks of sums over ranks, and what is computed from such blocks
@@ -161,6 +162,8 @@ private:
 
   /// What other axes send: each tensor, or flat part of one, as it comes.
   void carry(Operation &op) {
+    if (readsWhole(&op))
+      return;
     for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults()))
       if (Layout layout = layoutOf(operand); layout.isCut()) {
         layouts[result] = layout;
@@ -373,6 +376,8 @@ private:
   /// Blocks can be computed, sections mean the same in all tensors.
   bool isPossible(Operation &op, const ShardingRule &rule, const CutLoop &cut) const {
     const ShardingLoop &loop = rule.loops[cut.loop];
+    if (!keepsBits(rule, cut))
+      return false;
     if (cut.isPadded() ? !loop.takesPadding || !canBeSaid(cut, rule, group.ranks)
                        : !loop.isDivisible(group.ranks))
       return false;
@@ -409,6 +414,14 @@ private:
     return price;
   }
 
+  /// Elements of a vector. In which order a nest with fewer adds depends on what it is fused with.
+  static constexpr int64_t kLanes = 16;
+
+  /// With sums over rows that are trees no other sum is cut.
+  bool keepsBits(const ShardingRule &rule, const CutLoop &cut) const {
+    return !sameBits || rule.keepsBits(cut.loop);
+  }
+
   static bool isOfWeight(Operation &op) {
     return onnx::isProduct(&op) || isa<onnx::ConvOp, train::ScaledProductOp>(op);
   }
@@ -431,7 +444,8 @@ private:
             !canGoOn(op.getResult(0), dim, demand, 0))
           continue;
         const CutLoop cut(loop, demand.blocksOf(size, group.ranks));
-        if (cut.room(size, group.ranks) < size && isPossible(op, rule, cut))
+        const int64_t room = cut.room(size, group.ranks);
+        if (room < size && !(sameBits && room < kLanes) && isPossible(op, rule, cut))
           return cut;
       }
       wholeProducts.push_back(&op);
@@ -451,8 +465,11 @@ private:
         continue;
       const ShardingRule rule = ruleOf(user, group.ranks);
       const int loop = rule.loops.empty() ? ShardingRule::kWhole : rule.operands[use.getOperandNumber()][dim];
-      if (loop == ShardingRule::kWhole || !rule.loops[loop].isCuttable(group.ranks))
+      if (loop == ShardingRule::kWhole || !rule.loops[loop].isCuttable(group.ranks)) {
+        if (sameBits) // the next product is by columns, too, and reads all of it
+          continue;
         return false;
+      }
       if (rule.loops[loop].of == ShardingLoop::Sections::OfOperands)
         demand.cutIn(rule.loops[loop].sections);
       const int64_t perUnit = elementsAUnit(value, dim, rule.loops[loop]);
@@ -470,27 +487,6 @@ private:
       }
     }
     return true;
-  }
-
-  /// 1 where a loop has sections: those are in elements.
-  static int64_t elementsAUnit(Value value, int dim, const ShardingLoop &loop) {
-    return loop.sections.empty() ? cast<RankedTensorType>(value.getType()).getDimSize(dim) / loop.units : 1;
-  }
-
-  /// What readers of result `number` want, in the elements of an operand.
-  static void passBack(const Demand &behind, int64_t behindAUnit, const ShardingLoop &loop, unsigned number,
-                       int64_t perUnit, Demand &demand) {
-    if (loop.of == ShardingLoop::Sections::OfOperands)
-      return demand.needIn(number, behind.units.front());
-    const bool isSameSize = behindAUnit == perUnit;
-    if (loop.sections.empty() && !behind.sections.empty() && isSameSize) {
-      demand.cutIn(behind.sections);
-      for (auto [section, unit] : llvm::enumerate(behind.units))
-        demand.needIn(section, unit);
-      return;
-    }
-    for (int64_t unit : behind.units)
-      demand.need(std::lcm(unit, behindAUnit) / behindAUnit * perUnit);
   }
 };
 

@@ -55,7 +55,10 @@ public:
       } else if (op.hasAttr(dist::cutName)) {
         onBlocks(op);
         replaced.push_back(&op);
-      } else if (isa<dist::DistDialect>(op.getDialect()) && (anyCut(op) || layoutOfGradient(op).isCut())) {
+      } else if (readsWhole(&op)) {
+        onWholes(op);
+      } else if (isa<dist::DistDialect>(op.getDialect()) &&
+                 (anyCut(op) || layoutOfGradient(op).value_or(Layout()).isCut())) {
         send(op);
         replaced.push_back(&op);
       } else if (anyParts(op)) {
@@ -176,13 +179,14 @@ private:
     });
   }
 
-  /// That of the parameter whose gradient the flat part is of; whole where `op` takes no part of a gradient.
-  Layout layoutOfGradient(Operation &op) {
+  /// That of the parameter whose gradient the flat part is of; nothing where `op` takes no part of a
+  /// gradient.
+  std::optional<Layout> layoutOfGradient(Operation &op) {
     if (isa<dist::LocalShardOp>(op))
       for (Operation *user : op.getUsers())
         if (auto gradient = dyn_cast<train::FinalGradientOp>(user))
           return layoutOfState(gradient.getParameterAttr());
-    return {};
+    return std::nullopt;
   }
 
   /// A collective along another axis: of the blocks, or of flat parts of them.
@@ -194,9 +198,9 @@ private:
       if (auto found = locals.find(operand); found != locals.end() && found->second.partOf.empty())
         (void)getWithZeros(builder, op.getLoc(), operand, found->second.layout);
       Local local = locals.contains(operand) ? locals[operand] : Local{operand, {}, {}};
-      if (const Layout wanted = layoutOfGradient(op);
-          wanted.isCut() && local.partOf.empty() && local.layout != wanted)
-        local = {getWithZeros(builder, op.getLoc(), operand, wanted), wanted, {}};
+      if (const std::optional<Layout> wanted = layoutOfGradient(op);
+          wanted && local.partOf.empty() && local.layout != *wanted)
+        local = {getWithZeros(builder, op.getLoc(), operand, *wanted), *wanted, {}};
       state.addOperands(local.value);
       if (isa<dist::ReduceScatterOp, dist::LocalShardOp>(op)) {
         local.partOf.push_back(local.value.getType());

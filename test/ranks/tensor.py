@@ -196,6 +196,24 @@ def beside_data(golden, temp):
         near(halves.run("data=2,tensor=2", *low, "--zero", stage)[0], model.run("", *low)[0], 4e-3, 3e-2)
 
 
+def keeps_bits(golden, temp):
+    """--same-bits: logs and weights are those of one rank to the bit, uneven blocks included: along the axis no sum is cut."""
+    model, halves = gpt(golden, temp), gpt(golden, temp / "halves", 2)
+    halves.temp.mkdir()
+    same = ["--same-bits", "4", "--clip-norm", "0.3"]
+    for options, runs in ((SGD, [(model, "tensor=2"), (model, "tensor=3"), (halves, "data=2,tensor=2", "--zero", "1")]),
+                          (["--precision", "bf16"], [(model, "tensor=4"), (halves, "data=2,tensor=2", "--accumulate", "2")])):
+        for ranks, mesh, *more in runs:
+            twice = ["--accumulate", "2"] if "--accumulate" in more else []
+            wanted = model.run("", *options, *same, *twice)
+            assert ranks.run(mesh, *options, *same, *more) == wanted, f"{mesh} {more}"
+    small = Model(golden / "perceptron", temp / "small", "--shape", "input=8x10", "--loss", "mse")
+    small.temp.mkdir()
+    assert small.run("tensor=2", *SGD, *same) == small.run("", *SGD, *same), "three outputs on two ranks"
+    share = [json.loads(check_output(model.compile(mesh, *SGD, *same), "--plan"))["state_bytes"]["parameters"] for mesh in ("tensor=2", "")]
+    assert share[0] < 0.55 * share[1], share
+
+
 def cuts_channels(golden, temp):
     """Convolutions, their norms and pools are cut by channels, evenly or not. Statistics of norms are over the rows of all ranks or micro-batches,
     if that is asked for."""
@@ -288,7 +306,7 @@ def fits_budgets(golden, temp):
 
 
 CHECKS = [blocks_of_products_9, adds_a_bias_once_10, clips_by_one_norm, pads_no_vocabulary_8, cuts_states, cuts_channels,
-          orthogonalises_whole_matrices_17, goes_on_everywhere, cuts_moments_between_blocks, accumulates, sixteen_bits, beside_data, sums_norm_weights_11,
+          orthogonalises_whole_matrices_17, goes_on_everywhere, cuts_moments_between_blocks, accumulates, sixteen_bits, beside_data, keeps_bits, sums_norm_weights_11,
           sends_what_formulas_say, sums_are_not_rounded_16, shares_key_heads_7, drops_the_same_13_14, sums_adapters_12, fits_budgets]
 
 

@@ -91,11 +91,13 @@ def main():
         "MODEL: --mesh tensor=4 --configuration pair: configuration 'pair' is for --mesh tensor=2; give these axes, or --configuration none")
     assert case.refusal("--ranks", "2", "--shard", "up=tensor:1") == (
         "--shard up=tensor:1: the file's configuration 'pair' says how its tensors are cut; add --configuration none to take what --shard says")
+    assert case.refusal("--ranks", "2", "--same-bits", "2") == (
+        "--ranks 2: --same-bits 2 is not available yet with layouts of the file's configuration 'pair', which may cut sums; add --configuration none")
     three = Case(temp / "stages", annotated(lambda m: [stage(m, node, k) for k, node in enumerate(("up", "relu", "down"))]))
     assert three.refusal("--ranks", "2", "--accumulate", "2") == (
         "MODEL: configuration 'pair' has 3 pipeline stages on 2 devices: stages that share devices (interleaved) or leave some over are not "
         "available yet; expected a number of devices that 3 divides")
-    print(f"{len(CASES) + 7} annotations refused")
+    print(f"{len(CASES) + 8} annotations refused")
 
 
 if __name__ == "__main__":

@@ -185,11 +185,11 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
     fail("--sequence-parallel: it is for an axis 'tensor'; give --mesh tensor=N with it, or leave it out");
   if (mesh.sizeOf(rt::Mesh::kTensor) == 1)
     return;
-  const auto refuse = [&](bool refused, const std::string &what) {
-    if (refused)
-      fail("{}: an axis 'tensor' is not available yet with {}", wordsOf(command), what);
-  };
-  refuse(o.sameBits > 0, "--same-bits");
+  if (o.sameBits > 0 && !o.model.configuration.empty())
+    fail("{}: --same-bits {} is not available yet with layouts of the file's configuration '{}', which may "
+         "cut sums; "
+         "add --configuration none",
+         wordsOf(command), o.sameBits, o.model.configuration);
 }
 
 /// What the command line and the file say of layouts, each by itself.

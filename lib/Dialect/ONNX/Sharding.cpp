@@ -191,6 +191,7 @@ struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, Gathe
     ShardingRule rule;
     const int64_t axis = gather.getAxis();
     rule.addLoop(shapeOf(gather.getData())[axis], true);
+    rule.loops[0].isExact = true;
     Dims data, indices(rankOf(gather.getIndices()), ShardingRule::kWhole), result;
     for (auto [i, size] : llvm::enumerate(shapeOf(gather.getData())))
       data.push_back(static_cast<int64_t>(i) == axis ? 0 : rule.addLoop(size));

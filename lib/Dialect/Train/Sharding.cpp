@@ -7,7 +7,9 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/ONNX/ShardedGather.h"
+#include "lib/Dialect/ONNX/Sharding.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
@@ -213,6 +215,18 @@ struct DropoutSharding : ShardingOpInterface::ExternalModel<DropoutSharding<OpTy
   }
 };
 
+/// Rows and columns: runs of terms are added where they are.
+struct SumProductsSharding : ShardingOpInterface::ExternalModel<SumProductsSharding, SumProductsOp> {
+  ShardingRule shardingRule(Operation *op, int64_t) const {
+    auto sum = cast<SumProductsOp>(op);
+    ShardingRule rule =
+        onnx::productRule(sum.getA(), sum.getB(), sum.getResult(), sum.getTransA(), sum.getTransB(), false);
+    for (Dims &dims : rule.operands)
+      llvm::replace(dims, static_cast<int>(rule.loops.size()) - 1, kWhole);
+    return rule;
+  }
+};
+
 struct SliceGradSharding : ShardingOpInterface::ExternalModel<SliceGradSharding, SliceGradOp> {
   /// Dims that the slice has all of.
   ShardingRule shardingRule(Operation *op, int64_t) const {
@@ -323,6 +337,7 @@ void registerShardings(MLIRContext *context) {
   GatherGradOp::attachInterface<GatherGradSharding>(*context);
   DropoutOp::attachInterface<DropoutSharding<DropoutOp>>(*context);
   DropoutGradOp::attachInterface<DropoutSharding<DropoutGradOp>>(*context);
+  SumProductsOp::attachInterface<SumProductsSharding>(*context);
   SliceGradOp::attachInterface<SliceGradSharding>(*context);
   CrossEntropyOp::attachInterface<CrossEntropySharding>(*context);
   CrossEntropyGradOp::attachInterface<CrossEntropyGradSharding>(*context);

@@ -78,7 +78,6 @@ for options, words_expected in [
         ([*mse, "--bucket-bytes", "1MiB"], "--bucket-bytes would have no effect: it is for several ranks"),
         ([*mse, "--sync-batchnorm"], "--sync-batchnorm would have no effect"),
         ([*mse, "--ranks", "2", "--persist-bytes", "1MiB"], "--persist-bytes would have no effect: parameters are in parts with --zero 3 alone"),
-        ([*mse, "--tensor", "2", "--ranks", "4", "--same-bits", "4"], "--tensor 2 --ranks 4: an axis 'tensor' is not available yet with --same-bits"),
         ([*mse, "--pipeline", "3", "--ranks", "4"], "3 does not divide 4 ranks; sizes that do are 1, 2, 4"),
         ([*mse, "--mesh", "data=2", "--ranks", "4"], "--mesh data=2 --ranks 4: the mesh has 2 ranks; leave --ranks out, or give --ranks 2"),
         ([*mse, "--mesh", "rows=2"], "--mesh rows=2: 'rows' is no axis of a mesh; the axes are pipeline, replica, data, tensor"),

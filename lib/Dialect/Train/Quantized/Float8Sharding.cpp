@@ -25,7 +25,7 @@ struct RowMaximaSharding : ShardingOpInterface::ExternalModel<RowMaximaSharding,
   ShardingRule shardingRule(Operation *op, int64_t) const {
     ShardingRule rule;
     SmallVector<int> dims = addLoops(rule, cast<RowMaximaOp>(op).getX());
-    rule.loops.back().reduced = true;
+    rule.loops.back().reduced = rule.loops.back().isExact = true;
     rule.operands = {dims};
     rule.results = {SmallVector<int>(ArrayRef(dims).drop_back())};
     return rule;
@@ -44,7 +44,7 @@ struct Float8ScaleSharding : ShardingOpInterface::ExternalModel<Float8ScaleShard
     ShardingRule rule;
     rule.operands = {addLoops(rule, cast<Float8ScaleOp>(op).getMaxima())};
     for (ShardingLoop &loop : rule.loops)
-      loop.reduced = true;
+      loop.reduced = loop.isExact = true;
     rule.results = {{}, {}};
     return rule;
   }
