@@ -404,7 +404,7 @@ private:
     return price;
   }
 
-  static bool isOfWeight(Operation &op) { return onnx::isProduct(&op) || isa<onnx::ConvOp>(op); }
+  static bool isOfWeight(Operation &op) { return onnx::isProduct(&op) || isa<onnx::ConvOp, onnx::ConvTransposeOp>(op); }
 
   /// A product with a parameter that nothing cuts yet: its columns, if what follows can go on with them.
   CutLoop seed(Operation &op, const ShardingRule &rule) {

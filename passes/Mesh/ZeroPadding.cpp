@@ -68,7 +68,8 @@ private:
 
 /// Products of zeros; what is but moved; and gradients of what nothing comes back to.
 bool movesZeros(Operation *op, const ShardingRule &rule, const CutLoop &cut, const llvm::BitVector &zeros) {
-  if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, train::ConvGradInputOp, train::ConvGradWeightOp>(op)) {
+  if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, onnx::ConvTransposeOp, train::ConvGradInputOp,
+          train::ConvGradWeightOp, train::ConvTransposeGradInputOp, train::ConvTransposeGradWeightOp>(op)) {
     const bool addsZeros = op->getNumOperands() < 3 || zeros.test(2);
     return addsZeros && (zeros.test(0) || zeros.test(1));
   }
