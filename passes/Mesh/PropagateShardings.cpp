@@ -1,6 +1,8 @@
 #include "lib/Support/Statistics.h"
 #include "passes/Mesh/GivenCut.h"
+#include "lib/Dialect/Train/FunctionKind.h"
 #include "passes/Mesh/LayoutWalk.h"
+#include "passes/Mesh/LostSpecs.h"
 #include "passes/Mesh/Passes.h"
 
 namespace kedge::mesh {
@@ -69,6 +71,8 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
   /// are read in blocks.
   LogicalResult settle(func::FuncOp function, Annotations &annotations) {
     annotations.enter(function);
+    if (annotations.given() && isTraining(function))
+      reportLostSpecs(function, annotations);
     Walk first(function, states, annotations, group, sequenceParallel);
     cutGiven(function, first);
     first.run();
@@ -99,6 +103,11 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
           << " ranks: no dimension of its weight is cut into blocks that what follows can use; "
           << bytesOf(product->getOperand(1).getType()) << " bytes of weight on each";
     return success();
+  }
+
+  static bool isTraining(func::FuncOp function) {
+    auto kind = train::kindOf(function);
+    return kind == train::FunctionKind::Step || kind == train::FunctionKind::Micro;
   }
 
   /// Tables of embeddings that nothing else decides about, with their working copies.
