@@ -86,7 +86,8 @@ void Annotations::nameResults(const llvm::MapVector<PlaceAttr, Operation *> &las
       continue;
     for (StringAttr input : node.getInputs())
       if (Operation *op = makers.lookup(input);
-          op && (node.getInputs().size() > 1 || input == node.getOutputs()[0]) && llvm::all_of(node.getInputs(), [&](StringAttr other) {
+          op && (node.getInputs().size() > 1 || input == node.getOutputs()[0]) &&
+          llvm::all_of(node.getInputs(), [&](StringAttr other) {
             return other == input ||
                    llvm::any_of(op->getOperands(), [&](Value v) { return names.lookup(v) == other; });
           })) {
@@ -117,7 +118,8 @@ void Annotations::findNodesWithin(const llvm::MapVector<PlaceAttr, Operation *> 
         seen.insert(name);
     SmallVector<StringAttr> open(nodes[op].front().getInputs());
     while (!open.empty()) {
-      dist::AnnotationAttr node = seen.insert(open.back()).second ? makers.lookup(open.back()) : dist::AnnotationAttr();
+      dist::AnnotationAttr node =
+          seen.insert(open.back()).second ? makers.lookup(open.back()) : dist::AnnotationAttr();
       open.pop_back();
       if (!node || haveOps.contains(node) || !seen.insert(node).second)
         continue;

@@ -125,6 +125,8 @@ private:
                               group.ranks);
       else if (auto gradient = dyn_cast<train::FinalGradientOp>(user))
         own = states.lookup(gradient.getParameterAttr().getAttr());
+      else if (isa<dist::ReduceScatterOp, dist::AllReduceOp>(user)) // along another axis
+        own = parameters.ofGradient(value);
       else if (auto state = user->hasTrait<OpTrait::IsTerminator>()
                                 ? train::stateOfResult(function, use.getOperandNumber())
                                 : FlatSymbolRefAttr())
@@ -404,7 +406,9 @@ private:
     return price;
   }
 
-  static bool isOfWeight(Operation &op) { return onnx::isProduct(&op) || isa<onnx::ConvOp, onnx::ConvTransposeOp>(op); }
+  static bool isOfWeight(Operation &op) {
+    return onnx::isProduct(&op) || isa<onnx::ConvOp, onnx::ConvTransposeOp>(op);
+  }
 
   /// A product with a parameter that nothing cuts yet: its columns, if what follows can go on with them.
   CutLoop seed(Operation &op, const ShardingRule &rule) {

@@ -101,8 +101,8 @@ private:
     else
       warning << "the node is a part of " << op->getName().getStringRef() << " at node '"
               << placeOf(op).getNode() << "', which is cut as a whole; give it layouts of "
-              << listOf(operandsOf(op)) << " or of '"
-              << annotations.nameOf(op->getResult(0)).getValue() << "'";
+              << listOf(operandsOf(op)) << " or of '" << annotations.nameOf(op->getResult(0)).getValue()
+              << "'";
   }
 
   bool annotationsHave(dist::AnnotationAttr node) const {

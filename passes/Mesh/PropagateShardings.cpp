@@ -1,6 +1,6 @@
+#include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Mesh/GivenCut.h"
-#include "lib/Dialect/Train/FunctionKind.h"
 #include "passes/Mesh/LayoutWalk.h"
 #include "passes/Mesh/LostSpecs.h"
 #include "passes/Mesh/Passes.h"
@@ -110,12 +110,14 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     return kind == train::FunctionKind::Step || kind == train::FunctionKind::Micro;
   }
 
-  /// Tables of embeddings that nothing else decides about, with their working copies.
+  /// Tables of embeddings that nothing else decides about, with their working copies and the sums of their
+  /// gradients.
   void cutTables(const Walk &walk) {
     for (StringAttr table : walk.tables)
       states.try_emplace(table, layoutOfTable(table));
     for (auto state : getOperation().getOps<train::StateOp>())
-      if (state.getRole() == train::Role::WorkingCopy && walk.isOfTable(state.getSymNameAttr()))
+      if (llvm::is_contained({train::Role::WorkingCopy, train::Role::Accumulator}, state.getRole()) &&
+          walk.isOfTable(state.getSymNameAttr()))
         states.try_emplace(state.getSymNameAttr(), states.lookup(state.getOfAttr().getAttr()));
   }
 
