@@ -43,6 +43,11 @@ class Model:
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         return [{key: line[key] for key in ("step", "loss", "grad_norm", "loss_scale", "skipped")} for line in lines], tensors(weights)
 
+    def evaluations(self):
+        """Of the last run, as logged."""
+        lines = [json.loads(line) for line in (self.temp / "log.jsonl").read_text().splitlines()]
+        return [{key: value for key, value in line.items() if key.startswith("eval_")} for line in lines]
+
     def agrees(self, mesh, *options, loss=1e-5, norm=1e-4, weight=2e-5):
         log, weights = self.run("", *options)
         found, own = self.run(mesh, *options)
