@@ -7,7 +7,6 @@
 #include "lib/Import/GraphPlaces.h"
 #include "lib/Import/ImportScope.h"
 #include "lib/Support/Error.h"
-#include "llvm/ADT/DenseSet.h"
 #include <fmt/ranges.h>
 
 using namespace mlir;
@@ -145,11 +144,14 @@ public:
   }
 
   ArrayAttr build() {
+    for (const model::ValueInfo &input : model.graph.inputs)
+      (void)nameOf(input.name); // in the order of the file
     for (const model::Node &node : model.graph.nodes)
-      (void)namesOf(node.outputs); // in the order of the file
+      (void)namesOf(node.outputs);
     std::vector<SmallVector<dist::SpecAttr>> specs;
     for (const model::Node &node : model.graph.nodes)
       specs.push_back(specsOf(node));
+    const bool isCut = llvm::any_of(specs, [](const auto &own) { return !own.empty(); });
     SmallVector<Attribute> annotations;
     for (auto [node, own] : llvm::zip(model.graph.nodes, specs)) {
       const model::NodeDevices *devices = devicesOf(node);
@@ -158,8 +160,7 @@ public:
           llvm::all_of(node.outputs, [&](const std::string &name) { return isConstant(name); });
       const SmallVector<StringAttr> inputs = isShape ? SmallVector<StringAttr>() : namesOf(node.inputs),
                                     outputs = isShape ? SmallVector<StringAttr>() : namesOf(node.outputs);
-      const bool isRead = llvm::any_of(outputs, [&](StringAttr name) { return known.contains(name); });
-      if (notesAllNodes || !own.empty() || stage >= 0 || isRead)
+      if (notesAllNodes || isCut || stage >= 0)
         annotations.push_back(
             dist::AnnotationAttr::get(&context, nodePlace(context, node), inputs, outputs, own, stage));
     }
@@ -174,7 +175,6 @@ private:
   const ImportScope &scope;
   const DenseMap<Value, StringAttr> &states;
   DenseMap<Value, StringAttr> names;
-  DenseSet<StringAttr> known; ///< tensors with a spec
 
   const model::NodeDevices *devicesOf(const model::Node &node) const {
     return reader ? node.devicesFor(reader->configuration().name) : nullptr;
@@ -201,8 +201,6 @@ private:
     const model::NodeDevices *devices = devicesOf(node);
     if (!devices)
       return specs;
-    for (const std::string &input : node.inputs) // their makers are noted, too
-      known.insert(nameOf(input));
     for (const model::ShardingSpec &spec : devices->specs) {
       const ImportedValue *value = scope.find(node.tensorOf(spec));
       auto type =
@@ -212,7 +210,6 @@ private:
              describePlace(node), spec.tensor);
       dist::CutAttr cut = reader->read(node, *devices, spec, type.getShape());
       const StringAttr name = nameOf(node.tensorOf(spec));
-      known.insert(name);
       specs.push_back(dist::SpecAttr::get(&context, name, cut));
       if (auto state = states.find(beforeTranspose(value->tensor, cut));
           state != states.end() && state->second != name)

@@ -5,6 +5,7 @@
 #include "lib/Support/Divisors.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Mesh/Demand.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -72,7 +73,8 @@ void Annotations::nameArguments(func::FuncOp function) {
       names[argument] = StringAttr::get(function.getContext(), input.getName());
 }
 
-/// A node that only adds states to what another one makes may be a part of that one's op: so is a bias.
+/// A node that only adds states to what another one makes may be a part of that one's op: so is a bias, and
+/// what but gives a tensor another name.
 void Annotations::nameResults(const llvm::MapVector<PlaceAttr, Operation *> &last) {
   llvm::DenseMap<StringAttr, Operation *> makers;
   for (auto [place, op] : last) {
@@ -86,7 +88,8 @@ void Annotations::nameResults(const llvm::MapVector<PlaceAttr, Operation *> &las
       continue;
     for (StringAttr input : node.getInputs())
       if (Operation *op = makers.lookup(input);
-          op && llvm::all_of(node.getInputs(), [&](StringAttr other) {
+          op && (node.getInputs().size() > 1 || input == node.getOutputs()[0]) &&
+          llvm::all_of(node.getInputs(), [&](StringAttr other) {
             return other == input ||
                    llvm::any_of(op->getOperands(), [&](Value v) { return names.lookup(v) == other; });
           })) {
@@ -101,9 +104,37 @@ void Annotations::nameResults(const llvm::MapVector<PlaceAttr, Operation *> &las
         names[result] = name;
 }
 
+void Annotations::findNodesWithin(const llvm::MapVector<PlaceAttr, Operation *> &last) {
+  llvm::DenseMap<StringAttr, dist::AnnotationAttr> makers;
+  llvm::DenseSet<Attribute> haveOps;
+  for (dist::AnnotationAttr node : list)
+    for (StringAttr output : node.getOutputs())
+      if (!output.empty())
+        makers.try_emplace(output, node);
+  for (auto &[op, own] : nodes)
+    haveOps.insert(own.begin(), own.end());
+  for (auto [place, op] : last) {
+    llvm::DenseSet<Attribute> seen;
+    for (Value operand : op->getOperands())
+      if (StringAttr name = names.lookup(operand))
+        seen.insert(name);
+    SmallVector<StringAttr> open(nodes[op].front().getInputs());
+    while (!open.empty()) {
+      dist::AnnotationAttr node =
+          seen.insert(open.back()).second ? makers.lookup(open.back()) : dist::AnnotationAttr();
+      open.pop_back();
+      if (!node || haveOps.contains(node) || !seen.insert(node).second)
+        continue;
+      within[op].push_back(node);
+      open.append(node.getInputs().begin(), node.getInputs().end());
+    }
+  }
+}
+
 void Annotations::enter(func::FuncOp function) {
   names.clear();
   nodes.clear();
+  within.clear();
   nameArguments(function);
   llvm::MapVector<PlaceAttr, Operation *> last;
   for (Operation &op : function.getBody().front().without_terminator()) {
@@ -118,25 +149,32 @@ void Annotations::enter(func::FuncOp function) {
   for (Operation &op : function.getBody().front().without_terminator())
     if (isForward(&op) && isa<onnx::CastOp>(op) && names.lookup(op.getOperand(0)))
       names[op.getResult(0)] = names.lookup(op.getOperand(0));
+  if (hasSpecs)
+    findNodesWithin(last);
 }
 
+/// What the op's own node says counts most.
 std::optional<Layout> Annotations::specOf(Operation *op, StringAttr tensor, Value value) const {
-  for (dist::AnnotationAttr node : llvm::reverse(nodes.lookup(op)))
+  SmallVector<dist::AnnotationAttr> speaking(llvm::reverse(nodes.lookup(op)));
+  speaking.append(within.lookup(op));
+  for (dist::AnnotationAttr node : speaking)
     for (dist::SpecAttr spec : node.getSpecs())
       if (tensor && spec.getTensor() == tensor)
         return layoutOf(spec.getCut(), value.getType());
   return std::nullopt;
 }
 
+/// An op of one node that is what the node was: operands are in the order of inputs.
+StringAttr Annotations::nameOfOperand(Operation *op, unsigned operand) const {
+  if (StringAttr name = names.lookup(op->getOperand(operand)))
+    return name;
+  const SmallVector<dist::AnnotationAttr> own = nodes.lookup(op);
+  const ArrayRef<StringAttr> inputs = own.empty() ? ArrayRef<StringAttr>() : own.front().getInputs();
+  return inputs.size() == op->getNumOperands() ? inputs[operand] : StringAttr();
+}
+
 std::optional<Layout> Annotations::specOfOperand(Operation *op, unsigned operand) const {
-  if (std::optional<Layout> named =
-          specOf(op, names.lookup(op->getOperand(operand)), op->getOperand(operand)))
-    return named;
-  // An op of one node that is what the node was: operands are in the order of inputs.
-  ArrayRef<StringAttr> inputs = nodes.lookup(op).front().getInputs();
-  if (names.lookup(op->getOperand(operand)) || inputs.size() != op->getNumOperands())
-    return std::nullopt;
-  return specOf(op, inputs[operand], op->getOperand(operand));
+  return specOf(op, nameOfOperand(op, operand), op->getOperand(operand));
 }
 
 std::optional<Layout> Annotations::specOfResult(Operation *op, unsigned result) const {

@@ -28,6 +28,15 @@ public:
   bool speaksOf(mlir::Operation *op) const { return hasSpecs && nodes.contains(op); }
   /// The op's node, and those that have become a part of the op, the last one makes its results.
   llvm::SmallVector<dist::AnnotationAttr> nodesOf(mlir::Operation *op) const { return nodes.lookup(op); }
+  /// Those that have no op, on the way from what the op reads to its own node: the op is computed in their
+  /// place.
+  llvm::SmallVector<dist::AnnotationAttr> nodesWithin(mlir::Operation *op) const { return within.lookup(op); }
+  const llvm::DenseMap<mlir::Operation *, llvm::SmallVector<dist::AnnotationAttr>> &allNodes() const {
+    return nodes;
+  }
+  llvm::ArrayRef<dist::AnnotationAttr> inOrderOfFile() const { return list; }
+  /// The name of an operand in the file; null: it has none.
+  mlir::StringAttr nameOfOperand(mlir::Operation *op, unsigned operand) const;
   /// The name of a value in the file; null: it has none.
   mlir::StringAttr nameOf(mlir::Value value) const { return names.lookup(value); }
   /// What the op's node says of it. `layoutOf` are layouts of values so far. Reports an error where that
@@ -40,8 +49,10 @@ private:
   llvm::DenseMap<PlaceAttr, dist::AnnotationAttr> byPlace;
   llvm::DenseMap<mlir::Value, mlir::StringAttr> names;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<dist::AnnotationAttr>> nodes;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<dist::AnnotationAttr>> within;
   bool hasSpecs = false;
 
+  void findNodesWithin(const llvm::MapVector<PlaceAttr, mlir::Operation *> &last);
   void nameArguments(mlir::func::FuncOp function);
   void nameResults(const llvm::MapVector<PlaceAttr, mlir::Operation *> &last);
   std::optional<Layout> specOf(mlir::Operation *op, mlir::StringAttr tensor, mlir::Value value) const;

@@ -13,15 +13,26 @@ namespace {
 
 constexpr int kWhole = ShardingRule::kWhole;
 
-/// The dim of the domain that a tensor's dim runs along, all of it.
+/// The loop that a dim of so many elements runs along, all of it or group by group; kWhole: it has none.
+int loopOf(AffineExpr place, int64_t size, ArrayRef<int64_t> domain) {
+  if (auto dim = dyn_cast<AffineDimExpr>(place))
+    return domain[dim.getPosition()] == size ? static_cast<int>(dim.getPosition()) : kWhole;
+  auto sum = dyn_cast<AffineBinaryOpExpr>(place);
+  auto scaled = sum ? dyn_cast<AffineBinaryOpExpr>(sum.getLHS()) : nullptr;
+  if (!scaled || sum.getKind() != AffineExprKind::Add || scaled.getKind() != AffineExprKind::Mul)
+    return kWhole;
+  auto groups = dyn_cast<AffineDimExpr>(scaled.getLHS()), within = dyn_cast<AffineDimExpr>(sum.getRHS());
+  auto perGroup = dyn_cast<AffineConstantExpr>(scaled.getRHS());
+  const bool fills = groups && within && perGroup && perGroup.getValue() == domain[within.getPosition()] &&
+                     domain[groups.getPosition()] * perGroup.getValue() == size;
+  return fills ? static_cast<int>(groups.getPosition()) : kWhole;
+}
+
 SmallVector<int> dimsOf(AffineMap map, Value tensor, ArrayRef<int64_t> domain) {
   SmallVector<int> dims;
   ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
-  for (auto [i, result] : llvm::enumerate(map.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(result);
-    const bool all = dim && domain[dim.getPosition()] == shape[i];
-    dims.push_back(all ? static_cast<int>(dim.getPosition()) : kWhole);
-  }
+  for (auto [i, result] : llvm::enumerate(map.getResults()))
+    dims.push_back(loopOf(result, shape[i], domain));
   return dims;
 }
 

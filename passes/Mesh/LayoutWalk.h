@@ -127,6 +127,8 @@ private:
                               group.ranks);
       else if (auto gradient = dyn_cast<train::FinalGradientOp>(user))
         own = states.lookup(gradient.getParameterAttr().getAttr());
+      else if (isa<dist::ReduceScatterOp, dist::AllReduceOp>(user)) // along another axis
+        own = parameters.ofGradient(value);
       else if (auto state = user->hasTrait<OpTrait::IsTerminator>()
                                 ? train::stateOfResult(function, use.getOperandNumber())
                                 : FlatSymbolRefAttr())
@@ -423,7 +425,7 @@ private:
   }
 
   static bool isOfWeight(Operation &op) {
-    return onnx::isProduct(&op) || isa<onnx::ConvOp, train::ScaledProductOp>(op);
+    return onnx::isProduct(&op) || isa<onnx::ConvOp, onnx::ConvTransposeOp, train::ScaledProductOp>(op);
   }
 
   /// A product with a parameter that nothing cuts yet: its columns, if what follows can go on with them.

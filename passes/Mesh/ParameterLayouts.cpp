@@ -1,7 +1,9 @@
 #include "passes/Mesh/ParameterLayouts.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Interfaces/ClusterableOpInterface.h"
 
 using namespace mlir;
@@ -31,6 +33,18 @@ Layout ParameterLayouts::layoutOf(StringAttr parameter) const {
   return states.lookup(copies.lookup(parameter));
 }
 
+/// Of the parameter that an op of the optimizer updates, or a state of it.
+Layout ParameterLayouts::ofUpdated(Operation *op, Type gradient) const {
+  const PlaceAttr place = placeOf(op);
+  if (!place || place.getPhase() != TrainingPhase::Update)
+    return {};
+  for (Value operand : op->getOperands())
+    if (auto argument = dyn_cast<BlockArgument>(operand); argument && argument.getType() == gradient)
+      if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
+        return layoutOf(parameterOf(state.getAttr()));
+  return {};
+}
+
 Layout ParameterLayouts::ofGradient(Value value) const { return ofGradient(value, 0); }
 
 Layout ParameterLayouts::ofGradient(Value value, int depth) const {
@@ -47,12 +61,15 @@ Layout ParameterLayouts::ofGradient(Value value, int depth) const {
       auto state = train::stateOfResult(function, use.getOperandNumber());
       return state ? layoutOf(parameterOf(state.getAttr())) : Layout();
     }
+    if (Layout layout = ofUpdated(user, value.getType()); layout.isCut())
+      return layout;
     const bool isTerm = (user->hasTrait<ComputesEachElement>() && user->getNumOperands() == 1) ||
-                        isa<onnx::AddOp>(user) || isa<dist::AllReduceOp>(user);
-    if (!isTerm || depth == kDeepest)
+                        isa<onnx::AddOp, train::AccumulateOp, dist::AllReduceOp>(user);
+    const bool isPart = isa<dist::ReduceScatterOp, dist::AllGatherOp>(user); // along another axis, flat
+    if ((!isTerm && !isPart) || depth == kDeepest)
       continue;
     Value sum = user->getResult(user->getNumResults() > 1 ? use.getOperandNumber() : 0);
-    if (!isSameShape(sum.getType()))
+    if (!isPart && !isSameShape(sum.getType()))
       continue;
     if (Layout layout = ofGradient(sum, depth + 1); layout.isCut())
       return layout;

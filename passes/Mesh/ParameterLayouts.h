@@ -27,6 +27,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, mlir::StringAttr> copies;     ///< working ones, by parameter
 
   Layout layoutOf(mlir::StringAttr parameter) const;
+  Layout ofUpdated(mlir::Operation *op, mlir::Type gradient) const;
   Layout ofGradient(mlir::Value value, int depth) const;
 };
 

@@ -1,6 +1,8 @@
+#include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Mesh/GivenCut.h"
 #include "passes/Mesh/LayoutWalk.h"
+#include "passes/Mesh/LostSpecs.h"
 #include "passes/Mesh/Passes.h"
 
 namespace kedge::mesh {
@@ -69,6 +71,8 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
   /// are read in blocks.
   LogicalResult settle(func::FuncOp function, Annotations &annotations) {
     annotations.enter(function);
+    if (annotations.given() && isTraining(function))
+      reportLostSpecs(function, annotations);
     Walk first(function, states, annotations, group, sequenceParallel);
     cutGiven(function, first);
     first.run();
@@ -101,12 +105,19 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     return success();
   }
 
-  /// Tables of embeddings that nothing else decides about, with their working copies.
+  static bool isTraining(func::FuncOp function) {
+    auto kind = train::kindOf(function);
+    return kind == train::FunctionKind::Step || kind == train::FunctionKind::Micro;
+  }
+
+  /// Tables of embeddings that nothing else decides about, with their working copies and the sums of their
+  /// gradients.
   void cutTables(const Walk &walk) {
     for (StringAttr table : walk.tables)
       states.try_emplace(table, layoutOfTable(table));
     for (auto state : getOperation().getOps<train::StateOp>())
-      if (state.getRole() == train::Role::WorkingCopy && walk.isOfTable(state.getSymNameAttr()))
+      if (llvm::is_contained({train::Role::WorkingCopy, train::Role::Accumulator}, state.getRole()) &&
+          walk.isOfTable(state.getSymNameAttr()))
         states.try_emplace(state.getSymNameAttr(), states.lookup(state.getOfAttr().getAttr()));
   }
 

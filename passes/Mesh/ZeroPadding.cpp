@@ -69,7 +69,8 @@ private:
 
 /// Products of zeros; what is but moved; and gradients of what nothing comes back to.
 bool movesZeros(Operation *op, const ShardingRule &rule, const CutLoop &cut, const llvm::BitVector &zeros) {
-  if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, train::ConvGradInputOp, train::ConvGradWeightOp,
+  if (isa<onnx::MatMulOp, onnx::GemmOp, onnx::ConvOp, onnx::ConvTransposeOp, train::ConvGradInputOp,
+          train::ConvGradWeightOp, train::ConvTransposeGradInputOp, train::ConvTransposeGradWeightOp,
           train::ScaledProductOp>(op)) {
     const unsigned addend = isa<train::ScaledProductOp>(op) ? 4 : 2;
     const bool addsZeros = op->getNumOperands() <= addend || zeros.test(addend);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The axis `tensor`: dimensions of single tensors cut over ranks, each a check of its own: tensor.py GOLDEN TEMP [CHECK...].
 
-GOLDEN holds the golden models, and TEMP/grouped the one of grouped_model.py. A check compares two ranks or more, which all read the same rows, with one rank. Numbered checks are
+GOLDEN holds the golden models, TEMP/grouped the one of grouped_model.py, TEMP/decoder that of decoder_model.py. A check compares two ranks or more, which all read the same rows, with one rank. Numbered checks are
 faults that others had.
 """
 import json
@@ -42,6 +42,11 @@ class Model:
         check_output(*launcher, program, *files, "--steps", steps, "--threads", 1, "--log", log, "--export-safetensors", weights, *more)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         return [{key: line[key] for key in ("step", "loss", "grad_norm", "loss_scale", "skipped")} for line in lines], tensors(weights)
+
+    def evaluations(self):
+        """Of the last run, as logged."""
+        lines = [json.loads(line) for line in (self.temp / "log.jsonl").read_text().splitlines()]
+        return [{key: value for key, value in line.items() if key.startswith("eval_")} for line in lines]
 
     def agrees(self, mesh, *options, loss=1e-5, norm=1e-4, weight=2e-5):
         log, weights = self.run("", *options)
@@ -231,6 +236,22 @@ def cuts_channels(golden, temp):
         expect_near(own, weights)
 
 
+def cuts_groups_of_channels(golden, temp):
+    """Group norms have whole groups on a rank, as far as these go; transposed convolutions are cut by output channels, by input channels
+    (whose bias is added once) and by groups, resampling by channels."""
+    model = Model(temp.parent / "decoder", temp, "--shape", "pixels=6x4x4x4", "--loss", "cross-entropy")
+    bytes_of = lambda mesh: json.loads(check_output(model.compile(mesh, *SGD), "--plan"))["state_bytes"]["parameters"]
+    for mesh, share in (("tensor=2", 0.52), ("tensor=3", 0.45), ("tensor=4", 0.34)):  # 4 groups on 3 ranks: 2, 2 and none
+        model.agrees(mesh, *SGD)
+        assert bytes_of(mesh) < share * bytes_of(""), f"{mesh}: {bytes_of(mesh)} bytes of parameters, {bytes_of('')} on one rank"
+    halves = Model(model.folder, temp / "halves", "--shape", "pixels=3x4x4x4", "--loss", "cross-entropy")
+    halves.temp.mkdir()
+    log, weights = model.run("", *SGD)
+    found, own = halves.run("data=2,tensor=2", *SGD, "--zero", "2")
+    near(found, log)
+    expect_near(own, weights)
+
+
 def sums_norm_weights_11(golden, temp):
     """Norm weights under sequence parallelism got one rank's gradient (Megatron-LM#1446): here weights are those of one rank."""
     model = gpt(golden, temp)
@@ -306,6 +327,7 @@ def fits_budgets(golden, temp):
 
 
 CHECKS = [blocks_of_products_9, adds_a_bias_once_10, clips_by_one_norm, pads_no_vocabulary_8, cuts_states, cuts_channels,
+          cuts_groups_of_channels,
           orthogonalises_whole_matrices_17, goes_on_everywhere, cuts_moments_between_blocks, accumulates, sixteen_bits, beside_data, keeps_bits, sums_norm_weights_11,
           sends_what_formulas_say, sums_are_not_rounded_16, shares_key_heads_7, drops_the_same_13_14, sums_adapters_12, fits_budgets]
 

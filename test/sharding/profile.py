@@ -6,6 +6,7 @@ Each has a small annotated model, the collectives that follow, and losses on sev
 import pathlib
 import sys
 
+import onnx
 from onnx import TensorProto, helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "Inputs"))
@@ -182,9 +183,46 @@ def one_of_several_configurations_10(temp):
         "MODEL: has no device configuration 'third'; it has 'pair', 'other', 'four'")
 
 
+def written_by_onnx_ir(temp):
+    """onnx-ir writes axes that count from the back, and specs without devices; stages of another file."""
+    import onnx_ir
+    onnx.save(perceptron(), temp.parent / "plain.onnx")
+    for name, mesh in (("cut", "tensor=2"), ("stages", "pipeline=2")):
+        made = onnx_ir.load(temp.parent / "plain.onnx")
+        made.ir_version = 11
+        pair = made.add_device_configuration("pair", num_devices=2)
+        nodes = {node.name: node for node in made.graph}
+        if name == "cut":
+            nodes["up"].shard(nodes["up"].inputs[1], configuration=pair, axis=-1, num_shards=2)
+            nodes["down"].shard(nodes["down"].inputs[1], configuration=pair, axis=0, num_shards=2, device_indices=(0, 1))
+        else:
+            for node, number in (("up", 0), ("relu", 0), ("down", 1)):
+                nodes[node].set_pipeline_stage(pair, number)
+        onnx_ir.save(made, temp.parent / f"{name}.onnx")
+        case = Case(temp / name, onnx.load(temp.parent / f"{name}.onnx"), *(["--accumulate", "2"] if name == "stages" else []))
+        answer = case.explain("--ranks", "2")
+        assert (answer["follows"], answer["mesh"]) == ("pair", mesh), answer
+        if name == "cut":
+            assert collectives(answer, "forward") == [(ALL_REDUCE, "down", 64)], collectives(answer)
+        case.trains_alike(2, "--ranks", "2")
+
+
+def experts_uneven_4(temp):
+    """Three experts on two ranks: two and one."""
+    made = configuration(model(
+        [helper.make_node("MatMul", ["x", "experts.up"], ["up"], "up"), helper.make_node("Relu", ["up"], ["act"], "relu"),
+         helper.make_node("MatMul", ["act", "experts.down"], ["down"], "down"), helper.make_node("ReduceSum", ["down", "first"], ["y"], "sum", keepdims=0)],
+        [tensor("experts.up", 3, 8, 12), tensor("experts.down", 3, 12, 8), helper.make_tensor("first", TensorProto.INT64, [1], [0])]))
+    cut(made, "up", "experts.up", 0)
+    cut(made, "down", "experts.down", 0)
+    case = Case(temp, made)
+    assert collectives(case.explain("--ranks", "2"), "forward") == [(ALL_REDUCE, "sum", 64)], collectives(case.explain("--ranks", "2"))
+    case.trains_alike(2, "--ranks", "2")
+
+
 CHECKS = [stages_from_any_number_1, sums_are_on_every_rank_2, norm_of_rows_2, inputs_are_everywhere_3, uneven_parts_are_rounded_up_4, groups_hold_wholes_5,
           factors_of_an_axis_6, ops_follow_their_loops_7, dropout_of_the_whole_tensor_8, replicas_of_a_configuration_9,
-          one_of_several_configurations_10]
+          one_of_several_configurations_10, experts_uneven_4, written_by_onnx_ir]
 
 
 def main():

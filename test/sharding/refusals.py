@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Annotations that cannot be followed: each is one error with the node, the tensor and what would do: refusals.py TEMP."""
+"""Annotations and meshes that cannot be followed: each is one error with the node, the tensor and what would do: refusals.py TEMP.
+
+Specs that no op of a step can follow are notes, and what is left of them is followed: of nodes that one op has taken the place of.
+"""
 import pathlib
 import sys
 
@@ -7,7 +10,7 @@ from onnx import helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "Inputs"))
 from annotate import configuration, cut, entry, model, perceptron, stage, tensor, whole  # noqa: E402
-from runs import Case  # noqa: E402
+from runs import Case, succeed  # noqa: E402
 
 NODE = "MODEL: configuration 'pair': node 'up' (MatMul) "
 SPEC = NODE + "has a sharding spec of 'up.w' "
@@ -22,6 +25,47 @@ def heads():
                   helper.make_node("MatMul", ["f", "down.w"], ["y"], "down")],
                  [tensor("up.w", 8, 12), tensor("down.w", 12, 8), helper.make_tensor("heads", 7, [3], [4, 3, 4]),
                   helper.make_tensor("flat", 7, [2], [4, 12])])
+
+
+def norm():
+    """A layer norm of many nodes, a name more for its result, and a node that nothing reads."""
+    node = helper.make_node
+    return model([node("MatMul", ["x", "up.w"], ["a"], "up"), node("ReduceMean", ["a", "last"], ["mean"], "mean"),
+                  node("Sub", ["a", "mean"], ["centered"], "sub"), node("Mul", ["centered", "centered"], ["squares"], "square"),
+                  node("ReduceMean", ["squares", "last"], ["variance"], "variance"), node("Add", ["variance", "eps"], ["above"], "eps"),
+                  node("Sqrt", ["above"], ["deviation"], "sqrt"), node("Div", ["centered", "deviation"], ["normal"], "div"),
+                  node("Mul", ["normal", "scale"], ["scaled"], "scale"), node("Add", ["scaled", "shift"], ["normed"], "shift"),
+                  node("Identity", ["normed"], ["same"], "same"), node("Relu", ["a"], ["unused"], "unused"),
+                  node("Identity", ["x"], ["again"], "again"), node("MatMul", ["same", "down.w"], ["down"], "down"),
+                  node("Add", ["down", "again"], ["y"], "residual")],
+                 [tensor("up.w", 8, 12), tensor("scale", 12), tensor("shift", 12), tensor("down.w", 12, 8),
+                  helper.make_tensor("last", 7, [1], [-1]), helper.make_tensor("eps", 1, [], [1e-5])])
+
+
+#: By what is cut along axis 0: the note, or the node whose gather shows that the spec is followed elsewhere.
+WITHIN = ("' that nothing follows: the node is a part of onnx.LayerNormalization at node 'shift', which is cut as a whole; give it "
+          "layouts of 'a', 'scale', 'shift' or of 'normed'")
+GONE = "' that nothing follows: no op of a step computes the node; leave it out"
+UNREAD = {
+    ("sub", "centered"): "MODEL: node 'sub' (Sub): has a sharding spec of 'centered" + WITHIN,
+    ("eps", "above"): "MODEL: node 'eps' (Add): has a sharding spec of 'above" + WITHIN,
+    ("unused", "unused"): "MODEL: node 'unused' (Relu): has a sharding spec of 'unused" + GONE,
+    ("again", "x"): "MODEL: node 'again' (Identity): has a sharding spec of 'x" + GONE,
+    ("mean", "a"): None,
+    ("same", "same"): None,
+    ("residual", "again"): None,
+}
+
+#: By options for a model without annotations.
+MESHES = {
+    ("--tensor", "3", "--ranks", "4"): "--tensor 3 --ranks 4: 3 does not divide 4 ranks; sizes that do are 1, 2, 4",
+    ("--mesh", "tensor=2", "--ranks", "3"): "--mesh tensor=2 --ranks 3: 2 does not divide 3 ranks; sizes that do are 1, 3",
+    ("--mesh", "expert=2"): "--mesh expert=2: 'expert' is no axis of a mesh; the axes are pipeline, replica, data, tensor",
+    ("--mesh", "tensor=2", "--shard", "gate=tensor:0"): "MODEL: --shard gate=tensor:0: no parameter has such a name",
+    ("--mesh", "tensor=2", "--shard", "up.w=tensor:2"): "MODEL: 'up.w': --shard up.w=tensor:2: 'up.w' has 2 dimensions, the first is 0",
+    ("--mesh", "tensor=2", "--shard", "up.w=data:0"): "MODEL: --shard up.w=data:0: expected REGEX=tensor:DIM with a dimension from 0",
+    ("--ranks", "2", "--configuration", "pair"): "MODEL: has no device configuration 'pair'; it has none",
+}
 
 
 def annotated(change, made=None, devices=2):
@@ -98,6 +142,18 @@ def main():
         "MODEL: configuration 'pair' has 3 pipeline stages on 2 devices: stages that share devices (interleaved) or leave some over are not "
         "available yet; expected a number of devices that 3 divides")
     print(f"{len(CASES) + 8} annotations refused")
+    plain = Case(temp / "plain", perceptron())
+    for options, expected in MESHES.items():
+        assert (error := plain.refusal(*options)) == expected, (options, error)
+    print(f"{len(MESHES)} meshes refused")
+    for (node, name), expected in UNREAD.items():
+        case = Case(temp / f"unread-{node}", annotated(lambda m: cut(m, node, name, 0), norm()))
+        done = succeed("kedge", "plan", case.path, *case.options, "--ranks", "2")
+        notes = [line.removeprefix("kedge: note: ").replace(str(case.path), "MODEL") for line in done.stderr.splitlines() if "sharding spec" in line]
+        assert notes == ([expected] if expected else []), (node, notes)
+        cuts = case.explain("--ranks", "2")["tensors"]
+        assert (cuts == 0) == bool(expected), (node, cuts)
+    print(f"{len(UNREAD)} specs followed or noted")
 
 
 if __name__ == "__main__":

@@ -53,8 +53,8 @@ def Dist_AnnotationAttr : AttrDef<Dist_Dialect, "Annotation"> {
   let summary = "What a device configuration of the file says of a node";
   let description = [{
     `#dist.annotation<#kedge.place<forward "", "up"> reads ["x", "w"] makes ["y"] specs [<"w" cut <1 over "tensor" = 2>>]>`. The module's
-    `dist.annotations` has one for each node that has specs or a `stage` of the pipeline (from 0), and one for each node that makes
-    a tensor with a spec. `reads` and `makes` are the node's tensors in order.
+    `dist.annotations` has one for each node that has a `stage` of the pipeline (from 0) and, where any node has specs, one for
+    each node. `reads` and `makes` are the node's tensors in order, none where they are known before the step.
   }];
   let parameters = (ins "::mlir::Attribute":$place, OptionalArrayRefParameter<"::mlir::StringAttr">:$inputs,
                         OptionalArrayRefParameter<"::mlir::StringAttr">:$outputs, OptionalArrayRefParameter<"SpecAttr">:$specs,

@@ -7,12 +7,12 @@ using namespace mlir;
 
 namespace kedge::onnx {
 
-ConvLoops::ConvLoops(ShardingRule &rule, Value x, Value w, int64_t groups, Loop summed)
-    : isGrouped(groups > 1) {
+ConvLoops::ConvLoops(ShardingRule &rule, Value x, Value w, int64_t groups, Loop summed, bool isTransposed)
+    : isGrouped(groups > 1), isTransposed(isTransposed) {
   rule.addLoop(shapeOf(x)[0], summed == Rows);
-  rule.addLoop(isGrouped ? groups : shapeOf(w)[0], summed == Outputs && !isGrouped);
+  rule.addLoop(isGrouped ? groups : shapeOf(w)[isTransposed ? 1 : 0], summed == Outputs && !isGrouped);
   if (!isGrouped)
-    rule.addLoop(shapeOf(w)[1], summed == Inputs);
+    rule.addLoop(shapeOf(w)[isTransposed ? 0 : 1], summed == Inputs);
 }
 
 SmallVector<int> ConvLoops::dims(Value tensor, int first, int second) {
@@ -43,11 +43,14 @@ ShardingRule windowRule(Operation *op) {
 
 namespace {
 
-struct ConvSharding : ShardingOpInterface::ExternalModel<ConvSharding, ConvOp> {
+/// Of onnx.Conv and onnx.ConvTranspose.
+template <typename OpType>
+struct ConvSharding : ShardingOpInterface::ExternalModel<ConvSharding<OpType>, OpType> {
   ShardingRule shardingRule(Operation *op, int64_t) const {
-    auto conv = cast<ConvOp>(op);
+    auto conv = cast<OpType>(op);
     ShardingRule rule;
-    const ConvLoops loops(rule, conv.getX(), conv.getW(), conv.getGroup(), ConvLoops::Inputs);
+    const ConvLoops loops(rule, conv.getX(), conv.getW(), conv.getGroup(), ConvLoops::Inputs,
+                          std::is_same_v<OpType, ConvTransposeOp>);
     rule.operands = {loops.ofX(conv.getX()), loops.ofW(conv.getW())};
     if (conv.getB())
       rule.operands.push_back({ConvLoops::Outputs});
@@ -56,7 +59,7 @@ struct ConvSharding : ShardingOpInterface::ExternalModel<ConvSharding, ConvOp> {
   }
 
   SmallVector<Value> buildLocal(Operation *op, LocalBuilder &local, ValueRange operands) const {
-    auto conv = cast<ConvOp>(op);
+    auto conv = cast<OpType>(op);
     const ShardingRule rule = shardingRule(op, local.ranks);
     if (rule.loops[local.cut.loop].reduced)
       return {sumOfInputs(conv, local, operands)};
@@ -66,7 +69,7 @@ struct ConvSharding : ShardingOpInterface::ExternalModel<ConvSharding, ConvOp> {
   }
 
   /// What is added is added once: behind the sum over ranks.
-  static Value sumOfInputs(ConvOp conv, LocalBuilder &local, ValueRange operands) {
+  static Value sumOfInputs(OpType conv, LocalBuilder &local, ValueRange operands) {
     const Type element = elementOf(conv.getY()), wide = sumTypeOf(element);
     OperationState state(local.loc, conv->getName(), ValueRange{}, {}, conv->getAttrs());
     for (Value operand : operands.take_front(2))
@@ -91,7 +94,8 @@ struct WindowSharding : ShardingOpInterface::ExternalModel<WindowSharding<OpType
 } // namespace
 
 void registerConvShardings(MLIRContext *context) {
-  ConvOp::attachInterface<ConvSharding>(*context);
+  ConvOp::attachInterface<ConvSharding<ConvOp>>(*context);
+  ConvTransposeOp::attachInterface<ConvSharding<ConvTransposeOp>>(*context);
   MaxPoolOp::attachInterface<WindowSharding<MaxPoolOp>>(*context);
   AveragePoolOp::attachInterface<WindowSharding<AveragePoolOp>>(*context);
 }

@@ -219,6 +219,7 @@ struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, Gathe
 
 void registerShardings(MLIRContext *context) {
   registerConvShardings(context);
+  registerChannelShardings(context);
   MatMulOp::attachInterface<MatMulSharding>(*context);
   GemmOp::attachInterface<GemmSharding>(*context);
   ReshapeOp::attachInterface<ReshapeSharding>(*context);

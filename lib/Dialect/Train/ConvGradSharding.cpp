@@ -1,6 +1,7 @@
 // Gradients of convolutions and windows are cut as these are.
 #include "lib/Dialect/ONNX/ConvSharding.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Sharding.h"
 
 using namespace mlir;
@@ -21,28 +22,36 @@ struct ConvGradSharding : ShardingOpInterface::ExternalModel<Self, OpType> {
   }
 };
 
-struct InputSharding : ConvGradSharding<InputSharding, ConvGradInputOp> {
+template <typename OpType>
+constexpr bool isTransposed =
+    std::is_same_v<OpType, ConvTransposeGradInputOp> || std::is_same_v<OpType, ConvTransposeGradWeightOp>;
+
+template <typename OpType> struct InputSharding : ConvGradSharding<InputSharding<OpType>, OpType> {
   ShardingRule shardingRule(Operation *op, int64_t) const {
-    auto grad = cast<ConvGradInputOp>(op);
+    auto grad = cast<OpType>(op);
     Value dY = grad.getFirst(), w = grad.getSecond();
     ShardingRule rule;
-    const ConvLoops loops(rule, dY, w, grad.getGroup(), ConvLoops::Outputs);
+    const ConvLoops loops(rule, dY, w, grad.getGroup(), ConvLoops::Outputs, isTransposed<OpType>);
     rule.operands = {loops.ofY(dY), loops.ofW(w)};
     rule.results = {loops.ofX(grad.getResult())};
     return rule;
   }
 };
 
-struct WeightSharding : ConvGradSharding<WeightSharding, ConvGradWeightOp> {
+template <typename OpType> struct WeightSharding : ConvGradSharding<WeightSharding<OpType>, OpType> {
   ShardingRule shardingRule(Operation *op, int64_t) const {
-    auto grad = cast<ConvGradWeightOp>(op);
+    auto grad = cast<OpType>(op);
     Value x = grad.getFirst(), dY = grad.getSecond();
     ShardingRule rule;
-    const ConvLoops loops(rule, x, grad.getResult(), grad.getGroup(), ConvLoops::Rows);
+    const ConvLoops loops(rule, x, grad.getResult(), grad.getGroup(), ConvLoops::Rows, isTransposed<OpType>);
     rule.operands = {loops.ofX(x), loops.ofY(dY)};
     rule.results = {loops.ofW(grad.getResult())};
     return rule;
   }
+};
+
+struct ResizeGradSharding : ShardingOpInterface::ExternalModel<ResizeGradSharding, ResizeGradOp> {
+  ShardingRule shardingRule(Operation *op, int64_t) const { return onnx::resamplingRule(op); }
 };
 
 template <typename OpType>
@@ -52,8 +61,11 @@ struct WindowSharding : ShardingOpInterface::ExternalModel<WindowSharding<OpType
 } // namespace
 
 void registerConvGradShardings(MLIRContext *context) {
-  ConvGradInputOp::attachInterface<InputSharding>(*context);
-  ConvGradWeightOp::attachInterface<WeightSharding>(*context);
+  ConvGradInputOp::attachInterface<InputSharding<ConvGradInputOp>>(*context);
+  ConvGradWeightOp::attachInterface<WeightSharding<ConvGradWeightOp>>(*context);
+  ConvTransposeGradInputOp::attachInterface<InputSharding<ConvTransposeGradInputOp>>(*context);
+  ConvTransposeGradWeightOp::attachInterface<WeightSharding<ConvTransposeGradWeightOp>>(*context);
+  ResizeGradOp::attachInterface<ResizeGradSharding>(*context);
   MaxPoolGradOp::attachInterface<WindowSharding<MaxPoolGradOp>>(*context);
   AveragePoolGradOp::attachInterface<WindowSharding<AveragePoolGradOp>>(*context);
 }

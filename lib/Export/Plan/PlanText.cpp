@@ -4,6 +4,7 @@
 #include "lib/Export/Plan/PlanView.h"
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <map>
 
 using namespace mlir;
 using namespace kedge;
@@ -133,7 +134,7 @@ std::string ranks(const json &report) {
   for (const auto &[name, bytes] : report["state_bytes"].items())
     if (bytes.get<int64_t>() != 0)
       text += fmt::format("  {:<16}{:>12}\n", name, formatAmount(bytes));
-  int64_t sent = 0;
+  std::map<std::string, int64_t> sent; ///< by axis
   text += fmt::format("\nsent a step, by {} rank\n  {:<18}{:<6}{:>8}{:>16}{:>12}{}\n",
                       report.contains("pipeline") ? "this" : "each", "", "type", "calls", "elements", "bytes",
                       meshed ? "  along" : "");
@@ -142,12 +143,18 @@ std::string ranks(const json &report) {
                         row["type"].get<std::string>(), row["calls"].get<int64_t>(),
                         row["elements"].get<int64_t>(), formatAmount(row["bytes"]),
                         meshed ? "  " + row["axis"].get<std::string>() : "");
-    sent += row["bytes"].get<int64_t>();
+    sent[row.value("axis", "")] += row["bytes"].get<int64_t>();
+  }
+  int64_t all = 0;
+  for (const auto &[axis, bytes] : sent) {
+    all += bytes;
+    if (sent.size() > 1)
+      text += fmt::format("  {:<48}{:>12}  {}\n", "along", formatAmount(bytes), axis);
   }
   const double seconds = report["communication_seconds"], hidden = report["communication_hidden_seconds"];
   return text +
          fmt::format("  {:<48}{:>12}\n  {:.3g} s predicted, {:.3g} s of them overlapped with computing\n",
-                     "in all", formatAmount(sent), seconds, hidden);
+                     "in all", formatAmount(all), seconds, hidden);
 }
 
 /// The largest load of each column of the timeline.

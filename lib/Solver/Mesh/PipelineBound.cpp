@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-// Stage k takes w_k for a micro-batch, and all stages 1. Nothing of stage k begins before the stages before it
-// have had the first micro-batch, nor is the end reached before they have had the last one back. So the stages
-// of a rank from its chunk c on, the first of them k, take
+// Stage k takes w_k for a micro-batch, and all stages 1. Nothing of stage k begins before the stages before
+// it have had the first micro-batch, nor is the end reached before they have had the last one back. So the
+// stages of a rank from its chunk c on, the first of them k, take
 //
 //     share (w_0 + ... + w_(k-1)) + M (w_k + w_(k+ranks) + ...) <= span.
 //
