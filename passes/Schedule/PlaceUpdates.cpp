@@ -114,8 +114,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
       if (auto state = train::stateOfArgument(getOperation(), argument.getArgNumber()))
         arguments[state.getAttr()] = argument;
     int64_t moved = 0;
-    const SmallVector<Operation *> tail = tailOps(getOperation());
-    for (Operation *op : tail) {
+    for (Operation *op : tailOps(getOperation())) {
       if (belongsToReader(op))
         continue;
       SmallVector<Operation *> companions;
@@ -124,7 +123,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
             belongsToReader(producer) && !llvm::is_contained(companions, producer))
           companions.push_back(producer);
       Operation *after = lastObstacle(op, places);
-      if (!after) // of states that only its update reads, which follows it
+      if (!after && isa<sched::ViewOp>(op)) // of a state that only its update reads, which follows it
         places.moveToFront(op);
       if (!after || after->getNextNode() == op)
         continue;
@@ -133,28 +132,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
         places.moveBehind(companion, after);
       ++moved;
     }
-    delayReadersOfStates(tail);
     addStatistic("kedge-place-updates", "ops moved", moved);
-  }
-
-  /// What is made of states alone for an update (masters of two parts, joined) is made right in front of it.
-  static void delayReadersOfStates(ArrayRef<Operation *> tail) {
-    DenseSet<Operation *> fromStates;
-    for (Operation *op : tail)
-      if (llvm::all_of(op->getOperands(), [&](Value operand) {
-            return !operand.getDefiningOp() || fromStates.contains(operand.getDefiningOp());
-          }))
-        fromStates.insert(op);
-    for (Operation *op : llvm::reverse(tail)) {
-      if (!fromStates.contains(op))
-        continue;
-      Operation *first = nullptr;
-      for (Operation *user : op->getUsers())
-        if (!first || user->isBeforeInBlock(first))
-          first = user;
-      if (!first->hasTrait<OpTrait::IsTerminator>())
-        op->moveBefore(first);
-    }
   }
 
   /// The last op that `op` must follow: what defines its operands, and whoever else reads the state that
