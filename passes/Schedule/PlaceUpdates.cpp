@@ -34,7 +34,12 @@ bool joins(Operation &op) {
 }
 
 /// Ops whose results lead to nothing but new state and results of the function, through ops of the same kind.
-SmallVector<Operation *> tailOps(func::FuncOp function) {
+struct Tail {
+  SmallVector<Operation *> ops;    ///< in order
+  DenseSet<Operation *> onlyState; ///< those that lead to nothing but new state
+};
+
+Tail tailOf(func::FuncOp function) {
   llvm::SetVector<Operation *> tail;
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
@@ -53,7 +58,12 @@ SmallVector<Operation *> tailOps(func::FuncOp function) {
     if (toState || isa<sched::ViewOp>(op) || boilsDown(op) || joins(op))
       tail.insert(&op);
   }
-  return llvm::to_vector(llvm::reverse(tail));
+  return {llvm::to_vector(llvm::reverse(tail)), std::move(onlyState)};
+}
+
+bool isReturned(Operation *op) {
+  return llvm::any_of(op->getUsers(),
+                      [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
 }
 
 /// Places of ops in a block as numbers that leave gaps, so that many ops can be moved without counting again.
@@ -114,7 +124,9 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
       if (auto state = train::stateOfArgument(getOperation(), argument.getArgNumber()))
         arguments[state.getAttr()] = argument;
     int64_t moved = 0;
-    for (Operation *op : tailOps(getOperation())) {
+    const Tail tail = tailOf(getOperation());
+    const DenseSet<Operation *> prepared = madeOfStates(tail);
+    for (Operation *op : tail.ops) {
       if (belongsToReader(op))
         continue;
       SmallVector<Operation *> companions;
@@ -123,8 +135,8 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
             belongsToReader(producer) && !llvm::is_contained(companions, producer))
           companions.push_back(producer);
       Operation *after = lastObstacle(op, places);
-      if (!after && isa<sched::ViewOp>(op)) // of a state that only its update reads, which follows it
-        places.moveToFront(op);
+      if (!after && (isa<sched::ViewOp>(op) || prepared.contains(op)))
+        places.moveToFront(op); // only an update reads it, which follows it
       if (!after || after->getNextNode() == op)
         continue;
       places.moveBehind(op, after);
@@ -132,7 +144,32 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
         places.moveBehind(companion, after);
       ++moved;
     }
+    for (Operation *op : llvm::reverse(tail.ops))
+      if (prepared.contains(op))
+        moveToReader(op);
     addStatistic("kedge-place-updates", "ops moved", moved);
+  }
+
+  /// What is made of states alone for updates, such as a master that is joined of two parts.
+  DenseSet<Operation *> madeOfStates(const Tail &tail) {
+    DenseSet<Operation *> made;
+    const auto isMade = [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument ? bool(train::stateOfArgument(getOperation(), argument.getArgNumber()))
+                      : made.contains(value.getDefiningOp());
+    };
+    for (Operation *op : tail.ops)
+      if (tail.onlyState.contains(op) && !isReturned(op) && !belongsToReader(op) &&
+          llvm::all_of(op->getOperands(), isMade))
+        made.insert(op);
+    return made;
+  }
+
+  static void moveToReader(Operation *op) {
+    Operation *first = *op->user_begin();
+    for (Operation *user : op->getUsers())
+      first = user->isBeforeInBlock(first) ? user : first;
+    op->moveBefore(first);
   }
 
   /// The last op that `op` must follow: what defines its operands, and whoever else reads the state that

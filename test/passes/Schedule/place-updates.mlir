@@ -41,6 +41,22 @@ func.func @norm(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {train.binding = #t
   return %new, %c, %y : tensor<64x64xf32>, tensor<f32>, tensor<64x64xf32>
 }
 
+// What an update reads that is made of states alone, a master of two parts, is made right in front of it.
+// CHECK-LABEL: func.func @masters
+// CHECK: sched.library "gradient"
+// CHECK-NEXT: sched.library "join"
+// CHECK-NEXT: sched.library "update"
+// CHECK-NEXT: sched.library "other"
+func.func @masters(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {train.binding = #train.binding<state @matrix>})
+    -> (tensor<64x64xf32> {train.binding = #train.binding<state @matrix>}, tensor<64x64xf32> {train.binding = #train.binding<output "y">}) {
+  %g = sched.library "gradient"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %o = sched.library "other"(%x) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %y = sched.library "keeps"(%o, %x) {} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %m = sched.library "join"(%w) {} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %new = sched.library "update"(%m, %g) {} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %new, %y : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
 // What is as large as what it reads stays: two of them would live at once.
 // CHECK-LABEL: func.func @evaluation
 // CHECK: sched.library "logits"
