@@ -135,7 +135,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
             belongsToReader(producer) && !llvm::is_contained(companions, producer))
           companions.push_back(producer);
       Operation *after = lastObstacle(op, places);
-      if (!after && (isa<sched::ViewOp>(op) || prepared.contains(op)))
+      if (!after && companions.empty() && (isa<sched::ViewOp>(op) || prepared.contains(op)))
         places.moveToFront(op); // only an update reads it, which follows it
       if (!after || after->getNextNode() == op)
         continue;

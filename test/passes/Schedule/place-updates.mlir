@@ -87,6 +87,20 @@ func.func @part(%x: tensor<256xf32>, %w: tensor<4xf32> {train.binding = #train.b
   return %new, %v, %r : tensor<4xf32>, tensor<256xf32>, tensor<4xf32>
 }
 
+// A view of a part stays after it: the part waits for the update.
+// CHECK-LABEL: func.func @view_of_part
+// CHECK: sched.library "dist.local_shard"
+// CHECK-NEXT: sched.view
+// CHECK-NEXT: sched.library "update"
+func.func @view_of_part(%x: tensor<64xf32>, %w: tensor<64x64xf32> {train.binding = #train.binding<state @matrix>})
+    -> (tensor<64x64xf32> {train.binding = #train.binding<state @matrix>}) {
+  %g = sched.library "gradient"(%x) {} : (tensor<64xf32>) -> tensor<64xf32>
+  %p = sched.library "dist.local_shard"(%w) {axis = "data", ranks = 64 : i64} : (tensor<64x64xf32>) -> tensor<64xf32>
+  %v = sched.view %p : tensor<64xf32> to tensor<8x8xf32>
+  %new = sched.library "update"(%v, %g) {} : (tensor<8x8xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  return %new : tensor<64x64xf32>
+}
+
 // A stage of a pipeline passes the norm on before its own updates.
 // CHECK-LABEL: func.func @stage
 // CHECK: sched.library "norm"
