@@ -100,8 +100,10 @@ std::string JointCosts::refusal(const JointChoice &choice) const {
   return why.substr(0, why.find('\n'));
 }
 
-void JointCosts::count(mlir::ModuleOp module) {
-  module.walk([&](mlir::Operation *) { ++ops; });
+/// Where ranks divide the model, that takes as long again as all the rest.
+void JointCosts::count(mlir::ModuleOp module, const JointChoice &choice, bool isOfOneRank) {
+  const int64_t weight = space.isSplit(choice) && !isOfOneRank ? 2 : 1;
+  module.walk([&](mlir::Operation *) { ops += weight; });
 }
 
 const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
@@ -120,7 +122,7 @@ const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
   compilation.step();
   const bool isWide = mesh::hasWideFeedForward(compilation.module(), kFeedForwardChunk);
   compilation.schedule();
-  count(compilation.module());
+  count(compilation.module(), choice, /*isOfOneRank=*/true);
   const auto micros = static_cast<double>(one.accumulate);
   const Common known{analysis::commonSeconds(compilation.module(), device, one.accumulate) / micros,
                      analysis::productSeconds(compilation.module(), device, one.accumulate) / micros,
@@ -172,7 +174,7 @@ const solver::StepChain &JointCosts::chainOf(const JointChoice &choice) {
     compilation.import();
     compilation.step();
     compilation.schedule();
-    count(compilation.module());
+    count(compilation.module(), choice);
     found = chains.emplace(key, analysis::longestChain(compilation.module(), swift)).first;
   }
   return found->second;
@@ -211,7 +213,7 @@ double JointCosts::waited(const JointChoice &choice) {
   Compilation compilation(one);
   compilation.import();
   compilation.step();
-  count(compilation.module());
+  count(compilation.module(), choice);
   const std::vector<pipeline::Slot> slots = slotsOf(compilation.module());
   const int64_t places = space.meshOf(choice).sizeOf(rt::Mesh::kPipeline);
   return waits.emplace(key, pipeline::bubbleOf(slots, places) * pipeline::endOf(slots)).first->second;
@@ -230,7 +232,7 @@ const JointCosts::Schedule &JointCosts::schedule(const JointChoice &choice) {
   compilation.import();
   compilation.step();
   compilation.schedule();
-  count(compilation.module());
+  count(compilation.module(), choice);
   Schedule known;
   known.seconds = analysis::stepLowerBound(compilation.module(), swift, one.accumulate);
   if (one.isPipelined()) { // the first rank's

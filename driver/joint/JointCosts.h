@@ -21,7 +21,7 @@ public:
   /// that are held all the time, before anything is computed again or packed.
   int bounds() const override { return 4; }
   int cheapBounds() const override { return 2; }
-  /// Ops of all modules that were made for bounds.
+  /// Ops of all modules that were made for bounds, weighted by how long such an op takes.
   int64_t spent() const override { return ops; }
   double bound(const solver::JointChoice &choice, int which) override;
   solver::JointPlan plan(const solver::JointChoice &choice) override;
@@ -63,7 +63,7 @@ private:
   double sent(const solver::JointChoice &choice);
   double shown(const solver::JointChoice &choice);
   double waited(const solver::JointChoice &choice);
-  void count(mlir::ModuleOp module);
+  void count(mlir::ModuleOp module, const solver::JointChoice &choice, bool isOfOneRank = false);
   const Schedule &schedule(const solver::JointChoice &choice);
   double scheduledSeconds(const solver::JointChoice &choice);
   solver::JointPlan planned(const solver::JointChoice &choice);

@@ -62,12 +62,10 @@ std::optional<Layout> Annotations::ofState(train::StateOp state) const {
 }
 
 void Annotations::nameArguments(func::FuncOp function) {
-  llvm::DenseMap<StringAttr, train::StateOp> states;
-  for (auto state : function->getParentOfType<ModuleOp>().getOps<train::StateOp>())
-    states[state.getSymNameAttr()] = state;
+  const SymbolTable states(function->getParentOfType<ModuleOp>());
   for (BlockArgument argument : function.getArguments())
     if (auto state = train::stateOfArgument(function, argument.getArgNumber()))
-      names[argument] = fileNameOf(states.lookup(state.getAttr()));
+      names[argument] = fileNameOf(states.lookup<train::StateOp>(state.getAttr()));
     else if (auto input =
                  train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input))
       names[argument] = StringAttr::get(function.getContext(), input.getName());

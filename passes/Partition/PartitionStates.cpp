@@ -23,7 +23,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   dist::RankGroup group;         ///< whose ranks have the parts
   DenseSet<StringAttr> mastered; ///< parameters with a working copy
   DenseSet<StringAttr> sharded, updatedInParts;
-  DenseMap<StringAttr, train::StateOp> states;
+  std::optional<SymbolTable> symbols;
   DenseSet<StringAttr> inBlocks; ///< of moments in 8 bits, which are cut between blocks
 
   void runOnOperation() override {
@@ -40,6 +40,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       inBlocks.insert_range(statesInBlocks(function, group.ranks));
     shardStates();
+    symbols.emplace(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         rewrite(function);
@@ -51,11 +52,9 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   }
 
   void shardStates() {
-    for (auto state : getOperation().getOps<train::StateOp>()) {
-      states[state.getSymNameAttr()] = state;
+    for (auto state : getOperation().getOps<train::StateOp>())
       if (state.getRole() == Role::WorkingCopy)
         mastered.insert(state.getOfAttr().getAttr());
-    }
     for (auto state : getOperation().getOps<train::StateOp>()) {
       if (cast<RankedTensorType>(state.getType()).getRank() == 0)
         continue;
@@ -121,7 +120,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
 
   PlaceAttr updateOf(StringAttr state) {
     return PlaceAttr::get(&getContext(), TrainingPhase::Update, "",
-                          states.lookup(state).getOnnxName().value_or(state.getValue()));
+                          symbols->lookup<train::StateOp>(state).getOnnxName().value_or(state.getValue()));
   }
 
   /// The function takes the part; who reads the whole finds it gathered.

@@ -65,14 +65,11 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
   /// Arguments of states in few bits.
   void noteEncoded() {
     encoded.clear();
-    llvm::DenseSet<StringAttr> states;
-    for (auto state : getOperation()->getParentOfType<ModuleOp>().getOps<train::StateOp>())
-      if (tune::encodingOf(state))
-        states.insert(state.getSymNameAttr());
+    const SymbolTable symbols(getOperation()->getParentOfType<ModuleOp>());
     for (BlockArgument argument : getOperation().getArguments())
-      if (auto state = train::stateOfArgument(getOperation(), argument.getArgNumber());
-          state && states.contains(state.getAttr()))
-        encoded.insert(argument);
+      if (auto name = train::stateOfArgument(getOperation(), argument.getArgNumber()))
+        if (auto state = symbols.lookup<train::StateOp>(name.getAttr()); state && tune::encodingOf(state))
+          encoded.insert(argument);
   }
 
   void divide(Value value) {

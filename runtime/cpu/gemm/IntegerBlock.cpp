@@ -48,8 +48,19 @@ void IntegerBlock::multiply(int64_t first, int64_t rows, int64_t column, int64_t
     const int64_t padded = (depth + tile_.depth - 1) / tile_.depth * tile_.depth;
     packRows(first, rows, q, depth, padded);
     packColumns(column, columns, q, depth);
-    tile_.run(rows, padded, rows_.data(), kDepth, columns_.data(), sums_.data());
+    addProducts(rows, padded);
   }
+}
+
+void IntegerBlock::addProducts(int64_t rows, int64_t k) {
+  const auto add = [&](IntegerTile::Rows some, int64_t i) {
+    some(k, rows_.data() + i * kDepth, kDepth, columns_.data(), sums_.data() + i * kIntegerColumns);
+  };
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4)
+    add(tile_.four, i);
+  for (; i < rows; ++i)
+    add(tile_.one, i);
 }
 
 int32_t IntegerBlock::sum(int64_t i, int64_t j, int64_t zeroA, int64_t zeroB) const {

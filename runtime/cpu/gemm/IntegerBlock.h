@@ -34,6 +34,7 @@ private:
 
   void packRows(int64_t first, int64_t rows, int64_t q, int64_t depth, int64_t padded);
   void packColumns(int64_t column, int64_t columns, int64_t q, int64_t depth);
+  void addProducts(int64_t rows, int64_t k);
 
   IntegerMatrix a_, b_;
   int64_t k_;

@@ -5,7 +5,7 @@
 namespace kedge::rt::cpu {
 namespace {
 
-/// Of 4 rows and then of 1: sums stay in registers.
+/// Sums stay in registers.
 template <int Rows>
 void rowsOfTile(int64_t k, const int8_t *a, int64_t stride, const int8_t *b, uint32_t *__restrict sums) {
   uint32_t sum[Rows][kIntegerColumns];
@@ -21,16 +21,8 @@ void rowsOfTile(int64_t k, const int8_t *a, int64_t stride, const int8_t *b, uin
       sums[i * kIntegerColumns + j] = sum[i][j];
 }
 
-void run(int64_t rows, int64_t k, const int8_t *a, int64_t stride, const int8_t *b, uint32_t *sums) {
-  int64_t i = 0;
-  for (; i + 4 <= rows; i += 4)
-    rowsOfTile<4>(k, a + i * stride, stride, b, sums + i * kIntegerColumns);
-  for (; i < rows; ++i)
-    rowsOfTile<1>(k, a + i * stride, stride, b, sums + i * kIntegerColumns);
-}
-
 } // namespace
 
-IntegerTile KEDGE_FOR_ISA(integerTile, )() { return {run, 1}; }
+IntegerTile KEDGE_FOR_ISA(integerTile, )() { return {rowsOfTile<4>, rowsOfTile<1>, 1}; }
 
 } // namespace kedge::rt::cpu

@@ -9,7 +9,8 @@ namespace {
 constexpr int kDepth = 4, kVectors = kIntegerColumns / 4;
 
 template <int Rows>
-void rowsOfTile(int64_t k, const int8_t *a, int64_t stride, const int8_t *b, int32_t *sums) {
+void rowsOfTile(int64_t k, const int8_t *a, int64_t stride, const int8_t *b, uint32_t *unsignedSums) {
+  auto *sums = reinterpret_cast<int32_t *>(unsignedSums); // sdot wraps
   int32x4_t sum[Rows][kVectors];
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
@@ -38,18 +39,9 @@ void rowsOfTile(int64_t k, const int8_t *a, int64_t stride, const int8_t *b, int
       vst1q_s32(sums + i * kIntegerColumns + 4 * j, sum[i][j]);
 }
 
-void run(int64_t rows, int64_t k, const int8_t *a, int64_t stride, const int8_t *b, uint32_t *unsignedSums) {
-  auto *sums = reinterpret_cast<int32_t *>(unsignedSums); // sdot wraps
-  int64_t i = 0;
-  for (; i + 4 <= rows; i += 4)
-    rowsOfTile<4>(k, a + i * stride, stride, b, sums + i * kIntegerColumns);
-  for (; i < rows; ++i)
-    rowsOfTile<1>(k, a + i * stride, stride, b, sums + i * kIntegerColumns);
-}
-
 } // namespace
 
-IntegerTile integerTileNeonDot() { return {run, kDepth}; }
+IntegerTile integerTileNeonDot() { return {rowsOfTile<4>, rowsOfTile<1>, kDepth}; }
 
 } // namespace kedge::rt::cpu
 #endif
