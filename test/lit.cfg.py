@@ -24,6 +24,13 @@ for variable in ("LSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
         config.environment[variable] = os.environ[variable]
 
 
+# Jobs of MPI share the folder ompi.HOST.USER of their temporary files: each makes it and the last one takes it
+# away, so that a job may end because another ended just then. A folder in it keeps it there.
+mpi_files = os.path.join(config.test_exec_root, "mpi")
+os.makedirs(os.path.join(mpi_files, f"ompi.{os.uname().nodename}.{os.getuid()}", "kept"), exist_ok=True)
+config.environment["OMPI_MCA_orte_tmpdir_base"] = mpi_files
+
+
 def has_packages(python, *packages):
     """Whether that interpreter finds the packages (without importing them)."""
     if not python:

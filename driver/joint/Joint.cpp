@@ -20,7 +20,7 @@ constexpr double kTolerance = 0.01;
 constexpr int64_t kPlans = 12, kPlansOfPoint = 4;
 /// Ops that are made for bounds: so many in all, and so many more at least once a plan fits. On one core half
 /// a minute for a model of 32 layers, and up to four times as long for one of 48.
-constexpr int64_t kAllOps = 2'700'000, kOps = 60'000;
+constexpr int64_t kAllOps = 2'580'000, kOps = 60'000;
 
 /// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over
 /// it.
