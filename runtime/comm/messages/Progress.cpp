@@ -1,5 +1,6 @@
 #include "runtime/comm/messages/Progress.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/exec/PromptThread.h"
 #include "runtime/io/Say.h"
 #include <algorithm>
 #include <csignal>
@@ -14,7 +15,7 @@ constexpr int64_t kEagerPolls = 2000;
 constexpr int64_t kIdlePolls = 200;
 /// While messages move, the heartbeat is looked after now and then.
 constexpr int64_t kBusyRounds = 16;
-constexpr std::chrono::microseconds kNap{50};
+constexpr std::chrono::microseconds kNap{100};
 /// How long the main thread has to leave after the job has ended; it may be in a long kernel.
 constexpr std::chrono::seconds kGrace{3};
 constexpr std::chrono::seconds kEnding{30};
@@ -50,6 +51,7 @@ Progress::~Progress() {
 }
 
 void Progress::run() {
+  runPromptly();
   try {
     transport->start();
     initialized.store(true);
@@ -114,13 +116,13 @@ bool Progress::advance() {
 void Progress::rest(int64_t idle) {
   if (!isIdle()) {
     if (idle < kEagerPolls)
-      std::this_thread::yield();
+      yielder.yield();
     else
       std::this_thread::sleep_for(kNap);
     return;
   }
-  if (idle < kIdlePolls)
-    return std::this_thread::yield();
+  if (idle < kIdlePolls && !yielder.isCrowded())
+    return yielder.yield();
   std::unique_lock lock(mutex);
   wake.wait_for(lock, std::chrono::nanoseconds(watch.interval()),
                 [this] { return !started.empty() || closing.load(std::memory_order_acquire); });

@@ -5,6 +5,7 @@
 #include "runtime/comm/messages/Operation.h"
 #include "runtime/comm/messages/Watch.h"
 #include "runtime/exec/Signal.h"
+#include "runtime/exec/Yielder.h"
 #include <condition_variable>
 #include <exception>
 #include <thread>
@@ -68,6 +69,7 @@ private:
   /// Operations of one lane run one after the other; see Collective::background.
   std::array<std::vector<Operation *>, 2> lanes;
   uint64_t takenCount = 0;
+  Yielder yielder;
 
   std::exception_ptr failure; ///< of the thread; set before `finished`
   std::atomic<bool> finished{false};

@@ -1,5 +1,6 @@
 #include "runtime/comm/messages/Watch.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/exec/Yielder.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstring>
-#include <thread>
 #include <unistd.h>
 
 namespace kedge::rt::messages {
@@ -210,11 +210,11 @@ void Watch::sayAndStop() {
       tell(rank, Control::Kind::Stop, "");
   // They leave this process while it is still there.
   const int64_t end = steadyNanoseconds() + 2 * kSecond;
-  for (bool all = false; !all && steadyNanoseconds() < end;) {
+  Yielder yielder;
+  for (bool all = false; !all && steadyNanoseconds() < end; yielder.yield()) {
     all = true;
     for (Peer &peer : peers)
       all &= peer.gone || isTested(peer.telling[1]);
-    std::this_thread::yield();
   }
   stopped.store(true, std::memory_order_release);
 }

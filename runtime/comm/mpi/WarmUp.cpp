@@ -1,5 +1,5 @@
 #include "runtime/comm/mpi/WarmUp.h"
-#include <thread>
+#include "runtime/exec/Yielder.h"
 #include <vector>
 
 namespace kedge::rt::mpi {
@@ -24,7 +24,8 @@ void exchange(const Mpi &mpi, int to, int from, const Burst &burst) {
     mpi.check(mpi.Irecv(received.data() + i * burst.bytes, static_cast<int>(burst.bytes), mpi.byte, from,
                         kTag, mpi.world, &open[burst.messages + i]),
               "starting");
-  for (int done = 0; !done; std::this_thread::yield())
+  Yielder yielder;
+  for (int done = 0; !done; yielder.yield())
     mpi.check(mpi.Testall(static_cast<int>(open.size()), open.data(), &done, MPI_STATUSES_IGNORE),
               "starting");
 }

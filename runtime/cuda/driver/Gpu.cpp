@@ -1,9 +1,9 @@
 #include "runtime/cuda/driver/Gpu.h"
+#include "runtime/exec/Yielder.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <thread>
 #include <unistd.h>
 
 namespace kedge::rt::cuda {
@@ -196,11 +196,12 @@ char *Gpu::allocateHostArena(uint64_t bytes) {
 }
 
 template <typename Query> CUresult Gpu::poll(Query query) const {
+  thread_local Yielder yielder; // copies wait on threads of their own
   CUresult result = query();
   for (int polls = 0; result == CUDA_ERROR_NOT_READY; result = query()) {
     watch->look();
     if (++polls < kEagerPolls)
-      std::this_thread::yield();
+      yielder.yield();
     else
       std::this_thread::sleep_for(kNap);
   }
