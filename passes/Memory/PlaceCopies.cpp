@@ -1,3 +1,4 @@
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Exec/LaunchBytes.h"
 #include "lib/Dialect/Exec/Lifetimes.h"
 #include "lib/Support/Statistics.h"
@@ -21,7 +22,7 @@ constexpr size_t kStreams = 5;
 
 /// Between two stages of a pipeline.
 bool isTransfer(exec::LaunchOp launch) {
-  return launch.getKernel() == "dist.send" || launch.getKernel() == "dist.receive";
+  return launch.calls<dist::SendOp>() || launch.calls<dist::ReceiveOp>();
 }
 
 /// A launch and the bytes that it touches.

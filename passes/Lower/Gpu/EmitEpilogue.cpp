@@ -20,7 +20,7 @@ public:
       : call(call), scratch(ModuleOp::create(call.getLoc())), b(OpBuilder::atBlockEnd(scratch->getBody())) {
     const int64_t y = call.getInputs().size(), z = y + 1;
     const bool second = call.getNumResults() > 1;
-    StringRef epilogue = call.getAttrs().getAs<StringAttr>("epilogue").getValue();
+    StringRef epilogue = call.propertiesOf<train::FusedProductOp>().epilogue.getValue();
     if (epilogue == "gelu")
       make<onnx::GeluOp>({second ? z : y}, {y}, "tanh");
     else if (epilogue == "gelu_grad" && second)
