@@ -23,7 +23,8 @@ public:
       : launches(llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>())) {}
 
   LogicalResult run() {
-    if (llvm::all_of(launches, [](exec::LaunchInterface launch) { return launch.getStream() == 0; }))
+    if (llvm::all_of(launches,
+                     [](exec::LaunchInterface launch) { return launch.getStream() == abi::kComputeStream; }))
       return checkEvents(); // one stream is an order
     if (failed(checkEvents()))
       return failure();

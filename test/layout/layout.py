@@ -81,7 +81,7 @@ NAMESPACES = {
     "passes/Lower/Gpu/library": "lower::gpu|lower::gpu::attention|lower::gpu::convolution", "passes/Lower/Gpu/thread": "lower::gpu",
     "passes/Memory": "memory", "passes/Mesh": "mesh", "passes/Offload": "offload", "passes/Partition": "partition", "passes/Pipeline": "pipeline", "passes/Pipelines": "pipelines",
     "passes/Precision": "precision", "passes/Rematerialize": "remat", "passes/Schedule": "schedule", "driver": "driver",
-    "runtime": "rt", "runtime/calls": "rt::calls", "runtime/comm/messages": "rt::messages", "runtime/comm/mpi": "rt|rt::mpi",
+    "runtime": "rt", "runtime/abi": "abi", "runtime/calls": "rt::calls", "runtime/comm/messages": "rt::messages", "runtime/comm/mpi": "rt|rt::mpi",
     "runtime/comm/tcp": "rt|rt::tcp", "runtime/cpu": "rt|rt::cpu", "runtime/cpu/conv": "rt::cpu|rt::cpu::depthwise",
     "runtime/cuda": "rt::cuda", "runtime/cuda/library": "rt::cuda|rt::cuda::nccl",
     "tools": "tool", "tools/kedge-bench": "bench",

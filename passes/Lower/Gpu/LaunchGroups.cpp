@@ -163,7 +163,7 @@ private:
 /// Whether copies run beside the launches: the order is proven then, and stays.
 bool hasEvents(exec::FunctionOp function) {
   return llvm::any_of(function.getBody().getOps<exec::LaunchInterface>(), [](exec::LaunchInterface launch) {
-    return launch.getStream() != 0 || launch.getWaits();
+    return launch.getStream() != abi::kComputeStream || launch.getWaits();
   });
 }
 

@@ -37,7 +37,8 @@ TEST(CallWork, EpiloguesAddTheirSpecialFunctions) {
 
 TEST(CallWork, TransformsOfConvolutionsSaveMultiplications) {
   const auto convolution = [](DType type) {
-    return callOf("onnx.Conv", {{"pads", {1, 1, 1, 1}}}, {{4, 64, 32, 32}, {64, 64, 3, 3}}, {4, 64, 32, 32}, type);
+    return callOf("onnx.Conv", {{"pads", {1, 1, 1, 1}}}, {{4, 64, 32, 32}, {64, 64, 3, 3}}, {4, 64, 32, 32},
+                  type);
   };
   EXPECT_GT(workOf(convolution(DType::F32)).shortcut, 1.5);
   EXPECT_EQ(workOf(convolution(DType::BF16)).shortcut, 1);
