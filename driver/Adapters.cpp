@@ -94,7 +94,7 @@ json configOf(const AdapterOptions &options, ModuleOp module) {
           {"base_model_name_or_path", nullptr},
           {"r", options.insert.rank},
           {"lora_alpha", options.insert.alpha.value},
-          {"use_rslora", options.insert.scaling == "rslora"},
+          {"use_rslora", options.insert.scaling == adapters::Scaling::RankStabilized},
           {"use_dora", false},
           {"lora_dropout", options.insert.dropout.value},
           {"bias", "none"},

@@ -1,6 +1,7 @@
 // What plan and compile are told beyond the model: optimizer, precision, memory, ranks, output.
 #pragma once
 #include "driver/options/ModelOptions.h"
+#include "driver/options/OptionWords.h"
 #include "passes/Pipelines/Pipelines.h"
 #include <algorithm>
 #include <map>
@@ -47,12 +48,13 @@ struct CompileOptions : pipelines::StepOptions {
   std::vector<std::string> offload; ///< of optimizer, gradients, params, activations; KIND=DIR: a file
   std::string hostMemoryBudget;     ///< as given; empty: no limit
   int64_t effort = 0;
-  std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
+  std::string target = "cpu", output, emit = "exe", saveIr, report;
+  ConvolutionKernels convolution = ConvolutionKernels::Cudnn;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
-  std::string libc = "shared";   ///< --libc
-  std::string algorithms;        ///< an algorithm table that goes into the program; empty: none
-  bool withPlaces = false;       ///< --emit as --save-ir writes it
-  std::string only;              ///< --only: the function or module whose text --emit prints
+  CLibrary libc = CLibrary::Shared;
+  std::string algorithms;  ///< an algorithm table that goes into the program; empty: none
+  bool withPlaces = false; ///< --emit as --save-ir writes it
+  std::string only;        ///< --only: the function or module whose text --emit prints
   bool embedWeights = false, printPipeline = false;
   int64_t seed = 0;
   bool json = false, compare = false;

@@ -40,7 +40,7 @@ std::string filePlaceOf(const std::string &path) {
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
   link::linkProgram(objectsOf(parts, options), output,
                     {options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                     KernelLevels(options.cpus).otherMachine(), options.libc == "static"});
+                     KernelLevels(options.cpus).otherMachine(), options.libc == CLibrary::Static});
 }
 
 /// In the order of their first launch.

@@ -2,6 +2,7 @@
 #include "lib/Dialect/Exec/LaunchBytes.h"
 #include "passes/Memory/ByteOwners.h"
 #include "passes/Memory/StreamClocks.h"
+#include "runtime/abi/Streams.h"
 #include <map>
 
 using namespace mlir;

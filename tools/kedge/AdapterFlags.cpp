@@ -18,12 +18,10 @@ void addAdapterOptions(CLI::App &command, driver::AdapterOptions &o) {
       .number("--lora-dropout", o.insert.dropout, {0, 1},
               "share of an adapter's input that is dropped in training")
       ->capture_default_str();
-  flags
-      .word("--lora-scaling", o.insert.scaling, {"standard", "rslora"},
-            "standard: alpha / rank; rslora: alpha / sqrt(rank)")
+  flags.word("--lora-scaling", o.insert.scaling, "standard: alpha / rank; rslora: alpha / sqrt(rank)")
       ->capture_default_str();
   flags
-      .word("--lora-init", o.insert.init, {"kaiming", "gaussian"},
+      .word("--lora-init", o.insert.init,
             "first values of A: kaiming (uniform, by the input's size) or gaussian (deviation 1 / "
             "rank); B begins at zero")
       ->capture_default_str();

@@ -4,6 +4,7 @@
 #include "lib/Dialect/Exec/Lifetimes.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
+#include "runtime/abi/Streams.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
