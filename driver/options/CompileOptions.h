@@ -20,7 +20,7 @@ struct ScheduleDefaults {
 };
 
 /// --auto and its kin.
-struct JointOptions {
+struct AutoOptions {
   bool on = false, explains = false;
   std::set<std::string> fixed; ///< flags that were given: what they say is not searched over
 };
@@ -74,7 +74,7 @@ struct CompileOptions : pipelines::StepOptions {
   bool isTrial = false; ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
   std::optional<int64_t> rank; ///< --rank: of a pipeline, the one that is asked about
-  JointOptions joint;
+  AutoOptions joint;
   std::string link; ///< --link; empty: as the device says
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;

@@ -13,13 +13,12 @@ enum class CLibrary { Shared, Static, Musl };
 
 template <> struct kedge::Words<kedge::driver::ConvolutionKernels> {
   using enum driver::ConvolutionKernels;
-  static constexpr Word<driver::ConvolutionKernels> list[] = {{Cudnn, "cudnn", "the library, at run time"},
-                                                              {Generated, "generated", "kernels of the program"}};
+  static constexpr Word<driver::ConvolutionKernels> list[] = {
+      {Cudnn, "cudnn", "the library, at run time"}, {Generated, "generated", "kernels of the program"}};
 };
 
 template <> struct kedge::Words<kedge::driver::CLibrary> {
   using enum driver::CLibrary;
-  static constexpr Word<driver::CLibrary> list[] = {{Shared, "shared", "the system's"},
-                                                    {Static, "static", "linked in"},
-                                                    {Musl, "musl", "musl, linked in"}};
+  static constexpr Word<driver::CLibrary> list[] = {
+      {Shared, "shared", "the system's"}, {Static, "static", "linked in"}, {Musl, "musl", "musl, linked in"}};
 };

@@ -61,6 +61,7 @@ struct AdapterOptions {
   adapters::InsertAdaptersOptions insert;
   adapters::QuantizeWeightsOptions quantize;
   bool inserts() const { return !insert.weights.empty() || !insert.folder.empty(); }
+  bool given() const { return inserts() || !quantize.weights.empty(); }
 };
 
 /// What a schedule is for.

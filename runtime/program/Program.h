@@ -205,7 +205,7 @@ struct Target {
 
 enum class LossKind : uint8_t { Items, Mean, None };
 
-struct CompileOptions {
+struct CompiledOptions {
   LossKind loss = LossKind::Items;
   int64_t batch = 1, accumulate = 1;
   int64_t parts =
@@ -256,7 +256,7 @@ struct Program {
   std::vector<ResultSlot> results;
   std::vector<InputSpec> inputs;
   std::map<std::string, Function> functions;
-  CompileOptions options;
+  CompiledOptions options;
   nlohmann::json plan, exportTemplate;
 
   Mesh mesh;                                  ///< of this run, once its ranks are known

@@ -244,8 +244,8 @@ ScalarOptions scheduleOf(const json &value) {
   return schedule;
 }
 
-CompileOptions optionsOf(const json &value) {
-  CompileOptions options;
+CompiledOptions optionsOf(const json &value) {
+  CompiledOptions options;
   options.loss = lossOf(value.value(key::lossKind, "items"));
   options.batch = value.value(key::batch, int64_t(1));
   options.accumulate = value.value(key::accumulate, int64_t(1));
