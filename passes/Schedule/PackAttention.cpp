@@ -1,6 +1,6 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Dialect/Sched/CallProperties.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
@@ -25,14 +25,14 @@ template <typename OpT> sched::LibraryOp callOf(Operation *op) {
 
 /// `OpT`: Split or Concat.
 template <typename OpT> bool isAlongLast(sched::LibraryOp call, Value whole) {
-  IntegerAttr axis = call.propertiesOf<OpT>().axis;
+  IntegerAttr axis = sched::propertiesOf<OpT>(call).axis;
   return axis &&
          (axis.getInt() == cast<RankedTensorType>(whole.getType()).getRank() - 1 || axis.getInt() == -1);
 }
 
 /// Whether Q, K and V are [batch, token, head, depth].
 template <typename OpT> bool isTokenMajor(sched::LibraryOp attention) {
-  const auto told = attention.propertiesOf<OpT>();
+  const auto told = sched::propertiesOf<OpT>(attention);
   return llvm::all_of(ArrayRef<StringAttr>{told.q_layout, told.k_layout, told.v_layout},
                       [](StringAttr layout) { return layout && layout.getValue() == "bthd"; });
 }

@@ -100,16 +100,6 @@ LogicalResult SchedDialect::verifyOperationAttribute(Operation *op, NamedAttribu
                                   << "', which is no note of the dialect sched";
 }
 
-/// A kernel without an op is refused where kernels are looked for, with the node's place.
-LogicalResult LibraryOp::verify() {
-  auto op = RegisteredOperationName::lookup(getKernel(), getContext());
-  NamedAttrList attrs(getAttrs());
-  if (!op)
-    return success();
-  return op->verifyInherentAttrs(attrs,
-                                 [this] { return emitOpError() << "calls '" << getKernel() << "': "; });
-}
-
 namespace {
 Type scalarOf(Type tensor) {
   Type element = cast<RankedTensorType>(tensor).getElementType();

@@ -86,8 +86,7 @@ def Sched_RandomOp : Sched_Op<"random", [Pure, Sched_InBody]> {
 def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
   let summary = "A call of a runtime kernel by name";
   let description = [{
-    The call of the op that `kernel` names, with that op's attributes, which its verifier checks; `propertiesOf<OpT>` reads
-    them by the names and types of its .td. They go to the kernel as JSON; see runtime/calls/LibraryCall.h. All ranks run their `collective` calls in the
+    `attrs` goes to the kernel as JSON; see runtime/calls/LibraryKernel.h. All ranks run their `collective` calls in the
     same order; such a call may run at the same time as launches that compute.
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<ONNX_Tensor>:$inputs, DictionaryAttr:$attrs,
@@ -97,17 +96,12 @@ def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
     /// Whether the op that became this call is an OpT.
     template <typename OpT> bool calls() { return getKernel() == OpT::getOperationName(); }
     template <typename... OpTs> bool callsAny() { return (calls<OpTs>() || ...); }
-    /// The attributes of the OpT that became this call; what it leaves out is null.
-    template <typename OpT> typename OpT::Properties propertiesOf() {
-      return readProperties<OpT>(getAttrs(), [this] { return emitOpError(); });
-    }
     /// What the op says of its calls; null where it says nothing.
     ::kedge::LibraryCallOpInterface::Concept *callFacts() {
       return ::mlir::OperationName(getKernel(), getContext()).getInterface<::kedge::LibraryCallOpInterface>();
     }
   }];
   let assemblyFormat = "custom<Callee>($kernel) `(` $inputs `)` $attrs attr-dict `:` functional-type($inputs, $outputs)";
-  let hasVerifier = 1;
 }
 
 def Sched_OffloadOp : Sched_Op<"offload", [Pure, SameOperandsAndResultType]> {

@@ -6,7 +6,7 @@ include "lib/Dialect/ONNX/OnnxBase.td"
 include "lib/Dialect/Train/TrainAttrs.td"
 include "lib/Dialect/Dist/DistAttrs.td"
 
-def Train_StateOp : Op<Train_Dialect, "state", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Train_StateOp : Op<Train_Dialect, "state", [Symbol]> {
   let summary = "A tensor that outlives the step";
   let description = [{
     `init` is a #train.weight (a range of the model file), a dense constant, a float (fill) or a unit

@@ -98,6 +98,9 @@ LogicalResult StateOp::verify() {
     return emitOpError("is read from ") << weight << ": a place in a file is not negative";
   if (getRole() == Role::WorkingCopy && !getOfAttr())
     return emitOpError("is a working copy of nothing: expected 'of' with the state that it copies");
+  if (getRole() == Role::WorkingCopy &&
+      !SymbolTable::lookupNearestSymbolFrom<StateOp>(getOperation()->getParentOp(), getOfAttr()))
+    return emitOpError("is a working copy of ") << getOfAttr() << ", and no state has that name";
   if (!getSharding())
     return success();
   Type expected = getSharding()->partOf(wholeType());
@@ -105,10 +108,4 @@ LogicalResult StateOp::verify() {
     return success();
   return emitOpError("is of type ") << getType() << ", but a part of " << wholeType() << " by "
                                     << *getSharding() << " is of type " << expected;
-}
-
-LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &tables) {
-  if (getRole() != Role::WorkingCopy || tables.lookupNearestSymbolFrom<StateOp>(*this, getOfAttr()))
-    return success();
-  return emitOpError("is a working copy of ") << getOfAttr() << ", and no state has that name";
 }

@@ -70,11 +70,3 @@ func.func @rows(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = sched.library "a"(%x) {} {kedge.rows = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
-
-// -----
-
-func.func @call(%x: tensor<4xf32>, %i: tensor<2xi64>) -> tensor<2xf32> {
-  // expected-error @+1 {{calls 'onnx.Gather': attribute 'axis' failed to satisfy constraint: 64-bit signless integer attribute}}
-  %y = sched.library "onnx.Gather"(%x, %i) {axis = "rows"} : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
-  return %y : tensor<2xf32>
-}

@@ -9,7 +9,8 @@ namespace {
 TEST(ProgramRoles, AreThoseOfTheDialect) {
   ASSERT_EQ(std::size(abi::kRoleWords), train::getMaxEnumValForRole() + 1);
   for (size_t number = 0; number < std::size(abi::kRoleWords); ++number)
-    EXPECT_EQ(train::stringifyRole(static_cast<train::Role>(number)), llvm::StringRef(abi::kRoleWords[number]));
+    EXPECT_EQ(train::stringifyRole(static_cast<train::Role>(number)),
+              llvm::StringRef(abi::kRoleWords[number]));
 }
 
 } // namespace
