@@ -5,8 +5,8 @@
 
 namespace kedge::sched {
 
-/// What the OpT that became this call was told; what it leaves out is null. kedge-verify-schedule checks calls'
-/// attributes by their ops.
+/// What the OpT that became this call was told; what it leaves out is null. kedge-verify-schedule checks
+/// calls' attributes by their ops.
 template <typename OpT> typename OpT::Properties propertiesOf(LibraryOp call) {
   typename OpT::Properties properties{};
   [[maybe_unused]] const mlir::LogicalResult read =
