@@ -81,7 +81,7 @@ void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::s
   }
 }
 
-json configOf(const AdapterOptions &options, ModuleOp module) {
+json configOf(const pipelines::AdapterOptions &options, ModuleOp module) {
   std::set<std::string> targets;
   bool transposed = false;
   for (auto state : module.getOps<train::StateOp>())
@@ -94,7 +94,7 @@ json configOf(const AdapterOptions &options, ModuleOp module) {
           {"base_model_name_or_path", nullptr},
           {"r", options.insert.rank},
           {"lora_alpha", options.insert.alpha.value},
-          {"use_rslora", options.insert.scaling == "rslora"},
+          {"use_rslora", options.insert.scaling == adapters::Scaling::RankStabilized},
           {"use_dora", false},
           {"lora_dropout", options.insert.dropout.value},
           {"bias", "none"},
@@ -109,7 +109,7 @@ json configOf(const AdapterOptions &options, ModuleOp module) {
 
 } // namespace
 
-std::vector<std::string> trainedBeside(const AdapterOptions &options) {
+std::vector<std::string> trainedBeside(const pipelines::AdapterOptions &options) {
   std::vector<std::string> expressions;
   if (options.insert.folder.empty())
     return expressions;
@@ -119,7 +119,7 @@ std::vector<std::string> trainedBeside(const AdapterOptions &options) {
   return expressions;
 }
 
-json adapterFacts(const AdapterOptions &options, ModuleOp module) {
+json adapterFacts(const pipelines::AdapterOptions &options, ModuleOp module) {
   json config = options.insert.folder.empty() ? configOf(options, module)
                                               : rt::AdapterFolder::open(options.insert.folder).config();
   if (!options.insert.folder.empty())

@@ -167,8 +167,8 @@ void Compilation::schedule(const ValueChooser &choose) {
   analysis::DeviceModel device =
       options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
   options.hostLimit(); // an error before the work
-  if (options.convolution != "cudnn" && !options.onGpu())
-    fail("--convolution {} needs --target cuda", options.convolution);
+  if (options.convolution != ConvolutionKernels::Cudnn && !options.onGpu())
+    fail("--convolution {} needs --target cuda", wordOf(options.convolution));
   if (isWanted(Phase::Schedule)) {
     run(Phase::Schedule);
     save(Phase::Schedule);

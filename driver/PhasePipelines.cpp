@@ -19,7 +19,7 @@ bool PhasePipelines::has(Phase phase) const {
 }
 
 pipelines::TargetOptions PhasePipelines::target() const {
-  return {options.onGpu(), options.convolution == "generated", rt::physicalCores(),
+  return {options.onGpu(), options.convolution == ConvolutionKernels::Generated, rt::physicalCores(),
           !options.memoryBudget.empty()};
 }
 

@@ -77,7 +77,8 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
         {"--feed-forward-chunk 64MiB", [](CompileOptions &o) { o.feedForwardChunk = kFeedForwardChunk; }});
   if (options.recomputePolicy() != "auto")
     remedies.push_back({"--recompute auto", [](CompileOptions &o) { o.recompute = "auto"; }});
-  if (options.model.ranks.front() > 1 && options.partition.stage < 3 && options.masterWeights != "off")
+  if (options.model.ranks.front() > 1 && options.partition.stage < 3 &&
+      options.masterWeights != pipelines::MasterWeights::Off)
     remedies.push_back({"--zero 3", [](CompileOptions &o) { o.partition.stage = 3; }});
   return remedies;
 }

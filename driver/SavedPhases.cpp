@@ -1,5 +1,6 @@
 // --save-ir and --emit: the IR of a phase as text, and a compilation that goes on from it.
 #include "driver/Compilation.h"
+#include "lib/Dialect/Exec/ExecDialect.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
@@ -111,7 +112,7 @@ void Compilation::resume() {
   kedge::pipelines::addChecks(checks);
   runPasses(checks, options.resumedFrom + ": not compiled: its memory or its order is wrong");
   for (auto state : ir->getOps<train::StateOp>())
-    if (!state->hasAttr("exec.offset"))
+    if (!state->hasAttr(exec::OffsetNote::getNameStr()))
       fail("{}: the state '{}' has no 'exec.offset', its place in the arena", options.resumedFrom,
            state.getSymName().str());
   kernelModule = kedge::pipelines::takeKernels(*ir);

@@ -37,7 +37,7 @@ void checkOptions(const CompileOptions &options) {
       {"several numbers of --ranks", options.model.ranks.size() > 1},
       {"--replicas", !options.replicas.empty()},
       {"--same-bits", options.sameBits > 0},
-      {"--batchnorm exact", options.batchNorm == "exact"},
+      {"--batchnorm exact", options.batchNorm == pipelines::BatchNorm::Exact},
       {"--deepspeed-config", !options.deepSpeedConfig.empty()},
       {"--max-added-time", options.maxAddedTime.has_value()},
       {"a file of --save-ir", !options.resumedFrom.empty()}};

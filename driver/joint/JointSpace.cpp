@@ -44,7 +44,7 @@ std::vector<std::string> stagesOf(const CompileOptions &options) {
   if (isFixed(options, "--zero"))
     return {std::to_string(options.partition.stage)};
   // Weights without masters are whole on every rank.
-  if (options.model.ranks.front() == 1 || options.masterWeights == "off")
+  if (options.model.ranks.front() == 1 || options.masterWeights == pipelines::MasterWeights::Off)
     return {"0"};
   return {"0", "1", "2", "3"};
 }

@@ -44,7 +44,7 @@ static void checkAverages(const CompileOptions &options) {
   if (options.update.averageDecay.value > 0 && hasParts && options.isPipelined())
     fail("--ema {}: not available yet with --master-weights {} where the stages of a pipeline hold whole "
          "weights and parts of their averages; give --zero 0, or --zero 3 without --persist-bytes",
-         options.update.averageDecay.value, options.masterWeights);
+         options.update.averageDecay.value, wordOf(options.masterWeights));
 }
 
 static void checkSplitMasters(const CompileOptions &options) {
@@ -58,10 +58,10 @@ static void checkSplitMasters(const CompileOptions &options) {
 void checkPrecision(const CompileOptions &options) {
   if (options.precision == "fp8")
     checkFloat8(options);
-  if (options.masterWeights == "on")
+  if (options.masterWeights == pipelines::MasterWeights::On)
     return;
   checkAverages(options);
-  if (options.masterWeights == "split")
+  if (options.masterWeights == pipelines::MasterWeights::Split)
     return checkSplitMasters(options);
   if (options.precision != "bf16" || options.precisionPolicy == "autocast")
     fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; "

@@ -1,6 +1,7 @@
 // What plan and compile are told beyond the model: optimizer, precision, memory, ranks, output.
 #pragma once
 #include "driver/options/ModelOptions.h"
+#include "driver/options/OptionWords.h"
 #include "passes/Pipelines/Pipelines.h"
 #include <algorithm>
 #include <map>
@@ -19,7 +20,7 @@ struct ScheduleDefaults {
 };
 
 /// --auto and its kin.
-struct JointOptions {
+struct AutoOptions {
   bool on = false, explains = false;
   std::set<std::string> fixed; ///< flags that were given: what they say is not searched over
 };
@@ -47,12 +48,13 @@ struct CompileOptions : pipelines::StepOptions {
   std::vector<std::string> offload; ///< of optimizer, gradients, params, activations; KIND=DIR: a file
   std::string hostMemoryBudget;     ///< as given; empty: no limit
   int64_t effort = 0;
-  std::string target = "cpu", convolution = "cudnn", output, emit = "exe", saveIr, report;
+  std::string target = "cpu", output, emit = "exe", saveIr, report;
+  ConvolutionKernels convolution = ConvolutionKernels::Cudnn;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
-  std::string libc = "shared";   ///< --libc
-  std::string algorithms;        ///< an algorithm table that goes into the program; empty: none
-  bool withPlaces = false;       ///< --emit as --save-ir writes it
-  std::string only;              ///< --only: the function or module whose text --emit prints
+  CLibrary libc = CLibrary::Shared;
+  std::string algorithms;  ///< an algorithm table that goes into the program; empty: none
+  bool withPlaces = false; ///< --emit as --save-ir writes it
+  std::string only;        ///< --only: the function or module whose text --emit prints
   bool embedWeights = false, printPipeline = false;
   int64_t seed = 0;
   bool json = false, compare = false;
@@ -72,7 +74,7 @@ struct CompileOptions : pipelines::StepOptions {
   bool isTrial = false; ///< one of several compilations: lint's findings have been printed
   std::string arenaFile, launchFile;
   std::optional<int64_t> rank; ///< --rank: of a pipeline, the one that is asked about
-  JointOptions joint;
+  AutoOptions joint;
   std::string link; ///< --link; empty: as the device says
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;

@@ -8,11 +8,6 @@
 
 namespace kedge::driver {
 
-/// --lora, --adapter and their kin.
-struct AdapterOptions : pipelines::AdapterOptions {
-  bool given() const { return inserts() || !quantize.weights.empty(); }
-};
-
 /// The loss: as kedge-add-loss takes it, but for `kind`, which is `loss` here, and for weights, which are
 /// files here.
 struct ModelOptions : autodiff::AddLossOptions {
@@ -32,7 +27,7 @@ struct ModelOptions : autodiff::AddLossOptions {
   rt::Mesh meshOfRanks() const {
     return mesh.empty() ? rt::Mesh::ofData(ranks.front()) : rt::Mesh::parse(mesh);
   }
-  AdapterOptions adapters;
+  pipelines::AdapterOptions adapters;
 
   lint::Options lintOptions() const;
 };

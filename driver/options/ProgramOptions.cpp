@@ -12,6 +12,7 @@
 #include "lib/Export/Template/ModelDiff.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/AsmState.h"
+#include "runtime/abi/ProgramKeys.h"
 #include "runtime/program/NumberFlags.h"
 #include "llvm/ADT/StringSet.h"
 #include <filesystem>
@@ -22,6 +23,7 @@ using namespace mlir;
 using nlohmann::json;
 
 namespace kedge::driver {
+namespace key = abi::key;
 
 std::vector<rt::NamePattern> patterns(const std::vector<std::string> &texts, const char *option) {
   std::vector<rt::NamePattern> result;
@@ -109,38 +111,39 @@ static bool isLossElsewhere(func::FuncOp step) {
 }
 
 json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
-  json facts = {
-      {"batch", 1}, {"tokens_per_row", 1}, {"loss_kind", options.loss.kind == "none" ? "mean" : "items"}};
+  json facts = {{key::batch, 1},
+                {key::tokensPerRow, 1},
+                {key::lossKind, options.loss.kind == "none" ? "mean" : "items"}};
   bool first = true, tokensKnown = false;
   for (BlockArgument argument : step.getArguments()) {
     auto input = train::bindingOfArgument(step, argument.getArgNumber(), train::BindingKind::Input);
     if (!input || rankOf(argument) == 0)
       continue;
     if (first)
-      facts["batch"] = shapeOf(argument)[0];
+      facts[key::batch] = shapeOf(argument)[0];
     first = false;
     if (input.getName() == options.loss.labels && options.loss.kind != "none")
-      facts["labels"] = options.loss.labels;
+      facts[key::labels] = options.loss.labels;
     if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && input.getName() != options.loss.labels) {
-      facts["tokens_per_row"] = elementCount(shapeOf(argument).drop_front());
+      facts[key::tokensPerRow] = elementCount(shapeOf(argument).drop_front());
       tokensKnown = true;
     }
   }
   if (options.loss.kind == "none")
     return facts;
   double nominal = train::NominalItemsNote(step->getContext()).getAttr(step).getValueAsDouble();
-  facts["nominal_items"] = nominal;
+  facts[key::nominalItems] = nominal;
   const int64_t accumulate =
       options.isPipelined() || options.joinsMicroBatches() ? 1 : options.accumulate; // its step has all rows
-  facts["items_per_batch"] =
+  facts[key::itemsPerBatch] =
       nominal / static_cast<double>(accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
   if (options.isPipelined() && isLossElsewhere(step))
-    facts["items_per_batch"] = 0; // the ranks' items are added up
-  facts["loss"] = options.loss.kind;
-  facts["logits"] = options.loss.logits;
+    facts[key::itemsPerBatch] = 0; // the ranks' items are added up
+  facts[key::loss] = options.loss.kind;
+  facts[key::logits] = options.loss.logits;
   if (options.loss.classAxis != -100)
-    facts["class_axis"] = options.loss.classAxis;
-  step.walk([&](train::CrossEntropyOp loss) { facts["ignore_index"] = loss.getIgnoreIndex(); });
+    facts[key::classAxis] = options.loss.classAxis;
+  step.walk([&](train::CrossEntropyOp loss) { facts[key::ignoreIndex] = loss.getIgnoreIndex(); });
   return facts;
 }
 
@@ -151,45 +154,45 @@ static json scheduleFacts(const ScheduleDefaults &given) {
     if (value)
       facts[key] = *value;
   };
-  put("kind", given.kind), put("warmup", given.warmup), put("warmup_start", given.warmupStart);
-  put("decay_steps", given.decaySteps), put("min_lr", given.minLr);
+  put(key::kind, given.kind), put(key::warmup, given.warmup), put(key::warmupStart, given.warmupStart);
+  put(key::decaySteps, given.decaySteps), put(key::minLr, given.minLr);
   return facts;
 }
 
 json programOptions(const CompileOptions &options, const json &lossFacts, ModuleOp module) {
   const bool joins = options.isPipelined() || options.joinsMicroBatches();
-  json result = {{"accumulate", joins ? 1 : options.accumulate},
-                 {"ranks", options.worlds.empty() ? options.model.ranks : options.worlds},
-                 {"optimizer", options.update.optimizer},
-                 {"lr", options.lr},
-                 {"betas", options.betasOrDefault()},
-                 {"eps", options.epsOrDefault()},
-                 {"weight_decay", options.weightDecayOrDefault()},
-                 {"momentum", options.momentumOrDefault()},
-                 {"nesterov", options.update.nesterov},
-                 {"clip_norm", options.update.clipNorm.value},
-                 {"seed", options.seed},
-                 {"training_info", false}};
+  json result = {{key::accumulate, joins ? 1 : options.accumulate},
+                 {key::ranks, options.worlds.empty() ? options.model.ranks : options.worlds},
+                 {key::optimizer, options.update.optimizer},
+                 {key::lr, options.lr},
+                 {key::betas, options.betasOrDefault()},
+                 {key::eps, options.epsOrDefault()},
+                 {key::weightDecay, options.weightDecayOrDefault()},
+                 {key::momentum, options.momentumOrDefault()},
+                 {key::nesterov, options.update.nesterov},
+                 {key::clipNorm, options.update.clipNorm.value},
+                 {key::seed, options.seed},
+                 {key::trainingInfo, false}};
   if (options.sameBits > 0)
-    result["parts"] = options.parts;
+    result[key::parts] = options.parts;
   if (joins && options.accumulate > 1)
-    result["joined_micro_batches"] = options.accumulate; // those of all parts
+    result[key::joinedMicroBatches] = options.accumulate; // those of all parts
   if (!options.model.mesh.empty())
-    result["mesh"] = options.model.mesh;
+    result[key::mesh] = options.model.mesh;
   if (json schedule = scheduleFacts(options.schedule); !schedule.empty())
-    result["schedule"] = schedule;
+    result[key::schedule] = schedule;
   if (options.lossScale.minimum > 0)
-    result["loss_scale_min"] = options.lossScale.minimum;
+    result[key::lossScaleMin] = options.lossScale.minimum;
   if (options.lossScale.fixed)
-    result["loss_scale_fixed"] = true;
+    result[key::lossScaleFixed] = true;
   if (options.model.adapters.inserts())
-    result["adapter"] = adapterFacts(options.model.adapters, module);
+    result[key::adapter] = adapterFacts(options.model.adapters, module);
   result.update(lossFacts);
   int64_t parameters = 0;
   for (auto state : module.getOps<train::StateOp>())
     if (state.getRole() == train::Role::Parameter)
       parameters += state.wholeType().getNumElements();
-  result["parameters"] = parameters;
+  result[key::parameters] = parameters;
   return result;
 }
 

@@ -76,7 +76,7 @@ void expectRows(const CompileOptions &options) {
   if (options.model.adapters.inserts())
     rowsInAll += options.model.adapters.quantize.weights.empty() ? 2 : 3;
   if (severalRanks(options))
-    rowsInAll += (options.masterWeights == "off" ? 1 : 4) + 5;
+    rowsInAll += (options.masterWeights == pipelines::MasterWeights::Off ? 1 : 4) + 5;
 }
 
 bool severalRanks(const CompileOptions &options) { return options.model.ranks.front() > 1; }
@@ -119,7 +119,7 @@ nlohmann::json compareTuning(const CompileOptions &options) {
 nlohmann::json compareStages(const CompileOptions &options) {
   nlohmann::json rows = nlohmann::json::array();
   // Weights without masters are whole on every rank.
-  const int64_t last = options.masterWeights == "off" ? 0 : 3;
+  const int64_t last = options.masterWeights == pipelines::MasterWeights::Off ? 0 : 3;
   for (int64_t stage = 0; stage <= last; ++stage) {
     CompileOptions changed = trialOf(options);
     changed.partition.stage = stage;
@@ -148,7 +148,7 @@ nlohmann::json compareSteps(const CompileOptions &options) {
   CompileOptions changed = trialOf(options);
   changed.precision = "fp32", changed.recompute = "none", changed.partition.stage = 0;
   changed.offload.clear();
-  changed.masterWeights = "on";
+  changed.masterWeights = pipelines::MasterWeights::On;
   nlohmann::json rows = nlohmann::json::array({rowOf("baseline", changed)});
   changed.recompute = "full";
   rows.push_back(rowOf("+ recompute", changed));

@@ -1,5 +1,6 @@
 #include "driver/program/KernelLevels.h"
 #include "lib/Support/Error.h"
+#include "runtime/abi/ProgramKeys.h"
 #include "runtime/exec/Executor.h"
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -7,6 +8,7 @@
 using namespace mlir;
 
 namespace kedge::driver {
+namespace key = abi::key;
 
 /// With SVE, kernels for vectors of 256 bits, which code for any length does not fill, are chosen at start,
 /// too.
@@ -42,11 +44,11 @@ nlohmann::json KernelLevels::target() const {
     cpus.push_back(chosen ? target.name : target.cpu);
     features.insert(features.end(), target.required.begin(), target.required.end());
   }
-  return {{"kind", "cpu"},
-          {"triple", lowest().triple},
-          {"cpu", fmt::format("{}", fmt::join(cpus, ","))},
-          {"features", features},
-          {"threads", rt::physicalCores()}};
+  return {{key::kind, "cpu"},
+          {key::triple, lowest().triple},
+          {key::cpu, fmt::format("{}", fmt::join(cpus, ","))},
+          {key::features, features},
+          {key::threads, rt::physicalCores()}};
 }
 
 std::vector<std::string> KernelLevels::suffixes() const {

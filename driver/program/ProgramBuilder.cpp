@@ -8,6 +8,7 @@
 #include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Link/Link.h"
 #include "passes/Lower/Codegen/Codegen.h"
+#include "runtime/abi/ProgramKeys.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/SameFile.h"
 #include "llvm/ADT/SetVector.h"
@@ -16,6 +17,7 @@
 using namespace mlir;
 
 namespace kedge::driver {
+namespace key = abi::key;
 namespace {
 
 ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) {
@@ -38,7 +40,7 @@ std::string filePlaceOf(const std::string &path) {
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
   link::linkProgram(objectsOf(parts, options), output,
                     {options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                     KernelLevels(options.cpus).otherMachine(), options.libc == "static"});
+                     KernelLevels(options.cpus).otherMachine(), options.libc == CLibrary::Static});
 }
 
 /// In the order of their first launch.
@@ -110,16 +112,16 @@ nlohmann::json ProgramBuilder::gpuTarget(std::vector<uint8_t> &data) {
   lower::gpu::GpuCode code = compileForGpu(compilation.kernels(), arch);
   if (!code.note.empty() && !options.isTrial)
     fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
-  nlohmann::json target = {{"kind", "cuda"}, {"arch", arch}};
+  nlohmann::json target = {{key::kind, "cuda"}, {key::arch, arch}};
   const auto add = [&](const char *key, llvm::StringRef bytes) {
     if (bytes.empty())
       return;
     data.resize((data.size() + 63) / 64 * 64);
-    target[key] = {{"offset", data.size()}, {"length", bytes.size()}};
+    target[key] = {{key::offset, data.size()}, {key::length, bytes.size()}};
     data.insert(data.end(), bytes.begin(), bytes.end());
   };
-  add("ptx", code.ptx);
-  add("cubin", llvm::StringRef(code.cubin.data(), code.cubin.size()));
+  add(key::ptx, code.ptx);
+  add(key::cubin, llvm::StringRef(code.cubin.data(), code.cubin.size()));
   return target;
 }
 

@@ -1,5 +1,6 @@
 #include "lib/Analysis/Communication.h"
 #include "lib/Analysis/LibraryCall.h"
+#include "lib/Dialect/Dist/CollectiveCall.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "runtime/comm/CollectiveKernel.h"
@@ -25,8 +26,7 @@ class Table {
 
 public:
   void add(exec::LaunchOp launch, int64_t times) {
-    auto given = launch.getAttrs() ? launch.getAttrs()->getAs<StringAttr>("axis") : StringAttr();
-    const std::string axis = given ? given.str() : std::string(rt::Mesh::kData);
+    const std::string axis = dist::collectiveCallOf(launch.getAttrsAttr()).axis.str();
     std::set<Key> called;
     for (const rt::Traffic &traffic :
          rt::trafficOf(launch.getKernel().str(), descriptionsOf(launch.getReadTypes()),

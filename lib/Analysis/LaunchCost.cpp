@@ -1,15 +1,13 @@
 #include "lib/Analysis/LaunchCost.h"
 #include "lib/Analysis/ClusterCost.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "lib/Dialect/Dist/CollectiveCall.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Sched/InPlace.h"
-#include "runtime/calls/Product.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/io/Error.h"
 #include "runtime/program/Mesh.h"
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <numeric>
 
 using namespace mlir;
@@ -17,43 +15,14 @@ using namespace mlir;
 namespace kedge::analysis {
 namespace {
 
-std::string keyOf(const rt::calls::LibraryCall &call) {
-  std::string key = call.name + call.attrs.dump();
-  for (const auto *list : {&call.inputs, &call.outputs}) {
-    key += '|';
-    for (const rt::TensorDesc &tensor : *list) {
-      key += rt::dtypeName(tensor.type);
-      for (int64_t size : tensor.shape)
-        key += ' ' + std::to_string(size);
-      key += ';';
-    }
-  }
-  return key;
-}
-
-/// A call that no kernel takes counts as a copy of its operands. Memory planning, which needs the kernel,
-/// reports the error with its place in the model.
-rt::calls::KernelWork askKernel(const rt::calls::LibraryCall &call) {
+/// A call whose operands do not fit each other counts as a copy of them. Memory planning, which needs its
+/// kernel, reports the error with its place in the model.
+rt::calls::CallWork workOf(const rt::calls::LibraryCall &call) {
   try {
-    rt::calls::KernelWork work =
-        rt::calls::makeKernel(rt::calls::withoutEpilogue(rt::calls::withDenseRows(call)), 1)->work();
-    work.specialFunctions += rt::calls::specialFunctionsOfEpilogue(call);
-    return work;
+    return rt::calls::workOf(call);
   } catch (const rt::Error &) {
     return {};
   }
-}
-
-/// Making a kernel may be slow, and a model asks for the same few hundreds of times.
-rt::calls::KernelWork workOf(const rt::calls::LibraryCall &call) {
-  static std::mutex guard;
-  static std::map<std::string, rt::calls::KernelWork> known;
-  std::string key = keyOf(call);
-  std::lock_guard lock(guard);
-  auto found = known.find(key);
-  if (found == known.end())
-    found = known.emplace(std::move(key), askKernel(call)).first;
-  return found->second;
 }
 
 double bytesOf(ValueRange tensors) {
@@ -65,17 +34,17 @@ double bytesOf(ValueRange tensors) {
   return bytes;
 }
 
-WorkKind kindOf(rt::calls::KernelWork::Kind kind) {
+WorkKind kindOf(rt::calls::CallWork::Kind kind) {
   switch (kind) {
-  case rt::calls::KernelWork::Kind::Product:
+  case rt::calls::CallWork::Kind::Product:
     return WorkKind::Product;
-  case rt::calls::KernelWork::Kind::Convolution:
+  case rt::calls::CallWork::Kind::Convolution:
     return WorkKind::Convolution;
-  case rt::calls::KernelWork::Kind::Attention:
+  case rt::calls::CallWork::Kind::Attention:
     return WorkKind::Attention;
-  case rt::calls::KernelWork::Kind::Irregular:
+  case rt::calls::CallWork::Kind::Irregular:
     return WorkKind::Irregular;
-  case rt::calls::KernelWork::Kind::Vector:
+  case rt::calls::CallWork::Kind::Vector:
     break;
   }
   return WorkKind::Moving;
@@ -94,8 +63,7 @@ ProductType productType(ValueRange inputs) {
 
 /// Who takes part; without a mesh that has the axis, ranks that follow each other.
 std::vector<int64_t> membersOf(sched::LibraryOp op, int64_t ranks) {
-  auto given = op.getAttrs().getAs<StringAttr>("axis");
-  const std::string axis = given ? given.str() : std::string(rt::Mesh::kData);
+  const std::string axis = dist::collectiveCallOf(op.getAttrs()).axis.str();
   if (dist::MeshAttr mesh = dist::meshOf(op); mesh && mesh.sizeOf(axis) == ranks) {
     std::string axes;
     for (auto [name, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
@@ -111,10 +79,10 @@ std::vector<int64_t> membersOf(sched::LibraryOp op, int64_t ranks) {
 /// around twice), and receives as much. Nothing when nothing is sent.
 LaunchCost costOfCollective(sched::LibraryOp op) {
   const rt::calls::LibraryCall call = libraryCallOf(op);
-  auto ranks = op.getAttrs().getAs<IntegerAttr>("ranks");
-  const double others = ranks ? 1 - 1 / static_cast<double>(ranks.getInt()) : 0;
+  const int64_t ranks = dist::collectiveCallOf(op.getAttrs()).ranks;
+  const double others = ranks > 0 ? 1 - 1 / static_cast<double>(ranks) : 0;
   LaunchCost cost;
-  if (ranks && call.name == "dist.all_reduce")
+  if (ranks > 0 && op.calls<dist::AllReduceOp>())
     cost.rounds = 2;
   for (const rt::Traffic &traffic : rt::trafficOf(call.name, call.inputs, call.outputs)) {
     cost.kind = WorkKind::Collective;
@@ -122,15 +90,15 @@ LaunchCost costOfCollective(sched::LibraryOp op) {
         others * static_cast<double>(traffic.elements) * static_cast<double>(rt::dtypeSize(traffic.type));
   }
   cost.bytesWritten = cost.bytesRead;
-  if (ranks && cost.kind == WorkKind::Collective)
-    cost.members = membersOf(op, ranks.getInt());
+  if (ranks > 0 && cost.kind == WorkKind::Collective)
+    cost.members = membersOf(op, ranks);
   return cost;
 }
 
 LaunchCost costOfLibrary(sched::LibraryOp op) {
   if (LaunchCost sent = costOfCollective(op); sent.kind == WorkKind::Collective)
     return sent;
-  rt::calls::KernelWork work = workOf(libraryCallOf(op));
+  rt::calls::CallWork work = workOf(libraryCallOf(op));
   LaunchCost cost;
   cost.kind = kindOf(work.kind);
   cost.type = productType(op.getInputs());

@@ -31,8 +31,8 @@ struct LaunchCost {
       0; ///< each element of each distinct operand once; for a collective, the bytes a rank sends
   double bytesWritten = 0;
   double bytesUpdated = 0; ///< the part of those written that overwrites old values of states
-  double extent = 0;       ///< rt::calls::KernelWork::extent
-  double shortcut = 1;     ///< rt::calls::KernelWork::shortcut
+  double extent = 0;       ///< rt::calls::CallWork::extent
+  double shortcut = 1;     ///< rt::calls::CallWork::shortcut
   bool onDisk = false;     ///< of a copy: host memory there is a file
   double repeatedFlops =
       0; ///< FLOPs of 16-bit attention that GPUs compute twice, so that each sum has one owner

@@ -3,7 +3,7 @@
 #include "lib/Dialect/Kedge/Target.h"
 #include "lib/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/calls/LibraryKernel.h"
+#include "runtime/calls/LibraryCall.h"
 
 namespace kedge::analysis {
 

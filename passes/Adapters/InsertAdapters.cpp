@@ -56,11 +56,6 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   }
 
   LogicalResult checkOptions() {
-    if (scaling != "standard" && scaling != "rslora")
-      return getOperation().emitError() << "unknown scaling '" << scaling << "': expected standard or rslora";
-    if (init != "kaiming" && init != "gaussian")
-      return getOperation().emitError()
-             << "unknown initial values '" << init << "': expected kaiming or gaussian";
     if (rank < 1)
       return getOperation().emitError() << "--lora-rank " << rank.getValue() << ": expected a rank from 1";
     return success();
@@ -92,8 +87,8 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
       if (failed(check(weight, rank, "--lora")))
         return failure();
       adapters.push_back({weight, weight.path(), rank,
-                          scaling == "rslora" ? alphaValue / std::sqrt(r) : alphaValue / r, firstA(weight),
-                          UnitAttr::get(&getContext())});
+                          scaling == Scaling::RankStabilized ? alphaValue / std::sqrt(r) : alphaValue / r,
+                          firstA(weight), UnitAttr::get(&getContext())});
     }
     if (adapters.empty())
       return getOperation().emitError()
@@ -108,7 +103,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     const auto shape = weight.shape();
     for (int64_t size : llvm::drop_begin(shape))
       inputs *= size;
-    bool normal = init == "gaussian";
+    bool normal = init == FirstValues::Gaussian;
     double amount = normal ? 1.0 / static_cast<double>(rank) : 1 / std::sqrt(static_cast<double>(inputs));
     return tune::RandomAttr::get(&getContext(),
                                  normal ? tune::Distribution::Normal : tune::Distribution::Uniform,

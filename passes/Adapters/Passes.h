@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/Adapters/OptionWords.h"
 
 namespace kedge::adapters {
 #define GEN_PASS_DECL

@@ -89,7 +89,7 @@ void updateAdam8bit(ParameterUpdate &u) {
 }
 
 bool isCompanded(const ParameterUpdate &u) {
-  return u.settings.moments == "int8" && takes8bits(cast<RankedTensorType>(u.param.getType()));
+  return u.settings.moments == Moments::Int8 && takes8bits(cast<RankedTensorType>(u.param.getType()));
 }
 
 void updateCompanded(ParameterUpdate &u, StringRef rule, ArrayRef<std::pair<Role, StringRef>> moments,

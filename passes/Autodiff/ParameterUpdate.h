@@ -17,8 +17,8 @@ struct UpdateSettings {
   std::string optimizer;
   double momentum = 0;
   bool nesterov = false;
-  std::string moments = "fp32"; ///< fp32, bf16 or int8
-  double averageDecay = 0;      ///< of the moving average of parameters; 0: none
+  Moments moments = Moments::Fp32;
+  double averageDecay = 0; ///< of the moving average of parameters; 0: none
 };
 
 class ParameterUpdate {

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/Autodiff/OptionWords.h"
 
 namespace kedge::autodiff {
 #define GEN_PASS_DECL

@@ -29,7 +29,7 @@ struct Moment {
 
 static Moment makeMoment(ParameterUpdate &u, Role role, StringRef suffix) {
   auto type = cast<RankedTensorType>(u.param.getType());
-  if (u.settings.moments != "bf16" || !type.getElementType().isF32()) {
+  if (u.settings.moments != Moments::Bf16 || !type.getElementType().isF32()) {
     Value state = u.makeState(role, suffix);
     return {state, state};
   }

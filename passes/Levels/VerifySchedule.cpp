@@ -26,10 +26,21 @@ struct VerifySchedule : impl::VerifyScheduleBase<VerifySchedule> {
         if (function->hasAttr(left))
           border.error(function) << "has '" << left << "', which kedge-insert-recompute carries out";
       checkClones(border, function);
+      function.walk([&](sched::LibraryOp call) { checkAttributes(border, call); });
     }
     addStatistic("kedge-verify-schedule", "ops checked", border.checked);
     if (border.failed)
       signalPassFailure();
+  }
+
+  /// A call has the attributes of the op that it was. A kernel without an op is refused where kernels are
+  /// looked for.
+  static void checkAttributes(Border &border, sched::LibraryOp call) {
+    NamedAttrList attrs(call.getAttrs());
+    auto op = RegisteredOperationName::lookup(call.getKernel(), call.getContext());
+    if (op && failed(op->verifyInherentAttrs(
+                  attrs, [&] { return border.error(call) << "calls '" << call.getKernel() << "': "; })))
+      border.failed = true;
   }
 
   /// Two clones of one number could be merged, and the memory that recomputation frees would stay taken.

@@ -1,5 +1,6 @@
 #include "passes/Memory/CheckKept.h"
 #include "lib/Analysis/PersistentRegion.h"
+#include "lib/Dialect/Exec/ExecDialect.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/StorageBytes.h"
@@ -27,7 +28,7 @@ public:
 
   LogicalResult check() {
     for (auto state : module.getOps<train::StateOp>())
-      if (auto offset = state->getAttrOfType<IntegerAttr>("exec.offset"))
+      if (auto offset = exec::OffsetNote(state.getContext()).getAttr(state))
         kept["state '" + state.getSymName().str() + "'"] = {state, onHost.contains(state.getSymNameAttr()),
                                                             offset.getInt(), bytesOf(state.getType())};
     for (auto function : module.getOps<exec::FunctionOp>())

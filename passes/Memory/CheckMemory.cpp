@@ -1,3 +1,4 @@
+#include "lib/Dialect/Exec/ExecDialect.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
@@ -52,7 +53,7 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
   }
 
   LogicalResult checkState(train::StateOp state) {
-    Attribute offset = state->getAttr("exec.offset");
+    Attribute offset = state->getAttr(exec::OffsetNote::getNameStr());
     if (!offset)
       return success(); // planned IR that is not to run
     int64_t at = isa<IntegerAttr>(offset) ? cast<IntegerAttr>(offset).getInt() : -1;

@@ -2,6 +2,7 @@
 #include "lib/Dialect/Exec/LaunchBytes.h"
 #include "passes/Memory/ByteOwners.h"
 #include "passes/Memory/StreamClocks.h"
+#include "runtime/abi/Streams.h"
 #include <map>
 
 using namespace mlir;
@@ -23,7 +24,8 @@ public:
       : launches(llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>())) {}
 
   LogicalResult run() {
-    if (llvm::all_of(launches, [](exec::LaunchInterface launch) { return launch.getStream() == 0; }))
+    if (llvm::all_of(launches,
+                     [](exec::LaunchInterface launch) { return launch.getStream() == abi::kComputeStream; }))
       return checkEvents(); // one stream is an order
     if (failed(checkEvents()))
       return failure();

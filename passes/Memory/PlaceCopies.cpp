@@ -1,8 +1,10 @@
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Exec/LaunchBytes.h"
 #include "lib/Dialect/Exec/Lifetimes.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Memory/StreamClocks.h"
+#include "runtime/abi/Streams.h"
 #include <array>
 #include <map>
 
@@ -13,39 +15,36 @@ namespace kedge::memory {
 namespace {
 using namespace mlir;
 
-enum Stream : int64_t { Compute = 0, ToDevice = 1, ToHost = 2, Communicate = 3, Exchange = 4 };
-
+using abi::Stream, abi::kStreams;
 using exec::ArenaRange;
-
-constexpr size_t kStreams = 5;
 
 /// Between two stages of a pipeline.
 bool isTransfer(exec::LaunchOp launch) {
-  return launch.getKernel() == "dist.send" || launch.getKernel() == "dist.receive";
+  return launch.calls<dist::SendOp>() || launch.calls<dist::ReceiveOp>();
 }
 
 /// A launch and the bytes that it touches.
 struct Launch {
   exec::LaunchInterface op;
   exec::LaunchBytes bytes;
-  Stream stream = Compute;
+  Stream stream = abi::kComputeStream;
   /// Whether the launch may run early: it copies from host memory, or gathers states from ranks.
   bool fetches = false;
 
   explicit Launch(exec::LaunchInterface op) : op(op), bytes(op) {
     if (isa<exec::CopyOp>(*op)) {
       fetches = exec::bufferOf(op.getReads().front()).getHost();
-      stream = fetches ? ToDevice : ToHost;
+      stream = fetches ? abi::kToDeviceStream : abi::kToHostStream;
     } else if (auto launch = cast<exec::LaunchOp>(*op); launch.getCollective()) {
-      stream = memory::isTransfer(launch) ? Exchange : Communicate;
+      stream = memory::isTransfer(launch) ? abi::kTransferStream : abi::kRankStream;
       fetches = allPersistent(op.getReads()) && !llvm::any_of(op.getWrites(), isPersistent);
     }
   }
 
-  bool isTransfer() const { return stream != Compute; }
+  bool isTransfer() const { return stream != abi::kComputeStream; }
   /// What keeps its order in the list. All of a rank's communication does: of that order it is proven that no
   /// ranks wait for each other.
-  Stream lane() const { return stream == Exchange ? Communicate : stream; }
+  Stream lane() const { return stream == abi::kTransferStream ? abi::kRankStream : stream; }
 
   /// What it works on; first what it only reads.
   SmallVector<exec::BufferOp> sources() { return buffersOf(op.getReads()); }
@@ -207,7 +206,7 @@ private:
   /// Two streams of ranks run one at a time: kernels of two groups of ranks may be in each other's way on a
   /// GPU, and then only the list's order is known to have no circle.
   static bool mustFollow(Launch &earlier, Launch &later) {
-    return (earlier.lane() == Communicate && later.lane() == Communicate) ||
+    return (earlier.lane() == abi::kRankStream && later.lane() == abi::kRankStream) ||
            earlier.bytes.conflictsWith(later.bytes);
   }
 

@@ -1,3 +1,4 @@
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Sched/SchedOps.h"
@@ -99,7 +100,7 @@ private:
   }
 
   static bool isUnmet(ArrayRef<const Collective *> own, ArrayRef<const Collective *> theirs, size_t at) {
-    constexpr StringLiteral transfer = "dist.send_recv";
+    constexpr StringLiteral transfer = dist::SendRecvOp::getOperationName();
     return at < own.size() && at < theirs.size() && own[at]->kernel == transfer &&
            theirs[at]->kernel == transfer && own[at]->types == theirs[at]->types;
   }

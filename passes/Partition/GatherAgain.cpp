@@ -1,3 +1,4 @@
+#include "lib/Dialect/Dist/CollectiveCall.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Kedge/Place.h"
@@ -47,8 +48,7 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
   /// Blocks of activations: they are a fraction of the whole, and may wait for the backward part in its
   /// place.
   static bool isAlongTensor(sched::LibraryOp gather) {
-    auto axis = gather.getAttrs().getAs<StringAttr>("axis");
-    return axis && axis.getValue() == dist::tensorAxis;
+    return dist::collectiveCallOf(gather.getAttrs()).axis == dist::tensorAxis;
   }
 
   static void readersOf(Value value, SmallVectorImpl<Reader> &readers) {

@@ -1,4 +1,6 @@
 #include "passes/Partition/RankSchedules.h"
+#include "lib/Dialect/Dist/CollectiveCall.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,21 +11,15 @@ namespace kedge::partition {
 namespace {
 
 Collective collectiveOf(Operation *op, StringRef kernel, DictionaryAttr attrs) {
-  Collective found{op, kernel, dist::dataAxis, 0, attrs, {}, {}};
-  if (auto axis = attrs ? attrs.getAs<StringAttr>("axis") : StringAttr())
-    found.axis = axis.getValue();
-  if (auto ranks = attrs ? attrs.getAs<IntegerAttr>("ranks") : IntegerAttr())
-    found.ranks = ranks.getInt();
-  return found;
+  const dist::CollectiveCall call = dist::collectiveCallOf(attrs);
+  return {op, kernel, call.axis, call.ranks, attrs, {}, call.peer};
 }
 
 /// The two ends differ in who the other one is, and in their tokens.
 Collective asTransfer(Collective found, unsigned operands) {
-  auto peer = found.attrs ? found.attrs.getAs<IntegerAttr>("peer") : IntegerAttr();
-  if (!peer)
+  if (!found.peer)
     return found;
-  found.peer = peer.getInt();
-  const Type value = found.types[found.kernel == "dist.send" ? 0 : operands];
+  const Type value = found.types[found.kernel == dist::SendOp::getOperationName() ? 0 : operands];
   found.types.assign(1, value);
   NamedAttrList common(found.attrs);
   common.erase("peer");

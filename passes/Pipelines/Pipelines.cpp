@@ -129,9 +129,9 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   optimizer.scaleHysteresis = options.lossScale.hysteresis;
   optimizer.scaleMinimum = options.lossScale.minimum;
   manager.addPass(autodiff::createAddOptimizer(optimizer));
-  if (options.masterWeights == "off")
+  if (options.masterWeights == MasterWeights::Off)
     manager.addPass(precision::createDropMasters());
-  if (options.masterWeights == "split")
+  if (options.masterWeights == MasterWeights::Split)
     manager.addPass(precision::createSplitMasters());
   if (StringRef(options.mesh).contains("tensor=")) {
     manager.addPass(mesh::createPropagateShardings(options.layouts));

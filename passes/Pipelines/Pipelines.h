@@ -9,6 +9,7 @@
 #include "passes/Mesh/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Pipeline/Passes.h"
+#include "passes/Pipelines/OptionWords.h"
 #include "passes/Rematerialize/Passes.h"
 #include <string>
 #include <vector>
@@ -28,8 +29,8 @@ struct StepOptions {
   std::string precision = "fp32",
               precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
   std::string gradientType,
-      accumulatorType;              ///< fp32, bf16, fp16; empty: the working type, the parameters' type
-  std::string masterWeights = "on"; ///< split or off
+      accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type
+  MasterWeights masterWeights = MasterWeights::On;
   LossScaleOptions lossScale;
   autodiff::AddLossOptions loss;
   autodiff::AddOptimizerOptions update;
@@ -40,18 +41,18 @@ struct StepOptions {
   partition::PartitionStatesOptions partition;
   pipeline::AssignStagesOptions stages;
   pipeline::UnrollPipelineOptions pipeline;
-  int64_t sameBits = 0;                  ///< parts of a step's rows whose sums are a tree; 0: in any order
-  bool joinsParts = false;               ///< of a rank, in one @micro
-  int64_t bucketBytes = 25 << 20;        ///< of gradients that ranks send together
-  bool syncBatchNorm = false;            ///< statistics of BatchNormalization are of all ranks
-  std::string batchNorm = "micro-batch"; ///< whose statistics they are; exact: of all micro-batches of a step
-  int64_t logitsChunk = 128 << 20;       ///< bytes; see kedge-chunk-logits
-  int64_t feedForwardChunk = 0;          ///< bytes; see kedge-chunk-feed-forward
-  bool layoutsOnly = false;              ///< ends once the layouts along `tensor` are chosen
-  std::string device;                    ///< whose predicted times balance stages; empty: this machine
+  int64_t sameBits = 0;           ///< parts of a step's rows whose sums are a tree; 0: in any order
+  bool joinsParts = false;        ///< of a rank, in one @micro
+  int64_t bucketBytes = 25 << 20; ///< of gradients that ranks send together
+  bool syncBatchNorm = false;     ///< statistics of BatchNormalization are of all ranks
+  BatchNorm batchNorm = BatchNorm::MicroBatch;
+  int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
+  int64_t feedForwardChunk = 0;    ///< bytes; see kedge-chunk-feed-forward
+  bool layoutsOnly = false;        ///< ends once the layouts along `tensor` are chosen
+  std::string device;              ///< whose predicted times balance stages; empty: this machine
   bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }
   /// One @step runs all micro-batches of a rank.
-  bool joinsMicroBatches() const { return batchNorm == "exact" && accumulate > 1; }
+  bool joinsMicroBatches() const { return batchNorm == BatchNorm::Exact && accumulate > 1; }
   bool isFloat8() const { return precision == "fp8"; } ///< bf16 but for the operands of products
 };
 
@@ -60,6 +61,7 @@ struct AdapterOptions {
   adapters::InsertAdaptersOptions insert;
   adapters::QuantizeWeightsOptions quantize;
   bool inserts() const { return !insert.weights.empty() || !insert.folder.empty(); }
+  bool given() const { return inserts() || !quantize.weights.empty(); }
 };
 
 /// What a schedule is for.

@@ -88,8 +88,7 @@ private:
   /// The other rank has its end of it once.
   static bool isTransfer(Operation &op) {
     auto library = dyn_cast<sched::LibraryOp>(op);
-    return library && (library.getKernel() == dist::SendOp::getOperationName() ||
-                       library.getKernel() == dist::ReceiveOp::getOperationName());
+    return library && library.callsAny<dist::SendOp, dist::ReceiveOp>();
   }
 
   void addReuses(Operation &op, solver::RematNode &node) {

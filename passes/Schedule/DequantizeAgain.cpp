@@ -52,8 +52,7 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
   /// Its token may be a constant; it is sent once.
   static bool isTransfer(Operation &op) {
     auto library = dyn_cast<sched::LibraryOp>(op);
-    return library && (library.getKernel() == dist::SendOp::getOperationName() ||
-                       library.getKernel() == dist::ReceiveOp::getOperationName());
+    return library && library.callsAny<dist::SendOp, dist::ReceiveOp>();
   }
 
   bool isDerived(Value value) {

@@ -1,6 +1,6 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "lib/Dialect/Sched/CallProperties.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
@@ -23,10 +23,18 @@ template <typename OpT> sched::LibraryOp callOf(Operation *op) {
   return call && call.calls<OpT>() ? call : sched::LibraryOp();
 }
 
-bool isAlongLast(sched::LibraryOp call, Value whole) {
-  auto axis = call.getAttrs().getAs<IntegerAttr>("axis");
+/// `OpT`: Split or Concat.
+template <typename OpT> bool isAlongLast(sched::LibraryOp call, Value whole) {
+  IntegerAttr axis = sched::propertiesOf<OpT>(call).axis;
   return axis &&
          (axis.getInt() == cast<RankedTensorType>(whole.getType()).getRank() - 1 || axis.getInt() == -1);
+}
+
+/// Whether Q, K and V are [batch, token, head, depth].
+template <typename OpT> bool isTokenMajor(sched::LibraryOp attention) {
+  const auto told = sched::propertiesOf<OpT>(attention);
+  return llvm::all_of(ArrayRef<StringAttr>{told.q_layout, told.k_layout, told.v_layout},
+                      [](StringAttr layout) { return layout && layout.getValue() == "bthd"; });
 }
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -50,13 +58,12 @@ std::optional<Packed> packedOperands(sched::LibraryOp attention, unsigned first)
   Value projection = split.getInputs()[0];
   RankedTensorType q = typeOf(attention.getInputs()[first]), k = typeOf(attention.getInputs()[first + 1]),
                    v = typeOf(attention.getInputs()[first + 2]), all = typeOf(projection);
-  auto isTokenMajor = [&](StringRef layout) {
-    auto name = attention.getAttrs().getAs<StringAttr>(layout);
-    return name && name.getValue() == "bthd";
-  };
+  const bool isForward = attention.calls<train::AttentionOp>();
+  const bool reads = isForward ? isTokenMajor<train::AttentionOp>(attention)
+                               : isTokenMajor<train::AttentionGradOp>(attention);
   bool isHalf = all.getElementType().isBF16() || all.getElementType().isF16();
-  if (!isHalf || all.getRank() != 3 || q.getRank() != 4 || k != v || !isAlongLast(split, projection) ||
-      !isTokenMajor("q_layout") || !isTokenMajor("k_layout") || !isTokenMajor("v_layout"))
+  if (!isHalf || all.getRank() != 3 || q.getRank() != 4 || k != v || !reads ||
+      !isAlongLast<onnx::SplitOp>(split, projection))
     return std::nullopt;
   // Of one batch, one length, one depth.
   for (RankedTensorType part : {q, k})
@@ -98,7 +105,8 @@ sched::LibraryOp joined(sched::LibraryOp gradient, Value projection) {
     concat = reader;
   }
   bool fits = concat && concat.getInputs().size() == 3 &&
-              concat.getOutputs()[0].getType() == projection.getType() && isAlongLast(concat, projection);
+              concat.getOutputs()[0].getType() == projection.getType() &&
+              isAlongLast<onnx::ConcatOp>(concat, projection);
   return fits ? concat : sched::LibraryOp();
 }
 

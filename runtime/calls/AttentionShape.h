@@ -61,13 +61,12 @@ struct AttentionShape {
     return pairs * static_cast<double>(batch * queryHeads);
   }
   /// For each pair, `depthProducts` products have length depth and `valueProducts` have length valueDepth.
-  KernelWork work(int depthProducts, int valueProducts) const {
+  CallWork work(int depthProducts, int valueProducts) const {
     double width = static_cast<double>(depthProducts * depth + valueProducts * valueDepth);
     double rows = static_cast<double>(std::max<int64_t>(1, batch * queryHeads * queries));
     // Special functions: one exponential for each pair and, as in generated kernels, ten rounds of Philox.
-    return {
-        KernelWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs() * (drops() ? 6 : 1), {}, {},
-        visiblePairs() / rows};
+    return {CallWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs() * (drops() ? 6 : 1), {}, {},
+            visiblePairs() / rows};
   }
   /// The first query that may see key j.
   int64_t firstQuery(int64_t j) const {

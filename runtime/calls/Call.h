@@ -1,6 +1,6 @@
 // Reads a LibraryCall: attributes with ONNX's defaults, optional operands, shapes. Errors name the op.
 #pragma once
-#include "runtime/calls/LibraryKernel.h"
+#include "runtime/calls/LibraryCall.h"
 #include "runtime/io/Error.h"
 
 namespace kedge::rt::calls {
@@ -55,10 +55,10 @@ struct AxisView {
 AxisView viewAlong(const Shape &shape, int64_t axis);
 
 /// The work of a kernel that reads only `bytes` of its inputs.
-inline KernelWork partialRead(double bytes) { return {KernelWork::Kind::Vector, 0, 0, bytes, {}, 0}; }
+inline CallWork partialRead(double bytes) { return {CallWork::Kind::Vector, 0, 0, bytes, {}, 0}; }
 /// The work of a kernel that handles `operations` elements one by one.
-inline KernelWork irregularWork(double operations, double specialFunctions = 0) {
-  return {KernelWork::Kind::Irregular, operations, specialFunctions, {}, {}, 0};
+inline CallWork irregularWork(double operations, double specialFunctions = 0) {
+  return {CallWork::Kind::Irregular, operations, specialFunctions, {}, {}, 0};
 }
 
 } // namespace kedge::rt::calls

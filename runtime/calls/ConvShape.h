@@ -34,12 +34,12 @@ struct ConvShape {
   }
   /// Work of the convolution or of one of its gradients; taps in the
   /// padding count. `resultChannels`: channels of the result in one group.
-  KernelWork work(int64_t resultChannels) const {
+  CallWork work(int64_t resultChannels) const {
     constexpr double kHalfWidth = 16; // rows of this length are read at half the speed of long rows
     double width = static_cast<double>(out[2]);
     double points =
         static_cast<double>(batch) * static_cast<double>(filters) * static_cast<double>(outSize());
-    return {KernelWork::Kind::Convolution,
+    return {CallWork::Kind::Convolution,
             2 * points * static_cast<double>(groupChannels() * taps()),
             0,
             {},

@@ -2,7 +2,7 @@
 // cuDNN supports, and how much workspace the memory plan gives them. Includes no CUDA header.
 #pragma once
 #include "runtime/calls/ConvShape.h"
-#include "runtime/calls/LibraryKernel.h"
+#include "runtime/calls/LibraryCall.h"
 #include "runtime/program/Program.h"
 #include <array>
 #include <set>

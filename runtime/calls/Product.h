@@ -39,9 +39,9 @@ struct Product {
   /// Offset in elements of the operand's matrix number `batch`.
   int64_t offsetA(int64_t batch) const { return offset(batch, &BatchLayout::Dim::strideA); }
   int64_t offsetB(int64_t batch) const { return offset(batch, &BatchLayout::Dim::strideB); }
-  KernelWork work() const {
+  CallWork work() const {
     double points = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(batches());
-    return {KernelWork::Kind::Product, 2 * points * static_cast<double>(k), 0, {}, {}, 0};
+    return {CallWork::Kind::Product, 2 * points * static_cast<double>(k), 0, {}, {}, 0};
   }
 
 private:

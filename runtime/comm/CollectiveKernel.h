@@ -19,6 +19,8 @@ public:
 
 /// The collective that a call describes, without operands. Throws rt::Error if the call is invalid.
 Collective collectiveOf(const LibraryCall &call);
+/// Throws rt::Error if the call, a collective or local_shard, is invalid. Makes no kernel.
+void checkRankCall(const LibraryCall &call);
 /// The number of ranks that a call of this family is for, and the axes along which they lie; throws in the
 /// same way.
 int64_t ranksOf(const LibraryCall &call);

@@ -41,7 +41,7 @@ void checkType(const LibraryCall &call, CollectiveKind kind, Reduction reduction
   }
 }
 
-constexpr std::string_view kPrefix = "dist.";
+constexpr std::string_view kPrefix = "dist.", kLocalShard = "dist.local_shard";
 constexpr std::string_view kBroadcast = "dist.broadcast", kSendRecv = "dist.send_recv", kSend = "dist.send",
                            kReceive = "dist.receive";
 const std::map<std::string_view, CollectiveKind> kKinds{
@@ -117,9 +117,7 @@ private:
 /// A rank's own parts of tensors that it has as a whole.
 class LocalShardKernel final : public CollectiveKernel {
 public:
-  explicit LocalShardKernel(const LibraryCall &call) : call(call) {
-    checkPairs(call, ranksOf(call), false, true);
-  }
+  explicit LocalShardKernel(const LibraryCall &call) : call(call) { checkRankCall(call); }
 
   std::unique_ptr<CollectiveRun> bind(Communicator &communicator, const void *const *inputs,
                                       void *const *outputs, void *, bool,
@@ -186,6 +184,13 @@ std::unique_ptr<LibraryKernel> makeLocalShard(const LibraryCall &call, int) {
 
 } // namespace
 
+void checkRankCall(const LibraryCall &call) {
+  if (call.name == kLocalShard)
+    checkPairs(call, ranksOf(call), false, true);
+  else
+    collectiveOf(call);
+}
+
 int64_t ranksOf(const LibraryCall &call) {
   const int64_t ranks = calls::intAttr(call, "ranks", 0);
   if (ranks < 1)
@@ -244,7 +249,7 @@ void CollectiveKernel::run(const void *const *, void *const *, void *) {
 std::vector<Traffic> trafficOf(const std::string &library, const std::vector<TensorDesc> &inputs,
                                const std::vector<TensorDesc> &outputs) {
   std::vector<Traffic> traffic;
-  if (!library.starts_with(kPrefix) || library == "dist.local_shard")
+  if (!library.starts_with(kPrefix) || library == kLocalShard)
     return traffic;
   if (isPeerTransfer(library)) {
     const TensorDesc &value = (library == kSend ? inputs : outputs).front();
@@ -262,7 +267,7 @@ std::vector<Traffic> trafficOf(const std::string &library, const std::vector<Ten
 void registerCollectives() {
   for (const auto &[name, kind] : kKinds)
     registerKernel(std::string(name), makeCollective);
-  registerKernel("dist.local_shard", makeLocalShard);
+  registerKernel(std::string(kLocalShard), makeLocalShard);
 }
 
 } // namespace kedge::rt

@@ -207,7 +207,7 @@ private:
         afterOthers = std::max(afterOthers, earlier.ticket);
     entry.ticket = copies->start(*entry.disk, afterOthers, entry.span);
     onTheirWay.push_back({&function, at, &entry, timer});
-    if (!overlaps || source.stream == 0)
+    if (!overlaps || source.stream == abi::kComputeStream)
       finishCopies();
   }
 

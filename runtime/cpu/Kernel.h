@@ -1,6 +1,7 @@
 // Helpers for kernels: a closure over the facts of the call, and loops on the thread pool.
 #pragma once
 #include "runtime/calls/Call.h"
+#include "runtime/calls/LibraryKernel.h"
 #include "runtime/exec/ThreadPool.h"
 #include <algorithm>
 
@@ -13,27 +14,20 @@ using Outputs = void *const *;
 /// A kernel whose run() is `body(inputs, outputs, workspace)`.
 template <typename Body> class ClosureKernel final : public LibraryKernel {
 public:
-  ClosureKernel(size_t workspace, KernelWork work, Body body)
-      : workspace_(workspace), work_(work), body_(std::move(body)) {}
+  ClosureKernel(size_t workspace, Body body) : workspace_(workspace), body_(std::move(body)) {}
   size_t workspaceBytes() const override { return workspace_; }
-  KernelWork work() const override { return work_; }
   void run(Inputs inputs, Outputs outputs, void *workspace) override { body_(inputs, outputs, workspace); }
 
 private:
   size_t workspace_;
-  KernelWork work_;
   Body body_;
 };
 
-template <typename Body>
-std::unique_ptr<LibraryKernel> closure(size_t workspace, KernelWork work, Body body) {
-  return std::make_unique<ClosureKernel<Body>>(workspace, work, std::move(body));
-}
-template <typename Body> std::unique_ptr<LibraryKernel> closure(KernelWork work, Body body) {
-  return closure(0, work, std::move(body));
+template <typename Body> std::unique_ptr<LibraryKernel> closure(size_t workspace, Body body) {
+  return std::make_unique<ClosureKernel<Body>>(workspace, std::move(body));
 }
 template <typename Body> std::unique_ptr<LibraryKernel> closure(Body body) {
-  return closure(0, {}, std::move(body));
+  return closure(0, std::move(body));
 }
 
 /// Fewest iterations worth a thread, if one iteration moves `bytes`.

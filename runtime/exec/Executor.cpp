@@ -47,7 +47,8 @@ bool mayRunOn(const Launch &launch) {
     return isPeerTransfer(launch.library);
   if (launch.stream == kRankStream)
     return launch.library.starts_with("dist.");
-  return launch.stream == 0 || (launch.stream > 0 && launch.stream < kRankStream && launch.hostArg >= 0);
+  return launch.stream == abi::kComputeStream ||
+         (launch.stream > abi::kComputeStream && launch.stream < kRankStream && launch.hostArg >= 0);
 }
 
 /// Events are waited for behind the launch that records them.

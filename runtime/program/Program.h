@@ -1,5 +1,7 @@
 // A compiled program as structs. runtime/abi/program.md describes the format.
 #pragma once
+#include "runtime/abi/StateRoles.h"
+#include "runtime/abi/Streams.h"
 #include "runtime/abi/kedge_abi.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/QuantizedFormats.h"
@@ -19,6 +21,8 @@
 
 namespace kedge::rt {
 
+using abi::isOfRanks, abi::kRankStream, abi::kStreams, abi::kTransferStream;
+
 class Communicator;
 class Device;
 struct Program;
@@ -37,22 +41,7 @@ struct ProgramImage {
   DeviceFactory device = nullptr;                             ///< null: the host
 };
 
-enum class StateRole : uint8_t {
-  Parameter,
-  Frozen,
-  Buffer,
-  Constant,
-  Moment1,
-  Moment2,
-  Momentum,
-  Accumulator,
-  Counter,
-  State,
-  WorkingCopy, ///< the 16-bit copy of a parameter, which @restore computes from its master
-  Scaler,      ///< of dynamic loss scaling; its values are in the manifest of checkpoints
-  Average,     ///< the moving average of a parameter (--ema)
-  Residual     ///< what a 16-bit parameter lacks of its value (--master-weights split)
-};
+using abi::StateRole;
 
 struct StateInit {
   enum class Kind : uint8_t { File, Data, Zeros, Fill, Uniform, Normal } kind = Kind::Zeros;
@@ -157,14 +146,6 @@ struct GpuKernel {
   std::vector<Operand> operands;
 };
 
-/// Streams of launches: 0 computes, 1 copies from host memory, 2 copies to it, 3 runs collectives of
-/// ranks, 4 transfers between the stages of a pipeline. Running all launches one by one in list order
-/// respects the order that streams and events demand.
-constexpr int kStreams = 5;
-constexpr int kRankStream = 3, kTransferStream = 4;
-/// Whether ranks communicate on it.
-constexpr bool isOfRanks(int stream) { return stream == kRankStream || stream == kTransferStream; }
-
 struct Launch {
   std::string kernel;  ///< name of a generated kernel, or empty
   std::string library; ///< name of the op that a library kernel computes, or empty
@@ -175,7 +156,7 @@ struct Launch {
   nlohmann::json attrs;
   std::vector<uint64_t> args;
   int hostArg = -1;       ///< the argument that is an offset in the host arena; -1: none
-  int stream = 0;         ///< launches of one stream run one after the other; see kStreams
+  int stream = 0;         ///< launches of one stream run one after the other (runtime/abi/Streams.h)
   std::vector<int> waits; ///< numbers of events that earlier launches of the function record
   int records = -1;       ///< the event that this launch records at its end; -1: none
   size_t reads = 0;
@@ -224,7 +205,7 @@ struct Target {
 
 enum class LossKind : uint8_t { Items, Mean, None };
 
-struct CompileOptions {
+struct CompiledOptions {
   LossKind loss = LossKind::Items;
   int64_t batch = 1, accumulate = 1;
   int64_t parts =
@@ -275,7 +256,7 @@ struct Program {
   std::vector<ResultSlot> results;
   std::vector<InputSpec> inputs;
   std::map<std::string, Function> functions;
-  CompileOptions options;
+  CompiledOptions options;
   nlohmann::json plan, exportTemplate;
 
   Mesh mesh;                                  ///< of this run, once its ranks are known

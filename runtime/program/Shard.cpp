@@ -1,4 +1,5 @@
 #include "runtime/program/Shard.h"
+#include "runtime/abi/ProgramKeys.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <numeric>
 
 namespace kedge::rt {
+namespace key = abi::key;
+
 namespace {
 
 int64_t productFrom(const std::vector<int64_t> &shape, size_t dim) {
@@ -230,15 +233,15 @@ void checkCut(const Shard &shard, const Cut &cut) {
 
 template <typename Json> Shard readShard(const Json &json) {
   Shard shard;
-  shard.shape = json.at("shape").template get<std::vector<int64_t>>();
+  shard.shape = json.at(key::shape).template get<std::vector<int64_t>>();
   if (!checkedBytes({DType::F64, shard.shape}))
     fail("a part of a tensor of shape {}: no such tensor", shapeText(shard.shape));
-  shard.flat = json.value("flat", true);
-  for (const Json &entry : json.value("cuts", Json::array()))
-    shard.cuts.push_back({entry.at("dim").template get<size_t>(),
-                          entry.at("axis").template get<std::string>(),
-                          entry.value("sections", std::vector<int64_t>()), entry.value("unit", int64_t(1))});
-  shard.stages = json.value("stages", std::vector<int64_t>());
+  shard.flat = json.value(key::flat, true);
+  for (const Json &entry : json.value(key::cuts, Json::array()))
+    shard.cuts.push_back(
+        {entry.at(key::dim).template get<size_t>(), entry.at(key::axis).template get<std::string>(),
+         entry.value(key::sections, std::vector<int64_t>()), entry.value(key::unit, int64_t(1))});
+  shard.stages = json.value(key::stages, std::vector<int64_t>());
   if (std::adjacent_find(shard.stages.begin(), shard.stages.end(), std::greater_equal<>()) !=
           shard.stages.end() ||
       (!shard.stages.empty() && shard.stages.front() < 0))
@@ -258,17 +261,17 @@ Shard shardOf(const nlohmann::json &json) { return readShard(json); }
 nlohmann::ordered_json cutsJson(const Shard &shard) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!shard.stages.empty())
-    json["stages"] = shard.stages;
+    json[key::stages] = shard.stages;
   if (shard.cuts.empty() && shard.stages.empty())
     return json;
-  json["flat"] = shard.flat;
+  json[key::flat] = shard.flat;
   for (const Cut &cut : shard.cuts) {
-    nlohmann::ordered_json entry{{"dim", cut.dim}, {"axis", cut.axis}};
+    nlohmann::ordered_json entry{{key::dim, cut.dim}, {key::axis, cut.axis}};
     if (!cut.sections.empty())
-      entry["sections"] = cut.sections;
+      entry[key::sections] = cut.sections;
     if (cut.unit != 1)
-      entry["unit"] = cut.unit;
-    json["cuts"].push_back(entry);
+      entry[key::unit] = cut.unit;
+    json[key::cuts].push_back(entry);
   }
   return json;
 }

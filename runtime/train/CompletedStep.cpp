@@ -41,7 +41,7 @@ CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &s
          progress.step, *norm);
   if (step.skipped && !scaler.isActive())
     checkStatesFinite(executor, progress.step, "a skipped step cannot undo that");
-  const CompileOptions &compiled = executor.program().options;
+  const CompiledOptions &compiled = executor.program().options;
   ++progress.step;
   progress.optimizerSteps += step.skipped ? 0 : 1;
   progress.samples += rowsInStep(world, compiled.batch, compiled.accumulate);

@@ -48,7 +48,7 @@ std::optional<ScaleCollapse> LossScaler::collapse(const LossScale &before, const
   constexpr const char *remedy =
       "; no scale is small enough: a lower --lr, a longer --warmup, --clip-norm, or --precision bf16 may "
       "help; the last checkpoint is whole";
-  const CompileOptions &options = executor.program().options;
+  const CompiledOptions &options = executor.program().options;
   if (options.lossScaleFixed && skipsInRow >= kMostSkipsInRow)
     return ScaleCollapse{
         fmt::format("step {} overflowed, the {}th step in a row, and --loss-scale {} stays as it is", step,

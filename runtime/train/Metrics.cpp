@@ -36,7 +36,7 @@ bool lists(std::string_view list, std::string_view name) {
 }
 
 /// Columns of one logit per row are one.
-MetricLayout layoutOf(const std::vector<int64_t> &shape, const CompileOptions &options) {
+MetricLayout layoutOf(const std::vector<int64_t> &shape, const CompiledOptions &options) {
   const auto rank = static_cast<int64_t>(shape.size());
   const int64_t given = options.classAxis ? *options.classAxis : rank <= 3 ? -1 : 1;
   const int64_t axis = given < 0 ? given + rank : given;

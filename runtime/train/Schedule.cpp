@@ -16,7 +16,7 @@ template <typename T> T firstOf(const std::optional<T> &given, const std::option
 /// Inputs of the scalars' formulas.
 struct Context {
   const Program &program;
-  const CompileOptions &options;
+  const CompiledOptions &options;
   const RunScalars &scalars;
   const StepPoint &point;
 
@@ -83,7 +83,7 @@ const Formula *findFormula(const std::string &name) {
 } // namespace
 
 RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved,
-                          const CompileOptions &program) {
+                          const CompiledOptions &program) {
   RunScalars r;
   r.steps = firstOf<int64_t>(given.steps, saved.steps, 0);
   const ScalarOptions &compiled = program.schedule;

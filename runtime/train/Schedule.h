@@ -18,7 +18,7 @@ struct RunScalars {
 /// Uses the flags given now, then those that a checkpoint saved, then the program's
 /// defaults. Throws for wsd without --decay-steps, and for a wsd decay longer than the run.
 RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved,
-                          const CompileOptions &program);
+                          const CompiledOptions &program);
 
 /// The learning rate of step s (docs/programs.md).
 double learningRate(const RunScalars &scalars, int64_t step);

@@ -134,7 +134,7 @@ StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars
 
 /// `micro` may be the number of micro-batches: then of the next step's first.
 RowRange StepRunner::rowsOf(const Progress &progress, int64_t micro) const {
-  const CompileOptions &o = program.options;
+  const CompiledOptions &o = program.options;
   RowRange rows =
       rowsOfStep(world, o.batch, micro % o.accumulate, o.parts, o.accumulate / o.parts, o.joinedMicroBatches);
   rows.first += progress.samples + micro / o.accumulate * rowsInStep(world, o.batch, o.accumulate);

@@ -37,7 +37,7 @@ LogLine Session::runStep(StepRunner &runner) {
                     line.step));
     warnedEmpty = true;
   }
-  const CompileOptions &compiled = program.options;
+  const CompiledOptions &compiled = program.options;
   line.loss = step.result.loss;
   if (!compiled.trainingInfo) {
     line.lr = learningRate(scalars, line.step);

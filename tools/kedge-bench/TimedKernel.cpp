@@ -52,7 +52,7 @@ void TimedKernel::fillFloats(void *memory, int64_t count) {
 }
 
 LibraryTiming::LibraryTiming(const rt::calls::LibraryCall &call, int threads)
-    : kernel(rt::calls::makeKernel(call, threads)) {
+    : callWork(rt::calls::workOf(call)), kernel(rt::calls::makeKernel(call, threads)) {
   for (const rt::TensorDesc &desc : call.inputs) {
     char *operand = allocate(desc.bytes());
     if (desc.type == rt::DType::F32)

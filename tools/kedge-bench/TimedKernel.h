@@ -32,11 +32,12 @@ private:
 class LibraryTiming final : public TimedKernel {
 public:
   LibraryTiming(const rt::calls::LibraryCall &call, int threads);
-  rt::calls::KernelWork work() const { return kernel->work(); }
+  rt::calls::CallWork work() const { return callWork; }
 
 private:
   void run() override { kernel->run(inputs.data(), outputs.data(), workspace); }
 
+  rt::calls::CallWork callWork;
   std::unique_ptr<rt::calls::LibraryKernel> kernel;
   std::vector<const void *> inputs;
   std::vector<void *> outputs;

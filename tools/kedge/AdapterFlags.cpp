@@ -4,7 +4,7 @@
 
 namespace kedge::tool {
 
-void addAdapterOptions(CLI::App &command, driver::AdapterOptions &o) {
+void addAdapterOptions(CLI::App &command, pipelines::AdapterOptions &o) {
   Flags flags(command, "Adapters and few bits");
   flags.add("--lora", o.insert.weights,
             "REGEX: low-rank adapters on these weights of MatMul, Gemm and Conv; everything else is "
@@ -18,12 +18,10 @@ void addAdapterOptions(CLI::App &command, driver::AdapterOptions &o) {
       .number("--lora-dropout", o.insert.dropout, {0, 1},
               "share of an adapter's input that is dropped in training")
       ->capture_default_str();
-  flags
-      .word("--lora-scaling", o.insert.scaling, {"standard", "rslora"},
-            "standard: alpha / rank; rslora: alpha / sqrt(rank)")
+  flags.word("--lora-scaling", o.insert.scaling, "standard: alpha / rank; rslora: alpha / sqrt(rank)")
       ->capture_default_str();
   flags
-      .word("--lora-init", o.insert.init, {"kaiming", "gaussian"},
+      .word("--lora-init", o.insert.init,
             "first values of A: kaiming (uniform, by the input's size) or gaussian (deviation 1 / "
             "rank); B begins at zero")
       ->capture_default_str();
@@ -34,7 +32,7 @@ void addAdapterOptions(CLI::App &command, driver::AdapterOptions &o) {
             "keep the scales of nf4's and fp4's blocks in 8 bits, too");
 }
 
-void checkAdapterOptions(const CLI::App &command, const driver::AdapterOptions &o) {
+void checkAdapterOptions(const CLI::App &command, const pipelines::AdapterOptions &o) {
   if (!o.insert.weights.empty() && !o.insert.folder.empty())
     fail("--lora '{}' with --adapter {}: the folder says which weights have adapters; give one of them",
          o.insert.weights, o.insert.folder);

@@ -5,8 +5,8 @@
 
 namespace kedge::tool {
 
-void addAdapterOptions(CLI::App &command, driver::AdapterOptions &options);
+void addAdapterOptions(CLI::App &command, pipelines::AdapterOptions &options);
 /// Options that contradict each other, once all is parsed.
-void checkAdapterOptions(const CLI::App &command, const driver::AdapterOptions &options);
+void checkAdapterOptions(const CLI::App &command, const pipelines::AdapterOptions &options);
 
 } // namespace kedge::tool

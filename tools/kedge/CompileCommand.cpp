@@ -38,10 +38,10 @@ void checkProcessors(const CompileOptions &options) {
 }
 
 void checkLibc(const CompileOptions &options) {
-  if (options.libc == "shared")
+  if (options.libc == CLibrary::Shared)
     return;
-  const std::string given = "--libc " + options.libc;
-  if (options.libc == "musl")
+  const std::string given = std::string("--libc ") + wordOf(options.libc);
+  if (options.libc == CLibrary::Musl)
     fail("{} is not available yet: the runtime is built for glibc; --libc static makes a program that needs "
          "no "
          "library of the machine",
@@ -109,7 +109,7 @@ int runCompile(const CompileOptions &options) {
     checkAlgorithms(options.algorithms);
   if (options.emit == "exe")
     link::checkRuntime({options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                        KernelLevels(options.cpus).otherMachine(), options.libc == "static"});
+                        KernelLevels(options.cpus).otherMachine(), options.libc == CLibrary::Static});
   if (library)
     checkLibrary(options);
   checkFolder("-o", options.output);

@@ -42,7 +42,7 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   flags.add("--nesterov", o.update.nesterov, "Nesterov momentum");
   flags.number("--clip-norm", o.update.clipNorm, {0, 1e30}, "largest global gradient norm; 0: no clipping");
   flags
-      .word("--moments", o.update.moments, {"fp32", "bf16", "int8"},
+      .word("--moments", o.update.moments,
             "of adamw, adam, lion and sgd's momentum: fp32, bf16, or int8: codes in groups of 32 with an "
             "fp16 scale")
       ->capture_default_str();
@@ -52,7 +52,7 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
       "step by step (the program's --eval-ema and --export-ema use it)");
   flags.number("--accumulate", o.accumulate, {1, 1e6}, "micro-batches of a step")->capture_default_str();
   flags
-      .word("--batchnorm", o.batchNorm, {"micro-batch", "exact"},
+      .word("--batchnorm", o.batchNorm,
             "whose statistics BatchNormalization takes in training: of each micro-batch, or exact: of all "
             "micro-batches of a step, as if they were one")
       ->capture_default_str();
@@ -141,7 +141,7 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
            "master by op or node")
       ->capture_default_str();
   flags
-      .word("--master-weights", o.masterWeights, {"on", "split", "off"},
+      .word("--master-weights", o.masterWeights,
             "on, split: a bf16 weight and 8 bits of what rounding took, or off: only bf16 weights, with "
             "stochastic rounding")
       ->capture_default_str();
@@ -256,10 +256,10 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
              "several: the program chooses at its start; aarch64-linux: a program for 64-bit Arm, "
              "aarch64-linux+sve: one whose kernels use SVE",
              ',');
-  flags.word("--libc", o.libc, {"shared", "static", "musl"},
+  flags.word("--libc", o.libc,
              "shared (the default): the program takes the C library of the machine that it runs on; static: "
              "glibc is linked into it, and it runs on one rank; musl is not available yet");
-  flags.word("--convolution", o.convolution, {"cudnn", "generated"},
+  flags.word("--convolution", o.convolution,
              "what computes convolutions with --target cuda: cudnn, for those that it supports (the "
              "default), or generated kernels, which need no cuDNN");
   flags.add("--seed", o.seed, "default seed of the program")->capture_default_str();

@@ -1,6 +1,7 @@
 // Options of a command, each declared in one place: flag, where its value goes, what it may be, and its help.
 #pragma once
 #include "lib/Support/ExactDouble.h"
+#include "lib/Support/Words.h"
 #include "runtime/program/NumberFlags.h"
 #include <CLI/CLI.hpp>
 
@@ -29,6 +30,15 @@ public:
   CLI::Option *word(const char *flag, std::string &value, const std::vector<std::string> &words,
                     const std::string &help) {
     return add(flag, value, help)->check(CLI::IsMember(words));
+  }
+  /// One of the words of an enumeration.
+  template <typename Enum> CLI::Option *word(const char *flag, Enum &value, const std::string &help) {
+    return command
+        .add_option_function<std::string>(
+            flag, [&value](const std::string &text) { value = valueOf<Enum>(text); }, help)
+        ->check(CLI::IsMember(wordsOf<Enum>()))
+        ->default_function([&value] { return std::string(wordOf(value)); })
+        ->group(group);
   }
   /// The words on and off.
   CLI::Option *onOff(const char *flag, bool &value, const std::string &help);

@@ -125,7 +125,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of "
          "all ranks",
          parts);
-  if (o.batchNorm == "exact")
+  if (o.batchNorm == pipelines::BatchNorm::Exact)
     fail("--same-bits {}: not available with --batchnorm exact, whose statistics are sums over all "
          "micro-batches",
          parts);
@@ -152,7 +152,7 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
          schedule);
   if (const int64_t ranks = o.model.meshOfRanks().size(); o.rank && *o.rank >= ranks)
     fail("--rank {}: {} has {} ranks; expected a number from 0 to {}", *o.rank, words, ranks, ranks - 1);
-  if (o.batchNorm == "exact")
+  if (o.batchNorm == pipelines::BatchNorm::Exact)
     fail("{}: --batchnorm exact is not available yet for a pipeline", words);
 }
 

@@ -37,8 +37,9 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
        isMuon || (isSgd && o.momentumOrDefault() > 0),
        "it is a form of momentum; give --optimizer sgd and --momentum with it"},
       {{"--moments"},
-       o.update.moments == "fp32" || o.update.optimizer == "adamw" || o.update.optimizer == "adam" ||
-           o.update.optimizer == "lion" || (isSgd && o.momentumOrDefault() > 0),
+       o.update.moments == autodiff::Moments::Fp32 || o.update.optimizer == "adamw" ||
+           o.update.optimizer == "adam" || o.update.optimizer == "lion" ||
+           (isSgd && o.momentumOrDefault() > 0),
        fmt::format(
            "--optimizer {} has no such moments; give adamw, adam, lion, or sgd and --momentum with it",
            o.update.optimizer)},
@@ -49,7 +50,7 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
       {{"--warmup-start"}, o.schedule.warmup.value_or(0) > 0, "there is no warm-up; give --warmup N with it"},
       {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
       {{"--batchnorm"},
-       o.batchNorm != "exact" || o.accumulate > 1,
+       o.batchNorm != pipelines::BatchNorm::Exact || o.accumulate > 1,
        "without --accumulate a step has one micro-batch; give --accumulate N with it"},
       {{"--accumulate-dtype"},
        o.accumulate > 1,

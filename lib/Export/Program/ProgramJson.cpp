@@ -6,11 +6,14 @@
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Export/Program/ProgramStates.h"
 #include "lib/Support/AttrJson.h"
+#include "runtime/abi/ProgramKeys.h"
+#include "runtime/abi/Streams.h"
 
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::exporter;
 using nlohmann::json;
+namespace key = kedge::abi::key;
 
 namespace {
 using exec::bufferOf;
@@ -45,57 +48,57 @@ json turnJson(exec::LaunchInterface launch) {
       hostArg = static_cast<int>(args.size());
     args.push_back(bufferOf(value).getOffset());
   }
-  json entry = {{"args", args}, {"reads", launch.getReads().size()}};
+  json entry = {{key::args, args}, {key::reads, launch.getReads().size()}};
   if (hostArg >= 0)
-    entry["host_arg"] = hostArg;
-  if (launch.getStream() != 0)
-    entry["stream"] = launch.getStream();
+    entry[key::hostArg] = hostArg;
+  if (launch.getStream() != abi::kComputeStream)
+    entry[key::stream] = launch.getStream();
   if (auto waits = launch.getWaits())
-    entry["waits"] = std::vector<int64_t>(waits->begin(), waits->end());
+    entry[key::waits] = std::vector<int64_t>(waits->begin(), waits->end());
   if (auto event = launch.getRecords())
-    entry["records"] = *event;
+    entry[key::records] = *event;
   if (std::string where = placeText(launch); !where.empty())
-    entry["loc"] = where;
+    entry[key::loc] = where;
   if (isBackward(launch))
-    entry["backward"] = true;
+    entry[key::backward] = true;
   if (Attribute notes = launch->getDiscardableAttr(valuesName))
-    entry["values"] = toJson(notes);
+    entry[key::values] = toJson(notes);
   return entry;
 }
 
 /// Copies are calls of a runtime kernel.
 json copyJson(exec::CopyOp copy) {
   json entry = turnJson(copy);
-  entry["library"] = "copy";
-  entry["attrs"] = json::object();
-  entry["inputs"] = entry["outputs"] = json::array({tensorDescription(copy.getType())});
+  entry[key::library] = "copy";
+  entry[key::attrs] = json::object();
+  entry[key::inputs] = entry[key::outputs] = json::array({tensorDescription(copy.getType())});
   return entry;
 }
 
 json launchJson(exec::LaunchOp launch) {
   json entry = turnJson(launch);
-  entry["outputs"] = descriptions(launch.getWriteTypes());
+  entry[key::outputs] = descriptions(launch.getWriteTypes());
   if (launch.getLibrary()) {
-    entry["library"] = launch.getKernel().str();
-    entry["attrs"] = launch.getAttrs() ? toJson(*launch.getAttrs()) : json::object();
-    entry["inputs"] = descriptions(launch.getReadTypes());
+    entry[key::library] = launch.getKernel().str();
+    entry[key::attrs] = launch.getAttrs() ? toJson(*launch.getAttrs()) : json::object();
+    entry[key::inputs] = descriptions(launch.getReadTypes());
   } else {
-    entry["kernel"] = launch.getKernel().str();
-    entry["iterations"] = launch.getIterations();
-    entry["grain"] = launch.getGrain();
+    entry[key::kernel] = launch.getKernel().str();
+    entry[key::iterations] = launch.getIterations();
+    entry[key::grain] = launch.getGrain();
   }
   if (ArrayAttr kernels = launch.getKernelsAttr())
-    entry["kernels"] = toJson(kernels);
+    entry[key::kernels] = toJson(kernels);
   if (launch.getWorkspace())
-    entry["workspace"] = {{"offset", bufferOf(launch.getWorkspace()).getOffset()},
-                          {"bytes", bufferOf(launch.getWorkspace()).getSize()}};
+    entry[key::workspace] = {{key::offset, bufferOf(launch.getWorkspace()).getOffset()},
+                             {key::bytes, bufferOf(launch.getWorkspace()).getSize()}};
   return entry;
 }
 
 /// Without a mark: the arena that kernels work on.
 void markSpace(json &entry, exec::BufferOp buffer) {
   if (buffer.getHost())
-    entry["space"] = "host";
+    entry[key::space] = "host";
 }
 
 /// Collects what functions say of the world outside: inputs, scalars, results.
@@ -114,44 +117,44 @@ public:
 
 private:
   json functionJson(exec::FunctionOp function) {
-    json entry = {{"inputs", json::array()},
-                  {"outputs", json::array()},
-                  {"buffers", json::array()},
-                  {"launches", json::array()},
-                  {"gradients", json::array()}};
+    json entry = {{key::inputs, json::array()},
+                  {key::outputs, json::array()},
+                  {key::buffers, json::array()},
+                  {key::launches, json::array()},
+                  {key::gradients, json::array()}};
     int64_t id = 0;
     for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
       if (!buffer.isPersistent()) {
-        entry["buffers"].push_back({{"id", id++},
-                                    {"offset", buffer.getOffset()},
-                                    {"bytes", buffer.getSize()},
-                                    {"first", static_cast<int64_t>(buffer.getFirst())},
-                                    {"last", static_cast<int64_t>(buffer.getLast())},
-                                    {"name", buffer.getName().str()}});
-        markSpace(entry["buffers"].back(), buffer);
+        entry[key::buffers].push_back({{key::id, id++},
+                                       {key::offset, buffer.getOffset()},
+                                       {key::bytes, buffer.getSize()},
+                                       {key::first, static_cast<int64_t>(buffer.getFirst())},
+                                       {key::last, static_cast<int64_t>(buffer.getLast())},
+                                       {key::name, buffer.getName().str()}});
+        markSpace(entry[key::buffers].back(), buffer);
       }
       for (train::BindingAttr binding : buffer.bound())
         bind(function, entry, buffer, binding);
     }
     for (Operation &op : function.getBody().front()) {
       if (auto launch = dyn_cast<exec::LaunchOp>(op))
-        entry["launches"].push_back(launchJson(launch));
+        entry[key::launches].push_back(launchJson(launch));
       else if (auto copy = dyn_cast<exec::CopyOp>(op))
-        entry["launches"].push_back(copyJson(copy));
+        entry[key::launches].push_back(copyJson(copy));
     }
     for (auto gradient : function.getBody().getOps<exec::GradientOp>()) {
-      entry["gradients"].push_back({{"parameter", gradient.getParameter().str()},
-                                    {"offset", bufferOf(gradient.getBuffer()).getOffset()},
-                                    {"dtype", tensorDescription(gradient.getType())["dtype"]},
-                                    {"after_launch", static_cast<int64_t>(gradient.getAfter())}});
-      markShard(entry["gradients"].back(), gradient);
-      markSpace(entry["gradients"].back(), bufferOf(gradient.getBuffer()));
+      entry[key::gradients].push_back({{key::parameter, gradient.getParameter().str()},
+                                       {key::offset, bufferOf(gradient.getBuffer()).getOffset()},
+                                       {key::dtype, tensorDescription(gradient.getType())[key::dtype]},
+                                       {key::afterLaunch, static_cast<int64_t>(gradient.getAfter())}});
+      markShard(entry[key::gradients].back(), gradient);
+      markSpace(entry[key::gradients].back(), bufferOf(gradient.getBuffer()));
     }
-    entry["gradient_scale"] = facts.options.value("loss_kind", "") == "items" ? "items" : "one";
+    entry[key::gradientScale] = facts.options.value(key::lossKind, "") == "items" ? "items" : "one";
     if (int64_t ready = lossReady(function); ready >= 0)
-      entry["loss_ready"] = ready;
+      entry[key::lossReady] = ready;
     if (int64_t ready = normReady(function); ready >= 0)
-      entry["norm_ready"] = ready;
+      entry[key::normReady] = ready;
     return entry;
   }
 
@@ -160,9 +163,9 @@ private:
     auto state = module.lookupSymbol<train::StateOp>(gradient.getParameter());
     const bool isFlat = cast<RankedTensorType>(gradient.getType()).getShape() != state.boxType().getShape();
     if (auto sharding = state.getSharding(); sharding && !sharding->getCuts().empty())
-      entry["shard"] = shardJson(*sharding, isFlat);
+      entry[key::shard] = shardJson(*sharding, isFlat);
     else if (isFlat)
-      entry["shard"] = {{"shape", state.wholeType().getShape().vec()}};
+      entry[key::shard] = {{key::shape, state.wholeType().getShape().vec()}};
   }
 
   void bind(exec::FunctionOp function, json &entry, exec::BufferOp buffer, train::BindingAttr binding) {
@@ -170,19 +173,20 @@ private:
     json description = tensorDescription(buffer.getType());
     switch (binding.getKind()) {
     case train::BindingKind::Input:
-      entry["inputs"].push_back({{"name", name}, {"offset", buffer.getOffset()}});
+      entry[key::inputs].push_back({{key::name, name}, {key::offset, buffer.getOffset()}});
       addOnce(inputs, inputJson(name, description));
       break;
     case train::BindingKind::Output:
-      entry["outputs"].push_back(outputJson(buffer, binding));
+      entry[key::outputs].push_back(outputJson(buffer, binding));
       break;
     case train::BindingKind::Scalar:
-      addOnce(scalars, {{"name", name}, {"dtype", description["dtype"]}, {"offset", buffer.getOffset()}});
+      addOnce(scalars,
+              {{key::name, name}, {key::dtype, description[key::dtype]}, {key::offset, buffer.getOffset()}});
       break;
     case train::BindingKind::Result:
-      description["name"] = name;
-      description["function"] = function.getSymName().str();
-      description["offset"] = buffer.getOffset();
+      description[key::name] = name;
+      description[key::function] = function.getSymName().str();
+      description[key::offset] = buffer.getOffset();
       results.push_back(description);
       break;
     default:
@@ -192,18 +196,18 @@ private:
 
   static json outputJson(exec::BufferOp buffer, train::BindingAttr output) {
     json entry = tensorDescription(output.getPart() ? output.getWhole() : buffer.getType());
-    entry["name"] = output.getName().str();
-    entry["offset"] = buffer.getOffset();
+    entry[key::name] = output.getName().str();
+    entry[key::offset] = buffer.getOffset();
     if (output.getPart())
-      entry["part"] = {{"first", *output.getPart()},
-                       {"elements", cast<RankedTensorType>(buffer.getType()).getNumElements()},
-                       {"after_launch", static_cast<int64_t>(buffer.getFirst())}};
+      entry[key::part] = {{key::first, *output.getPart()},
+                          {key::elements, cast<RankedTensorType>(buffer.getType()).getNumElements()},
+                          {key::afterLaunch, static_cast<int64_t>(buffer.getFirst())}};
     return entry;
   }
 
   json inputJson(StringRef name, json description) {
-    description["name"] = name.str();
-    description["role"] = name == facts.labels ? "labels" : "data";
+    description[key::name] = name.str();
+    description[key::role] = name == facts.labels ? "labels" : "data";
     auto bounds = train::BoundsNote(module->getContext()).getAttr(module);
     if (auto bound = bounds ? bounds.getAs<DictionaryAttr>(name) : DictionaryAttr())
       description.update(toJson(bound));
@@ -212,7 +216,7 @@ private:
 
   static void addOnce(json &list, json entry) {
     for (const json &other : list)
-      if (other["name"] == entry["name"])
+      if (other[key::name] == entry[key::name])
         return;
     list.push_back(std::move(entry));
   }
@@ -289,29 +293,30 @@ ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFac
   TableBuilder builder(module, facts);
   json functions = builder.functions();
   json &out = parts.json;
-  out["format"] = 1;
-  out["name"] = facts.name;
-  out["target"] = facts.target;
+  out[key::format] = 1;
+  out[key::name] = facts.name;
+  out[key::target] = facts.target;
   StateTable states = stateTable(module, facts, parts.data);
-  out["model"] = states.model;
+  out[key::model] = states.model;
   for (auto arena : module.getOps<exec::ArenaOp>())
-    out["arena"] = {{"bytes", arena.getBytes()},
-                    {"persistent_bytes", arena.getPersistent()},
-                    {"align", arena.getAlign()}};
+    out[key::arena] = {{key::bytes, arena.getBytes()},
+                       {key::persistentBytes, arena.getPersistent()},
+                       {key::align, arena.getAlign()}};
   for (auto arena : module.getOps<exec::HostArenaOp>()) {
-    out["host_arena"] = {{"bytes", arena.getBytes()},
-                         {"persistent_bytes", arena.getPersistent()},
-                         {"align", arena.getAlign()}};
+    out[key::hostArena] = {{key::bytes, arena.getBytes()},
+                           {key::persistentBytes, arena.getPersistent()},
+                           {key::align, arena.getAlign()}};
     for (exec::FileAttr file : arena.getListed())
-      out["host_arena"]["files"].push_back({{"directory", file.getDirectory()}, {"bytes", file.getBytes()}});
+      out[key::hostArena][key::files].push_back(
+          {{key::directory, file.getDirectory()}, {key::bytes, file.getBytes()}});
   }
-  out["states"] = states.states;
-  out["scalars"] = builder.scalars;
-  out["results"] = builder.results;
-  out["inputs"] = builder.inputs;
-  out["functions"] = functions;
-  out["options"] = facts.options;
-  out["plan"] = facts.plan;
-  out["export"] = facts.skeleton;
+  out[key::states] = states.states;
+  out[key::scalars] = builder.scalars;
+  out[key::results] = builder.results;
+  out[key::inputs] = builder.inputs;
+  out[key::functions] = functions;
+  out[key::options] = facts.options;
+  out[key::plan] = facts.plan;
+  out[key::exportTemplate] = facts.skeleton;
   return parts;
 }

@@ -7,6 +7,8 @@
 #include "lib/Support/AttrJson.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/StorageBytes.h"
+#include "runtime/abi/ProgramKeys.h"
+#include "runtime/abi/StateRoles.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/WeightHash.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -17,8 +19,15 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::exporter;
 using nlohmann::json;
+namespace key = kedge::abi::key;
 
 namespace {
+static_assert(std::size(abi::kRoleWords) == train::getMaxEnumValForRole() + 1,
+              "roles of runtime/abi/StateRoles.h");
+
+/// The dialect's roles are numbered as the program's.
+abi::StateRole roleOf(train::StateOp state) { return static_cast<abi::StateRole>(state.getRole()); }
+
 uint64_t fileSize(const std::string &path) {
   std::error_code error;
   uint64_t size = std::filesystem::file_size(path, error);
@@ -48,25 +57,25 @@ public:
 
   json stateJson(train::StateOp state) {
     json entry = tensorDescription(state.getType());
-    entry["name"] = state.getSymName().str();
-    entry["role"] = stringifyRole(state.getRole()).str();
+    entry[key::name] = state.getSymName().str();
+    entry[key::role] = abi::roleWord(roleOf(state));
     if (auto name = state.getOnnxName())
-      entry["onnx_name"] = name->str();
+      entry[key::onnxName] = name->str();
     if (auto of = state.getOf())
-      entry["of"] = of->str();
-    entry["offset"] = exec::OffsetNote(state.getContext()).getAttr(state).getInt();
+      entry[key::of] = of->str();
+    entry[key::offset] = exec::OffsetNote(state.getContext()).getAttr(state).getInt();
     if (auto sharding = state.getSharding())
-      entry["shard"] = shardJson(*sharding, sharding->isFlat());
+      entry[key::shard] = shardJson(*sharding, sharding->isFlat());
     if (sched::isOnHost(state))
-      entry["space"] = "host";
+      entry[key::space] = "host";
     if (auto adapter = tune::adapterOf(state))
-      entry["adapter"] = adapterJson(adapter);
+      entry[key::adapter] = adapterJson(adapter);
     if (auto encoding = tune::encodingOf(state))
-      entry["encoding"] = encodingJson(state, encoding);
-    entry["init"] = initJson(state);
+      entry[key::encoding] = encodingJson(state, encoding);
+    entry[key::init] = initJson(state);
     if (state.getRole() == train::Role::Parameter) {
-      entry["decay"] = state.getDecay();
-      entry["lr_scale"] = state.getLrScale().convertToDouble();
+      entry[key::decay] = state.getDecay();
+      entry[key::lrScale] = state.getLrScale().convertToDouble();
     }
     return entry;
   }
@@ -74,22 +83,24 @@ public:
   json modelJson() {
     json list = json::array();
     for (size_t i = 0; i < files.size(); ++i)
-      list.push_back(
-          {{"path", i == 0 ? files[0] : besideModel(files[i], files[0])}, {"bytes", fileSize(files[i])}});
+      list.push_back({{key::path, i == 0 ? files[0] : besideModel(files[i], files[0])},
+                      {key::bytes, fileSize(files[i])}});
     json places = json::array();
     for (const rt::WeightPlace &place : weights)
-      places.push_back({{"offset", place.offset}, {"length", place.length}});
-    return {
-        {"files", list}, {"graph_hash", graphHash()}, {"weights", places}, {"embedded", facts.embedWeights}};
+      places.push_back({{key::offset, place.offset}, {key::length, place.length}});
+    return {{key::files, list},
+            {key::graphHash, graphHash()},
+            {key::weights, places},
+            {key::embedded, facts.embedWeights}};
   }
 
 private:
   static json adapterJson(tune::AdapterAttr adapter) {
-    return {{"factor", tune::stringifyFactor(adapter.getFactor()).str()},
-            {"base", adapter.getBase().getValue().str()},
-            {"scale", adapter.getScale().getValueAsDouble()},
-            {"transposed", adapter.getTransposed().getValue()},
-            {"path", adapter.getPath().str()}};
+    return {{key::factor, tune::stringifyFactor(adapter.getFactor()).str()},
+            {key::base, adapter.getBase().getValue().str()},
+            {key::scale, adapter.getScale().getValueAsDouble()},
+            {key::transposed, adapter.getTransposed().getValue()},
+            {key::path, adapter.getPath().str()}};
   }
 
   /// Scales of int8 lie along one axis, which their shape tells.
@@ -101,26 +112,26 @@ private:
         for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(part.getType()).getShape()))
           if (size != 1)
             axis = dim;
-    return {{"format", tune::stringifyFormat(encoding.getFormat()).str()},
-            {"part", tune::stringifyPart(encoding.getPart()).str()},
-            {"double", encoding.getDoubled().getValue()},
-            {"shape", cast<RankedTensorType>(encoding.getWhole()).getShape().vec()},
-            {"axis", axis}};
+    return {{key::format, tune::stringifyFormat(encoding.getFormat()).str()},
+            {key::part, tune::stringifyPart(encoding.getPart()).str()},
+            {key::isDouble, encoding.getDoubled().getValue()},
+            {key::shape, cast<RankedTensorType>(encoding.getWhole()).getShape().vec()},
+            {key::axis, axis}};
   }
 
   json initJson(train::StateOp state) {
     Attribute init = state.getInitAttr();
     if (!init || isa<UnitAttr>(init))
-      return {{"kind", "zeros"}};
+      return {{key::kind, "zeros"}};
     if (auto fill = dyn_cast<FloatAttr>(init))
-      return {{"kind", "fill"}, {"value", fill.getValueAsDouble()}};
+      return {{key::kind, "fill"}, {key::value, fill.getValueAsDouble()}};
     if (auto random = dyn_cast<tune::RandomAttr>(init))
-      return {{"kind", tune::stringifyDistribution(random.getKind()).str()},
-              {"value", random.getAmount().getValueAsDouble()}};
+      return {{key::kind, tune::stringifyDistribution(random.getKind()).str()},
+              {key::value, random.getAmount().getValueAsDouble()}};
     if (auto weight = dyn_cast<train::WeightAttr>(init))
       return weightJson(weight, typeInFile(state, weight));
     interpret::HostTensor values = interpret::HostTensor::fromAttribute(cast<ElementsAttr>(init));
-    return literal(values.bytes.data(), values.bytes.size(), tensorDescription(values.type)["dtype"]);
+    return literal(values.bytes.data(), values.bytes.size(), tensorDescription(values.type)[key::dtype]);
   }
 
   /// Without its master a parameter, and what is frozen, is of 16 bits, and in the model's file f32 as ever.
@@ -129,10 +140,10 @@ private:
     auto whole = cast<RankedTensorType>(encoding ? encoding.getWhole() : Type(state.wholeType()));
     auto wide = whole.clone(Float32Type::get(state.getContext()));
     if (auto stored = state->getAttrOfType<TypeAttr>(tune::storedName))
-      return tensorDescription(whole.clone(stored.getValue()))["dtype"];
+      return tensorDescription(whole.clone(stored.getValue()))[key::dtype];
     bool isWider = isa<BFloat16Type, Float16Type>(whole.getElementType()) &&
                    static_cast<int64_t>(weight.getLength()) == bytesOf(wide);
-    return tensorDescription(isWider ? wide : whole)["dtype"];
+    return tensorDescription(isWider ? wide : whole)[key::dtype];
   }
 
   json weightJson(train::WeightAttr weight, const std::string &dtype) {
@@ -142,13 +153,13 @@ private:
     if (file == 0)
       weights.push_back(
           {static_cast<uint64_t>(weight.getOffset()), static_cast<uint64_t>(weight.getLength()), ""});
-    json entry = {{"kind", "file"},
-                  {"file", file},
-                  {"offset", weight.getOffset()},
-                  {"length", weight.getLength()},
-                  {"dtype", dtype}};
+    json entry = {{key::kind, "file"},
+                  {key::file, file},
+                  {key::offset, weight.getOffset()},
+                  {key::length, weight.getLength()},
+                  {key::dtype, dtype}};
     if (std::string hash = hashOf(weight); !hash.empty())
-      entry["hash"] = hash;
+      entry[key::hash] = hash;
     return entry;
   }
 
@@ -175,7 +186,7 @@ private:
     data.resize((data.size() + 63) / 64 * 64);
     size_t offset = data.size();
     data.insert(data.end(), bytes, bytes + size);
-    return {{"kind", "data"}, {"offset", offset}, {"length", size}, {"dtype", dtype}};
+    return {{key::kind, "data"}, {key::offset, offset}, {key::length, size}, {key::dtype, dtype}};
   }
 
   /// The first name that is the same file; names differ by how a path is written.
@@ -205,19 +216,19 @@ private:
 } // namespace
 
 json kedge::exporter::shardJson(dist::ShardingAttr sharding, bool isFlat) {
-  json shard{{"shape", sharding.getShape().vec()}};
+  json shard{{key::shape, sharding.getShape().vec()}};
   if (!sharding.getStages().empty())
-    shard["stages"] = sharding.getStages().vec();
+    shard[key::stages] = sharding.getStages().vec();
   if (sharding.getCuts().empty() && sharding.getStages().empty())
     return shard;
-  shard["flat"] = isFlat;
+  shard[key::flat] = isFlat;
   for (dist::CutAttr cut : sharding.getCuts()) {
-    json entry{{"dim", cut.getDim()}, {"axis", cut.getAxis().str()}};
+    json entry{{key::dim, cut.getDim()}, {key::axis, cut.getAxis().str()}};
     if (!cut.getSections().empty())
-      entry["sections"] = cut.getSections().vec();
+      entry[key::sections] = cut.getSections().vec();
     if (cut.getUnit() != 1)
-      entry["unit"] = cut.getUnit();
-    shard["cuts"].push_back(entry);
+      entry[key::unit] = cut.getUnit();
+    shard[key::cuts].push_back(entry);
   }
   return shard;
 }

@@ -3,6 +3,7 @@
 #include "lib/Dialect/ONNX/Composite/CompositeOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/Sched/BuildCluster.h"
+#include "lib/Dialect/Sched/CallProperties.h"
 #include "lib/Dialect/Sched/FastExponentials.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
@@ -20,7 +21,7 @@ public:
       : call(call), scratch(ModuleOp::create(call.getLoc())), b(OpBuilder::atBlockEnd(scratch->getBody())) {
     const int64_t y = call.getInputs().size(), z = y + 1;
     const bool second = call.getNumResults() > 1;
-    StringRef epilogue = call.getAttrs().getAs<StringAttr>("epilogue").getValue();
+    StringRef epilogue = sched::propertiesOf<train::FusedProductOp>(call).epilogue.getValue();
     if (epilogue == "gelu")
       make<onnx::GeluOp>({second ? z : y}, {y}, "tanh");
     else if (epilogue == "gelu_grad" && second)

@@ -4,6 +4,7 @@
 #include "lib/Dialect/Exec/Lifetimes.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
+#include "runtime/abi/Streams.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -163,7 +164,7 @@ private:
 /// Whether copies run beside the launches: the order is proven then, and stays.
 bool hasEvents(exec::FunctionOp function) {
   return llvm::any_of(function.getBody().getOps<exec::LaunchInterface>(), [](exec::LaunchInterface launch) {
-    return launch.getStream() != 0 || launch.getWaits();
+    return launch.getStream() != abi::kComputeStream || launch.getWaits();
   });
 }
 

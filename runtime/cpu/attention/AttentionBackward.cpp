@@ -54,8 +54,6 @@ public:
 
   size_t workspaceBytes() const override { return scratch_.bytes() * threads_; }
 
-  KernelWork work() const override { return s_.work(3, 2); }
-
   void run(Inputs in, Outputs out, void *workspace) override {
     GradientOperands<S> operands = readOperands(in, out);
     int64_t heads = s_.batch * s_.keyHeads, parts = split_ ? 2 * threads_ : 1;

@@ -43,8 +43,6 @@ public:
 
   size_t workspaceBytes() const override { return scratch_.bytes() * threads_; }
 
-  KernelWork work() const override { return s_.work(1, 1); }
-
   void run(Inputs in, Outputs out, void *workspace) override {
     const S *q = static_cast<const S *>(in[0]);
     const S *k = s_.packed ? q : static_cast<const S *>(in[1]),

@@ -40,7 +40,6 @@ public:
   WithWorkspace(size_t bytes, std::unique_ptr<LibraryKernel> kernel)
       : bytes_(bytes), kernel_(std::move(kernel)) {}
   size_t workspaceBytes() const override { return bytes_; }
-  KernelWork work() const override { return kernel_->work(); }
   void run(Inputs in, Outputs out, void *workspace) override { kernel_->run(in, out, workspace); }
 
 private:

@@ -68,8 +68,6 @@ public:
 
   size_t workspaceBytes() const override { return planBytes_ * (broadcast_ ? threads_ : 1); }
 
-  KernelWork work() const override { return c_.work(rows_); }
-
   void run(Inputs in, Outputs out, void *workspace) override {
     int64_t jobs = joined_ ? 1 : c_.batch * c_.groups;
     if (!broadcast_) {
@@ -175,8 +173,6 @@ public:
   size_t workspaceBytes() const override {
     return planBytes_ * (broadcast_ ? threads_ : 1) + rowsBytes_ * threads_;
   }
-
-  KernelWork work() const override { return c_.work(rows_); }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     char *scratch = static_cast<char *>(workspace);

@@ -59,8 +59,6 @@ public:
 
   size_t workspaceBytes() const override { return sizeof(T) * sumsOfUnit_ * units_ + ownBytes_ * threads_; }
 
-  KernelWork work() const override { return c_.work(c_.filters); }
-
   void run(Inputs in, Outputs out, void *workspace) override {
     T *sums = static_cast<T *>(workspace);
     char *own = reinterpret_cast<char *>(sums + sumsOfUnit_ * units_);

@@ -38,8 +38,6 @@ public:
 
   size_t workspaceBytes() const override { return sumBytes() * (parts_ - 1) + readBytes_ * threads_; }
 
-  KernelWork work() const override { return c_.work(c_.filters); }
-
   void run(Inputs in, Outputs out, void *workspace) override {
     const T *x = static_cast<const T *>(in[x_]), *dy = static_cast<const T *>(in[dy_]);
     T *result = static_cast<T *>(out[0]), *sums = static_cast<T *>(workspace);

@@ -107,8 +107,6 @@ public:
 
   size_t workspaceBytes() const override { return planBytes_ * (broadcast_ ? threads_ : 1); }
 
-  KernelWork work() const override { return c_.work(rows()); }
-
   void run(Inputs in, Outputs out, void *workspace) override {
     const int64_t jobs = joined_ ? 1 : c_.batch * c_.groups;
     if (!broadcast_) {

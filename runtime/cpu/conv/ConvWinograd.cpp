@@ -14,8 +14,7 @@ using namespace calls;
 
 namespace {
 
-constexpr int64_t kPanel =
-    32; ///< tiles of a panel: a multiple of the columns of every machine's product tile
+constexpr int64_t kPanel = kWinogradPanel;
 constexpr int64_t kMostRows = 12;    ///< of a product tile
 constexpr int64_t kVector = 16;      ///< elements of the longest vector
 constexpr int64_t kFewChannels = 32; ///< of filters that are transformed together
@@ -33,13 +32,13 @@ struct Task {
   int64_t padHigh, padWide;
   int64_t tilesWide, tilesOfImage, panels;
 
-  Task(const ConvShape &c, bool back)
+  Task(const ConvShape &c, bool back) : Task(c, back, WinogradTiles(c, back)) {}
+  Task(const ConvShape &c, bool back, const WinogradTiles &tiles)
       : batch(c.batch), depth(back ? c.filters : c.channels), rows(back ? c.channels : c.filters),
         fromHigh(back ? c.out[1] : c.in[1]), fromWide(back ? c.out[2] : c.in[2]),
         high(back ? c.in[1] : c.out[1]), wide(back ? c.in[2] : c.out[2]),
         padHigh(back ? 2 - c.pad[1] : c.pad[1]), padWide(back ? 2 - c.pad[2] : c.pad[2]),
-        tilesWide(blocksOf(wide, 2)), tilesOfImage(blocksOf(high, 2) * tilesWide),
-        panels(blocksOf(batch * tilesOfImage, kPanel)) {}
+        tilesWide(tiles.wide), tilesOfImage(tiles.ofImage), panels(tiles.panels) {}
 
   /// The most panels of a block: enough to read the filters seldom, and few enough for the L2.
   int64_t panelsOfBlock() const {
@@ -68,8 +67,6 @@ public:
   size_t workspaceBytes() const override {
     return alignedBytes(sizeof(float) * filterFloats_) + ownBytes() * threads_;
   }
-  KernelWork work() const override { return winogradWork(c_, task_.rows, 4 * kPanel * task_.panels); }
-
   void run(Inputs in, Outputs out, void *workspace) override {
     float *filters = static_cast<float *>(workspace);
     char *own = static_cast<char *>(workspace) + alignedBytes(sizeof(float) * filterFloats_);
@@ -279,35 +276,6 @@ private:
 };
 
 } // namespace
-
-KernelWork winogradWork(const ConvShape &c, int64_t resultChannels, int64_t computedPlaces) {
-  // Transforming 16 tiles of a channel takes as long as multiplying them with so many filters, and the
-  // results of a filter as long as its products with so many channels. Measured:
-  // docs/rationale/cpu-convolutions.md.
-  constexpr double kChannel = 16, kFilter = 8, kSaved = 36.0 / 16;
-  const double transforms =
-      kChannel / static_cast<double>(c.filters) + kFilter / static_cast<double>(c.channels);
-  KernelWork work = c.work(resultChannels);
-  work.shortcut = kSaved / (1 + transforms) * static_cast<double>(c.batch * c.outSize()) /
-                  static_cast<double>(computedPlaces);
-  return work;
-}
-
-bool isWinograd(const ConvShape &c, bool back) {
-  constexpr int64_t kFewest = 16; // channels: with fewer, transforms are most of the work
-  const bool isFlat = c.in[0] == 1 && c.out[0] == 1 && c.pad[0] == 0 && c.kernel == Space{1, 3, 3};
-  const bool isDense = c.groups == 1 && c.stride == Space{1, 1, 1} && c.dilation == Space{1, 1, 1};
-  const bool isPadded = c.pad[1] >= 0 && c.pad[1] <= 2 && c.pad[2] >= 0 && c.pad[2] <= 2;
-  if (!isFlat || !isDense || !isPadded || c.channels < kFewest || c.filters < kFewest ||
-      c.batch * c.outSize() * c.inSize() == 0)
-    return false;
-  const Task task(c, back);
-  // For few tiles filters are most of the work, whose transforms are 16/9 as large. Of the computed places
-  // most should exist.
-  constexpr int64_t kFewestPanels = 4;
-  return task.panels >= kFewestPanels && static_cast<double>(c.batch * task.high * task.wide) >=
-                                             0.6 * static_cast<double>(4 * kPanel * task.panels);
-}
 
 std::unique_ptr<LibraryKernel> makeWinograd(const ConvShape &c, bool back, int source, int weights, int bias,
                                             int threads) {

@@ -17,7 +17,6 @@ namespace {
 constexpr int64_t kLanes =
     32; ///< channels of a block, or twice as many: a multiple of the columns of every machine's tile
 constexpr int64_t kMostRows = 12;         ///< of a product tile
-constexpr int64_t kMostTiles = 384;       ///< of a row: its panel stays in the L1
 constexpr int64_t kBandBytes = 480 << 10; ///< transformed tiles of X in a band, which stay in the L2
 constexpr int64_t kMostParts = 8;         ///< enough for all threads to be busy until the end
 
@@ -53,9 +52,6 @@ public:
 
   size_t workspaceBytes() const override {
     return sizeof(float) * sumsOfUnit_ * units_ + ownBytes() * threads_;
-  }
-  KernelWork work() const override {
-    return winogradWork(c_, c_.filters, 4 * c_.batch * d_.tilesHigh * d_.tilesWide);
   }
 
   void run(Inputs in, Outputs out, void *workspace) override {
@@ -197,13 +193,6 @@ private:
 };
 
 } // namespace
-
-bool isWinogradFilter(const ConvShape &c) {
-  constexpr int64_t kFewestPairs =
-      2048; // of channels and filters: with fewer, transforms take what products save
-  return isWinograd(c, false) && c.channels >= 24 && c.channels * c.filters >= kFewestPairs &&
-         (c.out[2] + 1) / 2 <= kMostTiles;
-}
 
 std::unique_ptr<LibraryKernel> makeWinogradFilter(const ConvShape &c, int x, int dy, int threads) {
   return std::make_unique<WinogradFilter>(c, x, dy, threads);

@@ -209,11 +209,6 @@ protected:
 
   static void widen(const S *weights, int64_t count, T *wide) { convertRows(1, count, weights, 0, wide, 0); }
 
-  KernelWork work() const override {
-    const double points = static_cast<double>(c_.batch * c_.filters * c_.outSize());
-    return {KernelWork::Kind::Vector, 2 * points * static_cast<double>(c_.taps()), 0, {}, {}, 0};
-  }
-
   ConvShape c_;
   int threads_;
   const StencilRows<T> &rows_;

@@ -72,7 +72,7 @@ Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zer
   const DType typeA = call.inputs[0].type, typeB = call.inputs[b].type;
   integerRange(call, typeA), integerRange(call, typeB);
   const int64_t blocks = (p.m + IntegerBlock::kRows - 1) / IntegerBlock::kRows;
-  return closure(p.work(), [=](Inputs in, Outputs out, void *) {
+  return closure([=](Inputs in, Outputs out, void *) {
     const auto bytes = [&](int index) { return static_cast<const uint8_t *>(in[index]); };
     parallelFor(threads, p.batches() * blocks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end; ++at) {
@@ -143,7 +143,7 @@ int64_t tapSum(const ConvShape &c, DType typeX, const void *x, int64_t zeroX, DT
 Pointer integerConv(const LibraryCall &call, int w, int bias, PerLine zeroX, PerLine zeroW,
                     const ConvShape &c, Rescale rescale, int threads) {
   DType typeX = call.inputs[0].type, typeW = call.inputs[w].type;
-  return closure(c.work(c.groupFilters()), [=](Inputs in, Outputs out, void *) {
+  return closure([=](Inputs in, Outputs out, void *) {
     parallelFor(threads, c.batch * c.filters, 1, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane)
         for (int64_t o = 0; o < c.outSize(); ++o) {

@@ -38,8 +38,6 @@ public:
 
   size_t workspaceBytes() const override { return biasBytes_ + planBytes_ * (broadcast_ ? threads_ : 1); }
 
-  KernelWork work() const override { return product_.work(); }
-
   void run(Inputs inputs, Outputs outputs, void *workspace) override {
     const S *a = static_cast<const S *>(inputs[0]);
     const S *c = addend_.index < 0 ? nullptr : static_cast<const S *>(inputs[addend_.index]);
@@ -175,7 +173,7 @@ private:
 /// Integers: sums wrap as numpy's do.
 template <typename T> std::unique_ptr<LibraryKernel> integerProduct(Product p, Addend addend, int threads) {
   int64_t alpha = static_cast<int64_t>(addend.alpha), beta = static_cast<int64_t>(addend.beta);
-  return closure(p.work(), [=](Inputs inputs, Outputs outputs, void *) {
+  return closure([=](Inputs inputs, Outputs outputs, void *) {
     const T *a = static_cast<const T *>(inputs[0]), *b = static_cast<const T *>(inputs[1]);
     const T *c = addend.index < 0 ? nullptr : static_cast<const T *>(inputs[addend.index]);
     T *y = static_cast<T *>(outputs[0]);

@@ -41,8 +41,6 @@ public:
   }
 
   size_t workspaceBytes() const override { return wideBytes(0) + wideBytes(1) + planBytes_; }
-  KernelWork work() const override { return product_.work(); }
-
   void run(Inputs inputs, Outputs outputs, void *workspace) override {
     char *scratch = static_cast<char *>(workspace);
     const BFloat16 *a = widen(0, inputs[0], scratch);

@@ -16,8 +16,6 @@ public:
         plan_(planGemmOfParts<float>(product_.m, product_.n, product_.k, parts, threads)) {}
 
   size_t workspaceBytes() const override { return plan_.workspaceBytes(); }
-  KernelWork work() const override { return product_.work(); }
-
   void run(Inputs inputs, Outputs outputs, void *workspace) override {
     const Product &p = product_;
     const auto *a = static_cast<const float *>(inputs[0]), *b = static_cast<const float *>(inputs[1]);

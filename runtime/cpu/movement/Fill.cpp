@@ -53,7 +53,7 @@ Pointer makeEyeLike(const LibraryCall &call, int threads) {
     failCall(call, "a matrix is expected");
   int64_t k = intAttr(call, "k", 0), rows = y.shape[0], columns = y.shape[1];
   DType type = y.type;
-  return closure(partialRead(0), [=, bytes = y.bytes()](Inputs, Outputs out, void *) {
+  return closure([=, bytes = y.bytes()](Inputs, Outputs out, void *) {
     std::memset(out[0], 0, bytes);
     for (int64_t i = 0; i < rows; ++i)
       if (i + k >= 0 && i + k < columns)

@@ -25,8 +25,7 @@ std::unique_ptr<LibraryKernel> makeGather(const LibraryCall &call, int threads) 
   int64_t count = indices.elements();
   size_t run = view.inner * dtypeSize(data.type);
   bool wide = indices.type == DType::I64;
-  KernelWork work = partialRead(static_cast<double>(out.bytes() + indices.bytes()));
-  return closure(work, [=, what = describe(call)](Inputs in, Outputs outputs, void *) {
+  return closure([=, what = describe(call)](Inputs in, Outputs outputs, void *) {
     const char *from = static_cast<const char *>(in[0]);
     char *to = static_cast<char *>(outputs[0]);
     IndexReader index{in[1], wide};
@@ -52,9 +51,7 @@ std::unique_ptr<LibraryKernel> makeGatherElements(const LibraryCall &call, int t
   LineMap lines = mapLines(call, data, indices);
   bool wide = indices.type == DType::I64;
   return dispatchSize(data.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
-    KernelWork work = irregularWork(static_cast<double>(out.elements()));
-    work.bytesRead = static_cast<double>(out.bytes() + indices.bytes());
-    return closure(work, [=, what = describe(call)](Inputs in, Outputs outputs, void *) {
+    return closure([=, what = describe(call)](Inputs in, Outputs outputs, void *) {
       const T *from = static_cast<const T *>(in[0]);
       T *to = static_cast<T *>(outputs[0]);
       IndexReader index{in[1], wide};
@@ -83,8 +80,7 @@ std::unique_ptr<LibraryKernel> makeGatherND(const LibraryCall &call, int threads
   expectSameType(call, data, call.outputs[0]);
   IndexTuples tuples = readTuples(call, data, indices, call.outputs[0], intAttr(call, "batch_dims", 0));
   size_t run = tuples.sliceElements * dtypeSize(data.type);
-  KernelWork work = partialRead(static_cast<double>(call.outputs[0].bytes() + indices.bytes()));
-  return closure(work, [=, what = describe(call)](Inputs in, Outputs outputs, void *) {
+  return closure([=, what = describe(call)](Inputs in, Outputs outputs, void *) {
     const char *from = static_cast<const char *>(in[0]);
     char *to = static_cast<char *>(outputs[0]);
     IndexReader index{in[1], tuples.wide};

@@ -77,11 +77,6 @@ private:
   int threads_;
 };
 
-/// An addition for every element of the incoming gradient.
-KernelWork sumsOf(const TensorDesc &dy) {
-  return {KernelWork::Kind::Vector, static_cast<double>(dy.elements()), 0, {}, {}, 0};
-}
-
 /// The addend is the first of the operands that only train.AddGatherGrad has.
 constexpr size_t kAddend = 2;
 
@@ -118,21 +113,19 @@ template <Before before> std::unique_ptr<LibraryKernel> makeGatherGrad(const Lib
   bool wide = indices.type == DType::I64;
   RowSums sums(call, view.outer * view.size, view.outer * count, view.inner, threads);
   return dispatchFloat(call, dx.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(
-        sums.workspaceBytes(), sumsOf(dy),
-        [=, elements = dx.elements(), what = describe(call)](Inputs in, Outputs out, void *workspace) {
-          IndexReader index{in[1], wide};
-          FirstBad bad;
-          if constexpr (adds)
-            copyAddend<T>(in[kAddend], out[0], elements, threads);
-          sums.run<before>(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace,
-                           [&](int64_t row) {
-                             int64_t place = resolveIndex(index[row % count], view.size, row % count, bad);
-                             return place < 0 || place == padding ? -1 : row / count * view.size + place;
-                           });
-          if (bad.any())
-            failIndex(what, index, bad, view.size);
-        });
+    return closure(sums.workspaceBytes(), [=, elements = dx.elements(),
+                                           what = describe(call)](Inputs in, Outputs out, void *workspace) {
+      IndexReader index{in[1], wide};
+      FirstBad bad;
+      if constexpr (adds)
+        copyAddend<T>(in[kAddend], out[0], elements, threads);
+      sums.run<before>(static_cast<const T *>(in[0]), static_cast<T *>(out[0]), workspace, [&](int64_t row) {
+        int64_t place = resolveIndex(index[row % count], view.size, row % count, bad);
+        return place < 0 || place == padding ? -1 : row / count * view.size + place;
+      });
+      if (bad.any())
+        failIndex(what, index, bad, view.size);
+    });
   });
 }
 
@@ -143,7 +136,7 @@ std::unique_ptr<LibraryKernel> makeGatherNDGrad(const LibraryCall &call, int thr
   IndexTuples tuples = readTuples(call, dx, call.inputs[1], dy, intAttr(call, "batch_dims", 0));
   RowSums sums(call, tuples.slots, tuples.count, tuples.sliceElements, threads);
   return dispatchFloat(call, dx.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(sums.workspaceBytes(), sumsOf(dy),
+    return closure(sums.workspaceBytes(),
                    [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
                      IndexReader index{in[1], tuples.wide};
                      FirstBad bad;
@@ -163,9 +156,6 @@ public:
         elements_(call.outputs[0].elements()), threads_(threads), what_(describe(call)) {}
 
   size_t workspaceBytes() const override { return lineBytes() * threads_; }
-  KernelWork work() const override {
-    return irregularWork(static_cast<double>(lines_.count) * static_cast<double>(lines_.indexSize));
-  }
 
   void run(Inputs in, Outputs out, void *workspace) override {
     T *dx = static_cast<T *>(out[0]);

@@ -158,10 +158,6 @@ struct Images {
       point.taps[d] = sampling.taps(static_cast<double>(at[rank() - 1 - d]), spatial[d]);
     return point;
   }
-  KernelWork work(double passes) const {
-    double taps = std::pow(static_cast<double>(sampling.tapCount()), static_cast<double>(rank()));
-    return irregularWork(2 * passes * taps * static_cast<double>(batch * channels * points));
-  }
 };
 
 Images imagesOf(const LibraryCall &call, const TensorDesc &x, const TensorDesc &grid) {
@@ -187,7 +183,7 @@ Pointer makeGridSample(const LibraryCall &call, int threads) {
   Images images = imagesOf(call, x, grid);
   return dispatchNumber(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
     return dispatchFloat(call, grid.type, [&]<typename G>(TypeTag<G>) -> Pointer {
-      return closure(images.work(1), [=](Inputs in, Outputs out, void *) {
+      return closure([=](Inputs in, Outputs out, void *) {
         int64_t grain = grainFor(images.channels * static_cast<int64_t>(sizeof(T)));
         parallelFor(threads, images.batch * images.points, grain, [&](int64_t begin, int64_t end) {
           for (int64_t number = begin; number < end; ++number) {
@@ -245,14 +241,13 @@ Pointer makeGridSampleGrad(const LibraryCall &call, int threads) {
   return dispatchFloat(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
     return dispatchFloat(call, grid.type, [&]<typename G>(TypeTag<G>) -> Pointer {
       size_t workspace = alignedBytes(sizeof(double) * images.elements * threads);
-      return closure(workspace, images.work(static_cast<double>(2 + images.rank())),
-                     [=](Inputs in, Outputs out, void *sums) {
-                       const T *gradient = static_cast<const T *>(in[0]);
-                       gradientOfImages<T, G>(images, gradient, in[2], static_cast<T *>(out[0]),
-                                              static_cast<double *>(sums), threads);
-                       gradientOfGrid<T, G>(images, gradient, static_cast<const T *>(in[1]), in[2],
-                                            static_cast<G *>(out[1]), threads);
-                     });
+      return closure(workspace, [=](Inputs in, Outputs out, void *sums) {
+        const T *gradient = static_cast<const T *>(in[0]);
+        gradientOfImages<T, G>(images, gradient, in[2], static_cast<T *>(out[0]), static_cast<double *>(sums),
+                               threads);
+        gradientOfGrid<T, G>(images, gradient, static_cast<const T *>(in[1]), in[2], static_cast<G *>(out[1]),
+                             threads);
+      });
     });
   });
 }

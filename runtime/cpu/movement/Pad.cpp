@@ -79,8 +79,7 @@ std::unique_ptr<LibraryKernel> makePad(const LibraryCall &call, int threads) {
   Shape strides = rowMajorStrides(in.shape), shape = out.shape;
   int64_t rows = product(shape, 0, shape.size() - 1), columns = shape.back();
   return dispatchSize(in.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
-    KernelWork work = irregularWork(static_cast<double>(out.elements()));
-    return closure(work, [=](Inputs inputs, Outputs outputs, void *) {
+    return closure([=](Inputs inputs, Outputs outputs, void *) {
       const T *x = static_cast<const T *>(inputs[0]);
       T *y = static_cast<T *>(outputs[0]);
       const Shape &last = tables.back();
@@ -138,19 +137,18 @@ std::unique_ptr<LibraryKernel> makePadGrad(const LibraryCall &call, int threads)
     stands.push_back(invert(tables[d], dx.shape[d]));
   Shape strides = rowMajorStrides(dy.shape), shape = dx.shape;
   return dispatchFloat(call, dx.type, [&]<typename T>(TypeTag<T>) -> std::unique_ptr<LibraryKernel> {
-    return closure(irregularWork(static_cast<double>(dy.elements())),
-                   [=, count = product(shape)](Inputs inputs, Outputs outputs, void *) {
-                     T *out = static_cast<T *>(outputs[0]);
-                     parallelFor(threads, count, 4096, [&](int64_t begin, int64_t end) {
-                       for (int64_t flat = begin; flat < end; ++flat) {
-                         int64_t index[kMostRank], rest = flat;
-                         for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
-                           index[d] = rest % shape[d];
-                         out[flat] = static_cast<T>(
-                             sumStands<T>(stands, strides, index, 0, static_cast<const T *>(inputs[0])));
-                       }
-                     });
-                   });
+    return closure([=, count = product(shape)](Inputs inputs, Outputs outputs, void *) {
+      T *out = static_cast<T *>(outputs[0]);
+      parallelFor(threads, count, 4096, [&](int64_t begin, int64_t end) {
+        for (int64_t flat = begin; flat < end; ++flat) {
+          int64_t index[kMostRank], rest = flat;
+          for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
+            index[d] = rest % shape[d];
+          out[flat] =
+              static_cast<T>(sumStands<T>(stands, strides, index, 0, static_cast<const T *>(inputs[0])));
+        }
+      });
+    });
   });
 }
 

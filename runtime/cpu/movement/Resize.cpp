@@ -42,18 +42,9 @@ template <typename F> void forPlaces(const Shape &sizes, int64_t begin, int64_t 
   }
 }
 
-/// A multiply-add for every source of every place.
-KernelWork workOf(const ResizeMap &map) {
-  double sources = 1;
-  for (const AxisTable &table : map.tables)
-    sources *= static_cast<double>(table.sources.size());
-  return irregularWork(2 * sources);
-}
-
 template <typename S> std::unique_ptr<LibraryKernel> weighted(ResizeMap map, int threads) {
   int64_t count = product(map.sizes);
-  KernelWork work = workOf(map);
-  return closure(work, [map = std::move(map), threads, count](Inputs in, Outputs out, void *) {
+  return closure([map = std::move(map), threads, count](Inputs in, Outputs out, void *) {
     parallelFor(threads, count, 1024, [&](int64_t begin, int64_t end) {
       forPlaces(map.sizes, begin, end, [&](int64_t flat, const int64_t *index) {
         bool outside = false;
@@ -70,17 +61,16 @@ template <typename S> std::unique_ptr<LibraryKernel> weighted(ResizeMap map, int
 /// Nearest for integers and bool: one source per element.
 template <typename U> std::unique_ptr<LibraryKernel> copied(ResizeMap map, int threads) {
   int64_t count = product(map.sizes);
-  return closure(irregularWork(static_cast<double>(count)),
-                 [map = std::move(map), threads, count](Inputs in, Outputs out, void *) {
-                   parallelFor(threads, count, 1024, [&](int64_t begin, int64_t end) {
-                     forPlaces(map.sizes, begin, end, [&](int64_t flat, const int64_t *index) {
-                       int64_t source = 0;
-                       for (size_t d = 0; d < map.sizes.size(); ++d)
-                         source += map.tables[d].sources[map.tables[d].start[index[d]]] * map.strides[d];
-                       static_cast<U *>(out[0])[flat] = static_cast<const U *>(in[0])[source];
-                     });
-                   });
-                 });
+  return closure([map = std::move(map), threads, count](Inputs in, Outputs out, void *) {
+    parallelFor(threads, count, 1024, [&](int64_t begin, int64_t end) {
+      forPlaces(map.sizes, begin, end, [&](int64_t flat, const int64_t *index) {
+        int64_t source = 0;
+        for (size_t d = 0; d < map.sizes.size(); ++d)
+          source += map.tables[d].sources[map.tables[d].start[index[d]]] * map.strides[d];
+        static_cast<U *>(out[0])[flat] = static_cast<const U *>(in[0])[source];
+      });
+    });
+  });
 }
 
 bool isFloatType(DType type) {

@@ -2,7 +2,6 @@
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
-#include <cmath>
 
 namespace kedge::rt::cpu {
 using namespace calls;
@@ -30,7 +29,7 @@ Pointer makeCumSum(const LibraryCall &call, int threads) {
   AxisView view = viewAlong(x.shape, normalAxis(call, intAttr(call, "axis", 0), x.shape.size()));
   bool exclusive = boolAttr(call, "exclusive", false), reverse = boolAttr(call, "reverse", false);
   return dispatchNumber(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
-    return closure(irregularWork(static_cast<double>(x.elements())), [=](Inputs in, Outputs out, void *) {
+    return closure([=](Inputs in, Outputs out, void *) {
       forLines(view, threads, sizeof(T), [&](int64_t, int64_t first) {
         const T *from = static_cast<const T *>(in[0]) + first;
         T *to = static_cast<T *>(out[0]) + first;
@@ -78,7 +77,7 @@ template <bool Largest> Pointer makeArgExtreme(const LibraryCall &call, int thre
     failCall(call, "expected an axis with elements and a result of i64");
   bool takeLast = boolAttr(call, "select_last_index", false);
   return dispatchNumber(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
-    return closure(irregularWork(static_cast<double>(x.elements())), [=](Inputs in, Outputs out, void *) {
+    return closure([=](Inputs in, Outputs out, void *) {
       forLines(view, threads, sizeof(T), [&](int64_t line, int64_t first) {
         static_cast<int64_t *>(out[0])[line] =
             extremeOf(static_cast<const T *>(in[0]) + first, view.size, view.inner, Largest, takeLast);
@@ -94,7 +93,7 @@ Pointer makeHardmax(const LibraryCall &call, int threads) {
   expectShape(call, call.outputs[0], x.shape, "the result");
   AxisView view = viewAlong(x.shape, normalAxis(call, intAttr(call, "axis", -1), x.shape.size()));
   return dispatchFloat(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
-    return closure(irregularWork(static_cast<double>(x.elements())), [=](Inputs in, Outputs out, void *) {
+    return closure([=](Inputs in, Outputs out, void *) {
       forLines(view, threads, sizeof(T), [&](int64_t, int64_t first) {
         int64_t best = extremeOf(static_cast<const T *>(in[0]) + first, view.size, view.inner, true, false);
         for (int64_t i = 0; i < view.size; ++i)
@@ -120,10 +119,7 @@ Pointer makeTopK(const LibraryCall &call, int threads) {
   bool largest = boolAttr(call, "largest", true);
   size_t orderBytes = alignedBytes(8 * view.size);
   return dispatchNumber(call, x.type, [&]<typename T>(TypeTag<T>) -> Pointer {
-    // A heap of k takes about log2 k steps an element.
-    KernelWork work =
-        irregularWork(static_cast<double>(x.elements()) * std::log2(2.0 + static_cast<double>(k)));
-    return closure(orderBytes * threads, work, [=](Inputs in, Outputs out, void *workspace) {
+    return closure(orderBytes * threads, [=](Inputs in, Outputs out, void *workspace) {
       forLines(view, threads, sizeof(T) * 8, [&](int64_t line, int64_t first) {
         const T *from = static_cast<const T *>(in[0]) + first;
         int64_t *order =

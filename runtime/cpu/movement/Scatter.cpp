@@ -110,29 +110,28 @@ std::unique_ptr<LibraryKernel> makeScatterElements(const LibraryCall &call, int 
   Reduction reduction = readReduction(call);
   bool wide = indices.type == DType::I64;
   return dispatchPlaces(call, reduction, threads, [&]<typename T>(TypeTag<T>, auto places) {
-    KernelWork work = irregularWork(static_cast<double>(indices.elements()));
-    return closure(
-        places.workspaceBytes(), work, [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
-          auto *y = places.start(in[0], out[0], workspace);
-          IndexReader index{in[1], wide};
-          const T *updates = static_cast<const T *>(in[2]);
-          FirstBad bad;
-          parallelFor(
-              threads, lines.count, grainFor(lines.indexSize * sizeof(T)), [&](int64_t begin, int64_t end) {
-                for (int64_t line = begin; line < end; ++line) {
-                  int64_t dataStart = lines.dataStart(line), indexStart = lines.indexStart(line);
-                  for (int64_t i = 0; i < lines.indexSize; ++i) {
-                    int64_t position = indexStart + i * lines.indexStride;
-                    int64_t place = resolveIndex(index[position], lines.dataSize, position, bad);
-                    if (place >= 0)
-                      reduceInto(y[dataStart + place * lines.dataStride], updates[position], reduction);
-                  }
-                }
-              });
-          if (bad.any())
-            failIndex(what, index, bad, lines.dataSize);
-          places.finish(y, out[0]);
-        });
+    return closure(places.workspaceBytes(), [=, what = describe(call)](Inputs in, Outputs out,
+                                                                       void *workspace) {
+      auto *y = places.start(in[0], out[0], workspace);
+      IndexReader index{in[1], wide};
+      const T *updates = static_cast<const T *>(in[2]);
+      FirstBad bad;
+      parallelFor(threads, lines.count, grainFor(lines.indexSize * sizeof(T)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t line = begin; line < end; ++line) {
+                      int64_t dataStart = lines.dataStart(line), indexStart = lines.indexStart(line);
+                      for (int64_t i = 0; i < lines.indexSize; ++i) {
+                        int64_t position = indexStart + i * lines.indexStride;
+                        int64_t place = resolveIndex(index[position], lines.dataSize, position, bad);
+                        if (place >= 0)
+                          reduceInto(y[dataStart + place * lines.dataStride], updates[position], reduction);
+                      }
+                    }
+                  });
+      if (bad.any())
+        failIndex(what, index, bad, lines.dataSize);
+      places.finish(y, out[0]);
+    });
   });
 }
 
@@ -142,9 +141,8 @@ std::unique_ptr<LibraryKernel> makeScatterND(const LibraryCall &call, int thread
   IndexTuples tuples = readTuples(call, data, call.inputs[1], call.inputs[2], 0);
   Reduction reduction = readReduction(call);
   return dispatchPlaces(call, reduction, threads, [&]<typename T>(TypeTag<T>, auto places) {
-    KernelWork work = irregularWork(static_cast<double>(call.inputs[2].elements()));
     return closure(
-        places.workspaceBytes(), work, [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
+        places.workspaceBytes(), [=, what = describe(call)](Inputs in, Outputs out, void *workspace) {
           auto *y = places.start(in[0], out[0], workspace);
           IndexReader index{in[1], tuples.wide};
           FirstBad bad;

@@ -17,7 +17,7 @@ Pointer makeAveragePool(const LibraryCall &call, int threads) {
   PoolShape p = readPool(call, call.inputs[0], call.outputs[0]);
   bool includePad = boolAttr(call, "count_include_pad", false);
   return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
-    return closure(p.work(), [=, windows = Windows(p)](Inputs in, Outputs out, void *) {
+    return closure([=, windows = Windows(p)](Inputs in, Outputs out, void *) {
       using T = Compute<S>;
       parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
         for (int64_t plane = begin; plane < end; ++plane)
@@ -41,8 +41,7 @@ Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
   bool includePad = boolAttr(call, "count_include_pad", false);
   return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
     return planeGradient<S>(
-        p, threads, 0, p.work(),
-        [p, includePad, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
+        p, threads, 0, [p, includePad, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
           using T = Compute<S>;
           const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
           forWindows(windows, [&](const Window &o) {

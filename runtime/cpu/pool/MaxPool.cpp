@@ -69,7 +69,7 @@ template <typename Body> void forPlanes(const PoolShape &p, int threads, Body &&
 }
 
 template <typename S> Pointer maxPoolByWindows(const PoolShape &p, Indices indices, int threads) {
-  return closure(p.work(), [=, windows = Windows(p)](Inputs in, Outputs out, void *) {
+  return closure([=, windows = Windows(p)](Inputs in, Outputs out, void *) {
     forPlanes(p, threads, [&](int64_t plane, int) {
       const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
       S *y = static_cast<S *>(out[0]) + plane * p.outSize();
@@ -102,19 +102,18 @@ void maxima(const RowMaxima<S> &rows, const S *x, const Windows::Range &d, const
 template <typename S> Pointer maxPoolByRows(const PoolShape &p, Indices indices, int threads) {
   RowMaxima<S> rows(p);
   const size_t threadBytes = alignedBytes(rows.scratchBytes());
-  return closure(threadBytes * threads, p.workByRows(),
-                 [=, rows = std::move(rows)](Inputs in, Outputs out, void *workspace) {
-                   forPlanes(p, threads, [&](int64_t plane, int slot) {
-                     const auto line = rows.lineIn(static_cast<char *>(workspace) + slot * threadBytes);
-                     const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
-                     S *y = static_cast<S *>(out[0]) + plane * p.outSize();
-                     rows.forRows([&](int64_t first, const Windows::Range &d, const Windows::Range &h) {
-                       maxima(rows, x, d, h, p.out[2], indices.wanted(), y + first, line);
-                       if (indices.wanted())
-                         indices.write(p, out, plane, first, p.out[2], line.best);
-                     });
-                   });
-                 });
+  return closure(threadBytes * threads, [=, rows = std::move(rows)](Inputs in, Outputs out, void *workspace) {
+    forPlanes(p, threads, [&](int64_t plane, int slot) {
+      const auto line = rows.lineIn(static_cast<char *>(workspace) + slot * threadBytes);
+      const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
+      S *y = static_cast<S *>(out[0]) + plane * p.outSize();
+      rows.forRows([&](int64_t first, const Windows::Range &d, const Windows::Range &h) {
+        maxima(rows, x, d, h, p.out[2], indices.wanted(), y + first, line);
+        if (indices.wanted())
+          indices.write(p, out, plane, first, p.out[2], line.best);
+      });
+    });
+  });
 }
 
 Pointer makeMaxPool(const LibraryCall &call, int threads) {
@@ -127,13 +126,12 @@ Pointer makeMaxPool(const LibraryCall &call, int threads) {
   if (call.inputs[0].type == DType::U8)
     return maxPoolByWindows<uint8_t>(p, indices, threads);
   return dispatchFloat(call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
-    return RowMaxima<S>::suits(p) ? maxPoolByRows<S>(p, indices, threads)
-                                  : maxPoolByWindows<S>(p, indices, threads);
+    return p.hasRows() ? maxPoolByRows<S>(p, indices, threads) : maxPoolByWindows<S>(p, indices, threads);
   });
 }
 
 template <typename S> Pointer gradientByWindows(const PoolShape &p, int threads) {
-  return planeGradient<S>(p, threads, 0, p.work(),
+  return planeGradient<S>(p, threads, 0,
                           [p, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
                             const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
                             const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
@@ -147,20 +145,18 @@ template <typename S> Pointer gradientByWindows(const PoolShape &p, int threads)
 template <typename S> Pointer gradientByRows(const PoolShape &p, int threads) {
   RowMaxima<S> rows(p);
   const size_t bytes = rows.scratchBytes();
-  // Choosing is cheap beside adding to a place of dX for each window.
-  return planeGradient<S>(p, threads, bytes, irregularWork(p.windows()),
-                          [p, rows = std::move(rows)](Inputs in, int64_t plane, auto *sums, char *scratch) {
-                            const auto line = rows.lineIn(scratch);
-                            const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
-                            const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
-                            rows.forRows(
-                                [&](int64_t first, const Windows::Range &d, const Windows::Range &h) {
-                                  rows.findPlaces(x, d, h, line);
-                                  for (int64_t o = 0; o < p.out[2]; ++o)
-                                    if (line.best[o] >= 0)
-                                      sums[line.best[o]] += static_cast<Compute<S>>(dy[first + o]);
-                                });
-                          });
+  return planeGradient<S>(
+      p, threads, bytes, [p, rows = std::move(rows)](Inputs in, int64_t plane, auto *sums, char *scratch) {
+        const auto line = rows.lineIn(scratch);
+        const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
+        const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
+        rows.forRows([&](int64_t first, const Windows::Range &d, const Windows::Range &h) {
+          rows.findPlaces(x, d, h, line);
+          for (int64_t o = 0; o < p.out[2]; ++o)
+            if (line.best[o] >= 0)
+              sums[line.best[o]] += static_cast<Compute<S>>(dy[first + o]);
+        });
+      });
 }
 
 Pointer makeMaxPoolGrad(const LibraryCall &call, int threads) {
@@ -170,7 +166,7 @@ Pointer makeMaxPoolGrad(const LibraryCall &call, int threads) {
   expectShape(call, call.outputs[0], call.inputs[1].shape, "dX");
   const PoolShape p = readPool(call, call.outputs[0], call.inputs[0]);
   return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> Pointer {
-    return RowMaxima<S>::suits(p) ? gradientByRows<S>(p, threads) : gradientByWindows<S>(p, threads);
+    return p.hasRows() ? gradientByRows<S>(p, threads) : gradientByWindows<S>(p, threads);
   });
 }
 

@@ -10,15 +10,15 @@ using namespace calls;
 
 /// spread(inputs, plane, sums, scratch) adds up a plane of dX, in `sums`, which are zeros before. Sums are
 /// made in dX itself, which shares no bytes with inputs (sched::mayOverwrite); those of 16-bit types in the
-/// thread's memory, and rounded once. `scratchBytes`: what spread needs for a thread; `work`: of all planes.
+/// thread's memory, and rounded once. `scratchBytes`: what spread needs for a thread.
 template <typename S, typename Broadcast>
 std::unique_ptr<LibraryKernel> planeGradient(const PoolShape &p, int threads, size_t scratchBytes,
-                                             KernelWork work, Broadcast broadcast) {
+                                             Broadcast broadcast) {
   using T = Compute<S>;
   constexpr bool kInPlace = std::is_same_v<S, T>;
   const size_t sumBytes = kInPlace ? 0 : alignedBytes(sizeof(T) * p.inSize());
   const size_t threadBytes = sumBytes + alignedBytes(scratchBytes);
-  return closure(threadBytes * threads, work, [=](Inputs in, Outputs out, void *workspace) {
+  return closure(threadBytes * threads, [=](Inputs in, Outputs out, void *workspace) {
     parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
       char *memory = static_cast<char *>(workspace) + threadSlot() * threadBytes;
       for (int64_t plane = begin; plane < end; ++plane) {

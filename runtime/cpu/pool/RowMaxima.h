@@ -25,12 +25,6 @@ public:
     const PoolRows<T> *inner;
   };
 
-  /// Shorter rows have nothing to do at once; places of larger planes do not fit.
-  static bool suits(const PoolShape &p) {
-    constexpr int64_t kShortestRow = 4;
-    return p.out[2] >= kShortestRow && p.inSize() <= std::numeric_limits<int32_t>::max();
-  }
-
   explicit RowMaxima(const PoolShape &shape) : windows_(shape) {
     const PoolShape &p = windows_.p;
     for (int64_t tap = 0; tap < p.kernel[2]; ++tap)

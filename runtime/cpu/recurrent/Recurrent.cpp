@@ -63,18 +63,6 @@ public:
 
   size_t workspaceBytes() const override { return rowBytes_ * threads_; }
 
-  /// Rows share no product: each reads its weights for itself.
-  KernelWork work() const override {
-    double cells = static_cast<double>(s_.steps * s_.batch * s_.directions * s_.hidden);
-    double gates = static_cast<double>(s_.gates);
-    return {KernelWork::Kind::Vector,
-            2 * cells * gates * static_cast<double>(s_.inputs + s_.hidden),
-            cells * (gates + (s_.cell == Cell::Lstm ? 1 : 0)),
-            {},
-            {},
-            0};
-  }
-
   void run(Inputs in, Outputs out, void *workspace) override {
     int64_t rows = s_.batch * s_.directions;
     parallelParts(threads_, rows, [&](int64_t row) {

@@ -221,7 +221,7 @@ std::unique_ptr<LibraryLaunch> makePartLaunch(Gpu &gpu, const World &world, cons
 std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const Launch &launch,
                                               const LaunchPlaces &places, CUstream stream) {
   const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
-  makeKernel(call, 1); // its checks
+  checkRankCall(call);
   const int64_t wanted = ranksOf(call);
   if (wanted == 1) // every result is its operand
     return makePartLaunch(gpu, {0, 1}, call, places, stream);

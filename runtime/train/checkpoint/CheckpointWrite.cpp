@@ -68,7 +68,7 @@ ordered_json scalarsJson(const RunScalars &s) {
 
 ordered_json manifestJson(const Executor &executor, const Progress &progress, const RunScalars &scalars,
                           const CheckpointRun &run) {
-  const CompileOptions &options = executor.program().options;
+  const CompiledOptions &options = executor.program().options;
   ordered_json json;
   json["format"] = hasStages(executor.program())  ? kStagedFormat
                    : hasBoxes(executor.program()) ? kBoxedFormat

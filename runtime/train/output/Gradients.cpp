@@ -96,7 +96,7 @@ void GradientTools::keepPart(const State &state, const GradientPlace &place) {
 /// In rank 0's order of parameters: stages have their states in orders of their own.
 void GradientTools::gatherParts(double items) {
   Communicator &ranks = *executor.communicator();
-  const CompileOptions &compiled = executor.program().options;
+  const CompiledOptions &compiled = executor.program().options;
   const bool scales = maxOverRanks(&ranks, perItems) > 0;
   const double scale = !scales ? 1 : items > 0 ? compiled.nominalItems / items : 0;
   std::vector<std::string> names;

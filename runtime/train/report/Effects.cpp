@@ -16,7 +16,7 @@ void checkStep(const char *flag, int64_t step, int64_t first, int64_t end) {
 
 } // namespace
 
-void checkEffects(const Options &options, const RunScalars &scalars, const CompileOptions &program,
+void checkEffects(const Options &options, const RunScalars &scalars, const CompiledOptions &program,
                   int64_t first) {
   const ScalarOptions &given = options.scalars;
   const bool declines = scalars.schedule != ScheduleKind::Constant, isSgd = program.optimizer == "sgd";

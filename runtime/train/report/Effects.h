@@ -6,7 +6,7 @@
 namespace kedge::rt {
 
 /// Throws rt::Error that names such an option and what it needs. The run begins at step `first`.
-void checkEffects(const Options &options, const RunScalars &scalars, const CompileOptions &program,
+void checkEffects(const Options &options, const RunScalars &scalars, const CompiledOptions &program,
                   int64_t first);
 
 /// What to warn of: a rate that never gets where the options lead it. Empty: nothing.

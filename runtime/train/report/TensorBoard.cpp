@@ -88,7 +88,7 @@ std::string pluginValue(const std::string &tag, const std::string &plugin, const
 using HyperParameter = std::variant<double, std::string>;
 
 std::map<std::string, HyperParameter> hyperParameters(const Program &program, const RunScalars &scalars) {
-  const CompileOptions &options = program.options;
+  const CompiledOptions &options = program.options;
   return {{"optimizer", options.optimizer},
           {"lr", scalars.lr},
           {"min_lr", scalars.minLr},

@@ -46,3 +46,11 @@ func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}) -
 func.func @step() attributes {train.kind = #train.kind<step>, sched.sequence = array<i64>} {
   return
 }
+
+// -----
+
+func.func @step(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}, %i: tensor<2xi64> {train.binding = #train.binding<input "i">}) -> (tensor<2xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+  // expected-error@+1 {{calls 'onnx.Gather': attribute 'axis' failed to satisfy constraint: 64-bit signless integer attribute}}
+  %y = sched.library "onnx.Gather"(%x, %i) {axis = "rows"} {kedge.place = #kedge.place<forward "h.0", "a">} : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}

@@ -1,12 +1,7 @@
 // Companded moments as kernels code them, against their definition.
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 #include "runtime/format/Float16.h"
-#include "test/support/CompiledFunction.h"
-#include "test/unit/math/OpHarness.h"
+#include "test/unit/math/UpdateFunction.h"
 #include <cmath>
-#include <cstring>
-#include <fmt/format.h>
 
 using namespace kedge;
 
@@ -17,34 +12,12 @@ constexpr size_t kGroup = 32;
 /// shares of the gradient.
 class Update {
 public:
-  explicit Update(size_t groups) : groups(groups) {
-    const std::string whole = fmt::format("tensor<{}x32xf32>", groups),
-                      codes = fmt::format("tensor<{}x32xi8>", groups),
-                      counts = fmt::format("tensor<{}x32xui8>", groups),
-                      scale = fmt::format("tensor<{}xf16>", groups);
-    const std::string results = fmt::format("{0}, {1}, {3}, {2}, {3}", whole, codes, counts, scale);
-    std::string operands = fmt::format("{0}, {0}, {1}, {3}, {2}, {3}", whole, codes, counts, scale),
-                arguments, names;
-    for (int k = 0; k < 8; ++k)
-      operands += ", tensor<f32>";
-    llvm::SmallVector<llvm::StringRef> types;
-    llvm::StringRef(operands).split(types, ", ");
-    for (size_t k = 0; k < types.size(); ++k) {
-      arguments += fmt::format("{}%a{}: {}", k ? ", " : "", k, types[k].str());
-      names += fmt::format("{}%a{}", k ? ", " : "", k);
-    }
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(
-        fmt::format("func.func @op({}) -> ({}) {{ %r:5 = train.companded {} {{rule = \"adamw\", nesterov = "
-                    "false, decay = false, "
-                    "lr_scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 4, 8>}} : ({}) -> ({})\n"
-                    "return %r#0, %r#1, %r#2, %r#3, %r#4 : {} }}",
-                    arguments, results, names, operands, results, results),
-        &harness.context);
-    if (!module)
-      throw std::runtime_error("the update does not parse");
-    function = std::make_unique<test::CompiledFunction>(
-        test::CompiledFunction::isolate(*module->getOps<mlir::func::FuncOp>().begin()));
-  }
+  explicit Update(size_t groups)
+      : groups(groups),
+        function("train.companded",
+                 "rule = \"adamw\", nesterov = false, decay = false, lr_scale = 1.0 : f64, "
+                 "operandSegmentSizes = array<i32: 1, 1, 4, 8>",
+                 types("{0}, {0}, {1}, {3}, {2}, {3}") + scalarTypes(), types("{0}, {1}, {3}, {2}, {3}")) {}
 
   std::vector<float> gradient, param;
   std::vector<int8_t> codes;
@@ -53,41 +26,41 @@ public:
 
   /// `share`: of the gradient in the new moments, the rest is of the old ones.
   void run(float share) {
-    give(0, std::vector<float>(groups * kGroup));
-    give(1, gradient);
-    give(2, codes);
-    give(3, scale1);
-    give(4, counts);
-    give(5, scale2);
+    function.give(0, std::vector<float>(groups * kGroup));
+    function.give(1, gradient);
+    function.give(2, codes);
+    function.give(3, scale1);
+    function.give(4, counts);
+    function.give(5, scale2);
     // gradient_scale, decay_scale, step_size, one_minus_beta1, beta2, one_minus_beta2, bias_correction2_sqrt,
     // eps
     const float scalars[] = {1, 0, 1, share, 1 - share, share, 1, 1};
     for (int k = 0; k < 8; ++k)
-      give(6 + k, std::vector<float>{scalars[k]});
-    function->run();
-    take("0", param);
-    take("1", codes);
-    take("2", scale1);
-    take("3", counts);
-    take("4", scale2);
+      function.give(6 + k, std::vector<float>{scalars[k]});
+    function.run();
+    function.take(0, param);
+    function.take(1, codes);
+    function.take(2, scale1);
+    function.take(3, counts);
+    function.take(4, scale2);
   }
 
 private:
-  template <typename T> void give(int k, const std::vector<T> &values) {
-    interpret::HostTensor tensor{{}, {}};
-    tensor.bytes.assign(reinterpret_cast<const char *>(values.data()),
-                        reinterpret_cast<const char *>(values.data() + values.size()));
-    function->setInput(std::to_string(k), tensor);
+  /// {0}: the parameter; {1}, {2}: codes of the first and second moment; {3}: their scales.
+  std::string types(const char *list) const {
+    return fmt::format(fmt::runtime(list), fmt::format("tensor<{}x32xf32>", groups),
+                       fmt::format("tensor<{}x32xi8>", groups), fmt::format("tensor<{}x32xui8>", groups),
+                       fmt::format("tensor<{}xf16>", groups));
   }
-  template <typename T> void take(const char *name, std::vector<T> &values) {
-    const std::vector<char> found = function->output(name).bytes;
-    values.resize(found.size() / sizeof(T));
-    std::memcpy(values.data(), found.data(), found.size());
+  static std::string scalarTypes() {
+    std::string list;
+    for (int k = 0; k < 8; ++k)
+      list += ", tensor<f32>";
+    return list;
   }
 
-  test::OpHarness harness; // its context knows the dialects
   size_t groups;
-  std::unique_ptr<test::CompiledFunction> function;
+  test::UpdateFunction function;
 };
 
 float scaleOf(rt::Float16 half) { return half / 1024; }

@@ -1,0 +1,50 @@
+// Enumerations that users give as words: one list of spellings for flags, options of passes and messages.
+#pragma once
+#include "llvm/Support/CommandLine.h"
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kedge {
+
+template <typename Enum> struct Word {
+  Enum value;
+  const char *text, *meaning;
+};
+
+/// `list`: the words of an enumeration, in the order of its help. Specialized where the enumeration is.
+template <typename Enum> struct Words;
+
+template <typename Enum> constexpr const char *wordOf(Enum value) {
+  for (const Word<Enum> &word : Words<Enum>::list)
+    if (word.value == value)
+      return word.text;
+  return "";
+}
+
+/// `text` is one of the words: who reads it has checked that.
+template <typename Enum> constexpr Enum valueOf(std::string_view text) {
+  for (const Word<Enum> &word : Words<Enum>::list)
+    if (word.text == text)
+      return word.value;
+  return Words<Enum>::list[0].value;
+}
+
+template <typename Enum> std::vector<std::string> wordsOf() {
+  std::vector<std::string> words;
+  for (const Word<Enum> &word : Words<Enum>::list)
+    words.push_back(word.text);
+  return words;
+}
+
+/// What an Option of a pass's .td takes after its description.
+template <typename Enum> llvm::cl::ValuesClass wordValues() {
+  constexpr auto &list = Words<Enum>::list;
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    return llvm::cl::values(
+        llvm::cl::OptionEnumValue{list[I].text, static_cast<int>(list[I].value), list[I].meaning}...);
+  }(std::make_index_sequence<std::size(Words<Enum>::list)>());
+}
+
+} // namespace kedge
