@@ -1,5 +1,4 @@
 #include "runtime/cpu/gemm/IntegerBlock.h"
-#include <algorithm>
 
 namespace kedge::rt::cpu {
 namespace {
@@ -26,29 +25,13 @@ void IntegerBlock::packRows(int64_t first, int64_t rows, int64_t q, int64_t dept
   }
 }
 
-/// What is beside the matrix is 0; below it are rows of A that are 0.
-void IntegerBlock::packColumns(int64_t column, int64_t columns, int64_t q, int64_t depth) {
-  const uint8_t flip = flipOf(b_.type);
-  columns_.fill(0);
-  for (int64_t p = 0; p < depth; ++p) {
-    const uint8_t *from = b_.base + (q + p) * b_.stride + column;
-    int8_t *to = columns_.data() + p / tile_.depth * tile_.depth * kIntegerColumns + p % tile_.depth;
-    for (int64_t j = 0; j < columns; ++j) {
-      const auto value = static_cast<int8_t>(from[j] ^ flip);
-      to[j * tile_.depth] = value;
-      columnSums_[j] += static_cast<uint32_t>(value);
-    }
-  }
-}
-
-void IntegerBlock::multiply(int64_t first, int64_t rows, int64_t column, int64_t columns) {
-  sums_.fill(0), rowSums_.fill(0), columnSums_.fill(0);
-  for (int64_t q = 0; q < k_; q += kDepth) {
-    const int64_t depth = std::min(kDepth, k_ - q);
-    const int64_t padded = (depth + tile_.depth - 1) / tile_.depth * tile_.depth;
-    packRows(first, rows, q, depth, padded);
-    packColumns(column, columns, q, depth);
-    addProducts(rows, padded);
+void IntegerBlock::packColumns(const uint8_t *row, int64_t columns, int64_t p) {
+  const uint8_t flip = flipOf(typeB_);
+  int8_t *to = columns_.data() + p / tile_.depth * tile_.depth * kIntegerColumns + p % tile_.depth;
+  for (int64_t j = 0; j < columns; ++j) {
+    const auto value = static_cast<int8_t>(row[j] ^ flip);
+    to[j * tile_.depth] = value;
+    columnSums_[j] += static_cast<uint32_t>(value);
   }
 }
 
@@ -65,7 +48,7 @@ void IntegerBlock::addProducts(int64_t rows, int64_t k) {
 
 int32_t IntegerBlock::sum(int64_t i, int64_t j, int64_t zeroA, int64_t zeroB) const {
   const auto a = static_cast<uint32_t>(shifted(zeroA, a_.type)),
-             b = static_cast<uint32_t>(shifted(zeroB, b_.type));
+             b = static_cast<uint32_t>(shifted(zeroB, typeB_));
   return static_cast<int32_t>(sums_[i * kIntegerColumns + j] - a * columnSums_[j] - b * rowSums_[i] +
                               static_cast<uint32_t>(k_) * a * b);
 }

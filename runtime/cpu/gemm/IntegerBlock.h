@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/cpu/gemm/IntegerTile.h"
 #include "runtime/format/Tensor.h"
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -20,11 +21,22 @@ class IntegerBlock {
 public:
   static constexpr int64_t kRows = 32;
 
-  IntegerBlock(IntegerMatrix a, IntegerMatrix b, int64_t k) : a_(a), b_(b), k_(k) {}
+  IntegerBlock(IntegerMatrix a, DType typeB, int64_t k) : a_(a), typeB_(typeB), k_(k) {}
 
-  /// Products of rows [first, first + rows) of A, rows <= kRows, with columns [column, column + columns) of
-  /// B, columns <= kIntegerColumns.
-  void multiply(int64_t first, int64_t rows, int64_t column, int64_t columns);
+  /// Products of rows [first, first + rows) of A, rows <= kRows, with columns of B, columns <=
+  /// kIntegerColumns. `rowOfB(q)` is row q of these columns; it is read before the next is asked for.
+  template <typename RowOfB> void multiply(int64_t first, int64_t rows, int64_t columns, RowOfB rowOfB) {
+    sums_.fill(0), rowSums_.fill(0), columnSums_.fill(0);
+    for (int64_t q = 0; q < k_; q += kDepth) {
+      const int64_t depth = std::min(kDepth, k_ - q);
+      const int64_t padded = (depth + tile_.depth - 1) / tile_.depth * tile_.depth;
+      packRows(first, rows, q, depth, padded);
+      columns_.fill(0); // what is beside the matrix; below it are rows of A that are 0
+      for (int64_t p = 0; p < depth; ++p)
+        packColumns(rowOfB(q + p), columns, p);
+      addProducts(rows, padded);
+    }
+  }
 
   /// Sum over q of (a[i][q] - zeroA) (b[q][j] - zeroB), i and j counted within what was multiplied.
   int32_t sum(int64_t i, int64_t j, int64_t zeroA, int64_t zeroB) const;
@@ -33,10 +45,11 @@ private:
   static constexpr int64_t kDepth = 512;
 
   void packRows(int64_t first, int64_t rows, int64_t q, int64_t depth, int64_t padded);
-  void packColumns(int64_t column, int64_t columns, int64_t q, int64_t depth);
+  void packColumns(const uint8_t *row, int64_t columns, int64_t p);
   void addProducts(int64_t rows, int64_t k);
 
-  IntegerMatrix a_, b_;
+  IntegerMatrix a_;
+  DType typeB_;
   int64_t k_;
   const IntegerTile &tile_ = integerTile();
   std::array<int8_t, kRows * kDepth> rows_;

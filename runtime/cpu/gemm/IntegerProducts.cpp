@@ -78,11 +78,11 @@ Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zer
       for (int64_t at = begin; at < end; ++at) {
         const int64_t batch = at / blocks, first = at % blocks * IntegerBlock::kRows;
         const int64_t rows = std::min(IntegerBlock::kRows, p.m - first);
-        IntegerBlock block({bytes(0) + p.offsetA(batch), typeA, p.k},
-                           {bytes(b) + p.offsetB(batch), typeB, p.n}, p.k);
+        const uint8_t *const matrixB = bytes(b) + p.offsetB(batch);
+        IntegerBlock block({bytes(0) + p.offsetA(batch), typeA, p.k}, typeB, p.k);
         for (int64_t column = 0; column < p.n; column += kIntegerColumns) {
           const int64_t columns = std::min<int64_t>(kIntegerColumns, p.n - column);
-          block.multiply(first, rows, column, columns);
+          block.multiply(first, rows, columns, [&](int64_t q) { return matrixB + q * p.n + column; });
           for (int64_t i = 0; i < rows; ++i)
             for (int64_t j = 0; j < columns; ++j) {
               const int64_t row = first + i, line = column + j;
@@ -117,51 +117,81 @@ Pointer makeQLinearMatMul(const LibraryCall &call, int threads) {
   return integerMatMul(call, 3, perLine(call, 2, p.m), perLine(call, 5, p.n), p, rescale, threads);
 }
 
-/// Sum over the taps of output position `o` of one filter.
-int64_t tapSum(const ConvShape &c, DType typeX, const void *x, int64_t zeroX, DType typeW, const void *w,
-               int64_t zeroW, int64_t image, int64_t filter, int64_t o) {
-  int64_t place[3] = {o / (c.out[1] * c.out[2]), o / c.out[2] % c.out[1], o % c.out[2]}, sum = 0;
-  int64_t firstChannel = filter / c.groupFilters() * c.groupChannels();
-  for (int64_t channel = 0; channel < c.groupChannels(); ++channel)
-    for (int64_t tap = 0; tap < c.taps(); ++tap) {
-      int64_t t[3] = {tap / (c.kernel[1] * c.kernel[2]), tap / c.kernel[2] % c.kernel[1], tap % c.kernel[2]},
-              at[3];
+/// What some output positions of an image see, as columns of the matrix that filters are multiplied with.
+class IntegerPatches {
+public:
+  /// Positions [first, first + count), count <= kIntegerColumns; `image`: the first channel that they see.
+  IntegerPatches(const ConvShape &c, const uint8_t *image, uint8_t padding, int64_t first, int64_t count)
+      : c_(c), image_(image), padding_(padding), count_(count) {
+    for (int64_t j = 0; j < count; ++j)
+      for (int64_t o = first + j, d = 2; d >= 0; o /= c.out[d--])
+        corner_[j][d] = o % c.out[d] * c.stride[d] - c.pad[d];
+  }
+
+  /// Row `q` of the matrix: one tap of one channel.
+  const uint8_t *row(int64_t q) {
+    const int64_t tap = q % c_.taps();
+    const uint8_t *channel = image_ + q / c_.taps() * c_.inSize();
+    const Space t = {tap / (c_.kernel[1] * c_.kernel[2]), tap / c_.kernel[2] % c_.kernel[1],
+                     tap % c_.kernel[2]};
+    for (int64_t j = 0; j < count_; ++j) {
+      int64_t place = 0;
       bool inside = true;
       for (int d = 0; d < 3; ++d) {
-        at[d] = place[d] * c.stride[d] + t[d] * c.dilation[d] - c.pad[d];
-        inside &= at[d] >= 0 && at[d] < c.in[d];
+        const int64_t at = corner_[j][d] + t[d] * c_.dilation[d];
+        inside &= at >= 0 && at < c_.in[d];
+        place = place * c_.in[d] + at;
       }
-      if (!inside)
-        continue;
-      int64_t plane = (image * c.channels + firstChannel + channel) * c.inSize();
-      sum += (loadAsInt(typeX, x, plane + (at[0] * c.in[1] + at[1]) * c.in[2] + at[2]) - zeroX) *
-             (loadAsInt(typeW, w, (filter * c.groupChannels() + channel) * c.taps() + tap) - zeroW);
+      row_[j] = inside ? channel[place] : padding_;
     }
-  return sum;
-}
+    return row_.data();
+  }
 
-Pointer integerConv(const LibraryCall &call, int w, int bias, PerLine zeroX, PerLine zeroW,
-                    const ConvShape &c, Rescale rescale, int threads) {
-  DType typeX = call.inputs[0].type, typeW = call.inputs[w].type;
-  return closure([=](Inputs in, Outputs out, void *) {
-    parallelFor(threads, c.batch * c.filters, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane)
-        for (int64_t o = 0; o < c.outSize(); ++o) {
-          int64_t filter = plane % c.filters;
-          int64_t sum = tapSum(c, typeX, in[0], static_cast<int64_t>(zeroX.at(in, 0)), typeW, in[w],
-                               static_cast<int64_t>(zeroW.at(in, filter)), plane / c.filters, filter, o);
-          sum += bias < 0 ? 0 : static_cast<const int32_t *>(in[bias])[filter];
-          rescale.store(in, out[0], plane * c.outSize() + o, static_cast<int32_t>(sum), 0, filter);
-        }
-    });
-  });
-}
+private:
+  const ConvShape &c_;
+  const uint8_t *image_;
+  uint8_t padding_;
+  int64_t count_;
+  std::array<Space, kIntegerColumns> corner_; ///< where a position's first tap is, outside too
+  std::array<uint8_t, kIntegerColumns> row_;
+};
 
+/// The filters of a group, times patches.
 Pointer makeConvInteger(const LibraryCall &call, int threads) {
   expectCounts(call, 2, 4, 1, 1);
-  ConvShape c = readConv(call, call.inputs[0], call.inputs[1], call.outputs[0]);
-  return integerConv(call, 1, -1, perLine(call, inputIndex(call, 2), 1),
-                     perLine(call, inputIndex(call, 3), c.filters), c, {}, threads);
+  const ConvShape c = readConv(call, call.inputs[0], call.inputs[1], call.outputs[0]);
+  const DType typeX = call.inputs[0].type, typeW = call.inputs[1].type;
+  integerRange(call, typeX), integerRange(call, typeW);
+  const PerLine zeroX = perLine(call, inputIndex(call, 2), 1),
+                zeroW = perLine(call, inputIndex(call, 3), c.filters);
+  const int64_t panels = (c.outSize() + kIntegerColumns - 1) / kIntegerColumns,
+                k = c.groupChannels() * c.taps();
+  return closure([=](Inputs in, Outputs out, void *) {
+    const auto *x = static_cast<const uint8_t *>(in[0]), *w = static_cast<const uint8_t *>(in[1]);
+    const auto zeroOfX = static_cast<int64_t>(zeroX.at(in, 0));
+    parallelFor(threads, c.batch * c.groups * panels, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t image = at / panels / c.groups, group = at / panels % c.groups;
+        const int64_t position = at % panels * kIntegerColumns, firstFilter = group * c.groupFilters();
+        const int64_t columns = std::min<int64_t>(kIntegerColumns, c.outSize() - position);
+        // A place outside the image counts as 0, which is stored as the zero point.
+        IntegerPatches patches(c, x + (image * c.channels + group * c.groupChannels()) * c.inSize(),
+                               static_cast<uint8_t>(zeroOfX), position, columns);
+        IntegerBlock block({w + firstFilter * k, typeW, k}, typeX, k);
+        for (int64_t first = 0; first < c.groupFilters(); first += IntegerBlock::kRows) {
+          const int64_t rows = std::min(IntegerBlock::kRows, c.groupFilters() - first);
+          block.multiply(first, rows, columns, [&](int64_t q) { return patches.row(q); });
+          for (int64_t i = 0; i < rows; ++i) {
+            const int64_t filter = firstFilter + first + i;
+            auto *y = static_cast<int32_t *>(out[0]) + (image * c.filters + filter) * c.outSize() + position;
+            const auto zeroOfW = static_cast<int64_t>(zeroW.at(in, filter));
+            for (int64_t j = 0; j < columns; ++j)
+              y[j] = block.sum(i, j, zeroOfW, zeroOfX);
+          }
+        }
+      }
+    });
+  });
 }
 
 } // namespace

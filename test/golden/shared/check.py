@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Every fp32 (or 16-bit) run of a golden model beside the repository, judged by its own checker:
-check.py SHARED MODEL OUT PYTHON [RUN | -RUN | 16-bit] [-- OPTION...].
+check.py SHARED MODEL OUT PYTHON [RUN[:STEPS] | -RUN | 16-bit] [-- OPTION...].
 
 Compiles, trains, compares log and exported parameters with PyTorch's trace (check_trace.py --onnx, run by PYTHON, which
 has the package onnx), and the dumped gradients of step 0 with gradients.safetensors. Runs with dropout take 8 seeds. RUN: only
-this run; -RUN: all but this one; 16-bit: all with --precision. Exported parameters are compared for fp32 alone. OPTIONs are more
+this run, or its first STEPS; -RUN: all but this one; 16-bit: all with --precision. Exported parameters are compared for fp32 alone. OPTIONs are more
 of compile; --accumulate N among them cuts the rows of the first input into N micro-batches.
 """
 import json
@@ -27,6 +27,18 @@ def with_options(words, options):
     return words + options
 
 
+def shorten(run, steps):
+    """Leaves the first steps, whose losses are judged as before."""
+    for key in ("loss", "lr", "grad_norm", "loss_scale"):
+        if key in run:
+            run[key] = run[key][:steps]
+    for key in ("parameter_norms", "buffer_norms"):
+        run.pop(key, None)
+    run["run"][run["run"].index("--steps") + 1] = str(steps)
+    run["skipped"] = [step for step in run.get("skipped", []) if step < steps]
+    run["tolerance"].pop("last_20_mean_relative", None)
+
+
 def run_one(shared, model, name, trace, out, python, options):
     run, folder = trace["runs"][name], shared / "models" / model
     program = out / f"{name}-program"
@@ -43,7 +55,8 @@ def run_one(shared, model, name, trace, out, python, options):
         command += ["--dump-gradients", out / "gradients.safetensors", "--dump-step", "0"] if dumps else []
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         logs.append(log)
-    checker = [python, shared / "tools/check_trace.py", folder / "trace.json", name, *logs]
+    (out / "trace.json").write_text(json.dumps(trace))
+    checker = [python, shared / "tools/check_trace.py", out / "trace.json", name, *logs]
     values = [] if dropout or "--precision" in run["compile"] else ["--onnx", onnx]
     wrong = subprocess.run(checker + values).returncode
     differences = list(gradients_differ(folder / "gradients.safetensors", out / "gradients.safetensors",
@@ -60,10 +73,15 @@ def main():
     shared, model, out, python = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
     out.mkdir(parents=True, exist_ok=True)
     trace = json.loads((shared / "models" / model / "trace.json").read_text())
-    chosen = sys.argv[5] if len(sys.argv) > 5 else ""
+    chosen, _, steps = (sys.argv[5] if len(sys.argv) > 5 else "").partition(":")
     runs = [name for name, run in trace["runs"].items() if ("--precision" in run["compile"]) == (chosen == "16-bit")]
-    if chosen not in ("", "16-bit"):
-        runs = [name for name in runs if (name != chosen[1:] if chosen[0] == "-" else name == chosen)]
+    if chosen in trace["runs"]:
+        runs = [chosen]
+        if steps:
+            shorten(trace["runs"][chosen], int(steps))
+    elif chosen not in ("", "16-bit"):
+        assert chosen[0] == "-" and chosen[1:] in runs, f"{model} has no run {chosen}, found {list(trace['runs'])}"
+        runs.remove(chosen[1:])
     failed = [name for name in runs if run_one(shared, model, name, trace, out, python, options)]
     print(f"{model}: {len(runs) - len(failed)} of {len(runs)} runs as in PyTorch")
     sys.exit(bool(failed))

@@ -62,5 +62,47 @@ TEST(KernelIntegerProducts, Convolutions) {
       {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9}, 0);
 }
 
+TEST(KernelIntegerProducts, ConvolutionsOfAnyWindowOnEveryInstructionSet) {
+  // Two groups of 33 filters, more than a block of rows; 35 positions, in 3 panels; 36 products each.
+  constexpr int64_t kBatch = 2, kGroups = 2, kChannels = 3, kFilters = 33, kIn[2] = {9, 13}, kOut[2] = {5, 7},
+                    kTaps[2] = {3, 4}, kStride[2] = {2, 2}, kDilation[2] = {2, 1}, kPad[2] = {2, 2};
+  const auto byte = [](int64_t i) { return static_cast<uint8_t>(i * 37 + i / 256); };
+  std::vector<uint8_t> x(kBatch * kGroups * kChannels * kIn[0] * kIn[1]);
+  std::vector<int8_t> w(kGroups * kFilters * kChannels * kTaps[0] * kTaps[1]), zeroW(kGroups * kFilters);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = byte(i);
+  for (size_t i = 0; i < w.size(); ++i)
+    w[i] = static_cast<int8_t>(byte(i + 5));
+  for (size_t i = 0; i < zeroW.size(); ++i)
+    zeroW[i] = i % 2 ? 127 : -128;
+  constexpr uint8_t kZeroX = 200;
+  std::vector<double> expected;
+  for (int64_t image = 0; image < kBatch; ++image)
+    for (int64_t filter = 0; filter < kGroups * kFilters; ++filter)
+      for (int64_t o = 0; o < kOut[0] * kOut[1]; ++o) {
+        int64_t sum = 0;
+        for (int64_t q = 0; q < kChannels * kTaps[0] * kTaps[1]; ++q) {
+          const int64_t channel = filter / kFilters * kChannels + q / (kTaps[0] * kTaps[1]),
+                        row = o / kOut[1] * kStride[0] - kPad[0] + q / kTaps[1] % kTaps[0] * kDilation[0],
+                        column = o % kOut[1] * kStride[1] - kPad[1] + q % kTaps[1] * kDilation[1];
+          if (row >= 0 && row < kIn[0] && column >= 0 && column < kIn[1])
+            sum += (x[((image * kGroups * kChannels + channel) * kIn[0] + row) * kIn[1] + column] - kZeroX) *
+                   (w[filter * kChannels * kTaps[0] * kTaps[1] + q] - zeroW[filter]);
+        }
+        expected.push_back(static_cast<double>(sum));
+      }
+  const json window = {{"pads", {2, 2, 2, 2}}, {"strides", {2, 2}}, {"dilations", {2, 1}}, {"group", 2}};
+  for (const cpu::Isa isa : isasOfThisMachine()) {
+    cpu::forceIsa(isa);
+    expectNear(runKernel1("onnx.ConvInteger", window,
+                          {Array::of<uint8_t>({kBatch, kGroups * kChannels, kIn[0], kIn[1]}, x),
+                           Array::of<int8_t>({kGroups * kFilters, kChannels, kTaps[0], kTaps[1]}, w),
+                           Array::of<uint8_t>({}, {kZeroX}), Array::of<int8_t>({kGroups * kFilters}, zeroW)},
+                          {DType::I32, {kBatch, kGroups * kFilters, kOut[0], kOut[1]}}),
+               expected, 0);
+  }
+  cpu::forceIsa({});
+}
+
 } // namespace
 } // namespace kedge::rt::test
