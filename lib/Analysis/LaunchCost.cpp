@@ -17,7 +17,7 @@ namespace {
 
 /// A call whose operands do not fit each other counts as a copy of them. Memory planning, which needs its
 /// kernel, reports the error with its place in the model.
-rt::calls::CallWork workOf(const rt::calls::LibraryCall &call) {
+rt::calls::CallWork workOrCopy(const rt::calls::LibraryCall &call) {
   try {
     return rt::calls::workOf(call);
   } catch (const rt::Error &) {
@@ -98,7 +98,7 @@ LaunchCost costOfCollective(sched::LibraryOp op) {
 LaunchCost costOfLibrary(sched::LibraryOp op) {
   if (LaunchCost sent = costOfCollective(op); sent.kind == WorkKind::Collective)
     return sent;
-  rt::calls::CallWork work = workOf(libraryCallOf(op));
+  rt::calls::CallWork work = workOrCopy(libraryCallOf(op));
   LaunchCost cost;
   cost.kind = kindOf(work.kind);
   cost.type = productType(op.getInputs());
