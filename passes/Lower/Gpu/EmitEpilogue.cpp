@@ -5,6 +5,7 @@
 #include "lib/Dialect/Sched/BuildCluster.h"
 #include "lib/Dialect/Sched/CallProperties.h"
 #include "lib/Dialect/Sched/FastExponentials.h"
+#include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 
