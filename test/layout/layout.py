@@ -59,7 +59,7 @@ ALLOWED = {
     "runtime/calls": ["runtime/io", "runtime/format", "runtime/program"],
     "runtime/comm": BELOW_EXEC,
     "runtime/comm/messages": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
-    "runtime/comm/mpi": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages"],
+    "runtime/comm/mpi": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages", "runtime/exec"],
     "runtime/comm/tcp": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages"],
     "runtime/exec": BELOW_EXEC + ["runtime/comm"],
     "runtime/cpu": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
