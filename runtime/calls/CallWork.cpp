@@ -8,6 +8,7 @@
 #include "runtime/calls/ResizeTables.h"
 #include "runtime/calls/Types.h"
 #include "runtime/calls/WinogradShape.h"
+#include "runtime/format/Convert.h"
 #include <cmath>
 #include <map>
 
