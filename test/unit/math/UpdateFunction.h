@@ -25,8 +25,9 @@ public:
     for (size_t k = 0; k < resultTypes.size(); ++k)
       returned += fmt::format("{}%r#{}", k ? ", " : "", k);
     auto module = mlir::parseSourceString<mlir::ModuleOp>(
-        fmt::format("func.func @op({}) -> ({}) {{ %r:{} = {} {} {{{}}} : ({}) -> ({})\nreturn {} : {} }}", arguments,
-                    results, resultTypes.size(), op, names, attributes, operands, results, returned, results),
+        fmt::format("func.func @op({}) -> ({}) {{ %r:{} = {} {} {{{}}} : ({}) -> ({})\nreturn {} : {} }}",
+                    arguments, results, resultTypes.size(), op, names, attributes, operands, results,
+                    returned, results),
         &harness.context);
     if (!module)
       throw std::runtime_error("the update does not parse");
