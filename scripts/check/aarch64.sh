@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All golden models as programs for 64-bit Arm under an emulator, against PyTorch's traces, and the unit tests of the runtime and of
-# its kernels: aarch64.sh BUILD SHARED PYTHON (with the package onnx). About half an hour.
+# its kernels: aarch64.sh BUILD SHARED PYTHON (with the package onnx). About two hours.
 set -euo pipefail
 build=$(realpath "$1") shared=$(realpath "$2") python=$3
 cd "$(dirname "$0")/../../test/golden"
@@ -18,7 +18,4 @@ trap 'rm -rf "$out"' EXIT
 for model in perceptron gpt convnet quantised recurrent keras; do
   python3 check.py $model "$out/$model" 2>/dev/null | tail -1
 done
-for model in mlp gpt2 llama vit resnet; do
-  python3 shared/check.py "$shared" $model "$out" "$python" 2>/dev/null | tail -1
-  [ $model = mlp ] || echo "16 bits: $(python3 shared/check.py "$shared" $model "$out" "$python" 16-bit 2>/dev/null | tail -1)"
-done
+python3 ../../scripts/check/arm_traces.py "$shared" "$out" "$python"

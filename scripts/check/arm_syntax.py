@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Do all sources of Kedge itself pass the compiler of 64-bit Arm? arm_syntax.py BUILD [WORD...] (files whose name holds a WORD)
+"""Do all sources of Kedge itself pass the compiler of 64-bit Arm? arm_syntax.py BUILD [WORD...] (files whose path holds a WORD)
 
 Takes the commands of BUILD/compile_commands.json for lib, passes, driver and tools, with Debian's cross compiler in place of the
 system's: the headers of MLIR, LLVM, fmt and CLI11 are the same for all machines. Nothing is linked, as there is no LLVM for Arm
-here. The runtime is built for Arm anyway (cmake/KedgeOtherMachines.cmake). About a quarter of an hour on two cores.
+here. The runtime is built for Arm anyway (cmake/KedgeOtherMachines.cmake). About half an hour of processor time.
 """
 import concurrent.futures
 import json
@@ -29,11 +29,9 @@ def inside(file, build):
 
 def for_arm(command, headers):
     """The command for the cross compiler, without what is written; its precompiled header is one of `headers`."""
-    words, kept = shlex.split(command), []
-    while words[0] not in ("-o",) and not words[0].endswith(("c++", "g++")):
-        words.pop(0)
-    for word in words[1:]:
-        kept.append(headers.get(word, word))
+    words = shlex.split(command)
+    compiler = next(at for at, word in enumerate(words) if word.endswith("++"))
+    kept = [headers.get(word, word) for word in words[compiler + 1:]]
     at = kept.index("-o")
     del kept[at:at + 2]
     kept.remove("-c")
@@ -60,7 +58,7 @@ def check(entry, headers):
 def main():
     build, words = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
     entries = [entry for entry in json.loads((build / "compile_commands.json").read_text())
-               if inside(entry["file"], build) and all(word in entry["file"] for word in words)]
+               if inside(entry["file"], build) and (not words or any(word in entry["file"] for word in words))]
     failed = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         headers = {}
@@ -70,8 +68,7 @@ def main():
                 headers[named[1]] = precompile(named[1], entry["command"], pathlib.Path(folder))
         for file, code, errors in pool.map(lambda entry: check(entry, headers), entries):
             failed += bool(code)
-            if code or "warning:" in errors:
-                print(f"{file}:\n{errors}", flush=True)
+            print(f"{'fails' if code else 'passes'}: {file}\n{errors}", end="", flush=True)
     print(f"{len(entries) - failed} of {len(entries)} files pass the compiler of 64-bit Arm")
     sys.exit(bool(failed))
 
