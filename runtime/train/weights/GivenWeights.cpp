@@ -1,4 +1,5 @@
 #include "runtime/train/weights/GivenWeights.h"
+#include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/weights/EncodedWeights.h"
