@@ -92,7 +92,10 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     if (!stores || cluster.getReduced().empty() || cluster.getInputs().empty())
       return;
     for (Operation *user : cluster.getInputs()[0].getUsers())
-      if (auto twin = dyn_cast<ClusterOp>(user); twin && isTwin(twin, cluster) && canJoin(twin, cluster)) {
+      if (auto twin = dyn_cast<ClusterOp>(user); twin && isTwin(twin, cluster)) {
+        cluster->moveAfter(twin); // it reads nothing else
+        if (!canJoin(twin, cluster))
+          return;
         ++joined;
         joinProducer(twin, cluster);
         return;

@@ -32,7 +32,7 @@ bool isHalf(DType type) { return type == DType::BF16 || type == DType::F16; }
 
 std::optional<PaddedProduct> paddedProductOf(const MatmulCalls &calls) {
   const MatmulShape &s = calls.shape;
-  if (!s.isPadded() || s.isEmpty() || s.batch != 1 || calls.offsetsA.size() != 1 || calls.addend >= 0 ||
+  if (!s.isPadded() || s.isEmpty() || s.batch != 1 || calls.offsetsA.size() != 1 || calls.broadcasts ||
       s.bias || s.epilogue != Epilogue::None || !isHalf(s.typeA) || !isHalf(s.typeB))
     return std::nullopt;
   PaddedProduct made{s,

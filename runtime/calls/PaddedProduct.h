@@ -28,7 +28,7 @@ struct PaddedProduct {
 };
 
 /// The product with every such dimension that some operand's rows have room for rounded up; nothing if there
-/// is none, and for batches, sums with C, biases and epilogues.
+/// is none, and for batches, biases and epilogues.
 std::optional<PaddedProduct> paddedProductOf(const MatmulCalls &calls);
 
 } // namespace kedge::rt::calls

@@ -63,8 +63,14 @@ void ProductLaunch::multiplyPadded() {
   const CUdeviceptr own = places.operand(calls.result), result = placeOf(y, own);
   prepare(padded->a, places.inputs[0]);
   prepare(padded->b, places.inputs[1]);
-  multiply(placeOf(padded->a, places.inputs[0]), placeOf(padded->b, places.inputs[1]), result, result);
   const uint64_t element = dtypeSize(y.type);
+  const bool adds = calls.addend >= 0;
+  const CUdeviceptr addend = adds ? places.operand(calls.addend) : own;
+  if (adds && y.isCopied)
+    copyRows(result, static_cast<uint64_t>(y.wideRow()) * element, addend,
+             static_cast<uint64_t>(y.row) * element, static_cast<uint64_t>(y.width) * element, y.rows);
+  multiply(placeOf(padded->a, places.inputs[0]), placeOf(padded->b, places.inputs[1]),
+           y.isCopied ? result : addend, result);
   if (y.isCopied)
     copyRows(own, static_cast<uint64_t>(y.row) * element, result,
              static_cast<uint64_t>(y.wideRow()) * element, static_cast<uint64_t>(y.width) * element, y.rows);
