@@ -46,7 +46,7 @@ def convolutions(text):
 
 
 def inner_loop(code):
-    """The loop with the largest number of multiplications: (HMMA, FFMA, all)."""
+    """The loop with the largest number of multiplications, or all where loops are unrolled: (HMMA, FFMA, all)."""
     places = {label: at for at, (label, _, _) in enumerate(code) if label}
     best = (0, 0, 1)
     for at, (_, _, target) in enumerate(code):
@@ -54,6 +54,9 @@ def inner_loop(code):
             body = [op for _, op, _ in code[places[target]:at + 1] if op != "NOP"]
             counts = sum(op.startswith("HMMA") for op in body), sum(op.startswith("FFMA") for op in body), len(body)
             best = max(best, counts, key=lambda c: (HMMA * c[0] + FFMA * c[1]))
+    if not any(best[:2]):
+        operations = [op for _, op, _ in code if op != "NOP"]
+        best = sum(op.startswith("HMMA") for op in operations), sum(op.startswith("FFMA") for op in operations), len(operations)
     return best
 
 
