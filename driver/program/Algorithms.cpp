@@ -18,8 +18,8 @@ void embedAlgorithms(const std::string &path, nlohmann::json &program) {
   std::set<std::string> known;
   for (const auto &[key, entry] : table.all())
     if (const std::string call = *rt::calls::callOfKey(key); products.count(call) || apart.count(call)) {
-      kept.set(key, entry.algorithm,
-               0); // times are no part of a program: the same table gives the same bytes
+      kept.set(key, entry.algorithm, 0,
+               entry.isPadded); // times are no part of a program: the same table gives the same bytes
       if (products.count(call))
         known.insert(call);
     }

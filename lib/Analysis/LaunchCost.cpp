@@ -116,16 +116,20 @@ LaunchCost costOfLibrary(sched::LibraryOp op) {
 /// Half at x = `half`, nearing 1.
 double saturation(double x, double half) { return x / (x + half); }
 
-/// Attention of 16 bits on a GPU. Of f32 it is multiply-adds.
+/// Attention and convolutions of 16 bits on a GPU, which are generated kernels. Of f32 they are
+/// multiply-adds.
 bool runsOnTensorCores(const LaunchCost &cost, const DeviceModel &device) {
+  constexpr double kFewChannels = 4; // would leave most of a tile of tensor cores empty
   bool isHalf = cost.type == ProductType::BF16 || cost.type == ProductType::F16;
-  return cost.kind == WorkKind::Attention && isHalf && !device.isProcessor();
+  bool isGenerated =
+      cost.kind == WorkKind::Attention || (cost.kind == WorkKind::Convolution && cost.extent > kFewChannels);
+  return isGenerated && isHalf && !device.isProcessor();
 }
 
-/// Generated kernels for convolutions of 16 bits widen them for f32 multiply-adds, and cuDNN is asked for f32
-/// and f64 alone.
+/// Generated kernels widen what tensor cores do not take.
 bool widensForProducts(const LaunchCost &cost, const DeviceModel &device) {
-  return cost.kind == WorkKind::Convolution && cost.type != ProductType::F64 && !device.isProcessor();
+  return cost.kind == WorkKind::Convolution && cost.type != ProductType::F64 && !device.isProcessor() &&
+         !runsOnTensorCores(cost, device);
 }
 
 /// FLOPs per second.
@@ -151,6 +155,8 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
     return peak * (isHalf ? device.narrowAttentionEfficiency : device.attentionEfficiency) *
            saturation(cost.extent, device.attentionHalfKeys);
   peak *= saturation(cost.flops, device.halfRateFlops);
+  if (cost.kind == WorkKind::Convolution && runsOnTensorCores(cost, device))
+    peak *= device.narrowAttentionEfficiency; // what kernels of mma.sync reach
   if (cost.kind == WorkKind::Convolution)
     return peak * device.convolutionEfficiency * saturation(cost.extent, device.convolutionHalfChannels) *
            (device.isProcessor() ? cost.shortcut : 1);

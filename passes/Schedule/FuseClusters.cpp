@@ -81,12 +81,35 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     // Producers come first, so each is as large as it gets when its readers look at it.
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
       if (auto cluster = dyn_cast<ClusterOp>(op))
-        absorbProducers(cluster);
+        joinTwin(absorbProducers(cluster));
     addStatistic("kedge-fuse-clusters", "producers substituted", substituted);
     addStatistic("kedge-fuse-clusters", "clusters joined", joined);
   }
 
-  void absorbProducers(ClusterOp reader) {
+  /// Folds of the same points, of which the kernel reads each once: the squares of a gradient and whether it
+  /// is finite.
+  void joinTwin(ClusterOp cluster) {
+    if (!stores || cluster.getReduced().empty() || cluster.getInputs().empty())
+      return;
+    for (Operation *user : cluster.getInputs()[0].getUsers())
+      if (auto twin = dyn_cast<ClusterOp>(user); twin && isTwin(twin, cluster)) {
+        cluster->moveAfter(twin); // it reads nothing else
+        if (!canJoin(twin, cluster))
+          return;
+        ++joined;
+        joinProducer(twin, cluster);
+        return;
+      }
+  }
+
+  static bool isTwin(ClusterOp before, ClusterOp cluster) {
+    return before->getBlock() == cluster->getBlock() && before->isBeforeInBlock(cluster) &&
+           !before.getClone() && !cluster.getClone() && before.getReduced() == cluster.getReduced() &&
+           before.getInputs() == cluster.getInputs() && before.getInputMaps() == cluster.getInputMaps() &&
+           before.getOutputMaps()[0] == cluster.getOutputMaps()[0];
+  }
+
+  ClusterOp absorbProducers(ClusterOp reader) {
     for (bool changed = true; changed;) {
       changed = false;
       for (Value input : reader.getInputs())
@@ -96,6 +119,7 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
           break;
         }
     }
+    return reader;
   }
 
   ClusterOp absorb(ClusterOp reader, Value input) {

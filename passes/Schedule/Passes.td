@@ -216,7 +216,8 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
     more often. Joins clusters of equal domain if both use the same place for each value that is passed; values that other
     ops read become further outputs. Values stay the same: each is still rounded to its tensor's type. With `stores` (for GPUs,
     whose kernels store points while they fold them) a reduction also joins an expensive producer, and moves in front of ops that
-    read it: a bias gradient is summed in the kernel that makes the gradient. Statistics: producers substituted, clusters joined.
+    read it: a bias gradient is summed in the kernel that makes the gradient; and two clusters that fold the same points of the
+    same tensors become one, which reads them once. Statistics: producers substituted, clusters joined.
 
     Example:
     ```mlir

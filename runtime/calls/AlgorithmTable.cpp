@@ -49,7 +49,8 @@ void AlgorithmTable::add(const nlohmann::json &list, const std::string &source) 
     const std::string place = fmt::format("{}: entry {}", source, at);
     try {
       const std::string key = list[at].at("key");
-      Entry entry{bytesOf(list[at].at("algorithm"), place), list[at].value("microseconds", 0.0), source};
+      Entry entry{bytesOf(list[at].at("algorithm"), place), list[at].value("microseconds", 0.0),
+                  list[at].value("padded", false), source};
       checkEntry(key, entry.algorithm, place);
       if (!seen.insert(key).second)
         fail("{}: its key '{}' occurs twice; {}", place, key, kTuneAgain);
@@ -74,8 +75,9 @@ void AlgorithmTable::addFile(const std::string &path) {
   }
 }
 
-void AlgorithmTable::set(const std::string &key, AlgorithmBytes algorithm, double microseconds) {
-  entries[key] = {std::move(algorithm), microseconds, ""};
+void AlgorithmTable::set(const std::string &key, AlgorithmBytes algorithm, double microseconds,
+                         bool isPadded) {
+  entries[key] = {std::move(algorithm), microseconds, isPadded, ""};
 }
 
 const AlgorithmTable::Entry *AlgorithmTable::find(const std::string &key) const {
@@ -89,6 +91,8 @@ nlohmann::ordered_json AlgorithmTable::json() const {
     list.push_back({{"key", key}, {"algorithm", hexadecimal(entry.algorithm)}});
     if (entry.microseconds != 0)
       list.back()["microseconds"] = entry.microseconds;
+    if (entry.isPadded)
+      list.back()["padded"] = true;
   }
   return list;
 }

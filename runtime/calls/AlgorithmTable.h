@@ -21,7 +21,8 @@ public:
   struct Entry {
     AlgorithmBytes algorithm;
     double microseconds = 0;
-    std::string source; ///< where the entry is from, for messages and reports
+    bool isPadded = false; ///< of the product with rows and columns of zeros added (PaddedProduct.h)
+    std::string source;    ///< where the entry is from, for messages and reports
   };
 
   /// Entries of later calls replace earlier ones. Throws rt::Error, naming `source` and the entry, if
@@ -30,13 +31,13 @@ public:
   void add(const nlohmann::json &entries, const std::string &source);
   /// {"format": 1, "entries": [...]}
   void addFile(const std::string &path);
-  void set(const std::string &key, AlgorithmBytes algorithm, double microseconds);
+  void set(const std::string &key, AlgorithmBytes algorithm, double microseconds, bool isPadded = false);
 
   /// Null if there is no entry.
   const Entry *find(const std::string &key) const;
   const std::map<std::string, Entry> &all() const { return entries; }
   size_t size() const { return entries.size(); }
-  /// [{"key", "algorithm": hexadecimal digits, "microseconds" if known}], sorted by key.
+  /// [{"key", "algorithm": hexadecimal digits, "microseconds" if known, "padded" if it is}], sorted by key.
   nlohmann::ordered_json json() const;
 
 private:

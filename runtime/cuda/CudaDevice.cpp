@@ -277,8 +277,8 @@ std::vector<Reservation> CudaDevice::reservations() {
       {"cuda_code_and_libraries", minus(minus(atStart.free, ready.free), known),
        "measured: free memory of the GPU around the loading of kernels and libraries, less the arena"});
   if (launches.extraBytes() != 0)
-    list.push_back(
-        {"library_workspaces", launches.extraBytes(), "computed: what cuDNN asks for beyond the plan"});
+    list.push_back({"library_workspaces", launches.extraBytes(),
+                    "computed: what cuDNN and padded products need beyond the plan"});
   if (ranks)
     list.push_back(
         {"nccl", group,

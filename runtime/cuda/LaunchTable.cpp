@@ -149,7 +149,7 @@ void LaunchTable::placeOversized() {
         extra = std::max(extra, ready.library->wantedWorkspaceBytes());
   if (extra == 0)
     return;
-  const CUdeviceptr block = gpu.allocate(extra, "a workspace of cuDNN");
+  const CUdeviceptr block = gpu.allocate(extra, "what libraries need beyond the plan");
   for (auto &[function, list] : functions)
     for (ReadyLaunch &ready : list)
       if (ready.library && ready.library->wantedWorkspaceBytes() != 0)

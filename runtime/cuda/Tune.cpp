@@ -24,7 +24,7 @@ void tuneProgram(const Program &program, const std::string &path) {
       refused += entry.refused;
       if (entry.algorithm.empty())
         continue;
-      tuned.set(entry.key, entry.algorithm, entry.microseconds);
+      tuned.set(entry.key, entry.algorithm, entry.microseconds, entry.isPadded);
       first += entry.firstMicroseconds;
       best += entry.microseconds;
     }

@@ -13,9 +13,10 @@ public:
   TuneOperands(const TuneOperands &) = delete;
   TuneOperands &operator=(const TuneOperands &) = delete;
   const LaunchPlaces &places() const { return made; }
+  /// More memory, as long as the operands live.
+  CUdeviceptr allocate(uint64_t bytes, const char *what);
 
 private:
-  CUdeviceptr allocate(uint64_t bytes, const char *what);
   void fill(CUdeviceptr memory, const TensorDesc &tensor);
 
   Gpu &gpu;

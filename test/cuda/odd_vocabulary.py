@@ -1,4 +1,5 @@
-"""A hidden layer and 1001 classes, with data for 96 rows, and the same with logits of class 7 that overflow: odd_vocabulary.py FOLDER."""
+"""A hidden layer and 1001 classes, with data for 96 rows, the same with logits of class 7 that overflow, and with a head that is a table of
+classes without a bias: odd_vocabulary.py FOLDER."""
 import pathlib
 import sys
 
@@ -23,6 +24,12 @@ def save(name):
 
 
 save("model.onnx")
+whole = dict(arrays), list(nodes)
+arrays["head"] = arrays["head"].T.copy()
+arrays.pop("bias")
+nodes[2:] = [helper.make_node("Transpose", ["head"], ["turned"], perm=[1, 0]), helper.make_node("MatMul", ["t", "turned"], ["logits"])]
+save("table.onnx")
+arrays, nodes = whole
 arrays["head"][:, 7] = 3e38
 save("overflows.onnx")
 x = random.standard_normal((4 * ROWS, WIDTH)).astype(numpy.float32)

@@ -159,7 +159,7 @@ bool kedge::lower::gpu::isFlat(const ClusterNest &nest) {
   return nest.body().getOps<sched::IndexOp>().empty() && nest.body().getOps<sched::RandomOp>().empty() &&
          llvm::all_of(nest.inputs,
                       [&](const Access &input) {
-                        return hasBytes(input) && (isNumber(input) || isRow(input, nest.sizes[0]));
+                        return isNumber(input) || (hasBytes(input) && isRow(input, nest.sizes[0]));
                       }) &&
          llvm::all_of(nest.outputs,
                       [&](const Access &output) { return hasBytes(output) && isRow(output, nest.sizes[0]); });

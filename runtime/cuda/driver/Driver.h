@@ -33,6 +33,7 @@ namespace kedge::rt::cuda {
   X(memcpyDtoDAsync, cuMemcpyDtoDAsync)                                                                      \
   X(memcpy2DAsync, cuMemcpy2DAsync)                                                                          \
   X(memsetD8Async, cuMemsetD8Async)                                                                          \
+  X(memsetD2D16Async, cuMemsetD2D16Async)                                                                    \
   X(streamCreate, cuStreamCreate)                                                                            \
   X(streamCreateWithPriority, cuStreamCreateWithPriority)                                                    \
   X(ctxGetStreamPriorityRange, cuCtxGetStreamPriorityRange)                                                  \

@@ -254,7 +254,22 @@ std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, con
   if (places.workspaceBytes < calls.shape.workspaceBytes)
     fail("the program is damaged: {} has a workspace of {} bytes, expected {}", call.name,
          places.workspaceBytes, calls.shape.workspaceBytes);
-  return std::make_unique<ProductLaunch>(*this, gpu, std::move(calls), places);
+  std::optional<PaddedProduct> padded = paddedOf(calls);
+  return std::make_unique<ProductLaunch>(*this, gpu, std::move(calls), places, std::move(padded));
+}
+
+std::optional<PaddedProduct> CublasLt::paddedOf(const MatmulCalls &calls) const {
+  const std::string key = keyOf(calls.shape);
+  const AlgorithmTable::Entry *stored = table.find(key);
+  if (!stored || !stored->isPadded)
+    return std::nullopt;
+  std::optional<PaddedProduct> padded = paddedProductOf(calls);
+  if (!padded)
+    fail(
+        "{}: the algorithm of '{}' is for a padded product, and this product has no padding; write the table "
+        "again with kedge-bench tune",
+        stored->source, key);
+  return padded;
 }
 
 MatmulCalls CublasLt::takenCalls(MatmulCalls calls) const {
@@ -275,12 +290,14 @@ struct ProductLaunch::State {
   cublasLtMatmulAlgo_t algorithm{};
 };
 
-ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, const LaunchPlaces &places)
-    : library(library), gpu(gpu), calls(library.takenCalls(std::move(made))), places(places) {
+ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, const LaunchPlaces &places,
+                             std::optional<PaddedProduct> wide)
+    : library(library), gpu(gpu), calls(library.takenCalls(std::move(made))), places(places),
+      padded(std::move(wide)) {
   const MatmulShape &shape = calls.shape;
   if (shape.isEmpty())
     return;
-  state = std::make_unique<State>(library, shape);
+  state = std::make_unique<State>(library, multiplied());
   const auto place = [&](cublasLtMatmulDescAttributes_t attribute, int operand) {
     state->descriptors.set(attribute, reinterpret_cast<const void *>(places.operand(operand)));
   };
@@ -305,15 +322,9 @@ ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, cons
 
 ProductLaunch::~ProductLaunch() = default;
 
-void ProductLaunch::multiply(int64_t call, CUdeviceptr c) {
-  const MatmulShape &shape = calls.shape;
-  const auto at = [](CUdeviceptr base, int64_t elements, DType type) {
-    return reinterpret_cast<void *>(base + static_cast<uint64_t>(elements) * dtypeSize(type));
-  };
-  void *a = at(places.inputs[0], calls.offsetsA[static_cast<size_t>(call)], shape.typeA);
-  void *b = at(places.inputs[1], calls.offsetsB[static_cast<size_t>(call)], shape.typeB);
-  const int64_t result = call * shape.batch * shape.m * shape.n;
-  void *y = at(places.operand(calls.result), result, shape.type);
+void ProductLaunch::multiply(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, CUdeviceptr y) {
+  const MatmulShape &shape = multiplied();
+  const auto at = [](CUdeviceptr place) { return reinterpret_cast<void *>(place); };
   // With beta = 0 the library does not read C, whatever is there.
   const double wideBeta = calls.micro >= 0 && library.isFirstMicro ? 0 : shape.beta;
   const float alpha = static_cast<float>(shape.alpha), beta = static_cast<float>(wideBeta);
@@ -321,8 +332,8 @@ void ProductLaunch::multiply(int64_t call, CUdeviceptr c) {
   const void *alphaPlace = wide ? static_cast<const void *>(&shape.alpha) : &alpha;
   const void *betaPlace = wide ? static_cast<const void *>(&wideBeta) : &beta;
   const auto &d = state->descriptors;
-  library.check(library.matmul(library.handle, d.operation, alphaPlace, b, d.b, a, d.a, betaPlace,
-                               at(c, result, shape.type), d.y, y, d.y, &state->algorithm,
+  library.check(library.matmul(library.handle, d.operation, alphaPlace, at(b), d.b, at(a), d.a, betaPlace,
+                               at(c), d.y, at(y), d.y, &state->algorithm,
                                reinterpret_cast<void *>(places.workspace),
                                static_cast<size_t>(shape.workspaceBytes), gpu.stream()),
                 "cuBLASLt does not run " + shape.key());
@@ -339,10 +350,21 @@ CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
   best.key = keyOf(shape);
   if (shape.isEmpty())
     return best;
-  const TuneOperands operands(gpu, call, shape.workspaceBytes);
-  ProductLaunch launch(*this, gpu, calls, operands.places());
+  TuneOperands operands(gpu, call, shape.workspaceBytes);
+  ProductLaunch plain(*this, gpu, calls, operands.places());
+  tune(plain, best);
+  if (const std::optional<PaddedProduct> padded = paddedProductOf(calls)) {
+    ProductLaunch launch(*this, gpu, calls, operands.places(), padded);
+    if (padded->bytes != 0)
+      launch.setWorkspace(operands.allocate(padded->bytes, "wide copies to tune with"), padded->bytes);
+    tune(launch, best);
+  }
+  return best;
+}
+
+void CublasLt::tune(ProductLaunch &launch, Tuned &best) const {
   constexpr int kProposals = 16;
-  for (const auto &proposal : proposals(launch.state->descriptors, shape, kProposals)) {
+  for (const auto &proposal : proposals(launch.state->descriptors, launch.multiplied(), kProposals)) {
     launch.state->algorithm = proposal.algo;
     const std::optional<double> microseconds = launch.measure();
     if (!microseconds) {
@@ -354,10 +376,10 @@ CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
     if (!best.algorithm.empty() && *microseconds >= best.microseconds)
       continue;
     best.microseconds = *microseconds;
+    best.isPadded = launch.padded.has_value();
     const auto *bytes = reinterpret_cast<const uint8_t *>(&proposal.algo);
     best.algorithm.assign(bytes, bytes + sizeof(proposal.algo));
   }
-  return best;
 }
 
 } // namespace kedge::rt::cuda

@@ -3,11 +3,14 @@
 #pragma once
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/calls/LibraryWork.h"
+#include "runtime/calls/PaddedProduct.h"
 #include "runtime/cuda/library/LibraryLaunch.h"
 #include <cublasLt.h>
 
 namespace kedge::rt::cuda {
 using namespace calls;
+
+class ProductLaunch;
 
 class CublasLt {
 public:
@@ -25,6 +28,7 @@ public:
     std::string key;
     AlgorithmBytes algorithm;                       ///< empty: there is nothing to choose
     double microseconds = 0, firstMicroseconds = 0; ///< of the best, and of the first proposal that ran
+    bool isPadded = false;                          ///< the fastest computes the padded product
     int refused = 0;                                ///< number of proposals that did not run
   };
   Tuned tune(const LibraryCall &call);
@@ -44,6 +48,10 @@ private:
   /// Nothing if the library has no algorithm.
   std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors,
                                                    const MatmulShape &shape) const;
+  /// The wide product, if the table says that its algorithm is for that.
+  std::optional<PaddedProduct> paddedOf(const MatmulCalls &calls) const;
+  /// Times what the library proposes for the launch.
+  void tune(ProductLaunch &launch, Tuned &best) const;
   [[noreturn]] void failWithout(const MatmulShape &shape) const;
   /// The calls; the bias becomes a separate step if the library has no algorithm that adds it.
   MatmulCalls takenCalls(MatmulCalls calls) const;

@@ -19,10 +19,61 @@ void ProductLaunch::enqueue() {
                    "a result cannot be cleared");
     return;
   }
+  if (padded)
+    return multiplyPadded();
   const bool whole = calls.addend >= 0 && !shape.bias && !calls.broadcasts;
   const CUdeviceptr c = whole ? places.operand(calls.addend) : places.operand(calls.result);
-  for (size_t call = 0; call < calls.offsetsA.size(); ++call)
-    multiply(static_cast<int64_t>(call), c);
+  const auto after = [](CUdeviceptr base, int64_t elements, DType type) {
+    return base + static_cast<uint64_t>(elements) * dtypeSize(type);
+  };
+  for (size_t call = 0; call < calls.offsetsA.size(); ++call) {
+    const int64_t result = static_cast<int64_t>(call) * shape.batch * shape.m * shape.n;
+    multiply(after(places.inputs[0], calls.offsetsA[call], shape.typeA),
+             after(places.inputs[1], calls.offsetsB[call], shape.typeB), after(c, result, shape.type),
+             after(places.operand(calls.result), result, shape.type));
+  }
+}
+
+/// Elements of 16 bits.
+void ProductLaunch::clear(CUdeviceptr at, int64_t row, int64_t width, int64_t rows) {
+  if (width > 0 && rows > 0)
+    gpu.driver().check(gpu.driver().memsetD2D16Async(at, static_cast<size_t>(row) * 2, 0,
+                                                     static_cast<size_t>(width), static_cast<size_t>(rows),
+                                                     gpu.stream()),
+                       "the padding of a product cannot be cleared");
+}
+
+/// Copies a matrix that has no room for its padding. Zeros where sums read; what lies elsewhere only gets
+/// into the padding of the result, which nobody reads.
+void ProductLaunch::prepare(const WideMatrix &matrix, CUdeviceptr own) {
+  const CUdeviceptr place = placeOf(matrix, own);
+  const int64_t row = matrix.wideRow();
+  if (matrix.isCopied)
+    copyRows(place, static_cast<uint64_t>(row) * 2, own, static_cast<uint64_t>(matrix.row) * 2,
+             static_cast<uint64_t>(matrix.width) * 2, matrix.rows);
+  if (!matrix.isSummed && !matrix.isCopied)
+    return;
+  clear(place + static_cast<uint64_t>(matrix.width) * 2, row, matrix.wideWidth - matrix.width, matrix.rows);
+  clear(place + static_cast<uint64_t>(matrix.rows * row) * 2, row, matrix.wideWidth,
+        matrix.wideRows - matrix.rows);
+}
+
+void ProductLaunch::multiplyPadded() {
+  const WideMatrix &y = padded->y;
+  const CUdeviceptr own = places.operand(calls.result), result = placeOf(y, own);
+  prepare(padded->a, places.inputs[0]);
+  prepare(padded->b, places.inputs[1]);
+  const uint64_t element = dtypeSize(y.type);
+  const bool adds = calls.addend >= 0;
+  const CUdeviceptr addend = adds ? places.operand(calls.addend) : own;
+  if (adds && y.isCopied)
+    copyRows(result, static_cast<uint64_t>(y.wideRow()) * element, addend,
+             static_cast<uint64_t>(y.row) * element, static_cast<uint64_t>(y.width) * element, y.rows);
+  multiply(placeOf(padded->a, places.inputs[0]), placeOf(padded->b, places.inputs[1]),
+           y.isCopied ? result : addend, result);
+  if (y.isCopied)
+    copyRows(own, static_cast<uint64_t>(y.row) * element, result,
+             static_cast<uint64_t>(y.wideRow()) * element, static_cast<uint64_t>(y.width) * element, y.rows);
 }
 
 void ProductLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source,
@@ -35,7 +86,7 @@ void ProductLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch,
   copy.dstPitch = destinationPitch;
   copy.WidthInBytes = width;
   copy.Height = static_cast<size_t>(rows);
-  gpu.driver().check(gpu.driver().memcpy2DAsync(&copy, gpu.stream()), "an addend cannot be spread");
+  gpu.driver().check(gpu.driver().memcpy2DAsync(&copy, gpu.stream()), "rows of a product cannot be copied");
 }
 
 /// The first column of `rows` rows is there: copies double what is filled.

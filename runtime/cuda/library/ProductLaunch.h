@@ -1,5 +1,6 @@
 // One product of a program (rt::calls::isProduct), as calls of cublasLtMatmul.
 #pragma once
+#include "runtime/calls/PaddedProduct.h"
 #include "runtime/cuda/library/CublasLt.h"
 
 namespace kedge::rt::cuda {
@@ -7,15 +8,27 @@ using namespace calls;
 
 class ProductLaunch final : public LibraryLaunch {
 public:
-  ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls calls, const LaunchPlaces &places);
+  /// With `padded` the product of wide matrices is computed; it needs setWorkspace if that has copies.
+  ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls calls, const LaunchPlaces &places,
+                std::optional<PaddedProduct> padded = {});
   ~ProductLaunch() override;
   void enqueue() override;
   bool leavesKernels() const override { return calls.apart; }
+  uint64_t wantedWorkspaceBytes() const override { return padded ? padded->bytes : 0; }
+  void setWorkspace(CUdeviceptr workspace, uint64_t) override { copies = workspace; }
 
 private:
   friend class CublasLt;
   struct State;
-  void multiply(int64_t call, CUdeviceptr c);
+  void multiply(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, CUdeviceptr y);
+  const MatmulShape &multiplied() const { return padded ? padded->shape : calls.shape; }
+  /// Where a matrix of a padded product is, and what makes it wide.
+  CUdeviceptr placeOf(const WideMatrix &matrix, CUdeviceptr own) const {
+    return matrix.isCopied ? copies + matrix.offset : own;
+  }
+  void prepare(const WideMatrix &matrix, CUdeviceptr own);
+  void clear(CUdeviceptr at, int64_t row, int64_t width, int64_t rows);
+  void multiplyPadded();
   void broadcastAddend();
   void doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows);
   void doubleRows(CUdeviceptr y, uint64_t element);
@@ -31,6 +44,8 @@ private:
   Gpu &gpu;
   MatmulCalls calls;
   LaunchPlaces places;
+  std::optional<PaddedProduct> padded;
+  CUdeviceptr copies = 0;       ///< of matrices that are wide only there
   std::unique_ptr<State> state; ///< null: there is nothing to multiply
 };
 

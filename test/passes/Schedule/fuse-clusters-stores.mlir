@@ -62,3 +62,37 @@ func.func @apart(%x: tensor<64x8xf32>, %w: tensor<8x8xf32>) -> (tensor<64x8xf32>
   } : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<8xf32>
   return %n, %b : tensor<64x8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Two folds of the same points, as of a gradient whose norm and infinities are wanted: one walk. Those of other points stay.
+// CHECK-LABEL: func.func @twins
+// CHECK: %[[T:.*]]:2 = sched.cluster domain [64, 8] reduced [1](%arg0) maps
+// CHECK: sched.reduce add
+// CHECK: sched.reduce max
+// CHECK: %[[O:.*]] = sched.cluster domain [64, 8] reduced [0](%arg0) maps
+// CHECK: return %[[T]]#{{[01]}}, %[[T]]#{{[01]}}, %[[O]]
+// APART-LABEL: func.func @twins
+// APART-COUNT-3: sched.cluster domain [64, 8]
+#both = affine_map<(r, c) -> (r, c)>
+#row = affine_map<(r, c) -> (r)>
+#sum = affine_map<(r, c) -> (c)>
+func.func @twins(%g: tensor<64x8xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<8xf32>) {
+  %n = sched.cluster domain [64, 8] reduced [1] (%g) maps [#both] -> [#row] {
+  ^bb0(%a: f32):
+    %q = arith.mulf %a, %a : f32
+    %s = sched.reduce add %q : f32
+    sched.yield %s : f32
+  } : (tensor<64x8xf32>) -> tensor<64xf32>
+  %m = sched.cluster domain [64, 8] reduced [1] (%g) maps [#both] -> [#row] {
+  ^bb0(%a: f32):
+    %s = sched.reduce max %a : f32
+    sched.yield %s : f32
+  } : (tensor<64x8xf32>) -> tensor<64xf32>
+  %o = sched.cluster domain [64, 8] reduced [0] (%g) maps [#both] -> [#sum] {
+  ^bb0(%a: f32):
+    %s = sched.reduce add %a : f32
+    sched.yield %s : f32
+  } : (tensor<64x8xf32>) -> tensor<8xf32>
+  return %n, %m, %o : tensor<64xf32>, tensor<64xf32>, tensor<8xf32>
+}

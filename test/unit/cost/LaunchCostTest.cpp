@@ -124,20 +124,24 @@ TEST_F(LaunchCostTest, FewerMultiplicationsAreAProcessorsAlone) {
   EXPECT_EQ(secondsOf(plain, loadDevice("h100")), secondsOf(cost, loadDevice("h100")));
 }
 
-TEST_F(LaunchCostTest, ConvolutionsOfSixteenBitsHaveNoTensorCores) {
+TEST_F(LaunchCostTest, ConvolutionsOfSixteenBitsRunOnTensorCores) {
   LaunchCost cost;
   cost.kind = WorkKind::Convolution;
   cost.flops = 1e12;
-  cost.extent = 256;
-  const auto seconds = [&](ProductType type, const char *device) {
+  const auto rate = [&](ProductType type, const DeviceModel &device) {
     cost.type = type;
-    return secondsOf(cost, loadDevice(device));
+    return cost.flops / (secondsOf(cost, device) - device.launchSeconds);
   };
   for (ProductType type : {ProductType::BF16, ProductType::F16})
-    for (const char *device : {"h100", "a100"})
-      EXPECT_DOUBLE_EQ(seconds(type, device), seconds(ProductType::F32, device)) << device;
-  EXPECT_LT(seconds(ProductType::BF16, "cpu"), seconds(ProductType::F32, "cpu"))
-      << "processors have 16-bit tiles for them";
+    for (const char *name : {"h100", "a100"}) {
+      const DeviceModel device = loadDevice(name);
+      cost.extent = 256;
+      EXPECT_NEAR(rate(type, device) / rate(ProductType::F32, device),
+                  device.bf16Flops * device.narrowAttentionEfficiency / device.fp32Flops, 1e-9)
+          << "by mma.sync";
+      cost.extent = 1;
+      EXPECT_DOUBLE_EQ(rate(type, device), rate(ProductType::F32, device)) << "depthwise ones are widened";
+    }
 }
 
 TEST_F(LaunchCostTest, DepthwiseConvolutionsMoveMemory) {

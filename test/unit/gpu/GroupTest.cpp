@@ -16,21 +16,25 @@ using namespace kedge::lower::gpu;
 namespace kedge::test {
 namespace {
 
-/// Adam's form: weight, moment, gradient of another type, a rate; the moment and the weight are new.
+/// Adam's form: weight, moment, gradient of another type, a rate, whether some gradient is infinite; the
+/// moment and the weight are new.
 std::string updateOf(const std::string &shape, const std::string &dims, const std::string &indices,
                      int number) {
   return fmt::format(
-      "%r{3}:2 = sched.cluster domain [{1}] reduced [] (%p{3}, %m{3}, %g{3}, %rate) maps [affine_map<({2}) "
+      "%r{3}:2 = sched.cluster domain [{1}] reduced [] (%p{3}, %m{3}, %g{3}, %rate, %found) maps "
+      "[affine_map<({2}) "
       "-> ({2})>, "
-      "affine_map<({2}) -> ({2})>, affine_map<({2}) -> ({2})>, affine_map<({2}) -> ()>] -> [affine_map<({2}) "
+      "affine_map<({2}) -> ({2})>, affine_map<({2}) -> ({2})>, affine_map<({2}) -> ()>, affine_map<({2}) -> "
+      "()>] -> [affine_map<({2}) "
       "-> ({2})>, "
-      "affine_map<({2}) -> ({2})>] {{\n^bb0(%p: f32, %m: f32, %h: bf16, %rate_: f32):\n"
+      "affine_map<({2}) -> ({2})>] {{\n^bb0(%p: f32, %m: f32, %h: bf16, %rate_: f32, %found_: i1):\n"
       "%c = arith.constant 1.25e-1 : f32\n %g = arith.extf %h : bf16 to f32\n %d = arith.subf %g, %m : f32\n"
       "%s = arith.mulf %d, %c : f32\n %n = arith.addf %m, %s : f32\n %a = math.absf %n : f32\n %t = "
       "math.sqrt %a : f32\n"
       "%e = arith.addf %t, %rate_ : f32\n %q = arith.divf %n, %e : f32\n %w = arith.mulf %rate_, %c : f32\n"
-      "%u = arith.mulf %q, %w : f32\n %v = arith.subf %p, %u : f32\n sched.yield %v, %n : f32, f32\n"
-      "}} : (tensor<{0}f32>, tensor<{0}f32>, tensor<{0}bf16>, tensor<f32>) -> (tensor<{0}f32>, "
+      "%u = arith.mulf %q, %w : f32\n %o = arith.subf %p, %u : f32\n %v = arith.select %found_, %p, %o : "
+      "f32\n sched.yield %v, %n : f32, f32\n"
+      "}} : (tensor<{0}f32>, tensor<{0}f32>, tensor<{0}bf16>, tensor<f32>, tensor<i1>) -> (tensor<{0}f32>, "
       "tensor<{0}f32>)\n",
       shape, dims, indices, number);
 }
@@ -44,7 +48,7 @@ const Tensors kTensors[] = {{"5x", "5", "i", 5},          {"3x256x", "3, 256", "
                             {"2x", "2", "i", 2},          {"13000x", "13000", "i", 13000}};
 
 std::string moduleText() {
-  std::string arguments = "%rate: tensor<f32>", body;
+  std::string arguments = "%rate: tensor<f32>, %found: tensor<i1>", body;
   for (auto [number, t] : llvm::enumerate(kTensors)) {
     arguments += fmt::format(", %p{0}: tensor<{1}f32>, %m{0}: tensor<{1}f32>, %g{0}: tensor<{1}bf16>", number,
                              t.shape);
@@ -71,13 +75,13 @@ protected:
     return registry;
   }
   /// Bytes from the first weight to each operand of an update: tensors follow one another from a multiple of
-  /// 256 on, the rate lies before them all.
+  /// 256 on, the rate and the bool lie before them all.
   void place() {
     int64_t next = 256;
     auto take = [&](int64_t bytes) { return std::exchange(next, next + (bytes + 64 + 255) / 256 * 256); };
     for (const Tensors &t : kTensors) {
       int64_t p = take(4 * t.elements), m = take(4 * t.elements), g = take(2 * t.elements);
-      offsets.push_back({p, m, g, 0, p, m});
+      offsets.push_back({p, m, g, 0, 4, p, m});
     }
     bytes = next;
   }
@@ -113,6 +117,7 @@ TEST_F(Group, EqualsSingleLaunchesToTheBit) {
   std::vector<char> alone(bytes), together(bytes);
   std::mt19937 random(3);
   fill(whole, alone.data(), random, -2, 2);
+  alone[4] = 0; // a bool is one byte
   together = alone;
   const std::vector<char> before = alone;
   for (auto [code, places] : llvm::zip(singles, offsets)) {

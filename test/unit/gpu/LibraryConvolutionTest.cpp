@@ -151,6 +151,27 @@ TEST(GpuConvolution, HalfWidths) {
   }
 }
 
+TEST(GpuConvolution, TensorCores) {
+  for (std::string type : {"f16", "bf16"}) {
+    expectAllSame({1, 64, 72, {6, 6}, {3, 3}, 1, {}, {1, 1, 1, 1}}, type);     // tiles of one tap
+    expectAllSame({2, 33, 70, {5, 7}, {3, 2}, 1, {2, 1}, {1, 0, 0, 1}}, type); // nothing is whole
+    expectAllSame({2, 12, 18, {9, 8}, {3, 3}, 2, {2, 2}, {2, 2, 2, 2}, {2, 2}}, type);
+    expectAllSame({3, 64, 128, {7, 7}, {1, 1}, 1, {2, 2}}, type);
+    expectAllSame({2, 24, 40, {8, 8}, {1, 1}}, type); // neighbouring positions at once
+    expectAllSame({2, 6, 10, {19}, {4}, 1, {3}, {2, 1}}, type);
+    expectAllSame({1, 5, 6, {3, 4, 5}, {2, 3, 2}, 1, {1, 2, 1}, {1, 1, 0, 0, 1, 1}}, type);
+    expectAllSame({1, 320, 8, {4, 4}, {3, 3}, 1, {}, {1, 1, 1, 1}}, type); // in parts
+  }
+  const auto tile = [](const std::string &x, const std::string &w, const std::string &y) {
+    expectSameAsCpu("onnx.Conv {} : (tensor<" + x + "xbf16>, tensor<" + w + "xbf16>) -> tensor<" + y +
+                        "xbf16>",
+                    {0, 0, 1e-5});
+  };
+  tile("9x6x44x44", "128x6x1x1", "9x128x44x44"); // 128 x 128
+  tile("9x6x44x44", "64x6x1x1", "9x64x44x44");   // 64 x 128
+  tile("9x6x44x44", "20x6x1x1", "9x20x44x44");   // 32 x 256
+}
+
 TEST(GpuConvolution, NothingToSum) {
   expectAllSame({0, 3, 8, {5, 5}, {3, 3}});
   expectAllSame({2, 0, 8, {5, 5}, {3, 3}});
@@ -184,8 +205,8 @@ TEST(GpuConvolution, Assembles) {
             if (call.starts_with("onnx.Conv ") || call.starts_with("train.ConvGrad")) {
               EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
             }
-  for (std::string arch : {"sm_80", "sm_90"})
-    for (const std::string &call :
-         {pointwise.calls("bf16")[0], resnet.calls("bf16")[2], resnet.calls("f16")[3]})
-      EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
+  for (std::string arch : {"sm_80", "sm_90", "sm_100"})
+    for (const Shape &shape : {resnet, stem, pointwise})
+      for (const std::string &call : {shape.calls("bf16")[1], shape.calls("f16")[2], shape.calls("bf16")[3]})
+        EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
 }

@@ -43,10 +43,10 @@ struct Plan {
   }
 };
 
-class GradientKernel : protected NarrowKernel {
+class HalfGradientKernel : protected NarrowKernel {
 protected:
-  GradientKernel(KernelBuilder &k, const Plan &plan, const Tiling &tiling, int64_t ownWidth,
-                 ArrayRef<Memory> memory, const OptionalOperands &optional, bool flipped)
+  HalfGradientKernel(KernelBuilder &k, const Plan &plan, const Tiling &tiling, int64_t ownWidth,
+                     ArrayRef<Memory> memory, const OptionalOperands &optional, bool flipped)
       : NarrowKernel(k, plan.shape, tiling, memory[kQuery].element, plan.sharedNumbers(tiling, ownWidth),
                      optional, flipped),
         plan(plan), memory(memory), passing(plan.passingAt(tiling, ownWidth)) {}
@@ -111,7 +111,7 @@ protected:
 };
 
 /// dQ of a block of queries: over the keys that it sees.
-class QueryGradients : GradientKernel {
+class HalfQueryGradients : HalfGradientKernel {
 public:
   static Tiling tilingOf(const Plan &plan) {
     for (int64_t warps : {4, 2})
@@ -125,9 +125,9 @@ public:
     failTooDeep(plan.kernels, plan.shape);
   }
 
-  QueryGradients(KernelBuilder &k, const Plan &plan, const Tiling &tiling, ArrayRef<Memory> memory,
-                 const OptionalOperands &optional)
-      : GradientKernel(k, plan, tiling, plan.bothDepths(), memory, optional, /*flipped=*/false),
+  HalfQueryGradients(KernelBuilder &k, const Plan &plan, const Tiling &tiling, ArrayRef<Memory> memory,
+                     const OptionalOperands &optional)
+      : HalfGradientKernel(k, plan, tiling, plan.bothDepths(), memory, optional, /*flipped=*/false),
         queryTile(tile(0, tiling.rows(), plan.depth)),
         gradientTile(tile(queryTile.size(), tiling.rows(), plan.valueDepth)),
         keyTile(tile(passing, tiling.columns, plan.depth)),
@@ -198,7 +198,7 @@ struct Wanted {
 };
 
 /// dK and dV of a block of keys: over the heads of its group, over the queries that see it.
-class KeyGradients : GradientKernel {
+class HalfKeyGradients : HalfGradientKernel {
 public:
   static int64_t ownWidth(const Plan &plan, Wanted wanted) {
     return wanted.key ? plan.bothDepths() : plan.depth;
@@ -213,9 +213,9 @@ public:
     return std::nullopt;
   }
 
-  KeyGradients(KernelBuilder &k, const Plan &plan, const Tiling &tiling, Wanted wanted,
-               ArrayRef<Memory> memory, const OptionalOperands &optional)
-      : GradientKernel(k, plan, tiling, ownWidth(plan, wanted), memory, optional, /*flipped=*/true),
+  HalfKeyGradients(KernelBuilder &k, const Plan &plan, const Tiling &tiling, Wanted wanted,
+                   ArrayRef<Memory> memory, const OptionalOperands &optional)
+      : HalfGradientKernel(k, plan, tiling, ownWidth(plan, wanted), memory, optional, /*flipped=*/true),
         wanted(wanted), keyTile(tile(0, tiling.rows(), plan.depth)),
         valueTile(tile(keyTile.size(), tiling.rows(), plan.valueDepth)),
         queryTile(tile(passing, tiling.columns, plan.depth)),
@@ -368,7 +368,7 @@ void writeStatistics(KernelBuilder &k, const Plan &plan, int64_t lanes, unsigned
 void attention::generateHalfAttentionGrad(CallKernels &kernels, const AttentionShape &shape,
                                           ArrayRef<Operand> operands) {
   Plan plan(kernels, shape);
-  Tiling queryTiling = QueryGradients::tilingOf(plan);
+  Tiling queryTiling = HalfQueryGradients::tilingOf(plan);
   Operand lse = kernels.workspace(kernels.f32(), plan.statistics());
   Operand delta = kernels.workspace(kernels.f32(), plan.statistics());
   const HeadView &o = shape.o;
@@ -393,14 +393,14 @@ void attention::generateHalfAttentionGrad(CallKernels &kernels, const AttentionS
   auto launchKeys = [&](StringRef hint, Wanted wanted, const Tiling &tiling, ArrayRef<size_t> results) {
     launch(hint, shape.batch * shape.keyHeads * ceilDiv(shape.keys, tiling.rows()), tiling, results,
            [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {
-             KeyGradients(k, plan, tiling, wanted, memory, optional);
+             HalfKeyGradients(k, plan, tiling, wanted, memory, optional);
            });
   };
-  if (auto tiling = KeyGradients::tilingOf(plan, {true, true})) {
+  if (auto tiling = HalfKeyGradients::tilingOf(plan, {true, true})) {
     launchKeys("attention_grad_keys", {true, true}, *tiling, {1, 2});
   } else {
-    auto keyTiling = KeyGradients::tilingOf(plan, {true, false}),
-         valueTiling = KeyGradients::tilingOf(plan, {false, true});
+    auto keyTiling = HalfKeyGradients::tilingOf(plan, {true, false}),
+         valueTiling = HalfKeyGradients::tilingOf(plan, {false, true});
     if (!keyTiling || !valueTiling)
       failTooDeep(kernels, shape);
     launchKeys("attention_grad_keys", {true, false}, *keyTiling, {1});
@@ -409,6 +409,6 @@ void attention::generateHalfAttentionGrad(CallKernels &kernels, const AttentionS
   launch("attention_grad_queries",
          shape.batch * shape.queryHeads * ceilDiv(shape.queries, queryTiling.rows()), queryTiling, {0},
          [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {
-           QueryGradients(k, plan, queryTiling, memory, optional);
+           HalfQueryGradients(k, plan, queryTiling, memory, optional);
          });
 }

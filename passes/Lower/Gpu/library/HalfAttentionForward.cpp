@@ -9,12 +9,12 @@ using namespace kedge::lower::gpu::attention;
 
 namespace {
 
-struct Forward {
+struct HalfForward {
   AttentionShape shape;
   int64_t depth, valueDepth; ///< padded
   Tiling tiling;
 
-  Forward(const CallKernels &kernels, const AttentionShape &shape)
+  HalfForward(const CallKernels &kernels, const AttentionShape &shape)
       : shape(shape), depth(matrixDepth(shape.depth)), valueDepth(matrixDepth(shape.valueDepth)) {
     for (auto [rowTiles, columns] : {std::pair{2, 64}, {2, 32}, {1, 64}, {1, 32}, {1, 16}})
       for (bool isHeld : {true, false}) {
@@ -38,7 +38,7 @@ struct Forward {
 };
 
 /// State of the softmax of a lane's rows; four lanes share a row, and know the same of it.
-struct Softmax {
+struct HalfSoftmax {
   Nums maximum, sum, values;
 
   Nums pack() const {
@@ -47,17 +47,17 @@ struct Softmax {
     all.append(values);
     return all;
   }
-  static Softmax unpack(const Nums &all, size_t rows) {
+  static HalfSoftmax unpack(const Nums &all, size_t rows) {
     ArrayRef<Num> list = all;
     return {Nums(list.take_front(rows)), Nums(list.slice(rows, rows)), Nums(list.drop_front(2 * rows))};
   }
 };
 
-class ForwardKernel : NarrowKernel {
+class HalfForwardKernel : NarrowKernel {
 public:
   /// `memory`: O, LSE, Q, K, V.
-  ForwardKernel(KernelBuilder &k, const Forward &plan, ArrayRef<Memory> memory,
-                const OptionalOperands &optional)
+  HalfForwardKernel(KernelBuilder &k, const HalfForward &plan, ArrayRef<Memory> memory,
+                    const OptionalOperands &optional)
       : NarrowKernel(k, plan.shape, plan.tiling, memory[2].element, plan.sharedNumbers(), optional),
         plan(plan), memory(memory), queryTile(tile(0, tiling.rows(), plan.depth)),
         keyTile(tile(plan.ownNumbers(), tiling.columns, plan.depth)),
@@ -87,11 +87,11 @@ private:
     Num end = visibleKeys(k, shape, firstQuery, tiling.rows());
     size_t rows = part.rows.size();
     Num none = k.f32(-std::numeric_limits<double>::infinity());
-    Softmax start{Nums(rows, none), zeros(rows), zeros(sumsOf(plan.valueDepth).size())};
+    HalfSoftmax start{Nums(rows, none), zeros(rows), zeros(sumsOf(plan.valueDepth).size())};
     Nums last = k.loop(k.index(0), end, k.index(tiling.columns), start.pack(), [&](Num key, Nums carried) {
-      return keyBlock(key, end, Softmax::unpack(carried, rows)).pack();
+      return keyBlock(key, end, HalfSoftmax::unpack(carried, rows)).pack();
     });
-    finish(Softmax::unpack(last, rows), left);
+    finish(HalfSoftmax::unpack(last, rows), left);
   }
 
   void beginKeys(Num key) {
@@ -108,7 +108,7 @@ private:
   }
 
   /// Values come while scores are computed, the next keys while weights meet values.
-  Softmax keyBlock(Num key, Num end, Softmax softmax) {
+  HalfSoftmax keyBlock(Num key, Num end, HalfSoftmax softmax) {
     place.key = key;
     waitForFills(k);
     k.barrier(); // keys are there, the values of the last block are read
@@ -126,7 +126,7 @@ private:
   }
 
   /// Scores become weights; what was summed before is brought to the new maximum.
-  void weigh(Nums &values, Softmax &softmax) {
+  void weigh(Nums &values, HalfSoftmax &softmax) {
     Nums kept;
     if (dropout.isOn())
       kept = dropout.kept(part, place);
@@ -162,7 +162,7 @@ private:
       }
   }
 
-  void finish(Softmax softmax, Num left) {
+  void finish(HalfSoftmax softmax, Num left) {
     Num sums = (place.batch * shape.queryHeads + place.head) * shape.queries + firstQuery;
     for (int64_t r = 0; r < part.rows.size(); ++r) {
       Num sum = k.reduceLanes(softmax.sum[r], 4, [](Num a, Num b) { return a + b; }), isEmpty = sum == 0;
@@ -178,7 +178,7 @@ private:
               headRows(memory[0], shape.o, place.batch, place.head, firstQuery, left, shape.valueDepth));
   }
 
-  const Forward &plan;
+  const HalfForward &plan;
   ArrayRef<Memory> memory;
   MatrixTile queryTile, keyTile, valueTile;
   LeftRows queries;
@@ -190,13 +190,13 @@ private:
 
 void attention::generateHalfAttention(CallKernels &kernels, const AttentionShape &shape,
                                       ArrayRef<Operand> operands) {
-  Forward plan(kernels, shape);
+  HalfForward plan(kernels, shape);
   SmallVector<Operand> all(operands);
   appendOptional(kernels, shape, all);
   kernels.kernel("attention", plan.gridBlocks(), plan.tiling.threads(), all,
                  [&](KernelBuilder &k, ArrayRef<Memory> memory) {
                    k.residentBlocks(2);
-                   ForwardKernel(k, plan, memory,
-                                 OptionalOperands(shape, memory.drop_front(operands.size())));
+                   HalfForwardKernel(k, plan, memory,
+                                     OptionalOperands(shape, memory.drop_front(operands.size())));
                  });
 }

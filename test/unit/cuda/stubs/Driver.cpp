@@ -276,6 +276,17 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
   expectAllocated(to, bytes, "a memset");
   return perform("cuMemsetD8Async", stream, [=] { std::memset(host(to), value, bytes); });
 }
+CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+                            CUstream stream) {
+  record("cuMemsetD2D16Async %zu x %zu", width, height);
+  if (width * 2 > pitch || to % 2 != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  expectAllocated(to, height == 0 ? 0 : (height - 1) * pitch + width * 2, "a memset");
+  return perform("cuMemsetD2D16Async", stream, [=] {
+    for (size_t row = 0; row < height; ++row)
+      std::fill_n(static_cast<unsigned short *>(static_cast<void *>(host(to + row * pitch))), width, value);
+  });
+}
 
 CUresult cuStreamCreate(CUstream *stream, unsigned) {
   const std::lock_guard lock(guard());

@@ -1,6 +1,6 @@
 // What positions of a convolution's result read.
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/Lower/Gpu/library/Convolution.h"
+#include "passes/Lower/Gpu/library/convolution/Convolution.h"
 #include <numeric>
 
 using namespace mlir;

@@ -90,8 +90,11 @@ void joinParts(CallKernels &kernels, const Operand &partials, const Operand &res
 /// Products with few rows: a thread a position.
 void directImages(CallKernels &kernels, const ImageProduct &product);
 void tiledImages(CallKernels &kernels, const ImageProduct &product);
+/// Of 16-bit floats, on tensor cores.
+void halfImages(CallKernels &kernels, const ImageProduct &product);
 /// The gradient of the weights of groups with few rows: a block a pair of channels.
 void directWeights(CallKernels &kernels, const Convolution &convolution);
 void tiledWeights(CallKernels &kernels, const Convolution &convolution);
+void halfWeights(CallKernels &kernels, const Convolution &convolution);
 
 } // namespace kedge::lower::gpu::convolution

@@ -1,5 +1,5 @@
 // Depthwise convolutions and others whose groups have few rows: no tiles, sums are read as they come.
-#include "passes/Lower/Gpu/library/Convolution.h"
+#include "passes/Lower/Gpu/library/convolution/Convolution.h"
 
 using namespace mlir;
 using namespace kedge::lower::gpu;

@@ -1,5 +1,5 @@
 // onnx.Conv, onnx.ConvTranspose and their gradients: which kernels they become.
-#include "passes/Lower/Gpu/library/Convolution.h"
+#include "passes/Lower/Gpu/library/convolution/Convolution.h"
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/Generators.h"
 
@@ -15,6 +15,13 @@ namespace {
 constexpr int64_t kFewRows = 4;
 /// Blocks that fill a device twice.
 constexpr int64_t kWantedBlocks = 264;
+
+/// Whether tensor cores take the call: all its matrices are of one 16-bit type.
+bool isHalf(const Convolution &convolution) {
+  Type type = convolution.storage;
+  return (type.isBF16() || type.isF16()) && convolution.image.element == type &&
+         convolution.filter.element == type;
+}
 
 /// result = bias of the channel, or 0: products over nothing.
 void fillResult(CallKernels &kernels, const ImageProduct &product) {
@@ -35,6 +42,8 @@ void generateImages(CallKernels &kernels, const Convolution &convolution) {
     return fillResult(kernels, product);
   if (product.rows <= kFewRows)
     return directImages(kernels, product);
+  if (isHalf(convolution))
+    return halfImages(kernels, product);
   tiledImages(kernels, product);
 }
 
@@ -47,6 +56,8 @@ void generateWeights(CallKernels &kernels, const Convolution &convolution) {
     return copyInset(kernels, convolution.filter, convolution.filter, {{elements, 0, 0}});
   if (shape.groupFilters() <= kFewRows)
     return directWeights(kernels, convolution);
+  if (isHalf(convolution))
+    return halfWeights(kernels, convolution);
   tiledWeights(kernels, convolution);
 }
 
