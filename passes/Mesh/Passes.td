@@ -124,7 +124,7 @@ def HalveProducts : MeshPass<"kedge-halve-products"> {
 
     Example: `--kedge-halve-products=when=on`
     ```mlir
-    func.func @step(%x: tensor<4x2xf32> {train.binding = #train.binding<input "x">}, %w: tensor<2x3xf32> {train.binding = #train.binding<input "w">})
+    func.func @predict(%x: tensor<4x2xf32> {train.binding = #train.binding<input "x">}, %w: tensor<2x3xf32> {train.binding = #train.binding<input "w">})
         -> (tensor<6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<predict>} {
       %y = onnx.MatMul %x, %w {kedge.place = #kedge.place<forward "", "y">} : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
       %part = dist.reduce_scatter %y {axis = "tensor", kedge.place = #kedge.place<forward "", "y">, ranks = 2 : i64} : (tensor<4x3xf32>) -> tensor<6xf32>
@@ -133,12 +133,12 @@ def HalveProducts : MeshPass<"kedge-halve-products"> {
     ```
     becomes
     ```mlir
-    func.func @step(%x: ..., %w: ...) -> (...) attributes {train.kind = #train.kind<predict>} {
+    func.func @predict(%x: ..., %w: ...) -> (...) attributes {train.kind = #train.kind<predict>} {
       %rows = onnx.Reshape %x ... : (tensor<4x2xf32>) -> tensor<2x2x2xf32>
-      %a, %b = onnx.Split %rows ... : (tensor<2x2x2xf32>) -> (tensor<2x1x2xf32>, tensor<2x1x2xf32>)
-      %first = onnx.MatMul %a, %w ... : (tensor<2x1x2xf32>, tensor<2x3xf32>) -> tensor<2x1x3xf32>
+      %halves:2 = onnx.Split %rows ... : (tensor<2x2x2xf32>) -> (tensor<2x1x2xf32>, tensor<2x1x2xf32>)
+      %first = onnx.MatMul %halves#0, %w ... : (tensor<2x1x2xf32>, tensor<2x3xf32>) -> tensor<2x1x3xf32>
       %sent = dist.reduce_scatter %first ... : (tensor<2x1x3xf32>) -> tensor<3xf32>
-      %second = onnx.MatMul %b, %w ... : (tensor<2x1x2xf32>, tensor<2x3xf32>) -> tensor<2x1x3xf32>
+      %second = onnx.MatMul %halves#1, %w ... : (tensor<2x1x2xf32>, tensor<2x3xf32>) -> tensor<2x1x3xf32>
       %next = dist.reduce_scatter %second ... : (tensor<2x1x3xf32>) -> tensor<3xf32>
       %part = onnx.Concat %sent, %next ... : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
       return %part : tensor<6xf32>

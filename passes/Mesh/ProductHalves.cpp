@@ -179,7 +179,8 @@ void ScatteredProduct::halve() {
 }
 
 Halves ScatteredProduct::sample(Block &block) {
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  OpBuilder builder(product->getContext());
+  builder.setInsertionPointToEnd(&block);
   IRMapping mapping = placeholders(block, product);
   Operation *whole = builder.clone(*product, mapping);
   SplitOp parts = splitRows(builder, whole->getOperand(0), rows, shapeOf(whole->getOperand(0)).back());
@@ -258,8 +259,9 @@ void GatheredProducts::halve() {
     Value joined = reshape(builder, join(builder, product->getLoc(), results, rows.dim()), shapeOf(old));
     giveValueNote(joined, valueNoteOf(old));
     old.replaceAllUsesWith(joined);
-    product->erase();
   }
+  for (Operation *product : products)
+    product->erase();
   if (others.empty()) {
     for (Operation *view : llvm::reverse(views))
       view->erase();
@@ -274,7 +276,8 @@ void GatheredProducts::halve() {
 }
 
 Halves GatheredProducts::sample(Block &block) {
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  OpBuilder builder(gather->getContext());
+  builder.setInsertionPointToEnd(&block);
   Value part = block.addArgument(gather.getInputs().front().getType(), gather->getLoc());
   SplitOp parts = splitFlat(builder, part);
   dist::AllGatherOp half = gatherHalf(builder, gather, parts.getOutputs().front(), rows);

@@ -49,7 +49,7 @@ public:
   /// The number of ops that come later than before.
   int64_t run() {
     const auto last = llvm::find_if(llvm::reverse(ops), [](Operation *op) { return isLong(*op); });
-    const auto end = last.base(); // behind the last collective nothing is gained
+    end = last.base();
     for (auto at = ops.begin(); at != ops.end(); ++at) {
       Operation *op = *at;
       if (at < end && mayWait(op)) {
@@ -132,7 +132,7 @@ private:
   double idleAfter(std::vector<Operation *>::iterator sent) const {
     double idle = secondsOf(*sent);
     for (auto at = std::next(sent); at != ops.end() && idle > 0; ++at) {
-      if (!awaited.contains(*at))
+      if (at < end && mayWait(*at))
         continue;
       if (llvm::any_of((*at)->getOperands(),
                        [&](Value value) { return sched::rootOf(value).getDefiningOp() == *sent; }) &&
@@ -167,7 +167,8 @@ private:
 
   const analysis::DeviceModel &device;
   std::vector<Operation *> ops, order;
-  DenseSet<Operation *> awaited; ///< a collective waits for them
+  std::vector<Operation *>::iterator end; ///< behind the last collective nothing is gained
+  DenseSet<Operation *> awaited;          ///< a collective waits for them
   std::deque<Waiting> waiting;
   DenseSet<Operation *> isWaiting;
 };

@@ -10,13 +10,14 @@ module attributes {dist.mesh = #dist.mesh<["data", "tensor"] = [2, 2]>} {
   train.state accumulator @c tensor<4xbf16>
   train.state accumulator @d tensor<4xf32>
 // CHECK-LABEL: func.func @micro
-// CHECK-DAG: train.accumulate %a, %x, %n
-// CHECK-DAG: %[[PART:.*]] = dist.reduce_scatter %z {{.*}} : (tensor<8xf32>) -> tensor<4xf32>
-// CHECK-DAG: train.accumulate %b, %[[PART]], %n {{.*}} : (tensor<4xf32>, tensor<4xf32>, tensor<i64>)
-// CHECK-DAG: train.accumulate %c, %[[C:.*]], %n
-// CHECK-DAG: %[[C]] = onnx.Cast %[[S:.*]] {
-// CHECK-DAG: train.accumulate %d, %[[D:.*]], %n
-// CHECK-DAG: %[[D]] = dist.all_reduce %x
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32> {train.binding = #train.binding<input "x">}, %[[Z:[a-z0-9]*]]: {{.*}}<input "z">}, %[[N:[a-z0-9]*]]: {{.*}}<scalar "micro">}, %[[A:[a-z0-9]*]]: {{.*}}<state @a>}, %[[B:[a-z0-9]*]]: {{.*}}<state @b>}, %[[C:[a-z0-9]*]]: {{.*}}<state @c>}, %[[D:[a-z0-9]*]]: {{.*}}<state @d>}) ->
+// CHECK-DAG: train.accumulate %[[A]], %[[X]], %[[N]]
+// CHECK-DAG: %[[PART:.*]] = dist.reduce_scatter %[[Z]] {{.*}} : (tensor<8xf32>) -> tensor<4xf32>
+// CHECK-DAG: train.accumulate %[[B]], %[[PART]], %[[N]] {{.*}} : (tensor<4xf32>, tensor<4xf32>, tensor<i64>)
+// CHECK-DAG: %[[OWN:.*]] = onnx.Cast
+// CHECK-DAG: train.accumulate %[[C]], %[[OWN]], %[[N]]
+// CHECK-DAG: train.accumulate %[[D]], %[[READ:.*]], %[[N]]
+// CHECK: return {{.*}}, %[[READ]] :
   func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}, %z: tensor<8xf32> {train.binding = #train.binding<input "z">},
       %n: tensor<i64> {train.binding = #train.binding<scalar "micro">}, %a: tensor<4xf32> {train.binding = #train.binding<state @a>},
       %b: tensor<4xf32> {train.binding = #train.binding<state @b>}, %c: tensor<4xbf16> {train.binding = #train.binding<state @c>},
@@ -38,10 +39,11 @@ module attributes {dist.mesh = #dist.mesh<["data", "tensor"] = [2, 2]>} {
     return %1, %5, %8, %10, %9 : tensor<4xf32>, tensor<4xf32>, tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>
   }
 // CHECK-LABEL: func.func @update
-// CHECK-DAG: %[[A:.*]] = dist.all_reduce %a {axis = "tensor"{{.*}}kind = "sum"
-// CHECK-DAG: %[[B:.*]] = dist.all_reduce %b {axis = "tensor"
-// CHECK: onnx.Add %[[A]], %[[B]]
-// CHECK: onnx.Add %{{.*}}, %d
+// CHECK-SAME: %[[A:[a-z0-9]*]]: {{.*}}<state @a>}, %[[B:[a-z0-9]*]]: {{.*}}<state @b>}, %[[D:[a-z0-9]*]]: {{.*}}<state @d>}) ->
+// CHECK-DAG: %[[SA:.*]] = dist.all_reduce %[[A]] {axis = "tensor"{{.*}}kind = "sum"
+// CHECK-DAG: %[[SB:.*]] = dist.all_reduce %[[B]] {axis = "tensor"
+// CHECK: onnx.Add %[[SA]], %[[SB]]
+// CHECK: onnx.Add %{{.*}}, %[[D]]
   func.func @update(%a: tensor<4xf32> {train.binding = #train.binding<state @a>}, %b: tensor<4xf32> {train.binding = #train.binding<state @b>},
       %d: tensor<4xf32> {train.binding = #train.binding<state @d>}) -> (tensor<4xf32> {train.binding = #train.binding<output "g">})
       attributes {train.kind = #train.kind<update>} {
