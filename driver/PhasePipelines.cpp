@@ -19,8 +19,12 @@ bool PhasePipelines::has(Phase phase) const {
 }
 
 pipelines::TargetOptions PhasePipelines::target() const {
-  return {options.onGpu(), options.convolution == ConvolutionKernels::Generated, rt::physicalCores(),
-          !options.memoryBudget.empty()};
+  return {options.onGpu(),
+          options.convolution == ConvolutionKernels::Generated,
+          rt::physicalCores(),
+          !options.memoryBudget.empty(),
+          options.tensorOverlap != "off",
+          options.deviceName()};
 }
 
 void PhasePipelines::build(Phase phase, bool withKernels, OpPassManager &manager) const {

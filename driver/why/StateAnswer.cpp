@@ -36,6 +36,8 @@ public:
         answer["functions"].push_back(turnsIn(function));
     answer["gradients"] = gradients();
     answer["shard"] = shares();
+    if (answer["shard"].empty())
+      answer["shard_obstacle"] = whyNoShares();
     answer["offload"] = offload();
     return answer;
   }
@@ -120,15 +122,31 @@ private:
   json shares() {
     const int64_t ranks = options.model.meshOfRanks().sizeOf(rt::Mesh::kData);
     json stages = json::array();
-    train::StateOp master;
-    for (train::StateOp state : states)
-      if (state.getSymName() == StringRef(symbol))
-        master = state;
-    if (ranks < 2 || !master || master.getRole() != train::Role::Parameter)
+    if (ranks < 2 || !isParameter())
       return stages;
     for (int64_t stage = 0; stage <= 3; ++stage)
-      stages.push_back(stageJson(stage, ranks, master.wholeType().getNumElements()));
+      stages.push_back(stageJson(stage, ranks, master().wholeType().getNumElements()));
     return stages;
+  }
+
+  train::StateOp master() const {
+    for (train::StateOp state : states)
+      if (state.getSymName() == StringRef(symbol))
+        return state;
+    return {};
+  }
+
+  bool isParameter() const { return master() && master().getRole() == train::Role::Parameter; }
+
+  std::string whyNoShares() const {
+    if (!isParameter())
+      return "no parameter: --zero leaves it whole";
+    const rt::Mesh mesh = options.model.meshOfRanks();
+    if (mesh.size() == 1)
+      return "nothing to shard over: give --ranks N (--zero 1, 2 or 3) to see what a rank would hold";
+    return fmt::format("over {} as its layout says; --zero cuts over an axis 'data', which that mesh lacks: "
+                       "add data=N to --mesh to see what a rank would hold",
+                       mesh.text());
   }
 
   json stageJson(int64_t stage, int64_t ranks, int64_t elements) {

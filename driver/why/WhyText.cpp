@@ -138,9 +138,8 @@ std::string stateText(const json &state) {
          fmt::format("{} frees {} and adds at most {:.3e} s of copies a step{}",
                      row["option"].get<std::string>(), formatBytes(row["bytes"].get<int64_t>()),
                      row["seconds"].get<double>(), row["chosen"].get<bool>() ? "  (the plan)" : ""));
-  if (state["shard"].empty())
-    line(text, "shard",
-         "nothing to shard over: give --ranks N (--zero 1, 2 or 3) to see what a rank would hold");
+  if (state.contains("shard_obstacle"))
+    line(text, "shard", state["shard_obstacle"].get<std::string>());
   for (const json &row : state["shard"])
     line(text, fmt::format("--zero {}", row["zero"].get<int64_t>()),
          fmt::format("a rank holds {} of states, sends at most {} elements per step{}",

@@ -110,6 +110,87 @@ def Localize : MeshPass<"kedge-localize"> {
   }];
 }
 
+def HalveProducts : MeshPass<"kedge-halve-products"> {
+  let summary = "What is sent along `tensor` for one half of the rows runs under the product of the other";
+  let description = [{
+    On level 2, behind kedge-localize. A product whose sum over the ranks is scattered by rows is made of two halves of the rows:
+    the sum of the first half is on its way while the second is multiplied. What products read together is gathered in two
+    halves: the second comes while the first is multiplied. Each half has rows of every rank, so that both sums together are
+    those that the rank had before; with several outer rows (sequences of a batch) halves go along these. No sum has another
+    order, so no bit changes, and no more bytes are sent, but for readers in another part of the step (gradients of weights),
+    which gather the whole where they are, as kedge-gather-again would have it. `when` is "auto": where the halves, with what is
+    copied for them, are predicted to be done earlier on `device`; "on": wherever it can be; "off". Statistics: sums halved,
+    gathers halved.
+
+    Example: `--kedge-halve-products=when=on`
+    ```mlir
+    func.func @predict(%x: tensor<4x2xf32> {train.binding = #train.binding<input "x">}, %w: tensor<2x3xf32> {train.binding = #train.binding<input "w">})
+        -> (tensor<6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<predict>} {
+      %y = onnx.MatMul %x, %w {kedge.place = #kedge.place<forward "", "y">} : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+      %part = dist.reduce_scatter %y {axis = "tensor", kedge.place = #kedge.place<forward "", "y">, ranks = 2 : i64} : (tensor<4x3xf32>) -> tensor<6xf32>
+      return %part : tensor<6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @predict(%x: ..., %w: ...) -> (...) attributes {train.kind = #train.kind<predict>} {
+      %rows = onnx.Reshape %x ... : (tensor<4x2xf32>) -> tensor<2x2x2xf32>
+      %halves:2 = onnx.Split %rows ... : (tensor<2x2x2xf32>) -> (tensor<2x1x2xf32>, tensor<2x1x2xf32>)
+      %first = onnx.MatMul %halves#0, %w ... : (tensor<2x1x2xf32>, tensor<2x3xf32>) -> tensor<2x1x3xf32>
+      %sent = dist.reduce_scatter %first ... : (tensor<2x1x3xf32>) -> tensor<3xf32>
+      %second = onnx.MatMul %halves#1, %w ... : (tensor<2x1x2xf32>, tensor<2x3xf32>) -> tensor<2x1x3xf32>
+      %next = dist.reduce_scatter %second ... : (tensor<2x1x3xf32>) -> tensor<3xf32>
+      %part = onnx.Concat %sent, %next ... : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
+      return %part : tensor<6xf32>
+    }
+    ```
+  }];
+  let options = [Option<"when", "when", "std::string", "\"auto\"", "auto, on or off">,
+                 Option<"device", "device", "std::string", "\"\"", "name or file, for auto; empty: this machine">];
+}
+
+def SumOnce : MeshPass<"kedge-sum-once"> {
+  let summary = "Micro-batches add up each rank's own part of a gradient; the sum along `tensor` is made once";
+  let description = [{
+    Behind kedge-localize, with micro-batches. Gradients of what every rank along `tensor` has whole (norms, biases of row-wise
+    products) are sums over the ranks, which each micro-batch would send. Here the accumulator takes the rank's own summand, and
+    the function of the update sums it over the ranks before anything reads it. Where ranks along `data` have parts of the
+    accumulator, these parts are summed. Accumulators of 16 bits, which would round each summand, are left as they are, and so are
+    sums whose order is fixed (--same-bits). Statistic: gradients.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
+      train.state accumulator @b tensor<4xf32>
+      func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}, %n: tensor<i64> {train.binding = #train.binding<scalar "micro">},
+          %b: tensor<4xf32> {train.binding = #train.binding<state @b>}) -> (tensor<4xf32> {train.binding = #train.binding<state @b>})
+          attributes {train.kind = #train.kind<micro>} {
+        %g = dist.all_reduce %x {axis = "tensor", kedge.place = #kedge.place<backward "", "y">, kind = "sum", ranks = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+        %a = train.accumulate %b, %g, %n {kedge.place = #kedge.place<backward "", "y">} : (tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+        return %a : tensor<4xf32>
+      }
+      func.func @update(%b: tensor<4xf32> {train.binding = #train.binding<state @b>}) -> (tensor<4xf32> {train.binding = #train.binding<output "g">})
+          attributes {train.kind = #train.kind<update>} {
+        %y = onnx.Neg %b {kedge.place = #kedge.place<update "", "y">} : (tensor<4xf32>) -> tensor<4xf32>
+        return %y : tensor<4xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @micro(%x: ..., %n: ..., %b: ...) -> (...) attributes {train.kind = #train.kind<micro>} {
+      %a = train.accumulate %b, %x, %n ... : (tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+      return %a : tensor<4xf32>
+    }
+    func.func @update(%c: ...) -> (...) attributes {train.kind = #train.kind<update>} {
+      %g = dist.all_reduce %c {axis = "tensor", ...} : (tensor<4xf32>) -> tensor<4xf32>
+      %y = onnx.Neg %g ... : (tensor<4xf32>) -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+  }];
+}
+
 def ShowLayouts : MeshPass<"kedge-show-layouts"> {
   let summary = "Print the values of a step with their layout over the mesh";
   let description = [{

@@ -216,6 +216,44 @@ def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
+def OrderCollectives : Pass<"kedge-order-collectives", "mlir::func::FuncOp"> {
+  let summary = "Let gradients of weights run while what others wait for is sent along `tensor`";
+  let description = [{
+    On level 3, when all gathers have their places. A product that no later collective along `tensor` waits for (the gradient of a
+    weight), what reads the result of a collective without being awaited itself (a norm's gradient), and what is made of both (sums
+    of squares, updates) wait until such a collective has begun, and run under it: as many as its predicted seconds take, less those
+    of other ops in front of its reader. None waits for more than two collectives, since what it reads stays in memory. Collectives
+    keep their order, and so do ops that wait. No bit of a result changes. `device` is whose predicted seconds count. Statistic: ops
+    moved.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<256x64xf32>, %d: tensor<256x128xf32>, %w: tensor<128x64xf32>) -> (tensor<64x128xf32>, tensor<8192xf32>) {
+      %dw = sched.library "onnx.MatMul"(%x, %d) {transA = true, transB = false} : (tensor<256x64xf32>, tensor<256x128xf32>) -> tensor<64x128xf32>
+      %dx = sched.library "onnx.MatMul"(%d, %w) {transA = false, transB = false} : (tensor<256x128xf32>, tensor<128x64xf32>) -> tensor<256x64xf32>
+      %part = sched.library "dist.reduce_scatter"(%dx) {axis = "tensor", ranks = 2 : i64} {collective} : (tensor<256x64xf32>) -> tensor<8192xf32>
+      %y = sched.library "next"(%part) {} : (tensor<8192xf32>) -> tensor<8192xf32>
+      %all = sched.library "dist.all_gather"(%y) {axis = "tensor", ranks = 2 : i64} {collective} : (tensor<8192xf32>) -> tensor<16384xf32>
+      %z = sched.library "last"(%all) {} : (tensor<16384xf32>) -> tensor<8192xf32>
+      return %dw, %z : tensor<64x128xf32>, tensor<8192xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: ..., %d: ..., %w: ...) -> (...) {
+      %dx = sched.library "onnx.MatMul"(%d, %w) ...
+      %part = sched.library "dist.reduce_scatter"(%dx) ...
+      %dw = sched.library "onnx.MatMul"(%x, %d) ...
+      %y = sched.library "next"(%part) ...
+      %all = sched.library "dist.all_gather"(%y) ...
+      %z = sched.library "last"(%all) ...
+      return %dw, %z : tensor<64x128xf32>, tensor<8192xf32>
+    }
+    ```
+  }];
+  let options = [Option<"device", "device", "std::string", "\"\"", "name or file; empty: this machine">];
+}
+
 def CheckCollectives : Pass<"kedge-check-collectives", "mlir::ModuleOp"> {
   let summary = "All ranks issue collectives that meet, in an order in which none waits for ever";
   let description = [{

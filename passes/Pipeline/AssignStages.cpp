@@ -1,3 +1,4 @@
+#include "lib/Analysis/OpSeconds.h"
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
@@ -10,7 +11,6 @@
 #include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Pipeline/Balance.h"
-#include "passes/Pipeline/OpSeconds.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/SplitByStage.h"
 #include "runtime/io/NamePattern.h"
@@ -244,7 +244,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   }
 
   Row rowOf(func::FuncOp micro, ArrayRef<Operation *> forward) {
-    OpSeconds seconds(device);
+    analysis::OpSeconds seconds(device);
     llvm::StringMap<double> backward; // by place; of the first forward op there
     for (Operation &op : micro.getBody().front().without_terminator())
       if (PlaceAttr place = placeOf(&op); place && !isForward(op))

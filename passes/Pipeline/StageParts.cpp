@@ -88,7 +88,7 @@ void StageParts::noteWeights() {
   }
 }
 
-std::vector<StageWork> StageParts::workOf(int64_t stages, OpSeconds &seconds) {
+std::vector<StageWork> StageParts::workOf(int64_t stages, analysis::OpSeconds &seconds) {
   std::vector<StageWork> work(static_cast<size_t>(stages),
                               {kLeastSeconds, kLeastSeconds, kLeastSeconds, 0, 0, 0});
   for (BlockArgument argument : micro.getArguments())

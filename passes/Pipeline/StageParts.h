@@ -1,7 +1,7 @@
 // Which part of a stage each op of @micro belongs to, and what the parts take.
 #pragma once
+#include "lib/Analysis/OpSeconds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/Pipeline/OpSeconds.h"
 #include "passes/Pipeline/Schedule.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -21,7 +21,7 @@ public:
   /// In the order of @micro; each with a stage.
   llvm::ArrayRef<mlir::Operation *> opsOf(int64_t stage, Part part) const;
   /// What each of `stages` takes and holds for a micro-batch.
-  std::vector<StageWork> workOf(int64_t stages, OpSeconds &seconds);
+  std::vector<StageWork> workOf(int64_t stages, analysis::OpSeconds &seconds);
 
 private:
   int64_t rankOf(mlir::Operation *op) const { return stageOf(op) % ranks; }

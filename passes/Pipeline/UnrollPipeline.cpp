@@ -102,7 +102,7 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   FailureOr<std::vector<Slot>> timedSlots(func::FuncOp micro, const Schedule &chosen, PipelineWork &work) {
     StageParts whole(micro, stages(), std::vector<bool>(stages(), chosen.runsWeightsApart()));
     try {
-      OpSeconds seconds(device);
+      analysis::OpSeconds seconds(device);
       work.stages = whole.workOf(stages() * chosen.chunks, seconds);
     } catch (const Error &error) {
       return micro.emitError(error.what());

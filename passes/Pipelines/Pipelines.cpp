@@ -138,6 +138,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     if (options.layoutsOnly)
       return;
     manager.addPass(mesh::createLocalize());
+    manager.addPass(mesh::createSumOnce());
   }
   manager.addPass(partition::createPartitionStates(options.partition));
   manager.addNestedPass<func::FuncOp>(autodiff::createChunkLogits({options.logitsChunk}));
@@ -145,6 +146,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addPass(mesh::createChunkFeedForward({options.feedForwardChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
+  if (StringRef(options.mesh).contains("tensor="))
+    manager.addPass(mesh::createHalveProducts({options.tensorOverlap, options.device}));
   const auto bucket = [&] {
     manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
   };
@@ -186,6 +189,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   if (!target.keepsGathered)
     functions.addPass(partition::createGatherAgain());
   functions.addPass(schedule::createDequantizeAgain()); // numbers its clones behind those
+  if (target.overlapsTensor)
+    functions.addPass(partition::createOrderCollectives({target.device}));
   functions.addPass(memory::createBindResults());
   manager.addPass(levels::createVerifySchedule());
   if (target.gpu)

@@ -38,6 +38,7 @@ struct StepOptions {
   int64_t accumulate = 1;
   std::string mesh;                        ///< "replica=2,data=4"; empty: one rank
   mesh::PropagateShardingsOptions layouts; ///< along `tensor`
+  std::string tensorOverlap = "auto";      ///< auto, on, off; see kedge-halve-products
   partition::PartitionStatesOptions partition;
   pipeline::AssignStagesOptions stages;
   pipeline::UnrollPipelineOptions pipeline;
@@ -49,7 +50,8 @@ struct StepOptions {
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
   int64_t feedForwardChunk = 0;    ///< bytes; see kedge-chunk-feed-forward
   bool layoutsOnly = false;        ///< ends once the layouts along `tensor` are chosen
-  std::string device;              ///< whose predicted times balance stages; empty: this machine
+  std::string
+      device; ///< whose predicted times balance stages and tell what runs under what; empty: this machine
   bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }
   /// One @step runs all micro-batches of a rank.
   bool joinsMicroBatches() const { return batchNorm == BatchNorm::Exact && accumulate > 1; }
@@ -70,6 +72,8 @@ struct TargetOptions {
   bool generatedConvolutions = false; ///< none is cuDNN's
   int threads = 0;                    ///< that library workspaces are sized for
   bool keepsGathered = false;         ///< what ranks gathered stays until a budget says otherwise
+  bool overlapsTensor = true;         ///< what is sent along `tensor` runs under products
+  std::string device;                 ///< whose predicted times tell under which; empty: this machine
 };
 
 /// Level 1: composites back from primitives.

@@ -283,6 +283,19 @@ def sends_what_formulas_say(golden, temp):
         assert sorted(map(key, own["communication"])) == sorted(map(key, planned)), (rank, own["communication"], planned)
 
 
+def sends_halves_under_products(golden, temp):
+    """What is sent for one half of the rows runs under the product of the other, and under gradients of weights: the bits are those of
+    whole products in the order of the model."""
+    model = gpt(golden, temp)
+    for mesh, options in (("tensor=2", SGD), ("data=2,tensor=2", ["--precision", "bf16", "--clip-norm", "0.3"])):
+        off, on = (model.run(mesh, *options, "--tensor-overlap", word, steps=4) for word in ("off", "on"))
+        assert on == off, mesh
+    rows = {word: sent(model, "--mesh", "tensor=2", "--tensor-overlap", word) for word in ("off", "on")}
+    assert rows["on"][0] == rows["off"][0], rows  # the same elements in more calls
+    calls = {word: sum(row["calls"] for row in found[2] if row["collective"] == "reduce_scatter") for word, found in rows.items()}
+    assert calls["on"] > 1.5 * calls["off"], calls
+
+
 def sums_are_not_rounded_16(golden, temp):
     """A reduction asked in fp32 ran in bf16 (pytorch#190626): parts of a product's sum are sent in fp32, and rounded once."""
     rows = sent(gpt(golden, temp), "--mesh", "tensor=2", "--precision", "bf16")[2]
@@ -329,7 +342,7 @@ def fits_budgets(golden, temp):
 CHECKS = [blocks_of_products_9, adds_a_bias_once_10, clips_by_one_norm, pads_no_vocabulary_8, cuts_states, cuts_channels,
           cuts_groups_of_channels,
           orthogonalises_whole_matrices_17, goes_on_everywhere, cuts_moments_between_blocks, accumulates, sixteen_bits, beside_data, keeps_bits, sums_norm_weights_11,
-          sends_what_formulas_say, sums_are_not_rounded_16, shares_key_heads_7, drops_the_same_13_14, sums_adapters_12, fits_budgets]
+          sends_what_formulas_say, sends_halves_under_products, sums_are_not_rounded_16, shares_key_heads_7, drops_the_same_13_14, sums_adapters_12, fits_budgets]
 
 
 def main():

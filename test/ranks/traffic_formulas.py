@@ -5,8 +5,8 @@ With R = rows x length x width elements of the residual stream in a micro-batch,
 a rank: along `tensor` 4 L + 2 all-gathers and as many reduce-scatters of R in a micro-batch (two of each in a block each way, one of each
 at the table and at the head), or as many all-reduces of 2 R without sequence parallelism; along `data` 2 P a step in stages 0 and 1,
 (A + 1) P in stage 2, at most 3 A P in stage 3; along `replica` 2 P / D; along `pipeline` R a micro-batch each way, and a table of TIED
-elements that two stages share. All-reduces that are left: three numbers a token for the loss; gradients of WHOLE elements (norms, biases
-of row-wise products, positions), which each rank has for its rows; squares of the gradients of row-wise products, a column each.
+elements that two stages share. All-reduces that are left: three numbers a token for the loss in a micro-batch; once a step, gradients of WHOLE elements (norms, biases
+of row-wise products, positions), which each rank has for its rows, and squares of the gradients of row-wise products, a column each.
 """
 import json
 import subprocess
@@ -51,7 +51,7 @@ def along_tensor(axes="", *options, micros=1):
         if ranks == 2:
             expect(f"{mesh} all-gather", kept["all_gather"], micros * TIMES * residual, small)
             columns = 2 * BLOCKS * width
-            expect(f"{mesh} all-reduce", kept["all_reduce"], 2 * (micros * (3 * rows * length + whole) + columns), 1)
+            expect(f"{mesh} all-reduce", kept["all_reduce"], 2 * (micros * 3 * rows * length + whole + columns), 1)
     off = sent(plan(f"tensor=2{axes}", "--memory-budget", "1GiB", "--sequence-parallel", "off", *options), "tensor")
     expect("without sequence parallelism", sum(off.values()), micros * 2 * TIMES * residual, 2 * residual)
 

@@ -80,6 +80,10 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
   flags.onOff("--sequence-parallel", o.layouts.sequenceParallel,
               "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
               "rows: on or off; default on");
+  flags.word("--tensor-overlap", o.tensorOverlap, {"auto", "on", "off"},
+             "with an axis tensor, what is sent runs under gradients of weights, and products are cut into "
+             "halves, the collective of one under the product of the other: auto, where that is predicted to "
+             "be faster; on, wherever it can be; off, neither; default auto");
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group("Ranks");
   flags.list(
       "--shard", o.layouts.shard,
@@ -183,6 +187,8 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
   const rt::Mesh mesh = o.model.meshOfRanks();
   if (mesh.sizeOf(rt::Mesh::kTensor) == 1 && isGiven(command, "--sequence-parallel"))
     fail("--sequence-parallel: it is for an axis 'tensor'; give --mesh tensor=N with it, or leave it out");
+  if (mesh.sizeOf(rt::Mesh::kTensor) == 1 && isGiven(command, "--tensor-overlap"))
+    fail("--tensor-overlap: it is for an axis 'tensor'; give --mesh tensor=N with it, or leave it out");
   if (mesh.sizeOf(rt::Mesh::kTensor) == 1)
     return;
   if (o.sameBits > 0 && !o.model.configuration.empty())

@@ -1,4 +1,4 @@
-#include "passes/Pipeline/OpSeconds.h"
+#include "lib/Analysis/OpSeconds.h"
 #include "lib/Analysis/LaunchCost.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Sched/BuildCluster.h"
@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace kedge::pipeline {
+namespace kedge::analysis {
 namespace {
 
 /// A copy of an op in a module of its own, with constants that it reads.
@@ -60,8 +60,7 @@ bool decompose(func::FuncOp function, StringRef target) {
 
 } // namespace
 
-OpSeconds::OpSeconds(const std::string &name)
-    : device(name.empty() ? analysis::thisMachine() : analysis::loadDevice(name)) {}
+OpSeconds::OpSeconds(const std::string &name) : device(name.empty() ? thisMachine() : loadDevice(name)) {}
 
 double OpSeconds::of(Operation *op) {
   auto types = FunctionType::get(op->getContext(), op->getOperandTypes(), op->getResultTypes());
@@ -94,17 +93,17 @@ double OpSeconds::secondsOfParts(Operation *op) const {
       continue;
     }
     PlacedBuilder builder(&part);
-    seconds += analysis::secondsOf(analysis::costOf(buildLibraryCall(builder, &part)), device);
+    seconds += analysis::secondsOf(costOf(buildLibraryCall(builder, &part)), device);
   }
   return seconds;
 }
 
 double OpSeconds::secondsOfWriting(Operation *op) const {
-  analysis::LaunchCost cost;
-  cost.kind = analysis::WorkKind::Vector;
+  LaunchCost cost;
+  cost.kind = WorkKind::Vector;
   for (Type type : op->getResultTypes())
     cost.bytesWritten += static_cast<double>(kedge::bytesOf(type));
   return analysis::secondsOf(cost, device) - device.launchSeconds;
 }
 
-} // namespace kedge::pipeline
+} // namespace kedge::analysis

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-namespace kedge::pipeline {
+namespace kedge::analysis {
 
 /// Predicted seconds of ops on a device. Library calls have the time that their launches will have. Loop
 /// nests, which are fused with others, have that of writing their results. Equal ops are asked once.
@@ -23,8 +23,8 @@ private:
   double secondsOfParts(mlir::Operation *op) const;
   double secondsOfWriting(mlir::Operation *op) const;
 
-  analysis::DeviceModel device;
+  DeviceModel device;
   std::map<Key, double> known;
 };
 
-} // namespace kedge::pipeline
+} // namespace kedge::analysis
