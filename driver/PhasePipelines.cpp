@@ -23,7 +23,7 @@ pipelines::TargetOptions PhasePipelines::target() const {
           options.convolution == ConvolutionKernels::Generated,
           rt::physicalCores(),
           !options.memoryBudget.empty(),
-          options.tensorOverlap != "off",
+          options.tensorOverlap != mesh::Overlap::Off,
           options.deviceName()};
 }
 

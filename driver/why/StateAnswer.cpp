@@ -61,8 +61,8 @@ private:
           {"axis", sharding->getAxis().str()},
           {"parts", sharding->getRanks()}};
     } else {
-      copy["layout"] =
-          sharding ? fmt::format("a block of {}", fmt::join(sharding->getShape(), "x")) : "whole";
+      const bool isBlock = sharding && state.getType() != state.wholeType();
+      copy["layout"] = isBlock ? fmt::format("a block of {}", fmt::join(sharding->getShape(), "x")) : "whole";
     }
     return copy;
   }

@@ -69,14 +69,14 @@ struct HalveProducts : impl::HalveProductsBase<HalveProducts> {
     try {
       std::optional<Gain> gain;
       const auto pays = [&](auto &whole) {
-        if (when == "on")
+        if (when == Overlap::On)
           return true;
         if (!gain)
           gain.emplace(device);
         return gain->pays(whole);
       };
       for (auto function : getOperation().getOps<func::FuncOp>()) {
-        if (function.isExternal() || when == "off")
+        if (function.isExternal() || when == Overlap::Off)
           continue;
         for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
           if (auto sum = ScatteredProduct::match(&op); sum && pays(*sum)) {

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/Mesh/OptionWords.h"
 
 namespace kedge::mesh {
 /// The module beside a step's functions that has them for the rows of one part: kedge-join-parts reads it.

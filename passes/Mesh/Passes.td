@@ -145,14 +145,15 @@ def HalveProducts : MeshPass<"kedge-halve-products"> {
     }
     ```
   }];
-  let options = [Option<"when", "when", "std::string", "\"auto\"", "auto, on or off">,
+  let options = [Option<"when", "when", "kedge::mesh::Overlap", "kedge::mesh::Overlap::Auto", "auto, on or off",
+                        "kedge::wordValues<kedge::mesh::Overlap>()">,
                  Option<"device", "device", "std::string", "\"\"", "name or file, for auto; empty: this machine">];
 }
 
 def SumOnce : MeshPass<"kedge-sum-once"> {
   let summary = "Micro-batches add up each rank's own part of a gradient; the sum along `tensor` is made once";
   let description = [{
-    Behind kedge-localize, with micro-batches. Gradients of what every rank along `tensor` has whole (norms, biases of row-wise
+    After kedge-localize, with micro-batches. Gradients of what every rank along `tensor` has whole (norms, biases of row-wise
     products) are sums over the ranks, which each micro-batch would send. Here the accumulator takes the rank's own summand, and
     the function of the update sums it over the ranks before anything reads it. Where ranks along `data` have parts of the
     accumulator, these parts are summed. Accumulators of 16 bits, which would round each summand, are left as they are, and so are

@@ -36,9 +36,9 @@ struct StepOptions {
   autodiff::AddOptimizerOptions update;
   std::string muon; ///< REGEX of its matrices
   int64_t accumulate = 1;
-  std::string mesh;                        ///< "replica=2,data=4"; empty: one rank
-  mesh::PropagateShardingsOptions layouts; ///< along `tensor`
-  std::string tensorOverlap = "auto";      ///< auto, on, off; see kedge-halve-products
+  std::string mesh;                                  ///< "replica=2,data=4"; empty: one rank
+  mesh::PropagateShardingsOptions layouts;           ///< along `tensor`
+  mesh::Overlap tensorOverlap = mesh::Overlap::Auto; ///< see kedge-halve-products
   partition::PartitionStatesOptions partition;
   pipeline::AssignStagesOptions stages;
   pipeline::UnrollPipelineOptions pipeline;

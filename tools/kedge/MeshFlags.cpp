@@ -80,7 +80,7 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
   flags.onOff("--sequence-parallel", o.layouts.sequenceParallel,
               "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
               "rows: on or off; default on");
-  flags.word("--tensor-overlap", o.tensorOverlap, {"auto", "on", "off"},
+  flags.word("--tensor-overlap", o.tensorOverlap,
              "with an axis tensor, what is sent runs under gradients of weights, and products are cut into "
              "halves, the collective of one under the product of the other: auto, where that is predicted to "
              "be faster; on, wherever it can be; off, neither; default auto");
