@@ -1,5 +1,6 @@
 // Products and convolutions of the GPU device against the CPU's kernels: the stand-ins compute from
 // cuBLASLt's and cuDNN's descriptors, so that what the runtime tells the libraries is what is tested.
+#include "runtime/calls/LibraryKernel.h"
 #include "test/support/ScopedVariable.h"
 #include "test/unit/cuda/CudaProgram.h"
 

@@ -1,4 +1,5 @@
 #include "test/unit/cuda/CudaProgram.h"
+#include "runtime/calls/LibraryKernel.h"
 #include "runtime/calls/Product.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/format/Convert.h"

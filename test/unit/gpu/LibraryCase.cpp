@@ -5,6 +5,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/Lower/Gpu/GpuCode.h"
+#include "runtime/calls/LibraryKernel.h"
 #include "runtime/calls/LibraryWork.h"
 #include "test/support/GpuPtx.h"
 #include "test/support/GpuSimulator.h"
