@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Golden models and adapter cases on ranks along `tensor`, against one rank.
 
-tensor.py GOLDEN TEMP [--shared SHARED] [--json FILE] [--models NAME...] [--meshes MESH...] [--steps 6] [--words WORD...]
+tensor.py GOLDEN TEMP [--shared SHARED] [--json FILE] [--models NAME...] [--meshes MESH...] [--steps 6] [--overlap on] [--words WORD...]
 
 GOLDEN holds golden models of the repository, SHARED (optional) folders `models` and `adapters` beside it. Each program trains with the
 options of its model's trace on the meshes: losses are within 1e-5, gradient norms within 1e-4, and exported tensors within 2e-5 of their
-length of one rank's with the same rows (adaptive optimizers: 1e-4; 16-bit runs: losses 4e-3, norms 3e-2). WORDs are further options of compile. Kedge and mpirun are taken from PATH.
+length of one rank's with the same rows (adaptive optimizers: 1e-4; 16-bit runs: losses 4e-3, norms 3e-2). WORDs are further options of compile,
+--overlap those of --tensor-overlap. Kedge and mpirun are taken from PATH.
 """
 import argparse
 import array
@@ -48,8 +49,8 @@ def weights_apart(ours, theirs):
 class Case:
     """A model with the options of one run of its trace."""
 
-    def __init__(self, name, folder, trace, model, temp, steps, more):
-        self.name, self.folder, self.model, self.temp = name, folder, model, temp
+    def __init__(self, name, folder, trace, model, temp, steps, overlap, more):
+        self.name, self.folder, self.model, self.temp, self.overlap = name, folder, model, temp, overlap
         self.words = list(trace["compile"]) + more
         self.data = {key: folder / file for key, file in trace["data"].items()}
         flags = dict(zip(trace["run"][::2], trace["run"][1::2]))
@@ -81,7 +82,7 @@ class Case:
         for old in (log, weights):
             old.unlink(missing_ok=True)
         norms = ["--sync-batchnorm"] if "data" in sizes else []  # statistics of the rows that one rank has
-        run(["kedge", "compile", self.model, *words, *(["--mesh", mesh] if mesh else []), *norms, "-o", program])
+        run(["kedge", "compile", self.model, *words, *(["--mesh", mesh, "--tensor-overlap", self.overlap] if mesh else []), *norms, "-o", program])
         launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", ranks] if ranks > 1 else []
         data = [word for key, file in self.data.items() for word in ("--data", f"{key}={file}")]
         run([*launcher, program, *data, *(word for pair in self.flags.items() for word in pair), "--log", log, "--export-safetensors", weights])
@@ -100,7 +101,7 @@ class Case:
 
 def cases(options):
     def of(name, folder, trace, model):
-        return Case(name, folder, trace, model, options.temp, options.steps, options.words)
+        return Case(name, folder, trace, model, options.temp, options.steps, options.overlap, options.words)
     for folder in sorted(options.golden.glob("*/trace.json")):
         yield of(folder.parent.name, folder.parent, json.loads(folder.read_text()), folder.parent / "model.onnx")
     if not options.shared:
@@ -127,6 +128,7 @@ def main():
     parser.add_argument("--models", nargs="+", default=[])
     parser.add_argument("--meshes", nargs="+", default=MESHES)
     parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--overlap", default="auto")
     parser.add_argument("--words", nargs=argparse.REMAINDER, default=[])
     options = parser.parse_args()
     options.temp.mkdir(parents=True, exist_ok=True)
