@@ -28,7 +28,7 @@ public:
 
 private:
   /// A yield of this length found a processor that another computes on, and none tries again for so long.
-  static constexpr std::chrono::microseconds kDisplaced{200};
+  static constexpr std::chrono::microseconds kDisplaced{1000};
   static constexpr std::chrono::milliseconds kCrowded{200};
 
   Clock::time_point crowdedUntil;
