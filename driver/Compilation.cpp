@@ -164,8 +164,7 @@ void Compilation::step() {
 void Compilation::schedule(const ValueChooser &choose) {
   if (done >= Phase::Exec)
     return;
-  analysis::DeviceModel device =
-      options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
+  analysis::DeviceModel device = analysis::loadDevice(options.deviceName());
   options.hostLimit(); // an error before the work
   if (options.convolution != ConvolutionKernels::Cudnn && !options.onGpu())
     fail("--convolution {} needs --target cuda", wordOf(options.convolution));

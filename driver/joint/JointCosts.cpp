@@ -63,9 +63,8 @@ static JointChoice scheduleOf(JointChoice choice) {
 }
 
 JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
-    : space(space), device(options.deviceName().empty() ? analysis::thisMachine()
-                                                        : analysis::loadDevice(options.deviceName())),
-      swift(withoutLatency(device)), limit(limitOf(options.memoryBudget, device)) {}
+    : space(space), device(analysis::loadDevice(options.deviceName())), swift(withoutLatency(device)),
+      limit(limitOf(options.memoryBudget, device)) {}
 
 /// What a model has no way to be split by is no choice.
 double JointCosts::bound(const JointChoice &choice, int which) {

@@ -58,8 +58,7 @@ std::string offloadText(const std::vector<std::string> &kinds) {
 
 /// A processor has no other memory than the host's.
 std::vector<std::string> offloadsOf(const CompileOptions &options) {
-  const analysis::DeviceModel device =
-      options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
+  const analysis::DeviceModel device = analysis::loadDevice(options.deviceName());
   if (isFixed(options, "--offload") || device.isProcessor())
     return {offloadText(options.offload)};
   return {"", "activations", "optimizer", "optimizer,activations", "optimizer,params,activations"};

@@ -23,7 +23,7 @@ int64_t roomOfRank(const CompileOptions &options) {
   if (budget.kind != MemoryBudget::Kind::Device)
     return 0;
   const std::string device = options.deviceName();
-  return (device.empty() ? analysis::thisMachine() : analysis::loadDevice(device)).memoryBytes;
+  return analysis::loadDevice(device).memoryBytes;
 }
 
 } // namespace

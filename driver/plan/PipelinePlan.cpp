@@ -57,7 +57,7 @@ json slotsJson(const std::vector<pipeline::Slot> &slots, int64_t places) {
 /// What a plan may take on a rank; a budget has its own check.
 int64_t roomOf(const CompileOptions &options) {
   const std::string device = options.deviceName();
-  return (device.empty() ? analysis::thisMachine() : analysis::loadDevice(device)).memoryBytes;
+  return analysis::loadDevice(device).memoryBytes;
 }
 
 struct Candidate {

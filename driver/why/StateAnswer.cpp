@@ -180,8 +180,7 @@ private:
   /// What each kind of state would free in the arena, and the time of its copies in a step.
   json offload() {
     json list = json::array();
-    const analysis::DeviceModel device =
-        options.deviceName().empty() ? analysis::thisMachine() : analysis::loadDevice(options.deviceName());
+    const analysis::DeviceModel device = analysis::loadDevice(options.deviceName());
     int64_t optimizer = 0;
     for (train::StateOp state : states)
       if (state.getRole() == train::Role::Moment1 || state.getRole() == train::Role::Moment2 ||

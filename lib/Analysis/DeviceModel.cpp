@@ -197,10 +197,12 @@ DeviceModel readFile(const std::string &path) {
 
 DeviceModel loadDevice(const std::string &nameOrFile) {
   if (const size_t at = nameOrFile.find(kWithLinks); at != std::string::npos) {
-    DeviceModel device = at == 0 ? thisMachine() : loadDevice(nameOrFile.substr(0, at));
+    DeviceModel device = loadDevice(nameOrFile.substr(0, at));
     device.links = loadLinks(nameOrFile.substr(at + std::string_view(kWithLinks).size()));
     return device;
   }
+  if (nameOrFile.empty())
+    return thisMachine();
   for (const Known &known : kKnown)
     if (nameOrFile == known.name)
       return known.make();

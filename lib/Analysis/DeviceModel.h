@@ -50,8 +50,8 @@ struct DeviceModel {
 inline constexpr const char *kWithLinks = "+link=";
 
 /// Takes h100, h200, a100, rtx4090, cpu, or a JSON file (a name that ends in .json or contains a
-/// slash), with or without links (kWithLinks). Throws kedge::Error, which lists the known names or names the
-/// wrong field of the file.
+/// slash), with or without links (kWithLinks); nothing: this machine. Throws kedge::Error, which lists the
+/// known names or names the wrong field of the file.
 DeviceModel loadDevice(const std::string &nameOrFile);
 
 /// The device `cpu`, with the number of physical cores and the memory that this process may use, and with the

@@ -60,7 +60,7 @@ bool decompose(func::FuncOp function, StringRef target) {
 
 } // namespace
 
-OpSeconds::OpSeconds(const std::string &name) : device(name.empty() ? thisMachine() : loadDevice(name)) {}
+OpSeconds::OpSeconds(const std::string &name) : device(loadDevice(name)) {}
 
 double OpSeconds::of(Operation *op) {
   auto types = FunctionType::get(op->getContext(), op->getOperandTypes(), op->getResultTypes());

@@ -113,7 +113,7 @@ def Localize : MeshPass<"kedge-localize"> {
 def HalveProducts : MeshPass<"kedge-halve-products"> {
   let summary = "What is sent along `tensor` for one half of the rows runs under the product of the other";
   let description = [{
-    On level 2, behind kedge-localize. A product whose sum over the ranks is scattered by rows is made of two halves of the rows:
+    On level 2, after kedge-localize. A product whose sum over the ranks is scattered by rows is made of two halves of the rows:
     the sum of the first half is on its way while the second is multiplied. What products read together is gathered in two
     halves: the second comes while the first is multiplied. Each half has rows of every rank, so that both sums together are
     those that the rank had before; with several outer rows (sequences of a batch) halves go along these. No sum has another

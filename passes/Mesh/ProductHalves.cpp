@@ -19,10 +19,7 @@ namespace {
 
 constexpr int64_t kPermutation[] = {1, 0, 2, 3};
 
-bool isAlongTensor(Operation *op) {
-  auto axis = op->getAttrOfType<StringAttr>("axis");
-  return axis && axis.getValue() == dist::tensorAxis;
-}
+bool isAlongTensor(const dist::RankGroup &group) { return group.axis.getValue() == dist::tensorAxis; }
 
 bool isExchange(Operation *op) {
   auto transpose = dyn_cast_or_null<TransposeOp>(op);
@@ -139,7 +136,7 @@ RankedTensorType HalvedRows::sentHalf() const {
 
 std::optional<ScatteredProduct> ScatteredProduct::match(Operation *op) {
   auto sum = dyn_cast<dist::ReduceScatterOp>(op);
-  if (!sum || sum.getInputs().size() != 1 || !isAlongTensor(op))
+  if (!sum || sum.getInputs().size() != 1 || !isAlongTensor(sum.group()))
     return std::nullopt;
   ScatteredProduct found{.product = nullptr, .sum = sum, .rows = {}};
   Value value = behindReshapes(sum.getInputs().front());
@@ -192,7 +189,7 @@ Halves ScatteredProduct::sample(Block &block) {
 
 std::optional<GatheredProducts> GatheredProducts::match(Operation *op) {
   auto gather = dyn_cast<dist::AllGatherOp>(op);
-  if (!gather || gather.getInputs().size() != 1 || !isAlongTensor(op))
+  if (!gather || gather.getInputs().size() != 1 || !isAlongTensor(gather.group()))
     return std::nullopt;
   GatheredProducts found{.gather = gather, .views = {}, .products = {}, .others = {}, .rows = {}};
   HalvedRows &rows = found.rows;

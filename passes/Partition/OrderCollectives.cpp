@@ -1,4 +1,5 @@
 #include "lib/Analysis/LaunchCost.h"
+#include "lib/Dialect/Dist/CollectiveCall.h"
 #include "lib/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Support/Error.h"
@@ -20,10 +21,8 @@ constexpr int kMostPassed = 2;
 
 bool isAlongTensor(Operation &op) {
   auto library = dyn_cast<sched::LibraryOp>(op);
-  if (!library || !library.getCollective())
-    return false;
-  auto axis = library.getAttrs().getAs<StringAttr>("axis");
-  return axis && axis.getValue() == dist::tensorAxis;
+  return library && library.getCollective() &&
+         dist::collectiveCallOf(library.getAttrs()).axis == dist::tensorAxis;
 }
 
 bool isLong(Operation &op) {
@@ -183,8 +182,7 @@ struct OrderCollectives : impl::OrderCollectivesBase<OrderCollectives> {
     if (llvm::none_of(block, isLong))
       return addStatistic("kedge-order-collectives", "ops moved", 0);
     try {
-      const analysis::DeviceModel model =
-          device.empty() ? analysis::thisMachine() : analysis::loadDevice(device);
+      const analysis::DeviceModel model = analysis::loadDevice(device);
       addStatistic("kedge-order-collectives", "ops moved", Reorder(block, model).run());
     } catch (const Error &error) {
       getOperation().emitError(error.what());

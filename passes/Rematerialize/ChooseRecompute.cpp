@@ -65,7 +65,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     if (!parsed)
       fail("recomputation policy {}", problem);
     chooserOptions = {*parsed, policy, offload, effort, frontier};
-    model = device.empty() ? analysis::thisMachine() : analysis::loadDevice(device);
+    model = analysis::loadDevice(device);
     if (MemoryBudget given = parseMemoryBudget(hostBudget); given.kind != MemoryBudget::Kind::None) {
       if (given.kind != MemoryBudget::Kind::Bytes)
         fail("host memory budget '{}': expected bytes (17179869184, 16GiB)", hostBudget.getValue());

@@ -57,7 +57,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     const std::optional<Decision> forced = decisionNamed(force);
     if (!force.empty() && !forced)
       fail("kedge-price-values: force '{}': expected keep, recompute or offload", force.getValue());
-    model = device.empty() ? analysis::thisMachine() : analysis::loadDevice(device);
+    model = analysis::loadDevice(device);
     std::vector<Planned> all;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())

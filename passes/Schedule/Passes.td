@@ -9,8 +9,7 @@ def FuseAccumulation : Pass<"kedge-fuse-accumulation", "mlir::func::FuncOp"> {
     For GPUs, on level 2. Where gradients have the accumulators' type (`--precision fp32`, `--grad-dtype fp32`), the product that
     makes a weight's gradient adds it to the accumulator in place: cuBLASLt's beta is 0 in the first micro-batch, which the host
     knows, and 1 in the others. Under `--grad-dtype fp32` the 16-bit rounding before the cast goes: the product is summed in
-    f32 and stays so. Gradients of 16 bits, and those that anything else reads, are added by kernels. Statistic: products
-    joined.
+    f32. Gradients of 16 bits, and those that anything else reads, are added by kernels. Statistic: products joined.
 
     Example:
     ```mlir
@@ -212,12 +211,12 @@ def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
 def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
   let summary = "Merge clusters that pass values to each other";
   let description = [{
-    Computes a producer without reductions inside its reader, also through views, if no expensive value is then computed
-    more often. Joins clusters of equal domain if both use the same place for each value that is passed; values that other
-    ops read become further outputs. Values stay the same: each is still rounded to its tensor's type. With `stores` (for GPUs,
-    whose kernels store points while they fold them) a reduction also joins an expensive producer, and moves in front of ops that
-    read it: a bias gradient is summed in the kernel that makes the gradient; and two clusters that fold the same points of the
-    same tensors become one, which reads them once. Statistics: producers substituted, clusters joined.
+    Computes a producer without reductions inside its reader, also through views, if no expensive value is then computed more
+    often. Joins clusters of equal domain if both use one place for each value that is passed; what other ops read becomes a
+    further output. Values stay the same: each is still rounded to its tensor's type. With `stores` (for GPUs, whose kernels
+    store points while they fold them) a reduction also joins an expensive producer, in front of ops that read it (a bias
+    gradient is summed in the kernel that makes the gradient), and two clusters that fold the same points of the same tensors
+    become one, which reads them once. Statistics: producers substituted, clusters joined.
 
     Example:
     ```mlir
