@@ -45,6 +45,7 @@ public:
     drops_ = add(s_.drops() ? queryBlock_ * keyBlock_ : 0),
     line_ = add(s_.drops() ? keyBlock_ + kBehindLine : 0);
     turned_ = addPanels(queryBlock_ * keyBlock_);
+    turnedRest_ = addPanels(kNarrow ? queryBlock_ * keyBlock_ : 0);
     weightPairs_ = addPanels(kNarrow ? queryBlock_ * NR_ : 0);
     gradPairs_ = addPanels(kNarrow ? queryBlock_ * NR_ : 0);
     dKSum_ = add(panels(D) * keyBlock_), dVSum_ = add(panels(Dv) * keyBlock_);
@@ -240,10 +241,10 @@ private:
       }
       weigh(job, h, query, row, queries, key + j, std::min(NR_, keys - j), scores, grads,
             at(job, factors_) + base, at(job, drops_) + base);
+      if (job.wantQ)
+        turn(job, grads, row, queries, j);
       if (job.wantKV)
         addKeyGradients(job, query, row, queries, j, scores, grads, accumulate);
-      if (job.wantQ)
-        turn(grads, row, queries, j, panelsAt(job, turned_));
     }
     if (job.wantQ)
       addQueryGradients(job, g, query, queries, key, keys);
@@ -301,30 +302,35 @@ private:
     }
   }
 
+  /// Scores and gradients are gone after it.
   void addKeyGradients(const Job &job, int64_t query, int64_t row, int64_t queries, int64_t j, T *scores,
                        T *grads, bool accumulate) const {
     const int64_t steps = tile_.panelDepth(queries - row);
-    auto sum = [&](size_t columns, int64_t depth, const E *right, size_t into) {
+    auto sum = [&](size_t columns, int64_t depth, WeightsOfB<E> right, size_t into) {
       for (int64_t d = 0; d < depth; d += MR_) {
         int64_t count = std::min(MR_, depth - d), width = tile_.panelRows(count);
         const E *left = panelsAt(job, columns) + d * queryDepth_ + (query + row) * width;
-        tileInto(steps, left, right, at(job, into) + j * panels(depth) + d * NR_, count, NR_, accumulate);
+        T *sums = at(job, into) + j * panels(depth) + d * NR_;
+        tileInto(steps, left, right.panel, sums, count, NR_, accumulate);
+        if constexpr (kNarrow)
+          tileInto(steps, left, right.rest, sums, count, NR_, true);
       }
     };
-    const auto pairs = [&](T *values, size_t place) {
-      return narrowPairs(values + row * NR_, queries - row, panelsAt(job, place));
+    const auto weights = [&](T *values, size_t place) {
+      return weightsOfB(values + row * NR_, queries - row, panelsAt(job, place));
     };
-    sum(gradColumns_, s_.valueDepth, pairs(scores, weightPairs_), dVSum_);
-    sum(queryColumns_, s_.depth, pairs(grads, gradPairs_), dKSum_);
+    sum(gradColumns_, s_.valueDepth, weights(scores, weightPairs_), dVSum_);
+    sum(queryColumns_, s_.depth, weights(grads, gradPairs_), dKSum_);
   }
 
   /// dS of one panel of keys into panels [keys][MR queries] for dQ; a panel has keyBlock_ rows.
-  void turn(const T *grads, int64_t row, int64_t queries, int64_t j, E *turned) const {
+  void turn(const Job &job, const T *grads, int64_t row, int64_t queries, int64_t j) const {
     for (int64_t i = row; i < queries; i += MR_) {
       int64_t count = std::min(MR_, queries - i), width = tile_.panelRows(count);
-      E *panel = turned + i * keyBlock_ + j * width;
+      int64_t place = i * keyBlock_ + j * width;
+      E *panel = panelsAt(job, turned_) + place;
       if constexpr (kNarrow)
-        kWeightPanelsAmx.runs(panel, grads + i * NR_, count);
+        kWeightPanelsAmx.runs(panel, panelsAt(job, turnedRest_) + place, grads + i * NR_, count);
       else
         packPanel(panel, width, Strided<T>{grads + i * NR_, NR_, 1}, count, NR_);
     }
@@ -340,10 +346,16 @@ private:
         seen += NR_;
       if (seen == 0)
         continue;
-      for (int64_t d = 0; d < s_.depth; d += NR_)
-        tile_.run(seen, panelsAt(job, turned_) + i * keyBlock_, panelsAt(job, keyRows_) + d * keyBlock_,
+      auto multiply = [&](size_t turned, int64_t d) {
+        tile_.run(seen, panelsAt(job, turned) + i * keyBlock_, panelsAt(job, keyRows_) + d * keyBlock_,
                   at(job, dQSum_) + (g * s_.queries + query + i) * s_.depth + d, s_.depth,
                   static_cast<int>(count), static_cast<int>(std::min(NR_, s_.depth - d)), true, nullptr);
+      };
+      for (int64_t d = 0; d < s_.depth; d += NR_) {
+        multiply(turned_, d);
+        if constexpr (kNarrow)
+          multiply(turnedRest_, d);
+      }
     }
   }
 
@@ -380,7 +392,8 @@ private:
   bool split_;
   Scratch scratch_;
   size_t queryRows_, queryColumns_, gradRows_, gradColumns_, keyColumns_, keyRows_, valueColumns_, scores_,
-      grads_, factors_, drops_, line_, turned_, weightPairs_, gradPairs_, dKSum_, dVSum_, dQSum_, stats_;
+      grads_, factors_, drops_, line_, turned_, turnedRest_, weightPairs_, gradPairs_, dKSum_, dVSum_, dQSum_,
+      stats_;
 };
 
 std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int threads) {

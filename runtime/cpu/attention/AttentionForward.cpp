@@ -146,12 +146,22 @@ private:
       drop(job, h, query, count, key, keys, scores);
     if (key > 0)
       rows_.scaleColumns(s_.valueDepth, sums, rescale);
-    const E *weights = narrowPairs(scores, keys, at<E>(job, weightsAt_));
-    for (int64_t d = 0; d < s_.valueDepth; d += MR) {
-      int64_t rows = std::min(MR, s_.valueDepth - d), width = tile_.panelRows(rows);
-      tile_.run(tile_.panelDepth(keys), valuePanels + d * valueKeys_ + key * width, weights,
-                sums + d * width_, width_, static_cast<int>(rows), static_cast<int>(width_), key > 0,
-                nullptr);
+    addValues(valuePanels, key, keys, weightsOfB(scores, keys, at<E>(job, weightsAt_)), sums, key > 0);
+  }
+
+  /// sums = V^T P (+ sums if `accumulate`)
+  void addValues(const E *values, int64_t key, int64_t keys, WeightsOfB<E> weights, T *sums,
+                 bool accumulate) const {
+    const int64_t steps = tile_.panelDepth(keys);
+    for (int64_t d = 0; d < s_.valueDepth; d += tile_.rows) {
+      int64_t rows = std::min<int64_t>(tile_.rows, s_.valueDepth - d), width = tile_.panelRows(rows);
+      auto multiply = [&](const E *with, bool more) {
+        tile_.run(steps, values + d * valueKeys_ + key * width, with, sums + d * width_, width_,
+                  static_cast<int>(rows), static_cast<int>(width_), more, nullptr);
+      };
+      multiply(weights.panel, accumulate);
+      if constexpr (kNarrow)
+        multiply(weights.rest, true);
     }
   }
 

@@ -1,12 +1,11 @@
 // What attention multiplies with: the tile of its sums' type, or for bf16 where the machine has AMX the tile
-// of bf16, for which weights are rounded. Statistics of the softmax and all sums are fp32 in both.
+// of bf16. A weight is the sum of two numbers there (WeightPanels.h), as one would lose what fp32 keeps: the
+// fp8 run of a GPT then left PyTorch's trace. Statistics of the softmax and all sums are fp32.
 #pragma once
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/attention/WeightPanels.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/isa/Isa.h"
-#include <cstdlib>
-#include <string_view>
 
 namespace kedge::rt::cpu {
 
@@ -19,17 +18,23 @@ template <typename E> const GemmTile<E> &attentionTile() {
     return gemmTile<E>();
 }
 
-/// Rows of weights as a panel of B whose k they are. bf16: written to `dst`, behind the last row zeros, for
-/// which `weights` has room.
-template <typename E, typename T> const E *narrowPairs(T *weights, int64_t rows, E *dst) {
+/// A panel of B, or for bf16 the two whose products add up.
+template <typename E> struct WeightsOfB {
+  const E *panel, *rest = nullptr;
+};
+
+/// Rows of weights as a panel of B whose k they are. bf16: written to `dst` and over the weights, after the
+/// last row zeros, for which `weights` has room.
+template <typename E, typename T> WeightsOfB<E> weightsOfB(T *weights, int64_t rows, E *dst) {
   if constexpr (kNarrowPanels<E>) {
     const GemmTile<E> &tile = attentionTile<E>();
     const int64_t depth = tile.panelDepth(rows);
     std::fill(weights + rows * tile.columns, weights + depth * tile.columns, T(0));
-    kWeightPanelsAmx.pairs(dst, weights, depth);
-    return dst;
+    E *rest = reinterpret_cast<E *>(weights);
+    kWeightPanelsAmx.pairs(dst, rest, weights, depth);
+    return {dst, rest};
   } else {
-    return weights;
+    return {weights};
   }
 }
 
@@ -47,13 +52,6 @@ private:
   std::unique_ptr<LibraryKernel> kernel_;
 };
 
-/// KEDGE_ATTENTION=amx, on a machine that has it: attention of bf16 rounds its weights. Not by default: a
-/// step of the golden gpt in fp8 then leaves the bounds of PyTorch's trace.
-inline bool roundsWeights() {
-  const char *asked = std::getenv("KEDGE_ATTENTION");
-  return asked && std::string_view(asked) == "amx" && activeIsa() == Isa::Amx;
-}
-
 /// Kernel<S, E> for this machine, made of `arguments`.
 template <template <typename, typename> typename Kernel, typename S, typename... Arguments>
 std::unique_ptr<LibraryKernel> forPanels(const Arguments &...arguments) {
@@ -62,7 +60,7 @@ std::unique_ptr<LibraryKernel> forPanels(const Arguments &...arguments) {
   if constexpr (std::is_same_v<S, BFloat16>) {
     auto narrow = std::make_unique<Kernel<S, uint16_t>>(arguments...);
     const size_t bytes = std::max(wide->workspaceBytes(), narrow->workspaceBytes());
-    if (roundsWeights())
+    if (activeIsa() == Isa::Amx)
       return std::make_unique<WithWorkspace>(bytes, std::move(narrow));
     return std::make_unique<WithWorkspace>(bytes, std::move(wide));
   }

@@ -1,4 +1,3 @@
-#include "runtime/cpu/attention/AttentionTile.h"
 #include "runtime/format/Philox.h"
 #include "test/unit/kernels/KernelTest.h"
 #include <cmath>
@@ -141,11 +140,7 @@ Array makeMask(const Case &c, Reference &reference) {
   return mask;
 }
 
-/// Of results whose weights are rounded to bf16: AMX multiplies them so. Errors of elements of size 1 in sums
-/// of up to 300 terms.
-constexpr double kOfRoundedWeights = 8e-3;
-
-template <typename T> void check(const Case &c, double tolerance, double ofWeights = 0) {
+template <typename T> void check(const Case &c, double tolerance) {
   SCOPED_TRACE(::testing::Message() << "queries " << c.queries << " keys " << c.keys << " depth " << c.depth
                                     << " causal " << c.causal << " heads " << c.heads << "/" << c.kvHeads);
   DType type = dtypeOf<T>(), wide = type == DType::F64 ? DType::F64 : DType::F32;
@@ -163,7 +158,7 @@ template <typename T> void check(const Case &c, double tolerance, double ofWeigh
   reference.run();
   auto forward = runKernel("train.Attention", withOperands(attributes(c), c, 3), inputs,
                            {{type, dO.desc.shape}, {wide, {c.batch, c.heads, c.queries}}});
-  expectNear(forward[0], reference.o, tolerance + ofWeights);
+  expectNear(forward[0], reference.o, tolerance);
   expectNear(forward[1], reference.lse, tolerance); // statistics are fp32
   reference.saved = forward[0].doubles();
   reference.run();
@@ -171,15 +166,15 @@ template <typename T> void check(const Case &c, double tolerance, double ofWeigh
   back.insert(back.end(), inputs.begin() + 3, inputs.end());
   auto gradients =
       runKernel("train.AttentionGrad", withOperands(attributes(c), c, 6), back, {q.desc, k.desc, v.desc});
-  expectNear(gradients[0], reference.dQ, tolerance + ofWeights);
-  expectNear(gradients[1], reference.dK, tolerance + ofWeights);
-  expectNear(gradients[2], reference.dV, tolerance + ofWeights);
+  expectNear(gradients[0], reference.dQ, tolerance);
+  expectNear(gradients[1], reference.dK, tolerance);
+  expectNear(gradients[2], reference.dV, tolerance);
 }
 
 /// fp32, and bf16 on the machine's own instructions.
 void checkFloatAndBf16(const Case &c) {
   check<float>(c, 1e-5);
-  check<BFloat16>(c, 1e-5, cpu::roundsWeights() ? kOfRoundedWeights : 0);
+  check<BFloat16>(c, 1e-5);
 }
 
 TEST(KernelAttention, PlainOddSizes) {
