@@ -63,10 +63,10 @@ template <typename E, typename S> struct MatrixPanels {
     pack(dst, width, source.at(first, k0), lanes, length);
   }
   int64_t neighbours(E *dst, int64_t width, int64_t first, int64_t lanes, int64_t k0, int64_t length) const {
-    if constexpr (std::is_same_v<E, uint16_t>) {
+    if constexpr (!std::is_floating_point_v<E>) {
       if (!packFour || source.rowStride != 1 || lanes < 4 * width)
         return 0;
-      packFour(dst, &source.at(first, k0).base->bits, source.columnStride, length);
+      packFour(dst, panelSource(source.at(first, k0).base), source.columnStride, length);
       return 4;
     } else {
       return packNeighbours(dst, width, source.at(first, k0), lanes, length);
@@ -99,19 +99,27 @@ template <typename E> GemmPlan planGemmOfParts(int64_t m, int64_t n, int64_t k, 
 
 template <typename S> using FloatOf = std::conditional_t<std::is_same_v<S, double>, double, float>;
 
+/// Calls f with each tile of bf16 numbers that operands of S may meet on some machine.
+template <typename S, typename F> void forBf16Tiles(F &&f) {
+  if constexpr (std::is_same_v<S, BFloat16>)
+    f(kGemmTileAvx512Bf16), f(kGemmTileAmx);
+  else if constexpr (std::is_same_v<S, Float16>)
+    f(kGemmTileAmxF16);
+}
+
 template <typename S> size_t gemmPanelRowBytes(int64_t k) {
   size_t bytes = sizeof(FloatOf<S>) * planGemm<FloatOf<S>>(1, 1, k, 1).kBlock;
-  if constexpr (std::is_same_v<S, BFloat16>)
-    for (const GemmTile<uint16_t> *tile : {&kGemmTileAvx512Bf16, &kGemmTileAmx})
-      bytes = std::max(bytes, sizeof(uint16_t) * planFor(*tile, 1, 1, k, 1, false).kBlock);
+  forBf16Tiles<S>([&]<typename E>(const GemmTile<E> &tile) {
+    bytes = std::max(bytes, sizeof(E) * planFor(tile, 1, 1, k, 1, false).kBlock);
+  });
   return bytes;
 }
 
 template <typename S> size_t gemmWorkspaceBytes(int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
   size_t bytes = planGemm<FloatOf<S>>(m, n, k, threads, finishes).workspaceBytes();
-  if constexpr (std::is_same_v<S, BFloat16>)
-    for (const GemmTile<uint16_t> *tile : {&kGemmTileAvx512Bf16, &kGemmTileAmx})
-      bytes = std::max(bytes, planFor(*tile, m, n, k, threads, finishes).workspaceBytes());
+  forBf16Tiles<S>([&](const auto &tile) {
+    bytes = std::max(bytes, planFor(tile, m, n, k, threads, finishes).workspaceBytes());
+  });
   return bytes;
 }
 
@@ -132,6 +140,7 @@ void gemm(const GemmPlan &plan, Strided<S> a, Strided<S> b, Sum *c, int64_t ldc,
 template GemmPlan planGemm<float>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<uint16_t>(int64_t, int64_t, int64_t, int, bool);
+template GemmPlan planGemm<F16Halves>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemmOfParts<float>(int64_t, int64_t, int64_t, int64_t, int);
 
 template size_t gemmPanelRowBytes<float>(int64_t);
@@ -152,6 +161,8 @@ template void gemm<float>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>
                           const float *, const GemmFinish<float> *, void *);
 template void gemm<uint16_t>(const GemmPlan &, Strided<BFloat16>, Strided<BFloat16>, float *, int64_t,
                              GemmStart, const float *, const GemmFinish<float> *, void *);
+template void gemm<F16Halves>(const GemmPlan &, Strided<Float16>, Strided<Float16>, float *, int64_t,
+                              GemmStart, const float *, const GemmFinish<float> *, void *);
 template void gemm<double>(const GemmPlan &, Strided<double>, Strided<double>, double *, int64_t, GemmStart,
                            const double *, const GemmFinish<double> *, void *);
 

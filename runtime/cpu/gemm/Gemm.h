@@ -314,19 +314,36 @@ void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int
                 [&](int64_t member) { job.inTeam(team, static_cast<int>(member)); });
 }
 
-/// Panels as the tile of E reads them, from a matrix of S. E is uint16_t for S = BFloat16 if there is a bf16
-/// tile.
+/// The panels of bf16 numbers for operands of S.
+template <typename S>
+using Bf16PanelsOf = std::conditional_t<std::is_same_v<S, Float16>, F16Halves, uint16_t>;
+/// Whether products of S with k terms have such panels on this machine.
+template <typename S> bool runsInBf16(int64_t k) {
+  if constexpr (std::is_same_v<S, BFloat16>)
+    return hasBf16Tile();
+  else
+    return std::is_same_v<S, Float16> && hasF16Tile(k);
+}
+
+/// Panels as the tile of E reads them, from a matrix of S.
+template <typename S> auto panelSource(const S *base) {
+  if constexpr (kIsHalf<S>)
+    return &base->bits;
+  else
+    return base;
+}
 template <typename E, typename S>
 void packA(E *dst, int64_t width, Strided<S> rows, int64_t lanes, int64_t k) {
-  if constexpr (std::is_same_v<E, uint16_t>)
-    gemmTile<E>().packA(dst, width, &rows.base->bits, rows.rowStride, rows.columnStride, lanes, k);
+  if constexpr (!std::is_floating_point_v<E>)
+    gemmTile<E>().packA(dst, width, panelSource(rows.base), rows.rowStride, rows.columnStride, lanes, k);
   else
     packPanel(dst, width, rows, lanes, k);
 }
 template <typename E, typename S>
 void packB(E *dst, int64_t width, Strided<S> columns, int64_t lanes, int64_t k) {
-  if constexpr (std::is_same_v<E, uint16_t>)
-    gemmTile<E>().packB(dst, width, &columns.base->bits, columns.rowStride, columns.columnStride, lanes, k);
+  if constexpr (!std::is_floating_point_v<E>)
+    gemmTile<E>().packB(dst, width, panelSource(columns.base), columns.rowStride, columns.columnStride, lanes,
+                        k);
   else
     packPanel(dst, width, columns, lanes, k);
 }

@@ -15,6 +15,17 @@ template <> const GemmTile<uint16_t> &gemmTile<uint16_t>() {
 #endif
 }
 
+template <> const GemmTile<F16Halves> &gemmTile<F16Halves>() { return kGemmTileAmxF16; }
+
+bool hasF16Tile([[maybe_unused]] int64_t k) {
+#if defined(__aarch64__)
+  return false;
+#else
+  constexpr int64_t kFewest = 32; // below it most of a step would be zeros
+  return k >= kFewest && activeIsa() == Isa::Amx;
+#endif
+}
+
 bool hasBf16Tile() {
 #if defined(__aarch64__)
   return activeIsa() >= Isa::NeonBf16;

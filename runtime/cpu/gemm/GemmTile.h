@@ -15,6 +15,23 @@ template <> struct TileSum<uint16_t> {
   using type = float;
 };
 
+/// A number of f16 as the sum of two of bf16, which it is exactly. In a panel the first of 32 k's come first,
+/// then the second.
+struct F16Halves {
+  uint16_t half[2];
+};
+template <> struct TileSum<F16Halves> {
+  using type = float;
+};
+
+/// What panels of E are packed from, bf16 and f16 as bits.
+template <typename E> struct PanelSource {
+  using type = E;
+};
+template <> struct PanelSource<F16Halves> {
+  using type = uint16_t;
+};
+
 /// How large parts of a product are, so that packed panels stay in the L2.
 struct GemmSizes {
   int64_t bytesA = 720 << 10, bytesB = 3456 << 10; ///< of a block, at most
@@ -44,9 +61,10 @@ template <typename E> struct GemmTileRow {
 /// Panels are packed, 64-byte aligned and padded with zeros. A is [k][panelRows(rows)], B is [k][columns].
 template <typename E> struct GemmTile {
   using Sum = typename TileSum<E>::type;
+  using Source = typename PanelSource<E>::type;
   /// Writes the panel of that width from the elements (i, p) at src[i * rowStride + p
   /// * columnStride], i < lanes <= width, p < k. k is padded to a multiple of `depth`.
-  using Pack = void (*)(E *dst, int64_t width, const E *src, int64_t rowStride, int64_t columnStride,
+  using Pack = void (*)(E *dst, int64_t width, const Source *src, int64_t rowStride, int64_t columnStride,
                         int64_t lanes, int64_t k);
 
   int rows;    ///< rows of a tile, at most
@@ -61,7 +79,7 @@ template <typename E> struct GemmTile {
   Pack packA = nullptr, packB = nullptr; ///< set if panels are not [k][width]
   /// Set if four whole panels, whose lanes are side by side in the source, are packed faster together; rows
   /// of the source are `stride` apart.
-  using PackFour = void (*)(E *dst, const E *src, int64_t stride, int64_t k);
+  using PackFour = void (*)(E *dst, const Source *src, int64_t stride, int64_t k);
   PackFour packFourA = nullptr, packFourB = nullptr;
   /// Set if tiles side by side, at most `mostInRow`, cost less than one by one.
   void (*runRow)(const GemmTileRow<E> &row) = nullptr;
@@ -97,6 +115,9 @@ private:
 template <typename E> const GemmTile<E> &gemmTile();
 /// Whether gemmTile<uint16_t> can run here. If not, products of bf16 use the float tile.
 bool hasBf16Tile();
+/// Whether products of f16 with k terms run in the tile of F16Halves. Not for some m and n alone: parts of a
+/// product have its bits.
+bool hasF16Tile(int64_t k);
 
 GemmTile<float> gemmTileAvx512F32();
 GemmTile<double> gemmTileAvx512F64();
@@ -109,6 +130,7 @@ GemmTile<double> gemmTileBaseF64();
 /// Constants, because plans for all machines read their sizes. `run` is null if the compiler lacks these
 /// instructions.
 extern const GemmTile<uint16_t> kGemmTileAvx512Bf16, kGemmTileAmx;
+extern const GemmTile<F16Halves> kGemmTileAmxF16;
 #if defined(__aarch64__)
 /// Its workspaces are never larger than those of kGemmTileAvx512Bf16, which plans read.
 extern const GemmTile<uint16_t> kGemmTileNeonBf16;

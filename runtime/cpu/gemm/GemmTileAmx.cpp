@@ -1,16 +1,16 @@
-// Products of bf16 in AMX's tile registers: 32 k's a step, 32 x 32 sums in four of them.
+// Products of bf16 in AMX's tile registers.
 #include "runtime/cpu/gemm/GemmTile.h"
 #if defined(__AMX_BF16__)
-#include "runtime/cpu/gemm/PanelPack.inc"
+#include "runtime/cpu/gemm/GemmTileAmx.inc"
 #endif
 
 namespace kedge::rt::cpu {
 
 namespace {
 
-constexpr int kSide = 16, kDepth = 32, kColumns = 2 * kSide;
+constexpr int kTile = 32, kStep = 16, kSteps = 32;
 // A sum is a chain of at most 64 of the machine's own sums of 32 terms, each two chains of 16.
-constexpr int64_t kMostK = 64 * kDepth;
+constexpr int64_t kMostK = 64 * kSteps;
 constexpr int kMostInRow = 8;
 // Machines with these registers have an L2 of 2 MiB, and do ten times as many FLOPs in a region's time.
 constexpr GemmSizes kSizes{
@@ -20,115 +20,6 @@ constexpr GemmSizes kSizes{
 
 #if defined(__AMX_BF16__)
 namespace {
-
-struct alignas(64) TileConfig {
-  uint8_t palette = 1, startRow = 0, reserved[14] = {};
-  uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
-void setRegistersUp() {
-  static constexpr TileConfig kConfig;
-  _tile_loadconfig(&kConfig);
-}
-void giveRegistersBack() { _tile_release(); }
-
-/// What is fetched into the L2 meanwhile, some lines a step of 32 k's.
-struct Fetching {
-  const uint16_t *next = nullptr;
-  int lines = 0;
-
-  void step() {
-    for (int line = 0; line < lines; ++line, next += 32)
-      _mm_prefetch(next, _MM_HINT_T1);
-  }
-};
-
-/// sums[32 x 32] = A B (+ sums if `more`), of which `Tall` the second 16 rows and `Wide` the second 16
-/// columns are wanted; rows lie `stride` apart.
-template <bool Tall, bool Wide>
-void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, int64_t stride, bool more,
-              Fetching &ahead) {
-  const int64_t bytes = 4 * stride;
-  float *right = sums + kSide, *low = sums + kSide * stride, *lowRight = low + kSide;
-  if (more) {
-    _tile_loadd(0, sums, bytes);
-    if constexpr (Wide)
-      _tile_loadd(1, right, bytes);
-    if constexpr (Tall)
-      _tile_loadd(2, low, bytes);
-    if constexpr (Tall && Wide)
-      _tile_loadd(3, lowRight, bytes);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-  for (int64_t p = 0; p < k; p += kDepth) {
-    _tile_loadd(6, b, 4 * kColumns);
-    _tile_loadd(4, a, 64);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (Wide) {
-      _tile_loadd(7, b + 2 * kSide, 4 * kColumns);
-      _tile_dpbf16ps(1, 4, 7);
-    }
-    if constexpr (Tall) {
-      _tile_loadd(5, a + kSide * kDepth, 64);
-      _tile_dpbf16ps(2, 5, 6);
-      if constexpr (Wide)
-        _tile_dpbf16ps(3, 5, 7);
-    }
-    ahead.step();
-    a += (Tall ? 2 : 1) * kSide * kDepth;
-    b += kColumns * kDepth;
-  }
-  _tile_stored(0, sums, bytes);
-  if constexpr (Wide)
-    _tile_stored(1, right, bytes);
-  if constexpr (Tall)
-    _tile_stored(2, low, bytes);
-  if constexpr (Tall && Wide)
-    _tile_stored(3, lowRight, bytes);
-}
-
-void sumTiles(int64_t k, const uint16_t *a, const uint16_t *b, float *sums, bool more, int m, int64_t n,
-              Fetching &ahead) {
-  constexpr int64_t kStride = kColumns;
-  if (m > kSide)
-    n > kSide ? sumTiles<true, true>(k, a, b, sums, kStride, more, ahead)
-              : sumTiles<true, false>(k, a, b, sums, kStride, more, ahead);
-  else
-    n > kSide ? sumTiles<false, true>(k, a, b, sums, kStride, more, ahead)
-              : sumTiles<false, false>(k, a, b, sums, kStride, more, ahead);
-}
-
-/// 16 sums of one row of a tile, with the bias and the earlier sums.
-struct Ended {
-  __m512 value;
-  __mmask16 lanes;
-};
-inline Ended endSums(const float *sums, const float *bias, const float *earlier, int64_t n) {
-  const auto lanes = static_cast<__mmask16>(firstLanes(n));
-  __m512 value = _mm512_load_ps(sums);
-  if (bias)
-    value = _mm512_add_ps(value, _mm512_maskz_loadu_ps(lanes, bias));
-  if (earlier)
-    value = _mm512_add_ps(value, _mm512_maskz_loadu_ps(lanes, earlier));
-  return {value, lanes};
-}
-
-/// Writes m x n of the sums aside, which are kColumns apart.
-inline void writeSums(const float *sums, float *c, int64_t ldc, int m, int64_t n, bool accumulate,
-                      const float *bias) {
-  for (int64_t column = 0; column < n; column += kSide)
-    for (int i = 0; i < m; ++i) {
-      float *to = c + i * ldc + column;
-      const Ended end = endSums(sums + i * kColumns + column, bias ? bias + column : nullptr,
-                                accumulate ? to : nullptr, n - column);
-      _mm512_mask_storeu_ps(to, end.lanes, end.value);
-    }
-}
 
 /// To bf16 by integers, as the conversion in hardware takes subnormal numbers for zero.
 inline __m256i roundSubnormal(__m512 value) {
@@ -162,19 +53,9 @@ void amxTile(int64_t k, const uint16_t *a, const uint16_t *b, float *c, int64_t 
   alignas(64) float aside[kColumns * kColumns];
   Fetching nothing;
   if (m == kColumns && n == kColumns && !bias)
-    return sumTiles<true, true>(k, a, b, c, ldc, accumulate, nothing);
-  sumTiles(k, a, b, aside, false, m, n, nothing);
+    return sumTiles<1, true, true>(k, a, b, c, ldc, accumulate, nothing);
+  sumTiles<1>(k, a, b, aside, false, m, n, nothing);
   writeSums(aside, c, ldc, m, n, accumulate, bias);
-}
-
-/// Steps of k for which a panel of A stays in an L1 of 48 KiB while panels of B pass by. The sums wait in the
-/// L2 meanwhile, to which they cost less than both panels.
-int64_t pieceOf(int64_t k) {
-  constexpr int64_t kWhole = 384, kPiece = 256;
-  if (k <= kWhole)
-    return k;
-  const int64_t pieces = (k + kPiece - 1) / kPiece, steps = k / kDepth;
-  return (steps + pieces - 1) / pieces * kDepth;
 }
 
 void endTile(const GemmTileRow<uint16_t> &row, const float *sums, int64_t column) {
@@ -188,48 +69,35 @@ void endTile(const GemmTileRow<uint16_t> &row, const float *sums, int64_t column
 }
 
 void amxRow(const GemmTileRow<uint16_t> &row) {
+  constexpr int64_t kWhole = 384, kPiece = 256;
   alignas(64) float sums[kMostInRow][kColumns * kColumns];
-  setRegistersUp();
-  Fetching ahead{row.ahead, 0};
-  const int64_t steps = row.k / kDepth * ((row.columns + kColumns - 1) / kColumns);
-  ahead.lines = static_cast<int>((row.aheadElements / 32 + steps - 1) / steps);
-  const int64_t piece = pieceOf(row.k), width = row.rows > kSide ? kColumns : kSide;
-  for (int64_t p = 0; p < row.k; p += piece) {
-    const int64_t length = row.k - p < piece ? row.k - p : piece;
-    for (int64_t column = 0; column < row.columns; column += kColumns) {
-      float *mine = sums[column / kColumns];
-      sumTiles(length, row.a + p * width, row.b + column * row.k + p * kColumns, mine, p > 0, row.rows,
-               row.columns - column, ahead);
-      if (p + piece >= row.k)
-        endTile(row, mine, column);
-    }
-  }
-  giveRegistersBack();
+  sumRow<1>(row, sums, pieceOf(row.k, kWhole, kPiece),
+            [&](const float *mine, int64_t column) { endTile(row, mine, column); });
 }
 
 } // namespace
 
-constinit const GemmTile<uint16_t> kGemmTileAmx{.rows = kColumns,
-                                                .columns = kColumns,
-                                                .step = kSide,
+constinit const GemmTile<uint16_t> kGemmTileAmx{.rows = kTile,
+                                                .columns = kTile,
+                                                .step = kStep,
                                                 .run = amxTile,
-                                                .depth = kDepth,
+                                                .depth = kSteps,
                                                 .mostK = kMostK,
                                                 .packA = packRuns,
-                                                .packB = packPairs<kDepth>,
+                                                .packB = packPairs<kSteps>,
                                                 .packFourA = packFourOfRuns,
-                                                .packFourB = packFourOfPairs<kDepth>,
+                                                .packFourB = packFourOfPairs<kSteps>,
                                                 .runRow = amxRow,
                                                 .mostInRow = kMostInRow,
                                                 .sizes = kSizes,
                                                 .enter = setRegistersUp,
                                                 .leave = giveRegistersBack};
 #else
-constinit const GemmTile<uint16_t> kGemmTileAmx{.rows = kColumns,
-                                                .columns = kColumns,
-                                                .step = kSide,
+constinit const GemmTile<uint16_t> kGemmTileAmx{.rows = kTile,
+                                                .columns = kTile,
+                                                .step = kStep,
                                                 .run = nullptr,
-                                                .depth = kDepth,
+                                                .depth = kSteps,
                                                 .mostK = kMostK,
                                                 .mostInRow = kMostInRow,
                                                 .sizes = kSizes};

@@ -20,7 +20,7 @@ template <typename S> Strided<S> matrixB(const Product &p, const S *base) {
 /// Float products: S is the operands' type, T their sums', D the result's. B may be in few bits. Where D is
 /// narrower than T every tile's sums are rounded to it as they are finished.
 template <typename S, typename T, typename D> class FloatProduct final : public LibraryKernel {
-  static constexpr bool kRounds = !std::is_same_v<T, D>;
+  static constexpr bool kRounds = !std::is_same_v<T, D>, kHasBf16Panels = kIsHalf<S>;
 
 public:
   FloatProduct(Product product, Addend addend, bool addsToResult, std::optional<QuantizedOperand> fewBits,
@@ -28,10 +28,13 @@ public:
       : product_(std::move(product)), addend_(addend), addsToResult_(addsToResult),
         fewBits_(std::move(fewBits)), threads_(threads),
         broadcast_(product_.batches() > 1 && product_.batches() >= threads),
-        inBf16Tile_(std::is_same_v<S, BFloat16> && hasBf16Tile()) {
+        inBf16_(runsInBf16<S>(product_.k)) {
     int64_t m = product_.m, n = product_.n, k = product_.k;
     int team = broadcast_ ? 1 : threads;
-    plan_ = inBf16Tile_ ? planGemm<uint16_t>(m, n, k, team, kRounds) : planGemm<T>(m, n, k, team, kRounds);
+    plan_ = planGemm<T>(m, n, k, team, kRounds);
+    if constexpr (kHasBf16Panels)
+      if (inBf16_)
+        plan_ = planGemm<Bf16PanelsOf<S>>(m, n, k, team, kRounds);
     planBytes_ = alignedBytes(gemmWorkspaceBytes<S>(m, n, k, team, kRounds));
     biasBytes_ = addend_.isBias() && !std::is_same_v<S, T> ? alignedBytes(sizeof(T) * n) : 0;
   }
@@ -112,9 +115,9 @@ private:
 
   void multiply(Strided<S> left, Right right, int64_t batch, T *sums, const T *bias,
                 const GemmFinish<T> *finish, char *scratch) const {
-    if constexpr (std::is_same_v<S, BFloat16>)
-      if (inBf16Tile_)
-        return multiplyIn<uint16_t>(left, right, batch, sums, bias, finish, scratch);
+    if constexpr (kHasBf16Panels)
+      if (inBf16_)
+        return multiplyIn<Bf16PanelsOf<S>>(left, right, batch, sums, bias, finish, scratch);
     multiplyIn<T>(left, right, batch, sums, bias, finish, scratch);
   }
 
@@ -165,7 +168,7 @@ private:
   std::optional<QuantizedOperand> fewBits_;
   int threads_;
   bool broadcast_; ///< every thread takes whole matrices
-  bool inBf16Tile_;
+  bool inBf16_;    ///< panels of bf16 numbers
   GemmPlan plan_;
   size_t planBytes_, biasBytes_;
 };

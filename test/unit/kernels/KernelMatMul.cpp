@@ -50,19 +50,23 @@ TEST(KernelMatMul, FloatsOfAllSizesAndLayouts) {
   checkProducts<Float16>(3e-5);
 }
 
+/// The norm of the error, of that of the exact values.
+double relativeError(const Array &values, const std::vector<double> &exact) {
+  double error = 0, size = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    error += std::pow(values.data<float>()[i] - exact[i], 2);
+    size += exact[i] * exact[i];
+  }
+  return std::sqrt(error / size);
+}
+
 // The error grows with the longest chain of additions: chains of 384 are twice, one of all k four times as
 // far away.
 TEST(KernelMatMul, LongSumsStayAccurate) {
   Sizes s{48, 64, 1536};
   Array a = Array::random<float>({s.m, s.k}, 1), b = Array::random<float>({s.k, s.n}, 2);
   Array y = runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {s.m, s.n}});
-  std::vector<double> exact = naive<float>(a, b, s, false, false);
-  double error = 0, size = 0;
-  for (size_t i = 0; i < exact.size(); ++i) {
-    error += std::pow(y.data<float>()[i] - exact[i], 2);
-    size += exact[i] * exact[i];
-  }
-  EXPECT_LT(std::sqrt(error / size), 2.2e-7);
+  EXPECT_LT(relativeError(y, naive<float>(a, b, s, false, false)), 2.2e-7);
 }
 
 TEST(KernelMatMul, IntegersAreExact) {
@@ -74,6 +78,38 @@ TEST(KernelMatMul, NarrowOperandsMayHaveAWideResult) {
   Array a = Array::random<BFloat16>({30, 300}, 1), b = Array::random<BFloat16>({300, 40}, 2);
   Array y = runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {30, 40}});
   expectNear(y, naive<BFloat16>(a, b, {30, 40, 300}, false, false), 1e-5);
+}
+
+TEST(KernelMatMul, ProductsOfF16KeepAllBits) {
+  for (int64_t k : {31, 32, 300, 1100})
+    for (bool transA : {false, true})
+      for (bool transB : {false, true}) {
+        Array a = Array::random<Float16>(transA ? Shape{k, 70} : Shape{70, k}, 1),
+              b = Array::random<Float16>(transB ? Shape{100, k} : Shape{k, 100}, 2);
+        Array y = runKernel1("onnx.Gemm", {{"transA", transA}, {"transB", transB}}, {a, b},
+                             {DType::F32, {70, 100}});
+        EXPECT_LT(relativeError(y, naive<Float16>(a, b, {70, 100, k}, transA, transB)), 2.2e-7);
+      }
+}
+
+TEST(KernelMatMul, AnInfiniteF16MakesInfiniteSums) {
+  const int64_t m = 40, n = 50, k = 200;
+  Array a = Array::random<Float16>({m, k}, 1), b = Array::random<Float16>({k, n}, 2);
+  a.data<Float16>()[3 * k + 150] = Float16(INFINITY);
+  b.data<Float16>()[7 * n + 41] = Float16(-INFINITY);
+  b.data<Float16>()[9 * n + 42] = Float16(NAN);
+  a.data<Float16>()[5 * k + 7] = Float16(0.0f);
+  for (int64_t j = 0; j < n; ++j)
+    b.data<Float16>()[150 * n + j] = Float16(j % 2 ? 2.0f : -1.0f); // with a second half of zero
+  const std::vector<double> expected = naive<Float16>(a, b, {m, n, k}, false, false);
+  const std::vector<float> sums = runKernel1("onnx.MatMul", {}, {a, b}, {DType::F32, {m, n}}).values<float>();
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (std::isfinite(expected[i]))
+      EXPECT_NEAR(sums[i], expected[i], 2e-6 * k) << i;
+    else if (std::isnan(expected[i]))
+      EXPECT_TRUE(std::isnan(sums[i])) << i;
+    else
+      EXPECT_EQ(sums[i], expected[i]) << i;
 }
 
 TEST(KernelMatMul, BatchesBroadcast) {
