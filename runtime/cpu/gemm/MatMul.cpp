@@ -151,15 +151,32 @@ private:
   /// to = alpha * sums + beta * C for `rows` x `columns` elements from (row, column) on.
   void scaleAndAdd(const T *sums, int64_t sumStride, T *to, int64_t toStride, const S *c, int64_t row,
                    int64_t column, int64_t rows, int64_t columns) const {
-    T alpha = static_cast<T>(addend_.alpha), beta = static_cast<T>(addend_.beta);
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) {
-        T value = alpha * sums[i * sumStride + j];
-        if (c)
-          value +=
-              beta * static_cast<T>(c[(row + i) * addend_.rowStride + (column + j) * addend_.columnStride]);
-        to[i * toStride + j] = value;
+    if (!c)
+      return addScaled(sums, sumStride, to, toStride, static_cast<const T *>(nullptr), 0, 0, rows, columns);
+    c += row * addend_.rowStride + column * addend_.columnStride;
+    if constexpr (kIsHalf<S>)
+      if (addend_.columnStride == 1 && rows * columns <= kMostTileElements) {
+        T wide[kMostTileElements];
+        convertRows(rows, columns, c, addend_.rowStride, wide, columns);
+        return addScaled(sums, sumStride, to, toStride, wide, columns, 1, rows, columns);
       }
+    addScaled(sums, sumStride, to, toStride, c, addend_.rowStride, addend_.columnStride, rows, columns);
+  }
+
+  template <typename C>
+  void addScaled(const T *sums, int64_t sumStride, T *to, int64_t toStride, const C *c, int64_t rowStride,
+                 int64_t columnStride, int64_t rows, int64_t columns) const {
+    const T alpha = static_cast<T>(addend_.alpha), beta = static_cast<T>(addend_.beta);
+    for (int64_t i = 0; i < rows; ++i, sums += sumStride, to += toStride, c += rowStride)
+      if (!c)
+        for (int64_t j = 0; j < columns; ++j)
+          to[j] = alpha * sums[j];
+      else if (columnStride == 1)
+        for (int64_t j = 0; j < columns; ++j)
+          to[j] = alpha * sums[j] + beta * static_cast<T>(c[j]);
+      else
+        for (int64_t j = 0; j < columns; ++j)
+          to[j] = alpha * sums[j] + beta * static_cast<T>(c[j * columnStride]);
   }
 
   Product product_;
