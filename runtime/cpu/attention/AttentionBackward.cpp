@@ -45,7 +45,7 @@ public:
     drops_ = add(s_.drops() ? queryBlock_ * keyBlock_ : 0),
     line_ = add(s_.drops() ? keyBlock_ + kBehindLine : 0);
     turned_ = addPanels(queryBlock_ * keyBlock_);
-    turnedRest_ = addPanels(kNarrow ? queryBlock_ * keyBlock_ : 0);
+    turnedRest_ = addPanels(kRestApart<E> ? queryBlock_ * keyBlock_ : 0);
     weightPairs_ = addPanels(kNarrow ? queryBlock_ * NR_ : 0);
     gradPairs_ = addPanels(kNarrow ? queryBlock_ * NR_ : 0);
     dKSum_ = add(panels(D) * keyBlock_), dVSum_ = add(panels(Dv) * keyBlock_);
@@ -200,7 +200,7 @@ private:
     for (int64_t d = 0; d < s_.depth; d += NR_) {
       E *panel = panelsAt(job, keyRows_) + d * keyBlock_;
       packB<E>(panel, NR_, k.transposed().at(d, 0), std::min(NR_, s_.depth - d), keys);
-      std::fill(panel + tile_.panelDepth(keys) * NR_, panel + keyBlock_ * NR_, E(0));
+      std::fill(panel + tile_.panelDepth(keys) * NR_, panel + keyBlock_ * NR_, E{});
     }
   }
 
@@ -312,7 +312,7 @@ private:
         const E *left = panelsAt(job, columns) + d * queryDepth_ + (query + row) * width;
         T *sums = at(job, into) + j * panels(depth) + d * NR_;
         tileInto(steps, left, right.panel, sums, count, NR_, accumulate);
-        if constexpr (kNarrow)
+        if constexpr (kRestApart<E>)
           tileInto(steps, left, right.rest, sums, count, NR_, true);
       }
     };
@@ -330,11 +330,16 @@ private:
       int64_t place = i * keyBlock_ + j * width;
       E *panel = panelsAt(job, turned_) + place;
       if constexpr (kNarrow)
-        kWeightPanelsAmx.runs(panel, panelsAt(job, turnedRest_) + place, grads + i * NR_, count);
+        kWeightPanelsAmx.runs(numbers(panel),
+                              kRestApart<E> ? numbers(panelsAt(job, turnedRest_) + place)
+                                            : numbers(panel) + tile_.depth * width,
+                              grads + i * NR_, count);
       else
         packPanel(panel, width, Strided<T>{grads + i * NR_, NR_, 1}, count, NR_);
     }
   }
+
+  static uint16_t *numbers(E *panel) { return reinterpret_cast<uint16_t *>(panel); }
 
   void addQueryGradients(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key,
                          int64_t keys) const {
@@ -353,7 +358,7 @@ private:
       };
       for (int64_t d = 0; d < s_.depth; d += NR_) {
         multiply(turned_, d);
-        if constexpr (kNarrow)
+        if constexpr (kRestApart<E>)
           multiply(turnedRest_, d);
       }
     }

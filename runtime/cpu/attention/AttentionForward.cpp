@@ -160,7 +160,7 @@ private:
                   static_cast<int>(rows), static_cast<int>(width_), more, nullptr);
       };
       multiply(weights.panel, accumulate);
-      if constexpr (kNarrow)
+      if constexpr (kRestApart<E>)
         multiply(weights.rest, true);
     }
   }

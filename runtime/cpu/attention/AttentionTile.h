@@ -1,5 +1,5 @@
-// What attention multiplies with: the tile of its sums' type, or for bf16 where the machine has AMX the tile
-// of bf16. A weight is the sum of two numbers there (WeightPanels.h), as one would lose what fp32 keeps: the
+// What attention multiplies with: the tile of its sums' type, or for 16 bits where the machine has AMX a tile
+// of bf16 numbers. A weight is the sum of two there (WeightPanels.h), as one would lose what fp32 keeps: the
 // fp8 run of a GPT then left PyTorch's trace. Statistics of the softmax and all sums are fp32.
 #pragma once
 #include "runtime/calls/Types.h"
@@ -9,32 +9,41 @@
 
 namespace kedge::rt::cpu {
 
-template <typename E> constexpr bool kNarrowPanels = std::is_same_v<E, uint16_t>;
+template <typename E> constexpr bool kNarrowPanels = !std::is_floating_point_v<E>;
+/// The second numbers of weights are panels of their own: those of bf16 operands have one number.
+template <typename E> constexpr bool kRestApart = std::is_same_v<E, uint16_t>;
 
 template <typename E> const GemmTile<E> &attentionTile() {
-  if constexpr (kNarrowPanels<E>)
+  if constexpr (kRestApart<E>)
     return kGemmTileAmx;
   else
     return gemmTile<E>();
 }
 
-/// A panel of B, or for bf16 the two whose products add up.
+/// A panel of B, or the two whose products add up.
 template <typename E> struct WeightsOfB {
   const E *panel, *rest = nullptr;
 };
 
-/// Rows of weights as a panel of B whose k they are. bf16: written to `dst` and over the weights, after the
-/// last row zeros, for which `weights` has room.
+/// Rows of weights as a panel of B whose k they are. In 16 bits: written to `dst` and, if apart, over the
+/// weights, after the last row zeros, for which `weights` has room.
 template <typename E, typename T> WeightsOfB<E> weightsOfB(T *weights, int64_t rows, E *dst) {
-  if constexpr (kNarrowPanels<E>) {
-    const GemmTile<E> &tile = attentionTile<E>();
-    const int64_t depth = tile.panelDepth(rows);
-    std::fill(weights + rows * tile.columns, weights + depth * tile.columns, T(0));
-    E *rest = reinterpret_cast<E *>(weights);
-    kWeightPanelsAmx.pairs(dst, rest, weights, depth);
-    return {dst, rest};
-  } else {
+  if constexpr (!kNarrowPanels<E>) {
     return {weights};
+  } else {
+    const GemmTile<E> &tile = attentionTile<E>();
+    const int64_t depth = tile.panelDepth(rows), step = tile.depth * tile.columns;
+    std::fill(weights + rows * tile.columns, weights + depth * tile.columns, T(0));
+    if constexpr (kRestApart<E>) {
+      E *rest = reinterpret_cast<E *>(weights);
+      kWeightPanelsAmx.pairs(dst, rest, weights, depth);
+      return {dst, rest};
+    }
+    for (int64_t at = 0; at < depth * tile.columns; at += step) {
+      auto *first = reinterpret_cast<uint16_t *>(dst + at);
+      kWeightPanelsAmx.pairs(first, first + step, weights + at, tile.depth);
+    }
+    return {dst};
   }
 }
 
@@ -57,8 +66,8 @@ template <template <typename, typename> typename Kernel, typename S, typename...
 std::unique_ptr<LibraryKernel> forPanels(const Arguments &...arguments) {
   using T = calls::Compute<S>;
   auto wide = std::make_unique<Kernel<S, T>>(arguments...);
-  if constexpr (std::is_same_v<S, BFloat16>) {
-    auto narrow = std::make_unique<Kernel<S, uint16_t>>(arguments...);
+  if constexpr (kIsHalf<S>) {
+    auto narrow = std::make_unique<Kernel<S, Bf16PanelsOf<S>>>(arguments...);
     const size_t bytes = std::max(wide->workspaceBytes(), narrow->workspaceBytes());
     if (activeIsa() == Isa::Amx)
       return std::make_unique<WithWorkspace>(bytes, std::move(narrow));

@@ -157,7 +157,7 @@ private:
 /// the tile's panels.
 template <typename S, typename E> class WeightProduct final : public LibraryKernel {
   using T = Compute<S>;
-  using Listed = std::conditional_t<std::is_same_v<E, uint16_t>, S, T>;
+  using Listed = std::conditional_t<std::is_floating_point_v<E>, T, S>;
   static constexpr bool kRounds = kIsHalf<S>;
 
 public:
@@ -232,7 +232,7 @@ private:
     auto rowsAt = [&](int64_t image, int64_t position) {
       return base + (image * planes + row) * c_.outSize() + position;
     };
-    if constexpr (std::is_same_v<E, uint16_t>) {
+    if constexpr (!std::is_floating_point_v<E>) {
       // A piece of an image may begin anywhere in the k's that the tile takes at once.
       Listed *list = listOf(lists);
       forImages(k0, length, [&](int64_t at, int64_t image, int64_t position, int64_t count) {
@@ -284,6 +284,13 @@ private:
 
 using Pointer = std::unique_ptr<LibraryKernel>;
 
+/// Terms of an element of the result.
+int64_t productDepth(ConvRoles::Kind kind, const ConvShape &c) {
+  if (kind == ConvRoles::Kind::Filter)
+    return c.batch * c.outSize();
+  return (kind == ConvRoles::Kind::Data ? c.groupFilters() : c.groupChannels()) * c.taps();
+}
+
 /// The convolution or gradient that the call is.
 Pointer makeConvolution(const LibraryCall &call, int threads) {
   const ConvRoles roles = convRolesOf(call);
@@ -314,9 +321,9 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
     return std::make_unique<ImageProduct<S, E, false>>(c, roles.image, roles.filter, bias, threads);
   };
   return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S> type) -> Pointer {
-    if constexpr (std::is_same_v<S, BFloat16>)
-      if (hasBf16Tile())
-        return make(type, TypeTag<uint16_t>{});
+    if constexpr (kIsHalf<S>)
+      if (runsInBf16<S>(productDepth(roles.kind, c)))
+        return make(type, TypeTag<Bf16PanelsOf<S>>{});
     return make(type, TypeTag<Compute<S>>{});
   });
 }

@@ -17,7 +17,7 @@ constexpr int64_t kSmallPlane = 256;
 /// then packs.
 template <typename S, typename E, typename Fill, typename Pack>
 void packFilled(E *dst, int width, int64_t count, int64_t length, Fill &&fill, Pack &&pack) {
-  if constexpr (std::is_same_v<E, uint16_t>) {
+  if constexpr (!std::is_floating_point_v<E>) {
     constexpr int64_t kDepth = 64; // a multiple of the depth of every tile
     S list[kDepth * kMostColumns];
     for (int64_t p = 0; p < length; p += kDepth) {

@@ -198,9 +198,9 @@ std::unique_ptr<LibraryKernel> makeStridedBack(const LibraryCall &call, const Co
                                                int weights, int bias, int threads) {
   return dispatchFloat(
       call, call.outputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
-        if constexpr (std::is_same_v<S, BFloat16>)
-          if (hasBf16Tile())
-            return std::make_unique<StridedBack<S, uint16_t>>(c, results, weights, bias, threads);
+        if constexpr (kIsHalf<S>)
+          if (runsInBf16<S>(c.groupFilters() * c.taps()))
+            return std::make_unique<StridedBack<S, Bf16PanelsOf<S>>>(c, results, weights, bias, threads);
         return std::make_unique<StridedBack<S, Compute<S>>>(c, results, weights, bias, threads);
       });
 }

@@ -116,7 +116,8 @@ private:
     for (int64_t p = 0; p < k; ++p) {
       const int64_t q = p % kDepth, block = 2 * (p - q);
       const float left = whole(a + block * width + i * kDepth + q, kDepth * width),
-                  right = whole(b + block * kColumns + (q - q % 2) * kColumns + 2 * j + q % 2, kDepth * kColumns);
+                  right =
+                      whole(b + block * kColumns + (q - q % 2) * kColumns + 2 * j + q % 2, kDepth * kColumns);
       sum = __builtin_fmaf(left, right, sum);
     }
     return sum;

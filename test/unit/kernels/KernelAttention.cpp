@@ -171,10 +171,11 @@ template <typename T> void check(const Case &c, double tolerance) {
   expectNear(gradients[2], reference.dV, tolerance);
 }
 
-/// fp32, and bf16 on the machine's own instructions.
-void checkFloatAndBf16(const Case &c) {
+/// fp32, and 16 bits on the machine's own instructions.
+void checkFloatAndHalf(const Case &c) {
   check<float>(c, 1e-5);
   check<BFloat16>(c, 1e-5);
+  check<Float16>(c, 1e-5);
 }
 
 TEST(KernelAttention, PlainOddSizes) {
@@ -183,7 +184,7 @@ TEST(KernelAttention, PlainOddSizes) {
                  {1, 2, 2, 33, 70, 64, 64},
                  {1, 1, 1, 100, 300, 20, 45},
                  {1, 5, 5, 130, 129, 16, 8}})
-    checkFloatAndBf16(c);
+    checkFloatAndHalf(c);
 }
 
 TEST(KernelAttention, Causal) {
@@ -193,14 +194,14 @@ TEST(KernelAttention, Causal) {
                  {1, 1, 1, 40, 200, 8, 8, true, 160},
                  {1, 1, 1, 200, 40, 8, 8, true},
                  {1, 1, 1, 50, 50, 8, 8, true, -3}})
-    checkFloatAndBf16(c);
+    checkFloatAndHalf(c);
 }
 
 TEST(KernelAttention, GroupedHeadsSoftcapAndScale) {
   Case c{2, 6, 2, 45, 77, 16, 12, true, 10};
-  checkFloatAndBf16(c);
+  checkFloatAndHalf(c);
   c.softcap = 0.7, c.scale = 0.9;
-  checkFloatAndBf16(c);
+  checkFloatAndHalf(c);
   check<double>(c, 1e-13);
 }
 
@@ -209,10 +210,10 @@ TEST(KernelAttention, Masks) {
   for (Shape shape : {Shape{2, 3, 20, 50}, {1, 1, 20, 50}, {2, 1, 1, 50}, {1, 3, 20, 1}})
     for (bool isBool : {false, true}) {
       c.maskShape = shape, c.maskIsBool = isBool;
-      checkFloatAndBf16(c);
+      checkFloatAndHalf(c);
     }
   c.causal = true;
-  checkFloatAndBf16(c);
+  checkFloatAndHalf(c);
 }
 
 /// The masks are those of Philox.h whatever blocks, panels and lanes the kernels work in.
@@ -221,13 +222,13 @@ TEST(KernelAttention, Dropout) {
   c.ratio = 0.3f;
   for (int64_t keys : {1, 3, 64, 70, 253, 512}) {
     c.keys = keys;
-    checkFloatAndBf16(c);
+    checkFloatAndHalf(c);
   }
   c.rowSize = 2, c.kvHeads = 1, c.keys = 131, c.queries = 120;
   c.causal = true, c.offset = 11;
-  checkFloatAndBf16(c);
+  checkFloatAndHalf(c);
   c.softcap = 0.7, c.maskShape = {4, 1, 1, 131}, c.maskIsBool = true;
-  checkFloatAndBf16(c);
+  checkFloatAndHalf(c);
   check<double>(c, 1e-13);
   check<Float16>(c, 1e-5);
 }
@@ -246,7 +247,7 @@ TEST(KernelAttention, OtherTypesAndEmptyDimensions) {
   check<double>(c, 1e-13);
   for (cpu::Isa isa : isasOfThisMachine()) {
     ForcedIsa forced(isa);
-    checkFloatAndBf16(c);
+    checkFloatAndHalf(c);
     check<Float16>(c, 1e-5);
   }
   for (Case empty : {Case{0, 2, 2, 3, 3, 4, 4}, {1, 2, 2, 0, 3, 4, 4}, {1, 2, 2, 3, 0, 4, 4}})
