@@ -31,16 +31,22 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
     func::FuncOp micro = train::functionOf(getOperation(), FunctionKind::Micro);
     if (!micro || train::isOfTrainingInfo(micro))
       return;
-    func::FuncOp update = makeUpdate(micro);
-    PlacedBuilder builder(returnOf(micro), PlaceAttr());
+    accumulateIn(micro, element);
+    eraseUnused(micro);
+  }
+
+  void accumulateIn(func::FuncOp microFunction, Type element) {
+    SmallVector<Trained> gradientsOfMicro = takeGradients(microFunction);
+    BoundFunction micro(microFunction), update(makeUpdate(microFunction));
+    PlacedBuilder builder(returnOf(microFunction), PlaceAttr());
     Value index =
-        argumentFor(micro, BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
+        micro.argument(BindingKind::Scalar, "micro", RankedTensorType::get({}, builder.getI64Type()));
     // A pipeline's step knows its micro-batches, and makes the tree when it is unrolled.
     const bool isUnrolled = dist::pipelineGroup(getOperation()).ranks > 1;
     const int64_t parts = isUnrolled ? 1 : std::max<int64_t>(1, dist::ownPartsOf(getOperation()));
     TreeSum tree(micro, index, parts, accumulate / parts);
     int64_t gradients = 0, bytes = 0;
-    for (auto [state, gradient] : takeGradients(micro)) {
+    for (auto [state, gradient] : gradientsOfMicro) {
       train::StateOp accumulator = makeStateOf(state, train::Role::Accumulator, "accumulator");
       auto ofParameter = cast<RankedTensorType>(accumulator.getType());
       if (element && !ofParameter.getElementType().isF64())
@@ -48,19 +54,18 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       StringRef name = accumulator.getSymName();
       PlaceAttr place = placeOfMaker(gradient);
       builder.enter(place ? place : updateOf(state));
-      Value before = argumentFor(micro, BindingKind::State, name, accumulator.getType());
+      Value before = micro.argument(BindingKind::State, name, accumulator.getType());
       Value sum =
           parts > 1 ? tree.add(builder, state, accumulator, gradient, before)
           : isOneMicroBatch() && !isUnrolled
               ? castTo(builder, gradient, before.getType())
               : train::AccumulateOp::create(builder, gradient.getLoc(), before, gradient, index).getResult();
-      addResult(micro, sum, BindingKind::State, name);
-      Value whole = argumentFor(update, BindingKind::State, name, accumulator.getType());
-      addResult(update, whole, BindingKind::Gradient, state.getSymName());
+      micro.addResult(sum, BindingKind::State, name);
+      Value whole = update.argument(BindingKind::State, name, accumulator.getType());
+      update.addResult(whole, BindingKind::Gradient, state.getSymName());
       ++gradients;
       bytes += bytesOf(accumulator.getType());
     }
-    eraseUnused(micro);
     addStatistic("kedge-accumulate-gradients", "accumulators", gradients);
     addStatistic("kedge-accumulate-gradients", "state bytes", bytes);
   }

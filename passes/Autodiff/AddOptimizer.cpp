@@ -71,12 +71,12 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return found;
   }
 
-  static Value stateArgument(func::FuncOp function, StringRef name, Type type) {
-    return argumentFor(function, BindingKind::State, name, type);
+  static Value stateArgument(BoundFunction &function, StringRef name, Type type) {
+    return function.argument(BindingKind::State, name, type);
   }
 
-  void returnState(func::FuncOp function, StringRef name, Value value) {
-    addResult(function, value, BindingKind::State, name);
+  void returnState(BoundFunction &function, StringRef name, Value value) {
+    function.addResult(value, BindingKind::State, name);
   }
 
   PlaceAttr updateOf(StringRef node) {
@@ -89,13 +89,14 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return place ? place : updateOf(one.state.getOnnxName().value_or(one.state.getSymName()));
   }
 
-  Value scalar(func::FuncOp function, StringRef name) {
-    return argumentFor(function, BindingKind::Scalar, name,
-                       RankedTensorType::get({}, Float32Type::get(&getContext())));
+  Value scalar(BoundFunction &function, StringRef name) {
+    return function.argument(BindingKind::Scalar, name,
+                             RankedTensorType::get({}, Float32Type::get(&getContext())));
   }
 
-  void update(func::FuncOp function, MutableArrayRef<Trained> trained, bool itemsInFunction) {
-    PlacedBuilder builder(returnOf(function), updateOf("optimizer"));
+  void update(func::FuncOp updated, MutableArrayRef<Trained> trained, bool itemsInFunction) {
+    BoundFunction function(updated);
+    PlacedBuilder builder(returnOf(function.function), updateOf("optimizer"));
     Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
     for (Trained &one : trained)
       train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(),
@@ -105,7 +106,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     if (getOperation().lookupSymbol<train::StateOp>("scaler.loss_scale"))
       scale = unscale(function, builder, loc, trained, scale);
     Value norm = globalNorm(builder, loc, trained, scale);
-    addResult(function, norm, BindingKind::Result, "grad_norm");
+    function.addResult(norm, BindingKind::Result, "grad_norm");
     if (clipNorm > 0 || waitsForNorm(itemsInFunction))
       scale = train::ClipScaleOp::create(builder, loc, norm, scale,
                                          clipNorm > 0 ? APFloat(clipNorm.getValue())
@@ -120,7 +121,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   /// Gradients that are not finite make the step a skipped one; the scale of the next step follows from it.
   /// Returns what the gradients are to be multiplied by.
-  Value unscale(func::FuncOp function, PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained,
+  Value unscale(BoundFunction &function, PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained,
                 Value scale) {
     auto scalarOf = [](Type element) { return RankedTensorType::get({}, element); };
     auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
@@ -142,8 +143,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   }
 
   /// nominal / actual items of the step.
-  Value itemScale(func::FuncOp function, OpBuilder &builder, Location loc, bool itemsInFunction) {
-    Value items = findResult(function, BindingKind::Result, "items");
+  Value itemScale(BoundFunction &function, OpBuilder &builder, Location loc, bool itemsInFunction) {
+    Value items = findResult(function.function, BindingKind::Result, "items");
     if (!countsItems)
       return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1.0);
     if (itemsInFunction)
@@ -203,7 +204,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
                : dist::AllReduceOp::create(builder, scalar.getLoc(), scalar, group, kind).getResult(0);
   }
 
-  void updateOne(func::FuncOp function, PlacedBuilder &builder, Trained &one, Value scale) {
+  void updateOne(BoundFunction &function, PlacedBuilder &builder, Trained &one, Value scale) {
     builder.enter(updateOf(one.state.getOnnxName().value_or(one.state.getSymName())));
     ParameterUpdate update(function, builder, one, scale, workingCopies.lookup(one.state.getSymNameAttr()),
                            scaler, settings);

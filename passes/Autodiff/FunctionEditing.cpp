@@ -32,6 +32,40 @@ Value argumentFor(func::FuncOp function, BindingKind kind, StringRef name, Type 
   return function.getArgument(index);
 }
 
+BoundFunction::BoundFunction(func::FuncOp function) : function(function) {
+  for (BlockArgument argument : function.getArguments())
+    if (auto binding = train::bindingOfArgument(function, argument.getArgNumber()))
+      bound[binding] = argument;
+}
+
+Value BoundFunction::argument(BindingKind kind, StringRef name, Type type) {
+  const auto binding = train::BindingAttr::get(function.getContext(), kind, name);
+  Value &value = bound[binding];
+  if (!value) {
+    value = function.getBody().front().addArgument(type, function.getLoc());
+    newArguments.push_back(train::boundTo(binding));
+  }
+  return value;
+}
+
+void BoundFunction::addResult(Value value, BindingKind kind, StringRef name) {
+  values.push_back(value);
+  newResults.push_back(train::boundTo(train::BindingAttr::get(function.getContext(), kind, name)));
+}
+
+BoundFunction::~BoundFunction() {
+  SmallVector<DictionaryAttr> arguments, results;
+  function.getAllArgAttrs(arguments);
+  function.getAllResultAttrs(results);
+  arguments.append(newArguments);
+  results.append(newResults);
+  Operation *terminator = returnOf(function);
+  terminator->insertOperands(terminator->getNumOperands(), values);
+  updateType(function);
+  function.setAllArgAttrs(arguments);
+  function.setAllResultAttrs(results);
+}
+
 void addResult(func::FuncOp function, Value value, train::BindingAttr binding) {
   Operation *terminator = returnOf(function);
   unsigned index = terminator->getNumOperands();
@@ -84,11 +118,11 @@ Value withoutWidening(Value value) {
 }
 
 SmallVector<Trained> takeGradients(func::FuncOp function) {
-  auto module = function->getParentOfType<ModuleOp>();
+  const SymbolTable states(function->getParentOfType<ModuleOp>());
   SmallVector<Trained> trained;
   for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
     if (auto gradient = train::bindingOfResult(function, index, BindingKind::Gradient))
-      trained.push_back({module.lookupSymbol<train::StateOp>(gradient.getSymbol()), value});
+      trained.push_back({states.lookup<train::StateOp>(gradient.getSymbol().getAttr()), value});
   eraseResults(function, BindingKind::Gradient);
   return trained;
 }

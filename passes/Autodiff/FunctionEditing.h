@@ -25,6 +25,27 @@ mlir::Operation *returnOf(mlir::func::FuncOp function);
 /// The 16-bit value that a cast to f32 gave `value`; `value` itself when none did.
 mlir::Value withoutWidening(mlir::Value value);
 
+/// A function that takes thousands of arguments and results one after the other: bound ones are found by
+/// name, and new ones enter the function's type together, when this ends. Until then nothing else asks for
+/// the function's type.
+class BoundFunction {
+public:
+  explicit BoundFunction(mlir::func::FuncOp function);
+  ~BoundFunction();
+  BoundFunction(const BoundFunction &) = delete;
+
+  /// As argumentFor and addResult.
+  mlir::Value argument(train::BindingKind kind, llvm::StringRef name, mlir::Type type);
+  void addResult(mlir::Value value, train::BindingKind kind, llvm::StringRef name);
+
+  mlir::func::FuncOp function;
+
+private:
+  llvm::DenseMap<train::BindingAttr, mlir::Value> bound;
+  llvm::SmallVector<mlir::DictionaryAttr> newArguments, newResults;
+  llvm::SmallVector<mlir::Value> values; ///< of the new results
+};
+
 /// A parameter with its gradient.
 struct Trained {
   train::StateOp state;

@@ -12,18 +12,18 @@ using namespace mlir;
 namespace kedge::autodiff {
 using train::BindingKind;
 
-ParameterUpdate::ParameterUpdate(func::FuncOp function, PlacedBuilder &builder, Trained &one, Value scale,
+ParameterUpdate::ParameterUpdate(BoundFunction &function, PlacedBuilder &builder, Trained &one, Value scale,
                                  train::StateOp workingCopy, Scaler &scaler, const UpdateSettings &settings)
     : function(function), builder(builder), loc(one.state.getLoc()), state(one.state),
-      param(argumentFor(function, BindingKind::State, one.state.getSymName(), one.state.getType())),
+      param(function.argument(BindingKind::State, one.state.getSymName(), one.state.getType())),
       gradient(one.gradient), scale(scale), settings(settings), workingCopy(workingCopy), scaler(scaler) {}
 
 Value ParameterUpdate::scalar(StringRef name) const {
-  return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF32Type()));
+  return function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF32Type()));
 }
 
 Value ParameterUpdate::counter(StringRef name) const {
-  return argumentFor(function, BindingKind::Scalar, name, RankedTensorType::get({}, builder.getI64Type()));
+  return function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getI64Type()));
 }
 
 Value ParameterUpdate::adamCorrection(StringRef which) {
@@ -31,8 +31,7 @@ Value ParameterUpdate::adamCorrection(StringRef which) {
     return scalar(which);
   if (!scaler.corrections) {
     auto exact = [&](StringRef name) {
-      return argumentFor(function, BindingKind::Scalar, name,
-                         RankedTensorType::get({}, builder.getF64Type()));
+      return function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF64Type()));
     };
     scaler.corrections = train::AdamCorrectionsOp::create(builder, loc, scaler.steps, exact("exact_lr"),
                                                           exact("exact_beta1"), exact("exact_beta2"));
@@ -53,7 +52,7 @@ Value ParameterUpdate::makeState(train::Role role, StringRef suffix, Type type) 
   if (type)
     fresh.setTypeAttr(TypeAttr::get(type));
   stateBytes += bytesOf(fresh.getType());
-  Value before = argumentFor(function, BindingKind::State, fresh.getSymName(), fresh.getType());
+  Value before = function.argument(BindingKind::State, fresh.getSymName(), fresh.getType());
   made[before] = fresh.getSymName().str();
   return before;
 }
@@ -65,7 +64,7 @@ Value ParameterUpdate::unlessSkipped(Value before, Value after) {
 }
 
 void ParameterUpdate::keep(Value before, Value after) {
-  addResult(function, unlessSkipped(before, after), BindingKind::State, made.lookup(before));
+  function.addResult(unlessSkipped(before, after), BindingKind::State, made.lookup(before));
 }
 
 void ParameterUpdate::keepAverage(Value value) {
@@ -76,14 +75,14 @@ void ParameterUpdate::keepAverage(Value value) {
 
 void ParameterUpdate::finish(Value value) {
   value = unlessSkipped(param, value);
-  addResult(function, value, BindingKind::State, state.getSymName());
+  function.addResult(value, BindingKind::State, state.getSymName());
   if (settings.averageDecay > 0)
     keepAverage(value);
   if (!workingCopy)
     return;
   Type element = cast<RankedTensorType>(workingCopy.getType()).getElementType();
   Value rounded = onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(element));
-  addResult(function, rounded, BindingKind::State, workingCopy.getSymName());
+  function.addResult(rounded, BindingKind::State, workingCopy.getSymName());
 }
 
 double ParameterUpdate::lrScale() { return state.getLrScale().convertToDouble(); }

@@ -23,10 +23,10 @@ struct UpdateSettings {
 
 class ParameterUpdate {
 public:
-  ParameterUpdate(mlir::func::FuncOp function, PlacedBuilder &builder, Trained &one, mlir::Value scale,
+  ParameterUpdate(BoundFunction &function, PlacedBuilder &builder, Trained &one, mlir::Value scale,
                   train::StateOp workingCopy, Scaler &scaler, const UpdateSettings &settings);
 
-  mlir::func::FuncOp function;
+  BoundFunction &function;
   PlacedBuilder &builder;
   mlir::Location loc;
   train::StateOp state;

@@ -28,7 +28,7 @@ Value TreeSum::endsHalf(OpBuilder &builder, Location loc, int64_t size) {
 Value TreeSum::stateBefore(train::StateOp parameter, train::StateOp accumulator, const std::string &suffix) {
   train::StateOp state = makeStateOf(parameter, train::Role::Accumulator, suffix);
   state.setTypeAttr(accumulator.getTypeAttr());
-  return argumentFor(function, BindingKind::State, state.getSymName(), state.getType());
+  return function.argument(BindingKind::State, state.getSymName(), state.getType());
 }
 
 /// The sum of a part's micro-batches so far.
@@ -38,7 +38,7 @@ Value TreeSum::ofPart(OpBuilder &builder, train::StateOp parameter, train::State
   Value before = stateBefore(parameter, accumulator, "accumulator.part");
   Value more = onnx::AddOp::create(builder, loc, before, gradient);
   Value sum = onnx::WhereOp::create(builder, loc, isAt(builder, loc, rounds, 0), gradient, more);
-  addResult(function, sum, BindingKind::State, (parameter.getSymName() + ".accumulator.part").str());
+  function.addResult(sum, BindingKind::State, (parameter.getSymName() + ".accumulator.part").str());
   return sum;
 }
 
@@ -51,7 +51,7 @@ Value TreeSum::keep(OpBuilder &builder, train::StateOp parameter, train::StateOp
   Value before = stateBefore(parameter, accumulator, suffix);
   Value both = onnx::AddOp::create(builder, loc, before, sum);
   Value after = onnx::WhereOp::create(builder, loc, endsHalf(builder, loc, int64_t(2) << level), sum, before);
-  addResult(function, after, BindingKind::State, (parameter.getSymName() + "." + suffix).str());
+  function.addResult(after, BindingKind::State, (parameter.getSymName() + "." + suffix).str());
   return both;
 }
 

@@ -8,7 +8,7 @@ class TreeSum {
 public:
   /// Of `parts` parts (a power of two), each of `rounds` micro-batches in a row, whose gradients are added in
   /// their order. `index` is the number of the micro-batch.
-  TreeSum(mlir::func::FuncOp micro, mlir::Value index, int64_t parts, int64_t rounds)
+  TreeSum(BoundFunction &micro, mlir::Value index, int64_t parts, int64_t rounds)
       : function(micro), index(index), parts(parts), rounds(rounds) {}
 
   /// Adds a gradient; `total` is what the step has so far, in the state `accumulator`. What waits below has
@@ -27,7 +27,7 @@ private:
                    int64_t level, mlir::Value sum);
   mlir::Value stateBefore(train::StateOp parameter, train::StateOp accumulator, const std::string &suffix);
 
-  mlir::func::FuncOp function;
+  BoundFunction &function;
   mlir::Value index;
   int64_t parts, rounds;
 };

@@ -24,7 +24,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     Border border(getOperation(), "level 2 (ops of onnx, train and dist, gradients written out)", isStep);
     border.checkFunctions();
     checkNames(border);
-    getOperation().walk([&](train::FinalGradientOp gradient) { checkParameter(border, gradient); });
+    const SymbolTable states(getOperation());
+    getOperation().walk([&](train::FinalGradientOp gradient) { checkParameter(border, states, gradient); });
     addStatistic("kedge-verify-step", "ops checked", border.checked);
     if (border.failed)
       signalPassFailure();
@@ -52,8 +53,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
            train::isGradientType(gradient, dist::localShardOf(box, dist::dataGroup(getOperation()).ranks));
   }
 
-  void checkParameter(Border &border, train::FinalGradientOp gradient) {
-    auto state = getOperation().lookupSymbol<train::StateOp>(gradient.getParameter());
+  void checkParameter(Border &border, const SymbolTable &states, train::FinalGradientOp gradient) {
+    auto state = states.lookup<train::StateOp>(gradient.getParameter());
     if (!state)
       border.error(gradient) << "is of @" << gradient.getParameter() << ", which is no state";
     else if (Type type = gradient.getGradient().getType(); !isGradientOf(type, state))
