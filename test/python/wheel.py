@@ -14,13 +14,13 @@ def environment(build, temp):
     wheels = sorted((build / "wheel").glob("*.whl"), key=lambda path: path.stat().st_mtime)
     assert wheels[-1].stat().st_size <= 90e6, wheels[-1].stat().st_size
     print("size: at most 90 MB")
-    subprocess.run([sys.executable, "-m", "venv", temp / "venv"], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", temp / "venv"], check=True)
     here = temp / "venv/bin"
     site = pathlib.Path(subprocess.run([here / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
                                        capture_output=True, text=True, check=True).stdout.strip())
     (site / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
     before = files(temp / "venv")
-    pip = [here / "python", "-m", "pip", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", here / "python"]
     subprocess.run([*pip, "install", "-q", "--no-index", "--no-deps", wheels[-1]], check=True)
     checked = subprocess.run([*pip, "check"], capture_output=True, text=True).stdout
     assert "kedge" not in checked, checked
