@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes convolutional networks of published shapes as ONNX models with new weights: what scripts/measure/bench_convnets.py times.
+"""Writes vision models of published shapes as ONNX models with new weights: what scripts/measure/bench_convnets.py times.
 
 make_convnets.py NAME OUT.onnx [--classes 1000 --size 224]    (unet: 21 classes, of every pixel)
-NAME: mobilenet-v2, resnet-50, efficientnet (squeeze and excitation, SiLU), convnext-tiny, unet
+NAME: vit-b-16 (224 x 224 alone), mobilenet-v2, resnet-50, efficientnet (squeeze and excitation, SiLU), convnext-tiny, unet
 
 The batch is dynamic ("batch"), images are 3 x SIZE x SIZE. Exported for training: compile with --train-mode, which turns the
 exporter's BatchNormalization into the one of training. Needs torch, onnx and onnxscript.
@@ -145,7 +145,45 @@ class UNet(nn.Module):
         return self.last(x)
 
 
-MODELS = {"mobilenet-v2": mobilenet_v2, "resnet-50": resnet_50, "efficientnet": efficientnet,
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        heads = (t.reshape(batch, length, self.heads, width // self.heads).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        return self.out(F.scaled_dot_product_attention(*heads).transpose(1, 2).reshape(batch, length, width))
+
+
+class ViTBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.attention, self.norm2 = nn.LayerNorm(width), Attention(width, heads), nn.LayerNorm(width)
+        self.body = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.body(self.norm2(x))
+
+
+class ViT(nn.Module):
+    """ViT-B/16 for images of 224 x 224."""
+
+    def __init__(self, classes, width=768, heads=12, blocks=12, patch=16, size=224):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, patch, patch)
+        self.first, self.places = (nn.Parameter(torch.randn(1, n, width) * 0.02) for n in (1, (size // patch) ** 2 + 1))
+        self.blocks = nn.Sequential(*[ViTBlock(width, heads) for _ in range(blocks)], nn.LayerNorm(width))
+        self.last = nn.Linear(width, classes)
+
+    def forward(self, x):
+        patches = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.first.expand(len(x), -1, -1), patches], 1) + self.places
+        return self.last(self.blocks(x)[:, 0])
+
+
+MODELS = {"vit-b-16": ViT, "mobilenet-v2": mobilenet_v2, "resnet-50": resnet_50, "efficientnet": efficientnet,
           "convnext-tiny": convnext_tiny, "unet": UNet}
 
 

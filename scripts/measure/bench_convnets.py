@@ -2,13 +2,13 @@
 """Training steps of convolutional networks beside PyTorch's, one after the other, round by round.
 
 bench_convnets.py [--models mobilenet-v2,resnet-50,efficientnet,convnext-tiny,unet] [--folder DIR] [--python python3]
-                  [--batch 4 --size 224 --rounds 3 --steps 5 --threads 2]
+                  [--batch 4 --size 224 --rounds 3 --steps 5 --threads 2] [--precision fp32]
                   [--modes eager,eager-last,compile,compile-last] [--kedge build/release/bin/kedge-bench]
                   [--processor-time]
 
 The models are those of scripts/make/make_convnets.py, which is asked for the ONNX files that DIR lacks (default: a folder that
-goes away). --python: an interpreter with torch, onnx and onnxscript. SGD with momentum 0.9, fp32, cross-entropy, random
-images. PyTorch runs eagerly and compiled, with contiguous images and in channels_last (the modes ending in -last). Each
+goes away). --python: an interpreter with torch, onnx and onnxscript. SGD with momentum 0.9, cross-entropy, random
+images; bf16 under autocast in PyTorch. vit-b-16 is there, too. PyTorch runs eagerly and compiled, with contiguous images and in channels_last (the modes ending in -last). Each
 contender is a process of its own. Prints the least and the median seconds of a step over all rounds, growth of the
 resident set over what is resident when the libraries are loaded, and the ratio of the best of PyTorch's to ours: above 1
 we are faster, or smaller.
@@ -52,7 +52,8 @@ def pytorch(o):
     for _ in range(o.steps + 3):
         begin = now()
         optimizer.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(step_model(pixels), labels)
+        with torch.autocast("cpu", torch.bfloat16, enabled=o.precision == "bf16"):
+            loss = F.cross_entropy(step_model(pixels), labels)
         loss.backward()
         optimizer.step()
         loss.item()
@@ -63,7 +64,7 @@ def pytorch(o):
 
 
 def contenders(o, name, path):
-    common = ["--threads", o.threads]
+    common = ["--threads", o.threads, "--precision", o.precision]
     shape = f"pixels={o.batch}x3x{o.size}x{o.size}"
     yield "kedge", [o.kedge, "step", "--model", path, "--shape", shape, "--vocabulary", 21, *common]
     for mode in o.modes.split(","):
@@ -138,6 +139,7 @@ def main():
     parser.add_argument("--mode", help=argparse.SUPPRESS)
     for name, value in dict(batch=4, size=224, rounds=3, steps=5, threads=2).items():
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--precision", default="fp32", choices=["fp32", "bf16"])
     parser.add_argument("--processor-time", action="store_true")
     o = parser.parse_args()
     if o.processor_time:

@@ -2,7 +2,7 @@
 """GPT-2's training step beside PyTorch's and JAX's, in one run, one after the other, round by round.
 
 bench_gpt2.py --kedge build/release/bin/kedge-bench --model gpt2.onnx [--tools ../shared/tools] [--python python3]
-              [--rounds 3 --steps 5 --threads 2 --shapes 4x64,1x1024 --modes eager,compile]
+              [--rounds 3 --steps 5 --threads 2 --shapes 4x64,1x1024 --modes eager,compile --precision fp32]
               [--processor-time]
 
 --model: what scripts/make/make_gpt2.py writes (made when it is missing; needs torch and onnx). --python: an interpreter with
@@ -35,8 +35,9 @@ def lines_of(command):
 
 
 def contenders(o, batch, length):
-    shape = ["--batch", batch, "--length", length, "--threads", o.threads, "--precision", "fp32"]
-    yield [o.kedge, "step", "--model", o.model, "--shape", f"input_ids={batch}x{length}", "--threads", o.threads]
+    shape = ["--batch", batch, "--length", length, "--threads", o.threads, "--precision", o.precision]
+    yield [o.kedge, "step", "--model", o.model, "--shape", f"input_ids={batch}x{length}", "--threads", o.threads,
+           "--precision", o.precision]
     for mode in o.modes.split(","):
         yield [o.python, o.tools / "pytorch_step.py", *shape, "--mode", mode]
     yield [o.python, o.tools / "jax_step.py", *shape]
@@ -102,6 +103,7 @@ def main():
     for name, value in dict(rounds=3, steps=5, threads=2).items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--modes", default="eager,compile")
+    parser.add_argument("--precision", default="fp32", choices=["fp32", "bf16"])
     parser.add_argument("--processor-time", action="store_true")
     o = parser.parse_args()
     if o.processor_time:

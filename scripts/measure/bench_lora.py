@@ -2,10 +2,10 @@
 """A step of low-rank adapters on GPT-2 124M: Kedge's program beside peft, eager and under torch.compile, in turns in one run.
 
 bench_lora.py --model gpt2.onnx [--python python3] [--kedge build/release/bin/kedge] [--shape 4x64] [--rank 8]
-              [--contenders kedge,nf4,eager,compile] [--rounds 3 --steps 5 --threads 2]
+              [--contenders kedge,nf4,eager,compile] [--rounds 3 --steps 5 --threads 2] [--precision fp32]
 
 --model: what scripts/make/make_gpt2.py writes. --python: an interpreter with torch and peft. Adapters on all linears of the blocks,
-fp32, AdamW, cross-entropy over all tokens; `nf4` is Kedge's program over weights in 4 bits. A contender of PyTorch is one process
+AdamW, cross-entropy over all tokens, bf16 under autocast in peft; `nf4` is Kedge's program over weights in 4 bits. A contender of PyTorch is one process
 that waits while another has its turn, so that it compiles once. Steps before the third of a program, and the first three of
 PyTorch, do not count. Prints a line a turn with the load of the machine, then the least and the median step of all rounds: on a
 machine with other work the least tells most.
@@ -36,7 +36,7 @@ class Program:
         expression = rf"({'|'.join(LINEARS)})\.weight$"
         few = ["--quantize", f"{expression}=nf4"] if name == "nf4" else []
         subprocess.run([o.kedge, "compile", o.model, "--shape", f"input_ids={o.shape}", "--loss", "cross-entropy", "--lora", expression,
-                        "--lora-rank", str(o.rank), *few, "-o", self.program], check=True, stdout=subprocess.DEVNULL)
+                        "--lora-rank", str(o.rank), "--precision", o.precision, *few, "-o", self.program], check=True, stdout=subprocess.DEVNULL)
 
     def turn(self):
         subprocess.run([self.program, "--data", f"input_ids={self.data}", "--data", f"labels={self.data}", "--threads",
@@ -52,7 +52,8 @@ class Peft:
     """A process that makes its steps when it is told to."""
 
     def __init__(self, o, folder, mode):
-        words = [o.python, __file__, "--model", o.model, "--peft", mode, "--shape", o.shape, "--rank", o.rank, "--threads", o.threads]
+        words = [o.python, __file__, "--model", o.model, "--peft", mode, "--shape", o.shape, "--rank", o.rank, "--threads", o.threads,
+                 "--precision", o.precision]
         self.steps = o.steps
         self.process = subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.ask(BEFORE["torch"])
@@ -88,7 +89,8 @@ def serve_peft(o):
 
     def step():
         begin = time.perf_counter()
-        loss = torch.nn.functional.cross_entropy(forward(tokens).flatten(0, 1), tokens.flatten())
+        with torch.autocast("cpu", torch.bfloat16, enabled=o.precision == "bf16"):
+            loss = torch.nn.functional.cross_entropy(forward(tokens).flatten(0, 1), tokens.flatten())
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
@@ -115,6 +117,7 @@ def main():
     parser.add_argument("--contenders", default="kedge,nf4,eager,compile")
     for name, value in dict(rank=8, rounds=3, steps=5, threads=2).items():
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--precision", default="fp32", choices=["fp32", "bf16"])
     parser.add_argument("--peft", choices=["eager", "compile"], help=argparse.SUPPRESS)
     o = parser.parse_args()
     if o.peft:
