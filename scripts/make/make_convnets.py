@@ -179,7 +179,7 @@ class ViT(nn.Module):
 
     def forward(self, x):
         patches = self.patches(x).flatten(2).transpose(1, 2)
-        x = torch.cat([self.first.expand(len(x), -1, -1), patches], 1) + self.places
+        x = torch.cat([self.first.expand(x.shape[0], -1, -1), patches], 1) + self.places
         return self.last(self.blocks(x)[:, 0])
 
 
