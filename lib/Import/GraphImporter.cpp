@@ -195,10 +195,14 @@ OwningOpRef<ModuleOp> GraphImporter::finish() {
   removeUnusedStates();
   Operation *terminator = func.front().getTerminator();
   func.setType(builder.getFunctionType(func.front().getArgumentTypes(), terminator->getOperandTypes()));
-  for (auto [k, argument] : llvm::enumerate(arguments))
-    train::bindArgument(func, k, argument.binding);
-  for (auto [k, result] : llvm::enumerate(results))
-    train::bindResult(func, k, result.binding);
+  SmallVector<DictionaryAttr> bound;
+  for (const Argument &argument : arguments)
+    bound.push_back(train::boundTo(argument.binding));
+  func.setAllArgAttrs(bound);
+  bound.clear();
+  for (const Result &result : results)
+    bound.push_back(train::boundTo(result.binding));
+  func.setAllResultAttrs(bound);
   return std::move(module);
 }
 

@@ -84,10 +84,11 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     if (failed(backward.run(builder, *use, seed, xs)))
       return failure();
     int64_t found = 0;
+    BoundFunction bound(function);
     for (auto [name, argument] : parameters)
       if (Value gradient = backward.gradient(argument)) {
         // Whoever reads a 16-bit gradient widens it, to the same value.
-        addResult(function, withoutWidening(gradient), train::BindingKind::Gradient, name);
+        bound.addResult(withoutWidening(gradient), train::BindingKind::Gradient, name);
         ++found;
       }
     addStatistic("kedge-differentiate", "gradients", found);
@@ -97,13 +98,12 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
   /// Arguments that are parameters or working copies of them, by the parameter's name.
   SmallVector<std::pair<StringAttr, BlockArgument>> findParameters() {
     SmallVector<std::pair<StringAttr, BlockArgument>> found;
-    Operation *module = getOperation()->getParentOp();
+    const SymbolTable states(getOperation()->getParentOp());
     for (BlockArgument argument : getOperation().getArguments()) {
       auto symbol = train::stateOfArgument(getOperation(), argument.getArgNumber());
-      auto state =
-          symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, symbol) : train::StateOp();
+      auto state = symbol ? states.lookup<train::StateOp>(symbol.getValue()) : train::StateOp();
       if (state && state.getRole() == train::Role::WorkingCopy)
-        state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, state.getOfAttr());
+        state = states.lookup<train::StateOp>(state.getOfAttr().getValue());
       if (state && state.getRole() == train::Role::Parameter)
         found.push_back({state.getSymNameAttr(), argument});
     }

@@ -43,10 +43,12 @@ struct WidenStates : impl::WidenStatesBase<WidenStates> {
   }
 
   static train::StateOp narrowStateOf(func::FuncOp model, BlockArgument argument) {
+    if (!isHalf(elementOf(argument)))
+      return {};
     FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
     auto state =
         symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
-    return state && isHalf(elementOf(argument)) && !tune::encodingOf(state) ? state : train::StateOp();
+    return state && !tune::encodingOf(state) ? state : train::StateOp();
   }
 
   /// The file's bytes stay of their type.

@@ -13,11 +13,26 @@ import sys
 HOUSE = ("lib", "passes", "driver", "runtime", "tools")
 SOURCES = (".cpp", ".h")
 
-# Types of one name in two rooms that never meet in a file. The list only shrinks.
-TWICE = {"AttentionMask", "Blocks", "Collective", "DType", "Error", "Function", "Graph", "Operand", "Operation",
-         "Options", "Part", "Phase", "Progress", "RankGroup", "Reduction", "Reservation", "Walk", "Window"}
-# Options whose words are a list in place: they name what is made or a type of numbers, and are text in other places, too.
-WORDS_IN_PLACE = {"--optimizer", "--emit", "--replicas", "--grad-dtype", "--accumulate-dtype"}
+# Types of one name, and why. The list only shrinks.
+TWICE = {
+    # The compiler's and, in kedge::rt, the runtime's, which includes nothing of the compiler's: the word of the field for both.
+    "DType", "Error", "RankGroup", "Reservation", "Window",
+    "Function",     # of an ONNX file (kedge::model), and of a program (kedge::rt)
+    "Operation",    # of messages (rt::comm), and NCCL's own word for what a reduction does (rt::cuda)
+    "Progress",     # of a message, and of a training run, as its checkpoint has it
+    # In two rooms that never meet in a file.
+    "AttentionMask", "Blocks", "Collective", "Graph", "Operand", "Options", "Part", "Phase", "Reduction", "Walk",
+}
+# Options whose words are a list in place.
+WORDS_IN_PLACE = {"--emit", "--replicas"}
+# Options that more than three files spell, with their number. A program has most of them, too: a row of runtime/program/NumberFlags.cpp
+# (range), of runtime/program/Options.cpp (help) and of what it tells about each. The list only shrinks.
+SPELLED = {
+    "--adapter": 5, "--betas": 8, "--bucket-bytes": 4, "--class-weights": 5, "--decay-steps": 8,
+    "--deepspeed-config": 4, "--eps": 8, "--logits": 4, "--loss-scale-hysteresis": 4, "--lr": 7, "--lr-scale": 4,
+    "--min-lr": 8, "--only": 4, "--pos-weight": 5, "--precision-policy": 4, "--ranks": 4, "--report": 5,
+    "--schedule": 6, "--seed": 5, "--warmup": 7, "--warmup-start": 8, "--weight-decay": 7, "--zero": 4,
+}
 # Where one field fills another of its name, and why: such a copy is what an option must not need.
 COPIES = {
     "driver/Compilation.cpp": 1,            # the importer knows no options of the driver
@@ -38,6 +53,7 @@ PROGRAM_JSON = ("lib/Export/Program/", "runtime/program/ProgramJson.cpp", "runti
 
 TYPE = re.compile(r"^(?:class|struct|enum class|enum) (\w+)(?: final)?(?: :[^;{]*)?\s*\{", re.M)
 FLAG = re.compile(r'\b(add|word|list|number|numbers|bytes|onOff)\(\s*"(--[a-z0-9-]+)",\s*[\w.]+,\s*(\{")?')
+LITERAL = re.compile(r'"(--[a-z0-9-]+)"')
 COPY = re.compile(r"\.(\w+) = (?:\w+(?:->|\.))+\1[;,]")
 CALL_BY_TEXT = re.compile(r'getKernel\(\) [=!]= |getKernel\(\)\.(?:starts_with|ends_with|contains)|[kK]ernel [=!]= "(?:onnx|train|dist)\.')
 RAW_KEY = re.compile(r'(?:\[|\bat\(|\bvalue\(|\bfind\(|\bcontains\()"[a-z_0-9]+"')
@@ -79,6 +95,22 @@ def check_options(texts):
                   "lines: hand the options of the pass over as a whole (docs/how-to-add-an-option.md)"
 
 
+def check_spelling(texts):
+    """An option is written in at most three files: the pass, the flag, and one that acts on it by name."""
+    flags = {found[2] for name, text in texts.items() if name.startswith("tools/kedge/") for found in FLAG.finditer(text)}
+    spelled = collections.defaultdict(list)
+    for name, text in texts.items():
+        for found in LITERAL.findall(text) if not name.startswith("tools/kedge-bench/") else ():
+            if found in flags and name not in spelled[found]:
+                spelled[found].append(name)
+    for flag, where in sorted(spelled.items()):
+        if len(where) > SPELLED.get(flag, 3):
+            yield f"{flag}: spelled in {', '.join(where)}, expected {SPELLED.get(flag, 3)} files at most: read its field, and let one table name it"
+    for flag, number in sorted(SPELLED.items()):
+        if len(texts) > 100 and len(spelled[flag]) < number:
+            yield f"test/layout/declarations.py: {flag} is spelled in {len(spelled[flag])} files now: lower its number in SPELLED"
+
+
 def check_lines(texts):
     for name, text in texts.items():
         for number, line in enumerate(text.splitlines(), 1):
@@ -95,7 +127,7 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     texts = {str(path.relative_to(root)): path.read_text()
              for room in HOUSE for path in sorted((root / room).rglob("*")) if path.suffix in SOURCES}
-    problems = [*check_types(texts), *check_options(texts), *check_lines(texts)]
+    problems = [*check_types(texts), *check_options(texts), *check_spelling(texts), *check_lines(texts)]
     print("\n".join(problems) or f"declared once: {len(texts)} files")
     sys.exit(bool(problems))
 
