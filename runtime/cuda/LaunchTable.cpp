@@ -91,7 +91,8 @@ void LaunchTable::bindKernels(ReadyLaunch &ready, const Launch &launch, const Mo
     for (const GpuKernel::Operand &operand : source.operands) {
       if (operand.map) {
         if (operand.map->argument >= launch.args.size())
-          fail("the program is damaged: a tensor map of kernel '{}' is of an argument {} that its launch lacks",
+          fail("the program is damaged: a tensor map of kernel '{}' is of an argument {} that its launch "
+               "lacks",
                source.name, operand.map->argument);
         kernel.operands.push_back(maps.add(*operand.map, arena + launch.args[operand.map->argument]));
         continue;

@@ -21,12 +21,10 @@ CUdeviceptr TensorMaps::add(const TensorMap &map, CUdeviceptr argument) {
   const std::vector<cuuint32_t> ones(sizes.size(), 1);
   gpu.driver().check(
       gpu.driver().tensorMapEncodeTiled(
-          &made,
-          map.type == DType::BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+          &made, map.type == DType::BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
           static_cast<cuuint32_t>(sizes.size()), reinterpret_cast<void *>(argument + map.offset),
           sizes.data(), strides.data(), map.box.data(), ones.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-          CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-          CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+          CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
       "the driver does not encode a tensor map of {} dimensions", sizes.size());
   return block + (maps.size() - 1) * sizeof(CUtensorMap);
 }

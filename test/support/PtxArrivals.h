@@ -8,9 +8,9 @@
 
 namespace kedge::test {
 
-/// Of a block. Each warp, and each barrier for the copies that arrive on it, has a clock; a warp knows of what
-/// was before an arrival when it has waited for the phase. The lanes of a warp count as one. Functions give
-/// what is wrong, null when nothing is. Memory is in cells of 16 bytes.
+/// Of a block. Each warp, and each barrier for the copies that arrive on it, has a clock; a warp knows of
+/// what was before an arrival when it has waited for the phase. The lanes of a warp count as one. Functions
+/// give what is wrong, null when nothing is. Memory is in cells of 16 bytes.
 class PtxArrivals {
 public:
   using Wrong = const char *;

@@ -64,6 +64,8 @@ void PtxBlock::run(const std::array<int64_t, 3> &place, PtxMoment &moment) {
   now->blockBegin = ++now->epoch;
   begin(place);
   const auto isDone = [](const Thread &thread) { return thread.state == State::Done; };
+  // An arrival may have woken those whose turn was before.
+  const auto isReady = [](const Thread &thread) { return thread.state == State::Ready; };
   do {
     for (size_t number : order)
       if (threads[number].state == State::Ready)
@@ -71,7 +73,8 @@ void PtxBlock::run(const std::array<int64_t, 3> &place, PtxMoment &moment) {
     std::rotate(order.begin(), order.begin() + interpreter.random() % order.size(), order.end());
     if (std::all_of(threads.begin(), threads.end(), isDone))
       return checkEnd();
-  } while (meetInWarps() || meetInGroups() || meetInBlock() || land());
+  } while (meetInWarps() || meetInGroups() || meetInBlock() ||
+           std::any_of(threads.begin(), threads.end(), isReady) || land());
   interpreter.report(kernel.name + ": threads of a block wait for each other in different places");
 }
 

@@ -22,7 +22,7 @@ private:
   struct Product {
     std::vector<int32_t> registers; ///< that the tensor cores read or write
     std::vector<int32_t> sums;
-    std::vector<int64_t> cells;     ///< of shared memory that the thread gives back; of one thread of a warp
+    std::vector<int64_t> cells; ///< of shared memory that the thread gives back; of one thread of a warp
   };
   /// A row of a box, or a part of one, on its way.
   struct Box {

@@ -16,8 +16,8 @@
 
 namespace kedge::test {
 
-/// A tensor map, in the place of the bytes that a driver would make of it: rows of 128 bytes, whose chunks are
-/// exchanged, of 16-bit numbers.
+/// A tensor map, in the place of the bytes that a driver would make of it: rows of 128 bytes, whose chunks
+/// are exchanged, of 16-bit numbers.
 struct alignas(64) PtxTensorMap {
   uint64_t address = 0, rank = 0;
   int64_t sizes[5] = {}, strides[4] = {}; ///< strides: bytes, from the second dimension on

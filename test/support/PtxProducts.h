@@ -28,8 +28,8 @@ private:
 struct PtxProduct {
   int64_t columns = 0;
   bool isBrain = false, adds = false;
-  std::vector<std::array<uint32_t, 4>> left;            ///< of 128 threads
-  std::vector<std::vector<float>> sums;                 ///< the same, columns / 2 each; replaced
+  std::vector<std::array<uint32_t, 4>> left; ///< of 128 threads
+  std::vector<std::vector<float>> sums;      ///< the same, columns / 2 each; replaced
   std::function<uint16_t(int64_t step, int64_t column)> right;
 
   void run();

@@ -413,7 +413,8 @@ void PtxProgram::readKernel(std::string_view head, std::string_view body) {
       kernel.threads *= static_cast<int64_t>(number(part));
   }
   if (const size_t at = head.find(".minnctapersm"); at != head.npos)
-    kernel.blocks = static_cast<int64_t>(number(trimmed(head.substr(at + 13, head.find('\n', at) - at - 13))));
+    kernel.blocks =
+        static_cast<int64_t>(number(trimmed(head.substr(at + 13, head.find('\n', at) - at - 13))));
   for (std::string_view statement : split(body, ';'))
     reader.statement(statement);
   reader.finish();

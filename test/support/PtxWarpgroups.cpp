@@ -56,9 +56,10 @@ bool PtxBlock::hopper(Thread &thread, const PtxInstruction &instruction) {
              arrivals.make(sharedPlace(value(0)), static_cast<int64_t>(value(1)), warpOf(thread)));
     return true;
   case Kind::Arrive:
-    complain(instruction, arrivals.arrive(sharedPlace(value(0)),
-                                          instruction.operands.size() > 1 ? static_cast<int64_t>(value(1)) : 0,
-                                          warpOf(thread)));
+    complain(instruction,
+             arrivals.arrive(sharedPlace(value(0)),
+                             instruction.operands.size() > 1 ? static_cast<int64_t>(value(1)) : 0,
+                             warpOf(thread)));
     return wake(), true;
   case Kind::TryWait:
     return tryWait(thread, instruction);

@@ -45,7 +45,7 @@ std::string GpuEmitter::kernel(StringRef key, StringRef hint, unsigned pointers,
 }
 
 Value kedge::lower::gpu::sharedMemory(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, int64_t bytes,
-                                     int64_t alignment) {
+                                      int64_t alignment) {
   auto module = kernel->getParentOfType<mlir::gpu::GPUModuleOp>();
   unsigned number = 0;
   std::string name;

@@ -17,9 +17,9 @@ std::string gibibytes(uint64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(uint64_t(1) << 30));
 }
 
-/// The driver that first knew an architecture and the PTX of its kernels: version 8.1, 8.3 of sm_90a, 8.6 from
-/// sm_100 and 8.8 from sm_103 on (passes/Lower/Gpu/GpuCodegen.cpp), which came with CUDA 12.1, 12.3, 12.7 and
-/// 12.9.
+/// The driver that first knew an architecture and the PTX of its kernels: version 8.1, 8.3 of sm_90a, 8.6
+/// from sm_100 and 8.8 from sm_103 on (passes/Lower/Gpu/GpuCodegen.cpp), which came with
+/// CUDA 12.1, 12.3, 12.7 and 12.9.
 int driverFor(const std::string &arch) {
   const int capability = capabilityOf(arch);
   if (arch == "sm_90a")

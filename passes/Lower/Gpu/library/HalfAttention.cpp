@@ -31,8 +31,7 @@ Nums LeftRows::words(int64_t i, int64_t step) const {
 }
 
 NarrowKernel::NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, Type type,
-                           int64_t numbers, const OptionalOperands &optional, bool flipped,
-                           int64_t alignment)
+                           int64_t numbers, const OptionalOperands &optional, bool flipped, int64_t alignment)
     : k(k), shape(shape), tiling(tiling), type(type), scores(k, shape, optional.mask),
       dropout(k, shape, optional.counters), pool(k.shared(k.b.getI16Type(), numbers, alignment)),
       warpRow(k.thread() / 32 * tiling.warpRows()), pieces{tiling.rowTiles, tiling.columns / 8, flipped},

@@ -42,8 +42,8 @@ public:
   /// `memory`: O, LSE, Q, K, V.
   HalfForwardKernel(KernelBuilder &k, const HalfForward &plan, ArrayRef<Memory> memory,
                     const OptionalOperands &optional)
-      : QueryRows(k, plan.shape, plan.tiling, memory[2].element, plan.sharedNumbers(), optional),
-        plan(plan), memory(memory), queryTile(tile(0, tiling.rows(), plan.depth)),
+      : QueryRows(k, plan.shape, plan.tiling, memory[2].element, plan.sharedNumbers(), optional), plan(plan),
+        memory(memory), queryTile(tile(0, tiling.rows(), plan.depth)),
         keyTile(tile(plan.ownNumbers(), tiling.columns, plan.depth)),
         valueTile(tile(plan.ownNumbers() + keyTile.size(), tiling.columns, plan.valueDepth)),
         queries(k, queryTile, tiling, warpRow), keys(k, keyTile, PartReader::Beside, k.index(0)),
@@ -70,10 +70,9 @@ private:
     }
     Num end = visibleKeys(k, shape, firstQuery, tiling.rows());
     size_t rows = part.rows.size();
-    Nums last = k.loop(k.index(0), end, k.index(tiling.columns), startOf(plan.valueDepth).pack(),
-                       [&](Num key, Nums carried) {
-                         return keyBlock(key, end, HalfSoftmax::unpack(carried, rows)).pack();
-                       });
+    Nums last = k.loop(
+        k.index(0), end, k.index(tiling.columns), startOf(plan.valueDepth).pack(),
+        [&](Num key, Nums carried) { return keyBlock(key, end, HalfSoftmax::unpack(carried, rows)).pack(); });
     finish(HalfSoftmax::unpack(last, rows), left);
   }
 

@@ -1,5 +1,5 @@
-// train.Attention on Hopper: two warpgroups own 64 queries each; a thread of a third one brings keys and values,
-// as boxes of the copy engine, two stages ahead at most.
+// train.Attention on Hopper: two warpgroups own 64 queries each; a thread of a third one brings keys and
+// values, as boxes of the copy engine, two stages ahead at most.
 #include "passes/Lower/Gpu/library/WarpgroupAttention.h"
 #include "passes/Lower/Gpu/library/Warpgroups.h"
 
@@ -10,6 +10,9 @@ using namespace kedge::lower::gpu::attention;
 
 namespace {
 
+/// Registers of a thread that brings, and of one that computes: together what a block alone on a processor
+/// has when it begins (168 a thread).
+constexpr int64_t kFewRegisters = 40, kManyRegisters = 232;
 constexpr int64_t kStages = 2, kConsumers = 2 * kWarpgroup, kConsumerWarps = kConsumers / 32;
 
 /// Rows of the heads of one operand, as a tensor map has them.
@@ -61,13 +64,12 @@ private:
 /// How the kernel is cut, and where what lies. Queries pass through the last stages' memory into registers.
 struct Plan {
   AttentionShape shape;
-  int64_t slabs, valueSlabs, keys, blocks;
+  int64_t slabs, valueSlabs, keys;
   std::optional<HeadBoxes> q, k, v;
 
   Plan(const AttentionShape &shape, ArrayRef<Operand> operands)
       : shape(shape), slabs(ceilDiv(shape.depth, kSlabColumns)),
-        valueSlabs(ceilDiv(shape.valueDepth, kSlabColumns)), keys(slabs + valueSlabs <= 2 ? 64 : 32),
-        blocks(slabs + valueSlabs <= 2 ? 2 : 1) {
+        valueSlabs(ceilDiv(shape.valueDepth, kSlabColumns)), keys(slabs + valueSlabs <= 2 ? 64 : 32) {
     q = HeadBoxes::of(operands[2], shape.q, {shape.queries, shape.queryHeads, shape.batch}, shape.depth,
                       rows());
     k = HeadBoxes::of(operands[3], shape.k, {shape.keys, shape.keyHeads, shape.batch}, shape.depth, keys);
@@ -95,9 +97,6 @@ struct Plan {
   int64_t sharedNumbers() const {
     return std::max(kStages * stageNumbers(), queryStage() * stageNumbers() + queryNumbers());
   }
-  /// Of a thread of the third warpgroup and of the others: together not more than all have when they begin.
-  int64_t fewRegisters() const { return blocks == 2 ? 24 : 40; }
-  int64_t manyRegisters() const { return blocks == 2 ? 104 : 232; }
   int64_t queryBlocks() const { return ceilDiv(shape.queries, rows()); }
   int64_t gridBlocks() const { return shape.batch * shape.queryHeads * queryBlocks(); }
 };
@@ -111,8 +110,8 @@ public:
   WarpgroupKernel(KernelBuilder &k, const Plan &plan, Type type, ArrayRef<Memory> memory,
                   const OptionalOperands &optional)
       : QueryRows(k, plan.shape, plan.tiling(), type, plan.sharedNumbers(), optional, false, kSlabAlignment),
-        plan(plan), memory(memory), arrivals(k, {1, 1, 1, 1, 1, kConsumerWarps, kConsumerWarps,
-                                                 kConsumerWarps, kConsumerWarps}),
+        plan(plan), memory(memory),
+        arrivals(k, {1, 1, 1, 1, 1, kConsumerWarps, kConsumerWarps, kConsumerWarps, kConsumerWarps}),
         queries{k.shifted(pool, k.index(plan.queryStage() * plan.stageNumbers())), plan.rows(), plan.slabs},
         keys{pool, plan.keys, plan.slabs},
         values{k.shifted(pool, k.index(plan.keyNumbers())), plan.keys, plan.valueSlabs} {
@@ -124,7 +123,7 @@ public:
     count = (visibleKeys(k, shape, firstQuery, plan.rows()) + (plan.keys - 1)) / plan.keys;
     k.when(k.thread() < kConsumers, [&] { consume(); });
     k.when(k.thread() >= kConsumers, [&] {
-      keepRegisters(k, plan.fewRegisters(), /*more=*/false);
+      keepRegisters(k, kFewRegisters, /*more=*/false);
       k.when(k.thread() == kConsumers, [&] { produce(); });
     });
   }
@@ -162,13 +161,12 @@ private:
   }
 
   void consume() {
-    keepRegisters(k, plan.manyRegisters(), /*more=*/true);
+    keepRegisters(k, kManyRegisters, /*more=*/true);
     holdQueries();
     size_t rows = part.rows.size();
-    Nums last = k.loop(k.index(0), count, k.index(1), startOf(plan.valueSlabs * kSlabColumns).pack(),
-                       [&](Num n, Nums carried) {
-                         return keyBlock(n, HalfSoftmax::unpack(carried, rows)).pack();
-                       });
+    Nums last =
+        k.loop(k.index(0), count, k.index(1), startOf(plan.valueSlabs * kSlabColumns).pack(),
+               [&](Num n, Nums carried) { return keyBlock(n, HalfSoftmax::unpack(carried, rows)).pack(); });
     finish(HalfSoftmax::unpack(last, rows));
   }
 
@@ -190,16 +188,16 @@ private:
     place.key = n * plan.keys;
     arrivals.wait(stage + kKeysCame, parity);
     auto queryWords = [&](int64_t, int64_t step) { return held[step]; };
-    Nums products = beginProductByRows(k, type, queryWords, keys, shiftOf(stage),
-                                       plan.slabs * kSlabColumns / 16);
+    Nums products =
+        beginProductByRows(k, type, queryWords, keys, shiftOf(stage), plan.slabs * kSlabColumns / 16);
     Nums weights = waitForProducts(k, products);
     leave(stage + kKeysLeft);
     weights = scoresFrom(std::move(weights));
     weigh(weights, softmax);
     arrivals.wait(stage + kValuesCame, parity);
     auto words = [&](int64_t i, int64_t step) { return leftWords(k, type, pieces, weights, i, step); };
-    softmax.values = waitForProducts(k, beginProductByColumns(k, type, words, values, shiftOf(stage),
-                                                              plan.keys / 16, softmax.values));
+    softmax.values = waitForProducts(
+        k, beginProductByColumns(k, type, words, values, shiftOf(stage), plan.keys / 16, softmax.values));
     leave(stage + kValuesLeft);
     return softmax;
   }
@@ -247,9 +245,8 @@ bool attention::generateWarpgroupAttention(CallKernels &kernels, const Attention
   appendOptional(kernels, shape, all);
   kernels.kernel("attention_warpgroups", plan.gridBlocks(), kConsumers + kWarpgroup, all,
                  [&](KernelBuilder &k, ArrayRef<Memory> memory) {
-                   k.residentBlocks(plan.blocks);
-                   WarpgroupKernel(k, plan, type, memory,
-                                   OptionalOperands(shape, memory.drop_front(others)));
+                   k.residentBlocks(1);
+                   WarpgroupKernel(k, plan, type, memory, OptionalOperands(shape, memory.drop_front(others)));
                  });
   return true;
 }

@@ -4,8 +4,8 @@
 
 namespace kedge::lower::gpu::attention {
 
-/// Emits the forward kernel where the architecture, the shape and the layout of the operands (O, LSE, Q, K, V)
-/// allow it; false where they do not.
+/// Emits the forward kernel where the architecture, the shape and the layout of the operands (O, LSE, Q, K,
+/// V) allow it; false where they do not.
 bool generateWarpgroupAttention(CallKernels &kernels, const AttentionShape &shape,
                                 llvm::ArrayRef<Operand> operands);
 

@@ -46,8 +46,7 @@ Value descriptor(KernelBuilder &k, Memory memory, int64_t leading) {
   constexpr int64_t kExchanged128 = int64_t(1) << 62, kEightRows = 8 * 128 / 16;
   Value chunk = LLVM::LShrOp::create(k.b, k.loc, sharedAddress(k, memory), i32(k, 4));
   Value wide = LLVM::ZExtOp::create(k.b, k.loc, k.b.getI64Type(), chunk);
-  return LLVM::AddOp::create(k.b, k.loc, wide,
-                             i64(k, kExchanged128 | kEightRows << 32 | leading / 16 << 16));
+  return LLVM::AddOp::create(k.b, k.loc, wide, i64(k, kExchanged128 | kEightRows << 32 | leading / 16 << 16));
 }
 
 /// Constraints of operands of one kind, in front of which there are others.
@@ -95,7 +94,8 @@ struct Right {
 /// that nothing moves what the tensor cores write.
 Nums beginProducts(KernelBuilder &k, Type type, int64_t width, LeftWords left, const Right &right,
                    int64_t steps, const Nums &sums) {
-  int64_t results = width / 2, words = results + static_cast<int64_t>(sums.size()), places = words + 4 * steps;
+  int64_t results = width / 2, words = results + static_cast<int64_t>(sums.size()),
+          places = words + 4 * steps;
   SmallVector<Value> operands;
   std::string constraints;
   addConstraints(constraints, "=&f", results);
@@ -116,9 +116,10 @@ Nums beginProducts(KernelBuilder &k, Type type, int64_t width, LeftWords left, c
   StringRef element = type.isBF16() ? "bf16" : "f16";
   std::string text = "wgmma.fence.sync.aligned;\n";
   for (int64_t step = 0; step < steps; ++step)
-    text += llvm::formatv("wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} {2}, {3}, ${4}, ${5}, 1, 1, {6};\n",
-                          width, element, registers(0, results), registers(words + 4 * step, 4),
-                          places + step, places + steps + (step > 0), right.isTransposed ? 1 : 0)
+    text += llvm::formatv(
+                "wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} {2}, {3}, ${4}, ${5}, 1, 1, {6};\n",
+                width, element, registers(0, results), registers(words + 4 * step, 4), places + step,
+                places + steps + (step > 0), right.isTransposed ? 1 : 0)
                 .str();
   text += "wgmma.commit_group.sync.aligned;";
   Nums parts = partsOf(k, inlinePtx(k, structOf(k, results), operands, text, constraints), results);
@@ -180,12 +181,13 @@ void kedge::lower::gpu::bringBox(KernelBuilder &k, Memory map, ArrayRef<Num> coo
     operands.push_back(asI32(k, coordinate));
   auto count = static_cast<int64_t>(coordinates.size());
   addConstraints(constraints, "r", count);
-  inlinePtx(k, Type(), operands,
-            llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], "
-                          "[$1, {1}], [$2];",
-                          count, registers(3, count))
-                .str(),
-            constraints);
+  inlinePtx(
+      k, Type(), operands,
+      llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], "
+                    "[$1, {1}], [$2];",
+                    count, registers(3, count))
+          .str(),
+      constraints);
 }
 
 Nums kedge::lower::gpu::beginProductByRows(KernelBuilder &k, Type type, LeftWords left,
@@ -214,9 +216,8 @@ Nums kedge::lower::gpu::waitForProducts(KernelBuilder &k, const Nums &sums) {
     operands.push_back(sum.value);
     constraints += "," + std::to_string(at);
   }
-  return partsOf(k,
-                 inlinePtx(k, structOf(k, count), operands, "wgmma.wait_group.sync.aligned 0;", constraints),
-                 count);
+  return partsOf(
+      k, inlinePtx(k, structOf(k, count), operands, "wgmma.wait_group.sync.aligned 0;", constraints), count);
 }
 
 void kedge::lower::gpu::keepRegisters(KernelBuilder &k, int64_t count, bool more) {
@@ -225,6 +226,4 @@ void kedge::lower::gpu::keepRegisters(KernelBuilder &k, int64_t count, bool more
                                       : NVVM::SetMaxRegisterAction::decrease);
 }
 
-void kedge::lower::gpu::syncWarp(KernelBuilder &k) {
-  NVVM::SyncWarpOp::create(k.b, k.loc, i32(k, -1));
-}
+void kedge::lower::gpu::syncWarp(KernelBuilder &k) { NVVM::SyncWarpOp::create(k.b, k.loc, i32(k, -1)); }

@@ -32,7 +32,8 @@ private:
 
 /// Must come before the first copy by a map that the host wrote, in each block.
 void acquireMap(KernelBuilder &k, Memory map);
-/// Begins to bring the box at `coordinates` (innermost first) to `to`; `barrier` of `arrivals` gets its bytes.
+/// Begins to bring the box at `coordinates` (innermost first) to `to`; `barrier` of `arrivals` gets its
+/// bytes.
 void bringBox(KernelBuilder &k, Memory map, llvm::ArrayRef<Num> coordinates, Memory to,
               const Arrivals &arrivals, Num barrier);
 

@@ -425,8 +425,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
   record("cuTensorMapEncodeTiled rank %u", rank);
   const bool isHalf = type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 || type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || reinterpret_cast<uintptr_t>(address) % 16 != 0 || !isHalf ||
-      rank < 1 || rank > 5 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B || box[0] * 2 > 128)
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || reinterpret_cast<uintptr_t>(address) % 16 != 0 ||
+      !isHalf || rank < 1 || rank > 5 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B || box[0] * 2 > 128)
     return CUDA_ERROR_INVALID_VALUE;
   uint64_t least = sizes[0] * 2;
   for (cuuint32_t dim = 0; dim < rank; ++dim) {
