@@ -14,7 +14,7 @@ TensorMaps::TensorMaps(Gpu &gpu, const Program &program) : gpu(gpu) {
     block = gpu.allocate(count * sizeof(CUtensorMap), "the tensor maps of kernels");
 }
 
-CUdeviceptr TensorMaps::add(const TensorMap &map, CUdeviceptr argument) {
+CUdeviceptr TensorMaps::add(const GpuTensorMap &map, CUdeviceptr argument) {
   CUtensorMap &made = maps.emplace_back();
   const std::vector<cuuint64_t> sizes(map.sizes.begin(), map.sizes.end()),
       strides(map.strides.begin(), map.strides.end());

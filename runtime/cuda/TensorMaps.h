@@ -11,7 +11,7 @@ public:
   TensorMaps(Gpu &gpu, const Program &program);
 
   /// The address of the next one, of the tensor at `argument`.
-  CUdeviceptr add(const TensorMap &map, CUdeviceptr argument);
+  CUdeviceptr add(const GpuTensorMap &map, CUdeviceptr argument);
   /// To the GPU, when all have been added.
   void send();
 

@@ -135,7 +135,7 @@ struct BufferLife {
 };
 
 /// Boxes of an argument that the copy engine brings to shared memory, as runtime/abi/program.md says.
-struct TensorMap {
+struct GpuTensorMap {
   uint64_t argument = 0, offset = 0;
   DType type = DType::BF16;
   std::vector<uint64_t> sizes, strides;
@@ -148,7 +148,7 @@ struct GpuKernel {
     bool workspace =
         false; ///< true: `value` is an offset in the launch's workspace; false: the number of an argument
     uint64_t value = 0;
-    std::optional<TensorMap> map = {}; ///< the operand is the map's address
+    std::optional<GpuTensorMap> map = {}; ///< the operand is the map's address
   };
   std::string name;
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};

@@ -155,8 +155,8 @@ std::array<uint32_t, 3> extentOf(const json &value) {
   return {value.at(0).get<uint32_t>(), value.at(1).get<uint32_t>(), value.at(2).get<uint32_t>()};
 }
 
-TensorMap tensorMapOf(const json &value) {
-  TensorMap map;
+GpuTensorMap tensorMapOf(const json &value) {
+  GpuTensorMap map;
   map.argument = value.at(key::tensor);
   map.offset = value.at(key::offset);
   map.type = typeOf(value);
