@@ -24,6 +24,7 @@ pipelines::TargetOptions PhasePipelines::target() const {
           rt::physicalCores(),
           !options.memoryBudget.empty(),
           options.tensorOverlap != mesh::Overlap::Off,
+          options.target == "cuda:sm_90a",
           options.deviceName()};
 }
 

@@ -16,7 +16,8 @@ lower::gpu::GpuCode compileForGpu(ModuleOp kernels, const std::string &arch) {
 
 std::string architectureOf(const std::string &target) {
   const std::string arch = target == "cuda" ? "sm_90" : target.rfind("cuda:", 0) == 0 ? target.substr(5) : "";
-  static const std::vector<std::string> known = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
+  static const std::vector<std::string> known = {"sm_80",  "sm_86",  "sm_89", "sm_90",
+                                                 "sm_90a", "sm_100", "sm_120"};
   if (std::find(known.begin(), known.end(), arch) == known.end())
     fail("--target {}: unknown target, expected cpu or cuda:ARCH with ARCH one of {}", target,
          fmt::join(known, ", "));

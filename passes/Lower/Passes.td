@@ -89,6 +89,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     Option<"optLevel", "opt-level", "int", "3", "0 to 3, of LLVM and ptxas">,
     Option<"clustersOnly", "clusters-only", "bool", "false", "Leave library calls out">,
     Option<"generatedConvolutions", "generated-convolutions", "bool", "false", "Kernels for every convolution">,
+    Option<"warpgroups", "warpgroups", "bool", "false", "Kernels of wgmma and the copy engine, for sm_90a">,
     Option<"statisticsOnly", "statistics-only", "bool", "false", "No PTX, only what ptxas says of each kernel">
   ];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect",

@@ -262,6 +262,7 @@ void addLowerPipeline(OpPassManager &manager, const TargetOptions &target) {
   }
   lower::EmitGpuKernelsOptions kernels;
   kernels.generatedConvolutions = target.generatedConvolutions;
+  kernels.warpgroups = target.hopper;
   manager.addPass(lower::createEmitGpuKernels(kernels));
   manager.addPass(memory::createPlanMemory({target.threads}));
   // Kernels of joined launches follow from where tensors lie.

@@ -73,6 +73,7 @@ struct TargetOptions {
   int threads = 0;                    ///< that library workspaces are sized for
   bool keepsGathered = false;         ///< what ranks gathered stays until a budget says otherwise
   bool overlapsTensor = true;         ///< what is sent along `tensor` runs under products
+  bool hopper = false;                ///< has the instructions of sm_90a
   std::string device;                 ///< whose predicted times tell under which; empty: this machine
 };
 

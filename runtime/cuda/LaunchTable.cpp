@@ -48,7 +48,7 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
                          const HostArena *hostArena, FileCopies *files, const CopyStreams &streams,
                          const AlgorithmTable &table, NcclRanks *ranks)
     : gpu(gpu), arena(arena), hostArena(hostArena), files(files), streams(streams), table(table),
-      ranks(ranks) {
+      ranks(ranks), maps(gpu, program) {
   for (const auto &[name, function] : program.functions) {
     std::vector<ReadyLaunch> &list = functions[&function];
     for (const Launch &launch : function.launches) {
@@ -64,6 +64,7 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
     }
   }
   placeOversized();
+  maps.send();
 }
 
 /// The host decides by this number, so it must be one that the host writes.
@@ -88,6 +89,14 @@ void LaunchTable::bindKernels(ReadyLaunch &ready, const Launch &launch, const Mo
     kernel.function = module.kernel(source.name);
     kernel.shape = &source;
     for (const GpuKernel::Operand &operand : source.operands) {
+      if (operand.map) {
+        if (operand.map->argument >= launch.args.size())
+          fail("the program is damaged: a tensor map of kernel '{}' is of an argument {} that its launch "
+               "lacks",
+               source.name, operand.map->argument);
+        kernel.operands.push_back(maps.add(*operand.map, arena + launch.args[operand.map->argument]));
+        continue;
+      }
       if (operand.workspace ? operand.value > launch.workspaceBytes : operand.value >= launch.args.size())
         fail("the program is damaged: kernel '{}' names an operand {} that its launch lacks", source.name,
              operand.value);

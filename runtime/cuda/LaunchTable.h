@@ -1,6 +1,7 @@
 // The launches of a program, ready to run: kernels found, operands placed, library calls set up.
 #pragma once
 #include "runtime/cuda/CopyStreams.h"
+#include "runtime/cuda/TensorMaps.h"
 #include "runtime/cuda/driver/Module.h"
 #include "runtime/cuda/library/CublasLt.h"
 #include "runtime/cuda/library/Cudnn.h"
@@ -73,6 +74,7 @@ private:
   const CopyStreams &streams;
   const AlgorithmTable &table;
   NcclRanks *ranks;
+  TensorMaps maps;
   std::unique_ptr<CublasLt> products;
   std::unique_ptr<Cudnn> convolutions;
   std::map<const Function *, std::vector<ReadyLaunch>> functions;

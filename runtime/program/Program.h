@@ -134,12 +134,21 @@ struct BufferLife {
   Space space = Space::Device;
 };
 
+/// Boxes of an argument that the copy engine brings to shared memory, as runtime/abi/program.md says.
+struct GpuTensorMap {
+  uint64_t argument = 0, offset = 0;
+  DType type = DType::BF16;
+  std::vector<uint64_t> sizes, strides;
+  std::vector<uint32_t> box;
+};
+
 /// A GPU kernel: its function in the program's module, and its operands.
 struct GpuKernel {
   struct Operand {
     bool workspace =
         false; ///< true: `value` is an offset in the launch's workspace; false: the number of an argument
     uint64_t value = 0;
+    std::optional<GpuTensorMap> map = {}; ///< the operand is the map's address
   };
   std::string name;
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};

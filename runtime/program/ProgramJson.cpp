@@ -155,14 +155,36 @@ std::array<uint32_t, 3> extentOf(const json &value) {
   return {value.at(0).get<uint32_t>(), value.at(1).get<uint32_t>(), value.at(2).get<uint32_t>()};
 }
 
+GpuTensorMap tensorMapOf(const json &value) {
+  GpuTensorMap map;
+  map.argument = value.at(key::tensor);
+  map.offset = value.at(key::offset);
+  map.type = typeOf(value);
+  map.sizes = value.at(key::sizes).get<std::vector<uint64_t>>();
+  map.strides = value.at(key::strides).get<std::vector<uint64_t>>();
+  map.box = value.at(key::box).get<std::vector<uint32_t>>();
+  if (map.sizes.empty() || map.sizes.size() > 5 || map.strides.size() + 1 != map.sizes.size() ||
+      map.box.size() != map.sizes.size())
+    fail("a tensor map has {} sizes, {} strides and {} sizes of its box", map.sizes.size(),
+         map.strides.size(), map.box.size());
+  return map;
+}
+
+GpuKernel::Operand gpuOperandOf(const json &value) {
+  if (!value.is_object())
+    return {false, value.get<uint64_t>()};
+  if (const auto map = value.find(key::map); map != value.end())
+    return {false, 0, tensorMapOf(*map)};
+  return {true, value.at(key::workspace)};
+}
+
 GpuKernel gpuKernelOf(const json &value) {
   GpuKernel kernel;
   kernel.name = value.at(key::name);
   kernel.grid = extentOf(value.at(key::grid));
   kernel.block = extentOf(value.at(key::block));
   for (const json &operand : value.at(key::operands))
-    kernel.operands.push_back(operand.is_object() ? GpuKernel::Operand{true, operand.at(key::workspace)}
-                                                  : GpuKernel::Operand{false, operand.get<uint64_t>()});
+    kernel.operands.push_back(gpuOperandOf(operand));
   return kernel;
 }
 

@@ -21,6 +21,11 @@ std::string GpuPtx::run(const lower::gpu::LaunchCode &code,
   for (const lower::gpu::KernelLaunch &kernel : code.kernels) {
     PtxLaunch launch{kernel.name, kernel.grid, kernel.block, {}, {}, INT64_MAX};
     for (const auto &operand : kernel.operands) {
+      if (operand.kind == lower::gpu::KernelLaunch::Operand::Map) {
+        const lower::gpu::TensorMap &map = kernel.maps[operand.value];
+        launch.addMap(tensors[map.tensor].data() + map.offset, map.sizes, map.strides, map.box);
+        continue;
+      }
       const bool isTensor = operand.kind == lower::gpu::KernelLaunch::Operand::Tensor;
       launch.arguments.push_back(isTensor ? tensors[operand.value].data() : workspace.data() + operand.value);
     }
@@ -37,20 +42,26 @@ std::string GpuPtx::run(const lower::gpu::LaunchCode &code,
 
 Removals GpuPtx::removals(llvm::function_ref<bool()> isNoticed) {
   using Kind = PtxInstruction::Kind;
+  // Lanes of a warp count as one, so bar.warp.sync is not among them.
+  constexpr Kind kRemovable[] = {Kind::Barrier,       Kind::Wait,           Kind::Arrive,
+                                 Kind::TryWait,       Kind::FenceProxy,     Kind::FenceMap,
+                                 Kind::FenceProducts, Kind::CommitProducts, Kind::WaitForProducts};
   if (isNoticed())
     fail("findings in whole kernels");
   Removals removals;
   for (auto &[name, kernel] : parsed->all())
     for (PtxInstruction &instruction : kernel.code) {
       const Kind kind = instruction.kind;
-      if (instruction.times == 0 || (kind != Kind::Barrier && kind != Kind::Wait))
+      if (instruction.times == 0 || !llvm::is_contained(kRemovable, kind))
         continue;
-      instruction.kind = Kind::Nothing;
+      instruction.isRemoved = true;
+      instruction.kind = kind == Kind::TryWait ? kind : Kind::Nothing;
       ++removals.tried;
       if (!isNoticed())
         removals.unnoticed.push_back(name + " " + std::to_string(&instruction - kernel.code.data()) + " " +
                                      instruction.text);
       instruction.kind = kind;
+      instruction.isRemoved = false;
     }
   return removals;
 }

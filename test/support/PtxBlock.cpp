@@ -48,10 +48,14 @@ void PtxBlock::begin(const std::array<int64_t, 3> &place) {
     if (const auto lane = kernel.byName.find("%laneid"); lane != kernel.byName.end())
       to[lane->second] = number % kWarp;
     threads[number] = Thread();
+    if (kernel.hasArrivals)
+      threads[number].changed.assign(first.size(), 0);
     threads[number].registers = to;
   }
   shared.assign(kernel.sharedBytes, char(0xff));
   shadow = PtxShadow(kernel.sharedBytes);
+  arrivals = PtxArrivals(kernel.hasArrivals ? threads.size() / kWarp : 0, kernel.sharedBytes);
+  boxes.clear();
   std::shuffle(order.begin(), order.end(), interpreter.random);
 }
 
@@ -60,14 +64,17 @@ void PtxBlock::run(const std::array<int64_t, 3> &place, PtxMoment &moment) {
   now->blockBegin = ++now->epoch;
   begin(place);
   const auto isDone = [](const Thread &thread) { return thread.state == State::Done; };
+  // An arrival may have woken those whose turn was before.
+  const auto isReady = [](const Thread &thread) { return thread.state == State::Ready; };
   do {
     for (size_t number : order)
       if (threads[number].state == State::Ready)
         go(number);
     std::rotate(order.begin(), order.begin() + interpreter.random() % order.size(), order.end());
     if (std::all_of(threads.begin(), threads.end(), isDone))
-      return;
-  } while (meetInWarps() || meetInBlock());
+      return checkEnd();
+  } while (meetInWarps() || meetInGroups() || meetInBlock() ||
+           std::any_of(threads.begin(), threads.end(), isReady) || land());
   interpreter.report(kernel.name + ": threads of a block wait for each other in different places");
 }
 
@@ -87,6 +94,8 @@ void PtxBlock::go(size_t number) {
         instruction.predicate >= 0 && (thread.registers[instruction.predicate] & 1) == instruction.whenFalse;
     if (skipped)
       continue;
+    if (kernel.hasArrivals)
+      checkRegisters(thread, instruction);
     if (instruction.kind == Kind::Compute) {
       uint64_t values[3] = {};
       for (size_t at = 0; at < instruction.operands.size(); ++at)
@@ -149,8 +158,9 @@ bool PtxBlock::step(Thread &thread, const PtxInstruction &instruction) {
   case Kind::Compute:
   case Kind::Nothing:
     return true;
+  default:
+    return hopper(thread, instruction);
   }
-  return true;
 }
 
 char *PtxBlock::global(uint64_t address, int64_t bytes, bool writes, const PtxInstruction &instruction) {
@@ -201,7 +211,11 @@ char *PtxBlock::access(uint64_t address, int64_t bytes, bool isShared, bool writ
     report(instruction, "an address outside of shared memory");
     return nullptr;
   }
-  if (const char *wrong = writes ? shadow.write(at, bytes, *now) : shadow.read(at, bytes, *now))
+  const size_t warp = now->thread / kWarp;
+  const char *wrong = kernel.hasArrivals
+                          ? (writes ? arrivals.write(at, bytes, warp) : arrivals.read(at, bytes, warp))
+                          : (writes ? shadow.write(at, bytes, *now) : shadow.read(at, bytes, *now));
+  if (wrong)
     report(instruction, wrong);
   return shared.data() + at;
 }
@@ -237,6 +251,9 @@ void PtxBlock::store(Thread &thread, const PtxInstruction &instruction) {
 /// What lay there goes at once; the rest of the bytes becomes zero when the copy lands.
 void PtxBlock::copy(Thread &thread, const PtxInstruction &instruction) {
   const auto value = [&](size_t at) { return thread.registers[instruction.operands[at]]; };
+  if (kernel.hasArrivals)
+    fail("PTX kernel {}: the interpreter does not know cp.async beside barriers on which copies arrive",
+         kernel.name);
   const uint64_t to = value(0) + instruction.offsets[0], from = value(1) + instruction.offsets[1];
   const auto bytes = static_cast<int64_t>(value(2));
   const auto given =
@@ -268,6 +285,8 @@ void PtxBlock::waitFor(Thread &thread, size_t groups) {
 void PtxBlock::end(Thread &thread) {
   thread.state = State::Done;
   const auto holds = [](const std::vector<Copy> &group) { return !group.empty(); };
+  if (holdsProducts(thread))
+    interpreter.report(kernel.name + ": ends before its products are waited for");
   if (holds(thread.open) || std::any_of(thread.groups.begin(), thread.groups.end(), holds))
     interpreter.report(kernel.name + ": ends before its copies to shared memory are waited for");
 }
@@ -298,6 +317,8 @@ bool PtxBlock::meetInBlock() {
   if (!std::all_of(threads.begin(), threads.end(), isThere))
     return false;
   ++now->epoch;
+  if (kernel.hasArrivals)
+    arrivals.meet();
   for (Thread &thread : threads) {
     thread.state = State::Ready;
     ++thread.at;
@@ -306,6 +327,8 @@ bool PtxBlock::meetInBlock() {
 }
 
 void PtxBlock::meet(size_t from, size_t to, const PtxInstruction &instruction) {
+  if (instruction.kind == Kind::SyncWarp)
+    return;
   if (instruction.kind == Kind::Shuffle)
     return exchange(from, to, instruction);
   if (to - from != kWarp)

@@ -303,6 +303,7 @@ Table makeTable() {
   for (const char *size : {"16", "32", "64"})
     for (const char *kind : {"u", "s"})
       table[std::string("mov.") + kind + size] = table[std::string("mov.b") + size];
+  table["cvta.global.u64"] = table["mov.b64"]; // global addresses are generic ones
   addPredicates(table);
   addReal<float>(table, "f32");
   addReal<double>(table, "f64");

@@ -12,6 +12,17 @@ constexpr int64_t kMostThreads = 1024, kMostShared = 48 * 1024, kMostRows = 6553
 
 } // namespace
 
+void PtxLaunch::addMap(const char *address, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides,
+                       llvm::ArrayRef<int64_t> box) {
+  auto map = std::make_unique<PtxTensorMap>();
+  map->address = reinterpret_cast<uint64_t>(address), map->rank = sizes.size();
+  std::copy(sizes.begin(), sizes.end(), map->sizes);
+  std::copy(strides.begin(), strides.end(), map->strides);
+  std::copy(box.begin(), box.end(), map->box);
+  arguments.push_back(reinterpret_cast<char *>(map.get()));
+  maps.push_back(std::move(map));
+}
+
 void PtxInterpreter::checkLimits(const PtxLaunch &launch, const PtxKernel &kernel) {
   const auto &[x, y, z] = launch.grid;
   const int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
@@ -95,6 +106,9 @@ void PtxInterpreter::run(const PtxLaunch &launch) {
   const PtxKernel &kernel = program.kernel(launch.kernel);
   checkLimits(launch, kernel);
   makeRegions(launch);
+  maps.clear();
+  for (const auto &map : launch.maps)
+    maps.insert(reinterpret_cast<uint64_t>(map.get()));
   std::vector<int64_t> places(launch.grid[0] * launch.grid[1] * launch.grid[2]);
   std::iota(places.begin(), places.end(), 0);
   std::shuffle(places.begin(), places.end(), random);

@@ -2,23 +2,39 @@
 #pragma once
 #include "test/support/PtxProgram.h"
 #include "test/support/PtxShadow.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace kedge::test {
 
+/// A tensor map, in the place of the bytes that a driver would make of it: rows of 128 bytes, whose chunks
+/// are exchanged, of 16-bit numbers.
+struct alignas(64) PtxTensorMap {
+  uint64_t address = 0, rank = 0;
+  int64_t sizes[5] = {}, strides[4] = {}; ///< strides: bytes, from the second dimension on
+  int32_t box[5] = {};
+};
+
 struct PtxLaunch {
+  /// An argument that is a tensor map.
+  void addMap(const char *address, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides,
+              llvm::ArrayRef<int64_t> box);
+
   std::string kernel;
   std::array<int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
   std::vector<char *> arguments;       ///< of the kernel
   std::vector<std::span<char>> memory; ///< what it may touch: operands and workspace
   int64_t mostBlocks = INT64_MAX;      ///< a random choice of the grid where it has more
+  std::vector<std::unique_ptr<PtxTensorMap>> maps = {};
 };
 
 /// Blocks, and threads between two meetings, run in a random order. Findings are races in shared memory and,
@@ -59,10 +75,12 @@ private:
                     const Bytes &before);
   Bytes bytesOfRegions() const;
   void report(const std::string &text) { ++found[text]; }
+  bool isMap(uint64_t address) const { return maps.contains(address); }
 
   PtxProgram &program;
   std::mt19937 random;
   std::vector<Region> regions;
+  std::set<uint64_t> maps; ///< of the launch
   std::map<std::string, int64_t> found;
   int64_t executed = 0, blocksRun = 0, dropping = 0;
   bool readsReplaced = false;   ///< in this launch, a thread read what another one replaces

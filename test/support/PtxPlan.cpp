@@ -38,8 +38,12 @@ void fillRandom(std::span<char> bytes, Type type, std::mt19937 &random) {
     fillWith<char>(bytes, [&] { return type.isInteger(1) ? random() & 1 : random() & 0x3f; });
 }
 
+ArrayRef<int64_t> numbersOf(DictionaryAttr from, StringRef name) {
+  return from.getAs<DenseI64ArrayAttr>(name).asArrayRef();
+}
+
 std::array<int64_t, 3> sizesOf(DictionaryAttr kernel, StringRef name) {
-  ArrayRef<int64_t> sizes = kernel.getAs<DenseI64ArrayAttr>(name).asArrayRef();
+  ArrayRef<int64_t> sizes = numbersOf(kernel, name);
   return {sizes[0], sizes[1], sizes[2]};
 }
 
@@ -98,7 +102,8 @@ void PtxPlan::run(DictionaryAttr kernel, exec::LaunchOp op, int64_t mostBlocks) 
                    sizesOf(kernel, "block"),
                    {},
                    {},
-                   mostBlocks};
+                   mostBlocks,
+                   {}};
   for (Value tensor : tensors)
     launch.memory.push_back(bytesOf(tensor));
   if (op.getWorkspace())
@@ -107,6 +112,10 @@ void PtxPlan::run(DictionaryAttr kernel, exec::LaunchOp op, int64_t mostBlocks) 
   for (Attribute operand : operands)
     if (auto number = dyn_cast<IntegerAttr>(operand))
       launch.arguments.push_back(bytesOf(tensors[number.getInt()]).data());
+    else if (auto map = cast<DictionaryAttr>(operand).getAs<DictionaryAttr>("map"))
+      launch.addMap(bytesOf(tensors[map.getAs<IntegerAttr>("tensor").getInt()]).data() +
+                        map.getAs<IntegerAttr>("offset").getInt(),
+                    numbersOf(map, "sizes"), numbersOf(map, "strides"), numbersOf(map, "box"));
     else
       launch.arguments.push_back(
           bytesOf(op.getWorkspace()).data() +

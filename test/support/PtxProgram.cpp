@@ -185,7 +185,8 @@ private:
     const auto words = split(mnemonic, '.');
     const auto parts = split(text.substr(end));
     addresses = 0;
-    if (!control(made, words, parts) && !memory(made, words, parts) && !together(made, words, parts))
+    if (!hopper(made, words, parts) && !control(made, words, parts) && !memory(made, words, parts) &&
+        !together(made, words, parts))
       compute(made, mnemonic, parts);
     kernel.code.push_back(std::move(made));
   }
@@ -194,6 +195,63 @@ private:
     return std::find(words.begin(), words.end(), word) != words.end();
   }
   using Words = std::vector<std::string_view>;
+
+  void addAll(std::vector<int32_t> &list, const Words &parts, PtxInstruction &to) {
+    for (std::string_view part : parts)
+      add(list, part, to);
+  }
+
+  /// Barriers on which copies arrive, fences, the copy engine, warpgroups.
+  bool hopper(PtxInstruction &made, const Words &words, const Words &parts) {
+    const std::string_view head = words[0], what = words.size() > 1 ? words[1] : "";
+    if (head == "mbarrier") {
+      const bool waits = what == "try_wait" && has(words, "parity");
+      if (!waits && what != "init" && what != "arrive")
+        return false;
+      kernel.hasArrivals = true;
+      made.kind = waits ? Kind::TryWait : what == "init" ? Kind::MakeBarrier : Kind::Arrive;
+      if (what != "init")
+        add(made.results, parts[0], made);
+      addAll(made.operands, Words(parts.begin() + (what != "init"), parts.end()), made);
+    } else if (head == "cp" && words.size() > 3 && words[2] == "bulk" && words[3] == "tensor" &&
+               has(words, "shared::cluster")) {
+      made.kind = Kind::Bring;
+      add(made.operands, parts[0], made);
+      addAll(made.operands, split(parts[1].substr(1, parts[1].size() - 2)), made);
+      add(made.operands, parts[2], made);
+    } else if (head == "fence" && what == "proxy") {
+      made.kind = words[2] == "async" ? Kind::FenceProxy : Kind::FenceMap;
+      addAll(made.operands, parts, made);
+    } else if (head == "fence" && what == "mbarrier_init") {
+      made.kind = Kind::Nothing;
+    } else if (head == "setmaxnreg") {
+      made.kind = Kind::KeepRegisters;
+      made.operands.push_back(reg(parts[0]));
+    } else if (head == "bar" && what == "warp") {
+      made.kind = Kind::SyncWarp;
+    } else {
+      return head == "wgmma" && product(made, words, parts);
+    }
+    return true;
+  }
+
+  bool product(PtxInstruction &made, const Words &words, const Words &parts) {
+    made.kind = words[1] == "fence"          ? Kind::FenceProducts
+                : words[1] == "commit_group" ? Kind::CommitProducts
+                : words[1] == "wait_group"   ? Kind::WaitForProducts
+                                             : Kind::Product;
+    if (made.kind == Kind::WaitForProducts)
+      made.operands.push_back(reg(parts[0]));
+    if (made.kind != Kind::Product)
+      return true;
+    if (words[1] != "mma_async" || !words[4].ends_with("k16") || words[5] != "f32" || parts[1][0] != '{')
+      return false;
+    made.isBrain = words[6] == "bf16";
+    made.isTransposed = parts.back() == "1";
+    add(made.results, parts[0], made);
+    addAll(made.operands, Words(parts.begin() + 1, parts.begin() + 4), made);
+    return true;
+  }
 
   bool control(PtxInstruction &made, const Words &words, const Words &parts) {
     const std::string_view head = words[0];
@@ -354,6 +412,9 @@ void PtxProgram::readKernel(std::string_view head, std::string_view body) {
     for (std::string_view part : split(line))
       kernel.threads *= static_cast<int64_t>(number(part));
   }
+  if (const size_t at = head.find(".minnctapersm"); at != head.npos)
+    kernel.blocks =
+        static_cast<int64_t>(number(trimmed(head.substr(at + 13, head.find('\n', at) - at - 13))));
   for (std::string_view statement : split(body, ';'))
     reader.statement(statement);
   reader.finish();

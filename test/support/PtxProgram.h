@@ -26,6 +26,19 @@ struct PtxInstruction {
     Copy, ///< cp.async: operands are addresses in shared and in global memory, bytes, and how many are given
     Commit,
     Wait,
+    // Of Hopper: barriers on which copies arrive, the copy engine, products of warpgroups.
+    MakeBarrier,
+    Arrive, ///< operands: the barrier and, where they are expected, bytes
+    TryWait,
+    Bring, ///< cp.async.bulk.tensor: to where, the map, coordinates, the barrier
+    FenceProxy,
+    FenceMap,
+    FenceProducts,
+    Product, ///< wgmma.mma_async: left words, descriptor, whether it adds, signs, whether it is transposed
+    CommitProducts,
+    WaitForProducts,
+    SyncWarp,
+    KeepRegisters,
     Trap,
     Return,
     Nothing, ///< removed by who wants to see whether it is missed
@@ -36,10 +49,11 @@ struct PtxInstruction {
   bool whenFalse = false, isShared = false, isSigned = false, isBrain = false, isTransposed = false;
   int32_t bytes = 0;                      ///< of an element
   char shuffle = 0;                       ///< b(fly), i(dx), u(p), d(own)
-  std::array<int64_t, 2> offsets = {};    ///< of addresses
+  std::array<int64_t, 3> offsets = {};    ///< of addresses
   std::vector<int32_t> results, operands; ///< registers; 0 is nobody's
   std::vector<int32_t> targets;           ///< instructions
-  mutable int64_t times = 0;              ///< that threads came to it, of barriers and waits
+  mutable int64_t times = 0;              ///< that threads came to it, of what a test may remove
+  bool isRemoved = false;                 ///< of TryWait: finds each phase complete
   std::string text;
 };
 
@@ -50,6 +64,8 @@ struct PtxKernel {
   std::vector<int32_t> parameters;       ///< registers
   std::map<std::string, int32_t> byName; ///< registers; "%tid.x" and its like are set for each thread
   int64_t sharedBytes = 0, threads = 0;  ///< of a block; at most, by .maxntid
+  int64_t blocks = 1;                    ///< that run at once, by .minnctapersm
+  bool hasArrivals = false;              ///< barriers on which copies arrive
 };
 
 /// Where shared memory begins, for a thread.

@@ -245,7 +245,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Output");
   flags
       .add("--target", o.target,
-           "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_100 or sm_120")
+           "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_90a, sm_100 or sm_120")
       ->check([](const std::string &target) {
         if (target != "cpu")
           driver::architectureOf(target); // throws

@@ -32,7 +32,7 @@ struct EmitGpuKernels : impl::EmitGpuKernelsBase<EmitGpuKernels> {
     OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc());
     auto b = OpBuilder::atBlockBegin(result->getBody());
     auto kernels = mlir::gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
-    gpu::GpuEmitter emitter(kernels);
+    gpu::GpuEmitter emitter(kernels, warpgroups || arch == "sm_90a");
     bool alone = kernelsOnly || !arch.empty();
     auto take = [&](Operation *launch, const gpu::LaunchCode &code) {
       count(code);

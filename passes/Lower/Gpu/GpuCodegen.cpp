@@ -51,6 +51,8 @@ void initializeTarget() {
 StringRef ptxVersionOf(StringRef arch) {
   int number = 0;
   arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
+  if (arch == "sm_90a")
+    return "+ptx83"; // knows the fence for tensor maps
   return number > 101 ? "+ptx88" : number >= 100 ? "+ptx86" : "+ptx81";
 }
 

@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::lower::gpu;
 
-GpuEmitter::GpuEmitter(mlir::gpu::GPUModuleOp module) : module(module) {
+GpuEmitter::GpuEmitter(mlir::gpu::GPUModuleOp module, bool warpgroups)
+    : module(module), warpgroups(warpgroups) {
   module.getContext()
       ->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, math::MathDialect,
                     scf::SCFDialect, vector::VectorDialect, mlir::gpu::GPUDialect>();
@@ -43,7 +44,8 @@ std::string GpuEmitter::kernel(StringRef key, StringRef hint, unsigned pointers,
   return name;
 }
 
-Value kedge::lower::gpu::sharedMemory(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, int64_t bytes) {
+Value kedge::lower::gpu::sharedMemory(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, int64_t bytes,
+                                      int64_t alignment) {
   auto module = kernel->getParentOfType<mlir::gpu::GPUModuleOp>();
   unsigned number = 0;
   std::string name;
@@ -57,7 +59,7 @@ Value kedge::lower::gpu::sharedMemory(OpBuilder &builder, mlir::gpu::GPUFuncOp k
     builder.setInsertionPoint(kernel);
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
     global = LLVM::GlobalOp::create(builder, kernel.getLoc(), type, /*isConstant=*/false,
-                                    LLVM::Linkage::Internal, name, Attribute(), /*alignment=*/16, space);
+                                    LLVM::Linkage::Internal, name, Attribute(), alignment, space);
   }
   return LLVM::AddressOfOp::create(builder, kernel.getLoc(), global);
 }

@@ -11,12 +11,21 @@
 
 namespace kedge::lower::gpu {
 
+/// Boxes of 16-bit numbers that the copy engine brings to shared memory, in rows of 128 bytes whose chunks of
+/// 16 bytes are exchanged by the row's number. From the innermost dimension on.
+struct TensorMap {
+  int64_t tensor = 0, offset = 0; ///< bytes from the first byte of the op's operand of that number
+  bool isBrain = false;           ///< bf16, else f16
+  llvm::SmallVector<int64_t, 4> sizes, strides, box; ///< strides: bytes, of all dimensions but the first
+};
+
 /// One kernel of a launch. The kernels of a launch run in order on one stream.
 struct KernelLaunch {
   struct Operand {
     enum Kind {
-      Tensor,   ///< first byte of operand number `value` of the op: its inputs, then its outputs
-      Workspace ///< the launch's workspace + `value` bytes
+      Tensor,    ///< first byte of operand number `value` of the op: its inputs, then its outputs
+      Workspace, ///< the launch's workspace + `value` bytes
+      Map        ///< number `value` of the kernel's tensor maps
     };
     Kind kind = Tensor;
     int64_t value = 0;
@@ -24,6 +33,7 @@ struct KernelLaunch {
   std::string name; ///< gpu.func of the module; equal kernels share one
   std::array<int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
   llvm::SmallVector<Operand> operands; ///< the kernel's arguments, in order
+  std::vector<TensorMap> maps;         ///< for operands
 };
 
 struct LaunchCode {
@@ -51,7 +61,8 @@ struct FlatCode {
 /// module, gives equal workspaces.
 class GpuEmitter {
 public:
-  explicit GpuEmitter(mlir::gpu::GPUModuleOp module);
+  /// `warpgroups`: kernels may be of Hopper's own instructions (sm_90a).
+  explicit GpuEmitter(mlir::gpu::GPUModuleOp module, bool warpgroups = false);
   /// Plans only: what launches consist of, and the workspaces they need, without code. The decisions are the
   /// same ones.
   static GpuEmitter planner() { return GpuEmitter(); }
@@ -74,6 +85,7 @@ public:
   std::string kernel(llvm::StringRef key, llvm::StringRef hint, unsigned pointers,
                      std::array<int64_t, 3> block, Body body);
   size_t kernelCount() const { return byKey.size(); }
+  bool hasWarpgroups() const { return warpgroups; }
 
 private:
   GpuEmitter() = default;
@@ -81,13 +93,15 @@ private:
   mlir::FailureOr<LaunchCode> emitEpilogue(sched::LibraryOp call);
 
   mlir::gpu::GPUModuleOp module; ///< null: nothing is emitted
+  bool warpgroups = false;
   llvm::StringMap<std::string> byKey;
   llvm::StringMap<LaunchCode> clusters;
   llvm::StringMap<std::string> flatFunctions;
 };
 
-/// `bytes` of shared memory (16-byte aligned, at most 48 KiB for all of a kernel) as a !llvm.ptr<3>: a global
-/// of the kernel's module.
-mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, int64_t bytes);
+/// `bytes` of shared memory (at most 48 KiB for all of a kernel) as a !llvm.ptr<3>: a global of the kernel's
+/// module.
+mlir::Value sharedMemory(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, int64_t bytes,
+                         int64_t alignment = 16);
 
 } // namespace kedge::lower::gpu

@@ -189,17 +189,32 @@ GroupCounts kedge::lower::gpu::groupLaunches(ModuleOp schedule, mlir::gpu::GPUMo
   return counts;
 }
 
-static Attribute operandAttr(Builder &builder, const KernelLaunch::Operand &operand) {
+static Attribute mapAttr(Builder &builder, const TensorMap &map) {
+  auto list = [&](StringRef name, ArrayRef<int64_t> values) {
+    return builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(values));
+  };
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("tensor", builder.getI64IntegerAttr(map.tensor)),
+       builder.getNamedAttr("offset", builder.getI64IntegerAttr(map.offset)),
+       builder.getNamedAttr("dtype", builder.getStringAttr(map.isBrain ? "bf16" : "f16")),
+       list("sizes", map.sizes), list("strides", map.strides), list("box", map.box)});
+}
+
+static Attribute operandAttr(Builder &builder, const KernelLaunch &kernel,
+                             const KernelLaunch::Operand &operand) {
   auto value = builder.getI64IntegerAttr(operand.value);
   if (operand.kind == KernelLaunch::Operand::Tensor)
     return value;
+  if (operand.kind == KernelLaunch::Operand::Map)
+    return builder.getDictionaryAttr(
+        builder.getNamedAttr("map", mapAttr(builder, kernel.maps[operand.value])));
   return builder.getDictionaryAttr(builder.getNamedAttr("workspace", value));
 }
 
 Attribute kedge::lower::gpu::kernelAttr(Builder &builder, const KernelLaunch &kernel) {
   SmallVector<Attribute> operands;
   for (const KernelLaunch::Operand &operand : kernel.operands)
-    operands.push_back(operandAttr(builder, operand));
+    operands.push_back(operandAttr(builder, kernel, operand));
   return builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(kernel.name)),
                                     builder.getNamedAttr("grid", builder.getDenseI64ArrayAttr(kernel.grid)),
                                     builder.getNamedAttr("block", builder.getDenseI64ArrayAttr(kernel.block)),

@@ -53,6 +53,7 @@ namespace kedge::rt::cuda {
   X(eventSynchronize, cuEventSynchronize)                                                                    \
   X(eventQuery, cuEventQuery)                                                                                \
   X(launchHostFunc, cuLaunchHostFunc)                                                                        \
+  X(tensorMapEncodeTiled, cuTensorMapEncodeTiled)                                                            \
   X(launchKernel, cuLaunchKernel)
 
 class Driver {

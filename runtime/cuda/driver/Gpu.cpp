@@ -17,9 +17,13 @@ std::string gibibytes(uint64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(uint64_t(1) << 30));
 }
 
-/// The driver that first knew an architecture and the PTX of its kernels: version 8.1, 8.6 from sm_100
-/// and 8.8 from sm_103 on (passes/Lower/Gpu/GpuCodegen.cpp), which came with CUDA 12.1, 12.7 and 12.9.
-int driverFor(int capability) {
+/// The driver that first knew an architecture and the PTX of its kernels: version 8.1, 8.3 of sm_90a, 8.6
+/// from sm_100 and 8.8 from sm_103 on (passes/Lower/Gpu/GpuCodegen.cpp), which came with
+/// CUDA 12.1, 12.3, 12.7 and 12.9.
+int driverFor(const std::string &arch) {
+  const int capability = capabilityOf(arch);
+  if (arch == "sm_90a")
+    return 12030;
   if (capability > 101)
     return 12090;
   return capability >= 100 ? 12080 : 12010;
@@ -85,7 +89,7 @@ Gpu::~Gpu() {
 }
 
 void Gpu::checkVersion(const std::string &arch) const {
-  if (const int needed = driverFor(capabilityOf(arch)); version < needed)
+  if (const int needed = driverFor(arch); version < needed)
     fail("NVIDIA's driver is too old: it is made for CUDA {}, and {} needs one for CUDA {} or newer; install "
          "a newer "
          "driver",
@@ -110,6 +114,9 @@ void Gpu::checkArchitecture(const std::string &arch) {
                   "the GPU's architecture cannot be read");
   const int found = major * 10 + minor, expected = capabilityOf(arch);
   computeCapability = found;
+  if (arch.ends_with('a') && found != expected)
+    fail("this program was compiled for {} alone, and the GPU '{}' is an sm_{}: {}", arch, deviceName, found,
+         remedyFor(found));
   if (found < expected)
     fail("this program was compiled for {}, and the GPU '{}' is an sm_{}: {}", arch, deviceName, found,
          remedyFor(found));

@@ -155,7 +155,7 @@ public:
     module = ModuleOp::create(op.getLoc());
     b.setInsertionPointToStart(module->getBody());
     auto kernels = mlir::gpu::GPUModuleOp::create(b, op.getLoc(), "kernels");
-    auto emitted = lower::gpu::GpuEmitter(kernels).emit(op);
+    auto emitted = lower::gpu::GpuEmitter(kernels, arch == "sm_90a").emit(op);
     if (failed(emitted) || failed(verify(*module)))
       throw std::runtime_error("the kernels are not emitted");
     code = *emitted;
@@ -320,7 +320,7 @@ std::string emitterErrorOf(const std::string &text) {
 
 int64_t spillsOf(const std::string &text, const std::string &arch) {
   Parsed parsed(text);
-  if (failed(lower::gpu::GpuEmitter(parsed.kernels).emit(parsed.call)))
+  if (failed(lower::gpu::GpuEmitter(parsed.kernels, arch == "sm_90a").emit(parsed.call)))
     throw std::runtime_error("the kernels are not emitted");
   std::string error;
   auto code = lower::gpu::compileGpu(parsed.kernels, arch, 3, &error);

@@ -146,5 +146,85 @@ TEST(Ptx, BarriersAndWaitsAreMissed) {
   }
 }
 
+/// A kernel of 128 threads with four barriers' words in shared memory behind 2048 bytes of rows.
+std::string hopperFindingsOf(const std::string &body) {
+  std::string text =
+      ".visible .entry k(\n .param .u64 .ptr .global .align 16 k_param_0\n)\n.maxntid 128, 1, 1\n{\n"
+      " .reg .b32 %r<99>;\n .reg .b64 %rd<9>;\n .reg .pred %p<9>;\n"
+      " .shared .align 1024 .b8 rows[2048];\n .shared .align 16 .b8 words[32];\n"
+      " ld.param.b64 %rd1, [k_param_0];\n mov.u32 %r1, %tid.x;\n mov.b32 %r2, rows;\n"
+      " mov.b32 %r3, words;\n setp.ne.u32 %p1, %r1, 0;\n mov.b32 %r4, 0;\n" +
+      body + "\n ret;\n\n}\n";
+  PtxProgram program(text);
+  PtxInterpreter interpreter(program, 1);
+  alignas(16) static uint16_t numbers[16 * 64];
+  PtxLaunch launch{"k", {1, 1, 1}, {128, 1, 1}, {}, {{reinterpret_cast<char *>(numbers), sizeof numbers}}};
+  launch.addMap(reinterpret_cast<char *>(numbers), {64, 16}, {128}, {64, 16});
+  interpreter.run(launch);
+  std::string found;
+  for (const auto &[finding, times] : interpreter.findings())
+    found += finding + "; ";
+  return found;
+}
+
+const std::string
+    kMake = "@%p1 bra $L1;\n mbarrier.init.shared::cta.b64 [%r3], 1;\n fence.proxy.async.shared::cta;\n"
+            "$L1:\n bar.sync 0;\n",
+    kBring = "@%p1 bra $L2;\n fence.proxy.tensormap::generic.acquire.sys [%rd1], 128;\n"
+             "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 2048;\n"
+             "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], "
+             "[%rd1, {%r4, %r4}], [%r3];\n$L2:\n",
+    kAwait = "$L3:\n mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], %r4;\n @!%p2 bra $L3;\n",
+    // Rows as the right operand, 16 deep and 8 wide.
+    kMultiply = "mov.b64 %rd2, 0x4000004000010000;\n cvt.u64.u32 %rd3, %r2;\n shr.u64 %rd3, %rd3, 4;\n"
+                "or.b64 %rd2, %rd2, %rd3;\n mov.pred %p3, 0;\n mov.b32 %r10, 0;\n"
+                "wgmma.fence.sync.aligned;\n"
+                "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%r20, %r21, %r22, %r23}, "
+                "{%r10, %r10, %r10, %r10}, %rd2, %p3, 1, 1, 0;\n wgmma.commit_group.sync.aligned;\n",
+    kAwaitProducts = "wgmma.wait_group.sync.aligned 0;\n", kUse = "add.rn.f32 %r30, %r20, %r21;\n";
+
+std::string without(std::string text, const std::string &part) {
+  return text.erase(text.find(part), part.size());
+}
+
+TEST(Ptx, BoxesAndProductsOfWarpgroups) {
+  const std::string whole = kMake + kBring + kAwait + kMultiply + kAwaitProducts + kUse;
+  EXPECT_EQ(hopperFindingsOf(whole), "");
+  const auto finds = [](const std::string &body, const char *what) {
+    EXPECT_NE(hopperFindingsOf(body).find(what), std::string::npos) << hopperFindingsOf(body);
+  };
+  finds(without(whole, kAwait), "a copy is on its way to");
+  finds(without(whole, kAwaitProducts), "uses registers of a product that is not waited for");
+  finds(without(without(whole, kAwaitProducts), kUse), "ends before its products are waited for");
+  finds(without(whole, "wgmma.fence.sync.aligned;\n"), "changed since wgmma.fence");
+  finds(without(whole, "fence.proxy.async.shared::cta;\n"), "without fence.proxy.async");
+  finds(without(whole, "fence.proxy.tensormap::generic.acquire.sys [%rd1], 128;\n"),
+        "without fence.proxy.tensormap");
+  finds(without(whole, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 2048;\n"), "wait for each other");
+  // Stored by threads: what products read of it needs the fence.
+  const std::string store = "st.shared.b32 [%r2], %r1;\n";
+  finds(kMake + "@%p1 bra $L4;\n" + store + "$L4:\n bar.sync 0;\n" + kMultiply + kAwaitProducts,
+        "reads what threads stored, without fence.proxy.async");
+  finds(kMake + kBring + kAwait + kMultiply + "@%p1 bra $L4;\n" + store + "$L4:\n" + kAwaitProducts,
+        "writes what a product reads");
+}
+
+/// Blocks of queries that see no key, heads that are no multiple of 64. Each wait, arrival and fence is
+/// needed, where stages are used again.
+TEST(Ptx, AttentionOfWarpgroups) {
+  const Attention plain{"bf16", 64, 64, 144, 330, 150}, deep{"f16", 128, 128, 40, 140, 100};
+  for (const Attention &attention :
+       {plain, deep, Attention{"bf16", 64, 64, 272, 200, -130}, Attention{"bf16", 24, 72, 33, 80, 50}})
+    expectSameAsCpu(attention.call(false), {0, 0, 1e-4 + (attention.type == "bf16" ? 0x1p-7 : 0x1p-10)},
+                    "sm_90a");
+  for (const Attention &attention : {plain, deep}) {
+    const Removals removals = removalsOf(attention.call(false), "sm_90a");
+    EXPECT_GT(removals.tried, 30);
+    for (const std::string &one : removals.unnoticed)
+      ADD_FAILURE() << one;
+    EXPECT_LE(spillsOf(attention.call(false), "sm_90a"), 0);
+  }
+}
+
 } // namespace
 } // namespace kedge::test

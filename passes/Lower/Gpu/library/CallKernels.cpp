@@ -52,6 +52,11 @@ Operand CallKernels::workspace(Type element, int64_t count) {
   return piece;
 }
 
+Operand CallKernels::map(TensorMap map) {
+  maps.push_back(std::move(map));
+  return {{KernelLaunch::Operand::Map, int64_t(maps.size()) - 1}, integer(8)};
+}
+
 void CallKernels::expectFloat(Operand operand) const {
   Type type = operand.element;
   if (!type.isF32() && !type.isF64() && !type.isF16() && !type.isBF16())
@@ -68,6 +73,7 @@ void CallKernels::kernel(StringRef hint, int64_t blocks, int64_t threads, ArrayR
   launch.grid = {blocks, 1, 1}, launch.block = {threads, 1, 1};
   for (const Operand &operand : operands)
     launch.operands.push_back(operand.place);
+  launch.maps = maps;
   std::string whole = (key + "|" + hint + "|" + Twine(code.kernels.size())).str();
   launch.name = emitter.kernel(whole, hint, operands.size(), launch.block, [&](OpBuilder &b, auto function) {
     KernelBuilder k(b, function, wide);

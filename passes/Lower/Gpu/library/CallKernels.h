@@ -31,6 +31,11 @@ public:
   /// A piece of the workspace, 256-byte aligned.
   Operand workspace(mlir::Type element, int64_t count);
 
+  /// An argument that is the address of a tensor map, of the kernels that are made from now on.
+  Operand map(TensorMap map);
+  /// Whether kernels may be of Hopper's own instructions.
+  bool hasWarpgroups() const { return emitter.hasWarpgroups(); }
+
   mlir::Type f32() const { return mlir::Float32Type::get(context); }
   mlir::Type integer(unsigned bits) const { return mlir::IntegerType::get(context, bits); }
   /// Fails when the operand is no float of 16, 32 or 64 bits.
@@ -54,6 +59,7 @@ private:
   GpuEmitter &emitter;
   mlir::MLIRContext *context;
   LaunchCode code;
+  std::vector<TensorMap> maps;
   std::string key;
   bool wide; ///< some tensor has more elements than 32-bit indices count
 };

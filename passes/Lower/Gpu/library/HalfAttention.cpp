@@ -31,9 +31,9 @@ Nums LeftRows::words(int64_t i, int64_t step) const {
 }
 
 NarrowKernel::NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, Type type,
-                           int64_t numbers, const OptionalOperands &optional, bool flipped)
+                           int64_t numbers, const OptionalOperands &optional, bool flipped, int64_t alignment)
     : k(k), shape(shape), tiling(tiling), type(type), scores(k, shape, optional.mask),
-      dropout(k, shape, optional.counters), pool(k.shared(k.b.getI16Type(), numbers)),
+      dropout(k, shape, optional.counters), pool(k.shared(k.b.getI16Type(), numbers, alignment)),
       warpRow(k.thread() / 32 * tiling.warpRows()), pieces{tiling.rowTiles, tiling.columns / 8, flipped},
       part(pieces.part(k)), unit(scores.areShaped() ? 1 : shape.scale * kLog2e) {}
 
@@ -58,7 +58,11 @@ std::optional<Num> NarrowKernel::hasHidden() {
 Nums NarrowKernel::scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth,
                             Nums *factors) {
   auto words = [&](int64_t i, int64_t step) { return left.words(i, step); };
-  Nums values = multiplyByRows(k, type, pieces, words, right, shift, depth / 16, zeros(pieces.size()));
+  return scoresFrom(multiplyByRows(k, type, pieces, words, right, shift, depth / 16, zeros(pieces.size())),
+                    factors);
+}
+
+Nums NarrowKernel::scoresFrom(Nums values, Nums *factors) {
   if (scores.areShaped()) {
     for (Num &value : values)
       value = value * scores.queryScale();
@@ -121,6 +125,74 @@ void NarrowKernel::writeRows(const Nums &sums, int64_t width, const GlobalRows &
   storePieces(k, type, sumsOf(width), sums, staged, warpRow);
   k.barrier();
   storeTile(k, staged, rows, tiling.threads());
+}
+
+Nums HalfSoftmax::pack() const {
+  Nums all = maximum;
+  all.append(sum);
+  all.append(values);
+  return all;
+}
+
+HalfSoftmax HalfSoftmax::unpack(const Nums &all, size_t rows) {
+  ArrayRef<Num> list = all;
+  return {Nums(list.take_front(rows)), Nums(list.slice(rows, rows)), Nums(list.drop_front(2 * rows))};
+}
+
+HalfSoftmax QueryRows::startOf(int64_t width) const {
+  size_t rows = part.rows.size();
+  Num none = k.f32(-std::numeric_limits<double>::infinity());
+  return {Nums(rows, none), zeros(rows), zeros(sumsOf(width).size())};
+}
+
+void QueryRows::weigh(Nums &values, HalfSoftmax &softmax) {
+  Nums kept;
+  if (dropout.isOn())
+    kept = dropout.kept(part, place);
+  int64_t columns = part.columns.size();
+  for (int64_t r = 0; r < part.rows.size(); ++r) {
+    MutableArrayRef<Num> row = MutableArrayRef<Num>(values).slice(r * columns, columns);
+    Num top = softmax.maximum[r], before = top;
+    for (Num score : row)
+      top = maximum(score, top);
+    top = k.reduceLanes(top, 4, maximum);
+    // All scores -inf: any finite reference gives weights of 0.
+    Num reference = select(top < -1e37, k.f32(0), top) * unit, rescale = weight(before, reference),
+        sum = k.f32(0);
+    for (int64_t c = 0; c < columns; ++c) {
+      row[c] = weight(row[c], reference);
+      sum = sum + row[c];
+      if (dropout.isOn()) // finishRows() multiplies those that stay
+        row[c] = select(kept[r * columns + c], row[c], k.f32(0));
+    }
+    // A lane sums its own columns; the lanes of a row come together at the end.
+    softmax.sum[r] = fma(softmax.sum[r], rescale, sum);
+    softmax.maximum[r] = top;
+    scaleRow(softmax.values, r, rescale);
+  }
+}
+
+void QueryRows::scaleRow(Nums &values, int64_t r, Num factor) {
+  Pieces all{tiling.rowTiles, static_cast<int64_t>(values.size()) / (4 * tiling.rowTiles)};
+  for (int64_t j = 0; j < all.columnTiles; ++j)
+    for (int64_t side = 0; side < 2; ++side) {
+      Num &value = values[all.number(r / 2, j, r % 2 * 2 + side)];
+      value = value * factor;
+    }
+}
+
+Nums QueryRows::finishRows(HalfSoftmax softmax, Memory lse, Num first, Num left) {
+  for (int64_t r = 0; r < part.rows.size(); ++r) {
+    Num sum = k.reduceLanes(softmax.sum[r], 4, [](Num a, Num b) { return a + b; }), isEmpty = sum == 0;
+    scaleRow(softmax.values, r, select(isEmpty, k.f32(0), shape.dropout.kept / sum));
+    Num row = warpRow + part.rows.at(r);
+    k.when((part.columns.thread == 0) & (row < left), [&] {
+      Num none = k.f32(-std::numeric_limits<double>::infinity());
+      Num total = fma(softmax.maximum[r] * unit, k.f32(kLn2), k.log(sum));
+      k.store(lse, first + row, select(isEmpty, none, total));
+    });
+  }
+  return softmax.values;
 }
 
 } // namespace kedge::lower::gpu::attention

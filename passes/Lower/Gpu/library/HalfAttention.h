@@ -62,7 +62,8 @@ class NarrowKernel {
 protected:
   /// `flipped`: rows are keys, columns queries. `numbers`: size of the shared memory.
   NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, mlir::Type type,
-               int64_t numbers, const OptionalOperands &optional, bool flipped = false);
+               int64_t numbers, const OptionalOperands &optional, bool flipped = false,
+               int64_t alignment = 16);
 
   /// The part of shared memory from number `first` on.
   MatrixTile tile(int64_t first, int64_t rows, int64_t columns);
@@ -72,6 +73,8 @@ protected:
   /// Scores of the warp's rows and a block of columns; what hides them is computed where there is any.
   Nums scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth,
                 Nums *factors = nullptr);
+  /// Scores from products: scaled, capped, masked, hidden.
+  Nums scoresFrom(Nums products, Nums *factors = nullptr);
   /// 2^(score - reference), reference in units of log 2.
   Num weight(Num score, Num reference) const { return fastExp2(fma(score, k.f32(unit), -reference)); }
   Nums dropFactors();
@@ -103,6 +106,29 @@ protected:
 private:
   std::optional<Num> hasHidden();
   Nums walkBlocks(Num count, int64_t stageNumbers, Nums carried, Begin begin, Body body);
+};
+
+/// State of the softmax of a lane's rows; four lanes share a row, and know the same of it.
+struct HalfSoftmax {
+  Nums maximum, sum, values;
+
+  Nums pack() const;
+  static HalfSoftmax unpack(const Nums &all, size_t rows);
+};
+
+/// A forward kernel: rows are queries.
+class QueryRows : protected NarrowKernel {
+protected:
+  using NarrowKernel::NarrowKernel;
+
+  HalfSoftmax startOf(int64_t width) const;
+  /// Scores become weights; what was summed before is brought to the new maximum.
+  void weigh(Nums &values, HalfSoftmax &softmax);
+  /// Values of the whole rows, and to `lse` its numbers from `first` on, of `left` rows.
+  Nums finishRows(HalfSoftmax softmax, Memory lse, Num first, Num left);
+
+private:
+  void scaleRow(Nums &values, int64_t r, Num factor);
 };
 
 } // namespace kedge::lower::gpu::attention

@@ -1,6 +1,6 @@
 // train.Attention of 16-bit operands: a warp owns queries; blocks of keys, then of values, pass while the
 // tensor cores work on the block before.
-#include "passes/Lower/Gpu/library/HalfAttention.h"
+#include "passes/Lower/Gpu/library/WarpgroupAttention.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -37,29 +37,13 @@ struct HalfForward {
   int64_t gridBlocks() const { return shape.batch * shape.queryHeads * queryBlocks(); }
 };
 
-/// State of the softmax of a lane's rows; four lanes share a row, and know the same of it.
-struct HalfSoftmax {
-  Nums maximum, sum, values;
-
-  Nums pack() const {
-    Nums all = maximum;
-    all.append(sum);
-    all.append(values);
-    return all;
-  }
-  static HalfSoftmax unpack(const Nums &all, size_t rows) {
-    ArrayRef<Num> list = all;
-    return {Nums(list.take_front(rows)), Nums(list.slice(rows, rows)), Nums(list.drop_front(2 * rows))};
-  }
-};
-
-class HalfForwardKernel : NarrowKernel {
+class HalfForwardKernel : QueryRows {
 public:
   /// `memory`: O, LSE, Q, K, V.
   HalfForwardKernel(KernelBuilder &k, const HalfForward &plan, ArrayRef<Memory> memory,
                     const OptionalOperands &optional)
-      : NarrowKernel(k, plan.shape, plan.tiling, memory[2].element, plan.sharedNumbers(), optional),
-        plan(plan), memory(memory), queryTile(tile(0, tiling.rows(), plan.depth)),
+      : QueryRows(k, plan.shape, plan.tiling, memory[2].element, plan.sharedNumbers(), optional), plan(plan),
+        memory(memory), queryTile(tile(0, tiling.rows(), plan.depth)),
         keyTile(tile(plan.ownNumbers(), tiling.columns, plan.depth)),
         valueTile(tile(plan.ownNumbers() + keyTile.size(), tiling.columns, plan.valueDepth)),
         queries(k, queryTile, tiling, warpRow), keys(k, keyTile, PartReader::Beside, k.index(0)),
@@ -86,11 +70,9 @@ private:
     }
     Num end = visibleKeys(k, shape, firstQuery, tiling.rows());
     size_t rows = part.rows.size();
-    Num none = k.f32(-std::numeric_limits<double>::infinity());
-    HalfSoftmax start{Nums(rows, none), zeros(rows), zeros(sumsOf(plan.valueDepth).size())};
-    Nums last = k.loop(k.index(0), end, k.index(tiling.columns), start.pack(), [&](Num key, Nums carried) {
-      return keyBlock(key, end, HalfSoftmax::unpack(carried, rows)).pack();
-    });
+    Nums last = k.loop(
+        k.index(0), end, k.index(tiling.columns), startOf(plan.valueDepth).pack(),
+        [&](Num key, Nums carried) { return keyBlock(key, end, HalfSoftmax::unpack(carried, rows)).pack(); });
     finish(HalfSoftmax::unpack(last, rows), left);
   }
 
@@ -125,56 +107,10 @@ private:
     return softmax;
   }
 
-  /// Scores become weights; what was summed before is brought to the new maximum.
-  void weigh(Nums &values, HalfSoftmax &softmax) {
-    Nums kept;
-    if (dropout.isOn())
-      kept = dropout.kept(part, place);
-    int64_t columns = part.columns.size();
-    for (int64_t r = 0; r < part.rows.size(); ++r) {
-      MutableArrayRef<Num> row = MutableArrayRef<Num>(values).slice(r * columns, columns);
-      Num top = softmax.maximum[r], before = top;
-      for (Num score : row)
-        top = maximum(score, top);
-      top = k.reduceLanes(top, 4, maximum);
-      // All scores -inf: any finite reference gives weights of 0.
-      Num reference = select(top < -1e37, k.f32(0), top) * unit, rescale = weight(before, reference),
-          sum = k.f32(0);
-      for (int64_t c = 0; c < columns; ++c) {
-        row[c] = weight(row[c], reference);
-        sum = sum + row[c];
-        if (dropout.isOn()) // finish() multiplies those that stay
-          row[c] = select(kept[r * columns + c], row[c], k.f32(0));
-      }
-      // A lane sums its own columns; the lanes of a row come together at the end.
-      softmax.sum[r] = fma(softmax.sum[r], rescale, sum);
-      softmax.maximum[r] = top;
-      scaleRow(softmax.values, r, rescale);
-    }
-  }
-
-  void scaleRow(Nums &values, int64_t r, Num factor) {
-    Pieces all = sumsOf(plan.valueDepth);
-    for (int64_t j = 0; j < all.columnTiles; ++j)
-      for (int64_t side = 0; side < 2; ++side) {
-        Num &value = values[all.number(r / 2, j, r % 2 * 2 + side)];
-        value = value * factor;
-      }
-  }
-
   void finish(HalfSoftmax softmax, Num left) {
     Num sums = (place.batch * shape.queryHeads + place.head) * shape.queries + firstQuery;
-    for (int64_t r = 0; r < part.rows.size(); ++r) {
-      Num sum = k.reduceLanes(softmax.sum[r], 4, [](Num a, Num b) { return a + b; }), isEmpty = sum == 0;
-      scaleRow(softmax.values, r, select(isEmpty, k.f32(0), shape.dropout.kept / sum));
-      Num row = warpRow + part.rows.at(r);
-      k.when((part.columns.thread == 0) & (row < left), [&] {
-        Num none = k.f32(-std::numeric_limits<double>::infinity());
-        Num total = fma(softmax.maximum[r] * unit, k.f32(kLn2), k.log(sum));
-        k.store(memory[1], sums + row, select(isEmpty, none, total));
-      });
-    }
-    writeRows(softmax.values, plan.valueDepth,
+    Nums values = finishRows(std::move(softmax), memory[1], sums, left);
+    writeRows(values, plan.valueDepth,
               headRows(memory[0], shape.o, place.batch, place.head, firstQuery, left, shape.valueDepth));
   }
 
@@ -190,6 +126,8 @@ private:
 
 void attention::generateHalfAttention(CallKernels &kernels, const AttentionShape &shape,
                                       ArrayRef<Operand> operands) {
+  if (generateWarpgroupAttention(kernels, shape, operands))
+    return;
   HalfForward plan(kernels, shape);
   SmallVector<Operand> all(operands);
   appendOptional(kernels, shape, all);

@@ -97,9 +97,9 @@ void KernelBuilder::store(Memory to, Num at, Num value) {
   gpuMemory(scalars, to.element).store(address(to, at), stored);
 }
 
-Memory KernelBuilder::shared(Type element, int64_t count) {
+Memory KernelBuilder::shared(Type element, int64_t count, int64_t alignment) {
   int64_t bytes = (count * element.getIntOrFloatBitWidth() / 8 + 15) / 16 * 16;
-  return {sharedMemory(b, kernel, bytes), element};
+  return {sharedMemory(b, kernel, bytes, alignment), element};
 }
 
 Memory KernelBuilder::constantData(ElementsAttr values, Type element, int64_t count) {

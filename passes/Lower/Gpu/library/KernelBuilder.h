@@ -115,7 +115,7 @@ public:
   // Memory
   Num load(Memory from, Num at, unsigned width = 1); ///< width > 1: a vector, aligned to its size or 16 bytes
   void store(Memory to, Num at, Num value);
-  Memory shared(mlir::Type element, int64_t count); ///< 16-byte aligned
+  Memory shared(mlir::Type element, int64_t count, int64_t alignment = 16);
   /// `values` in the module's constant data.
   Memory constants(llvm::ArrayRef<int32_t> values);
   Memory constants(llvm::ArrayRef<int64_t> values);

@@ -418,6 +418,32 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
   return CUDA_SUCCESS;
 }
 
+/// Takes what the header of the driver asks for of maps with rows of 128 bytes, strides in ascending order.
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
+                                const cuuint32_t *steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  record("cuTensorMapEncodeTiled rank %u", rank);
+  const bool isHalf = type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 || type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || reinterpret_cast<uintptr_t>(address) % 16 != 0 ||
+      !isHalf || rank < 1 || rank > 5 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B || box[0] * 2 > 128)
+    return CUDA_ERROR_INVALID_VALUE;
+  uint64_t least = sizes[0] * 2;
+  for (cuuint32_t dim = 0; dim < rank; ++dim) {
+    if (sizes[dim] == 0 || sizes[dim] > (uint64_t(1) << 32) || box[dim] == 0 || box[dim] > 256 ||
+        steps[dim] != 1)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (dim == 0)
+      continue;
+    const uint64_t stride = strides[dim - 1];
+    if (stride % 16 != 0 || stride >= (uint64_t(1) << 40) || stride < least)
+      return CUDA_ERROR_INVALID_VALUE;
+    least = stride * sizes[dim];
+  }
+  std::memset(map, 0x5a, sizeof *map);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned dynamic, CUstream stream, void **arguments, void **) {
   record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);
