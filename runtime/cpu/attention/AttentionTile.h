@@ -61,6 +61,10 @@ private:
   std::unique_ptr<LibraryKernel> kernel_;
 };
 
+/// Panels of halves of fp16 are as large as those of fp32, and padded: with short heads or few keys they
+/// would take more workspace than they are worth.
+constexpr double kMostWorkspace = 1.25; // of fp32's
+
 /// Kernel<S, E> for this machine, made of `arguments`.
 template <template <typename, typename> typename Kernel, typename S, typename... Arguments>
 std::unique_ptr<LibraryKernel> forPanels(const Arguments &...arguments) {
@@ -68,7 +72,11 @@ std::unique_ptr<LibraryKernel> forPanels(const Arguments &...arguments) {
   auto wide = std::make_unique<Kernel<S, T>>(arguments...);
   if constexpr (kIsHalf<S>) {
     auto narrow = std::make_unique<Kernel<S, Bf16PanelsOf<S>>>(arguments...);
-    const size_t bytes = std::max(wide->workspaceBytes(), narrow->workspaceBytes());
+    const size_t ofWide = wide->workspaceBytes(), ofNarrow = narrow->workspaceBytes();
+    if (std::is_same_v<S, Float16> &&
+        static_cast<double>(ofNarrow) > kMostWorkspace * static_cast<double>(ofWide))
+      return wide;
+    const size_t bytes = std::max(ofWide, ofNarrow);
     if (activeIsa() == Isa::Amx)
       return std::make_unique<WithWorkspace>(bytes, std::move(narrow));
     return std::make_unique<WithWorkspace>(bytes, std::move(wide));
