@@ -30,7 +30,7 @@ public:
       : s_(std::move(shape)), dO_(dO), threads_(threads), tile_(attentionTile<E>()),
         rows_(attentionRows<T>()) {
     MR_ = tile_.rows, NR_ = tile_.columns;
-    queryBlock_ = 96 / MR_ * MR_, keyBlock_ = 4 * NR_;
+    queryBlock_ = (kNarrow ? 64 : 96) / MR_ * MR_, keyBlock_ = 4 * NR_; // narrow weights are twice there
     // One task per head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.
     split_ = s_.batch * s_.keyHeads < threads;
     int64_t D = s_.depth, Dv = s_.valueDepth, T_q = s_.queries;
