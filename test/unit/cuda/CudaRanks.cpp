@@ -182,6 +182,8 @@ TEST_F(CudaRanks, WhatNcclRefusesIsTold) {
   expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclGroupEnd:9:3"), {"a collective does not start"});
   expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclAllGather:4:3"),
                  {"dist.all_gather"}); // within a group
+  expectOneError(three("--steps 5", "KEDGE_STUB_FAIL=ncclGroupEnd:12:3"),
+                 {"a collective does not start"}); // while a graph is recorded, in which a stream is ahead
   // While a GPU is waited for, in the first step and in a graph.
   for (const char *call : {"8", "25"})
     expectOneError(three("--steps 9", std::string("KEDGE_STUB_NCCL_LOST=") + call), {"NCCL 2.28.9: "});

@@ -350,9 +350,13 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   record("cuStreamEndCapture %zu", stream->graph->work);
-  *graph = stream->graph;
-  if (const CUresult code = endRecording(*stream); code != CUDA_SUCCESS)
+  CUgraph recorded = stream->graph;
+  *graph = nullptr;
+  if (const CUresult code = endRecording(*stream); code != CUDA_SUCCESS) {
+    delete recorded; // as the driver does: it gives no graph away
     return code;
+  }
+  *graph = recorded;
   return result("cuStreamEndCapture");
 }
 CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long) {
