@@ -5,7 +5,8 @@
     scripts/check/each_file.py --checked --slice 4              a quarter of the rooms that were checked whole, another one with each commit
     scripts/check/each_file.py --tidy runtime/exec              what clang-tidy says of them (.clang-tidy), which compiles each, too
 
-It looks at syntax and templates and makes no objects. Its folder is build/each. scripts/test.sh installs the clang-tidy.
+It looks at syntax and templates and makes no objects. Its folder is build/each. No test asks for clang-tidy:
+`pip install clang-tidy==22.1.8` in the tests' environment.
 """
 import argparse
 import concurrent.futures

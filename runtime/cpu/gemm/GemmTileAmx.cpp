@@ -1,5 +1,5 @@
 // Products of bf16 in AMX's tile registers.
-#include "runtime/cpu/gemm/GemmTile.h"
+#include "runtime/cpu/gemm/GemmTileAmx.h"
 #if defined(__AMX_BF16__)
 #include "runtime/cpu/gemm/GemmTileAmx.inc"
 #endif
@@ -8,13 +8,12 @@ namespace kedge::rt::cpu {
 
 namespace {
 
-constexpr int kTile = 32, kStep = 16, kSteps = 32;
 // A sum is a chain of at most 64 of the machine's own sums of 32 terms, each two chains of 16.
-constexpr int64_t kMostK = 64 * kSteps;
-constexpr int kMostInRow = 8;
+constexpr int64_t kMostK = 64 * 32;
 // Machines with these registers have an L2 of 2 MiB, and do ten times as many FLOPs in a region's time.
 constexpr GemmSizes kSizes{
     .bytesA = 512 << 10, .bytesB = 4096 << 10, .rowBytes = 512 << 10, .regionFlops = 160e6};
+constexpr GemmTile<uint16_t> kTile = amxTile<uint16_t>(kMostK, kSizes);
 
 } // namespace
 
@@ -48,8 +47,8 @@ inline void roundSums(const float *sums, const float *earlier, int64_t ldc, uint
     }
 }
 
-void amxTile(int64_t k, const uint16_t *a, const uint16_t *b, float *c, int64_t ldc, int m, int n,
-             bool accumulate, const float *bias) {
+void bf16Tile(int64_t k, const uint16_t *a, const uint16_t *b, float *c, int64_t ldc, int m, int n,
+              bool accumulate, const float *bias) {
   alignas(64) float aside[kColumns * kColumns];
   Fetching nothing;
   if (m == kColumns && n == kColumns && !bias)
@@ -68,39 +67,28 @@ void endTile(const GemmTileRow<uint16_t> &row, const float *sums, int64_t column
     writeSums(sums, row.c + column, row.ldc, row.rows, n, row.accumulate, bias);
 }
 
-void amxRow(const GemmTileRow<uint16_t> &row) {
+void bf16Row(const GemmTileRow<uint16_t> &row) {
   constexpr int64_t kWhole = 384, kPiece = 256;
-  alignas(64) float sums[kMostInRow][kColumns * kColumns];
+  alignas(64) float sums[kTile.mostInRow][kColumns * kColumns];
   sumRow<1>(row, sums, pieceOf(row.k, kWhole, kPiece),
             [&](const float *mine, int64_t column) { endTile(row, mine, column); });
 }
 
+constexpr GemmTile<uint16_t> withFunctions() {
+  GemmTile<uint16_t> tile = kTile;
+  tile.run = bf16Tile;
+  tile.packA = packRuns, tile.packB = packPairs<kDepth>;
+  tile.packFourA = packFourOfRuns, tile.packFourB = packFourOfPairs<kDepth>;
+  tile.runRow = bf16Row;
+  tile.enter = setRegistersUp, tile.leave = giveRegistersBack;
+  return tile;
+}
+
 } // namespace
 
-constinit const GemmTile<uint16_t> kGemmTileAmx{.rows = kTile,
-                                                .columns = kTile,
-                                                .step = kStep,
-                                                .run = amxTile,
-                                                .depth = kSteps,
-                                                .mostK = kMostK,
-                                                .packA = packRuns,
-                                                .packB = packPairs<kSteps>,
-                                                .packFourA = packFourOfRuns,
-                                                .packFourB = packFourOfPairs<kSteps>,
-                                                .runRow = amxRow,
-                                                .mostInRow = kMostInRow,
-                                                .sizes = kSizes,
-                                                .enter = setRegistersUp,
-                                                .leave = giveRegistersBack};
+constinit const GemmTile<uint16_t> kGemmTileAmx = withFunctions();
 #else
-constinit const GemmTile<uint16_t> kGemmTileAmx{.rows = kTile,
-                                                .columns = kTile,
-                                                .step = kStep,
-                                                .run = nullptr,
-                                                .depth = kSteps,
-                                                .mostK = kMostK,
-                                                .mostInRow = kMostInRow,
-                                                .sizes = kSizes};
+constinit const GemmTile<uint16_t> kGemmTileAmx = kTile;
 #endif
 
 } // namespace kedge::rt::cpu

@@ -1,6 +1,6 @@
 // Products of f16 in AMX's tile registers, which multiply bf16. A number of f16 is the sum of two of bf16
 // (F16Halves), so the four products of halves, whose sums are fp32, add up to what fp32 would give.
-#include "runtime/cpu/gemm/GemmTile.h"
+#include "runtime/cpu/gemm/GemmTileAmx.h"
 #if defined(__AMX_BF16__)
 #include "runtime/cpu/gemm/GemmTileAmx.inc"
 #endif
@@ -9,10 +9,10 @@ namespace kedge::rt::cpu {
 
 namespace {
 
-constexpr int kTile = 32, kStep = 16, kSteps = 32, kMostInRow = 8;
 // As many terms as the fp32 tile sums in a block.
 constexpr int64_t kMostK = 512;
 constexpr GemmSizes kSizes{.rowBytes = 512 << 10, .regionFlops = 48e6};
+constexpr GemmTile<F16Halves> kTile = amxTile<F16Halves>(kMostK, kSizes);
 
 } // namespace
 
@@ -136,7 +136,7 @@ void f16Tile(int64_t k, const F16Halves *a, const F16Halves *b, float *c, int64_
 
 void f16Row(const GemmTileRow<F16Halves> &row) {
   constexpr int64_t kWhole = 192, kPiece = 128;
-  alignas(64) float sums[kMostInRow][kColumns * kColumns];
+  alignas(64) float sums[kTile.mostInRow][kColumns * kColumns];
   sumRow<2>(row, sums, pieceOf(row.k, kWhole, kPiece), [&](float *mine, int64_t column) {
     const int64_t n = row.columns - column < kColumns ? row.columns - column : kColumns;
     WholeNumbers(row.a, row.b + column * row.k, row.k, row.rows).mend(mine, row.rows, n);
@@ -145,30 +145,20 @@ void f16Row(const GemmTileRow<F16Halves> &row) {
   });
 }
 
+constexpr GemmTile<F16Halves> withFunctions() {
+  GemmTile<F16Halves> tile = kTile;
+  tile.run = f16Tile;
+  tile.packA = packHalves<packRuns>, tile.packB = packHalves<packPairs<kDepth>>;
+  tile.runRow = f16Row;
+  tile.enter = setRegistersUp, tile.leave = giveRegistersBack;
+  return tile;
+}
+
 } // namespace
 
-constinit const GemmTile<F16Halves> kGemmTileAmxF16{.rows = kTile,
-                                                    .columns = kTile,
-                                                    .step = kStep,
-                                                    .run = f16Tile,
-                                                    .depth = kSteps,
-                                                    .mostK = kMostK,
-                                                    .packA = packHalves<packRuns>,
-                                                    .packB = packHalves<packPairs<kDepth>>,
-                                                    .runRow = f16Row,
-                                                    .mostInRow = kMostInRow,
-                                                    .sizes = kSizes,
-                                                    .enter = setRegistersUp,
-                                                    .leave = giveRegistersBack};
+constinit const GemmTile<F16Halves> kGemmTileAmxF16 = withFunctions();
 #else
-constinit const GemmTile<F16Halves> kGemmTileAmxF16{.rows = kTile,
-                                                    .columns = kTile,
-                                                    .step = kStep,
-                                                    .run = nullptr,
-                                                    .depth = kSteps,
-                                                    .mostK = kMostK,
-                                                    .mostInRow = kMostInRow,
-                                                    .sizes = kSizes};
+constinit const GemmTile<F16Halves> kGemmTileAmxF16 = kTile;
 #endif
 
 } // namespace kedge::rt::cpu
