@@ -142,7 +142,7 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
   let summary = "Give random ops their seed, step and row as arguments";
   let description = [{
     onnx.Dropout becomes train.dropout. Its random numbers have the run's seed and the op's id as key, and step, row and
-    element as counter. In evaluation mode it is replaced by its operand. The dropout of train.Attention is treated in the
+    element as counter. In evaluation mode it is replaced by its operand. The dropout of train.attention is treated in the
     same way. onnx.RandomNormal and onnx.RandomUniform become train.random in every function. Statistic: random ops.
 
     Example:

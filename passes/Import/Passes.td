@@ -220,7 +220,7 @@ def RaiseRotary : RaisePass<"kedge-raise-rotary", "Rotary embedding from slices"
 }
 def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax of a product"> {
   let description = [{
-    softmax(scale Q K^T + mask) V over [B, H, T, D] becomes `train.Attention`. Scales are combined into one, and a softcap
+    softmax(scale Q K^T + mask) V over [B, H, T, D] becomes `train.attention`. Scales are combined into one, and a softcap
     becomes an attribute. Transposes to and from [B, T, H, D] become layouts. Keys and values that are repeated for groups
     of heads are used without the repetition. A constant causal mask becomes `causal`. A Dropout of the probabilities
     becomes `ratio`, with its `op_id`. Attentions that are one op in the model are treated in the same way. Statistics:
@@ -241,7 +241,7 @@ def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax 
     becomes
     ```mlir
     func.func @f(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32> {
-      %o, %lse = train.Attention %q, %k, %v {scale = 2.500000e-01 : f64} : ...
+      %o, %lse = train.attention %q, %k, %v {scale = 2.500000e-01 : f64} : ...
       return %o : tensor<2x4x8x16xf32>
     }
     ```

@@ -51,7 +51,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     Puts one gpu.module with the kernels that `compile --target cuda` runs into a module at the end of this one. Notes on
     each launch its kernels and workspace, for kedge-plan-memory. A workspace that kedge-note-workspaces has noted must be
     the one that the code needs. Products, and convolutions that cuDNN supports, have no kernels: the runtime calls
-    libraries for them; a train.FusedProduct has those of its epilogue, for libraries without an algorithm with it. With `arch` the kernels are compiled. PTX and, if ptxas is installed, the registers, shared memory
+    libraries for them; a train.fused_product has those of its epilogue, for libraries without an algorithm with it. With `arch` the kernels are compiled. PTX and, if ptxas is installed, the registers, shared memory
     and spills of each kernel are printed to standard output. Statistics: launches, kernels, workspace bytes.
 
     Example: `--kedge-emit-gpu-kernels=kernels-only=true`

@@ -227,7 +227,7 @@ def JoinParts : MeshPass<"kedge-join-parts"> {
     Runs behind differentiation on a module with `dist.parts`. The module `@part` has the same functions for the rows of one part;
     it goes. An op none of whose rows depends on another is one op on all rows: products with a weight pack it once. What sums
     over rows is computed part by part, by the ops of `@part`, and gradients are added as a balanced tree: each part's numbers
-    are those of a rank that has its rows alone. A gradient that is a product of f32 over the rows is one train.SumProducts. A
+    are those of a rank that has its rows alone. A gradient that is a product of f32 over the rows is one train.sum_products. A
     product with a weight whose result is larger than `largest`, and what follows from it, is made part by part, one after the
     other. Where the two functions are not the same ops on other sizes nothing changes; else the module gets `dist.joined`.
     Statistics: ops joined, ops apart, sums in products.
@@ -256,7 +256,7 @@ def JoinParts : MeshPass<"kedge-join-parts"> {
     module attributes {dist.joined, dist.parts = 2 : i64} {
       train.state parameter @w tensor<2x3xf32>
       func.func @micro(%x: tensor<4x2xf32> ..., %dy: tensor<4x3xf32> ...) -> (tensor<2x3xf32> ...) attributes {train.kind = #train.kind<micro>} {
-        %dw = train.SumProducts %x, %dy {kedge.place = ..., parts = 2 : i64, transA = true} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+        %dw = train.sum_products %x, %dy {kedge.place = ..., parts = 2 : i64, transA = true} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
         return %dw : tensor<2x3xf32>
       }
     }

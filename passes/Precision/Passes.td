@@ -166,7 +166,7 @@ def ChooseFloat8 : Pass<"kedge-choose-float8", "mlir::func::FuncOp"> {
 def CastToFloat8 : Pass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
   let summary = "Carry out kedge-choose-float8: scales, casts, products of 8-bit floats";
   let description = [{
-    Runs after kedge-differentiate. A product with `train.float8` becomes a train.ScaledProduct of its operands, cast to
+    Runs after kedge-differentiate. A product with `train.float8` becomes a train.scaled_product of its operands, cast to
     these types. A tensor is cast once to each type: forward and backward, and readers with other shapes, share the cast.
     The largest magnitudes of rows are computed by an op of their own, before the scale, so that it can be fused with the
     op that makes the rows. Statistics: products, tensors cast.
@@ -187,7 +187,7 @@ def CastToFloat8 : Pass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
       %2 = train.row_maxima %w : (tensor<32x64xbf16>) -> tensor<32xbf16>
       %scale_0, %inverse_1 = train.float8_scale %2 {to = f8E5M2} : (tensor<32xbf16>) -> (tensor<f32>, tensor<f32>)
       %3 = train.float8_cast %w, %scale_0 {to = f8E5M2} : (tensor<32x64xbf16>, tensor<f32>) -> tensor<32x64xf8E5M2>
-      %4 = train.ScaledProduct %1, %3, %inverse, %inverse_1 : (tensor<16x32xf8E4M3FN>, tensor<32x64xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<16x64xbf16>
+      %4 = train.scaled_product %1, %3, %inverse, %inverse_1 : (tensor<16x32xf8E4M3FN>, tensor<32x64xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<16x64xbf16>
       return %4 : tensor<16x64xbf16>
     }
     ```

@@ -22,7 +22,7 @@ def FuseAccumulation : Pass<"kedge-fuse-accumulation", "mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @micro(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %sum: tensor<8x16xf32>, %micro: tensor<i64>) -> tensor<8x16xf32> {
-      %new = train.AccumulateProduct %x, %d, %sum, %micro {transA = true} : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<8x16xf32>, tensor<i64>) -> tensor<8x16xf32>
+      %new = train.accumulate_product %x, %d, %sum, %micro {transA = true} : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<8x16xf32>, tensor<i64>) -> tensor<8x16xf32>
       return %new : tensor<8x16xf32>
     }
     ```
@@ -43,7 +43,7 @@ def FuseGatherGradients : Pass<"kedge-fuse-gather-gradients", "mlir::func::FuncO
     module attributes {dist.parts = 2 : i64} {
       func.func @f(%d: tensor<4x16xf32>, %at: tensor<4xi64>, %a: tensor<50x4xf32>, %b: tensor<4x16xf32>) -> tensor<50x16xf32> {
         %p = onnx.MatMul %a, %b : (tensor<50x4xf32>, tensor<4x16xf32>) -> tensor<50x16xf32>
-        %g = train.GatherGrad %d, %at {axis = 0 : i64, shape = array<i64: 50, 16>} : (tensor<4x16xf32>, tensor<4xi64>) -> tensor<50x16xf32>
+        %g = train.gather_grad %d, %at {axis = 0 : i64, shape = array<i64: 50, 16>} : (tensor<4x16xf32>, tensor<4xi64>) -> tensor<50x16xf32>
         %s = onnx.Add %p, %g : (tensor<50x16xf32>, tensor<50x16xf32>) -> tensor<50x16xf32>
         return %s : tensor<50x16xf32>
       }
@@ -53,7 +53,7 @@ def FuseGatherGradients : Pass<"kedge-fuse-gather-gradients", "mlir::func::FuncO
     ```mlir
     func.func @f(%d: ..., %at: ..., %a: ..., %b: ...) -> tensor<50x16xf32> {
       %p = onnx.MatMul %a, %b : (tensor<50x4xf32>, tensor<4x16xf32>) -> tensor<50x16xf32>
-      %s = train.AddGatherGrad %d, %at, %p {axis = 0 : i64} : (tensor<4x16xf32>, tensor<4xi64>, tensor<50x16xf32>) -> tensor<50x16xf32>
+      %s = train.add_gather_grad %d, %at, %p {axis = 0 : i64} : (tensor<4x16xf32>, tensor<4xi64>, tensor<50x16xf32>) -> tensor<50x16xf32>
       return %s : tensor<50x16xf32>
     ```
   }];
@@ -66,7 +66,7 @@ def FuseGelu : Pass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
     For GPUs, on level 2, before kedge-decompose. cuBLASLt computes GELU's tanh form of the sums of a product of 16-bit
     floats before it writes them, and keeps GELU's input if backward wants it; it multiplies the sums by GELU's derivative,
     and sums the rows of what it writes, which is the gradient of a bias. Such a product and what reads it become one
-    train.FusedProduct. Products of f32 and f64, the form with erf, and rows that are not whole 16 bytes stay. Statistics:
+    train.fused_product. Products of f32 and f64, the form with erf, and rows that are not whole 16 bytes stay. Statistics:
     gelus joined, gradients joined, bias gradients joined.
 
     Example:
@@ -83,8 +83,8 @@ def FuseGelu : Pass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @f(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %b: tensor<16xbf16>, %v: tensor<16x8xbf16>, %d: tensor<4x8xbf16>) -> (tensor<4x16xbf16>, tensor<4x16xbf16>, tensor<16xbf16>) {
-      %y, %h = train.FusedProduct "gelu" %x, %w, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<16xbf16>) -> (tensor<4x16xbf16>, tensor<4x16xbf16>)
-      %dh, %db = train.FusedProduct "gelu_grad" %d, %v, %h {transB = true} : (tensor<4x8xbf16>, tensor<16x8xbf16>, tensor<4x16xbf16>) -> (tensor<4x16xbf16>, tensor<16xbf16>)
+      %y, %h = train.fused_product "gelu" %x, %w, %b : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<16xbf16>) -> (tensor<4x16xbf16>, tensor<4x16xbf16>)
+      %dh, %db = train.fused_product "gelu_grad" %d, %v, %h {transB = true} : (tensor<4x8xbf16>, tensor<16x8xbf16>, tensor<4x16xbf16>) -> (tensor<4x16xbf16>, tensor<16xbf16>)
       return %y, %dh, %db : tensor<4x16xbf16>, tensor<4x16xbf16>, tensor<16xbf16>
     }
     ```
@@ -286,7 +286,7 @@ def FuseSums : Pass<"kedge-fuse-sums", "mlir::func::FuncOp"> {
   let description = [{
     For GPUs, on level 3, behind kedge-fuse-clusters. The gradient of a bias is the sum of the rows of a gradient; the product
     that makes the weight's gradient reads the same rows, and cuBLASLt sums them as it does. A cluster that is nothing but
-    such a sum joins the product, which becomes a train.FusedProduct. Sums that another kernel computes while it makes the
+    such a sum joins the product, which becomes a train.fused_product. Sums that another kernel computes while it makes the
     gradient have joined that kernel before, and stay there. Products of 16-bit floats whose rows are whole 16 bytes.
     Statistic: sums joined.
 
@@ -307,7 +307,7 @@ def FuseSums : Pass<"kedge-fuse-sums", "mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @f(%x: tensor<4x8xbf16>, %d: tensor<4x16xbf16>) -> (tensor<8x16xbf16>, tensor<16xbf16>) {
-      %0:2 = sched.library "train.FusedProduct"(%x, %d) {epilogue = "sums_b", transA = true, transB = false} : (tensor<4x8xbf16>, tensor<4x16xbf16>) -> (tensor<8x16xbf16>, tensor<16xbf16>)
+      %0:2 = sched.library "train.fused_product"(%x, %d) {epilogue = "sums_b", transA = true, transB = false} : (tensor<4x8xbf16>, tensor<4x16xbf16>) -> (tensor<8x16xbf16>, tensor<16xbf16>)
       return %0#0, %0#1 : tensor<8x16xbf16>, tensor<16xbf16>
     }
     ```
@@ -329,14 +329,14 @@ def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
       %0 = sched.view %q : tensor<1x2x4xbf16> to tensor<1x2x2x2xbf16>
       %1 = sched.view %k : tensor<1x2x4xbf16> to tensor<1x2x2x2xbf16>
       %2 = sched.view %v : tensor<1x2x4xbf16> to tensor<1x2x2x2xbf16>
-      %o, %lse = sched.library "train.Attention"(%0, %1, %2) {q_layout = "bthd", k_layout = "bthd", v_layout = "bthd", o_layout = "bthd"} : (tensor<1x2x2x2xbf16>, tensor<1x2x2x2xbf16>, tensor<1x2x2x2xbf16>) -> (tensor<1x2x2x2xbf16>, tensor<1x2x2xf32>)
+      %o, %lse = sched.library "train.attention"(%0, %1, %2) {q_layout = "bthd", k_layout = "bthd", v_layout = "bthd", o_layout = "bthd"} : (tensor<1x2x2x2xbf16>, tensor<1x2x2x2xbf16>, tensor<1x2x2x2xbf16>) -> (tensor<1x2x2x2xbf16>, tensor<1x2x2xf32>)
       return %o : tensor<1x2x2x2xbf16>
     }
     ```
     becomes
     ```mlir
     func.func @f(%x: tensor<1x2x12xbf16>) -> tensor<1x2x2x2xbf16> {
-      %0:2 = sched.library "train.Attention"(%x) {kv_num_heads = 2 : i64, o_layout = "bthd", packed = true, q_num_heads = 2 : i64} : (tensor<1x2x12xbf16>) -> (tensor<1x2x2x2xbf16>, tensor<1x2x2xf32>)
+      %0:2 = sched.library "train.attention"(%x) {kv_num_heads = 2 : i64, o_layout = "bthd", packed = true, q_num_heads = 2 : i64} : (tensor<1x2x12xbf16>) -> (tensor<1x2x2x2xbf16>, tensor<1x2x2xf32>)
       return %0#0 : tensor<1x2x2x2xbf16>
     }
     ```

@@ -1,4 +1,4 @@
-// Reads the shapes and attributes of train.Attention and train.AttentionGrad. The rules are in
+// Reads the shapes and attributes of train.attention and train.attention_grad. The rules are in
 // docs/library-kernels.md.
 #pragma once
 #include "runtime/calls/Call.h"

@@ -49,15 +49,15 @@ ConvRoles convRolesOf(const LibraryCall &call) {
   const int out = static_cast<int>(call.inputs.size());
   if (call.name == "onnx.Conv")
     return {Kind::Forward, 0, 1, out, true};
-  if (call.name == "train.ConvGradInput")
+  if (call.name == "train.conv_grad_input")
     return {Kind::Data, out, 1, 0, false};
-  if (call.name == "train.ConvGradWeight")
+  if (call.name == "train.conv_grad_weight")
     return {Kind::Filter, 0, out, 1, false};
   if (call.name == "onnx.ConvTranspose")
     return {Kind::Data, out, 1, 0, true};
-  if (call.name == "train.ConvTransposeGradInput")
+  if (call.name == "train.conv_transpose_grad_input")
     return {Kind::Forward, 0, 1, out, false};
-  if (call.name == "train.ConvTransposeGradWeight")
+  if (call.name == "train.conv_transpose_grad_weight")
     return {Kind::Filter, 1, out, 0, false};
   failCall(call, "is no convolution");
 }

@@ -90,13 +90,13 @@ static bool isMultiplied(DType type) {
 bool isAmongRanks(const std::string &library) { return library.starts_with("dist."); }
 
 bool isProduct(const std::string &library) {
-  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.ScaledProduct" ||
-         library == "train.FusedProduct" || library == "train.AccumulateProduct";
+  return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.scaled_product" ||
+         library == "train.fused_product" || library == "train.accumulate_product";
 }
 
 bool isConvolution(const std::string &library) {
   return library == "onnx.Conv" || library == "onnx.ConvTranspose" ||
-         library.rfind("train.ConvGrad", 0) == 0 || library.rfind("train.ConvTransposeGrad", 0) == 0;
+         library.rfind("train.conv_grad", 0) == 0 || library.rfind("train.conv_transpose_grad", 0) == 0;
 }
 
 /// As keys of the algorithm table have it.
@@ -136,9 +136,9 @@ static calls::ScaledOperands readAccumulateProduct(const LibraryCall &call) {
 /// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct and
 /// readAccumulateProduct take them.
 static calls::ScaledOperands readOperands(const LibraryCall &call) {
-  if (call.name == "train.ScaledProduct")
+  if (call.name == "train.scaled_product")
     return calls::readScaledProduct(call);
-  if (call.name == "train.AccumulateProduct")
+  if (call.name == "train.accumulate_product")
     return readAccumulateProduct(call);
   const bool isWide = calls::isWideSum(call);
   for (size_t at = 0; at < call.inputs.size(); ++at)
@@ -187,7 +187,7 @@ static void takeEpilogue(const LibraryCall &call, MatmulCalls &calls) {
   constexpr int64_t kRow = 8;
   MatmulShape &shape = calls.shape;
   calls.result = static_cast<int>(call.inputs.size());
-  if (call.name != "train.FusedProduct")
+  if (call.name != "train.fused_product")
     return;
   shape.epilogue = epilogueOf(call);
   const bool narrow = shape.type == DType::BF16 || shape.type == DType::F16;
@@ -213,7 +213,7 @@ MatmulCalls matmulCallsOf(const LibraryCall &call) {
   takeAddend(addend, calls);
   takeRows(call, calls);
   takeEpilogue(call, calls);
-  if (call.name == "train.AccumulateProduct")
+  if (call.name == "train.accumulate_product")
     calls.micro = 3;
   if (calls.addend >= 0 && product.k == 0)
     failCall(call, "CUDA has no Gemm of inner size 0 with a C; compile with --target cpu");

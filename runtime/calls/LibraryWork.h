@@ -10,7 +10,7 @@
 namespace kedge::rt::calls {
 
 /// What a call does to the sums beyond adding a bias, in the row-major view of the model
-/// (train.FusedProduct).
+/// (train.fused_product).
 enum class Epilogue : uint8_t {
   None,
   Gelu,         ///< Y = GELU(sums)

@@ -153,7 +153,7 @@ LibraryCall withDenseRows(const LibraryCall &call) {
 }
 
 LibraryCall withoutEpilogue(const LibraryCall &call) {
-  if (call.name != "train.FusedProduct" && call.name != "train.AccumulateProduct")
+  if (call.name != "train.fused_product" && call.name != "train.accumulate_product")
     return call;
   if (call.inputs.size() < 2 || call.outputs.empty())
     failCall(call, "two operands and a result are expected");
@@ -166,7 +166,7 @@ LibraryCall withoutEpilogue(const LibraryCall &call) {
 
 double specialFunctionsOfEpilogue(const LibraryCall &call) {
   const bool isGelu =
-      call.name == "train.FusedProduct" && stringAttr(call, "epilogue", "").starts_with("gelu");
+      call.name == "train.fused_product" && stringAttr(call, "epilogue", "").starts_with("gelu");
   return isGelu ? static_cast<double>(call.outputs.at(0).elements()) : 0; // a tanh each
 }
 

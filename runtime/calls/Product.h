@@ -78,13 +78,13 @@ bool isWideSum(const LibraryCall &call);
 LibraryCall withDenseRows(const LibraryCall &call);
 bool hasPaddedRows(const LibraryCall &call);
 
-/// train.FusedProduct without its epilogue, train.AccumulateProduct without its sum: an onnx.Gemm of the same
+/// train.fused_product without its epilogue, train.accumulate_product without its sum: an onnx.Gemm of the same
 /// operands. Other calls are as they were.
 LibraryCall withoutEpilogue(const LibraryCall &call);
-/// exp, tanh and the like that the epilogue of a train.FusedProduct computes.
+/// exp, tanh and the like that the epilogue of a train.fused_product computes.
 double specialFunctionsOfEpilogue(const LibraryCall &call);
 
-/// train.ScaledProduct: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is
+/// train.scaled_product: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is
 /// applied, too. The result is of bf16, or without C of f32.
 struct ScaledOperands {
   Product product;

@@ -59,7 +59,7 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
         bindCopy(list.back(), launch);
       else if (!launch.onGpu || isProduct(launch.library))
         bindLibrary(list.back(), launch);
-      if (launch.library == "train.AccumulateProduct")
+      if (launch.library == "train.accumulate_product")
         noteMicro(program, function, launch);
     }
   }

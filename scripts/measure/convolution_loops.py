@@ -26,7 +26,7 @@ HMMA, FFMA = 2 * 16 * 8 * 16, 2 * 32  # FLOPs of a warp's instruction
 def flops(types):
     """Of Y = conv(X, W) or of a gradient: types of the operands in the order of the call."""
     kind, shapes = types
-    y, w = {"onnx.Conv": (-1, 1), "train.ConvGradInput": (0, 1), "train.ConvGradWeight": (1, -1)}[kind]
+    y, w = {"onnx.Conv": (-1, 1), "train.conv_grad_input": (0, 1), "train.conv_grad_weight": (1, -1)}[kind]
     return 2 * math.prod(shapes[y]) * math.prod(shapes[w][1:])
 
 
@@ -35,7 +35,7 @@ def convolutions(text):
     found = collections.defaultdict(list)
     step = text[text.index("exec.function @step"):].split("exec.function @", 2)[1]
     for launch in step.split("exec.launch ")[1:]:
-        head = re.match(r'library "(onnx\.Conv|train\.ConvGrad\w+)"', launch)
+        head = re.match(r'library "(onnx\.Conv|train\.conv_grad\w+)"', launch)
         kernels = re.findall(r'name = "(\w*convolution\w*)"', launch)
         if head and (name := [k for k in kernels if "pack" not in k and "join" not in k]):
             shapes = [[int(n) for n in dims.split("x")[:-1]] for dims in re.findall(r"tensor<((?:\d+x)+\w+)>", launch)]

@@ -11,10 +11,10 @@ import json
 import re
 import sys
 
-KINDS = (("products", ("onnx.Gemm", "onnx.MatMul", "train.FusedProduct", "train.AccumulateProduct", "train.ScaledProduct", "train.SumProducts")),
-         ("convolutions", ("onnx.Conv", "train.Conv")),
-         ("attention", ("train.Attention", "train.AttentionGrad")),
-         ("gathers", ("onnx.Gather", "train.GatherGrad", "train.AddGatherGrad")), ("copies", ("onnx.Split", "onnx.Concat", "copy")),
+KINDS = (("products", ("onnx.Gemm", "onnx.MatMul", "train.fused_product", "train.accumulate_product", "train.scaled_product", "train.sum_products")),
+         ("convolutions", ("onnx.Conv", "train.conv")),
+         ("attention", ("train.attention", "train.attention_grad")),
+         ("gathers", ("onnx.Gather", "train.gather_grad", "train.add_gather_grad")), ("copies", ("onnx.Split", "onnx.Concat", "copy")),
          ("collectives", ("dist.",)))
 
 

@@ -80,13 +80,13 @@ BENCHMARK(MatMul)->Apply(gpt2Products)->UseRealTime()->Unit(benchmark::kMillisec
 void Attention(benchmark::State &state) {
   int64_t b = state.range(0), h = state.range(1), t = state.range(2), d = state.range(3);
   TensorDesc x = f32({b, h, t, d}), lse = f32({b, h, t});
-  LibraryCall call{"train.Attention", {{"causal", true}}, {x, x, x}, {x, lse}};
+  LibraryCall call{"train.attention", {{"causal", true}}, {x, x, x}, {x, lse}};
   measure(state, call, 2.0 * b * h * t * t * d);
 }
 void AttentionGrad(benchmark::State &state) {
   int64_t b = state.range(0), h = state.range(1), t = state.range(2), d = state.range(3);
   TensorDesc x = f32({b, h, t, d}), lse = f32({b, h, t});
-  LibraryCall call{"train.AttentionGrad", {{"causal", true}}, {x, x, x, x, x, lse}, {x, x, x}};
+  LibraryCall call{"train.attention_grad", {{"causal", true}}, {x, x, x, x, x, lse}, {x, x, x}};
   measure(state, call, 5.0 * b * h * t * t * d);
 }
 BENCHMARK(Attention)
@@ -113,8 +113,8 @@ void Convolution(benchmark::State &state) {
   const nlohmann::json attrs = {
       {"group", group}, {"strides", {stride, stride}}, {"pads", {pad, pad, pad, pad}}};
   const LibraryCall calls[] = {{"onnx.Conv", attrs, {x, w}, {y}},
-                               {"train.ConvGradInput", attrs, {y, w}, {x}},
-                               {"train.ConvGradWeight", attrs, {x, y}, {w}}};
+                               {"train.conv_grad_input", attrs, {y, w}, {x}},
+                               {"train.conv_grad_weight", attrs, {x, y}, {w}}};
   measure(state, calls[kind], 2.0 * n * filters * out * out * (channels / group) * kernel * kernel);
   state.counters["GB/s"] = benchmark::Counter(1e-9 * static_cast<double>(x.bytes() + w.bytes() + y.bytes()),
                                               benchmark::Counter::kIsIterationInvariantRate);
@@ -167,7 +167,7 @@ void MaxPool(benchmark::State &state) {
       {"kernel_shape", {kernel, kernel}}, {"strides", {stride, stride}}, {"pads", {pad, pad, pad, pad}}};
   const LibraryCall calls[] = {{"onnx.MaxPool", attrs, {x}, {y}},
                                {"onnx.MaxPool", attrs, {x}, {y, places}},
-                               {"train.MaxPoolGrad", attrs, {y, x}, {x}}};
+                               {"train.max_pool_grad", attrs, {y, x}, {x}}};
   measure(state, calls[kind], static_cast<double>(y.elements() * kernel * kernel));
   size_t bytes = 0;
   for (const auto *operands : {&calls[kind].inputs, &calls[kind].outputs})

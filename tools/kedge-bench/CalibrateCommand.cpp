@@ -85,8 +85,8 @@ void Calibration::products() {
 void Calibration::attention() {
   auto rate = [&](int64_t batch, int64_t length, DType type) {
     rt::TensorDesc heads{type, {batch, 4, length, 64}}, sums{DType::F32, {batch, 4, length}};
-    LibraryCall forward{"train.Attention", {{"causal", true}}, {heads, heads, heads}, {heads, sums}};
-    LibraryCall backward{"train.AttentionGrad",
+    LibraryCall forward{"train.attention", {{"causal", true}}, {heads, heads, heads}, {heads, sums}};
+    LibraryCall backward{"train.attention_grad",
                          {{"causal", true}},
                          {heads, heads, heads, heads, heads, sums},
                          {heads, heads, heads}};
@@ -110,7 +110,7 @@ void Calibration::convolution() {
     rt::TensorDesc image{DType::F32, {4, channels, size, size}},
         weight{DType::F32, {channels, channels, 3, 3}};
     json attributes = {{"pads", {1, 1, 1, 1}}};
-    const char *what[] = {"onnx.Conv", "train.ConvGradInput", "train.ConvGradWeight"};
+    const char *what[] = {"onnx.Conv", "train.conv_grad_input", "train.conv_grad_weight"};
     double logs = 0, extent = 0;
     for (int i = 0; i < 3; ++i) {
       LibraryCall call{what[i], attributes, {image, i < 2 ? weight : image}, {i < 2 ? image : weight}};

@@ -16,7 +16,7 @@ struct GradientBuilder {
   /// x times a number, in x's type.
   mlir::Value scale(mlir::Value x, double factor);
   mlir::Value cast(mlir::Value x, mlir::Type element);
-  /// Builds train.PointwiseGrad. Its operands are the gradient of the result, then the inputs that
+  /// Builds train.pointwise_grad. Its operands are the gradient of the result, then the inputs that
   /// `function` reads. `parameters` are the attributes of the forward op that the formula reads.
   mlir::Value pointwise(llvm::StringRef function, mlir::ValueRange inputs,
                         mlir::DictionaryAttr parameters = {});

@@ -3,7 +3,7 @@
 #define KEDGE_TRAIN_ELEMENTWISE_OPS
 include "lib/Dialect/Train/TrainBase.td"
 
-def Train_PointwiseGradOp : Train_Op<"PointwiseGrad", [Pointwise]> {
+def Train_PointwiseGradOp : Train_Op<"pointwise_grad", [Pointwise]> {
   let summary = "Gradient of an elementwise function";
   let description = [{
     The first input is the gradient of the function's result, the others are what `function` needs: the
@@ -19,7 +19,7 @@ def Train_PointwiseGradOp : Train_Op<"PointwiseGrad", [Pointwise]> {
   let hasVerifier = 1;
 }
 
-def Train_ReduceGradOp : Train_Op<"ReduceGrad", [Clusterable]> {
+def Train_ReduceGradOp : Train_Op<"reduce_grad", [Clusterable]> {
   let summary = "Gradient of a reduction";
   let description = [{
     Spreads `grad`, which lacks the dims `axes` (or has them with size 1: `keepdims`), over `shape`.
@@ -42,8 +42,8 @@ class Train_SoftmaxGrad<string mnemonic, string text> : Train_Op<mnemonic, [Clus
   let arguments = (ins ONNX_Tensor:$grad, ONNX_Tensor:$y, I64Attr:$axis);
   let results = (outs ONNX_Tensor:$result);
 }
-def Train_SoftmaxGradOp : Train_SoftmaxGrad<"SoftmaxGrad", "y (grad - sum of grad y along the axis)">;
-def Train_LogSoftmaxGradOp : Train_SoftmaxGrad<"LogSoftmaxGrad", "grad - exp(y) times the sum of grad along the axis">;
+def Train_SoftmaxGradOp : Train_SoftmaxGrad<"softmax_grad", "y (grad - sum of grad y along the axis)">;
+def Train_LogSoftmaxGradOp : Train_SoftmaxGrad<"log_softmax_grad", "grad - exp(y) times the sum of grad along the axis">;
 
 /// Dropout's random numbers are keyed by (seed, op_id) and counted by (step, row, element). Rows run along
 /// `batch_axis`: index i there is row row_base + i / row_size (row_size > 1 where batch and further dims are

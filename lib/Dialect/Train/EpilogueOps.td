@@ -5,7 +5,7 @@ include "lib/Dialect/Train/TrainBase.td"
 
 def Train_Float16Tensor : RankedTensorOf<[BF16, F16]>;
 
-def Train_FusedProductOp : Op<Train_Dialect, "FusedProduct", [Pure, KernelOrDecomposable]> {
+def Train_FusedProductOp : Op<Train_Dialect, "fused_product", [Pure, KernelOrDecomposable]> {
   let summary = "op(A) op(B), summed in f32, with an epilogue: GELU, its derivative, or column sums of an operand";
   let description = [{
     | `epilogue` | C | Y | Z |
@@ -27,7 +27,7 @@ def Train_FusedProductOp : Op<Train_Dialect, "FusedProduct", [Pure, KernelOrDeco
   let hasVerifier = 1;
 }
 
-def Train_AccumulateProductOp : Op<Train_Dialect, "AccumulateProduct", [Pure, KernelOrDecomposable, AddsInPlace]> {
+def Train_AccumulateProductOp : Op<Train_Dialect, "accumulate_product", [Pure, KernelOrDecomposable, AddsInPlace]> {
   let summary = "op(A) op(B) in the first micro-step, accumulator + op(A) op(B) in the others";
   let description = [{
     Of matrices. The accumulator is f32 or f64, and of the operands' type or wider. The product is summed in it and rounded to its type
@@ -40,7 +40,7 @@ def Train_AccumulateProductOp : Op<Train_Dialect, "AccumulateProduct", [Pure, Ke
   let hasVerifier = 1;
 }
 
-def Train_SumProductsOp : Op<Train_Dialect, "SumProducts", [Pure]> {
+def Train_SumProductsOp : Op<Train_Dialect, "sum_products", [Pure]> {
   let summary = "op(A) op(B) of matrices, whose terms are `parts` runs of equal length that are added as a balanced tree";
   let description = [{
     The sum over each run has the bits of a product of its own: what a rank computes that has these rows alone. `parts` is a
@@ -53,10 +53,10 @@ def Train_SumProductsOp : Op<Train_Dialect, "SumProducts", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Train_AddGatherGradOp : Op<Train_Dialect, "AddGatherGrad", [Pure, AddsInPlace, AllTypesMatch<["addend", "result"]>]> {
-  let summary = "addend + train.GatherGrad(dY, indices); slices that no index names are the addend's";
+def Train_AddGatherGradOp : Op<Train_Dialect, "add_gather_grad", [Pure, AddsInPlace, AllTypesMatch<["addend", "result"]>]> {
+  let summary = "addend + train.gather_grad(dY, indices); slices that no index names are the addend's";
   let description = [{
-    A slice of the gradient is summed and rounded to its type before it is added, as by train.GatherGrad and onnx.Add. CPUs alone.
+    A slice of the gradient is summed and rounded to its type before it is added, as by train.gather_grad and onnx.Add. CPUs alone.
     Made by kedge-fuse-gather-gradients.
   }];
   let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$indices, ONNX_Tensor:$addend, I64Attr:$axis, OptionalAttr<I64Attr>:$padding_idx);

@@ -141,7 +141,7 @@ static bool isFloatCast(Operation *op) {
 }
 
 StepCounts kedge::exporter::countStep(Operation *function) {
-  static const std::map<std::string, std::string> names = {{"train.Attention", "attention"},
+  static const std::map<std::string, std::string> names = {{"train.attention", "attention"},
                                                            {"onnx.Attention", "attention"},
                                                            {"onnx.LayerNormalization", "layer_norm"},
                                                            {"onnx.RMSNormalization", "rms_norm"},

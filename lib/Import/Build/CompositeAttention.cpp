@@ -1,4 +1,4 @@
-// ONNX Attention in 3-D and 4-D form, with caches and masks, as train.Attention; what only the score output
+// ONNX Attention in 3-D and 4-D form, with caches and masks, as train.attention; what only the score output
 // needs is composed from primitives.
 #include "lib/Import/Build/CompositeAttention.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"

@@ -1,4 +1,4 @@
-// Importers of ONNX's Attention and RotaryEmbedding, which become train.Attention and train.rotary.
+// Importers of ONNX's Attention and RotaryEmbedding, which become train.attention and train.rotary.
 #pragma once
 #include "lib/Import/NodeImporter.h"
 

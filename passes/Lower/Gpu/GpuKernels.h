@@ -89,7 +89,7 @@ public:
 
 private:
   GpuEmitter() = default;
-  /// What is left of a train.FusedProduct when the product alone has run.
+  /// What is left of a train.fused_product when the product alone has run.
   mlir::FailureOr<LaunchCode> emitEpilogue(sched::LibraryOp call);
 
   mlir::gpu::GPUModuleOp module; ///< null: nothing is emitted

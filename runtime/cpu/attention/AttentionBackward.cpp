@@ -1,4 +1,4 @@
-// train.AttentionGrad: weights are computed again from LSE, block by block; no T x T matrix, no atomics.
+// train.attention_grad: weights are computed again from LSE, block by block; no T x T matrix, no atomics.
 // Here queries are rows: dV^T = dO^T P and dK^T = Q^T dS take P and dS as they are; only dQ = dS K needs dS
 // turned.
 #include "runtime/cpu/Registration.h"
@@ -420,6 +420,6 @@ std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int th
 
 } // namespace
 
-void registerAttentionGrad() { registerKernel("train.AttentionGrad", makeAttentionGrad); }
+void registerAttentionGrad() { registerKernel("train.attention_grad", makeAttentionGrad); }
 
 } // namespace kedge::rt::cpu

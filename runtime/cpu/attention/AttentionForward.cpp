@@ -1,4 +1,4 @@
-// train.Attention: online softmax over blocks of keys. Scores are computed as K Q^T, keys as rows, so that
+// train.attention: online softmax over blocks of keys. Scores are computed as K Q^T, keys as rows, so that
 // the softmax runs along columns, one query a vector lane, and the weights are at once the packed right-hand
 // side of V^T P.
 #include "runtime/cpu/Registration.h"
@@ -234,6 +234,6 @@ std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int thread
 
 } // namespace
 
-void registerAttention() { registerKernel("train.Attention", makeAttention); }
+void registerAttention() { registerKernel("train.attention", makeAttention); }
 
 } // namespace kedge::rt::cpu

@@ -1,4 +1,4 @@
-// train.ScaledProduct: products of 8-bit floats. Numbers of both types are numbers of bf16, so operands are
+// train.scaled_product: products of 8-bit floats. Numbers of both types are numbers of bf16, so operands are
 // widened to that first, and the rest is a product of bf16 with another rounding of its sums.
 #include "runtime/calls/Product.h"
 #include "runtime/cpu/Registration.h"
@@ -125,7 +125,7 @@ private:
 } // namespace
 
 void registerScaledProduct() {
-  registerKernel("train.ScaledProduct",
+  registerKernel("train.scaled_product",
                  [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
                    ScaledOperands operands = readScaledProduct(call);
                    if (call.outputs[0].type == DType::F32)

@@ -1,4 +1,4 @@
-// train.SumProducts: a product whose terms are parts that are summed each by itself, then as a balanced tree.
+// train.sum_products: a product whose terms are parts that are summed each by itself, then as a balanced tree.
 #include "runtime/calls/Product.h"
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Registration.h"
@@ -35,7 +35,7 @@ private:
 
 void registerSumProducts() {
   registerKernel(
-      "train.SumProducts", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
+      "train.sum_products", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
         const int64_t parts = intAttr(call, "parts", 0);
         Product product = readMatMul(call);
         const bool isPowerOfTwo = parts > 1 && (parts & (parts - 1)) == 0;

@@ -1,4 +1,4 @@
-// train.GatherGrad, train.AddGatherGrad, train.GatherElementsGrad, train.GatherNDGrad: sums without atomics,
+// train.gather_grad, train.add_gather_grad, train.gather_elements_grad, train.gather_nd_grad: sums without atomics,
 // in order of position.
 #include "runtime/calls/GatherIndex.h"
 #include "runtime/calls/IndexTuples.h"
@@ -77,7 +77,7 @@ private:
   int threads_;
 };
 
-/// The addend is the first of the operands that only train.AddGatherGrad has.
+/// The addend is the first of the operands that only train.add_gather_grad has.
 constexpr size_t kAddend = 2;
 
 template <typename T> void copyAddend(const void *addend, void *to, int64_t elements, int threads) {
@@ -209,10 +209,10 @@ std::unique_ptr<LibraryKernel> makeGatherElementsGrad(const LibraryCall &call, i
 } // namespace
 
 void registerGatherGrad() {
-  registerKernel("train.GatherGrad", makeGatherGrad<Before::Replaced>);
-  registerKernel("train.AddGatherGrad", makeGatherGrad<Before::Added>);
-  registerKernel("train.GatherElementsGrad", makeGatherElementsGrad);
-  registerKernel("train.GatherNDGrad", makeGatherNDGrad);
+  registerKernel("train.gather_grad", makeGatherGrad<Before::Replaced>);
+  registerKernel("train.add_gather_grad", makeGatherGrad<Before::Added>);
+  registerKernel("train.gather_elements_grad", makeGatherElementsGrad);
+  registerKernel("train.gather_nd_grad", makeGatherNDGrad);
 }
 
 } // namespace kedge::rt::cpu

@@ -256,7 +256,7 @@ Pointer makeGridSampleGrad(const LibraryCall &call, int threads) {
 
 void registerGridSample() {
   registerKernel("onnx.GridSample", makeGridSample);
-  registerKernel("train.GridSampleGrad", makeGridSampleGrad);
+  registerKernel("train.grid_sample_grad", makeGridSampleGrad);
 }
 
 } // namespace kedge::rt::cpu

@@ -156,7 +156,7 @@ std::unique_ptr<LibraryKernel> makePadGrad(const LibraryCall &call, int threads)
 
 void registerPad() {
   registerKernel("onnx.Pad", makePad);
-  registerKernel("train.PadGrad", makePadGrad);
+  registerKernel("train.pad_grad", makePadGrad);
 }
 
 } // namespace kedge::rt::cpu

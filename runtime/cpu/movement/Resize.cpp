@@ -113,7 +113,7 @@ std::unique_ptr<LibraryKernel> makeResizeGrad(const LibraryCall &call, int threa
 
 void registerResize() {
   registerKernel("onnx.Resize", makeResize);
-  registerKernel("train.ResizeGrad", makeResizeGrad);
+  registerKernel("train.resize_grad", makeResizeGrad);
 }
 
 } // namespace kedge::rt::cpu

@@ -1,4 +1,4 @@
-// train.SliceGrad, onnx.CenterCropPad.
+// train.slice_grad, onnx.CenterCropPad.
 #include "runtime/calls/CopyPlans.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
@@ -73,7 +73,7 @@ std::unique_ptr<LibraryKernel> makeCenterCropPad(const LibraryCall &call, int th
 } // namespace
 
 void registerSlice() {
-  registerKernel("train.SliceGrad", makeSliceGrad);
+  registerKernel("train.slice_grad", makeSliceGrad);
   registerKernel("onnx.CenterCropPad", makeCenterCropPad);
 }
 

@@ -58,7 +58,7 @@ Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
 
 void registerAveragePool() {
   registerKernel("onnx.AveragePool", makeAveragePool);
-  registerKernel("train.AveragePoolGrad", makeAveragePoolGrad);
+  registerKernel("train.average_pool_grad", makeAveragePoolGrad);
 }
 
 } // namespace kedge::rt::cpu

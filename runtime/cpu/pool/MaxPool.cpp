@@ -174,7 +174,7 @@ Pointer makeMaxPoolGrad(const LibraryCall &call, int threads) {
 
 void registerMaxPool() {
   registerKernel("onnx.MaxPool", makeMaxPool);
-  registerKernel("train.MaxPoolGrad", makeMaxPoolGrad);
+  registerKernel("train.max_pool_grad", makeMaxPoolGrad);
 }
 
 } // namespace kedge::rt::cpu

@@ -21,7 +21,7 @@ func.func @gelu(%x: tensor<2x8xf32>) {
 func.func @heads(%q: tensor<2x5x4x16xf32>, %k: tensor<2x2x6x16xf32>) {
   // expected-error @+2 {{do not fit}}
   // expected-error @+1 {{failed to infer returned types}}
-  %0:2 = train.Attention %q, %k, %k {scale = 0.25} : (tensor<2x5x4x16xf32>, tensor<2x2x6x16xf32>, tensor<2x2x6x16xf32>) -> (tensor<2x5x4x16xf32>, tensor<2x5x4xf32>)
+  %0:2 = train.attention %q, %k, %k {scale = 0.25} : (tensor<2x5x4x16xf32>, tensor<2x2x6x16xf32>, tensor<2x2x6x16xf32>) -> (tensor<2x5x4x16xf32>, tensor<2x5x4xf32>)
   return
 }
 
@@ -29,7 +29,7 @@ func.func @heads(%q: tensor<2x5x4x16xf32>, %k: tensor<2x2x6x16xf32>) {
 
 func.func @attention_dropout(%q: tensor<3x2x4x8xf32>, %n: tensor<i64>) {
   // expected-error @+1 {{has ratio 5.000000e-01 and 2 random operands, expected seed, step and row_base}}
-  %0:2 = train.Attention %q, %q, %q random(%n, %n) {scale = 0.25, ratio = 0.5 : f32} : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+  %0:2 = train.attention %q, %q, %q random(%n, %n) {scale = 0.25, ratio = 0.5 : f32} : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
   return
 }
 
@@ -37,7 +37,7 @@ func.func @attention_dropout(%q: tensor<3x2x4x8xf32>, %n: tensor<i64>) {
 
 func.func @attention_rows(%q: tensor<3x2x4x8xf32>, %n: tensor<i64>) {
   // expected-error @+1 {{has row_size 2, which does not divide the batch of 3}}
-  %0:2 = train.Attention %q, %q, %q random(%n, %n, %n) {scale = 0.25, ratio = 0.5 : f32, row_size = 2 : i64} : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
+  %0:2 = train.attention %q, %q, %q random(%n, %n, %n) {scale = 0.25, ratio = 0.5 : f32, row_size = 2 : i64} : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
   return
 }
 
@@ -114,7 +114,7 @@ func.func @bias(%x: tensor<2x8xf32>, %w: tensor<8xf32>, %b: tensor<1xf32>) {
 func.func @attention_layout(%q: tensor<3x2x4x8xf32>) {
   // expected-error @+2 {{attention needs Q, K, V of rank 4 in layout bhtd or bthd}}
   // expected-error @+1 {{failed to infer returned types}}
-  %0:2 = train.Attention %q, %q, %q {scale = 0.25, q_layout = "tbhd"}
+  %0:2 = train.attention %q, %q, %q {scale = 0.25, q_layout = "tbhd"}
       : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
   return
 }
@@ -125,7 +125,7 @@ func.func @attention_mask(%q: tensor<3x2x4x8xf32>, %m: tensor<4x5xf32>) {
   // expected-error @+3 {{operand shapes do not broadcast: dimension 1 of [4, 5] is 5, expected 1 or 4}}
   // expected-error @+2 {{mask 'tensor<4x5xf32>' does not broadcast to the scores of batch 3, 2 heads, 4 queries, 4 keys}}
   // expected-error @+1 {{failed to infer returned types}}
-  %0:2 = train.Attention %q, %q, %q, %m {scale = 0.25}
+  %0:2 = train.attention %q, %q, %q, %m {scale = 0.25}
       : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<4x5xf32>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
   return
 }
@@ -134,7 +134,7 @@ func.func @attention_mask(%q: tensor<3x2x4x8xf32>, %m: tensor<4x5xf32>) {
 
 func.func @attention_ratio(%q: tensor<3x2x4x8xf32>) {
   // expected-error @+1 {{has ratio 2.000000e+00, expected one of [0, 1]}}
-  %0:2 = train.Attention %q, %q, %q {scale = 0.25, ratio = 2.0 : f32}
+  %0:2 = train.attention %q, %q, %q {scale = 0.25, ratio = 2.0 : f32}
       : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>) -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
   return
 }
@@ -240,7 +240,7 @@ func.func @label_shape(%x: tensor<4x8xf32>, %t: tensor<8xi64>) {
 
 func.func @attention_counters(%q: tensor<3x2x4x8xf32>, %n: tensor<i32>) {
   // expected-error @+1 {{operand #3 must be variadic of tensor<i64>, but got 'tensor<i32>'}}
-  %0:2 = train.Attention %q, %q, %q random(%n, %n, %n) {scale = 0.25, ratio = 0.5 : f32}
+  %0:2 = train.attention %q, %q, %q random(%n, %n, %n) {scale = 0.25, ratio = 0.5 : f32}
       : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>)
       -> (tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
   return
@@ -250,7 +250,7 @@ func.func @attention_counters(%q: tensor<3x2x4x8xf32>, %n: tensor<i32>) {
 
 func.func @attention_gradient_draws(%q: tensor<3x2x4x8xf32>, %l: tensor<3x2x4xf32>) {
   // expected-error @+1 {{has a ratio above 0 without seed, step and row_base}}
-  %0:3 = train.AttentionGrad %q, %q, %q, %q, %q, %l {scale = 0.25, ratio = 0.5 : f32}
+  %0:3 = train.attention_grad %q, %q, %q, %q, %q, %l {scale = 0.25, ratio = 0.5 : f32}
       : (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4xf32>)
       -> (tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>, tensor<3x2x4x8xf32>)
   return

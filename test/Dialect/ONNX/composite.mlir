@@ -17,8 +17,8 @@ func.func @norms(%x: tensor<2x3x8xf32>, %s: tensor<8xf32>, %h: tensor<2x3x8xbf16
 // CHECK-LABEL: @attention
 func.func @attention(%q: tensor<2x8x4x16xf32>, %k: tensor<2x2x6x16xf32>, %v: tensor<2x6x2x12xf32>, %m: tensor<2x1x1x6xi1>,
                      %cos: tensor<4x8xf32>) {
-  // CHECK: train.Attention
-  %0:2 = train.Attention %q, %k, %v, %m {scale = 0.25, v_layout = "bthd", o_layout = "bthd"}
+  // CHECK: train.attention
+  %0:2 = train.attention %q, %k, %v, %m {scale = 0.25, v_layout = "bthd", o_layout = "bthd"}
     : (tensor<2x8x4x16xf32>, tensor<2x2x6x16xf32>, tensor<2x6x2x12xf32>, tensor<2x1x1x6xi1>) -> (tensor<2x4x8x12xf32>, tensor<2x8x4xf32>)
   %1 = train.rotary %q, %q, %cos, %cos : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<2x8x4x16xf32>
   return

@@ -65,7 +65,7 @@ func.func @rows(%a: tensor<6x2xf32>, %n: tensor<i64>) {
 
 func.func @unknown_gradient(%a: tensor<2xf32>) {
   // expected-error @+1 {{has no gradient of function 'Cube'}}
-  %0 = train.PointwiseGrad %a, %a {function = "Cube"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %0 = train.pointwise_grad %a, %a {function = "Cube"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
@@ -73,7 +73,7 @@ func.func @unknown_gradient(%a: tensor<2xf32>) {
 
 func.func @saved_values(%a: tensor<2xf32>) {
   // expected-error @+1 {{of 'Tanh' has 1 inputs, expected 2}}
-  %0 = train.PointwiseGrad %a {function = "Tanh"} : (tensor<2xf32>) -> tensor<2xf32>
+  %0 = train.pointwise_grad %a {function = "Tanh"} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
@@ -81,7 +81,7 @@ func.func @saved_values(%a: tensor<2xf32>) {
 
 func.func @no_gradient() {
   // expected-error @+1 {{of 'Tanh' has 0 inputs, expected 2}}
-  %0 = train.PointwiseGrad  {function = "Tanh"} : () -> tensor<2xf32>
+  %0 = train.pointwise_grad  {function = "Tanh"} : () -> tensor<2xf32>
   return
 }
 

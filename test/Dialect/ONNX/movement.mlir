@@ -35,8 +35,8 @@ func.func @gathers(%x: tensor<5x4xf32>, %i: tensor<2x3xi64>, %j: tensor<3x1xi64>
   %2 = onnx.GatherND %x, %j {batch_dims = 0 : i64} : (tensor<5x4xf32>, tensor<3x1xi64>) -> tensor<3x4xf32>
   // CHECK: onnx.ScatterND %{{.*}} -> tensor<5x4xf32>
   %3 = onnx.ScatterND %x, %j, %u {reduction = "add"} : (tensor<5x4xf32>, tensor<3x1xi64>, tensor<3x4xf32>) -> tensor<5x4xf32>
-  // CHECK: train.GatherGrad %{{.*}} -> tensor<5x4xf32>
-  %4 = train.GatherGrad %0, %i {axis = 0 : i64, shape = array<i64: 5, 4>} : (tensor<2x3x4xf32>, tensor<2x3xi64>) -> tensor<5x4xf32>
+  // CHECK: train.gather_grad %{{.*}} -> tensor<5x4xf32>
+  %4 = train.gather_grad %0, %i {axis = 0 : i64, shape = array<i64: 5, 4>} : (tensor<2x3x4xf32>, tensor<2x3xi64>) -> tensor<5x4xf32>
   return
 }
 

@@ -38,7 +38,7 @@ func.func @topk(%x: tensor<2x3xf32>) {
 
 func.func @spread(%x: tensor<2xf32>) {
   // expected-error @+1 {{of 'Prod' has 0 saved values, expected 1}}
-  %0 = train.ReduceGrad %x {function = "Prod", shape = array<i64: 2, 3>, axes = array<i64: 1>} : (tensor<2xf32>) -> tensor<2x3xf32>
+  %0 = train.reduce_grad %x {function = "Prod", shape = array<i64: 2, 3>, axes = array<i64: 1>} : (tensor<2xf32>) -> tensor<2x3xf32>
   return
 }
 
@@ -55,7 +55,7 @@ func.func @twice(%x: tensor<2x3xf32>) {
 
 func.func @unknown_gradient(%x: tensor<2xf32>) {
   // expected-error @+1 {{has no gradient of reduction 'Median'}}
-  %0 = train.ReduceGrad %x {function = "Median", shape = array<i64: 2, 3>, axes = array<i64: 1>}
+  %0 = train.reduce_grad %x {function = "Median", shape = array<i64: 2, 3>, axes = array<i64: 1>}
       : (tensor<2xf32>) -> tensor<2x3xf32>
   return
 }
@@ -65,6 +65,6 @@ func.func @unknown_gradient(%x: tensor<2xf32>) {
 func.func @softmax_gradient(%x: tensor<2x3xf32>, %y: tensor<3xf32>) {
   // expected-error @+2 {{gradient has shape [2, 3], expected [3] as the result}}
   // expected-error @+1 {{failed to infer returned types}}
-  %0 = train.SoftmaxGrad %x, %y {axis = 0 : i64} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %0 = train.softmax_grad %x, %y {axis = 0 : i64} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return
 }

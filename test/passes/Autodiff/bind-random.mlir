@@ -19,11 +19,11 @@ func.func @eval(%x: tensor<2x3xf32> {train.binding = #train.binding<input "x">})
 // Attention's: two samples are a row; in evaluation nothing is dropped.
 // CHECK-LABEL: func.func @attention
 // CHECK-SAME: %[[SEED:[a-z0-9]*]]: tensor<i64> {train.binding = #train.binding<scalar "seed">}, %[[STEP:[a-z0-9]*]]: tensor<i64> {train.binding = #train.binding<scalar "step">}, %[[ROW:[a-z0-9]*]]: tensor<i64> {train.binding = #train.binding<scalar "row_base">}
-// CHECK: train.Attention %arg0, %arg0, %arg0 random(%[[SEED]], %[[STEP]], %[[ROW]]) {op_id = 7 : i64, ratio = 5.000000e-01 : f32, row_size = 2 : i64, scale = 1.000000e+00 : f64}
-// CHECK: train.Attention %arg0, %arg0, %arg0 {op_id = 8 : i64, scale = 1.000000e+00 : f64}
+// CHECK: train.attention %arg0, %arg0, %arg0 random(%[[SEED]], %[[STEP]], %[[ROW]]) {op_id = 7 : i64, ratio = 5.000000e-01 : f32, row_size = 2 : i64, scale = 1.000000e+00 : f64}
+// CHECK: train.attention %arg0, %arg0, %arg0 {op_id = 8 : i64, scale = 1.000000e+00 : f64}
 func.func @attention(%x: tensor<6x1x4x2xf32>, %i: tensor<3x4xf32> {train.binding = #train.binding<input "i">}) -> (tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>) {
-  %0:2 = train.Attention %x, %x, %x {scale = 1.0, ratio = 0.5 : f32, training_mode = true, op_id = 7 : i64} : (tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>) -> (tensor<6x1x4x2xf32>, tensor<6x1x4xf32>)
-  %1:2 = train.Attention %x, %x, %x {scale = 1.0, ratio = 0.5 : f32, training_mode = false, op_id = 8 : i64} : (tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>) -> (tensor<6x1x4x2xf32>, tensor<6x1x4xf32>)
+  %0:2 = train.attention %x, %x, %x {scale = 1.0, ratio = 0.5 : f32, training_mode = true, op_id = 7 : i64} : (tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>) -> (tensor<6x1x4x2xf32>, tensor<6x1x4xf32>)
+  %1:2 = train.attention %x, %x, %x {scale = 1.0, ratio = 0.5 : f32, training_mode = false, op_id = 8 : i64} : (tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>) -> (tensor<6x1x4x2xf32>, tensor<6x1x4xf32>)
   return %0#0, %1#0 : tensor<6x1x4x2xf32>, tensor<6x1x4x2xf32>
 }
 

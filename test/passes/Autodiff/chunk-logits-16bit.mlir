@@ -15,7 +15,7 @@ func.func @step(%x: tensor<2x3x4xbf16>, %w: tensor<4x32xbf16>, %b: tensor<32xbf1
   %product = onnx.MatMul %x, %w : (tensor<2x3x4xbf16>, tensor<4x32xbf16>) -> tensor<2x3x32xbf16>
   %logits = onnx.Add %product, %b : (tensor<2x3x32xbf16>, tensor<32xbf16>) -> tensor<2x3x32xbf16>
   %losses, %top, %total = train.cross_entropy %logits, %labels {axis = 2 : i64, ignore_index = -100 : i64} : (tensor<2x3x32xbf16>, tensor<2x3xi64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
-  %g = train.ReduceGrad %seed {axes = array<i64: 0, 1>, function = "Sum", shape = array<i64: 2, 3>} : (tensor<f32>) -> tensor<2x3xf32>
+  %g = train.reduce_grad %seed {axes = array<i64: 0, 1>, function = "Sum", shape = array<i64: 2, 3>} : (tensor<f32>) -> tensor<2x3xf32>
   %d = train.cross_entropy_grad %logits, %labels, %top, %total, %g {axis = 2 : i64, ignore_index = -100 : i64} : (tensor<2x3x32xbf16>, tensor<2x3xi64>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3x32xbf16>
   %dx = onnx.MatMul %d, %w {transB = true} : (tensor<2x3x32xbf16>, tensor<4x32xbf16>) -> tensor<2x3x4xbf16>
   %x2 = onnx.Reshape %x {shape = array<i64: 6, 4>} : (tensor<2x3x4xbf16>) -> tensor<6x4xbf16>

@@ -67,8 +67,8 @@ func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.kind = #tr
 
 func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{has no gradient through its log-sum-exp}}
-  // expected-error @+1 {{the gradient of 'train.Attention' does not cover this form of it}}
-  %0:2 = train.Attention %x, %x, %x {scale = 1.0}
+  // expected-error @+1 {{the gradient of 'train.attention' does not cover this form of it}}
+  %0:2 = train.attention %x, %x, %x {scale = 1.0}
       : (tensor<2x1x4x2xf32>, tensor<2x1x4x2xf32>, tensor<2x1x4x2xf32>) -> (tensor<2x1x4x2xf32>, tensor<2x1x4xf32>)
   %y = onnx.ReduceSum %0#1 {axes = array<i64: 0, 1, 2>} : (tensor<2x1x4xf32>) -> tensor<f32>
   %g = train.gradient_of %y, %x : (tensor<f32>, tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32>
@@ -79,8 +79,8 @@ func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> attributes {trai
 
 func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{drops out in training, which the step's builder binds to its random numbers first}}
-  // expected-error @+1 {{the gradient of 'train.Attention' does not cover this form of it}}
-  %0:2 = train.Attention %x, %x, %x {scale = 1.0, ratio = 0.5 : f32, training_mode = true, op_id = 7 : i64}
+  // expected-error @+1 {{the gradient of 'train.attention' does not cover this form of it}}
+  %0:2 = train.attention %x, %x, %x {scale = 1.0, ratio = 0.5 : f32, training_mode = true, op_id = 7 : i64}
       : (tensor<2x1x4x2xf32>, tensor<2x1x4x2xf32>, tensor<2x1x4x2xf32>) -> (tensor<2x1x4x2xf32>, tensor<2x1x4xf32>)
   %y = onnx.ReduceSum %0#0 {axes = array<i64: 0, 1, 2, 3>} : (tensor<2x1x4x2xf32>) -> tensor<f32>
   %g = train.gradient_of %y, %x : (tensor<f32>, tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32>

@@ -2,7 +2,7 @@
 
 // GPT-2's: transposes become layouts, the constant mask becomes causal.
 // CHECK-LABEL: @causal
-// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.Attention %arg0, %arg1, %arg2 {causal = true, k_layout = "bthd", o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64, v_layout = "bthd"}
+// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.attention %arg0, %arg1, %arg2 {causal = true, k_layout = "bthd", o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64, v_layout = "bthd"}
 // CHECK-NEXT: return %[[Y]]
 func.func @causal(%q: tensor<2x3x2x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32> {
   %visible = onnx.Constant dense<[[true, false, false], [true, true, false], [true, true, true]]> : tensor<3x3xi1>
@@ -28,7 +28,7 @@ func.func @causal(%q: tensor<2x3x2x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2
 // nothing leaves the mask.
 // CHECK-LABEL: @padding
 // CHECK: %[[MASK:.*]] = onnx.Where %arg3, %{{.*}}, %{{.*}} : (tensor<2x1x1x3xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x3xf32>
-// CHECK-NEXT: train.Attention %arg0, %arg1, %arg2, %[[MASK]] {k_layout = "bthd", scale = 1.250000e-01 : f64}
+// CHECK-NEXT: train.attention %arg0, %arg1, %arg2, %[[MASK]] {k_layout = "bthd", scale = 1.250000e-01 : f64}
 func.func @padding(%q: tensor<2x2x3x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x2x3x4xf32>, %pad: tensor<2x1x1x3xi1>) -> tensor<2x2x3x4xf32> {
   %all = onnx.Constant dense<true> : tensor<1x1x3x1xi1>
   %zero = onnx.Constant dense<0.0> : tensor<f32>
@@ -49,7 +49,7 @@ func.func @padding(%q: tensor<2x2x3x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<
 
 // Llama's groups: keys and values lose their repetition. T5 has no scale. A softcap is taken along.
 // CHECK-LABEL: @groups
-// CHECK-NEXT: train.Attention %arg0, %arg1, %arg2 {scale = 1.000000e+00 : f64, softcap = 3.000000e+01 : f64} : (tensor<2x4x3x4xf32>, tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>)
+// CHECK-NEXT: train.attention %arg0, %arg1, %arg2 {scale = 1.000000e+00 : f64, softcap = 3.000000e+01 : f64} : (tensor<2x4x3x4xf32>, tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>)
 func.func @groups(%q: tensor<2x4x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x2x3x4xf32>) -> tensor<2x4x3x4xf32> {
   %cap = onnx.Constant dense<30.0> : tensor<f32>
   %0 = onnx.Reshape %k {shape = array<i64: 2, 2, 1, 3, 4>} : (tensor<2x2x3x4xf32>) -> tensor<2x2x1x3x4xf32>
@@ -70,8 +70,8 @@ func.func @groups(%q: tensor<2x4x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2
 
 // A mask that is an operand of Where; a Dropout of the probabilities in training is taken along with its id.
 // CHECK-LABEL: @dropout
-// CHECK-NEXT: %[[NONE:.*]], %{{.*}} = train.Attention %arg0, %arg1, %arg2, %arg3 {scale = 1.000000e+00 : f64}
-// CHECK-NEXT: %[[SOME:.*]], %{{.*}} = train.Attention %arg0, %arg1, %arg2, %arg3 {op_id = 2 : i64, ratio = 2.000000e-01 : f32, scale = 1.000000e+00 : f64, training_mode = true}
+// CHECK-NEXT: %[[NONE:.*]], %{{.*}} = train.attention %arg0, %arg1, %arg2, %arg3 {scale = 1.000000e+00 : f64}
+// CHECK-NEXT: %[[SOME:.*]], %{{.*}} = train.attention %arg0, %arg1, %arg2, %arg3 {op_id = 2 : i64, ratio = 2.000000e-01 : f32, scale = 1.000000e+00 : f64, training_mode = true}
 // CHECK-NEXT: return %[[NONE]], %[[SOME]]
 func.func @dropout(%q: tensor<2x2x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x2x3x4xf32>, %m: tensor<2x1x3x3xi1>) -> (tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>) {
   %lowest = onnx.Constant dense<0xFF800000> : tensor<f32>
@@ -87,19 +87,19 @@ func.func @dropout(%q: tensor<2x2x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<
 
 // An attention that was one op in the model gets rid of its constant mask and of transposes.
 // CHECK-LABEL: @whole
-// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.Attention %arg0, %arg1, %arg2 {causal = true, o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64}
+// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.attention %arg0, %arg1, %arg2 {causal = true, o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64}
 // CHECK-NEXT: return %[[Y]]
 func.func @whole(%q: tensor<2x3x2x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32> {
   %mask = onnx.Constant dense<[[true, false, false], [true, true, false], [true, true, true]]> : tensor<3x3xi1>
   %0 = onnx.Transpose %q {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x3x2x4xf32>) -> tensor<2x2x3x4xf32>
-  %1:2 = train.Attention %0, %k, %v, %mask {scale = 0.5} : (tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>, tensor<3x3xi1>) -> (tensor<2x2x3x4xf32>, tensor<2x2x3xf32>)
+  %1:2 = train.attention %0, %k, %v, %mask {scale = 0.5} : (tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>, tensor<3x3xi1>) -> (tensor<2x2x3x4xf32>, tensor<2x2x3xf32>)
   %2 = onnx.Transpose %1#0 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32>
   return %2 : tensor<2x3x2x4xf32>
 }
 
 // A large mask that is computed from positions, alike for every sample, is evaluated for one.
 // CHECK-LABEL: @computed
-// CHECK: train.Attention %arg0, %arg1, %arg2 {causal = true, scale = 5.000000e-01 : f64}
+// CHECK: train.attention %arg0, %arg1, %arg2 {causal = true, scale = 5.000000e-01 : f64}
 func.func @computed(%q: tensor<4x2x300x4xf32>, %k: tensor<4x2x300x4xf32>, %v: tensor<4x2x300x4xf32>) -> tensor<4x2x300x4xf32> {
   %zero = onnx.Constant dense<0> : tensor<i64>
   %one = onnx.Constant dense<1> : tensor<i64>
@@ -110,6 +110,6 @@ func.func @computed(%q: tensor<4x2x300x4xf32>, %k: tensor<4x2x300x4xf32>, %v: te
   %rows = onnx.Expand %column {shape = array<i64: 4, 1, 300, 1>} : (tensor<300x1xi64>) -> tensor<4x1x300x1xi64>
   %0 = onnx.LessOrEqual %p, %rows : (tensor<300xi64>, tensor<4x1x300x1xi64>) -> tensor<4x1x300x300xi1>
   %1 = onnx.Where %0, %shown, %lowest : (tensor<4x1x300x300xi1>, tensor<f32>, tensor<f32>) -> tensor<4x1x300x300xf32>
-  %2:2 = train.Attention %q, %k, %v, %1 {scale = 0.5} : (tensor<4x2x300x4xf32>, tensor<4x2x300x4xf32>, tensor<4x2x300x4xf32>, tensor<4x1x300x300xf32>) -> (tensor<4x2x300x4xf32>, tensor<4x2x300xf32>)
+  %2:2 = train.attention %q, %k, %v, %1 {scale = 0.5} : (tensor<4x2x300x4xf32>, tensor<4x2x300x4xf32>, tensor<4x2x300x4xf32>, tensor<4x1x300x300xf32>) -> (tensor<4x2x300x4xf32>, tensor<4x2x300xf32>)
   return %2#0 : tensor<4x2x300x4xf32>
 }

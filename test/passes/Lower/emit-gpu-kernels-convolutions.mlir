@@ -36,7 +36,7 @@ func.func @f(%x: tensor<32x64x28x28xf32>, %w: tensor<64x64x3x3xf32>, %dy: tensor
              %thin: tensor<64x1x3x3xf32>) {
   %y = sched.library "onnx.Conv" (%x, %w) {pads = array<i64: 1, 1, 1, 1>}
        : (tensor<32x64x28x28xf32>, tensor<64x64x3x3xf32>) -> tensor<32x64x28x28xf32>
-  %dw = sched.library "train.ConvGradWeight" (%x, %dy) {pads = array<i64: 1, 1, 1, 1>}
+  %dw = sched.library "train.conv_grad_weight" (%x, %dy) {pads = array<i64: 1, 1, 1, 1>}
        : (tensor<32x64x28x28xf32>, tensor<32x64x28x28xf32>) -> tensor<64x64x3x3xf32>
   %d = sched.library "onnx.Conv" (%x, %thin) {pads = array<i64: 1, 1, 1, 1>, group = 64 : i64}
        : (tensor<32x64x28x28xf32>, tensor<64x1x3x3xf32>) -> tensor<32x64x28x28xf32>

@@ -18,11 +18,11 @@
 // KERNELS-NOT: gpu.func
 func.func @step(%x: tensor<64x32xbf16>, %w: tensor<32x16xbf16>, %b: tensor<16xbf16>, %d: tensor<64x16xbf16>, %v: tensor<16x16xbf16>)
     attributes {train.kind = #train.kind<step>} {
-  %y:2 = sched.library "train.FusedProduct"(%x, %w, %b) {epilogue = "gelu", transA = false, transB = false} {kedge.place = #kedge.place<forward "m", "fc">} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<16xbf16>) -> (tensor<64x16xbf16>, tensor<64x16xbf16>)
-  %e = sched.library "train.FusedProduct"(%x, %w) {epilogue = "gelu", transA = false, transB = false} {kedge.place = #kedge.place<forward "m", "fc">} : (tensor<64x32xbf16>, tensor<32x16xbf16>) -> tensor<64x16xbf16>
-  %g:2 = sched.library "train.FusedProduct"(%d, %v, %y#1) {epilogue = "gelu_grad", transA = false, transB = true} {kedge.place = #kedge.place<backward "m", "fc">} : (tensor<64x16xbf16>, tensor<16x16xbf16>, tensor<64x16xbf16>) -> (tensor<64x16xbf16>, tensor<16xbf16>)
-  %h = sched.library "train.FusedProduct"(%d, %v, %y#1) {epilogue = "gelu_grad", transA = false, transB = true} {kedge.place = #kedge.place<backward "m", "fc">} : (tensor<64x16xbf16>, tensor<16x16xbf16>, tensor<64x16xbf16>) -> tensor<64x16xbf16>
-  %s:2 = sched.library "train.FusedProduct"(%d, %x) {epilogue = "sums_a", transA = true, transB = false} {kedge.place = #kedge.place<backward "m", "fc">} : (tensor<64x16xbf16>, tensor<64x32xbf16>) -> (tensor<16x32xbf16>, tensor<16xbf16>)
-  %t:2 = sched.library "train.FusedProduct"(%x, %d) {epilogue = "sums_b", transA = true, transB = false} {kedge.place = #kedge.place<backward "m", "fc">} : (tensor<64x32xbf16>, tensor<64x16xbf16>) -> (tensor<32x16xbf16>, tensor<16xbf16>)
+  %y:2 = sched.library "train.fused_product"(%x, %w, %b) {epilogue = "gelu", transA = false, transB = false} {kedge.place = #kedge.place<forward "m", "fc">} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<16xbf16>) -> (tensor<64x16xbf16>, tensor<64x16xbf16>)
+  %e = sched.library "train.fused_product"(%x, %w) {epilogue = "gelu", transA = false, transB = false} {kedge.place = #kedge.place<forward "m", "fc">} : (tensor<64x32xbf16>, tensor<32x16xbf16>) -> tensor<64x16xbf16>
+  %g:2 = sched.library "train.fused_product"(%d, %v, %y#1) {epilogue = "gelu_grad", transA = false, transB = true} {kedge.place = #kedge.place<backward "m", "fc">} : (tensor<64x16xbf16>, tensor<16x16xbf16>, tensor<64x16xbf16>) -> (tensor<64x16xbf16>, tensor<16xbf16>)
+  %h = sched.library "train.fused_product"(%d, %v, %y#1) {epilogue = "gelu_grad", transA = false, transB = true} {kedge.place = #kedge.place<backward "m", "fc">} : (tensor<64x16xbf16>, tensor<16x16xbf16>, tensor<64x16xbf16>) -> tensor<64x16xbf16>
+  %s:2 = sched.library "train.fused_product"(%d, %x) {epilogue = "sums_a", transA = true, transB = false} {kedge.place = #kedge.place<backward "m", "fc">} : (tensor<64x16xbf16>, tensor<64x32xbf16>) -> (tensor<16x32xbf16>, tensor<16xbf16>)
+  %t:2 = sched.library "train.fused_product"(%x, %d) {epilogue = "sums_b", transA = true, transB = false} {kedge.place = #kedge.place<backward "m", "fc">} : (tensor<64x32xbf16>, tensor<64x16xbf16>) -> (tensor<32x16xbf16>, tensor<16xbf16>)
   return
 }

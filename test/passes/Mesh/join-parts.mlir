@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @micro
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x2xf32>
 // CHECK: %[[Y:.*]] = onnx.MatMul %[[X]], %{{.*}} : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
-// CHECK: %[[DW:.*]] = train.SumProducts %[[X]], %[[Y]] {{{.*}}parts = 2 : i64, transA = true} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+// CHECK: %[[DW:.*]] = train.sum_products %[[X]], %[[Y]] {{{.*}}parts = 2 : i64, transA = true} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
 // CHECK: %[[FIRST:.*]] = onnx.Slice %[[Y]] {ends = array<i64: 2, 3>
 // CHECK: %[[SUM0:.*]] = onnx.ReduceSum %[[FIRST]] {{.*}} : (tensor<2x3xf32>) -> tensor<3xf32>
 // CHECK: %[[SECOND:.*]] = onnx.Slice %[[Y]] {ends = array<i64: 4, 3>

@@ -5,8 +5,8 @@
 // The product adds where it stands; f32 gradients of 16-bit products are not rounded before.
 // CHECK-LABEL: func.func @micro
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[D:.*]]: tensor<4x16xf32>, %[[X16:.*]]: tensor<4x8xbf16>, %[[D16:.*]]: tensor<4x16xbf16>, %[[SUM:.*]]: tensor<8x16xf32>, %[[SUM2:.*]]: tensor<16x8xf32>, %[[MICRO:.*]]: tensor<i64>
-// CHECK: %[[A:.*]] = train.AccumulateProduct %[[X]], %[[D]], %[[SUM]], %[[MICRO]] {transA = true} :
-// CHECK-NEXT: %[[B:.*]] = train.AccumulateProduct %[[D16]], %[[X16]], %[[SUM2]], %[[MICRO]] {transA = true} : (tensor<4x16xbf16>, tensor<4x8xbf16>, tensor<16x8xf32>, tensor<i64>) -> tensor<16x8xf32>
+// CHECK: %[[A:.*]] = train.accumulate_product %[[X]], %[[D]], %[[SUM]], %[[MICRO]] {transA = true} :
+// CHECK-NEXT: %[[B:.*]] = train.accumulate_product %[[D16]], %[[X16]], %[[SUM2]], %[[MICRO]] {transA = true} : (tensor<4x16xbf16>, tensor<4x8xbf16>, tensor<16x8xf32>, tensor<i64>) -> tensor<16x8xf32>
 // CHECK-NEXT: %[[LATER:.*]] = onnx.Tanh
 // CHECK-NEXT: return %[[A]], %[[B]], %[[LATER]]
 func.func @micro(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %x16: tensor<4x8xbf16>, %d16: tensor<4x16xbf16>, %sum: tensor<8x16xf32>,
@@ -23,7 +23,7 @@ func.func @micro(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %x16: tensor<4x8xbf1
 // -----
 
 // CHECK-LABEL: func.func @doubles
-// CHECK: train.AccumulateProduct
+// CHECK: train.accumulate_product
 func.func @doubles(%x: tensor<8x4xf64>, %d: tensor<16x4xf64>, %sum: tensor<8x16xf64>, %micro: tensor<i64>) -> tensor<8x16xf64> {
   %g = onnx.MatMul %x, %d {transB = true} : (tensor<8x4xf64>, tensor<16x4xf64>) -> tensor<8x16xf64>
   %0 = train.accumulate %sum, %g, %micro : (tensor<8x16xf64>, tensor<8x16xf64>, tensor<i64>) -> tensor<8x16xf64>
@@ -34,7 +34,7 @@ func.func @doubles(%x: tensor<8x4xf64>, %d: tensor<16x4xf64>, %sum: tensor<8x16x
 
 // Gradients of 16 bits and sums of 16 bits, gradients that something else reads, sums of chunks, batches: kernels add them.
 // CHECK-LABEL: func.func @stay
-// CHECK-NOT: train.AccumulateProduct
+// CHECK-NOT: train.accumulate_product
 // CHECK: return
 func.func @stay(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %x16: tensor<4x8xbf16>, %d16: tensor<4x16xbf16>, %sum: tensor<8x16xf32>,
                 %sum16: tensor<8x16xbf16>, %x3: tensor<2x4x8xf32>, %d3: tensor<2x4x16xf32>, %sum3: tensor<2x8x16xf32>, %micro: tensor<i64>)
@@ -57,7 +57,7 @@ func.func @stay(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %x16: tensor<4x8xbf16
 // A sum that is not there yet where the product is.
 // CHECK-LABEL: func.func @later
 // CHECK: onnx.MatMul
-// CHECK: train.accumulate
+// CHECK: train.accumulate %
 func.func @later(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %sum: tensor<8x16xf32>, %micro: tensor<i64>) -> tensor<8x16xf32> {
   %g = onnx.MatMul %x, %d {transA = true} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
   %made = onnx.Tanh %sum : (tensor<8x16xf32>) -> tensor<8x16xf32>
@@ -69,7 +69,7 @@ func.func @later(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %sum: tensor<8x16xf3
 
 // A pipeline's step knows its micro-batches, and runs all of them: the host could tell a product of one alone.
 // CHECK-LABEL: func.func @unrolled
-// CHECK-NOT: train.AccumulateProduct
+// CHECK-NOT: train.accumulate_product
 // CHECK: return
 func.func @unrolled(%x: tensor<4x8xf32>, %d: tensor<4x16xf32>, %sum: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %g = onnx.MatMul %x, %d {transA = true} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>

@@ -7,8 +7,8 @@
 // Rows of any rank; the bias gradient joins, and what else reads GELU's input and the gradient reads results of the products.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x8xf16>, %[[W:.*]]: tensor<8x16xf16>, %[[B:.*]]: tensor<16xf16>, %[[V:.*]]: tensor<16x8xf16>, %[[D:.*]]: tensor<2x3x8xf16>
-// CHECK: %[[Y:.*]], %[[H:.*]] = train.FusedProduct "gelu" %[[X]], %[[W]], %[[B]] {kedge.place = #forward_m} :
-// CHECK-NEXT: %[[DH:.*]], %[[DB:.*]] = train.FusedProduct "gelu_grad" %[[D]], %[[V]], %[[H]] {transB = true} : {{.*}} -> (tensor<2x3x16xf16>, tensor<16xf16>)
+// CHECK: %[[Y:.*]], %[[H:.*]] = train.fused_product "gelu" %[[X]], %[[W]], %[[B]] {kedge.place = #forward_m} :
+// CHECK-NEXT: %[[DH:.*]], %[[DB:.*]] = train.fused_product "gelu_grad" %[[D]], %[[V]], %[[H]] {transB = true} : {{.*}} -> (tensor<2x3x16xf16>, tensor<16xf16>)
 // CHECK-NEXT: %[[SUM:.*]] = onnx.Add %[[DH]], %[[H]]
 // CHECK-NEXT: return %[[Y]], %[[SUM]], %[[DB]], %[[DB]]
 func.func @step(%x: tensor<2x3x8xf16>, %w: tensor<8x16xf16>, %b: tensor<16xf16>, %v: tensor<16x8xf16>, %d: tensor<2x3x8xf16>)
@@ -27,7 +27,7 @@ func.func @step(%x: tensor<2x3x8xf16>, %w: tensor<8x16xf16>, %b: tensor<16xf16>,
 
 // Without backward nothing keeps GELU's input, without a bias there is none.
 // CHECK-LABEL: func.func @forward
-// CHECK: %[[Y:.*]] = train.FusedProduct "gelu" %{{.*}}, %{{.*}} {transA = true} : (tensor<8x4xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
+// CHECK: %[[Y:.*]] = train.fused_product "gelu" %{{.*}}, %{{.*}} {transA = true} : (tensor<8x4xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
 // CHECK-NEXT: return %[[Y]]
 func.func @forward(%x: tensor<8x4xbf16>, %w: tensor<8x16xbf16>) -> tensor<4x16xbf16> {
   %h = onnx.MatMul %x, %w {transA = true} : (tensor<8x4xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
@@ -39,10 +39,10 @@ func.func @forward(%x: tensor<8x4xbf16>, %w: tensor<8x16xbf16>) -> tensor<4x16xb
 
 // Sums of anything but whole rows stay, and so does a bias that no other gradient is read with.
 // CHECK-LABEL: func.func @gradients
-// CHECK: %[[Y:.*]] = train.FusedProduct "gelu_grad" %{{.*}}, %{{.*}}, %{{.*}} : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>) -> tensor<4x16xbf16>
+// CHECK: %[[Y:.*]] = train.fused_product "gelu_grad" %{{.*}}, %{{.*}}, %{{.*}} : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>) -> tensor<4x16xbf16>
 // CHECK: %[[S:.*]] = onnx.ReduceSum %[[Y]] {axes = array<i64: 1>}
 // CHECK: %[[K:.*]] = onnx.ReduceSum %[[Y]] {axes = array<i64: 0>, keepdims = true}
-// CHECK: %[[G:.*]], %[[Z:.*]] = train.FusedProduct "gelu_grad"
+// CHECK: %[[G:.*]], %[[Z:.*]] = train.fused_product "gelu_grad"
 // CHECK-NOT: onnx.ReduceSum
 // CHECK: return %[[S]], %[[K]], %[[Z]]
 func.func @gradients(%d: tensor<4x8xbf16>, %v: tensor<8x16xbf16>, %h: tensor<4x16xbf16>) -> (tensor<4xbf16>, tensor<1x16xbf16>, tensor<16xbf16>) {
@@ -60,7 +60,7 @@ func.func @gradients(%d: tensor<4x8xbf16>, %v: tensor<8x16xbf16>, %h: tensor<4x1
 
 // What no epilogue takes: erf's form, f32, rows of 12 numbers, batches of matrices, an addend that is no bias, a factor.
 // CHECK-LABEL: func.func @stay
-// CHECK-NOT: train.FusedProduct
+// CHECK-NOT: train.fused_product
 // CHECK: return
 func.func @stay(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %odd: tensor<8x12xbf16>, %x32: tensor<4x8xf32>, %w32: tensor<8x16xf32>,
                 %b3: tensor<2x8x16xbf16>, %x3: tensor<2x4x8xbf16>, %c: tensor<4x16xbf16>)
@@ -96,7 +96,7 @@ func.func @read_twice(%d: tensor<4x8xbf16>, %v: tensor<8x16xbf16>, %h: tensor<4x
 
 // Weights as PyTorch keeps them.
 // CHECK-LABEL: func.func @bare
-// CHECK: train.FusedProduct "gelu" %{{.*}}, %{{.*}}, %{{.*}} {transB = true} : {{.*}} -> tensor<3x8xbf16>
+// CHECK: train.fused_product "gelu" %{{.*}}, %{{.*}}, %{{.*}} {transB = true} : {{.*}} -> tensor<3x8xbf16>
 func.func @bare(%x: tensor<3x16xbf16>, %w: tensor<8x16xbf16>, %b: tensor<8xbf16>) -> tensor<3x8xbf16> {
   %h = onnx.Gemm %x, %w, %b {transB = true} : (tensor<3x16xbf16>, tensor<8x16xbf16>, tensor<8xbf16>) -> tensor<3x8xbf16>
   %y = onnx.Gelu %h {approximate = "tanh"} : (tensor<3x8xbf16>) -> tensor<3x8xbf16>

@@ -10,7 +10,7 @@
 // CHECK-SAME: %[[X:.*]]: tensor<6x8xbf16>, %[[D:.*]]: tensor<2x3x16xbf16>
 // CHECK: %[[M:.*]] = sched.view %[[D]]
 // CHECK: %[[DX:.*]] = sched.library "onnx.Gemm"(%[[M]]
-// CHECK: %[[R:.*]]:2 = sched.library "train.FusedProduct"(%[[M]], %[[X]]) {epilogue = "sums_a", transA = true, transB = false} {kedge.place = {{.*}}} : (tensor<6x16xbf16>, tensor<6x8xbf16>) -> (tensor<16x8xbf16>, tensor<16xbf16>)
+// CHECK: %[[R:.*]]:2 = sched.library "train.fused_product"(%[[M]], %[[X]]) {epilogue = "sums_a", transA = true, transB = false} {kedge.place = {{.*}}} : (tensor<6x16xbf16>, tensor<6x8xbf16>) -> (tensor<16x8xbf16>, tensor<16xbf16>)
 // CHECK-NOT: sched.cluster
 // CHECK: return %[[DX]], %[[R]]#0, %[[R]]#1
 func.func @rows(%x: tensor<6x8xbf16>, %d: tensor<2x3x16xbf16>, %w: tensor<16x8xbf16>) -> (tensor<6x8xbf16>, tensor<16x8xbf16>, tensor<16xbf16>) {
@@ -33,7 +33,7 @@ func.func @rows(%x: tensor<6x8xbf16>, %d: tensor<2x3x16xbf16>, %w: tensor<16x8xb
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #last = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func @stay
-// CHECK-NOT: train.FusedProduct
+// CHECK-NOT: train.fused_product
 // CHECK: return
 func.func @stay(%x: tensor<4x8xbf16>, %d: tensor<4x16xbf16>, %x32: tensor<4x8xf32>, %d32: tensor<4x16xf32>)
     -> (tensor<8x16xbf16>, tensor<16xbf16>, tensor<16xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16xbf16>) {
@@ -95,7 +95,7 @@ func.func @read_before(%x: tensor<4x8xbf16>, %d: tensor<4x16xbf16>) -> (tensor<1
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #last = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func @products
-// CHECK-NOT: train.FusedProduct
+// CHECK-NOT: train.fused_product
 // CHECK: return
 func.func @products(%x: tensor<16x8xbf16>, %d: tensor<4x16xbf16>, %y: tensor<4x8xbf16>, %c: tensor<16xbf16>)
     -> (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<8x16xbf16>, tensor<16xbf16>) {
@@ -118,7 +118,7 @@ func.func @products(%x: tensor<16x8xbf16>, %d: tensor<4x16xbf16>, %y: tensor<4x8
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #last = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func @right
-// CHECK: %[[R:.*]]:2 = sched.library "train.FusedProduct"({{.*}}) {epilogue = "sums_b", transA = true, transB = false}
+// CHECK: %[[R:.*]]:2 = sched.library "train.fused_product"({{.*}}) {epilogue = "sums_b", transA = true, transB = false}
 // CHECK: return %[[R]]#1, %[[R]]#0
 func.func @right(%x: tensor<4x8xf16>, %d: tensor<4x16xf16>) -> (tensor<16xf16>, tensor<8x16xf16>) {
   %b = sched.cluster domain [4, 16] reduced [0] (%d) maps [#all] -> [#last] {

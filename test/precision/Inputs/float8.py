@@ -156,7 +156,7 @@ def plan(folder):
     # Five tensors have half their bytes; a gradient in 8 bits and transposed operands are there as well.
     assert found["bf16"] - found["fp8"] >= 2 * 512 * 256, found
     schedule = case.text("schedule", *SGD)
-    narrow = [line for line in schedule.splitlines() if "train.ScaledProduct" in line]
+    narrow = [line for line in schedule.splitlines() if "train.scaled_product" in line]
     wide = [line for line in schedule.splitlines() if '"onnx.MatMul"' in line or '"onnx.Gemm"' in line]
     assert len(narrow) >= 5 * 3 - 1 and all("xbf16" in line for line in wide), (len(narrow), wide)
 

@@ -48,7 +48,7 @@ def attention_logits(folder):
     case.add_data("labels", numpy.zeros((1, 1, length, width), numpy.float32))
     _, y = same_as_fp32(case, *MSE)
     assert close(y, rows @ v, 1e-6), y
-    assert 320 * 320 > 1e5 and "train.Attention" in case.text("train", *MSE, "--precision", "fp16")
+    assert 320 * 320 > 1e5 and "train.attention" in case.text("train", *MSE, "--precision", "fp16")
 
 
 def layer_norm_variance(folder):

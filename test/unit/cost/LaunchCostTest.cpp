@@ -61,7 +61,7 @@ TEST_F(LaunchCostTest, ProductOfAMatrixWithItselfReadsItOnce) {
 TEST_F(LaunchCostTest, ProductsOfEightBitsTakeHalfTheTimeOnAGpu) {
   LaunchCost cost = costOfLast(
       R"(func.func @f(%a: tensor<4096x4096xf8E4M3FN>, %b: tensor<4096x4096xf8E5M2>, %s: tensor<f32>) -> tensor<4096x4096xbf16> {
-    %y = sched.library "train.ScaledProduct"(%a, %b, %s, %s) {transB = true} : (tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<4096x4096xbf16>
+    %y = sched.library "train.scaled_product"(%a, %b, %s, %s) {transB = true} : (tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<4096x4096xbf16>
     return %y : tensor<4096x4096xbf16> })");
   EXPECT_EQ(cost.type, ProductType::F8);
   EXPECT_EQ(cost.flops, 2.0 * 4096 * 4096 * 4096);
@@ -78,7 +78,7 @@ TEST_F(LaunchCostTest, ProductsOfEightBitsTakeHalfTheTimeOnAGpu) {
 TEST_F(LaunchCostTest, AnEpilogueIsWorkOfItsProduct) {
   LaunchCost cost = costOfLast(
       R"(func.func @f(%a: tensor<64x32xbf16>, %b: tensor<32x16xbf16>, %x: tensor<64x16xbf16>) -> tensor<16xbf16> {
-    %y:2 = sched.library "train.FusedProduct"(%a, %b, %x) {epilogue = "gelu_grad"} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<64x16xbf16>) -> (tensor<64x16xbf16>, tensor<16xbf16>)
+    %y:2 = sched.library "train.fused_product"(%a, %b, %x) {epilogue = "gelu_grad"} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<64x16xbf16>) -> (tensor<64x16xbf16>, tensor<16xbf16>)
     return %y#1 : tensor<16xbf16> })");
   EXPECT_TRUE(cost.product());
   EXPECT_EQ(cost.type, ProductType::BF16);
@@ -87,7 +87,7 @@ TEST_F(LaunchCostTest, AnEpilogueIsWorkOfItsProduct) {
   EXPECT_EQ(cost.bytesRead, 2.0 * (64 * 32 + 32 * 16 + 64 * 16));
   EXPECT_EQ(cost.bytesWritten, 2.0 * (64 * 16 + 16));
   cost = costOfLast(R"(func.func @f(%a: tensor<64x32xbf16>, %b: tensor<64x16xbf16>) -> tensor<16xbf16> {
-    %y:2 = sched.library "train.FusedProduct"(%a, %b) {epilogue = "sums_b", transA = true} : (tensor<64x32xbf16>, tensor<64x16xbf16>) -> (tensor<32x16xbf16>, tensor<16xbf16>)
+    %y:2 = sched.library "train.fused_product"(%a, %b) {epilogue = "sums_b", transA = true} : (tensor<64x32xbf16>, tensor<64x16xbf16>) -> (tensor<32x16xbf16>, tensor<16xbf16>)
     return %y#1 : tensor<16xbf16> })");
   EXPECT_EQ(cost.flops, 2.0 * 64 * 32 * 16);
   EXPECT_EQ(cost.specialFunctions, 0.0);
@@ -105,8 +105,8 @@ TEST_F(LaunchCostTest, ConvolutionAndItsGradientsDoTheSameWork) {
   };
   const char *x = "tensor<2x4x5x5xf32>", *w = "tensor<8x2x3x3xf32>", *y = "tensor<2x8x5x5xf32>";
   EXPECT_EQ(flops("onnx.Conv", x, w, y), expected);
-  EXPECT_EQ(flops("train.ConvGradInput", y, w, x), expected);
-  EXPECT_EQ(flops("train.ConvGradWeight", x, y, w), expected);
+  EXPECT_EQ(flops("train.conv_grad_input", y, w, x), expected);
+  EXPECT_EQ(flops("train.conv_grad_weight", x, y, w), expected);
 }
 
 TEST_F(LaunchCostTest, FewerMultiplicationsAreAProcessorsAlone) {
@@ -158,7 +158,7 @@ TEST_F(LaunchCostTest, CausalAttentionCountsVisiblePairs) {
   std::string operands = "tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>";
   LaunchCost cost =
       costOfLast("func.func @f(%q: tensor<2x3x4x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) {"
-                 "%o, %l = sched.library \"train.Attention\"(%q, %q, %q) {causal = true} : (" +
+                 "%o, %l = sched.library \"train.attention\"(%q, %q, %q) {causal = true} : (" +
                  operands +
                  ") -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) "
                  "return %o, %l : tensor<2x3x4x16xf32>, tensor<2x3x4xf32> }");

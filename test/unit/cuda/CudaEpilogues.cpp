@@ -89,7 +89,7 @@ json tensorAt(const std::string &name, const std::string &type, const std::vecto
 
 rt::calls::LibraryCall callOf(const EpilogueCase &c, const std::string &type) {
   rt::calls::LibraryCall call{
-      "train.FusedProduct", {{"epilogue", c.epilogue}, {"transA", c.transA}, {"transB", c.transB}}, {}, {}};
+      "train.fused_product", {{"epilogue", c.epilogue}, {"transA", c.transA}, {"transB", c.transB}}, {}, {}};
   for (const auto &shape : inputShapes(c))
     call.inputs.push_back({rt::parseDType(type), shape});
   for (const auto &shape : outputShapes(c))
@@ -191,7 +191,7 @@ json accumulateProgram(const std::string &type, const std::string &sum, bool isS
   uint64_t offset = 0;
   json a = tensorAt("a", type, {kRows, kDepth}, offset), b = tensorAt("b", type, {kDepth, kColumns}, offset);
   json y = tensorAt("y", sum, {kRows, kColumns}, offset), micro = tensorAt("micro", "i64", {}, offset);
-  const rt::calls::LibraryCall call{"train.AccumulateProduct",
+  const rt::calls::LibraryCall call{"train.accumulate_product",
                                     json::object(),
                                     {{rt::parseDType(type), {kRows, kDepth}},
                                      {rt::parseDType(type), {kDepth, kColumns}},
@@ -294,7 +294,7 @@ TEST(CudaEpilogueRules, OthersAreRefusedWhenCompiling) {
   EXPECT_NE(refusal(callOf({"sums_a", true}, "bf16")).find("no epilogue 'sums_a'"), std::string::npos)
       << "without a second result";
   const rt::DType bf16 = rt::DType::BF16;
-  EXPECT_NE(refusal({"train.FusedProduct",
+  EXPECT_NE(refusal({"train.fused_product",
                      {{"epilogue", "gelu"}},
                      {{bf16, {3, 5}}, {bf16, {5, 12}}},
                      {{bf16, {3, 12}}, {bf16, {3, 12}}}})

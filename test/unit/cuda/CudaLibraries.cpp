@@ -161,19 +161,19 @@ INSTANTIATE_TEST_SUITE_P(
         ProductCase{"onnx.Conv", {{2, 4, 5, 6}, {6, 2, 2, 3}, {6}}, {2, 6, 4, 4}, kGroups},
         ProductCase{"onnx.Conv", {{2, 3, 9}, {4, 3, 3}}, {2, 4, 5}, {{"strides", {2}}, {"pads", {1, 1}}}},
         ProductCase{"onnx.Conv", {{1, 2, 4, 5, 6}, {3, 2, 2, 3, 1}, {3}}, {1, 3, 3, 3, 6}},
-        ProductCase{"train.ConvGradInput", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided},
-        ProductCase{"train.ConvGradInput", {{2, 6, 4, 4}, {6, 2, 2, 3}}, {2, 4, 5, 6}, kGroups},
-        ProductCase{"train.ConvGradWeight", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided},
-        ProductCase{"train.ConvGradWeight", {{2, 4, 5, 6}, {2, 6, 4, 4}}, {6, 2, 2, 3}, kGroups},
+        ProductCase{"train.conv_grad_input", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided},
+        ProductCase{"train.conv_grad_input", {{2, 6, 4, 4}, {6, 2, 2, 3}}, {2, 4, 5, 6}, kGroups},
+        ProductCase{"train.conv_grad_weight", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided},
+        ProductCase{"train.conv_grad_weight", {{2, 4, 5, 6}, {2, 6, 4, 4}}, {6, 2, 2, 3}, kGroups},
         ProductCase{"onnx.ConvTranspose", {{2, 4, 3, 6}, {4, 3, 3, 3}, {3}}, {2, 3, 5, 6}, kStrided},
-        ProductCase{"train.ConvTransposeGradInput", {{2, 3, 5, 6}, {4, 3, 3, 3}}, {2, 4, 3, 6}, kStrided},
-        ProductCase{"train.ConvTransposeGradWeight", {{2, 4, 3, 6}, {2, 3, 5, 6}}, {4, 3, 3, 3}, kStrided}));
+        ProductCase{"train.conv_transpose_grad_input", {{2, 3, 5, 6}, {4, 3, 3, 3}}, {2, 4, 3, 6}, kStrided},
+        ProductCase{"train.conv_transpose_grad_weight", {{2, 4, 3, 6}, {2, 3, 5, 6}}, {4, 3, 3, 3}, kStrided}));
 
 TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
   const json image =
-      callProgram("train.ConvGradInput", "f32", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided);
+      callProgram("train.conv_grad_input", "f32", {{2, 4, 3, 6}, {4, 3, 3, 3}}, {2, 3, 5, 6}, kStrided);
   const json filter =
-      callProgram("train.ConvGradWeight", "f32", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided);
+      callProgram("train.conv_grad_weight", "f32", {{2, 3, 5, 6}, {2, 4, 3, 6}}, {4, 3, 3, 3}, kStrided);
   for (const char *when : {"query", "run"})
     for (const char *status : {"3000", "3002", "3007", "3014"}) {
       const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", when), refusal("KEDGE_STUB_REFUSAL", status);

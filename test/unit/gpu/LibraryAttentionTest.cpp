@@ -52,11 +52,11 @@ struct Attention {
            std::to_string(queries) + "xf32>";
   }
   std::string forward() const {
-    return "train.Attention " + attrs(3) + operands() + optional() + ") -> (" + resultTensor() + ", " +
+    return "train.attention " + attrs(3) + operands() + optional() + ") -> (" + resultTensor() + ", " +
            sums() + ")";
   }
   std::string backward() const {
-    return "train.AttentionGrad " + attrs(6) + resultTensor() + ", " + operands() + ", " + resultTensor() +
+    return "train.attention_grad " + attrs(6) + resultTensor() + ", " + operands() + ", " + resultTensor() +
            ", " + sums() + optional() + ") -> (" + operands() + ")";
   }
   /// Weights of 16 bits, and gradients of scores, are rounded before they are multiplied. The gradients'
@@ -303,8 +303,8 @@ TEST(GpuAttention, HalfWidthsOfOneProjection) {
   std::string attrs = "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, causal = true, "
                       "o_layout = \"bthd\"} : (";
   std::string all = "tensor<2x20x128xbf16>", o = "tensor<2x20x4x16xbf16>", sums = "tensor<2x4x20xf32>";
-  expectSameAsCpu("train.Attention " + attrs + all + ") -> (" + o + ", " + sums + ")", {0, 0, 0x1p-7});
-  expectSameAsCpu("train.AttentionGrad " + attrs + o + ", " + all + ", " + o + ", " + sums + ") -> (" + all +
+  expectSameAsCpu("train.attention " + attrs + all + ") -> (" + o + ", " + sums + ")", {0, 0, 0x1p-7});
+  expectSameAsCpu("train.attention_grad " + attrs + o + ", " + all + ", " + o + ", " + sums + ") -> (" + all +
                       ")",
                   {0, 0, 0x1p-5});
 }
@@ -328,7 +328,7 @@ TEST(GpuAttention, HeadsThatAreTooDeepAreRefused) {
 }
 
 TEST(GpuAttention, PackedGradientsOfF32AreRefused) {
-  std::string call = "train.AttentionGrad {packed = true, q_num_heads = 2 : i64, kv_num_heads = 2 : i64, "
+  std::string call = "train.attention_grad {packed = true, q_num_heads = 2 : i64, kv_num_heads = 2 : i64, "
                      "o_layout = \"bthd\"} : "
                      "(tensor<1x4x2x4xf32>, tensor<1x4x24xf32>, tensor<1x4x2x4xf32>, tensor<1x2x4xf32>) -> "
                      "(tensor<1x4x24xf32>)";

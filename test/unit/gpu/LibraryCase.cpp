@@ -285,17 +285,17 @@ CaseOptions optionsOf(sched::LibraryOp op) {
   int64_t axis = call.attrs.value("axis", int64_t(0));
   if (call.name == "onnx.Gather")
     return {0, call.inputs[0].shape[axis] - 1};
-  if (call.name == "train.GatherGrad")
+  if (call.name == "train.gather_grad")
     return {0, call.outputs[0].shape[axis] - 1, 1e-5};
   if (call.name == "onnx.GatherND")
     return {0, *std::min_element(call.inputs[0].shape.begin(), call.inputs[0].shape.end()) - 1};
   if (rt::calls::isConvolution(call.name))
     return {0, 0, 1e-5};
-  if (!call.name.starts_with("train.Attention"))
+  if (!call.name.starts_with("train.attention"))
     return {0, 1000, 0};
   // Weights of 16 bits, and gradients of scores, are rounded before they are multiplied.
   const double unit = unitOf(call.inputs[0].type);
-  if (call.name == "train.Attention")
+  if (call.name == "train.attention")
     return {0, 1000, 1e-4 + unit};
   // Weights belong to a random LSE; a mask of floats makes them larger still.
   const bool hasMask = call.inputs.size() > 6 && call.inputs[6].type != DType::Bool;

@@ -55,11 +55,11 @@ struct Shape {
     std::string ofFilters = tensor({filters}, {}, t), ofChannels = tensor({channels}, {}, t);
     return {call("onnx.Conv", x(t) + ", " + w(t), y(t)),
             call("onnx.Conv", x(t) + ", " + w(t) + ", " + ofFilters, y(t)),
-            call("train.ConvGradInput", y(t) + ", " + w(t), x(t)),
-            call("train.ConvGradWeight", x(t) + ", " + y(t), w(t)),
+            call("train.conv_grad_input", y(t) + ", " + w(t), x(t)),
+            call("train.conv_grad_weight", x(t) + ", " + y(t), w(t)),
             call("onnx.ConvTranspose", y(t) + ", " + w(t) + ", " + ofChannels, x(t)),
-            call("train.ConvTransposeGradInput", x(t) + ", " + w(t), y(t)),
-            call("train.ConvTransposeGradWeight", y(t) + ", " + x(t), w(t))};
+            call("train.conv_transpose_grad_input", x(t) + ", " + w(t), y(t)),
+            call("train.conv_transpose_grad_weight", y(t) + ", " + x(t), w(t))};
   }
 };
 
@@ -202,7 +202,7 @@ TEST(GpuConvolution, Assembles) {
       for (std::string type : {"f32", "f64"})
         if (type == "f32" || arch == "sm_80")
           for (const std::string &call : shape.calls(type))
-            if (call.starts_with("onnx.Conv ") || call.starts_with("train.ConvGrad")) {
+            if (call.starts_with("onnx.Conv ") || call.starts_with("train.conv_grad")) {
               EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;
             }
   for (std::string arch : {"sm_80", "sm_90", "sm_100"})

@@ -28,24 +28,24 @@ TEST(GpuGather, RowGradients) {
   // Sums of up to some ten rows: the CPU adds in the same order, and bits are equal where positions are not
   // cut.
   expectSameAsCpu(
-      "train.GatherGrad {axis = 0 : i64} : (tensor<1x24x48xf32>, tensor<1x24xi64>) -> tensor<32x48xf32>",
+      "train.gather_grad {axis = 0 : i64} : (tensor<1x24x48xf32>, tensor<1x24xi64>) -> tensor<32x48xf32>",
       {0, 31});
   expectSameAsCpu(
-      "train.GatherGrad {axis = 0 : i64, padding_idx = 0 : i64} : (tensor<8x24x48xf32>, tensor<8x24xi64>) -> "
+      "train.gather_grad {axis = 0 : i64, padding_idx = 0 : i64} : (tensor<8x24x48xf32>, tensor<8x24xi64>) -> "
       "tensor<256x48xf32>",
       {0, 255, 1e-6});
   expectSameAsCpu(
-      "train.GatherGrad {axis = 0 : i64, padding_idx = 0 : i64} : (tensor<3x50x33xf32>, tensor<3x50xi64>) -> "
+      "train.gather_grad {axis = 0 : i64, padding_idx = 0 : i64} : (tensor<3x50x33xf32>, tensor<3x50xi64>) -> "
       "tensor<520x33xf32>",
       {-30, 30, 1e-6});
   expectSameAsCpu(
-      "train.GatherGrad {axis = 1 : i64} : (tensor<2x50x130xf32>, tensor<50xi32>) -> tensor<2x60x130xf32>",
+      "train.gather_grad {axis = 1 : i64} : (tensor<2x50x130xf32>, tensor<50xi32>) -> tensor<2x60x130xf32>",
       {-20, 59, 1e-6});
   // Few rows, many positions: parts that are added up.
   expectSameAsCpu(
-      "train.GatherGrad {axis = 0 : i64} : (tensor<8x120x48xf32>, tensor<8x120xi64>) -> tensor<2x48xf32>",
+      "train.gather_grad {axis = 0 : i64} : (tensor<8x120x48xf32>, tensor<8x120xi64>) -> tensor<2x48xf32>",
       {0, 1, 1e-5});
-  expectSameAsCpu("train.GatherNDGrad {batch_dims = 1 : i64} : (tensor<3x40x6xf64>, tensor<3x40x1xi64>) -> "
+  expectSameAsCpu("train.gather_nd_grad {batch_dims = 1 : i64} : (tensor<3x40x6xf64>, tensor<3x40x1xi64>) -> "
                   "tensor<3x5x6xf64>",
                   {-5, 4, 1e-14});
 }
@@ -58,14 +58,14 @@ TEST(GpuGather, HalfWidths) {
                     {0, 255});
     // Vectors of eight, of one, and in parts.
     for (std::string columns : {"48", "33"})
-      expectSameAsCpu("train.GatherGrad {axis = 0 : i64} : (" + tensor("3x50x" + columns) +
+      expectSameAsCpu("train.gather_grad {axis = 0 : i64} : (" + tensor("3x50x" + columns) +
                           ", tensor<3x50xi64>) -> " + tensor("520x" + columns),
                       {-30, 30, 1e-6});
-    expectSameAsCpu("train.GatherGrad {axis = 0 : i64} : (" + tensor("8x120x48") +
+    expectSameAsCpu("train.gather_grad {axis = 0 : i64} : (" + tensor("8x120x48") +
                         ", tensor<8x120xi64>) -> " + tensor("2x48"),
                     {0, 1, 1e-5});
     for (std::string size : {"3", "30"})
-      expectSameAsCpu("train.GatherElementsGrad {axis = 1 : i64} : (" + tensor("4x" + size + "x5") +
+      expectSameAsCpu("train.gather_elements_grad {axis = 1 : i64} : (" + tensor("4x" + size + "x5") +
                           ", tensor<4x" + size + "x5xi64>) -> " + tensor("4x40x7"),
                       {-10, 9});
     for (std::string reduction : {"none", "add", "mul", "max"})
@@ -78,7 +78,7 @@ TEST(GpuGather, HalfWidths) {
 
 TEST(GpuGather, ElementGradients) {
   for (std::string size : {"3", "30"})
-    expectSameAsCpu("train.GatherElementsGrad {axis = 1 : i64} : (tensor<4x" + size + "x5xf32>, tensor<4x" +
+    expectSameAsCpu("train.gather_elements_grad {axis = 1 : i64} : (tensor<4x" + size + "x5xf32>, tensor<4x" +
                         size + "x5xi64>) -> tensor<4x40x7xf32>",
                     {-10, 9});
 }

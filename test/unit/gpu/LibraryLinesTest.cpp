@@ -65,10 +65,10 @@ TEST(GpuPools, AllWindows) {
         std::string y = pool.result() + "f32>", attrs = "{" + pool.attrs();
         expectSameAsCpu("onnx.MaxPool " + attrs + "} : (" + x + ") -> (" + y + ", " + pool.result() +
                         "i64>)");
-        expectSameAsCpu("train.MaxPoolGrad " + attrs + "} : (" + y + ", " + x + ") -> " + x);
+        expectSameAsCpu("train.max_pool_grad " + attrs + "} : (" + y + ", " + x + ") -> " + x);
         for (std::string counted : {", count_include_pad = true", ", count_include_pad = false"}) {
           expectSameAsCpu("onnx.AveragePool " + attrs + counted + "} : (" + x + ") -> " + y);
-          expectSameAsCpu("train.AveragePoolGrad " + attrs + counted + "} : (" + y + ") -> " + x);
+          expectSameAsCpu("train.average_pool_grad " + attrs + counted + "} : (" + y + ") -> " + x);
         }
       }
 }
@@ -82,9 +82,9 @@ TEST(GpuLines, HalfWidths) {
     expectSameAsCpu("onnx.Hardmax {axis = -1 : i64} : (" + x + ") -> " + x);
     std::string attrs = "{kernel_shape = array<i64: 3, 2>, strides = array<i64: 2, 2>";
     expectSameAsCpu("onnx.MaxPool " + attrs + "} : (" + x + ") -> (" + y + ", tensor<2x3x4x4xi64>)");
-    expectSameAsCpu("train.MaxPoolGrad " + attrs + "} : (" + y + ", " + x + ") -> " + x);
+    expectSameAsCpu("train.max_pool_grad " + attrs + "} : (" + y + ", " + x + ") -> " + x);
     expectSameAsCpu("onnx.AveragePool " + attrs + "} : (" + x + ") -> " + y);
-    expectSameAsCpu("train.AveragePoolGrad " + attrs + "} : (" + y + ") -> " + x);
+    expectSameAsCpu("train.average_pool_grad " + attrs + "} : (" + y + ") -> " + x);
     expectSameAsCpu("onnx.Resize {mode = \"linear\", scales = array<f32: 1.0, 1.0, 2.0, 0.5>} : (" + x +
                     ") -> tensor<2x3x18x4x" + type + ">");
   }

@@ -31,9 +31,9 @@ TEST(GpuMovement, SliceAndItsGradient) {
   std::string range = "{starts = array<i64: 1, 6>, ends = array<i64: 3, 0>, axes = array<i64: 0, 1>, "
                       "steps = array<i64: 1, -2>} : ";
   expectSameAsCpu("onnx.Slice " + range + "(tensor<3x8xf32>) -> tensor<2x3xf32>");
-  expectSameAsCpu("train.SliceGrad " + range + "(tensor<2x3xf32>) -> tensor<3x8xf32>");
+  expectSameAsCpu("train.slice_grad " + range + "(tensor<2x3xf32>) -> tensor<3x8xf32>");
   expectSameAsCpu(
-      "train.SliceGrad {starts = array<i64: 0, 0, 0>, ends = array<i64: 8, 1, 48>} : (tensor<8x1x48xf32>) -> "
+      "train.slice_grad {starts = array<i64: 0, 0, 0>, ends = array<i64: 8, 1, 48>} : (tensor<8x1x48xf32>) -> "
       "tensor<8x24x48xf32>");
 }
 
@@ -60,7 +60,7 @@ TEST(GpuMovement, Pad) {
     std::string attrs = "{pads = array<i64: 1, -1, 2, 3>, mode = \"" + mode + "\"} : ";
     expectSameAsCpu("onnx.Pad " + attrs + "(tensor<5x6xf32>) -> tensor<8x8xf32>");
     expectSameAsCpu("onnx.Pad " + attrs + "(tensor<5x6xi1>) -> tensor<8x8xi1>");
-    expectSameAsCpu("train.PadGrad " + attrs + "(tensor<8x8xf32>) -> tensor<5x6xf32>");
+    expectSameAsCpu("train.pad_grad " + attrs + "(tensor<8x8xf32>) -> tensor<5x6xf32>");
   }
 }
 
@@ -68,12 +68,12 @@ TEST(GpuMovement, Resize) {
   for (std::string mode : {"linear", "nearest", "cubic"}) {
     std::string attrs = "{mode = \"" + mode + "\", scales = array<f32: 1.0, 1.0, 1.5, 0.5>} : ";
     expectSameAsCpu("onnx.Resize " + attrs + "(tensor<2x3x4x6xf32>) -> tensor<2x3x6x3xf32>");
-    expectSameAsCpu("train.ResizeGrad " + attrs + "(tensor<2x3x6x3xf32>) -> tensor<2x3x4x6xf32>");
+    expectSameAsCpu("train.resize_grad " + attrs + "(tensor<2x3x6x3xf32>) -> tensor<2x3x4x6xf32>");
   }
   std::string doubled = "{mode = \"linear\", coordinate_transformation_mode = \"half_pixel\", "
                         "scales = array<f32: 1.0, 1.0, 2.0, 2.0>} : ";
   expectSameAsCpu("onnx.Resize " + doubled + "(tensor<4x16x8x8xf32>) -> tensor<4x16x16x16xf32>");
-  expectSameAsCpu("train.ResizeGrad " + doubled + "(tensor<4x16x16x16xf32>) -> tensor<4x16x8x8xf32>");
+  expectSameAsCpu("train.resize_grad " + doubled + "(tensor<4x16x16x16xf32>) -> tensor<4x16x8x8xf32>");
   expectSameAsCpu("onnx.Resize {mode = \"nearest\", scales = array<f32: 1.0, 2.0>} : (tensor<3x5xi64>) -> "
                   "tensor<3x10xi64>",
                   {-9, 9});

@@ -31,7 +31,7 @@ void expectError(const std::string &call, const std::string &what, const std::st
 }
 
 std::string attentionOf(const std::string &row) {
-  return "train.Attention {} : (" + row + ", " + row + ", " + row + ") -> (" + row + ", tensor<1x1x4xf32>)";
+  return "train.attention {} : (" + row + ", " + row + ", " + row + ") -> (" + row + ", tensor<1x1x4xf32>)";
 }
 } // namespace
 
@@ -40,19 +40,19 @@ TEST(GpuTable, MissingKernelsAreNamedWithARemedy) {
               "onnx.GridSample", "--target cpu");
   expectError("onnx.Hardmax {axis = 0 : i64} : (tensor<4xi32>) -> tensor<4xi32>", "onnx.Hardmax",
               "cast before it");
-  expectError(attentionOf("tensor<1x1x4x8xf64>"), "train.Attention", "--target cpu");
+  expectError(attentionOf("tensor<1x1x4x8xf64>"), "train.attention", "--target cpu");
   expectError(attentionOf("tensor<1x1x4x512xf32>"), "depth 512", "up to 256");
 }
 
 TEST(GpuTable, KernelsAssemble) {
   // Constant data, shared memory, shuffles, traps.
   for (std::string call :
-       {"train.ResizeGrad {mode = \"cubic\", scales = array<f32: 1.5, 0.5>} : (tensor<6x3xf32>) -> "
+       {"train.resize_grad {mode = \"cubic\", scales = array<f32: 1.5, 0.5>} : (tensor<6x3xf32>) -> "
         "tensor<4x6xf32>",
         "onnx.Transpose {perm = array<i64: 1, 0>} : (tensor<37x45xf32>) -> tensor<45x37xf32>",
-        "train.GatherGrad {axis = 0 : i64} : (tensor<8192x768xf32>, tensor<8192xi64>) -> "
+        "train.gather_grad {axis = 0 : i64} : (tensor<8192x768xf32>, tensor<8192xi64>) -> "
         "tensor<50257x768xf32>",
-        "train.GatherGrad {axis = 0 : i64} : (tensor<8192x768xbf16>, tensor<8192xi64>) -> "
+        "train.gather_grad {axis = 0 : i64} : (tensor<8192x768xbf16>, tensor<8192xi64>) -> "
         "tensor<50257x768xbf16>"})
     for (std::string arch : {"sm_80", "sm_90", "sm_100"})
       EXPECT_LE(spillsOf(call, arch), 0) << arch << " " << call;

@@ -91,9 +91,9 @@ struct Attention {
                           "{scale = 0.1 : f64, causal = true, softcap = 0.0 : f64, q_layout = \"bthd\", "
                           "k_layout = \"bthd\", v_layout = \"bthd\", o_layout = \"bthd\", causal_offset = " +
                           std::to_string(offset) + " : i64} : (";
-    return backward ? "train.AttentionGrad " + attrs + o + ", " + q + ", " + k + ", " + v + ", " + o + ", " +
+    return backward ? "train.attention_grad " + attrs + o + ", " + q + ", " + k + ", " + v + ", " + o + ", " +
                           sums + ") -> (" + q + ", " + k + ", " + v + ")"
-                    : "train.Attention " + attrs + q + ", " + k + ", " + v + ") -> (" + o + ", " + sums + ")";
+                    : "train.attention " + attrs + q + ", " + k + ", " + v + ") -> (" + o + ", " + sums + ")";
   }
 };
 
@@ -133,7 +133,7 @@ TEST(Ptx, AttentionOfAllWidths) {
 TEST(Ptx, BarriersAndWaitsAreMissed) {
   std::vector<std::string> calls = {
       "onnx.Conv {} : (tensor<1x6x12x12xf32>, tensor<40x6x3x3xf32>) -> tensor<1x40x10x10xf32>",
-      "train.GatherGrad {axis = 0 : i64} : (tensor<1x600x8xf32>, tensor<1x600xi64>) -> tensor<600x8xf32>"};
+      "train.gather_grad {axis = 0 : i64} : (tensor<1x600x8xf32>, tensor<1x600xi64>) -> tensor<600x8xf32>"};
   for (const Attention &attention :
        {Attention{"bf16", 64, 32, 272, 160, -130}, Attention{"f16", 32, 16, 272, 160, -130}})
     for (bool backward : {false, true})

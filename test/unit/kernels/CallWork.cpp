@@ -29,7 +29,7 @@ TEST(CallWork, PaddedRowsCountAsDenseOnes) {
 
 TEST(CallWork, EpiloguesAddTheirSpecialFunctions) {
   const LibraryCall fused =
-      callOf("train.FusedProduct", {{"epilogue", "gelu"}}, {{3, 5}, {5, 7}}, {3, 7}, DType::BF16);
+      callOf("train.fused_product", {{"epilogue", "gelu"}}, {{3, 5}, {5, 7}}, {3, 7}, DType::BF16);
   EXPECT_ANY_THROW(makeKernel(fused, 1)) << "CUDA alone has it";
   EXPECT_EQ(workOf(fused).flops, 2.0 * 3 * 5 * 7);
   EXPECT_EQ(workOf(fused).specialFunctions, 3 * 7);

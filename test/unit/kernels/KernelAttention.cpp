@@ -156,7 +156,7 @@ template <typename T> void check(const Case &c, double tolerance) {
     for (uint64_t counter : {kSeed, kStep, uint64_t(kRowBase)})
       inputs.push_back(Array::of<int64_t>({}, {static_cast<int64_t>(counter)}));
   reference.run();
-  auto forward = runKernel("train.Attention", withOperands(attributes(c), c, 3), inputs,
+  auto forward = runKernel("train.attention", withOperands(attributes(c), c, 3), inputs,
                            {{type, dO.desc.shape}, {wide, {c.batch, c.heads, c.queries}}});
   expectNear(forward[0], reference.o, tolerance);
   expectNear(forward[1], reference.lse, tolerance); // statistics are fp32
@@ -165,7 +165,7 @@ template <typename T> void check(const Case &c, double tolerance) {
   std::vector<Array> back = {dO, q, k, v, forward[0], forward[1]};
   back.insert(back.end(), inputs.begin() + 3, inputs.end());
   auto gradients =
-      runKernel("train.AttentionGrad", withOperands(attributes(c), c, 6), back, {q.desc, k.desc, v.desc});
+      runKernel("train.attention_grad", withOperands(attributes(c), c, 6), back, {q.desc, k.desc, v.desc});
   expectNear(gradients[0], reference.dQ, tolerance);
   expectNear(gradients[1], reference.dK, tolerance);
   expectNear(gradients[2], reference.dV, tolerance);
@@ -238,7 +238,7 @@ TEST(KernelAttention, DropoutOfAllAndItsErrors) {
   c.ratio = 1;
   check<float>(c, 1e-6);
   Array x = Array::random<float>({1, 1, 5, 4}, 1), sums({DType::F32, {1, 1, 5}});
-  std::string error = errorOf("train.Attention", {{"ratio", 0.5}}, {x, x, x}, {x.desc, sums.desc});
+  std::string error = errorOf("train.attention", {{"ratio", 0.5}}, {x, x, x}, {x.desc, sums.desc});
   EXPECT_NE(error.find("ratio 0.5 without seed, step and row_base"), std::string::npos) << error;
 }
 
@@ -262,16 +262,16 @@ TEST(KernelAttention, LayoutsAgree) {
       runKernel("onnx.Split", {{"axis", 2}}, {qkv}, std::vector<TensorDesc>(3, dO.desc));
   json heads = {{"q_num_heads", H}, {"kv_num_heads", H}, {"causal", true}};
   TensorDesc lse{DType::F32, {B, H, T}};
-  auto fromRows = runKernel("train.Attention", heads, split, {dO.desc, lse});
+  auto fromRows = runKernel("train.attention", heads, split, {dO.desc, lse});
   auto rowGradients =
-      runKernel("train.AttentionGrad", heads, {dO, split[0], split[1], split[2], fromRows[0], fromRows[1]},
+      runKernel("train.attention_grad", heads, {dO, split[0], split[1], split[2], fromRows[0], fromRows[1]},
                 std::vector<TensorDesc>(3, dO.desc));
   json packed = heads;
   packed["packed"] = true;
-  auto fromPacked = runKernel("train.Attention", packed, {qkv}, {dO.desc, lse});
+  auto fromPacked = runKernel("train.attention", packed, {qkv}, {dO.desc, lse});
   expectNear(fromPacked[0], fromRows[0].doubles(), 0);
   Array packedGradient =
-      runKernel1("train.AttentionGrad", packed, {dO, qkv, fromPacked[0], fromPacked[1]}, qkv.desc);
+      runKernel1("train.attention_grad", packed, {dO, qkv, fromPacked[0], fromPacked[1]}, qkv.desc);
   expectNear(packedGradient, runKernel1("onnx.Concat", {{"axis", 2}}, rowGradients, qkv.desc).doubles(), 0);
   json bthd = {{"q_layout", "bthd"},
                {"k_layout", "bthd"},
@@ -282,14 +282,14 @@ TEST(KernelAttention, LayoutsAgree) {
     operand.desc.shape = {B, T, H, D};
   Array v = runKernel1("onnx.Transpose", {{"perm", {0, 2, 1, 3}}}, {split[2]}, {DType::F32, {B, H, T, D}});
   auto fromBthd =
-      runKernel("train.Attention", bthd, {split[0], split[1], v}, {{DType::F32, {B, T, H, D}}, lse});
+      runKernel("train.attention", bthd, {split[0], split[1], v}, {{DType::F32, {B, T, H, D}}, lse});
   expectNear(fromBthd[0], fromRows[0].doubles(), 0);
 }
 
 TEST(KernelAttention, LargeScoresDoNotOverflow) {
   Array q = Array::of<float>({1, 1, 2, 1}, {300, -300}), k = Array::of<float>({1, 1, 3, 1}, {300, 299, -300});
   Array v = Array::of<float>({1, 1, 3, 1}, {1, 2, 3});
-  auto out = runKernel("train.Attention", {}, {q, k, v}, {q.desc, {DType::F32, {1, 1, 2}}});
+  auto out = runKernel("train.attention", {}, {q, k, v}, {q.desc, {DType::F32, {1, 1, 2}}});
   expectNear(out[0], {1, 3}, 1e-6);
   expectNear(out[1], {90000, 90000}, 1e-6);
 }

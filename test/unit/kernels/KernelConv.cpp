@@ -78,11 +78,11 @@ template <typename T> Expected expectedOf(const Case &c) {
 
 void expectKernels(const Case &c, const Expected &e, double tolerance) {
   expectNear(runKernel1("onnx.Conv", c.attrs(), {e.x, e.w}, e.dy.desc), e.y, tolerance);
-  expectNear(runKernel1("train.ConvTransposeGradInput", c.attrs(), {e.x, e.w}, e.dy.desc), e.y, tolerance);
-  expectNear(runKernel1("train.ConvGradInput", c.attrs(), {e.dy, e.w}, e.x.desc), e.dx, tolerance);
+  expectNear(runKernel1("train.conv_transpose_grad_input", c.attrs(), {e.x, e.w}, e.dy.desc), e.y, tolerance);
+  expectNear(runKernel1("train.conv_grad_input", c.attrs(), {e.dy, e.w}, e.x.desc), e.dx, tolerance);
   expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {e.dy, e.w}, e.x.desc), e.dx, tolerance);
-  expectNear(runKernel1("train.ConvGradWeight", c.attrs(), {e.x, e.dy}, e.w.desc), e.dw, 4 * tolerance);
-  expectNear(runKernel1("train.ConvTransposeGradWeight", c.attrs(), {e.dy, e.x}, e.w.desc), e.dw,
+  expectNear(runKernel1("train.conv_grad_weight", c.attrs(), {e.x, e.dy}, e.w.desc), e.dw, 4 * tolerance);
+  expectNear(runKernel1("train.conv_transpose_grad_weight", c.attrs(), {e.dy, e.x}, e.w.desc), e.dw,
              4 * tolerance);
   expectNear(runKernel1("onnx.Conv", c.attrs(), {e.x, e.w, e.bias}, e.dy.desc), e.yBiased, tolerance);
   expectNear(runKernel1("onnx.ConvTranspose", c.attrs(), {e.dy, e.w, e.transposedBias}, e.x.desc), e.dxBiased,

@@ -48,7 +48,7 @@ template <typename T> void checkGatherGrad(int64_t axis, const json &extra, doub
   json attrs = extra;
   attrs["axis"] = axis;
   Array dx =
-      runKernel1("train.GatherGrad", attrs, {dy, Array::of<int64_t>({40}, indices)}, {dtypeOf<T>(), shape});
+      runKernel1("train.gather_grad", attrs, {dy, Array::of<int64_t>({40}, indices)}, {dtypeOf<T>(), shape});
   expectNear(dx, expected, tolerance);
 }
 
@@ -62,12 +62,12 @@ TEST(KernelGatherGrad, SumsRepeatedRows) {
   checkGatherGrad<float>(0, {{"padding_idx", 4}}, 1e-6);
 }
 
-/// The bits of train.GatherGrad and a sum; the addend's place may be the result's.
+/// The bits of train.gather_grad and a sum; the addend's place may be the result's.
 template <typename T> void checkAddGatherGrad() {
   Array dy = Array::random<T>({9, 300}, 1), addend = Array::random<T>({50, 300}, 2);
   Array indices = Array::of<int64_t>({9}, {3, 7, 3, -1, 0, 3, 7, 20, 21});
-  Array rows = runKernel1("train.GatherGrad", {{"padding_idx", 20}}, {dy, indices}, addend.desc);
-  Array found = runKernel1("train.AddGatherGrad", {{"padding_idx", 20}}, {dy, indices, addend}, addend.desc);
+  Array rows = runKernel1("train.gather_grad", {{"padding_idx", 20}}, {dy, indices}, addend.desc);
+  Array found = runKernel1("train.add_gather_grad", {{"padding_idx", 20}}, {dy, indices, addend}, addend.desc);
   const std::vector<double> before = addend.doubles(), added = rows.doubles(), after = found.doubles();
   for (size_t i = 0; i < after.size(); ++i) {
     using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -107,7 +107,7 @@ TEST(KernelGatherElements, ValuesAndGradient) {
     });
     json attrs = {{"axis", axis}};
     expectNear(runKernel1("onnx.GatherElements", attrs, {x, indices}, dy.desc), expected, 0);
-    expectNear(runKernel1("train.GatherElementsGrad", attrs, {dy, indices}, x.desc), gradient, 1e-6);
+    expectNear(runKernel1("train.gather_elements_grad", attrs, {dy, indices}, x.desc), gradient, 1e-6);
   }
 }
 
@@ -126,7 +126,7 @@ TEST(KernelGatherND, SlicesBatchesAndGradient) {
         gradient[rows[r] * 4 + k] += dy.data<float>()[r * 4 + k];
       }
     expectNear(runKernel1("onnx.GatherND", attrs, {x, indices}, dy.desc), expected, 0);
-    expectNear(runKernel1("train.GatherNDGrad", attrs, {dy, indices}, x.desc), gradient, 1e-6);
+    expectNear(runKernel1("train.gather_nd_grad", attrs, {dy, indices}, x.desc), gradient, 1e-6);
   };
   check(json::object(), whole, slots, {3, 4});
   check({{"batch_dims", 1}}, batched, batchSlots, {2, 2, 4});

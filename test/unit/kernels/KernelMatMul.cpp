@@ -172,7 +172,7 @@ TEST(KernelMatMul, PartsOfTheTermsHaveTheBitsOfProductsOfTheirOwn) {
         for (size_t e = 0; e < sums[i].size(); ++e)
           sums[i][e] = sums[2 * i][e] + sums[2 * i + 1][e];
     attrs["parts"] = c.parts;
-    EXPECT_EQ(runKernel1("train.SumProducts", attrs, {a, b}, {DType::F32, {c.m, c.n}}).values<float>(),
+    EXPECT_EQ(runKernel1("train.sum_products", attrs, {a, b}, {DType::F32, {c.m, c.n}}).values<float>(),
               sums[0])
         << c.m << " x " << c.n << " x " << k;
   }

@@ -109,7 +109,7 @@ void checkSlice(const Shape &shape, const json &attrs, const Shape &out, const S
   std::vector<double> expected(x.size());
   forEachIndex(
       out, [&](const Shape &i) { expected[flatten(shape, place(i))] = g.data<float>()[flatten(out, i)]; });
-  expectNear(runKernel1("train.SliceGrad", attrs, {g}, x.desc), expected, 0);
+  expectNear(runKernel1("train.slice_grad", attrs, {g}, x.desc), expected, 0);
 }
 
 TEST(KernelSlice, StepsAndClamping) {
@@ -148,7 +148,7 @@ TEST(KernelPad, AllModesAndTheirGradients) {
     forEachIndex(g.desc.shape, [&](const Shape &i) {
       expected[flatten({4, 5}, source(i))] += g.data<float>()[flatten(g.desc.shape, i)];
     });
-    expectNear(runKernel1("train.PadGrad", attrs, {g}, x.desc), expected, 1e-6);
+    expectNear(runKernel1("train.pad_grad", attrs, {g}, x.desc), expected, 1e-6);
   }
 }
 
@@ -165,7 +165,7 @@ TEST(KernelPad, ConstantWithCropping) {
       gradient[row * 5 + column] = g.data<float>()[i[0] * 6 + i[1]];
   });
   expectNear(runKernel1("onnx.Pad", attrs, {x, value}, g.desc), expected, 0);
-  expectNear(runKernel1("train.PadGrad", attrs, {g}, x.desc), gradient, 0);
+  expectNear(runKernel1("train.pad_grad", attrs, {g}, x.desc), gradient, 0);
   attrs["value"] = 3;
   expectNear(runKernel1("onnx.Pad", attrs, {x}, g.desc), expected, 0);
 }

@@ -58,12 +58,12 @@ template <typename T> void check(const Case &c, double tolerance) {
   auto pooled = runKernel("onnx.MaxPool", c.attrs(), {x}, {dy.desc, {DType::I64, c.y}});
   expectNear(pooled[0], top, 0);
   expectNear(pooled[1], indices, 0);
-  expectNear(runKernel1("train.MaxPoolGrad", c.attrs(), {dy, x}, x.desc), topGrad, tolerance);
+  expectNear(runKernel1("train.max_pool_grad", c.attrs(), {dy, x}, x.desc), topGrad, tolerance);
   for (int include : {0, 1}) {
     json attrs = c.attrs();
     attrs["count_include_pad"] = include;
     expectNear(runKernel1("onnx.AveragePool", attrs, {x}, dy.desc), mean[include], tolerance);
-    expectNear(runKernel1("train.AveragePoolGrad", attrs, {dy}, x.desc), meanGrad[include], tolerance);
+    expectNear(runKernel1("train.average_pool_grad", attrs, {dy}, x.desc), meanGrad[include], tolerance);
   }
 }
 
@@ -79,7 +79,7 @@ TEST(KernelPool, WindowsAndGradients) {
 TEST(KernelPool, TheFirstOfEqualMaximaTakesTheGradient) {
   Array x = Array::of<float>({1, 1, 4}, {2, 2, 1, 1}), dy = Array::of<float>({1, 1, 2}, {5, 7});
   json attrs = {{"kernel_shape", {2}}, {"strides", {2}}};
-  expectNear(runKernel1("train.MaxPoolGrad", attrs, {dy, x}, x.desc), {5, 0, 7, 0}, 0);
+  expectNear(runKernel1("train.max_pool_grad", attrs, {dy, x}, x.desc), {5, 0, 7, 0}, 0);
 }
 
 TEST(KernelPool, ColumnMajorIndices) {

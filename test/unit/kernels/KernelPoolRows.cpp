@@ -110,7 +110,7 @@ template <typename T> void check(const Case &c, const Array &x) {
   expectSame(both[0], expected.y, "Y beside Indices");
   expectSame(both[1], expected.indices, "Indices");
   expectSame(runKernel1("onnx.MaxPool", c.attrs(), {x}, dy.desc), expected.y, "Y");
-  expectSame(runKernel1("train.MaxPoolGrad", c.attrs(), {dy, x}, x.desc), expected.dx, "dX");
+  expectSame(runKernel1("train.max_pool_grad", c.attrs(), {dy, x}, x.desc), expected.dx, "dX");
 }
 
 /// A quarter are ties of few numbers; some zeros of both signs, NaN with two payloads, and infinities.

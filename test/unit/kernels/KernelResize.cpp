@@ -58,7 +58,7 @@ TEST(KernelResize, FiltersKeepConstantsAndGradientIsTheTranspose) {
           Array x = Array::random<float>({2, 3, 5, 7}, 1), g = Array::random<float>(out, 2);
           Array ones = Array::of<float>({2, 3, 5, 7}, std::vector<float>(210, 1));
           expectNear(resize(ones, out, attrs), std::vector<double>(g.size(), 1), 1e-5);
-          Array y = resize(x, out, attrs), dx = runKernel1("train.ResizeGrad", attrs, {g}, x.desc);
+          Array y = resize(x, out, attrs), dx = runKernel1("train.resize_grad", attrs, {g}, x.desc);
           EXPECT_NEAR(dot(y, g), dot(x, dx), 1e-4) << attrs.dump();
         }
 }

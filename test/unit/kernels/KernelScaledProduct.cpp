@@ -52,15 +52,15 @@ TEST(KernelScaledProduct, IsTheProductInBFloatTimesItsScales) {
       json attrs{{"transA", transA}, {"transB", transB}};
       const TensorDesc y{DType::BF16, {32, 48}};
       const Array plain = runKernel1("onnx.MatMul", attrs, {inBFloat(a), inBFloat(b)}, y);
-      const Array scaled = runKernel1("train.ScaledProduct", attrs, {a, b, quarter, eight}, y);
+      const Array scaled = runKernel1("train.scaled_product", attrs, {a, b, quarter, eight}, y);
       const Array sums =
-          runKernel1("train.ScaledProduct", attrs, {a, b, quarter, eight}, {DType::F32, {32, 48}});
+          runKernel1("train.scaled_product", attrs, {a, b, quarter, eight}, {DType::F32, {32, 48}});
       for (int64_t i = 0; i < plain.size(); ++i) // the part of a sum over ranks is not rounded
         ASSERT_EQ(static_cast<float>(BFloat16(sums.data<float>()[i])),
                   static_cast<float>(scaled.data<BFloat16>()[i]))
             << i;
       attrs["alpha"] = 0.5;
-      const Array biased = runKernel1("train.ScaledProduct", attrs, {a, b, quarter, eight, bias}, y);
+      const Array biased = runKernel1("train.scaled_product", attrs, {a, b, quarter, eight, bias}, y);
       for (int64_t i = 0; i < plain.size(); ++i) {
         const float product = static_cast<float>(plain.data<BFloat16>()[i]),
                     c = static_cast<float>(bias.data<BFloat16>()[i % 48]);
@@ -78,10 +78,10 @@ TEST(KernelScaledProduct, RefusesOtherOperands) {
   const TensorDesc y{DType::BF16, {16, 16}};
   for (const std::vector<Array> &inputs :
        {std::vector<Array>{a, wide, one, one}, {a, a, wide, one}, {a, a, one, one, one}})
-    EXPECT_NE(errorOf("train.ScaledProduct", {}, inputs, {y})
+    EXPECT_NE(errorOf("train.scaled_product", {}, inputs, {y})
                   .find("two operands of 8-bit floats, two numbers of f32 and a C of bf16"),
               std::string::npos);
-  EXPECT_NE(errorOf("train.ScaledProduct", {}, {a, a, one, one}, {{DType::F16, {16, 16}}})
+  EXPECT_NE(errorOf("train.scaled_product", {}, {a, a, one, one}, {{DType::F16, {16, 16}}})
                 .find("a result of bf16 is expected, or without C one of f32; found f16"),
             std::string::npos);
 }

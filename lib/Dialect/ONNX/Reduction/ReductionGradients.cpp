@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::onnx;
 
-/// train.ReduceGrad over the operand's shape; `saved` are the values of the forward op that it reads.
+/// train.reduce_grad over the operand's shape; `saved` are the values of the forward op that it reads.
 template <typename Op>
 static Value broadcast(Op op, OpBuilder &builder, Value grad, StringRef function, ValueRange saved) {
   return train::ReduceGradOp::create(builder, op.getLoc(), grad, saved, function, shapeOf(op.getX()),

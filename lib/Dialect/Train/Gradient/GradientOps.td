@@ -19,21 +19,21 @@ class Train_ConvGradOp<string mnemonic, string text> : Train_TypedOp<mnemonic> {
   let arguments = !con((ins ONNX_Tensor:$first, ONNX_Tensor:$second), ConvGradAttrs);
   let results = (outs ONNX_Tensor:$result);
 }
-def Train_ConvGradInputOp : Train_ConvGradOp<"ConvGradInput", "dX of onnx.Conv from (dY, W)">;
-def Train_ConvGradWeightOp : Train_ConvGradOp<"ConvGradWeight", "dW of onnx.Conv from (X, dY)">;
+def Train_ConvGradInputOp : Train_ConvGradOp<"conv_grad_input", "dX of onnx.Conv from (dY, W)">;
+def Train_ConvGradWeightOp : Train_ConvGradOp<"conv_grad_weight", "dW of onnx.Conv from (X, dY)">;
 def Train_ConvTransposeGradInputOp
-    : Train_ConvGradOp<"ConvTransposeGradInput", "dX of onnx.ConvTranspose from (dY, W)">;
+    : Train_ConvGradOp<"conv_transpose_grad_input", "dX of onnx.ConvTranspose from (dY, W)">;
 def Train_ConvTransposeGradWeightOp
-    : Train_ConvGradOp<"ConvTransposeGradWeight", "dW of onnx.ConvTranspose from (X, dY)">;
+    : Train_ConvGradOp<"conv_transpose_grad_weight", "dW of onnx.ConvTranspose from (X, dY)">;
 
 defvar PoolGradAttrs = (ins DenseI64ArrayAttr:$kernel_shape, DenseI64ArrayAttr:$strides,
   DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations);
-def Train_MaxPoolGradOp : Train_TypedOp<"MaxPoolGrad"> {
+def Train_MaxPoolGradOp : Train_TypedOp<"max_pool_grad"> {
   let summary = "dX of onnx.MaxPool: the first of equal maxima takes the gradient";
   let arguments = !con((ins ONNX_Tensor:$dY, ONNX_Tensor:$X), PoolGradAttrs);
   let results = (outs ONNX_Tensor:$dX);
 }
-def Train_AveragePoolGradOp : Train_TypedOp<"AveragePoolGrad"> {
+def Train_AveragePoolGradOp : Train_TypedOp<"average_pool_grad"> {
   let summary = "dX of onnx.AveragePool";
   let arguments = !con((ins ONNX_Tensor:$dY), PoolGradAttrs,
     (ins DefaultValuedAttr<BoolAttr, "false">:$count_include_pad));
@@ -150,7 +150,7 @@ defvar AttentionAttrs = (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "false"
 defvar AttentionDropoutAttrs = (ins DefaultValuedAttr<F32Attr, "0.0f">:$ratio,
   DefaultValuedAttr<I64Attr, "0">:$op_id, DefaultValuedAttr<I64Attr, "1">:$row_size);
 
-def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSizedOperandSegments, PrecisionTraits<"Low", "3">]> {
+def Train_AttentionOp : Train_Op<"attention", [DifferentiableOperands, AttrSizedOperandSegments, PrecisionTraits<"Low", "3">]> {
   let summary = "softmax(softcap(scale Q K^T) + mask) V without a T x T matrix";
   let description = [{
     Operands Q, K, V and optionally mask (bool: true is visible; float: added), each [B, H, T, D] or, by its
@@ -169,9 +169,9 @@ def Train_AttentionOp : Train_Op<"Attention", [DifferentiableOperands, AttrSized
   let hasVerifier = 1;
 }
 
-def Train_AttentionGradOp : Train_TypedOp<"AttentionGrad", [AttrSizedOperandSegments,
+def Train_AttentionGradOp : Train_TypedOp<"attention_grad", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<LibraryCallOpInterface, ["repeatedShare"]>]> {
-  let summary = "Gradients of train.Attention with respect to Q, K and V";
+  let summary = "Gradients of train.attention with respect to Q, K and V";
   let arguments = !con((ins ONNX_Tensor:$dO, ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, ONNX_Tensor:$O,
     ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<Train_Counter>:$random), AttentionAttrs,
     AttentionDropoutAttrs);

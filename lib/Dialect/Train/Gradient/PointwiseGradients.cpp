@@ -1,4 +1,4 @@
-// train.PointwiseGrad: the scalar gradients of elementwise functions.
+// train.pointwise_grad: the scalar gradients of elementwise functions.
 #include "lib/Dialect/Train/Gradient/PointwiseGradients.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"

@@ -1,4 +1,4 @@
-// The tables behind train.PointwiseGrad.
+// The tables behind train.pointwise_grad.
 #pragma once
 #include "lib/Interfaces/ClusterBody.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -1,4 +1,4 @@
-// train.ReduceGrad: the scalar gradients of the reductions.
+// train.reduce_grad: the scalar gradients of the reductions.
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,4 @@
-// train.SoftmaxGrad and train.LogSoftmaxGrad.
+// train.softmax_grad and train.log_softmax_grad.
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"

@@ -36,7 +36,7 @@ def Train_Float8CastBothOp : Train_Op<"float8_cast_both", [Clusterable]> {
   let results = (outs Train_Float8Tensor:$result, Train_Float8Tensor:$transposed);
 }
 
-def Train_ScaledProductOp : Op<Train_Dialect, "ScaledProduct", [Pure, KernelOrDecomposable]> {
+def Train_ScaledProductOp : Op<Train_Dialect, "scaled_product", [Pure, KernelOrDecomposable]> {
   let summary = "alpha (inverse_a inverse_b) op(A) op(B) + beta C of 8-bit floats, summed in f32, rounded once to bf16";
   let description = [{
     A result of f32, without C, is not rounded: a part of a sum over ranks.

@@ -1,4 +1,4 @@
-// train.AttentionGrad: weights are computed again from LSE, block by block. One kernel owns keys and walks
+// train.attention_grad: weights are computed again from LSE, block by block. One kernel owns keys and walks
 // over queries (dK, dV), one owns queries and walks over keys (dQ): every sum has one owner and one order.
 // Before them delta = sum dO O of every query.
 #include "passes/Lower/Gpu/library/Attention.h"

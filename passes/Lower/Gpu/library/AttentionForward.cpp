@@ -1,4 +1,4 @@
-// train.Attention: a block owns some queries of one head and walks over the keys; softmax is computed as it
+// train.attention: a block owns some queries of one head and walks over the keys; softmax is computed as it
 // goes.
 #include "passes/Lower/Gpu/library/Attention.h"
 #include "passes/Lower/Gpu/library/Generators.h"

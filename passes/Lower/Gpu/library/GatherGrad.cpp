@@ -1,4 +1,4 @@
-// train.GatherGrad, train.GatherElementsGrad, train.GatherNDGrad.
+// train.gather_grad, train.gather_elements_grad, train.gather_nd_grad.
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/Generators.h"
 #include "passes/Lower/Gpu/library/Indices.h"

@@ -1,4 +1,4 @@
-// train.AttentionGrad of 16-bit operands: as in f32, one kernel owns keys and walks over queries, one owns
+// train.attention_grad of 16-bit operands: as in f32, one kernel owns keys and walks over queries, one owns
 // queries and walks over keys, and every sum has one owner and one order.
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/HalfAttention.h"

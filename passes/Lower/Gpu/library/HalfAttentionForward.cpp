@@ -1,4 +1,4 @@
-// train.Attention of 16-bit operands: a warp owns queries; blocks of keys, then of values, pass while the
+// train.attention of 16-bit operands: a warp owns queries; blocks of keys, then of values, pass while the
 // tensor cores work on the block before.
 #include "passes/Lower/Gpu/library/WarpgroupAttention.h"
 

@@ -1,4 +1,4 @@
-// train.Attention on Hopper: two warpgroups own 64 queries each; a thread of a third one brings keys and
+// train.attention on Hopper: two warpgroups own 64 queries each; a thread of a third one brings keys and
 // values, as boxes of the copy engine, two stages ahead at most.
 #include "passes/Lower/Gpu/library/WarpgroupAttention.h"
 #include "passes/Lower/Gpu/library/Warpgroups.h"

@@ -1,28 +1,28 @@
 // Attention: layouts, groups of heads, causal and additive masks, softcap.
 func.func @plain(%q: tensor<2x2x3x4xf64>, %k: tensor<2x2x5x4xf64>, %v: tensor<2x2x5x3xf64>) -> tensor<2x2x3x3xf64> {
-  %0:2 = train.Attention %q, %k, %v {scale = 0.5} : (tensor<2x2x3x4xf64>, tensor<2x2x5x4xf64>, tensor<2x2x5x3xf64>) -> (tensor<2x2x3x3xf64>, tensor<2x2x3xf64>)
+  %0:2 = train.attention %q, %k, %v {scale = 0.5} : (tensor<2x2x3x4xf64>, tensor<2x2x5x4xf64>, tensor<2x2x5x3xf64>) -> (tensor<2x2x3x3xf64>, tensor<2x2x3xf64>)
   return %0#0 : tensor<2x2x3x3xf64>
 }
 func.func @causal_groups(%q: tensor<2x3x4x4xf64>, %k: tensor<2x3x2x4xf64>, %v: tensor<2x2x3x4xf64>) -> tensor<2x3x4x4xf64> {
-  %0:2 = train.Attention %q, %k, %v {scale = 0.7, causal = true, q_layout = "bthd", k_layout = "bthd", o_layout = "bthd"}
+  %0:2 = train.attention %q, %k, %v {scale = 0.7, causal = true, q_layout = "bthd", k_layout = "bthd", o_layout = "bthd"}
     : (tensor<2x3x4x4xf64>, tensor<2x3x2x4xf64>, tensor<2x2x3x4xf64>) -> (tensor<2x3x4x4xf64>, tensor<2x4x3xf64>)
   return %0#0 : tensor<2x3x4x4xf64>
 }
 train.state parameter @m tensor<1x2x3x3xf64>
 // The mask trains (a relative position bias), broadcast over the batch.
 func.func @bias(%q: tensor<2x2x3x4xf64>, %k: tensor<2x2x3x4xf64>, %v: tensor<2x2x3x4xf64>, %m: tensor<1x2x3x3xf64> {train.binding = #train.binding<state @m>}) -> tensor<2x2x3x4xf64> {
-  %0:2 = train.Attention %q, %k, %v, %m {scale = 0.5, softcap = 2.0} : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<1x2x3x3xf64>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
+  %0:2 = train.attention %q, %k, %v, %m {scale = 0.5, softcap = 2.0} : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<1x2x3x3xf64>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
   return %0#0 : tensor<2x2x3x4xf64>
 }
 func.func @hidden(%q: tensor<2x2x3x4xf64>, %k: tensor<2x2x3x4xf64>, %v: tensor<2x2x3x4xf64>, %m: tensor<2x1x1x3xi1>) -> tensor<2x2x3x4xf64> {
-  %0:2 = train.Attention %q, %k, %v, %m {scale = 0.5} : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x1x1x3xi1>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
+  %0:2 = train.attention %q, %k, %v, %m {scale = 0.5} : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x1x1x3xi1>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
   return %0#0 : tensor<2x2x3x4xf64>
 }
 // Probabilities drop out: two samples a row; keys no multiple of Philox's four; a causal mask; a mask that trains.
 func.func @dropout(%q: tensor<4x2x3x4xf64>, %k: tensor<4x1x5x4xf64>, %v: tensor<4x1x5x3xf64>, %s: tensor<i64> {check.below = 1000}, %t: tensor<i64> {check.below = 1000}, %r: tensor<i64> {check.below = 1000}, %m: tensor<1x2x3x3xf64> {train.binding = #train.binding<state @m>}, %w: tensor<2x2x3x4xf64>) -> (tensor<4x2x3x3xf64>, tensor<2x2x3x4xf64>) attributes {check.random} {
-  %0:2 = train.Attention %q, %k, %v random(%s, %t, %r) {scale = 0.5, causal = true, causal_offset = 2, ratio = 0.3 : f32, op_id = 5 : i64, row_size = 2 : i64}
+  %0:2 = train.attention %q, %k, %v random(%s, %t, %r) {scale = 0.5, causal = true, causal_offset = 2, ratio = 0.3 : f32, op_id = 5 : i64, row_size = 2 : i64}
     : (tensor<4x2x3x4xf64>, tensor<4x1x5x4xf64>, tensor<4x1x5x3xf64>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<4x2x3x3xf64>, tensor<4x2x3xf64>)
-  %1:2 = train.Attention %w, %w, %w, %m random(%s, %t, %r) {scale = 0.5, ratio = 0.6 : f32, op_id = 6 : i64}
+  %1:2 = train.attention %w, %w, %w, %m random(%s, %t, %r) {scale = 0.5, ratio = 0.6 : f32, op_id = 6 : i64}
     : (tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<2x2x3x4xf64>, tensor<1x2x3x3xf64>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<2x2x3x4xf64>, tensor<2x2x3xf64>)
   return %0#0, %1#0 : tensor<4x2x3x3xf64>, tensor<2x2x3x4xf64>
 }
