@@ -35,9 +35,9 @@ void checkRanks(const CompileOptions &options) {
   if (ranks.size() > 1)
     fail("--ranks {}: expected one number of ranks; only a program takes several (kedge compile -o PROGRAM)",
          fmt::join(ranks, ","));
-  if (!options.replicas.empty())
+  if (options.replicas)
     fail("--replicas {}: a plan is of one mesh; give --mesh replica=R,data=D for R machines",
-         options.replicas);
+         wordOf(*options.replicas));
   if (options.partition.stage > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n",
             static_cast<int>(options.partition.stage));
@@ -56,7 +56,7 @@ void checkTrainingInfo(const CompileOptions &options) {
          "--loss-output "
          "NAME can)",
          model, fmt::join(options.trainingOptions, ", "));
-  if (options.precision == "fp16")
+  if (options.precision == pipelines::Precision::Fp16)
     fail("{}: --precision fp16: gradients of 16 bits need a loss scale, which the algorithm in the model's "
          "training_info does not "
          "have; expected fp32, bf16 or fp8",
@@ -139,11 +139,11 @@ void Compilation::step() {
     return;
   chooseLoss();
   checkPrecision(options);
-  if (!options.isTrial && !options.accumulatorType.empty() && options.accumulate == 1)
+  if (!options.isTrial && options.accumulatorType && options.accumulate == 1)
     fprintf(stderr,
             "kedge: note: --accumulate-dtype %s: without --accumulate there are no accumulators: without "
             "effect\n",
-            options.accumulatorType.c_str());
+            wordOf(*options.accumulatorType));
   isJoined = canJoinParts() && joinParts();
   if (!isJoined)
     run(Phase::Step);

@@ -53,7 +53,9 @@ void Compilation::addCommunication(nlohmann::json &report) {
 nlohmann::json Compilation::report() {
   if (!savedReport.is_null())
     return savedReport;
-  counts.gradientSize = options.gradientType.empty() ? 0 : options.gradientType == "fp32" ? 4 : 2;
+  counts.gradientSize = !options.gradientType                                    ? 0
+                        : *options.gradientType == pipelines::GradientType::Fp32 ? 4
+                                                                                 : 2;
   nlohmann::json report = exporter::planReport(*ir, counts);
   if (!options.maxBatchInput.empty())
     report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};

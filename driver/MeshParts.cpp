@@ -39,7 +39,7 @@ std::map<std::string, std::vector<int64_t>> Compilation::shapesOfParts() const {
 bool Compilation::canJoinParts() const {
   constexpr int64_t kMostParts = 16; // what sums over rows is there once for each
   return options.parts > 1 && options.parts <= kMostParts && options.accumulate == options.parts &&
-         options.accumulatorType.empty() && options.resumedFrom.empty() && !options.isPipelined() &&
+         !options.accumulatorType && options.resumedFrom.empty() && !options.isPipelined() &&
          !options.model.adapters.given() && model.trainingInfo.empty();
 }
 

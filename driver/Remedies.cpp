@@ -63,8 +63,9 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
   std::vector<Remedy> remedies;
   if (isEven(options))
     remedies.push_back(halfTheRows(options));
-  if (options.precision == "fp32")
-    remedies.push_back({"--precision bf16", [](CompileOptions &o) { o.precision = "bf16"; }});
+  if (options.precision == pipelines::Precision::Fp32)
+    remedies.push_back(
+        {"--precision bf16", [](CompileOptions &o) { o.precision = pipelines::Precision::Bf16; }});
   if (options.update.optimizer == "adamw" || options.update.optimizer == "adam")
     remedies.push_back({fmt::format("--optimizer {}8bit", options.update.optimizer),
                         [](CompileOptions &o) { o.update.optimizer += "8bit"; }});

@@ -26,10 +26,10 @@ void nameFilesAbsolutely(ModuleOp module) {
 } // namespace
 
 bool Compilation::isEmitted(Phase phase) const {
-  const std::string &emit = options.emit;
-  return (emit == "onnx" && phase == Phase::Model) || (emit == "train" && phase == Phase::Step) ||
-         (emit == "schedule" && (phase == Phase::Schedule || phase == Phase::Rematerialize)) ||
-         (emit == "exec" && phase == Phase::Exec);
+  const Emit emit = options.emit;
+  return (emit == Emit::Onnx && phase == Phase::Model) || (emit == Emit::Train && phase == Phase::Step) ||
+         (emit == Emit::Schedule && (phase == Phase::Schedule || phase == Phase::Rematerialize)) ||
+         (emit == Emit::Exec && phase == Phase::Exec);
 }
 
 std::string Compilation::savedText(Phase phase) {
@@ -73,8 +73,7 @@ std::string Compilation::emittedText(Phase phase) {
 
 /// Of a pipeline a file is of one rank; the others' programs would be missing.
 void Compilation::checkIsWhole() const {
-  const bool isProgram = options.emit == "exe" || options.emit == "obj" || options.emit == "lib";
-  if (options.isPipelined() && isProgram)
+  if (options.isPipelined() && isProgram(options.emit))
     fail("{}: is of one rank of --mesh {}; a program from it is not available yet, expected --emit with a "
          "level "
          "of IR, or the ONNX file",

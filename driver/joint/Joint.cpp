@@ -35,7 +35,7 @@ bool dependsOnRows(Compilation &compilation, const CompileOptions &options) {
 void checkOptions(const CompileOptions &options) {
   const std::pair<const char *, bool> others[] = {
       {"several numbers of --ranks", options.model.ranks.size() > 1},
-      {"--replicas", !options.replicas.empty()},
+      {"--replicas", options.replicas.has_value()},
       {"--same-bits", options.sameBits > 0},
       {"--batchnorm exact", options.batchNorm == pipelines::BatchNorm::Exact},
       {"--deepspeed-config", !options.deepSpeedConfig.empty()},

@@ -88,8 +88,8 @@ JointSpace::JointSpace(const CompileOptions &options, const model::Model &model,
   all.resize(kScheduleAxis + 1);
   all[kMeshAxis] = {"mesh", meshesOf(options)};
   all[kZeroAxis] = {"zero", stagesOf(options)};
-  all[kPrecisionAxis] = {"precision",
-                         options.precisions.empty() ? std::vector{options.precision} : options.precisions};
+  all[kPrecisionAxis] = {
+      "precision", wordsOf(options.precisions.empty() ? std::vector{options.precision} : options.precisions)};
   all[kOffloadAxis] = {"offload", offloadsOf(options)};
   all[kBucketAxis] = {"bucket_bytes", bucketsOf(options, model)};
   for (const std::string &text : all[kMeshAxis].values)
@@ -198,7 +198,7 @@ CompileOptions JointSpace::optionsOf(const solver::JointChoice &choice) const {
     for (auto &[name, shape] : one.model.shapes)
       if (!shape.empty() && shape.front() == rows)
         shape.front() = rowsOf(choice);
-  one.precision = value(choice, kPrecisionAxis);
+  one.precision = valueOf<pipelines::Precision>(value(choice, kPrecisionAxis));
   one.precisions = {one.precision};
   one.offload = offloadOf(value(choice, kOffloadAxis));
   one.bucketBytes = std::stoll(value(choice, kBucketAxis));

@@ -7,6 +7,8 @@
 
 namespace kedge::driver {
 
+using pipelines::Precision;
+
 /// What --target says of the device where --device does not.
 static std::string deviceOf(const CompileOptions &options) {
   if (!options.device.empty() || !options.onGpu())
@@ -48,26 +50,27 @@ static void checkAverages(const CompileOptions &options) {
 }
 
 static void checkSplitMasters(const CompileOptions &options) {
-  if ((options.precision != "bf16" && options.precision != "fp8") || options.precisionPolicy == "autocast")
+  if ((options.precision != Precision::Bf16 && options.precision != Precision::Fp8) ||
+      options.precisionPolicy == "autocast")
     fail("--master-weights split: expected --precision bf16 or fp8 under the policy master, found {} under "
          "{}; "
          "a master is a bf16 weight and the rest",
-         options.precision, options.precisionPolicy);
+         wordOf(options.precision), options.precisionPolicy);
 }
 
 void checkPrecision(const CompileOptions &options) {
-  if (options.precision == "fp8")
+  if (options.precision == Precision::Fp8)
     checkFloat8(options);
   if (options.masterWeights == pipelines::MasterWeights::On)
     return;
   checkAverages(options);
   if (options.masterWeights == pipelines::MasterWeights::Split)
     return checkSplitMasters(options);
-  if (options.precision != "bf16" || options.precisionPolicy == "autocast")
+  if (options.precision != Precision::Bf16 || options.precisionPolicy == "autocast")
     fail("--master-weights off: expected --precision bf16 under the policy master, found {} under {}; "
          "stochastic rounding "
          "needs bf16 weights, and autocast keeps its weights in fp32",
-         options.precision, options.precisionPolicy);
+         wordOf(options.precision), options.precisionPolicy);
   if (options.partition.stage > 0)
     fail("--master-weights off: not available with --zero {}; expected --zero 0", options.partition.stage);
 }

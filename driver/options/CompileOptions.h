@@ -28,11 +28,10 @@ struct AutoOptions {
 /// Options of the passes are as given; stepOptions says what they are without.
 struct CompileOptions : pipelines::StepOptions {
   ModelOptions model;
-  std::optional<double> momentum; ///< default: 0.95 for muon, else 0
-  int64_t parts = 1;              ///< of `sameBits`, those of one rank; `accumulate` counts them
-  std::string
-      replicas; ///< --replicas: "node", whole copies of the state on each machine; empty: as --mesh says
-  std::string givenConfiguration; ///< --configuration, as given
+  std::optional<double> momentum;   ///< default: 0.95 for muon, else 0
+  int64_t parts = 1;                ///< of `sameBits`, those of one rank; `accumulate` counts them
+  std::optional<Replicas> replicas; ///< whole copies of the state; none: as --mesh says
+  std::string givenConfiguration;   ///< --configuration, as given
   bool isPipelined() const { return model.meshOfRanks().sizeOf(rt::Mesh::kPipeline) > 1; }
   std::string deepSpeedConfig;       ///< a file whose options have been applied
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
@@ -40,15 +39,17 @@ struct CompileOptions : pipelines::StepOptions {
   double lr = 1e-3;
   std::optional<double> eps, weightDecay; ///< defaults are the optimizer's
   ScheduleDefaults schedule;
-  std::vector<double> betas;           ///< empty: the optimizer's
-  std::vector<std::string> precisions; ///< as given: plan --compare takes several, `precision` is the first
-  std::string givenLossScale;          ///< --loss-scale: dynamic, a number, or "" when not given
+  std::vector<double> betas; ///< empty: the optimizer's
+  std::vector<pipelines::Precision>
+      precisions;             ///< as given: plan --compare takes several, `precision` is the first
+  std::string givenLossScale; ///< --loss-scale: dynamic, a number, or "" when not given
   std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
   std::string recompute, memoryBudget;       ///< as given; see recomputePolicy
   std::vector<std::string> offload; ///< of optimizer, gradients, params, activations; KIND=DIR: a file
   std::string hostMemoryBudget;     ///< as given; empty: no limit
   int64_t effort = 0;
-  std::string target = "cpu", output, emit = "exe", saveIr, report;
+  Emit emit = Emit::Exe;
+  std::string target = "cpu", output, saveIr, report;
   ConvolutionKernels convolution = ConvolutionKernels::Cudnn;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
   CLibrary libc = CLibrary::Shared;

@@ -8,6 +8,12 @@ namespace kedge::driver {
 enum class ConvolutionKernels { Cudnn, Generated };
 /// The C library of a program.
 enum class CLibrary { Shared, Static, Musl };
+/// What compile makes: the IR of a level, kernels as text, or a form of the program.
+enum class Emit { Onnx, Train, Schedule, Exec, Llvm, Ptx, Obj, Exe, Lib };
+constexpr bool isLevel(Emit emit) { return emit <= Emit::Exec; }
+constexpr bool isProgram(Emit emit) { return emit >= Emit::Obj; }
+/// Where a whole copy of the state is.
+enum class Replicas { Node };
 
 } // namespace kedge::driver
 
@@ -21,4 +27,21 @@ template <> struct kedge::Words<kedge::driver::CLibrary> {
   using enum driver::CLibrary;
   static constexpr Word<driver::CLibrary> list[] = {
       {Shared, "shared", "the system's"}, {Static, "static", "linked in"}, {Musl, "musl", "musl, linked in"}};
+};
+
+template <> struct kedge::Words<kedge::driver::Emit> {
+  using enum driver::Emit;
+  static constexpr Word<driver::Emit> list[] = {{Onnx, "onnx", "level 1"},
+                                                {Train, "train", "level 2"},
+                                                {Schedule, "schedule", "level 3"},
+                                                {Exec, "exec", "level 4"},
+                                                {Llvm, "llvm", "kernels, in LLVM's dialect"},
+                                                {Ptx, "ptx", "kernels of a GPU"},
+                                                {Obj, "obj", "an object file"},
+                                                {Exe, "exe", "a program"},
+                                                {Lib, "lib", "a library that learns within another program"}};
+};
+
+template <> struct kedge::Words<kedge::driver::Replicas> {
+  static constexpr Word<driver::Replicas> list[] = {{driver::Replicas::Node, "node", "on each machine"}};
 };

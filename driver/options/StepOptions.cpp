@@ -46,7 +46,7 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
     step.stages.room = roomOfRank(options);
   step.update.momentum = options.momentumOrDefault();
   step.update.nesterov |= options.update.optimizer == "muon";
-  step.lossScale.scales |= options.precision == "fp16";
+  step.lossScale.scales |= options.precision == pipelines::Precision::Fp16;
   return step;
 }
 

@@ -15,7 +15,7 @@ int rowsDone = 0, rowsInAll = 1; // of the comparison under way, for those who w
 
 nlohmann::json rowOf(const std::string &name, const CompileOptions &options, const nlohmann::json &report) {
   nlohmann::json row = {{"name", name},
-                        {"precision", options.precision},
+                        {"precision", wordOf(options.precision)},
                         {"peak_bytes", report["peak_bytes"]},
                         {"smallest_feasible_bytes", report["smallest_feasible_bytes"]},
                         {"overhead", report["recompute"]["overhead"]},
@@ -57,11 +57,11 @@ nlohmann::json policyRow(const CompileOptions &options, const std::string &polic
 }
 
 /// The first 16-bit precision that was asked for; bf16 when none was.
-std::string narrowOf(const CompileOptions &options) {
-  for (const std::string &precision : options.precisions)
-    if (precision != "fp32")
+pipelines::Precision narrowOf(const CompileOptions &options) {
+  for (pipelines::Precision precision : options.precisions)
+    if (precision != pipelines::Precision::Fp32)
       return precision;
-  return "bf16";
+  return pipelines::Precision::Bf16;
 }
 
 } // namespace
@@ -92,10 +92,10 @@ nlohmann::json comparePolicies(const CompileOptions &options) {
 
 nlohmann::json comparePrecisions(const CompileOptions &options) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const std::string &precision : options.precisions) {
+  for (pipelines::Precision precision : options.precisions) {
     CompileOptions changed = trialOf(options);
     changed.precision = precision;
-    rows.push_back(rowOf(precision, changed));
+    rows.push_back(rowOf(wordOf(precision), changed));
   }
   return rows;
 }
@@ -146,14 +146,14 @@ nlohmann::json compareSchedules(const CompileOptions &options) {
 
 nlohmann::json compareSteps(const CompileOptions &options) {
   CompileOptions changed = trialOf(options);
-  changed.precision = "fp32", changed.recompute = "none", changed.partition.stage = 0;
+  changed.precision = pipelines::Precision::Fp32, changed.recompute = "none", changed.partition.stage = 0;
   changed.offload.clear();
   changed.masterWeights = pipelines::MasterWeights::On;
   nlohmann::json rows = nlohmann::json::array({rowOf("baseline", changed)});
   changed.recompute = "full";
   rows.push_back(rowOf("+ recompute", changed));
   changed.precision = narrowOf(options);
-  rows.push_back(rowOf("+ " + changed.precision, changed));
+  rows.push_back(rowOf(std::string("+ ") + wordOf(changed.precision), changed));
   changed.partition.stage = 2;
   rows.push_back(rowOf("+ zero 2", changed));
   changed.partition.stage = 3, changed.offload = {"optimizer", "params"};

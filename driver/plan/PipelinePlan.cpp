@@ -79,7 +79,7 @@ std::optional<Candidate> tried(const CompileOptions &options, const std::string 
   one.pipeline.schedule = name;
   one.isTrial = true;
   one.saveIr.clear();
-  one.emit = "exe";
+  one.emit = Emit::Exe;
   try {
     const json report = PipelinePlan(one).report();
     const auto peak = report["peak_bytes"].get<int64_t>();

@@ -30,7 +30,7 @@ std::vector<World> worldsOf(const CompileOptions &options) {
       worlds.push_back({options.model.ranks.front(), options.model.mesh, stage});
     return worlds;
   }
-  if (options.replicas.empty()) {
+  if (!options.replicas) {
     for (const int64_t number : options.model.ranks)
       worlds.push_back({number, "", {}});
     return worlds;
@@ -50,19 +50,19 @@ void checkNumbers(const CompileOptions &options) {
   for (size_t i = 0; i < numbers.size(); ++i)
     if (std::find(numbers.begin(), numbers.begin() + i, numbers[i]) != numbers.begin() + i)
       fail("--ranks {}: {} is named twice; name each number once", fmt::join(numbers, ","), numbers[i]);
-  if (options.isPipelined() && options.emit != "exe")
+  if (options.isPipelined() && options.emit != Emit::Exe)
     fail("--mesh {}: --emit {} is not available yet for a pipeline, whose ranks have a program each",
-         options.model.mesh, options.emit);
+         options.model.mesh, wordOf(options.emit));
   if (options.isPipelined())
     return;
-  if (options.saveIr.empty() && options.report.empty() && options.emit == "exe")
+  if (options.saveIr.empty() && options.report.empty() && options.emit == Emit::Exe)
     return;
   const std::string one = !options.saveIr.empty()   ? "--save-ir"
                           : !options.report.empty() ? "--report"
-                                                    : "--emit " + options.emit;
-  if (!options.replicas.empty())
-    fail("--replicas {}: {} takes one plan; give --mesh replica=R,data=D for R machines", options.replicas,
-         one);
+                                                    : std::string("--emit ") + wordOf(options.emit);
+  if (options.replicas)
+    fail("--replicas {}: {} takes one plan; give --mesh replica=R,data=D for R machines",
+         wordOf(*options.replicas), one);
   fail("--ranks {}: {} takes one plan; give one number of ranks", fmt::join(numbers, ","), one);
 }
 
@@ -140,7 +140,7 @@ int compilePlansByWorld(const CompileOptions &given) {
   std::vector<std::string> stages;
   for (const World &world : worldsOf(options)) {
     CompileOptions one = options;
-    one.replicas.clear();
+    one.replicas.reset();
     one.worlds = options.model.ranks;
     one.model.ranks = {world.ranks};
     one.model.mesh = world.mesh;

@@ -10,24 +10,24 @@ namespace {
 std::string textOf(const CompileOptions &options) {
   Compilation compilation(options);
   compilation.import();
-  if (options.emit != "onnx")
+  if (options.emit != Emit::Onnx)
     compilation.step();
-  if (options.emit == "onnx" || options.emit == "train")
+  if (options.emit == Emit::Onnx || options.emit == Emit::Train)
     return compilation.text();
   compilation.schedule();
-  if (options.emit == "schedule")
+  if (options.emit == Emit::Schedule)
     return compilation.text();
   compilation.lower();
-  if (options.emit == "ptx")
+  if (options.emit == Emit::Ptx)
     return ProgramBuilder(compilation, options).ptx();
-  return options.emit == "llvm" ? kernelText(compilation.kernels()) : compilation.text();
+  return options.emit == Emit::Llvm ? kernelText(compilation.kernels()) : compilation.text();
 }
 
 } // namespace
 
 std::string textsOfStages(const CompileOptions &given) {
   const CompileOptions options = withChosenSchedule(given);
-  if (options.emit == "onnx")
+  if (options.emit == Emit::Onnx)
     return textOf(options);
   const rt::Mesh mesh = options.model.meshOfRanks();
   const int64_t places = mesh.sizeOf(rt::Mesh::kPipeline), each = mesh.size() / places;

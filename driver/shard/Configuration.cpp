@@ -67,7 +67,7 @@ std::string axesOf(const model::Model &model, const DeviceConfiguration &one) {
 
 void chooseConfiguration(const GivenRanks &given, CompileOptions &options) {
   ModelOptions &model = options.model;
-  if (given.configuration == "none" || model.ranks.size() != 1 || !options.replicas.empty()) {
+  if (given.configuration == "none" || model.ranks.size() != 1 || options.replicas) {
     if (!given.configuration.empty() && given.configuration != "none")
       fail("--configuration {}: expected one number of ranks, or a mesh", given.configuration);
     return;

@@ -31,10 +31,24 @@ template <typename Enum> constexpr Enum valueOf(std::string_view text) {
   return Words<Enum>::list[0].value;
 }
 
+template <typename Enum> std::vector<Enum> valuesOf(const std::vector<std::string> &texts) {
+  std::vector<Enum> values;
+  for (const std::string &text : texts)
+    values.push_back(valueOf<Enum>(text));
+  return values;
+}
+
 template <typename Enum> std::vector<std::string> wordsOf() {
   std::vector<std::string> words;
   for (const Word<Enum> &word : Words<Enum>::list)
     words.push_back(word.text);
+  return words;
+}
+
+template <typename Enum> std::vector<std::string> wordsOf(const std::vector<Enum> &values) {
+  std::vector<std::string> words;
+  for (Enum value : values)
+    words.push_back(wordOf(value));
   return words;
 }
 

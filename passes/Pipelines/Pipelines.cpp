@@ -43,10 +43,10 @@ void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
 void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(precision::createWidenStates());
   manager.addNestedPass<func::FuncOp>(precision::createFuseBias());
-  if (options.precision == "fp32")
+  if (options.precision == Precision::Fp32)
     return;
   precision::AssignPrecisionOptions assign;
-  assign.type = options.isFloat8() ? "bf16" : options.precision;
+  assign.type = wordOf(options.isFloat8() ? Precision::Bf16 : options.precision);
   if (options.precisionPolicy == "master" || options.precisionPolicy == "autocast")
     assign.policy = options.precisionPolicy;
   else
@@ -98,8 +98,8 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
   if (options.isFloat8())
     manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());
-  if (!options.gradientType.empty())
-    manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({options.gradientType}));
+  if (options.gradientType)
+    manager.addNestedPass<func::FuncOp>(autodiff::createSetGradientType({wordOf(*options.gradientType)}));
   manager.addNestedPass<func::FuncOp>(levels::createNameValues());
 }
 
@@ -118,7 +118,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
              apart = early && options.accumulate > 1;
   if (early)
     reduce(apart ? "data" : "all");
-  manager.addPass(autodiff::createAccumulateGradients({options.accumulatorType, options.accumulate}));
+  manager.addPass(autodiff::createAccumulateGradients(
+      {options.accumulatorType ? wordOf(*options.accumulatorType) : "", options.accumulate}));
   if (!early || apart)
     reduce(apart ? "replica" : "all");
   autodiff::AddOptimizerOptions optimizer = options.update;

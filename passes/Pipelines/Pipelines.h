@@ -11,6 +11,7 @@
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipelines/OptionWords.h"
 #include "passes/Rematerialize/Passes.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,10 @@ struct LossScaleOptions {
 
 /// Options that decide what a step computes; one struct for compile and plan.
 struct StepOptions {
-  std::string precision = "fp32",
-              precisionPolicy = "master"; ///< fp32, bf16, fp16, fp8; master, autocast or a file
-  std::string gradientType,
-      accumulatorType; ///< fp32, bf16, fp16; empty: the working type, the parameters' type
+  Precision precision = Precision::Fp32;
+  std::string precisionPolicy = "master";   ///< master, autocast or a file
+  std::optional<GradientType> gradientType, ///< none: the type that backward computes in
+      accumulatorType;                      ///< none: the parameters' type
   MasterWeights masterWeights = MasterWeights::On;
   LossScaleOptions lossScale;
   autodiff::AddLossOptions loss;
@@ -55,7 +56,7 @@ struct StepOptions {
   bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }
   /// One @step runs all micro-batches of a rank.
   bool joinsMicroBatches() const { return batchNorm == BatchNorm::Exact && accumulate > 1; }
-  bool isFloat8() const { return precision == "fp8"; } ///< bf16 but for the operands of products
+  bool isFloat8() const { return precision == Precision::Fp8; } ///< bf16 but for the operands of products
 };
 
 /// Low-rank adapters: by a REGEX on weights, or those of a folder.

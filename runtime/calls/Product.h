@@ -78,8 +78,8 @@ bool isWideSum(const LibraryCall &call);
 LibraryCall withDenseRows(const LibraryCall &call);
 bool hasPaddedRows(const LibraryCall &call);
 
-/// train.fused_product without its epilogue, train.accumulate_product without its sum: an onnx.Gemm of the same
-/// operands. Other calls are as they were.
+/// train.fused_product without its epilogue, train.accumulate_product without its sum: an onnx.Gemm of the
+/// same operands. Other calls are as they were.
 LibraryCall withoutEpilogue(const LibraryCall &call);
 /// exp, tanh and the like that the epilogue of a train.fused_product computes.
 double specialFunctionsOfEpilogue(const LibraryCall &call);

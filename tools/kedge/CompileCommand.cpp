@@ -46,8 +46,8 @@ void checkLibc(const CompileOptions &options) {
          "no "
          "library of the machine",
          given);
-  if (options.emit != "exe")
-    fail("{} is for programs, found --emit {}: leave it out", given, options.emit);
+  if (options.emit != Emit::Exe)
+    fail("{} is for programs, found --emit {}: leave it out", given, wordOf(options.emit));
   if (options.onGpu())
     fail("{}: a program of --target {} opens NVIDIA's libraries, which need the machine's libc; leave it out",
          given, options.target);
@@ -66,12 +66,6 @@ void checkLibrary(const CompileOptions &options) {
   link::checkRuntime({link::RuntimeKind::Library, KernelLevels(options.cpus).otherMachine()});
 }
 
-/// Of what every rank of a pipeline has.
-bool isText(const std::string &emit) {
-  return emit == "onnx" || emit == "train" || emit == "schedule" || emit == "exec" || emit == "llvm" ||
-         emit == "ptx";
-}
-
 /// --with-places and --only are of texts of the levels.
 void checkText(const CompileOptions &options) {
   const char *given = options.withPlaces ? "--with-places" : "--only";
@@ -79,11 +73,10 @@ void checkText(const CompileOptions &options) {
     return;
   if (options.withPlaces && !options.only.empty())
     fail("--only: a part of a module is for reading, and is not compiled again; leave --with-places out");
-  if (options.emit != "onnx" && options.emit != "train" && options.emit != "schedule" &&
-      options.emit != "exec")
+  if (!isLevel(options.emit))
     fail(
         "{} would have no effect: --emit {} has no IR of ours; expected --emit onnx, train, schedule or exec",
-        given, options.emit);
+        given, wordOf(options.emit));
 }
 
 int runCompile(const CompileOptions &options) {
@@ -95,50 +88,51 @@ int runCompile(const CompileOptions &options) {
   }
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
-         fmt::join(options.precisions, ","), options.precisions.size());
-  const bool object = options.emit == "obj", library = options.emit == "lib";
-  if ((options.emit == "exe" || object || library) && options.output.empty() && !options.printPipeline)
+         fmt::join(wordsOf(options.precisions), ","), options.precisions.size());
+  const bool object = options.emit == Emit::Obj, library = options.emit == Emit::Lib;
+  if ((options.emit == Emit::Exe || object || library) && options.output.empty() && !options.printPipeline)
     fail("compile needs -o {}", object ? "FILE.o" : library ? "DIR/NAME" : "PROGRAM");
   checkProcessors(options);
   checkLibc(options);
-  if (options.emit == "ptx" && !options.onGpu())
+  if (options.emit == Emit::Ptx && !options.onGpu())
     fail("--emit ptx needs --target cuda");
   if (!options.algorithms.empty() && !options.onGpu())
     fail("--algorithms needs --target cuda");
   if (!options.algorithms.empty())
     checkAlgorithms(options.algorithms);
-  if (options.emit == "exe")
+  if (options.emit == Emit::Exe)
     link::checkRuntime({options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
                         KernelLevels(options.cpus).otherMachine(), options.libc == CLibrary::Static});
   if (library)
     checkLibrary(options);
   checkFolder("-o", options.output);
   checkReportFile(options.report);
-  if (options.isPipelined() && !options.printPipeline && options.resumedFrom.empty() && isText(options.emit))
+  if (options.isPipelined() && !options.printPipeline && options.resumedFrom.empty() &&
+      !isProgram(options.emit))
     return output(options, textsOfStages(options)), 0;
-  if ((options.model.ranks.size() > 1 || !options.replicas.empty() ||
-       (options.isPipelined() && !isText(options.emit))) &&
+  if ((options.model.ranks.size() > 1 || options.replicas ||
+       (options.isPipelined() && isProgram(options.emit))) &&
       !options.printPipeline)
     return compilePlansByWorld(options);
   Compilation compilation(options);
   if (options.printPipeline)
     return output(options, compilation.pipelineText()), 0;
   compilation.import();
-  if (options.emit == "onnx")
+  if (options.emit == Emit::Onnx)
     return output(options, compilation.text()), 0;
   compilation.step();
-  if (options.emit == "train")
+  if (options.emit == Emit::Train)
     return output(options, compilation.text()), 0;
   compilation.schedule(pricedForPage(options));
-  if (options.emit == "schedule")
+  if (options.emit == Emit::Schedule)
     return output(options, compilation.text()), 0;
   compilation.lower();
-  if (options.emit == "llvm")
+  if (options.emit == Emit::Llvm)
     return output(options, kernelText(compilation.kernels())), 0;
-  if (options.emit == "ptx")
+  if (options.emit == Emit::Ptx)
     return output(options, ProgramBuilder(compilation, options).ptx()), 0;
   writeReport(compilation, options);
-  if (options.emit == "exec")
+  if (options.emit == Emit::Exec)
     return output(options, compilation.text()), 0;
   const BudgetCheck budget(compilation.module(), options);
   if (!budget.fits())

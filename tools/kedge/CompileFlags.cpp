@@ -125,14 +125,14 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
       .add_option_function<std::vector<std::string>>(
           "--precision",
           [&o](const std::vector<std::string> &given) {
-            o.precisions = given;
-            o.precision = given.front();
+            o.precisions = valuesOf<pipelines::Precision>(given);
+            o.precision = o.precisions.front();
           },
           "of weights in use, activations and gradients: fp32 (the default), bf16, fp16, or fp8: bf16 with "
           "products of 8-bit floats; plan --compare takes several, as in bf16,fp32")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16", "fp8"}))
+      ->check(CLI::IsMember(wordsOf<pipelines::Precision>()))
       ->group("Precision");
   Flags flags(command, "Precision");
   flags
@@ -145,10 +145,9 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
             "on, split: a bf16 weight and 8 bits of what rounding took, or off: only bf16 weights, with "
             "stochastic rounding")
       ->capture_default_str();
-  const std::vector<std::string> types = {"fp32", "bf16", "fp16"};
-  flags.word("--grad-dtype", o.gradientType, types,
+  flags.word("--grad-dtype", o.gradientType,
              "of gradients: fp32, bf16 or fp16 (default: the type that backward computes in)");
-  flags.word("--accumulate-dtype", o.accumulatorType, types,
+  flags.word("--accumulate-dtype", o.accumulatorType,
              "of gradients that micro-batches add up: fp32 (the default), bf16 or fp16");
 }
 
@@ -271,7 +270,7 @@ void addProgramOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Output");
   flags.add("-o", o.output, "the program (or the text that --emit asks for; default: standard output)");
   flags
-      .word("--emit", o.emit, {"onnx", "train", "schedule", "exec", "llvm", "ptx", "obj", "exe", "lib"},
+      .word("--emit", o.emit,
             "what to make; lib: a library that learns within another program, with its headers")
       ->capture_default_str();
   flags.add("--with-places", o.withPlaces,

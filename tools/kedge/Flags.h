@@ -4,6 +4,7 @@
 #include "lib/Support/Words.h"
 #include "runtime/program/NumberFlags.h"
 #include <CLI/CLI.hpp>
+#include <optional>
 
 namespace kedge::tool {
 
@@ -26,7 +27,7 @@ public:
     else
       return command.add_option(flag, value, help)->group(group);
   }
-  /// One of `words`.
+  /// One of `words`, which a table has.
   CLI::Option *word(const char *flag, std::string &value, const std::vector<std::string> &words,
                     const std::string &help) {
     return add(flag, value, help)->check(CLI::IsMember(words));
@@ -38,6 +39,15 @@ public:
             flag, [&value](const std::string &text) { value = valueOf<Enum>(text); }, help)
         ->check(CLI::IsMember(wordsOf<Enum>()))
         ->default_function([&value] { return std::string(wordOf(value)); })
+        ->group(group);
+  }
+  /// The same, where none of them is the default.
+  template <typename Enum>
+  CLI::Option *word(const char *flag, std::optional<Enum> &value, const std::string &help) {
+    return command
+        .add_option_function<std::string>(
+            flag, [&value](const std::string &text) { value = valueOf<Enum>(text); }, help)
+        ->check(CLI::IsMember(wordsOf<Enum>()))
         ->group(group);
   }
   /// The words on and off.

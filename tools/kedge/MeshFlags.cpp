@@ -101,7 +101,7 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
            "zero-bubble (gradients of weights fill what a rank would wait); auto: the one whose step is "
            "predicted to be the shortest")
       ->capture_default_str();
-  flags.word("--replicas", o.replicas, {"node"},
+  flags.word("--replicas", o.replicas,
              "node: each machine has whole copies of the state, which --zero cuts over its own ranks; "
              "decided at start, for --ranks N");
 }
@@ -115,7 +115,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
   const int64_t parts = o.sameBits;
   if (parts < 1 || parts > (1 << 20) || (parts & (parts - 1)) != 0)
     fail("--same-bits {}: expected a power of two from 1 to 1048576", parts);
-  if (o.model.ranks.size() != 1 || !o.replicas.empty())
+  if (o.model.ranks.size() != 1 || o.replicas)
     fail("--same-bits {}: expected one number of ranks, or a mesh", parts);
   const int64_t ranks =
       o.model.mesh.empty() ? o.model.ranks.front() : o.model.meshOfRanks().sizeOf("replica,data");
@@ -163,10 +163,10 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
 void resolveAxes(const CLI::App &command, CompileOptions &o) {
   const bool meshed =
       isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
-  if (!o.replicas.empty() && (meshed || o.model.ranks.size() != 1 || o.model.ranks.front() == 1))
+  if (o.replicas && (meshed || o.model.ranks.size() != 1 || o.model.ranks.front() == 1))
     fail("--replicas {}: expected one number of ranks, --ranks N, and no --mesh, which says itself which "
          "ranks are copies",
-         o.replicas);
+         wordOf(*o.replicas));
   if (!meshed)
     return;
   if (o.model.ranks.size() != 1)

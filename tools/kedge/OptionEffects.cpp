@@ -6,6 +6,7 @@ namespace kedge::tool {
 namespace {
 
 using driver::CompileOptions;
+using pipelines::Precision;
 
 struct Rule {
   std::vector<const char *> flags;
@@ -22,7 +23,7 @@ bool givenAny(const CLI::App &command, const std::vector<const char *> &flags, s
   return false;
 }
 
-bool has(const std::vector<std::string> &list, const char *value) {
+bool has(const std::vector<Precision> &list, Precision value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
@@ -89,14 +90,16 @@ std::vector<Rule> rankRules(const CLI::App &command, const CompileOptions &o) {
 }
 
 std::vector<Rule> precisionRules(const CompileOptions &o) {
-  const bool narrow = has(o.precisions, "bf16") || has(o.precisions, "fp16") || has(o.precisions, "fp8");
-  const bool scales = o.lossScale.scales || has(o.precisions, "fp16");
+  const bool narrow = has(o.precisions, Precision::Bf16) || has(o.precisions, Precision::Fp16) ||
+                      has(o.precisions, Precision::Fp8);
+  const bool scales = o.lossScale.scales || has(o.precisions, Precision::Fp16);
   return {
       {{"--precision-policy"}, narrow, "it is for 16 bits; give --precision bf16 or fp16 with it"},
       {{"--loss-scale-init", "--loss-scale-growth", "--loss-scale-backoff", "--loss-scale-min",
         "--loss-scale-window", "--loss-scale-hysteresis"},
        scales,
-       fmt::format("--precision {} does not scale its loss; give --loss-scale dynamic with it", o.precision)},
+       fmt::format("--precision {} does not scale its loss; give --loss-scale dynamic with it",
+                   wordOf(o.precision))},
       {{"--host-memory-budget"}, !o.offload.empty(), "nothing goes to host memory; give --offload with it"}};
 }
 

@@ -27,7 +27,7 @@ using namespace driver;
 namespace {
 /// A list of precisions asks for a comparison; a plan is of one.
 void checkPrecisions(const CompileOptions &options) {
-  const std::vector<std::string> &given = options.precisions;
+  const std::vector<std::string> given = wordsOf(options.precisions);
   if (given.size() > 1 && !options.compare && !options.joint.on)
     fail("--precision {}: a plan is of one precision, found {}; name one, add --compare for a row each, or "
          "--auto",

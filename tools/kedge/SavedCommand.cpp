@@ -4,7 +4,7 @@
 
 namespace kedge::tool {
 
-using driver::Phase, driver::SavedArguments, driver::SavedIr;
+using driver::Emit, driver::Phase, driver::SavedArguments, driver::SavedIr;
 
 namespace {
 
@@ -38,13 +38,14 @@ void checkActsLater(const CLI::Option &option, Phase done, const std::string &pa
 }
 
 /// --emit of a level that is over already is an error.
-void checkStillAhead(const std::string &emit, Phase done, const std::string &path) {
-  Phase last = emit == "onnx"       ? Phase::Model
-               : emit == "train"    ? Phase::Step
-               : emit == "schedule" ? Phase::Rematerialize
-                                    : Phase::Exec;
+void checkStillAhead(Emit emit, Phase done, const std::string &path) {
+  Phase last = emit == Emit::Onnx       ? Phase::Model
+               : emit == Emit::Train    ? Phase::Step
+               : emit == Emit::Schedule ? Phase::Rematerialize
+                                        : Phase::Exec;
   if (last < done)
-    fail("{}: --emit {} is the IR of a phase before '{}', which this file holds", path, emit, nameOf(done));
+    fail("{}: --emit {} is the IR of a phase before '{}', which this file holds", path, wordOf(emit),
+         nameOf(done));
 }
 
 /// "--name=value", as the parser takes it again.

@@ -331,8 +331,9 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
 } // namespace
 
 void registerConv() {
-  for (const char *name : {"onnx.Conv", "train.conv_grad_input", "train.conv_grad_weight", "onnx.ConvTranspose",
-                           "train.conv_transpose_grad_input", "train.conv_transpose_grad_weight"})
+  for (const char *name :
+       {"onnx.Conv", "train.conv_grad_input", "train.conv_grad_weight", "onnx.ConvTranspose",
+        "train.conv_transpose_grad_input", "train.conv_transpose_grad_weight"})
     registerKernel(name, makeConvolution);
 }
 

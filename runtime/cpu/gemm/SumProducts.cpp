@@ -1,4 +1,5 @@
-// train.sum_products: a product whose terms are parts that are summed each by itself, then as a balanced tree.
+// train.sum_products: a product whose terms are parts that are summed each by itself, then as a balanced
+// tree.
 #include "runtime/calls/Product.h"
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Registration.h"

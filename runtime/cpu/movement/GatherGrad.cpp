@@ -1,5 +1,5 @@
-// train.gather_grad, train.add_gather_grad, train.gather_elements_grad, train.gather_nd_grad: sums without atomics,
-// in order of position.
+// train.gather_grad, train.add_gather_grad, train.gather_elements_grad, train.gather_nd_grad: sums without
+// atomics, in order of position.
 #include "runtime/calls/GatherIndex.h"
 #include "runtime/calls/IndexTuples.h"
 #include "runtime/calls/LineMap.h"

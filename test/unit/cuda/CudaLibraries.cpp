@@ -167,7 +167,8 @@ INSTANTIATE_TEST_SUITE_P(
         ProductCase{"train.conv_grad_weight", {{2, 4, 5, 6}, {2, 6, 4, 4}}, {6, 2, 2, 3}, kGroups},
         ProductCase{"onnx.ConvTranspose", {{2, 4, 3, 6}, {4, 3, 3, 3}, {3}}, {2, 3, 5, 6}, kStrided},
         ProductCase{"train.conv_transpose_grad_input", {{2, 3, 5, 6}, {4, 3, 3, 3}}, {2, 4, 3, 6}, kStrided},
-        ProductCase{"train.conv_transpose_grad_weight", {{2, 4, 3, 6}, {2, 3, 5, 6}}, {4, 3, 3, 3}, kStrided}));
+        ProductCase{
+            "train.conv_transpose_grad_weight", {{2, 4, 3, 6}, {2, 3, 5, 6}}, {4, 3, 3, 3}, kStrided}));
 
 TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
   const json image =

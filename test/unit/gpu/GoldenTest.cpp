@@ -51,8 +51,8 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
   step.loss.lossOutput = golden.lossOutput;
   step.update.optimizer = golden.optimizer;
   step.update.clipNorm = golden.clipNorm;
-  step.precision = precision;
-  step.lossScale.scales = precision == "fp16";
+  step.precision = valueOf<pipelines::Precision>(precision);
+  step.lossScale.scales = step.precision == pipelines::Precision::Fp16;
   PassManager manager(&context);
   pipelines::addRaisePipeline(manager);
   pipelines::addStepPipeline(manager, step);

@@ -30,14 +30,14 @@ TEST(GpuGather, RowGradients) {
   expectSameAsCpu(
       "train.gather_grad {axis = 0 : i64} : (tensor<1x24x48xf32>, tensor<1x24xi64>) -> tensor<32x48xf32>",
       {0, 31});
-  expectSameAsCpu(
-      "train.gather_grad {axis = 0 : i64, padding_idx = 0 : i64} : (tensor<8x24x48xf32>, tensor<8x24xi64>) -> "
-      "tensor<256x48xf32>",
-      {0, 255, 1e-6});
-  expectSameAsCpu(
-      "train.gather_grad {axis = 0 : i64, padding_idx = 0 : i64} : (tensor<3x50x33xf32>, tensor<3x50xi64>) -> "
-      "tensor<520x33xf32>",
-      {-30, 30, 1e-6});
+  expectSameAsCpu("train.gather_grad {axis = 0 : i64, padding_idx = 0 : i64} : (tensor<8x24x48xf32>, "
+                  "tensor<8x24xi64>) -> "
+                  "tensor<256x48xf32>",
+                  {0, 255, 1e-6});
+  expectSameAsCpu("train.gather_grad {axis = 0 : i64, padding_idx = 0 : i64} : (tensor<3x50x33xf32>, "
+                  "tensor<3x50xi64>) -> "
+                  "tensor<520x33xf32>",
+                  {-30, 30, 1e-6});
   expectSameAsCpu(
       "train.gather_grad {axis = 1 : i64} : (tensor<2x50x130xf32>, tensor<50xi32>) -> tensor<2x60x130xf32>",
       {-20, 59, 1e-6});

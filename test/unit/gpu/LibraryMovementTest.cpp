@@ -32,9 +32,9 @@ TEST(GpuMovement, SliceAndItsGradient) {
                       "steps = array<i64: 1, -2>} : ";
   expectSameAsCpu("onnx.Slice " + range + "(tensor<3x8xf32>) -> tensor<2x3xf32>");
   expectSameAsCpu("train.slice_grad " + range + "(tensor<2x3xf32>) -> tensor<3x8xf32>");
-  expectSameAsCpu(
-      "train.slice_grad {starts = array<i64: 0, 0, 0>, ends = array<i64: 8, 1, 48>} : (tensor<8x1x48xf32>) -> "
-      "tensor<8x24x48xf32>");
+  expectSameAsCpu("train.slice_grad {starts = array<i64: 0, 0, 0>, ends = array<i64: 8, 1, 48>} : "
+                  "(tensor<8x1x48xf32>) -> "
+                  "tensor<8x24x48xf32>");
 }
 
 TEST(GpuMovement, Repetition) {

@@ -113,7 +113,7 @@ std::string cast16(ModuleOp module, const std::string &type) {
     return success();
   });
   PassManager manager(module.getContext());
-  pipelines::addPrecisionPipeline(manager, {.precision = type});
+  pipelines::addPrecisionPipeline(manager, {.precision = valueOf<pipelines::Precision>(type)});
   return succeeded(manager.run(module)) ? "" : messages;
 }
 

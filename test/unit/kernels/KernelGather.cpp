@@ -67,7 +67,8 @@ template <typename T> void checkAddGatherGrad() {
   Array dy = Array::random<T>({9, 300}, 1), addend = Array::random<T>({50, 300}, 2);
   Array indices = Array::of<int64_t>({9}, {3, 7, 3, -1, 0, 3, 7, 20, 21});
   Array rows = runKernel1("train.gather_grad", {{"padding_idx", 20}}, {dy, indices}, addend.desc);
-  Array found = runKernel1("train.add_gather_grad", {{"padding_idx", 20}}, {dy, indices, addend}, addend.desc);
+  Array found =
+      runKernel1("train.add_gather_grad", {{"padding_idx", 20}}, {dy, indices, addend}, addend.desc);
   const std::vector<double> before = addend.doubles(), added = rows.doubles(), after = found.doubles();
   for (size_t i = 0; i < after.size(); ++i) {
     using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
