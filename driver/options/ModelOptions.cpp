@@ -4,8 +4,8 @@
 
 namespace kedge::driver {
 
-lint::Options ModelOptions::lintOptions() const {
-  lint::Options options;
+lint::LintOptions ModelOptions::lintOptions() const {
+  lint::LintOptions options;
   options.loss = loss;
   options.logits = logits;
   options.labels = labels;

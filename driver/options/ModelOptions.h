@@ -29,7 +29,7 @@ struct ModelOptions : autodiff::AddLossOptions {
   }
   pipelines::AdapterOptions adapters;
 
-  lint::Options lintOptions() const;
+  lint::LintOptions lintOptions() const;
 };
 
 } // namespace kedge::driver

@@ -5,7 +5,7 @@
 
 namespace kedge::driver {
 
-/// Throws rt::Error, naming file and entry, on what is no table.
+/// Throws rt::RuntimeError, naming file and entry, on what is no table.
 void checkAlgorithms(const std::string &path);
 
 /// Puts the entries of the table at `path` that concern the program's products into its target, of every

@@ -34,7 +34,7 @@ public:
     std::filesystem::remove(log, ignored);
   }
 
-  Reduction run() {
+  ReducedModel run() {
     checkFails();
     module = import();
     if (opsOfModel(*module).empty() || !failsAlike(*module))
@@ -156,6 +156,6 @@ private:
 
 } // namespace
 
-Reduction reduce(const ReduceQuestion &question) { return Reducer(question).run(); }
+ReducedModel reduce(const ReduceQuestion &question) { return Reducer(question).run(); }
 
 } // namespace kedge::driver

@@ -15,7 +15,7 @@ struct ReduceQuestion {
   std::map<std::string, std::vector<int64_t>> shapes; ///< of inputs whose sizes the file leaves open
 };
 
-struct Reduction {
+struct ReducedModel {
   size_t nodesBefore = 0, nodesAfter = 0; ///< constants are not counted
   size_t runs = 0;                        ///< of the command
   std::string ending;                     ///< how the command ends: "exit code 134"
@@ -25,6 +25,6 @@ struct Reduction {
 /// half of them at first. What a node that is gone made becomes an input. Each part that fails as the model
 /// does is written to `output`. Throws kedge::Error when the model does not fail, or no longer does once it
 /// is written again.
-Reduction reduce(const ReduceQuestion &question);
+ReducedModel reduce(const ReduceQuestion &question);
 
 } // namespace kedge::driver

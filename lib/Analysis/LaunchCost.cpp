@@ -20,7 +20,7 @@ namespace {
 rt::calls::CallWork workOrCopy(const rt::calls::LibraryCall &call) {
   try {
     return rt::calls::workOf(call);
-  } catch (const rt::Error &) {
+  } catch (const rt::RuntimeError &) {
     return {};
   }
 }

@@ -28,7 +28,7 @@ mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
     return 0;
   try {
     return static_cast<int64_t>(rt::calls::makeKernel(libraryCallOf(library), threads)->workspaceBytes());
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     return library.emitOpError() << "'" << library.getKernel()
                                  << "' has no kernel on this target: " << error.what();
   }

@@ -45,14 +45,14 @@ void checkNarrow(GraphNode &context) {
   if (NodeImporters::narrowOperands(context.node.opType) != NodeImporters::Narrow::Refused)
     return;
   for (size_t k = 0; k < context.operandCount(); ++k)
-    if (model::DType type = context.narrowType(k); type != model::DType::Undefined)
+    if (model::ElementType type = context.narrowType(k); type != model::ElementType::Undefined)
       context.unsupported(fmt::format("element type {} is not supported", model::dtypeName(type)));
 }
 
 /// What moves codes leaves them of their type.
 void keepNarrow(GraphNode &context, ImportScope &target) {
-  model::DType type = context.operandCount() ? context.narrowType(0) : model::DType::Undefined;
-  if (type == model::DType::Undefined ||
+  model::ElementType type = context.operandCount() ? context.narrowType(0) : model::ElementType::Undefined;
+  if (type == model::ElementType::Undefined ||
       NodeImporters::narrowOperands(context.node.opType) != NodeImporters::Narrow::Moved)
     return;
   for (const std::string &name : context.node.outputs)

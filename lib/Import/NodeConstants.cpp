@@ -6,44 +6,44 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::importer;
 
-Type kedge::importer::elementType(MLIRContext &context, model::DType type) {
-  using model::DType;
+Type kedge::importer::elementType(MLIRContext &context, model::ElementType type) {
+  using model::ElementType;
   auto integer = [&](unsigned bits, bool isUnsigned = false) {
     return IntegerType::get(&context, bits, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
   };
   switch (type) {
-  case DType::Float:
+  case ElementType::Float:
     return Float32Type::get(&context);
-  case DType::Double:
+  case ElementType::Double:
     return Float64Type::get(&context);
-  case DType::Float16:
+  case ElementType::Float16:
     return Float16Type::get(&context);
-  case DType::BFloat16:
+  case ElementType::BFloat16:
     return BFloat16Type::get(&context);
-  case DType::Bool:
+  case ElementType::Bool:
     return integer(1);
-  case DType::Int8:
+  case ElementType::Int8:
     return integer(8);
-  case DType::Int16:
+  case ElementType::Int16:
     return integer(16);
-  case DType::Int32:
+  case ElementType::Int32:
     return integer(32);
-  case DType::Int64:
+  case ElementType::Int64:
     return integer(64);
-  case DType::UInt8:
+  case ElementType::UInt8:
     return integer(8, true);
-  case DType::UInt16:
+  case ElementType::UInt16:
     return integer(16, true);
-  case DType::UInt32:
+  case ElementType::UInt32:
     return integer(32, true);
-  case DType::UInt64:
+  case ElementType::UInt64:
     return integer(64, true);
   default:
     return {};
   }
 }
 
-Type kedge::importer::storedType(MLIRContext &context, model::DType type) {
+Type kedge::importer::storedType(MLIRContext &context, model::ElementType type) {
   if (!model::isNarrow(type))
     return elementType(context, type);
   auto integer = model::narrowInteger(type);
@@ -61,7 +61,7 @@ DenseElementsAttr kedge::importer::denseAttribute(RankedTensorType type, const m
   size_t width = model::dtypeBits(tensor.dtype) / 8;
   if (bytes.size != width * tensor.numElements())
     fail("{}: expected {} bytes, found {}", tensor.describe(), width * tensor.numElements(), bytes.size);
-  if (tensor.dtype == model::DType::Bool) {
+  if (tensor.dtype == model::ElementType::Bool) {
     SmallVector<bool> values(bytes.data, bytes.data + bytes.size);
     return DenseElementsAttr::get(type, ArrayRef<bool>(values));
   }

@@ -8,13 +8,13 @@
 namespace kedge::importer {
 
 /// Null for types that no arithmetic has (strings, complex, 8- and 4-bit floats).
-mlir::Type elementType(mlir::MLIRContext &context, model::DType type);
+mlir::Type elementType(mlir::MLIRContext &context, model::ElementType type);
 /// The same, and for narrow types (lib/Model/NarrowTypes.h) what their codes are: i8 for signed integers,
 /// else ui8.
-mlir::Type storedType(mlir::MLIRContext &context, model::DType type);
+mlir::Type storedType(mlir::MLIRContext &context, model::ElementType type);
 /// Undefined for types that are not narrow.
-inline model::DType narrowOr(model::DType type) {
-  return model::isNarrow(type) ? type : model::DType::Undefined;
+inline model::ElementType narrowOr(model::ElementType type) {
+  return model::isNarrow(type) ? type : model::ElementType::Undefined;
 }
 /// The tensor's values, or codes of a narrow type, as an attribute; a splat when all are equal.
 mlir::DenseElementsAttr denseAttribute(mlir::RankedTensorType type, const model::Tensor &tensor);

@@ -27,7 +27,7 @@ struct ImportedValue {
   std::optional<llvm::SmallVector<mlir::Value>> sequence = std::nullopt;
   /// The file's element type if it is a narrow one (lib/Model/NarrowTypes.h). The tensor then holds codes, in
   /// i8 or ui8.
-  model::DType narrow = model::DType::Undefined;
+  model::ElementType narrow = model::ElementType::Undefined;
   std::shared_ptr<const Quantised> quantised = nullptr;
 };
 
@@ -62,7 +62,9 @@ public:
   virtual std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) = 0;
 
   /// The element type of an operand that holds codes; Undefined for any other operand.
-  model::DType narrowType(size_t k) { return has(k) ? imported(k).narrow : model::DType::Undefined; }
+  model::ElementType narrowType(size_t k) {
+    return has(k) ? imported(k).narrow : model::ElementType::Undefined;
+  }
 
   void setResult(size_t k, mlir::Value value) { setResult(k, ImportedValue{value}); }
   virtual void setResult(size_t k, ImportedValue value) = 0;
@@ -72,7 +74,7 @@ public:
   void setResults(mlir::ValueRange values);
 
   /// MLIR element type; an error for types that tensors cannot have here (strings, complex).
-  mlir::Type elementType(model::DType type);
+  mlir::Type elementType(model::ElementType type);
   mlir::DenseI64ArrayAttr ints(llvm::ArrayRef<int64_t> values) {
     return builder.getDenseI64ArrayAttr(values);
   }

@@ -82,7 +82,7 @@ void NodeContext::setResults(ValueRange values) {
     setResult(k, value);
 }
 
-Type NodeContext::elementType(model::DType type) {
+Type NodeContext::elementType(model::ElementType type) {
   if (Type element = kedge::importer::elementType(*builder.getContext(), type))
     return element;
   unsupported(fmt::format("element type {} is not supported", model::dtypeName(type)));

@@ -9,7 +9,7 @@ bool ShardingLoop::isDivisible(int64_t ranks) const {
          llvm::all_of(sections, [&](int64_t section) { return section % ranks == 0; });
 }
 
-int64_t Blocks::room(int64_t size, int64_t ranks) const {
+int64_t ShardBlocks::room(int64_t size, int64_t ranks) const {
   return isPadded() ? llvm::sum_of(rooms) : size / ranks;
 }
 
@@ -63,7 +63,7 @@ Layout layoutOfTensor(const ShardingRule &rule, const CutLoop &cut, unsigned num
 
 } // namespace
 
-void simplify(Blocks &blocks, int64_t size, int64_t ranks) {
+void simplify(ShardBlocks &blocks, int64_t size, int64_t ranks) {
   SmallVector<int64_t> sections = blocks.sections;
   if (sections.empty())
     sections.push_back(size);

@@ -9,7 +9,7 @@ namespace kedge {
 
 /// How what stands in a row is cut over ranks: rank i has room for block i of each section, the last ranks
 /// may have less than that, or nothing.
-struct Blocks {
+struct ShardBlocks {
   llvm::SmallVector<int64_t> sections; ///< each cut by itself; empty: one
   /// Of each section's blocks, the last ones of which end in padding; empty: all blocks are equal.
   llvm::SmallVector<int64_t> rooms;
@@ -17,25 +17,25 @@ struct Blocks {
   bool isPadded() const { return !rooms.empty(); }
   /// Of a rank, of so many elements in all.
   int64_t room(int64_t size, int64_t ranks) const;
-  bool operator==(const Blocks &) const = default;
+  bool operator==(const ShardBlocks &) const = default;
 };
 
 /// Whole on every rank, or cut along a dimension.
-struct Layout : Blocks {
+struct Layout : ShardBlocks {
   int dim = -1;
 
   Layout() = default;
-  Layout(int dim, Blocks blocks) : Blocks(std::move(blocks)), dim(dim) {}
+  Layout(int dim, ShardBlocks blocks) : ShardBlocks(std::move(blocks)), dim(dim) {}
   bool isCut() const { return dim >= 0; }
   bool operator==(const Layout &) const = default;
 };
 
 /// A loop of an op that is cut, in the units of the loop.
-struct CutLoop : Blocks {
+struct CutLoop : ShardBlocks {
   int loop = -1;
 
   CutLoop() = default;
-  CutLoop(int loop, Blocks blocks) : Blocks(std::move(blocks)), loop(loop) {}
+  CutLoop(int loop, ShardBlocks blocks) : ShardBlocks(std::move(blocks)), loop(loop) {}
   bool isCut() const { return loop >= 0; }
 };
 
@@ -107,7 +107,7 @@ Layout layoutOfOperand(mlir::Operation *op, const ShardingRule &rule, const CutL
 Layout layoutOfResult(mlir::Operation *op, const ShardingRule &rule, const CutLoop &cut, unsigned result,
                       int64_t ranks);
 /// Without rooms where all blocks of so many elements are equal.
-void simplify(Blocks &blocks, int64_t size, int64_t ranks);
+void simplify(ShardBlocks &blocks, int64_t size, int64_t ranks);
 
 /// The same op on blocks. Attributes that say the shape of the result, the sizes of its parts or of its loops
 /// are those of blocks.

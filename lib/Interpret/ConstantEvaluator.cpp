@@ -59,7 +59,7 @@ bool runLibrary(Operation *op, ArrayRef<const HostTensor *> operands, std::vecto
     std::vector<char> workspace(kernel->workspaceBytes() + 64);
     auto aligned = (reinterpret_cast<uintptr_t>(workspace.data()) + 63) & ~uintptr_t(63);
     kernel->run(inputs.data(), outputs.data(), reinterpret_cast<void *>(aligned));
-  } catch (const rt::Error &) {
+  } catch (const rt::RuntimeError &) {
     return false;
   }
   return true;

@@ -98,7 +98,7 @@ private:
     const model::ValueInfo *after = graph.findValueInfo(value);
     if (!after)
       after = graph.findOutput(value);
-    if (!after || after->dtype == model::DType::Undefined)
+    if (!after || after->dtype == model::ElementType::Undefined)
       return "";
     if (after->dtype != before->dtype)
       return fmt::format("its next value, '{}', is {} and the buffer {}", value,

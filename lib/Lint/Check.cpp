@@ -78,7 +78,7 @@ const std::set<std::string> &unallowable() {
 }
 
 /// Codes that --allow names are reported still, but no longer stop anything.
-void checkAllow(const Options &options) {
+void checkAllow(const LintOptions &options) {
   for (const std::string &code : options.allow)
     if (!allCodes().count(code))
       fail("--allow {}: there is no such finding; the codes are {}", code, fmt::join(allCodes(), ", "));
@@ -88,7 +88,7 @@ void checkAllow(const Options &options) {
            code);
 }
 
-void applyAllow(Report &report, const Options &options) {
+void applyAllow(Report &report, const LintOptions &options) {
   for (Finding &finding : report.findings)
     if (finding.severity == Severity::Error && options.allow.count(finding.code)) {
       finding.severity = Severity::Warning;
@@ -98,7 +98,7 @@ void applyAllow(Report &report, const Options &options) {
 }
 } // namespace
 
-Report check(const Model &model, const Options &options, const Operators &operators) {
+Report check(const Model &model, const LintOptions &options, const Operators &operators) {
   checkAllow(options);
   Signature signature = Signature::of(model.graph);
   Uses uses(model.graph, signature);
@@ -139,7 +139,8 @@ static void keepStatisticsAsPyTorch(Model &model) {
   });
 }
 
-static void turnOn(Model &model, const Options &options, Report &report, std::vector<std::string> &changes) {
+static void turnOn(Model &model, const LintOptions &options, Report &report,
+                   std::vector<std::string> &changes) {
   const std::vector<std::string> done = setTrainMode(model, options.trainModules);
   changes.insert(changes.end(), done.begin(), done.end());
   report.modes = done;
@@ -162,11 +163,11 @@ static void makeInference(const Model &model, const Noise &noise, Report &report
   report.inference = std::make_shared<const Model>(std::move(off));
 }
 
-Report prepare(Model &model, const Options &asked, const Operators &operators) {
+Report prepare(Model &model, const LintOptions &asked, const Operators &operators) {
   auto loaded = std::make_shared<const Model>(model);
   std::vector<std::string> changes;
   auto note = [&](std::vector<std::string> more) { changes.insert(changes.end(), more.begin(), more.end()); };
-  Options options = asked;
+  LintOptions options = asked;
   options.former = nameTraced(model);
   checkTie(model, options.tie);
   if (options.repair) {

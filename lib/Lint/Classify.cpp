@@ -93,7 +93,7 @@ std::string list(const std::vector<std::string> &names) {
 
 class Classifier {
 public:
-  Classifier(const Evidence &evidence, const Options &options)
+  Classifier(const Evidence &evidence, const LintOptions &options)
       : evidence(evidence), train("--train", options.train, options.former),
         freeze("--freeze", options.freeze, options.former), variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
@@ -283,7 +283,7 @@ bool isFresh(const Tensor &tensor) {
   }
 }
 
-std::vector<Initializer> classify(const Evidence &evidence, const Options &options) {
+std::vector<Initializer> classify(const Evidence &evidence, const LintOptions &options) {
   Classifier classifier(evidence, options);
   std::vector<Initializer> verdicts;
   auto judgeAll = [&](const model::Graph &graph) {

@@ -16,7 +16,7 @@ struct Evidence {
   const Reach &reach;
 };
 
-std::vector<Initializer> classify(const Evidence &, const Options &);
+std::vector<Initializer> classify(const Evidence &, const LintOptions &);
 
 /// The dotted name of the parameter that a tensor is or holds; its own name when nothing tells more.
 std::string originalName(const model::Tensor &, const Evidence &);

@@ -43,7 +43,7 @@ struct Initializer {
   bool guessed = false; // neither the file nor the operator that reads it says what it is
 };
 
-struct Options {
+struct LintOptions {
   std::string loss; // "", "none", "cross-entropy", "mse", "bce-with-logits"; "" when not given
   std::string logits;
   std::string labels = "labels";
@@ -97,7 +97,7 @@ struct Report {
 };
 
 /// Throws kedge::Error for a bad regular expression or a name that the model does not have.
-Report check(const model::Model &, const Options &, const Operators &);
+Report check(const model::Model &, const LintOptions &, const Operators &);
 
 /// Repairs in place what --repair can repair: splits merged parameters, restores biases of zero, makes the
 /// distinct rows of a folded embedding a parameter, and gives transposed weights back their name and layout
@@ -115,7 +115,7 @@ std::vector<std::string> setTrainMode(model::Model &, const std::vector<std::str
 
 /// Everything that compile, plan and lint do: repairs, ties and training mode, in place, as the
 /// options ask. The report is about the model before ties, so it still lists tensors that ties remove.
-Report prepare(model::Model &, const Options &, const Operators &);
+Report prepare(model::Model &, const LintOptions &, const Operators &);
 
 /// The row of an embedding that gets no gradient through this Gather (padding_idx in the metadata fx_node).
 std::optional<int64_t> paddingIndex(const model::Node &);

@@ -19,7 +19,7 @@ KnownValues::KnownValues(const model::Graph &graph) {
 
 std::optional<double> KnownValues::scalar(const std::string &name) const {
   auto single = [](const model::Tensor &tensor) -> std::optional<double> {
-    if (!tensor.isScalarLike() || tensor.dtype == model::DType::String)
+    if (!tensor.isScalarLike() || tensor.dtype == model::ElementType::String)
       return std::nullopt;
     return model::isFloat(tensor.dtype) ? tensor.floats()[0] : static_cast<double>(tensor.ints()[0]);
   };

@@ -13,7 +13,7 @@ constexpr int64_t mostElements = 1 << 16; // of a constant that is looked at
 
 std::optional<double> singleOf(const Tensor &tensor) {
   if (tensor.numElements() == 0 || tensor.numElements() > mostElements ||
-      tensor.dtype == model::DType::String)
+      tensor.dtype == model::ElementType::String)
     return std::nullopt;
   std::vector<double> values;
   if (model::isFloat(tensor.dtype))

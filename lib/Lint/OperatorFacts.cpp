@@ -186,7 +186,8 @@ bool endsGradient(const Node &node) {
     return stopsGradient(node);
   if (node.is("Cast")) {
     const model::Attribute *to = node.find("to");
-    return to && to->kind == model::Attribute::Kind::Int && !model::isFloat(static_cast<model::DType>(to->i));
+    return to && to->kind == model::Attribute::Kind::Int &&
+           !model::isFloat(static_cast<model::ElementType>(to->i));
   }
   return ops.count(node.opType);
 }

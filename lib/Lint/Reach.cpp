@@ -76,7 +76,7 @@ std::string onlyFloatOutput(const Graph &graph) {
   return name;
 }
 
-std::vector<std::string> gradientRoots(const Model &model, const Options &options) {
+std::vector<std::string> gradientRoots(const Model &model, const LintOptions &options) {
   std::vector<std::string> roots;
   for (const Node *node : stepNodes(model))
     if (isGradient(*node))
@@ -91,7 +91,7 @@ std::vector<std::string> gradientRoots(const Model &model, const Options &option
       return {name};
     }
   for (const model::ValueInfo &output : model.graph.outputs)
-    if (model::isFloat(output.dtype) || output.dtype == model::DType::Undefined)
+    if (model::isFloat(output.dtype) || output.dtype == model::ElementType::Undefined)
       roots.push_back(output.name);
   return roots;
 }
@@ -107,7 +107,7 @@ Reach::Reach(const Model &model, const std::vector<std::string> &roots, const Op
   std::set<std::string> integers;
   for (const auto *infos : {&model.graph.valueInfos, &model.graph.outputs})
     for (const model::ValueInfo &info : *infos)
-      if (info.kind == model::ValueInfo::Kind::Tensor && info.dtype != model::DType::Undefined &&
+      if (info.kind == model::ValueInfo::Kind::Tensor && info.dtype != model::ElementType::Undefined &&
           !model::isFloat(info.dtype))
         integers.insert(info.name);
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {

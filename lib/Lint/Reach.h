@@ -10,7 +10,7 @@ std::vector<const model::Node *> stepNodes(const model::Model &);
 
 /// Values that training derives: the loss, or the logits, or (nothing named) every float output; with
 /// training_info what its Gradient nodes derive. Throws kedge::Error for a name that the model does not have.
-std::vector<std::string> gradientRoots(const model::Model &, const Options &);
+std::vector<std::string> gradientRoots(const model::Model &, const LintOptions &);
 
 /// The only float output, as --logits defaults to it; "" when there are several or none.
 std::string onlyFloatOutput(const model::Graph &);

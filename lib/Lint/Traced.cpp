@@ -160,7 +160,7 @@ void TracedGraph::countMatrices() {
     NamedOperands all;
     addReaders(tensor.name, all);
     std::set<std::string> modules;
-    for (const Operand &use : all.operands)
+    for (const TracedUse &use : all.operands)
       if (graph.nodes[use.node].is("MatMul") && use.operand == 1)
         for (const std::optional<std::string> &module :
              {moduleAt(graph.nodes[use.node]), tracedModule(graph.nodes[use.node])})
@@ -176,7 +176,7 @@ void TracedGraph::addReaders(const std::string &value, NamedOperands &to) const 
   auto found = readers.find(value);
   if (found == readers.end())
     return;
-  for (const Operand &use : found->second)
+  for (const TracedUse &use : found->second)
     if (auto second = renaming.find(graph.nodes[use.node].output(0));
         second != renaming.end() && second->second == use.node)
       addReaders(second->first, to);
@@ -215,11 +215,11 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
   if (all.operands.empty())
     return std::nullopt;
   std::stable_sort(all.operands.begin(), all.operands.end(),
-                   [](const Operand &a, const Operand &b) { return a.node < b.node; });
+                   [](const TracedUse &a, const TracedUse &b) { return a.node < b.node; });
   Nameless nameless{tensor.name, {}, {}, tensor.dims.size() == 2};
   const bool literally =
       isUniform(tensor); // equal values of different layers, or of one that is called twice
-  for (const Operand &use : all.operands) {
+  for (const TracedUse &use : all.operands) {
     const Node &node = graph.nodes[use.node];
     const bool product = nameless.isMatrix && node.is("MatMul") && use.operand == 1;
     const bool sum = isVector(tensor) && (node.is("Mul") || node.is("Add"));
@@ -252,7 +252,7 @@ std::vector<Nameless> TracedGraph::nameless() const {
 
 /// The parameter that stood at an operand of another module's node: an optimizer of graphs left Identity
 /// nodes out. "" when the operand is no other parameter's.
-std::string TracedGraph::foreignName(const Tensor &tensor, const Operand &use, bool uniform) const {
+std::string TracedGraph::foreignName(const Tensor &tensor, const TracedUse &use, bool uniform) const {
   const Node &node = graph.nodes[use.node];
   const std::optional<std::string> module = moduleAt(node);
   const std::string owner = moduleOfPath(tensor.name);
@@ -270,14 +270,14 @@ std::string TracedGraph::foreignName(const Tensor &tensor, const Operand &use, b
 std::vector<NamedOperands> TracedGraph::namesOf(const Tensor &tensor) const {
   std::vector<NamedOperands> names = {{tensor.name, {}, std::nullopt}};
   const bool uniform = isUniform(tensor);
-  std::vector<std::pair<std::string, std::vector<Operand>>> foreign;
+  std::vector<std::pair<std::string, std::vector<TracedUse>>> foreign;
   const std::string owner = moduleOfPath(tensor.name);
   bool readAtHome = false;
   auto collect = [&](auto &self, const std::string &value, const std::string &name) -> void {
     auto found = readers.find(value);
     if (found == readers.end())
       return;
-    for (const Operand &use : found->second) {
+    for (const TracedUse &use : found->second) {
       const std::string &output = graph.nodes[use.node].output(0);
       if (auto second = renaming.find(output); second != renaming.end() && second->second == use.node) {
         self(self, output, output);
@@ -305,17 +305,17 @@ std::vector<NamedOperands> TracedGraph::namesOf(const Tensor &tensor) const {
   return names;
 }
 
-bool TracedGraph::isLookedUp(const Operand &use) const {
+bool TracedGraph::isLookedUp(const TracedUse &use) const {
   return graph.nodes[use.node].is("Gather") && use.operand == 0;
 }
 
-bool TracedGraph::isMultiplied(const Operand &use) const {
+bool TracedGraph::isMultiplied(const TracedUse &use) const {
   const Node &node = graph.nodes[use.node];
   if (node.is("MatMul") || (node.is("Gemm") && use.operand < 2))
     return true;
   auto found = readers.find(node.output(0));
   return node.is("Transpose") && found != readers.end() &&
-         std::all_of(found->second.begin(), found->second.end(), [&](const Operand &next) {
+         std::all_of(found->second.begin(), found->second.end(), [&](const TracedUse &next) {
            const Node &reader = graph.nodes[next.node];
            return reader.is("MatMul") || (reader.is("Gemm") && next.operand < 2);
          });
@@ -329,7 +329,7 @@ std::optional<SharedTensor> TracedGraph::sharedOf(const Tensor &tensor) const {
     return std::nullopt;
   bool lookedUp = false;
   for (const NamedOperands &named : shared.names)
-    for (const Operand &use : named.operands) {
+    for (const TracedUse &use : named.operands) {
       lookedUp |= isLookedUp(use);
       shared.isTable = shared.isTable && (isLookedUp(use) || isMultiplied(use));
     }
@@ -352,7 +352,7 @@ std::optional<TableCopy> TracedGraph::copyOf(const Tensor &table, const Tensor &
   NamedOperands uses;
   addReaders(matrix.name, uses);
   if (uses.operands.empty() || !std::all_of(uses.operands.begin(), uses.operands.end(),
-                                            [&](const Operand &u) { return isMultiplied(u); }))
+                                            [&](const TracedUse &u) { return isMultiplied(u); }))
     return std::nullopt;
   copy.operands = std::move(uses.operands);
   const bool swapped = matrix.dims[0] == table.dims[1] && matrix.dims[1] == table.dims[0];
@@ -370,7 +370,7 @@ std::vector<TableCopy> TracedGraph::copies() const {
     if (record || !model::isFloat(table.dtype) || table.dims.size() != 2 || table.dims[0] < 2 ||
         table.dims[1] < 2 || inner.count(table.name) ||
         !std::any_of(
-            uses.operands.begin(), uses.operands.end(), [&](const Operand &u) { return isLookedUp(u); }) ||
+            uses.operands.begin(), uses.operands.end(), [&](const TracedUse &u) { return isLookedUp(u); }) ||
         isUniform(table))
       continue;
     for (const Tensor &matrix : graph.initializers)

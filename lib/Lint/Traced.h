@@ -6,14 +6,14 @@
 
 namespace kedge::lint {
 
-struct Operand {
+struct TracedUse {
   size_t node = 0, operand = 0;
 };
 
 /// One parameter's name, and the operands that stand for it.
 struct NamedOperands {
   std::string name;
-  std::vector<Operand> operands;
+  std::vector<TracedUse> operands;
   std::optional<size_t> identity; // the node that gives the shared tensor this name
 };
 
@@ -28,7 +28,7 @@ struct SharedTensor {
 struct TableCopy {
   std::string table, copy;
   bool transposed = false;
-  std::vector<Operand> operands; // of the copy
+  std::vector<TracedUse> operands; // of the copy
 };
 
 /// A tensor that constant folding made, and the name that the path of its reader gives it.
@@ -54,15 +54,15 @@ private:
   void countMatrices();
   std::optional<std::string> moduleAt(const model::Node &) const;
   void addReaders(const std::string &value, NamedOperands &) const;
-  std::string foreignName(const model::Tensor &, const Operand &, bool uniform) const;
+  std::string foreignName(const model::Tensor &, const TracedUse &, bool uniform) const;
   std::string biasOf(size_t product) const;
   std::string weightName(size_t product, bool literally) const;
-  bool isLookedUp(const Operand &) const;
-  bool isMultiplied(const Operand &) const;
+  bool isLookedUp(const TracedUse &) const;
+  bool isMultiplied(const TracedUse &) const;
   std::optional<TableCopy> copyOf(const model::Tensor &table, const model::Tensor &matrix) const;
 
   const model::Graph &graph;
-  std::map<std::string, std::vector<Operand>> readers;
+  std::map<std::string, std::vector<TracedUse>> readers;
   std::map<std::string, size_t>
       renaming;                // output of an Identity that only gives an initializer a second name -> node
   std::set<std::string> inner; // values that subgraphs read: left alone
@@ -93,10 +93,10 @@ std::map<std::string, std::string> nameTraced(model::Model &);
 
 /// What --repair does to these files: own tensors for merged parameters, one tensor for a table and its
 /// copies, weights in PyTorch's layout (`former` follows). One sentence for each change.
-std::vector<std::string> repairTraced(model::Model &, Options &);
+std::vector<std::string> repairTraced(model::Model &, LintOptions &);
 
 /// What --tie does without --repair: one tensor for the tables and copies that it names.
-std::vector<std::string> tieTraced(model::Model &, const Options &);
+std::vector<std::string> tieTraced(model::Model &, const LintOptions &);
 
 /// What nameTraced() adds to the name of a matrix that is stored transposed.
 inline const std::string transposedSuffix = "_transposed";

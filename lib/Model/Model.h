@@ -91,8 +91,9 @@ struct ValueInfo {
   enum class Kind { Tensor, SparseTensor, Sequence, Map, Optional, Opaque, Untyped };
   std::string name;
   Kind kind = Kind::Untyped;
-  DType dtype = DType::Undefined; // element type; for Sequence and Optional that of the inner tensor
-  bool hasShape = false;          // false: rank unknown
+  ElementType dtype =
+      ElementType::Undefined; // element type; for Sequence and Optional that of the inner tensor
+  bool hasShape = false;      // false: rank unknown
   std::vector<Dim> dims;
   std::string doc;
   Metadata metadata;
@@ -121,7 +122,7 @@ struct Graph {
 };
 
 /// A model-local function. Inlining removes all of them.
-struct Function {
+struct LocalFunction {
   std::string domain, name, overload;
   std::vector<std::string> inputs, outputs;
   std::vector<std::string> attributes; // without default
@@ -149,7 +150,7 @@ struct Model {
   std::string producer, producerVersion, domain, doc;
   int64_t modelVersion = 0;
   Graph graph;
-  std::vector<Function> functions; // empty after inlining
+  std::vector<LocalFunction> functions; // empty after inlining
   std::vector<TrainingInfo> trainingInfo;
   std::vector<DeviceConfiguration> configurations;
   /// Calls of functions, which inlining removed, with the configuration that they said something of.

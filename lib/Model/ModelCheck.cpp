@@ -208,7 +208,7 @@ void assignOpsets(Model &model) {
   if (auto own = model.opsets.find(""); own != model.opsets.end())
     checkDefaultOpset(model, own->second);
   assignOpsets(model, model.graph.nodes, model.opsets);
-  for (Function &function : model.functions)
+  for (LocalFunction &function : model.functions)
     assignOpsets(model, function.nodes, function.opsets);
   for (TrainingInfo &info : model.trainingInfo) {
     if (info.initialization)

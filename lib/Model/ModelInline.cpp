@@ -20,7 +20,7 @@ constexpr size_t maxCallDepth = 200;
 class Inliner {
 public:
   explicit Inliner(Model &model) : model(model) {
-    for (const Function &function : model.functions) {
+    for (const LocalFunction &function : model.functions) {
       FunctionKey key{function.domain, function.name, function.overload};
       if (!functions.emplace(key, &function).second)
         fail("{}: function '{}' of domain '{}' is defined twice; expected unique functions. Export the model "
@@ -38,7 +38,7 @@ public:
 
   /// Refuses recursion and explosions before anything is copied.
   void checkSize(const Graph &graph) {
-    std::vector<const Function *> callers;
+    std::vector<const LocalFunction *> callers;
     countNodes(graph.nodes, callers);
   }
 
@@ -77,13 +77,13 @@ private:
     return name;
   }
 
-  size_t countNodes(const std::vector<Node> &nodes, std::vector<const Function *> &callers) {
+  size_t countNodes(const std::vector<Node> &nodes, std::vector<const LocalFunction *> &callers) {
     size_t count = nodes.size();
     for (const Node &node : nodes) {
       for (const Attribute &a : node.attributes)
         for (const auto &sub : a.graphs)
           count += countNodes(sub->nodes, callers);
-      if (const Function *function = callee(node))
+      if (const LocalFunction *function = callee(node))
         count += countNodes(node, *function, callers);
       if (count > maxInlinedNodes)
         failTooLarge();
@@ -96,7 +96,8 @@ private:
          maxInlinedNodes);
   }
 
-  size_t countNodes(const Node &call, const Function &function, std::vector<const Function *> &callers) {
+  size_t countNodes(const Node &call, const LocalFunction &function,
+                    std::vector<const LocalFunction *> &callers) {
     auto known = sizes.find(&function);
     if (known != sizes.end())
       return known->second;
@@ -112,13 +113,13 @@ private:
     return sizes[&function] = count;
   }
 
-  const Function *callee(const Node &node) const {
+  const LocalFunction *callee(const Node &node) const {
     auto entry = functions.find({node.domain, node.opType, node.overload});
     return entry == functions.end() ? nullptr : entry->second;
   }
 
   void expandNode(Node &&node, std::vector<Node> &result) {
-    const Function *function = callee(node);
+    const LocalFunction *function = callee(node);
     if (!function) {
       // checkSize() does not see how often a body uses a graph that was passed to it.
       if (++nodeCount > maxInlinedNodes)
@@ -137,14 +138,14 @@ private:
       expandNode(std::move(inner), result);
   }
 
-  void checkCall(const Node &call, const Function &function) const {
+  void checkCall(const Node &call, const LocalFunction &function) const {
     if (call.inputs.size() > function.inputs.size() || call.outputs.size() > function.outputs.size())
       fail("{}: {} has {} inputs and {} outputs; function '{}' has {} and {}. Export the model again",
            model.path, call.describe(), call.inputs.size(), call.outputs.size(), function.name,
            function.inputs.size(), function.outputs.size());
   }
 
-  std::vector<Node> instantiate(const Node &call, const Function &function) {
+  std::vector<Node> instantiate(const Node &call, const LocalFunction &function) {
     std::string prefix = call.name.empty() ? firstOutput(call) : call.name;
     Renaming names;
     std::vector<Node> copies;
@@ -181,7 +182,7 @@ private:
   }
 
   /// For a function output that is an input, or listed twice: it needs a name of its own.
-  Node identity(const Node &call, const Function &function, const std::string &from,
+  Node identity(const Node &call, const LocalFunction &function, const std::string &from,
                 const std::string &to) const {
     Node node;
     node.opType = "Identity";
@@ -197,7 +198,7 @@ private:
     return node;
   }
 
-  std::string rename(const Node &node, const Function &function, const std::string &name,
+  std::string rename(const Node &node, const LocalFunction &function, const std::string &name,
                      const Renaming &names) const {
     if (name.empty())
       return name;
@@ -208,7 +209,7 @@ private:
     return entry->second;
   }
 
-  Node copyNode(const Node &node, const Node &call, const Function &function, const Renaming &names,
+  Node copyNode(const Node &node, const Node &call, const LocalFunction &function, const Renaming &names,
                 const std::string &prefix) {
     Node copy = node;
     copy.attributes.clear();
@@ -231,7 +232,7 @@ private:
   }
 
   std::optional<Attribute> bindAttribute(const Attribute &a, const Node &node, const Node &call,
-                                         const Function &function) const {
+                                         const LocalFunction &function) const {
     if (a.refAttrName.empty())
       return a;
     const Attribute *value = call.find(a.refAttrName);
@@ -251,7 +252,7 @@ private:
   }
 
   /// A subgraph of a function body: its own values get fresh names, outer ones those of the instance.
-  Graph copyGraph(const Graph &graph, const Node &call, const Function &function, Renaming names,
+  Graph copyGraph(const Graph &graph, const Node &call, const LocalFunction &function, Renaming names,
                   const std::string &prefix) {
     Graph copy = graph;
     auto define = [&](std::string &name) {
@@ -284,7 +285,7 @@ private:
   }
 
   /// Types that a function declares may hold for one call only; what exporters noted on its values is kept.
-  void keepValueMetadata(const Function &function, const Renaming &names) {
+  void keepValueMetadata(const LocalFunction &function, const Renaming &names) {
     for (const ValueInfo &info : function.valueInfos) {
       auto entry = names.find(info.name);
       if (info.metadata.empty() || entry == names.end() || entry->second.empty() ||
@@ -298,10 +299,10 @@ private:
   }
 
   Model &model;
-  std::map<FunctionKey, const Function *> functions;
+  std::map<FunctionKey, const LocalFunction *> functions;
   std::unordered_set<std::string> used;
   std::unordered_map<std::string, size_t> lastSuffix;
-  std::unordered_map<const Function *, size_t> sizes; // nodes after inlining
+  std::unordered_map<const LocalFunction *, size_t> sizes; // nodes after inlining
   size_t nodeCount = 0;
   Graph *current = nullptr;
 };

@@ -111,7 +111,7 @@ Tensor constantValue(const Node &node) {
   if (a.name == "value_string" || a.name == "value_strings") {
     Tensor tensor;
     tensor.name = name;
-    tensor.dtype = DType::String;
+    tensor.dtype = ElementType::String;
     bool single = a.name == "value_string";
     tensor.strings = single ? std::vector{node.attrString(a.name)} : node.attrStrings(a.name);
     if (!single)

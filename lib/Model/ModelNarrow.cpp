@@ -4,44 +4,44 @@
 
 namespace kedge::model {
 
-bool isNarrow(DType type) { return type >= DType::Float8E4M3FN && type <= DType::Int2; }
+bool isNarrow(ElementType type) { return type >= ElementType::Float8E4M3FN && type <= ElementType::Int2; }
 
-std::optional<NarrowInteger> narrowInteger(DType type) {
+std::optional<NarrowInteger> narrowInteger(ElementType type) {
   switch (type) {
-  case DType::Int4:
+  case ElementType::Int4:
     return NarrowInteger{-8, 7};
-  case DType::UInt4:
+  case ElementType::UInt4:
     return NarrowInteger{0, 15};
-  case DType::Int2:
+  case ElementType::Int2:
     return NarrowInteger{-2, 1};
-  case DType::UInt2:
+  case ElementType::UInt2:
     return NarrowInteger{0, 3};
   default:
     return std::nullopt;
   }
 }
 
-std::optional<NarrowFloat> narrowFloat(DType type) {
+std::optional<NarrowFloat> narrowFloat(ElementType type) {
   switch (type) {
-  case DType::Float8E4M3FN:
+  case ElementType::Float8E4M3FN:
     return NarrowFloat{4, 3, 7, 0x7e, 0x7f, -1, true};
-  case DType::Float8E4M3FNUZ:
+  case ElementType::Float8E4M3FNUZ:
     return NarrowFloat{4, 3, 8, 0x7f, 0x80, -1, false};
-  case DType::Float8E5M2:
+  case ElementType::Float8E5M2:
     return NarrowFloat{5, 2, 15, 0x7b, 0x7f, 0x7c, true};
-  case DType::Float8E5M2FNUZ:
+  case ElementType::Float8E5M2FNUZ:
     return NarrowFloat{5, 2, 16, 0x7f, 0x80, -1, false};
-  case DType::Float4E2M1:
+  case ElementType::Float4E2M1:
     return NarrowFloat{2, 1, 1, 0x7, -1, -1, true};
   default:
     return std::nullopt;
   }
 }
 
-double narrowValue(DType type, uint8_t code) {
+double narrowValue(ElementType type, uint8_t code) {
   if (narrowInteger(type))
     return narrowInteger(type)->low < 0 ? static_cast<int8_t>(code) : code;
-  if (type == DType::Float8E8M0)
+  if (type == ElementType::Float8E8M0)
     return code == 0xff ? NAN : std::ldexp(1.0, code - 127);
   NarrowFloat format = *narrowFloat(type);
   int signBit = 1 << (format.exponentBits + format.mantissaBits), magnitude = code & (signBit - 1);

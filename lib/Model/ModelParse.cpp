@@ -243,8 +243,8 @@ Graph parseGraph(ParseContext &context, Span span) {
   return graph;
 }
 
-Function parseFunction(ParseContext &context, Span span) {
-  Function function;
+LocalFunction parseFunction(ParseContext &context, Span span) {
+  LocalFunction function;
   WireReader reader(*context.file, span, "a function");
   while (reader.next()) {
     switch (reader.field()) {

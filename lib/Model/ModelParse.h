@@ -22,7 +22,7 @@ Attribute parseAttribute(ParseContext &, Span);
 Node parseNode(ParseContext &, Span);
 ValueInfo parseValueInfo(ParseContext &, Span);
 Graph parseGraph(ParseContext &, Span);
-Function parseFunction(ParseContext &, Span);
+LocalFunction parseFunction(ParseContext &, Span);
 TrainingInfo parseTrainingInfo(ParseContext &, Span);
 DeviceConfiguration parseDeviceConfiguration(ParseContext &, Span);
 NodeDevices parseNodeDevices(ParseContext &, Span);

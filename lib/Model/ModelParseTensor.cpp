@@ -19,22 +19,22 @@ struct Found {
 };
 
 /// Which typed field may hold elements of this type; 0 when only raw_data may.
-int typedField(DType type) {
+int typedField(ElementType type) {
   switch (type) {
-  case DType::Float:
-  case DType::Complex64:
+  case ElementType::Float:
+  case ElementType::Complex64:
     return 4;
-  case DType::Int64:
+  case ElementType::Int64:
     return 7;
-  case DType::String:
+  case ElementType::String:
     return 6;
-  case DType::Double:
-  case DType::Complex128:
+  case ElementType::Double:
+  case ElementType::Complex128:
     return 10;
-  case DType::UInt32:
-  case DType::UInt64:
+  case ElementType::UInt32:
+  case ElementType::UInt64:
     return 11;
-  case DType::Undefined:
+  case ElementType::Undefined:
     return 0;
   default:
     return 5;
@@ -60,7 +60,7 @@ void placeExternal(ParseContext &context, Tensor &tensor, const Found &found) {
   if (location == found.external.end())
     fail("{}: {} has external data without a location; expected the name of a file in the model's folder",
          model, tensor.describe());
-  if (tensor.dtype == DType::String)
+  if (tensor.dtype == ElementType::String)
     fail("{}: {}: strings cannot be external data; expected string_data in the model", model,
          tensor.describe());
   tensor.storage = Tensor::Storage::External;
@@ -91,15 +91,15 @@ void placeTyped(WireReader &reader, Tensor &tensor, const Found &found) {
     reader.damaged(fmt::format("{} has its elements in field {}; expected field {} or raw_data",
                                tensor.describe(), found.dataField, typedField(tensor.dtype)));
   uint64_t expected = static_cast<uint64_t>(tensor.numElements());
-  if (tensor.dtype == DType::Complex64 || tensor.dtype == DType::Complex128)
+  if (tensor.dtype == ElementType::Complex64 || tensor.dtype == ElementType::Complex128)
     expected *= 2;
-  if (dtypeBits(tensor.dtype) < 8 && tensor.dtype != DType::String)
+  if (dtypeBits(tensor.dtype) < 8 && tensor.dtype != ElementType::String)
     expected = tensor.byteSize(); // 4-bit elements share one int32 value a pair
   if (found.values != expected)
     reader.damaged(fmt::format("{} has {} values; expected {}", tensor.describe(), found.values, expected));
   tensor.storage = Tensor::Storage::Encoded;
   tensor.length = tensor.byteSize();
-  if (found.contiguous && found.occurrences == 1 && tensor.dtype != DType::String) {
+  if (found.contiguous && found.occurrences == 1 && tensor.dtype != ElementType::String) {
     tensor.storage = Tensor::Storage::Inline;
     tensor.offset = found.packed.offset;
   }
@@ -108,7 +108,7 @@ void placeTyped(WireReader &reader, Tensor &tensor, const Found &found) {
 void placeElements(ParseContext &context, WireReader &reader, Tensor &tensor, const Found &found) {
   if (found.hasSegment)
     reader.damaged(tensor.describe() + " is split into segments, which ONNX never defined for loading");
-  if (tensor.dtype == DType::Undefined)
+  if (tensor.dtype == ElementType::Undefined)
     reader.damaged("tensor '" + tensor.name + "' has no element type");
   if (found.isExternal)
     return placeExternal(context, tensor, found);
@@ -116,7 +116,7 @@ void placeElements(ParseContext &context, WireReader &reader, Tensor &tensor, co
   if (found.hasRaw && found.dataField)
     reader.damaged(fmt::format("{} has both raw_data and field {}", tensor.describe(), found.dataField));
   if (found.hasRaw) {
-    if (tensor.dtype == DType::String)
+    if (tensor.dtype == ElementType::String)
       reader.damaged(tensor.describe() + " has strings in raw_data");
     if (found.raw.length != tensor.byteSize())
       reader.damaged(fmt::format("{} has {} bytes of raw_data; expected {}", tensor.describe(),
@@ -201,9 +201,9 @@ Tensor parseTensor(ParseContext &context, Span span) {
       break;
     case 2: {
       int64_t type = reader.varint();
-      if (type < 0 || type > static_cast<int64_t>(DType::Int2))
+      if (type < 0 || type > static_cast<int64_t>(ElementType::Int2))
         reader.damaged(fmt::format("tensor '{}' has the unknown element type {}", tensor.name, type));
-      tensor.dtype = static_cast<DType>(type);
+      tensor.dtype = static_cast<ElementType>(type);
       break;
     }
     case 3:

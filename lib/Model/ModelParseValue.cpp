@@ -26,9 +26,9 @@ void parseTensorType(ParseContext &context, Span span, ValueInfo &info) {
   while (reader.next()) {
     if (reader.field() == 1) {
       int64_t type = reader.varint();
-      if (type < 0 || type > static_cast<int64_t>(DType::Int2))
+      if (type < 0 || type > static_cast<int64_t>(ElementType::Int2))
         reader.damaged(fmt::format("value '{}' has the unknown element type {}", info.name, type));
-      info.dtype = static_cast<DType>(type);
+      info.dtype = static_cast<ElementType>(type);
     } else if (reader.field() == 2) {
       info.hasShape = true;
       info.dims.clear();

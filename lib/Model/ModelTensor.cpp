@@ -33,7 +33,7 @@ template <typename T> void append(std::vector<uint8_t> &out, T value) {
   std::memcpy(out.data() + end, &value, sizeof(T));
 }
 
-void appendInteger(std::vector<uint8_t> &out, DType type, int64_t value) {
+void appendInteger(std::vector<uint8_t> &out, ElementType type, int64_t value) {
   // Types below 8 bits: each value of int32_data is one byte that holds several elements.
   unsigned bytes = std::max(1u, dtypeBits(type) / 8);
   size_t end = out.size();
@@ -106,31 +106,31 @@ bool forEachElement(const Tensor &tensor, std::vector<T> &values, F &&take) {
     return true;
   };
   switch (tensor.dtype) {
-  case DType::Float:
+  case ElementType::Float:
     return all([&](size_t k) { return load<float>(data, k); });
-  case DType::Double:
+  case ElementType::Double:
     return all([&](size_t k) { return load<double>(data, k); });
-  case DType::Float16:
+  case ElementType::Float16:
     return all([&](size_t k) { return halfToDouble(load<uint16_t>(data, k)); });
-  case DType::BFloat16:
+  case ElementType::BFloat16:
     return all([&](size_t k) { return bfloatToDouble(load<uint16_t>(data, k)); });
-  case DType::Int8:
+  case ElementType::Int8:
     return all([&](size_t k) { return load<int8_t>(data, k); });
-  case DType::Int16:
+  case ElementType::Int16:
     return all([&](size_t k) { return load<int16_t>(data, k); });
-  case DType::Int32:
+  case ElementType::Int32:
     return all([&](size_t k) { return load<int32_t>(data, k); });
-  case DType::Int64:
+  case ElementType::Int64:
     return all([&](size_t k) { return load<int64_t>(data, k); });
-  case DType::UInt8:
+  case ElementType::UInt8:
     return all([&](size_t k) { return load<uint8_t>(data, k); });
-  case DType::UInt16:
+  case ElementType::UInt16:
     return all([&](size_t k) { return load<uint16_t>(data, k); });
-  case DType::UInt32:
+  case ElementType::UInt32:
     return all([&](size_t k) { return load<uint32_t>(data, k); });
-  case DType::UInt64:
+  case ElementType::UInt64:
     return all([&](size_t k) { return load<uint64_t>(data, k); });
-  case DType::Bool:
+  case ElementType::Bool:
     return all([&](size_t k) { return load<uint8_t>(data, k) != 0; });
   default:
     break;
@@ -144,7 +144,7 @@ bool forEachElement(const Tensor &tensor, std::vector<T> &values, F &&take) {
 } // namespace
 
 Bytes Tensor::bytes() const {
-  if (dtype == DType::String)
+  if (dtype == ElementType::String)
     fail("{}: {} holds strings; expected numbers", path, describe());
   if (storage == Storage::Owned)
     return owned ? Bytes{owned->data(), owned->size(), owned} : Bytes{};
@@ -187,14 +187,15 @@ std::vector<double> Tensor::floats() const {
   return values;
 }
 
-Tensor Tensor::make(std::string name, DType type, std::vector<int64_t> dims, std::vector<uint8_t> bytes) {
+Tensor Tensor::make(std::string name, ElementType type, std::vector<int64_t> dims,
+                    std::vector<uint8_t> bytes) {
   Tensor tensor;
   tensor.name = std::move(name);
   tensor.dtype = type;
   tensor.dims = std::move(dims);
   tensor.length = bytes.size();
   tensor.owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
-  if (type != DType::String && tensor.length != tensor.byteSize())
+  if (type != ElementType::String && tensor.length != tensor.byteSize())
     fail("{} was made from {} bytes; expected {}", tensor.describe(), tensor.length, tensor.byteSize());
   return tensor;
 }
@@ -203,14 +204,14 @@ Tensor Tensor::makeInts(std::string name, std::vector<int64_t> dims, const std::
   std::vector<uint8_t> bytes;
   for (int64_t v : values)
     append(bytes, v);
-  return make(std::move(name), DType::Int64, std::move(dims), std::move(bytes));
+  return make(std::move(name), ElementType::Int64, std::move(dims), std::move(bytes));
 }
 
 Tensor Tensor::makeFloats(std::string name, std::vector<int64_t> dims, const std::vector<float> &values) {
   std::vector<uint8_t> bytes;
   for (float v : values)
     append(bytes, v);
-  return make(std::move(name), DType::Float, std::move(dims), std::move(bytes));
+  return make(std::move(name), ElementType::Float, std::move(dims), std::move(bytes));
 }
 
 } // namespace kedge::model

@@ -20,27 +20,28 @@ constexpr std::string_view kindNames[] = {
     "strings",   "tensors", "graphs", "sparse tensor", "sparse tensors", "type",  "types"};
 } // namespace
 
-std::string_view dtypeName(DType type) { return typeFacts[static_cast<size_t>(type)].name; }
-unsigned dtypeBits(DType type) { return typeFacts[static_cast<size_t>(type)].bits; }
+std::string_view dtypeName(ElementType type) { return typeFacts[static_cast<size_t>(type)].name; }
+unsigned dtypeBits(ElementType type) { return typeFacts[static_cast<size_t>(type)].bits; }
 
-bool isFloat(DType type) {
-  return type == DType::Float || type == DType::Float16 || type == DType::BFloat16 || type == DType::Double;
+bool isFloat(ElementType type) {
+  return type == ElementType::Float || type == ElementType::Float16 || type == ElementType::BFloat16 ||
+         type == ElementType::Double;
 }
 
-bool isInteger(DType type) {
+bool isInteger(ElementType type) {
   switch (type) {
-  case DType::Int8:
-  case DType::Int16:
-  case DType::Int32:
-  case DType::Int64:
-  case DType::UInt8:
-  case DType::UInt16:
-  case DType::UInt32:
-  case DType::UInt64:
-  case DType::Int4:
-  case DType::UInt4:
-  case DType::Int2:
-  case DType::UInt2:
+  case ElementType::Int8:
+  case ElementType::Int16:
+  case ElementType::Int32:
+  case ElementType::Int64:
+  case ElementType::UInt8:
+  case ElementType::UInt16:
+  case ElementType::UInt32:
+  case ElementType::UInt64:
+  case ElementType::Int4:
+  case ElementType::UInt4:
+  case ElementType::Int2:
+  case ElementType::UInt2:
     return true;
   default:
     return false;

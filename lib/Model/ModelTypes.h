@@ -15,7 +15,7 @@ class MappedFile;
 struct Graph;
 
 /// ONNX's TensorProto.DataType numbers.
-enum class DType : uint8_t {
+enum class ElementType : uint8_t {
   Undefined = 0,
   Float = 1,
   UInt8 = 2,
@@ -45,13 +45,13 @@ enum class DType : uint8_t {
   Int2 = 26
 };
 /// "float32", "int64", "bfloat16", ...
-std::string_view dtypeName(DType);
+std::string_view dtypeName(ElementType);
 /// Bits of one element (4 for int4); 0 for String and Undefined.
-unsigned dtypeBits(DType);
+unsigned dtypeBits(ElementType);
 /// float16, bfloat16, float32, float64. False for 8- and 4-bit floats, which can be stored but not computed
 /// with.
-bool isFloat(DType);
-bool isInteger(DType); // signed and unsigned, without bool
+bool isFloat(ElementType);
+bool isInteger(ElementType); // signed and unsigned, without bool
 
 using Metadata = std::map<std::string, std::string>;
 
@@ -71,7 +71,7 @@ struct Tensor {
     Owned     // made by the compiler: `owned` or `strings` has the values
   };
   std::string name;
-  DType dtype = DType::Undefined;
+  ElementType dtype = ElementType::Undefined;
   std::vector<int64_t> dims;
   Storage storage = Storage::Owned;
   std::string path;    // file that has the bytes (model file or external file, resolved); empty if Owned
@@ -95,7 +95,7 @@ struct Tensor {
   bool isScalarLike() const { return numElements() == 1; }
   std::string describe() const; // "tensor 'w' (float32[2x3])"
 
-  static Tensor make(std::string name, DType, std::vector<int64_t> dims, std::vector<uint8_t> bytes);
+  static Tensor make(std::string name, ElementType, std::vector<int64_t> dims, std::vector<uint8_t> bytes);
   static Tensor makeInts(std::string name, std::vector<int64_t> dims, const std::vector<int64_t> &values);
   static Tensor makeFloats(std::string name, std::vector<int64_t> dims, const std::vector<float> &values);
 

@@ -6,13 +6,13 @@
 
 namespace kedge::model {
 
-bool isNarrow(DType);
+bool isNarrow(ElementType);
 
 /// The range of an integer type of 4 or 2 bits; nullopt for any other type.
 struct NarrowInteger {
   int low, high;
 };
-std::optional<NarrowInteger> narrowInteger(DType);
+std::optional<NarrowInteger> narrowInteger(ElementType);
 
 /// Sign, exponent and mantissa bits; nullopt for any other type, and for float8e8m0, which has an exponent
 /// only.
@@ -23,10 +23,10 @@ struct NarrowFloat {
   int infinity; ///< code; -1: there is none
   bool signedZero;
 };
-std::optional<NarrowFloat> narrowFloat(DType);
+std::optional<NarrowFloat> narrowFloat(ElementType);
 
 /// The number that a code stands for.
-double narrowValue(DType, uint8_t code);
+double narrowValue(ElementType, uint8_t code);
 
 /// The codes of the tensor's elements, one byte each.
 std::vector<uint8_t> narrowCodes(const Tensor &);

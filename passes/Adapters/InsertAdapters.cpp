@@ -155,7 +155,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
           return failure();
       }
       return setWholeTensors(all, given);
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       return getOperation().emitError() << "--adapter: " << error.what();
     }
   }

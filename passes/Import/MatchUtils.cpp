@@ -218,10 +218,10 @@ Value raise::dropLeadingOnes(OpBuilder &builder, Location loc, Value v, int64_t 
   return shapeOf(v) == shape ? v : Value(ReshapeOp::create(builder, loc, v, shape));
 }
 
-std::optional<raise::Part> raise::partOf(Value v) {
+std::optional<raise::MatchedPart> raise::partOf(Value v) {
   v = skip(v);
   if (auto slice = v.getDefiningOp<SliceOp>()) {
-    Part part;
+    MatchedPart part;
     part.source = skip(slice.getData());
     int cut = 0;
     for (int64_t dim = 0; dim < rankOf(v); ++dim) {
@@ -237,7 +237,7 @@ std::optional<raise::Part> raise::partOf(Value v) {
     return cut == 1 ? std::optional(part) : std::nullopt;
   }
   if (auto split = v.getDefiningOp<SplitOp>()) {
-    Part part;
+    MatchedPart part;
     part.source = skip(split.getInput());
     part.axis = split.getAxis();
     unsigned number = cast<OpResult>(v).getResultNumber();

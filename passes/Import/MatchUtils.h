@@ -47,11 +47,11 @@ bool isRowParameter(mlir::Value v, mlir::Value x, int64_t axis);
 mlir::Value dropLeadingOnes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value v, int64_t rank);
 
 /// Part of a tensor along one axis: a Slice or a result of Split.
-struct Part {
+struct MatchedPart {
   mlir::Value source;
   int64_t axis = 0, start = 0, size = 0, step = 1;
 };
-std::optional<Part> partOf(mlir::Value v);
+std::optional<MatchedPart> partOf(mlir::Value v);
 
 /// Erases what nobody uses any more.
 void eraseDead(mlir::func::FuncOp function);

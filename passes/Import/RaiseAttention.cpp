@@ -2,7 +2,7 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Support/Statistics.h"
-#include "passes/Import/AttentionMask.h"
+#include "passes/Import/MaskMatcher.h"
 #include "passes/Import/MatchAttention.h"
 #include "passes/Import/MatchUtils.h"
 #include "passes/Import/Passes.h"
@@ -41,7 +41,7 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
   /// Replaces the output of `root`, and its log-sum-exp when it is an attention already.
   void raise(Operation *root, const AttentionMatch &match, CompactEvaluator &evaluator) {
     PlacedBuilder builder(root);
-    AttentionMask mask(evaluator, builder, root->getLoc());
+    MaskMatcher mask(evaluator, builder, root->getLoc());
     mask.causalOffset = match.causalOffset;
     for (const AttentionMatch::Mask &part : match.masks) {
       Value value = part.value;

@@ -20,7 +20,7 @@ struct Rotated {
 };
 
 /// The part of the last dim that -part negates.
-std::optional<Part> negatedPart(Value v) {
+std::optional<MatchedPart> negatedPart(Value v) {
   auto negation = defining<NegOp>(v);
   return negation ? partOf(negation.getX()) : std::nullopt;
 }

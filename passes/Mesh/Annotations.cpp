@@ -195,7 +195,7 @@ LogicalResult Annotations::cutAlong(Operation *op, const ShardingRule &rule, int
            << ", but has no rule to compute it in parts along it; axes that it has: "
            << (rule.loops.empty() ? std::string("none") : dimsWithLoop(rule.operands[operand]))
            << "; leave the spec out: the tensor is gathered for this node";
-  std::optional<CutLoop> under(std::in_place, loop, Blocks());
+  std::optional<CutLoop> under(std::in_place, loop, ShardBlocks());
   if (rule.loops[loop].sections.empty())
     under = cutUnder(rule, loop, layout, op->getOperand(operand).getType(), ranks);
   else if (layout.isPadded() || !rule.loops[loop].isDivisible(ranks))

@@ -79,7 +79,7 @@ private:
   SmallVector<Value> clone(PlacedBuilder &b, const WideRegion::Member &member, ValueRange operands,
                            int64_t first) {
     const int64_t units = member.rule.loops[member.loop].units;
-    const CutLoop cut(member.loop, Blocks{{}, {roomOf(first, units)}});
+    const CutLoop cut(member.loop, ShardBlocks{{}, {roomOf(first, units)}});
     const int64_t chunks = llvm::divideCeil(region.rows, step);
     Operation *made = cloneOnBlocks(b, member.op, operands, member.rule, cut, chunks);
     made->removeDiscardableAttr(valuesName);

@@ -23,8 +23,8 @@ void Demand::cutIn(ArrayRef<int64_t> sizes) {
     units.assign(sizes.size(), common);
 }
 
-Blocks Demand::blocksOf(int64_t size, int64_t ranks) const {
-  Blocks blocks{sections, {}};
+ShardBlocks Demand::blocksOf(int64_t size, int64_t ranks) const {
+  ShardBlocks blocks{sections, {}};
   for (auto [section, unit] : llvm::zip(sections.empty() ? ArrayRef<int64_t>(size) : sections, units))
     blocks.rooms.push_back(static_cast<int64_t>(llvm::divideCeil(llvm::divideCeil(section, unit), ranks)) *
                            unit);
@@ -51,7 +51,7 @@ void passBack(const Demand &behind, int64_t behindAUnit, const ShardingLoop &loo
     demand.need(std::lcm(unit, behindAUnit) / behindAUnit * perUnit);
 }
 
-Blocks blocksOf(int64_t size, int64_t ranks) { return Demand().blocksOf(size, ranks); }
+ShardBlocks blocksOf(int64_t size, int64_t ranks) { return Demand().blocksOf(size, ranks); }
 
 std::optional<CutLoop> cutUnder(const ShardingRule &rule, int loop, const Layout &layout, Type type,
                                 int64_t ranks) {
@@ -83,7 +83,7 @@ CutLoop cutInSections(Operation *op, const ShardingRule &rule, int loop,
       room = known.room(section, ranks);
     cut.rooms.push_back(room);
   }
-  Blocks inSections{own.sections, cut.rooms};
+  ShardBlocks inSections{own.sections, cut.rooms};
   simplify(inSections, llvm::sum_of(own.sections), ranks);
   cut.rooms = inSections.rooms;
   return cut;

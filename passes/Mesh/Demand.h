@@ -16,7 +16,7 @@ struct Demand {
   void needIn(unsigned section, int64_t unit);
   void cutIn(llvm::ArrayRef<int64_t> sizes);
   /// The blocks of so many elements.
-  Blocks blocksOf(int64_t size, int64_t ranks) const;
+  ShardBlocks blocksOf(int64_t size, int64_t ranks) const;
 };
 
 /// 1 where a loop has sections: those are in elements.
@@ -26,7 +26,7 @@ void passBack(const Demand &behind, int64_t behindAUnit, const ShardingLoop &loo
               int64_t perUnit, Demand &demand);
 
 /// ceil(size / ranks) elements each.
-Blocks blocksOf(int64_t size, int64_t ranks);
+ShardBlocks blocksOf(int64_t size, int64_t ranks);
 
 /// The cut of a loop without sections of its own under which a tensor that has the loop lies so; nullopt:
 /// there is none.

@@ -12,8 +12,8 @@ using namespace mlir;
 namespace kedge::mesh {
 
 /// Of so many elements.
-static Blocks blocksOf(dist::CutAttr cut, ArrayRef<int64_t> sections, int64_t size) {
-  Blocks blocks{SmallVector<int64_t>(sections), {}};
+static ShardBlocks blocksOf(dist::CutAttr cut, ArrayRef<int64_t> sections, int64_t size) {
+  ShardBlocks blocks{SmallVector<int64_t>(sections), {}};
   for (int64_t section : sections.empty() ? ArrayRef<int64_t>(size) : sections)
     blocks.rooms.push_back(
         dist::CutAttr::get(cut.getContext(), 0, cut.getAxis(), cut.getRanks(), {}, cut.getUnit())
@@ -23,7 +23,7 @@ static Blocks blocksOf(dist::CutAttr cut, ArrayRef<int64_t> sections, int64_t si
 }
 
 /// Of the groups of elements that blocks end between; 0: no number of elements makes such blocks.
-static int64_t unitOf(const Blocks &blocks, ArrayRef<int64_t> sections, int64_t ranks) {
+static int64_t unitOf(const ShardBlocks &blocks, ArrayRef<int64_t> sections, int64_t ranks) {
   int64_t unit = 0;
   for (int64_t room : blocks.rooms)
     unit = std::gcd(unit, room);

@@ -58,7 +58,7 @@ public:
   }
 
   /// The blocks of a state's dimension, as the forward ops that read it want them.
-  Blocks blocksFor(Value state, int dim) {
+  ShardBlocks blocksFor(Value state, int dim) {
     const int64_t size = cast<RankedTensorType>(state.getType()).getDimSize(dim);
     for (OpOperand &use : state.getUses()) {
       Operation *user = use.getOwner();

@@ -14,7 +14,7 @@ namespace {
 using namespace mlir;
 
 /// A collective as a rank waits in it.
-std::string text(const Collective &collective) {
+std::string text(const ScheduledCollective &collective) {
   std::string result = collective.kernel.str();
   llvm::raw_string_ostream stream(result);
   stream << " " << collective.attrs << " (";
@@ -23,7 +23,7 @@ std::string text(const Collective &collective) {
   return result;
 }
 
-std::string textAt(ArrayRef<const Collective *> list, size_t at) {
+std::string textAt(ArrayRef<const ScheduledCollective *> list, size_t at) {
   return at < list.size() ? text(*list[at]) : "none";
 }
 
@@ -34,7 +34,8 @@ public:
       : function(function), ranks(ranks), mesh(mesh) {
     for (const RankProgram &rank : ranks) {
       auto found = rank.schedules.find(function);
-      lists.push_back(found == rank.schedules.end() ? ArrayRef<Collective>() : ArrayRef(found->second));
+      lists.push_back(found == rank.schedules.end() ? ArrayRef<ScheduledCollective>()
+                                                    : ArrayRef(found->second));
     }
   }
 
@@ -54,14 +55,14 @@ private:
   std::vector<std::vector<int64_t>> groupsOf(size_t rank) const {
     std::vector<std::vector<int64_t>> groups;
     for (size_t other = 0; other < ranks.size(); ++other) // a group counts for a rank that never joins it
-      for (const Collective &collective : lists[other])
+      for (const ScheduledCollective &collective : lists[other])
         if (std::vector<int64_t> members = membersOf(collective, other);
             llvm::is_contained(members, static_cast<int64_t>(rank)) && !llvm::is_contained(groups, members))
           groups.push_back(std::move(members));
     return groups;
   }
 
-  std::vector<int64_t> membersOf(const Collective &collective, size_t rank) const {
+  std::vector<int64_t> membersOf(const ScheduledCollective &collective, size_t rank) const {
     const std::vector<int64_t> all = mesh.groupOf(collective.axis.str(), static_cast<int64_t>(rank)).members;
     if (!collective.peer || static_cast<size_t>(*collective.peer) >= all.size())
       return all;
@@ -69,24 +70,25 @@ private:
     return {std::min(own, other), std::max(own, other)};
   }
 
-  std::vector<const Collective *> within(size_t rank, const std::vector<int64_t> &members) const {
-    std::vector<const Collective *> list;
-    for (const Collective &collective : lists[rank])
+  std::vector<const ScheduledCollective *> within(size_t rank, const std::vector<int64_t> &members) const {
+    std::vector<const ScheduledCollective *> list;
+    for (const ScheduledCollective &collective : lists[rank])
       if (membersOf(collective, rank) == members)
         list.push_back(&collective);
     return list;
   }
 
   LogicalResult compare(size_t rank, size_t other, const std::vector<int64_t> &members) const {
-    const std::vector<const Collective *> own = within(rank, members), theirs = within(other, members);
+    const std::vector<const ScheduledCollective *> own = within(rank, members),
+                                                   theirs = within(other, members);
     for (size_t at = 0; at < std::max(own.size(), theirs.size()); ++at)
       if (at >= own.size() || at >= theirs.size() || !own[at]->agreesWith(*theirs[at]))
         return differ(at, own, theirs, rank, other);
     return success();
   }
 
-  LogicalResult differ(size_t at, ArrayRef<const Collective *> own, ArrayRef<const Collective *> theirs,
-                       size_t rank, size_t other) const {
+  LogicalResult differ(size_t at, ArrayRef<const ScheduledCollective *> own,
+                       ArrayRef<const ScheduledCollective *> theirs, size_t rank, size_t other) const {
     Operation *here = at < own.size() ? own[at]->op : ranks[rank].module;
     InFlightDiagnostic error =
         here->emitOpError() << "collective " << at << along(at < own.size() ? own[at] : theirs[at]) << " of @"
@@ -99,13 +101,14 @@ private:
     return error;
   }
 
-  static bool isUnmet(ArrayRef<const Collective *> own, ArrayRef<const Collective *> theirs, size_t at) {
+  static bool isUnmet(ArrayRef<const ScheduledCollective *> own, ArrayRef<const ScheduledCollective *> theirs,
+                      size_t at) {
     constexpr StringLiteral transfer = dist::SendRecvOp::getOperationName();
     return at < own.size() && at < theirs.size() && own[at]->kernel == transfer &&
            theirs[at]->kernel == transfer && own[at]->types == theirs[at]->types;
   }
 
-  std::string along(const Collective *collective) const {
+  std::string along(const ScheduledCollective *collective) const {
     return mesh.axes().size() < 2 ? "" : " along " + collective->axis.str();
   }
 
@@ -129,7 +132,7 @@ private:
   }
 
   bool isDone(size_t rank) const { return next[rank] == lists[rank].size(); }
-  const Collective &current(size_t rank) const { return lists[rank][next[rank]]; }
+  const ScheduledCollective &current(size_t rank) const { return lists[rank][next[rank]]; }
 
   /// The first rank of its group that is elsewhere.
   std::optional<size_t> blockerOf(size_t rank) const {
@@ -160,8 +163,8 @@ private:
   StringRef function;
   ArrayRef<RankProgram> ranks;
   const rt::Mesh &mesh;
-  std::vector<ArrayRef<Collective>> lists; ///< by rank
-  std::vector<size_t> next;                ///< by rank: the collective that it is in
+  std::vector<ArrayRef<ScheduledCollective>> lists; ///< by rank
+  std::vector<size_t> next;                         ///< by rank: the collective that it is in
 };
 
 struct CheckCollectives : impl::CheckCollectivesBase<CheckCollectives> {
@@ -180,7 +183,7 @@ struct CheckCollectives : impl::CheckCollectivesBase<CheckCollectives> {
       last = rank.module;
       auto mesh = rank.module->getAttrOfType<dist::MeshAttr>(dist::meshName);
       for (const auto &[name, list] : rank.schedules)
-        for (const Collective &collective : list) {
+        for (const ScheduledCollective &collective : list) {
           addStatistic("kedge-check-collectives", "collectives", 1);
           const int64_t has = mesh ? mesh.sizeOf(collective.axis) : 1;
           if (collective.ranks != has)

@@ -10,13 +10,13 @@ using namespace mlir;
 namespace kedge::partition {
 namespace {
 
-Collective collectiveOf(Operation *op, StringRef kernel, DictionaryAttr attrs) {
+ScheduledCollective collectiveOf(Operation *op, StringRef kernel, DictionaryAttr attrs) {
   const dist::CollectiveCall call = dist::collectiveCallOf(attrs);
   return {op, kernel, call.axis, call.ranks, attrs, {}, call.peer};
 }
 
 /// The two ends differ in who the other one is, and in their tokens.
-Collective asTransfer(Collective found, unsigned operands) {
+ScheduledCollective asTransfer(ScheduledCollective found, unsigned operands) {
   if (!found.peer)
     return found;
   const Type value = found.types[found.kernel == dist::SendOp::getOperationName() ? 0 : operands];
@@ -27,9 +27,9 @@ Collective asTransfer(Collective found, unsigned operands) {
   return found;
 }
 
-std::optional<Collective> collectiveOf(Operation &op) {
+std::optional<ScheduledCollective> collectiveOf(Operation &op) {
   if (auto library = dyn_cast<sched::LibraryOp>(op); library && library.getCollective()) {
-    Collective found = collectiveOf(&op, library.getKernel(), library.getAttrs());
+    ScheduledCollective found = collectiveOf(&op, library.getKernel(), library.getAttrs());
     llvm::append_range(found.types, op.getOperandTypes());
     llvm::append_range(found.types, op.getResultTypes());
     return asTransfer(std::move(found), op.getNumOperands());
@@ -37,7 +37,8 @@ std::optional<Collective> collectiveOf(Operation &op) {
   auto launch = dyn_cast<exec::LaunchOp>(op);
   if (!launch || !launch.getCollective())
     return std::nullopt;
-  Collective found = collectiveOf(&op, launch.getKernel(), launch.getAttrs().value_or(DictionaryAttr()));
+  ScheduledCollective found =
+      collectiveOf(&op, launch.getKernel(), launch.getAttrs().value_or(DictionaryAttr()));
   for (ArrayAttr types : {launch.getReadTypes(), launch.getWriteTypes()})
     for (Attribute type : types)
       found.types.push_back(cast<TypeAttr>(type).getValue());
@@ -47,7 +48,7 @@ std::optional<Collective> collectiveOf(Operation &op) {
 RankSchedules schedulesOf(ModuleOp module) {
   RankSchedules schedules;
   auto add = [&](StringRef name, Region &body) {
-    std::vector<Collective> &list = schedules[name];
+    std::vector<ScheduledCollective> &list = schedules[name];
     for (Operation &op : body.front())
       if (auto collective = collectiveOf(op))
         list.push_back(std::move(*collective));

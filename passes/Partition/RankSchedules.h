@@ -8,7 +8,7 @@
 namespace kedge::partition {
 
 /// What all ranks of a group have to issue alike.
-struct Collective {
+struct ScheduledCollective {
   mlir::Operation *op;
   llvm::StringRef kernel, axis;
   int64_t ranks = 0;
@@ -16,7 +16,7 @@ struct Collective {
   llvm::SmallVector<mlir::Type> types; ///< operands, then results; of a transfer: what is sent
   std::optional<int64_t> peer;         ///< of a transfer between two: the other's place along the axis
 
-  bool agreesWith(const Collective &other) const {
+  bool agreesWith(const ScheduledCollective &other) const {
     return peer.has_value() == other.peer.has_value() &&
            (peer ? kernel != other.kernel : kernel == other.kernel) && attrs == other.attrs &&
            types == other.types;
@@ -24,7 +24,7 @@ struct Collective {
 };
 
 /// Collectives in order, by function.
-using RankSchedules = llvm::MapVector<llvm::StringRef, std::vector<Collective>>;
+using RankSchedules = llvm::MapVector<llvm::StringRef, std::vector<ScheduledCollective>>;
 
 struct RankProgram {
   mlir::Operation *module = nullptr; ///< several ranks may run one

@@ -19,7 +19,7 @@ struct SetMesh : impl::SetMeshBase<SetMesh> {
       if (parts != 0)
         setParts(rt::Mesh::parse(mesh).sizeOf("replica,data"));
       set(rt::Mesh::parse(mesh));
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       getOperation().emitError() << "mesh " << mesh.getValue() << ": " << error.what();
       signalPassFailure();
     }
@@ -27,8 +27,8 @@ struct SetMesh : impl::SetMeshBase<SetMesh> {
 
   void setParts(int64_t ranks) {
     if (parts < 0 || !llvm::isPowerOf2_64(static_cast<uint64_t>(parts)) || parts % ranks != 0)
-      throw rt::Error("sums over " + std::to_string(parts) + " parts: expected a power of two that " +
-                      std::to_string(ranks) + " ranks with rows of their own divide");
+      throw rt::RuntimeError("sums over " + std::to_string(parts) + " parts: expected a power of two that " +
+                             std::to_string(ranks) + " ranks with rows of their own divide");
     getOperation()->setAttr(dist::partsName, Builder(&getContext()).getI64IntegerAttr(parts));
   }
 

@@ -14,7 +14,7 @@ bool contains(const std::vector<int> &values, int value) {
 /// Runs of a sequence: who makes a value, and which of them are repeated.
 class Editor {
 public:
-  Editor(const Graph &graph, const Sequence &sequence, int value)
+  Editor(const RecomputeGraph &graph, const Sequence &sequence, int value)
       : graph(graph), problem(graph.problem), sequence(sequence), value(value) {}
 
   Alternative keep() {
@@ -33,7 +33,7 @@ public:
   }
 
   Alternative offload() {
-    const int copy = nodeThat([&](const Graph::Node &node) { return node.fetched == value; });
+    const int copy = nodeThat([&](const RecomputeGraph::Node &node) { return node.fetched == value; });
     if (copy < 0)
       return {{},
               "the backward part does not read it, so there is no time in between to spend in host memory"};
@@ -194,7 +194,7 @@ private:
     return {std::move(changed), ""};
   }
 
-  const Graph &graph;
+  const RecomputeGraph &graph;
   const solver::RematProblem &problem;
   const Sequence &sequence;
   int value;
@@ -221,7 +221,7 @@ std::optional<Decision> decisionNamed(StringRef name) {
   return std::nullopt;
 }
 
-std::optional<Decision> decisionIn(const Graph &graph, const std::vector<int> &sequence, int value) {
+std::optional<Decision> decisionIn(const RecomputeGraph &graph, const std::vector<int> &sequence, int value) {
   int made = 0;
   for (int node : sequence)
     if (contains(graph.problem.nodes[node].outputs, value)) {
@@ -234,7 +234,8 @@ std::optional<Decision> decisionIn(const Graph &graph, const std::vector<int> &s
   return made > 1 ? Decision::Recompute : Decision::Keep;
 }
 
-Alternative withDecision(const Graph &graph, const std::vector<int> &sequence, int value, Decision decision) {
+Alternative withDecision(const RecomputeGraph &graph, const std::vector<int> &sequence, int value,
+                         Decision decision) {
   if (decisionIn(graph, sequence, value) == decision)
     return {sequence, ""};
   const Alternative kept = Editor(graph, sequence, value).keep();
@@ -244,7 +245,7 @@ Alternative withDecision(const Graph &graph, const std::vector<int> &sequence, i
   return decision == Decision::Recompute ? editor.recompute() : editor.offload();
 }
 
-double secondsOf(const Graph &graph, const std::vector<int> &sequence) {
+double secondsOf(const RecomputeGraph &graph, const std::vector<int> &sequence) {
   double seconds = 0;
   for (int node : sequence)
     seconds += graph.problem.nodes[node].cost;

@@ -13,7 +13,7 @@ std::optional<Decision> decisionNamed(llvm::StringRef name);
 
 /// What `sequence` does with a value: it is fetched, or made several times, or else kept. None for what no
 /// launch makes.
-std::optional<Decision> decisionIn(const Graph &graph, const std::vector<int> &sequence, int value);
+std::optional<Decision> decisionIn(const RecomputeGraph &graph, const std::vector<int> &sequence, int value);
 
 /// The sequence with only this decision changed: all other launches keep their order.
 struct Alternative {
@@ -21,9 +21,10 @@ struct Alternative {
   std::string obstacle;      ///< why it is impossible
 };
 /// Offload needs the value in the function's `sched.offloadable`.
-Alternative withDecision(const Graph &graph, const std::vector<int> &sequence, int value, Decision decision);
+Alternative withDecision(const RecomputeGraph &graph, const std::vector<int> &sequence, int value,
+                         Decision decision);
 
 /// Seconds of a sequence.
-double secondsOf(const Graph &graph, const std::vector<int> &sequence);
+double secondsOf(const RecomputeGraph &graph, const std::vector<int> &sequence);
 
 } // namespace kedge::remat

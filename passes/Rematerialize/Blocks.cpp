@@ -40,7 +40,7 @@ std::string pathPattern(StringRef path) {
 
 class Finder {
 public:
-  explicit Finder(const Graph &graph) : graph(graph) {
+  explicit Finder(const RecomputeGraph &graph) : graph(graph) {
     blocks.ofValue.assign(graph.values.size(), -1);
     for (auto [i, value] : llvm::enumerate(graph.values))
       if (Operation *op = value.getDefiningOp(); op && isForward(op))
@@ -173,7 +173,7 @@ private:
       blocks.names.push_back("part " + std::to_string(block));
   }
 
-  const Graph &graph;
+  const RecomputeGraph &graph;
   Blocks blocks;
   std::vector<int> candidates;           ///< values that forward launches make
   DenseMap<Operation *, int> forwardOps; ///< and their place among these
@@ -181,6 +181,6 @@ private:
 
 } // namespace
 
-Blocks findBlocks(const Graph &graph) { return Finder(graph).run(); }
+Blocks findBlocks(const RecomputeGraph &graph) { return Finder(graph).run(); }
 
 } // namespace kedge::remat

@@ -13,6 +13,6 @@ struct Blocks {
   std::vector<int> ofValue;       ///< block by value of the graph; -1: none (or made by no forward launch)
 };
 
-Blocks findBlocks(const Graph &graph);
+Blocks findBlocks(const RecomputeGraph &graph);
 
 } // namespace kedge::remat

@@ -36,7 +36,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     } catch (const Error &error) {
       getOperation().emitError(error.what());
       signalPassFailure();
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       getOperation().emitError(error.what());
       signalPassFailure();
     }
@@ -87,14 +87,14 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     return choice;
   }
 
-  Graph graphOf(func::FuncOp function) {
+  RecomputeGraph graphOf(func::FuncOp function) {
     auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
     auto transfer = [&](int64_t bytes) { return analysis::secondsOf(analysis::transferCost(bytes), model); };
     auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
       return analysis::workspaceOf(op, team);
     };
     GraphCosts costs{seconds, transfer, workspace};
-    FailureOr<Graph> graph = buildGraph(function, &costs);
+    FailureOr<RecomputeGraph> graph = buildGraph(function, &costs);
     if (failed(graph))
       throw Reported();
     return std::move(*graph);
@@ -115,8 +115,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       forbidRecompute(choice.graph);
   }
 
-  static void forbidRecompute(Graph &graph) {
-    auto isSlice = [](const Graph::Node &node) { return node.result >= 0; };
+  static void forbidRecompute(RecomputeGraph &graph) {
+    auto isSlice = [](const RecomputeGraph::Node &node) { return node.result >= 0; };
     int count = static_cast<int>(llvm::find_if(graph.nodes, isSlice) - graph.nodes.begin());
     graph.nodes.resize(count);
     graph.problem.nodes.resize(count);

@@ -20,7 +20,7 @@ public:
     graph.function = function;
   }
 
-  FailureOr<Graph> run() {
+  FailureOr<RecomputeGraph> run() {
     addInputs();
     for (Operation &op : graph.function.getBody().front().without_terminator())
       if (failed(add(op)))
@@ -144,7 +144,8 @@ private:
 
   void addFetch(int value) {
     Operation *op = graph.values[value].getDefiningOp();
-    auto producer = llvm::find_if(graph.nodes, [&](const Graph::Node &node) { return node.op == op; });
+    auto producer =
+        llvm::find_if(graph.nodes, [&](const RecomputeGraph::Node &node) { return node.op == op; });
     int copy = static_cast<int>(graph.values.size());
     graph.values.push_back(graph.values[value]);
     graph.isHostCopy.push_back(true);
@@ -190,7 +191,7 @@ private:
     }
   }
 
-  static bool readsState(const Graph::Node &node, Value state) {
+  static bool readsState(const RecomputeGraph::Node &node, Value state) {
     if (node.fetched >= 0)
       return false;
     if (node.result < 0)
@@ -298,7 +299,7 @@ private:
       graph.forward[i] = node.fetched < 0 && seen.contains(node.op);
   }
 
-  Graph graph;
+  RecomputeGraph graph;
   const GraphCosts *costs;
   int64_t alignment;
   size_t launches = 0;
@@ -306,7 +307,7 @@ private:
 
 } // namespace
 
-FailureOr<Graph> buildGraph(func::FuncOp function, const GraphCosts *costs) {
+FailureOr<RecomputeGraph> buildGraph(func::FuncOp function, const GraphCosts *costs) {
   return Builder(function, costs).run();
 }
 

@@ -15,7 +15,7 @@ namespace kedge::remat {
 /// A value that may be fetched has its copy in host memory as a further result of the launch that makes it.
 /// Copying it out right behind that launch, where it is fetched at all, takes no byte that the launch itself
 /// did not take; what it costs is counted with the fetch.
-struct Graph {
+struct RecomputeGraph {
   struct Node {
     mlir::Operation *op = nullptr;
     int result = -1;  ///< of a cluster with several; -1: the launch as it is
@@ -40,6 +40,6 @@ struct GraphCosts {
 
 /// Needs kedge-bind-results. Costs may be left out where only the structure matters (all are 1 then). Node
 /// and value numbers follow from the function alone.
-mlir::FailureOr<Graph> buildGraph(mlir::func::FuncOp function, const GraphCosts *costs = nullptr);
+mlir::FailureOr<RecomputeGraph> buildGraph(mlir::func::FuncOp function, const GraphCosts *costs = nullptr);
 
 } // namespace kedge::remat

@@ -9,8 +9,8 @@ namespace {
 
 class Offloader {
 public:
-  Offloader(const Graph &graph, const std::vector<bool> &dropped) : graph(graph), dropped(dropped) {
-    for (const Graph::Node &node : graph.nodes)
+  Offloader(const RecomputeGraph &graph, const std::vector<bool> &dropped) : graph(graph), dropped(dropped) {
+    for (const RecomputeGraph::Node &node : graph.nodes)
       if (node.fetched >= 0 && !dropped[node.fetched])
         values.push_back(node.fetched);
   }
@@ -46,14 +46,14 @@ private:
     return peak >= 0 && peak <= goal;
   }
 
-  const Graph &graph;
+  const RecomputeGraph &graph;
   const std::vector<bool> &dropped;
   std::vector<int> values; ///< in the order in which they are made
 };
 
 } // namespace
 
-std::vector<int64_t> offloadableValues(const Graph &graph, int64_t leastBytes) {
+std::vector<int64_t> offloadableValues(const RecomputeGraph &graph, int64_t leastBytes) {
   std::vector<bool> made(graph.values.size()), read(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const solver::RematNode &node = graph.problem.nodes[i];
@@ -73,7 +73,7 @@ std::vector<int64_t> offloadableValues(const Graph &graph, int64_t leastBytes) {
   return values;
 }
 
-std::vector<int64_t> withinBytes(const Graph &graph, std::vector<int64_t> values, int64_t bytes) {
+std::vector<int64_t> withinBytes(const RecomputeGraph &graph, std::vector<int64_t> values, int64_t bytes) {
   std::vector<double> worth(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     if (graph.nodes[i].isLaunch())
@@ -91,7 +91,8 @@ std::vector<int64_t> withinBytes(const Graph &graph, std::vector<int64_t> values
   return taken;
 }
 
-std::vector<int> offloadLazily(const Graph &graph, const std::vector<bool> &dropped, int64_t target) {
+std::vector<int> offloadLazily(const RecomputeGraph &graph, const std::vector<bool> &dropped,
+                               int64_t target) {
   return Offloader(graph, dropped).run(target);
 }
 

@@ -17,7 +17,8 @@ using namespace mlir;
 
 class Rewriter {
 public:
-  explicit Rewriter(Graph graph) : graph(std::move(graph)), builder(this->graph.function.getContext()) {
+  explicit Rewriter(RecomputeGraph graph)
+      : graph(std::move(graph)), builder(this->graph.function.getContext()) {
     Block &block = this->graph.function.getBody().front();
     terminator = block.getTerminator();
     firstNumber = largestNumber(this->graph.function);
@@ -69,7 +70,7 @@ private:
   }
 
   void execute(int number, int64_t at) {
-    const Graph::Node &node = graph.nodes[number];
+    const RecomputeGraph::Node &node = graph.nodes[number];
     if (node.fetched >= 0)
       return fetch(graph.values[node.fetched], reason(graph.problem.nodes[number], at));
     bool again = !executed.insert(node.op).second;
@@ -114,7 +115,7 @@ private:
   }
 
   /// A single result may be made when values that only the others need are gone.
-  static bool isRead(const Graph::Node &node, unsigned operand) {
+  static bool isRead(const RecomputeGraph::Node &node, unsigned operand) {
     return llvm::is_contained(sliceOf(cast<sched::ClusterOp>(node.op), node.result).inputs, operand);
   }
 
@@ -126,7 +127,7 @@ private:
     return found->second;
   }
 
-  Operation *cloneOf(const Graph::Node &node, ArrayRef<Value> operands) {
+  Operation *cloneOf(const RecomputeGraph::Node &node, ArrayRef<Value> operands) {
     if (node.result < 0) {
       Operation *copy = builder.clone(*node.op);
       copy->setOperands(operands);
@@ -193,7 +194,7 @@ private:
     return fmt::format("frees {} from launch {} to {}", formatBytes(bytes), since, at);
   }
 
-  Graph graph;
+  RecomputeGraph graph;
   OpBuilder builder;
   Operation *terminator;
   int64_t firstNumber = 0; ///< clones that were there keep their numbers
@@ -212,7 +213,7 @@ struct InsertRecompute : impl::InsertRecomputeBase<InsertRecompute> {
     DenseI64ArrayAttr sequence = note.getAttr(getOperation());
     if (!sequence)
       return;
-    FailureOr<Graph> graph = buildGraph(getOperation());
+    FailureOr<RecomputeGraph> graph = buildGraph(getOperation());
     note.removeAttr(getOperation());
     getOperation()->removeAttr(sched::OffloadableNote::getNameStr());
     if (failed(graph) || failed(check(*graph, sequence)))
@@ -223,7 +224,7 @@ struct InsertRecompute : impl::InsertRecomputeBase<InsertRecompute> {
     addStatistic("kedge-insert-recompute", "values fetched", rewriter.copies);
   }
 
-  LogicalResult check(const Graph &graph, DenseI64ArrayAttr sequence) {
+  LogicalResult check(const RecomputeGraph &graph, DenseI64ArrayAttr sequence) {
     std::vector<int> numbers;
     for (int64_t number : sequence.asArrayRef()) {
       if (number < 0 || number >= static_cast<int64_t>(graph.nodes.size()))

@@ -11,10 +11,10 @@ namespace {
 
 /// For each value the blocks whose results follow from it directly (through no other result of the same
 /// launch).
-std::vector<SmallVector<int>> readingBlocks(const Graph &graph, const std::vector<int> &blockOf) {
+std::vector<SmallVector<int>> readingBlocks(const RecomputeGraph &graph, const std::vector<int> &blockOf) {
   std::vector<SmallVector<int>> readers(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Graph::Node &node = graph.nodes[i];
+    const RecomputeGraph::Node &node = graph.nodes[i];
     if (!graph.forward[i] || node.result >= 0)
       continue;
     for (OpResult result : node.op->getResults()) {
@@ -35,7 +35,7 @@ std::vector<SmallVector<int>> readingBlocks(const Graph &graph, const std::vecto
 }
 
 /// Everything inside a group of blocks but what other groups read.
-std::vector<bool> insideGroups(const Graph &graph, std::vector<int> groupOf) {
+std::vector<bool> insideGroups(const RecomputeGraph &graph, std::vector<int> groupOf) {
   std::vector<bool> dropped(graph.values.size());
   std::vector<SmallVector<int>> readers = readingBlocks(graph, groupOf);
   for (size_t value = 0; value < dropped.size(); ++value)
@@ -44,7 +44,7 @@ std::vector<bool> insideGroups(const Graph &graph, std::vector<int> groupOf) {
   return dropped;
 }
 
-std::vector<bool> attentionCores(const Graph &graph) {
+std::vector<bool> attentionCores(const RecomputeGraph &graph) {
   std::vector<bool> dropped(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     if (auto library = dyn_cast<sched::LibraryOp>(graph.nodes[i].op);
@@ -56,7 +56,7 @@ std::vector<bool> attentionCores(const Graph &graph) {
 
 class Rebuilder {
 public:
-  Rebuilder(const Graph &graph, std::vector<bool> values, std::vector<bool> copied)
+  Rebuilder(const RecomputeGraph &graph, std::vector<bool> values, std::vector<bool> copied)
       : graph(graph), dropped(std::move(values)), fetched(std::move(copied)), rebuilt(graph.values.size()),
         alone(graph.values.size(), -1), whole(graph.values.size(), -1), fetch(graph.values.size(), -1) {
     fetched.resize(graph.values.size());
@@ -165,7 +165,7 @@ private:
     return result;
   }
 
-  const Graph &graph;
+  const RecomputeGraph &graph;
   std::vector<bool> dropped, fetched;
   std::vector<bool> rebuilt;
   std::vector<int> alone, whole; ///< node that makes a value by itself, or with the launch's other results
@@ -200,7 +200,7 @@ std::optional<Policy> parsePolicy(StringRef text, std::string &error) {
 
 /// States that the forward pass fetches belong to no block: they are fetched again for what is computed
 /// again.
-static std::vector<bool> withFetchedStates(std::vector<bool> dropped, const Graph &graph) {
+static std::vector<bool> withFetchedStates(std::vector<bool> dropped, const RecomputeGraph &graph) {
   for (auto [i, node] : llvm::enumerate(graph.nodes))
     if (graph.forward[i] && isa<sched::FetchOp>(node.op))
       for (int value : graph.problem.nodes[i].outputs)
@@ -208,7 +208,7 @@ static std::vector<bool> withFetchedStates(std::vector<bool> dropped, const Grap
   return dropped;
 }
 
-std::vector<bool> droppedBy(const Policy &policy, const Graph &graph, const Blocks &blocks) {
+std::vector<bool> droppedBy(const Policy &policy, const RecomputeGraph &graph, const Blocks &blocks) {
   int64_t count = static_cast<int64_t>(blocks.names.size());
   auto grouped = [&](llvm::function_ref<int64_t(int64_t)> groupOf) {
     std::vector<int> groups = blocks.ofValue;
@@ -237,7 +237,7 @@ std::vector<bool> droppedBy(const Policy &policy, const Graph &graph, const Bloc
   return std::vector<bool>(graph.values.size());
 }
 
-std::vector<int> rebuildLazily(const Graph &graph, const std::vector<bool> &dropped,
+std::vector<int> rebuildLazily(const RecomputeGraph &graph, const std::vector<bool> &dropped,
                                const std::vector<bool> &fetched) {
   return Rebuilder(graph, dropped, fetched).run();
 }

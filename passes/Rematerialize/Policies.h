@@ -14,12 +14,12 @@ struct Policy {
 std::optional<Policy> parsePolicy(llvm::StringRef text, std::string &error);
 
 /// Which values the policy does not keep for the backward part.
-std::vector<bool> droppedBy(const Policy &policy, const Graph &graph, const Blocks &blocks);
+std::vector<bool> droppedBy(const Policy &policy, const RecomputeGraph &graph, const Blocks &blocks);
 
 /// The problem's order in which every dropped value is computed again, and every value of `fetched` copied
 /// back from host memory, right before its first late reader. Updates that overwrite what is read then wait.
 /// Empty when that cannot be executed.
-std::vector<int> rebuildLazily(const Graph &graph, const std::vector<bool> &dropped,
+std::vector<int> rebuildLazily(const RecomputeGraph &graph, const std::vector<bool> &dropped,
                                const std::vector<bool> &fetched = {});
 
 } // namespace kedge::remat

@@ -24,7 +24,7 @@ using namespace mlir;
 /// A function of a step with the plan that was chosen for it.
 struct Planned {
   func::FuncOp function;
-  Graph graph;
+  RecomputeGraph graph;
   std::vector<int> sequence;
   int64_t bytes = 0; ///< of its transient values when they are packed
 };
@@ -44,7 +44,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     } catch (const Error &error) {
       getOperation().emitError(error.what());
       signalPassFailure();
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       getOperation().emitError(error.what());
       signalPassFailure();
     }
@@ -79,14 +79,14 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     return kind && train::runsInStep(*kind, /*accumulate=*/1) > 0;
   }
 
-  Graph graphOf(func::FuncOp function) {
+  RecomputeGraph graphOf(func::FuncOp function) {
     auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
     auto transfer = [&](int64_t bytes) { return analysis::secondsOf(analysis::transferCost(bytes), model); };
     auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
       return analysis::workspaceOf(op, team);
     };
     GraphCosts costs{seconds, transfer, workspace};
-    FailureOr<Graph> graph = buildGraph(function, &costs);
+    FailureOr<RecomputeGraph> graph = buildGraph(function, &costs);
     if (failed(graph))
       fail("kedge-price-values: @{} has a launch without a kernel", function.getName().str());
     return std::move(*graph);
@@ -142,10 +142,10 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
       return;
     llvm::sort(allowed);
     note.setAttr(planned.function, DenseI64ArrayAttr::get(&getContext(), allowed));
-    Graph wider = graphOf(planned.function);
+    RecomputeGraph wider = graphOf(planned.function);
     for (int &run : planned.sequence) {
-      const Graph::Node &old = planned.graph.nodes[run];
-      auto same = llvm::find_if(wider.nodes, [&](const Graph::Node &node) {
+      const RecomputeGraph::Node &old = planned.graph.nodes[run];
+      auto same = llvm::find_if(wider.nodes, [&](const RecomputeGraph::Node &node) {
         return node.op == old.op && node.result == old.result && node.fetched == old.fetched;
       });
       run = static_cast<int>(same - wider.nodes.begin());
@@ -156,7 +156,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
 
   Attribute valueFacts(const Planned &planned, int value, bool isWanted, const std::vector<Planned> &all) {
     Builder b(&getContext());
-    const Graph &graph = planned.graph;
+    const RecomputeGraph &graph = planned.graph;
     NamedAttrList facts;
     facts.set("number", b.getI64IntegerAttr(value));
     facts.set("bytes", b.getI64IntegerAttr(sched::bytesOf(graph.values[value].getType())));
@@ -246,7 +246,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     sched::RecomputeNote note(&getContext());
     const sched::RecomputeAttr known = note.getAttr(getOperation());
     Builder b(&getContext());
-    const Graph &graph = planned.graph;
+    const RecomputeGraph &graph = planned.graph;
     const double whole = known.getSeconds().getValueAsDouble();
     const double added = secondsOf(graph, sequence) - secondsOf(graph, planned.sequence);
     const double overhead = known.getOverhead().getValueAsDouble() + added / whole;
@@ -265,10 +265,10 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
                                   known.getBlocks(), known.getFrontier()));
   }
 
-  static int64_t repeats(const Graph &graph, const std::vector<int> &sequence) {
+  static int64_t repeats(const RecomputeGraph &graph, const std::vector<int> &sequence) {
     return llvm::count_if(sequence, [&](int node) { return graph.nodes[node].fetched < 0; });
   }
-  static double flopsOf(const Graph &graph, const std::vector<int> &sequence) {
+  static double flopsOf(const RecomputeGraph &graph, const std::vector<int> &sequence) {
     double flops = 0;
     for (int node : sequence)
       if (graph.nodes[node].fetched < 0)
@@ -279,7 +279,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
   /// For each launch that kedge-insert-recompute makes of the sequence, the values that it writes; ~v is the
   /// copy of v in host memory.
   Attribute runsOf(Planned &planned) {
-    const Graph &graph = planned.graph;
+    const RecomputeGraph &graph = planned.graph;
     Builder b(&getContext());
     SmallVector<Attribute> runs;
     llvm::DenseSet<int> fetched;
@@ -288,7 +288,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
       if (graph.nodes[node].fetched >= 0)
         fetched.insert(graph.nodes[node].fetched);
     for (int index : planned.sequence) {
-      const Graph::Node &node = graph.nodes[index];
+      const RecomputeGraph::Node &node = graph.nodes[index];
       SmallVector<int64_t> written;
       if (node.fetched >= 0)
         written.push_back(node.fetched);

@@ -6,7 +6,7 @@ namespace kedge::remat {
 
 /// Bytes are packed transient bytes; seconds are those of the device model.
 struct RecomputeChoice {
-  Graph graph;
+  RecomputeGraph graph;
   Blocks blocks = {};
   std::vector<int> sequence = {};
   int64_t bytes = 0, unconstrained = 0;

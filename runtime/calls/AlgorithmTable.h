@@ -25,7 +25,7 @@ public:
     std::string source;    ///< where the entry is from, for messages and reports
   };
 
-  /// Entries of later calls replace earlier ones. Throws rt::Error, naming `source` and the entry, if
+  /// Entries of later calls replace earlier ones. Throws rt::RuntimeError, naming `source` and the entry, if
   /// `entries` is no list of entries, if a key is malformed or occurs twice, or if an algorithm has the wrong
   /// size for its library.
   void add(const nlohmann::json &entries, const std::string &source);

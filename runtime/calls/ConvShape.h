@@ -59,7 +59,7 @@ struct ConvRoles {
   int image, filter, result;                      ///< X, W, Y
   bool bias;                                      ///< a third input, if there is one, is added
 };
-/// Throws rt::Error if the call is not a convolution.
+/// Throws rt::RuntimeError if the call is not a convolution.
 ConvRoles convRolesOf(const LibraryCall &call);
 /// Reads the shape from the operands at these positions.
 ConvShape readConv(const LibraryCall &call, const ConvRoles &roles);

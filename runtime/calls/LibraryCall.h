@@ -32,8 +32,8 @@ struct CallWork {
   double shortcut = 1;
 };
 
-/// A call of no known name only moves its operands. Throws rt::Error if operands and attributes do not fit
-/// each other.
+/// A call of no known name only moves its operands. Throws rt::RuntimeError if operands and attributes do not
+/// fit each other.
 CallWork workOf(const LibraryCall &call);
 
 } // namespace kedge::rt::calls

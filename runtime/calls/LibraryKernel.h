@@ -22,7 +22,7 @@ using KernelFactory = std::function<std::unique_ptr<LibraryKernel>(const Library
 /// Registers a factory for an op name. CPU kernels are registered by registerCpuKernels
 /// (runtime/cpu/Kernels.h), which makeKernel and hasKernel call themselves.
 void registerKernel(const std::string &name, KernelFactory factory);
-/// Throws rt::Error if there is no kernel of this name or it does not support these types and shapes.
+/// Throws rt::RuntimeError if there is no kernel of this name or it does not support these types and shapes.
 std::unique_ptr<LibraryKernel> makeKernel(const LibraryCall &call, int threads);
 bool hasKernel(const std::string &name);
 

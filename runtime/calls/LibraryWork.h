@@ -75,7 +75,7 @@ struct MatmulCalls {
   bool apart = false; ///< the program's own kernels compute the epilogue, behind the product
 };
 
-/// Throws rt::Error for types whose products in cuBLASLt would differ from those on the CPU.
+/// Throws rt::RuntimeError for types whose products in cuBLASLt would differ from those on the CPU.
 MatmulCalls matmulCallsOf(const LibraryCall &call);
 /// The same with the bias written to Y first, for products where the library has no algorithm that adds a
 /// bias.
@@ -100,7 +100,7 @@ struct ConvolutionCall {
 /// Whether cuDNN supports this convolution: f32 or f64, and equal pads
 /// at both ends of each dimension. All others use generated kernels.
 bool cudnnTakes(const LibraryCall &call);
-/// Throws rt::Error for a convolution that cuDNN does not support.
+/// Throws rt::RuntimeError for a convolution that cuDNN does not support.
 ConvolutionCall convolutionCallOf(const LibraryCall &call);
 
 /// MatmulShape::key() of each library product of a program; with `apart`, of what is left of it without the
@@ -113,7 +113,7 @@ bool isConvolution(const std::string &library);
 bool isAmongRanks(const std::string &library);
 
 /// Workspace bytes that the memory plan gives a library call. Depends
-/// on the call only. Throws rt::Error if the target has no such call.
+/// on the call only. Throws rt::RuntimeError if the target has no such call.
 uint64_t plannedWorkspaceBytes(const LibraryCall &call);
 
 } // namespace kedge::rt::calls

@@ -14,7 +14,7 @@ void failWithAgreedError(Communicator *ranks, const std::string &head, const std
                          const std::string &tail) {
   if (!ranks) {
     if (mine)
-      throw Error(head + mine->text + tail);
+      throw RuntimeError(head + mine->text + tail);
     return;
   }
   const int64_t order = mine ? mine->order : kSilent;

@@ -17,9 +17,9 @@ public:
   void run(const void *const *, void *const *, void *) final;
 };
 
-/// The collective that a call describes, without operands. Throws rt::Error if the call is invalid.
+/// The collective that a call describes, without operands. Throws rt::RuntimeError if the call is invalid.
 Collective collectiveOf(const LibraryCall &call);
-/// Throws rt::Error if the call, a collective or local_shard, is invalid. Makes no kernel.
+/// Throws rt::RuntimeError if the call, a collective or local_shard, is invalid. Makes no kernel.
 void checkRankCall(const LibraryCall &call);
 /// The number of ranks that a call of this family is for, and the axes along which they lie; throws in the
 /// same way.
@@ -27,8 +27,8 @@ int64_t ranksOf(const LibraryCall &call);
 std::string axisOf(const nlohmann::json &attrs);
 /// Whether the call is one end of a transfer between two ranks.
 bool isPeerTransfer(std::string_view library);
-/// The ranks of the mesh that a call joins. Throws rt::Error if they are not as many as it is for.
-RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank);
+/// The ranks of the mesh that a call joins. Throws rt::RuntimeError if they are not as many as it is for.
+GroupMembers groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank);
 
 /// What a launch of a collective sends, as docs/guide/ranks.md counts it. Nothing for other kernels and for
 /// local_shard.

@@ -204,8 +204,8 @@ std::string axisOf(const nlohmann::json &attrs) {
 
 bool isPeerTransfer(std::string_view library) { return library == kSend || library == kReceive; }
 
-RankGroup groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank) {
-  RankGroup group = mesh.groupOf(axisOf(call.attrs), rank);
+GroupMembers groupOf(const LibraryCall &call, const Mesh &mesh, int64_t rank) {
+  GroupMembers group = mesh.groupOf(axisOf(call.attrs), rank);
   if (group.own.size != ranksOf(call))
     fail("the program is damaged: {} for {} ranks along {}, where a job of {} has {}", call.name,
          ranksOf(call), axisOf(call.attrs), mesh.size(), group.own.size);

@@ -12,13 +12,13 @@
 namespace kedge::rt {
 
 /// The job ends. Another rank, or this rank's engine, has already reported why.
-struct Stopped : Error {
-  using Error::Error;
+struct Stopped : RuntimeError {
+  using RuntimeError::RuntimeError;
 };
 
 /// An error that all ranks throw together; only rank 0 prints it.
-struct AgreedError : Error {
-  using Error::Error;
+struct AgreedError : RuntimeError {
+  using RuntimeError::RuntimeError;
 };
 
 inline int64_t steadyNanoseconds() {

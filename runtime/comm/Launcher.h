@@ -26,8 +26,8 @@ struct Launched {
 };
 
 /// Reads the variables of Open MPI, PMI, Slurm and, if `withTorchrun`, torchrun. Without any, one rank of
-/// one. Throws rt::Error if the program needs MPI and the launcher gives it none (torchrun, srun without
-/// PMI).
+/// one. Throws rt::RuntimeError if the program needs MPI and the launcher gives it none (torchrun, srun
+/// without PMI).
 Launched launchedAs(bool withTorchrun);
 
 /// The rank for use in error messages; 0 if none is known.

@@ -164,7 +164,7 @@ public:
     return launched.find(&function)->second[static_cast<size_t>(launch)];
   }
   uint64_t extraWorkspaceBytes() const override { return launches.extraBytes(); }
-  std::vector<Reservation> reservations() override;
+  std::vector<DeviceReservation> reservations() override;
   nlohmann::json memoryFigures() override;
 
 private:
@@ -264,8 +264,8 @@ private:
 
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-std::vector<Reservation> CudaDevice::reservations() {
-  std::vector<Reservation> list;
+std::vector<DeviceReservation> CudaDevice::reservations() {
+  std::vector<DeviceReservation> list;
   if (const auto context = gpu.contextBytes())
     list.push_back(
         {"cuda_context", *context, "measured: the driver's count around the making of the context"});

@@ -4,7 +4,8 @@
 
 namespace kedge::rt::cuda {
 
-/// A DeviceFactory. Throws rt::Error with one message about what is missing, incompatible or too small.
+/// A DeviceFactory. Throws rt::RuntimeError with one message about what is missing, incompatible or too
+/// small.
 std::unique_ptr<Device> makeCudaDevice(const Program &program, const ProgramImage &image, int threads,
                                        Communicator *communicator);
 

@@ -59,7 +59,7 @@ std::string aboutCopiedLabels(const TokenRows &tokens, const TokenRows &labels, 
                        "the option out",
                        labels.input->name, labels.file, tokens.input->name, tokens.file);
   return "";
-} catch (const Error &) {
+} catch (const RuntimeError &) {
   return ""; // a row that no input takes is told in its step
 }
 

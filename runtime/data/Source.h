@@ -12,7 +12,7 @@ class Source {
 public:
   virtual ~Source() = default;
   virtual int64_t rows() const = 0;
-  /// Writes row `row` to `destination`. Throws rt::Error that names file, row,
+  /// Writes row `row` to `destination`. Throws rt::RuntimeError that names file, row,
   /// element and value if an index is out of bounds. Otherwise allocates nothing.
   virtual void read(int64_t row, char *destination) const = 0;
 };
@@ -20,7 +20,7 @@ public:
 /// Rows at `data` that have the input's type and shape. They must stay there while the source is used.
 std::unique_ptr<Source> rowsInMemory(const void *data, int64_t rows, const InputSpec &input);
 
-/// Throws rt::Error if type or shape do not fit the input.
+/// Throws rt::RuntimeError if type or shape do not fit the input.
 std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input);
 
 /// A token file: one of integers as numpy.save writes it, raw uint16 as in nanoGPT, or uint16 or uint32 with
@@ -32,7 +32,7 @@ public:
   const std::string &path() const { return file.path(); }
   int64_t at(int64_t position) const;
 
-  /// Throws rt::Error if a file without header does not look like uint16 tokens of this vocabulary.
+  /// Throws rt::RuntimeError if a file without header does not look like uint16 tokens of this vocabulary.
   void checkRaw(const InputSpec &input) const;
 
 private:

@@ -15,7 +15,7 @@ public:
 };
 
 /// Memory of the device outside the arena, for --memory-report.
-struct Reservation {
+struct DeviceReservation {
   std::string name;
   uint64_t bytes = 0;
   std::string source; ///< how the number was obtained
@@ -58,12 +58,12 @@ public:
   /// Bytes that libraries need outside the arena with this number of threads; 0 with the number compiled for.
   virtual uint64_t extraWorkspaceBytes() const { return 0; }
   /// Other memory of the device that is not part of the host's memory; empty for the host.
-  virtual std::vector<Reservation> reservations() { return {}; }
+  virtual std::vector<DeviceReservation> reservations() { return {}; }
   /// More figures for --memory-report from the device's driver; null for the host.
   virtual nlohmann::json memoryFigures() { return nullptr; }
 };
 
-/// The host: kernels of the program and of runtime/cpu on `threads` threads. Throws rt::Error
+/// The host: kernels of the program and of runtime/cpu on `threads` threads. Throws rt::RuntimeError
 /// if the machine lacks an instruction set that the program uses, if a kernel is missing, or
 /// if there is too little memory for the arena. `communicator` may be null for one rank.
 std::unique_ptr<Device> makeHostDevice(const Program &program, const ProgramImage &image, int threads,

@@ -33,7 +33,7 @@ struct DiskCopy {
   uint64_t bytes = 0;
   bool writes = false; ///< to the file
 
-  /// Through `staging`, which is aligned to a block. Throws rt::Error.
+  /// Through `staging`, which is aligned to a block. Throws rt::RuntimeError.
   void run(char *staging, uint64_t stagingBytes) const;
 };
 
@@ -41,7 +41,7 @@ struct FreeMemory {
   void operator()(char *memory) const;
 };
 using BlockMemory = std::unique_ptr<char, FreeMemory>;
-/// Memory at a block's border; throws rt::Error if there is none.
+/// Memory at a block's border; throws rt::RuntimeError if there is none.
 BlockMemory allocateBlocks(uint64_t bytes);
 
 /// Reads run one after the other, and so do writes, each on a thread of its own, while the caller computes.

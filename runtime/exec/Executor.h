@@ -40,7 +40,7 @@ public:
 
 class Executor {
 public:
-  /// Creates the device (image.device, or the host). Throws rt::Error if it cannot run the
+  /// Creates the device (image.device, or the host). Throws rt::RuntimeError if it cannot run the
   /// program or the program is damaged. `communicator` must outlive this object; null: one rank.
   Executor(const Program &program, const ProgramImage &image, int threads,
            Communicator *communicator = nullptr);
@@ -97,8 +97,8 @@ public:
   /// function and after each launch. A launch that reads them makes the loss NaN.
   void poisonDeadRanges();
   /// For tests of lost ranks. `text`: RANK:FUNCTION:LAUNCH; the process of that rank stops itself (SIGSTOP)
-  /// each time that the launch would be next. Throws rt::Error where the text is another, or there is no such
-  /// launch.
+  /// each time that the launch would be next. Throws rt::RuntimeError where the text is another, or there is
+  /// no such launch.
   void stopWhere(const std::string &text);
 
   void setTimer(LaunchTimer *timer) { clock = timer; }
@@ -127,7 +127,7 @@ private:
   std::map<const Function *, std::vector<Ranges>> dead, deadHost;
 };
 
-/// Throws rt::Error that names the instruction sets that this machine lacks.
+/// Throws rt::RuntimeError that names the instruction sets that this machine lacks.
 void checkFeatures(const std::vector<std::string> &features);
 
 /// Number of physical cores that this process may use; at least 1.

@@ -118,7 +118,7 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
     list.back()["rss_anon_before"] = before;
     list.back()["rss_anon_after"] = after;
   };
-  for (const Reservation &entry : device.reservations())
+  for (const DeviceReservation &entry : device.reservations())
     add(entry.name.c_str(), entry.bytes, entry.source.c_str());
   // A device of its own has its own memory: the host's is no part of the budget.
   const bool onHost = list.empty();

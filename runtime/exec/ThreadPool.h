@@ -10,7 +10,7 @@ namespace kedge::rt {
 constexpr int kMostThreads = 512;
 
 /// Starts helpers in advance of the first loop on `threads` threads;
-/// returns when all run. Throws rt::Error if the system does not allow it.
+/// returns when all run. Throws rt::RuntimeError if the system does not allow it.
 void startThreads(int threads);
 
 /// The number of the calling thread within its loop: less than the loop's thread count, and used

@@ -22,7 +22,7 @@ struct AdaptedModule {
 
 class AdapterFolder {
 public:
-  /// Throws rt::Error if this is not such a folder, if another method than LoRA wrote
+  /// Throws rt::RuntimeError if this is not such a folder, if another method than LoRA wrote
   /// it, or if it has a setting that would change the result and that is unknown here.
   static AdapterFolder open(const std::string &folder);
 

@@ -29,7 +29,7 @@ using StateLookup = std::function<ExportedState(const std::string &name)>;
 
 /// Writes `path`, and `path`.data if the skeleton has external data, atomically:
 /// temporary files, fsync, rename. `modelPath` is the model file that "copy"
-/// pieces are read from. Throws rt::Error and leaves no half-written file.
+/// pieces are read from. Throws rt::RuntimeError and leaves no half-written file.
 void writeOnnx(const nlohmann::json &skeleton, const uint8_t *blob, uint64_t blobSize,
                const std::string &modelPath, const std::string &path, const StateLookup &lookup);
 

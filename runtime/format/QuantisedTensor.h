@@ -17,7 +17,7 @@ struct QuantisedTensor {
   const TensorView *nestedAbsmax = nullptr; ///< scales of absmaxes that are in 8 bits
   float offset = 0;                         ///< added to these absmaxes
 
-  /// Nullopt if the tensor is not quantised. Throws rt::Error, which names `path`, if its
+  /// Nullopt if the tensor is not quantised. Throws rt::RuntimeError, which names `path`, if its
   /// keys do not match each other or its codes are of a kind that Kedge does not support.
   static std::optional<QuantisedTensor> find(const TensorFile &file, const std::string &path,
                                              const std::string &name);

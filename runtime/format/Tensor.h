@@ -32,7 +32,7 @@ enum class DType : uint8_t {
 size_t dtypeSize(DType type);
 /// "f32", "i64", "bool", ...: the name in a program's launch table.
 std::string_view dtypeName(DType type);
-/// Throws rt::Error on an unknown name.
+/// Throws rt::RuntimeError on an unknown name.
 DType parseDType(std::string_view name);
 
 /// "[2, 3]", for messages.

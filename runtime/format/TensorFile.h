@@ -18,7 +18,7 @@ struct TensorView {
 class TensorFile {
 public:
   /// Opens a folder, or a file whose name ends in .safetensors, .index.json
-  /// or .onnx. Throws rt::Error if the content does not match the format.
+  /// or .onnx. Throws rt::RuntimeError if the content does not match the format.
   static TensorFile open(const std::string &path);
   static TensorFile openSafetensors(const std::string &path);
   static TensorFile openOnnx(const std::string &path);

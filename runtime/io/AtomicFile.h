@@ -8,7 +8,7 @@ namespace kedge::rt {
 
 /// Writes to a temporary file beside `path`; commit() syncs and renames it. Without commit()
 /// nothing remains. Follows links, and refuses anything but a regular file: as root, a rename
-/// would destroy a device. All errors are rt::Error with the file and the system's reason.
+/// would destroy a device. All errors are rt::RuntimeError with the file and the system's reason.
 class AtomicFile {
 public:
   explicit AtomicFile(const std::string &path);

@@ -5,13 +5,13 @@
 
 namespace kedge::rt {
 
-struct Error : std::runtime_error {
+struct RuntimeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 /// Throws Error with a formatted message.
 template <typename... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  throw RuntimeError(fmt::format(format, std::forward<Args>(args)...));
 }
 
 } // namespace kedge::rt

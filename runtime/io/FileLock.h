@@ -8,8 +8,8 @@ namespace kedge::rt {
 /// taken over.
 class FileLock {
 public:
-  /// Throws rt::Error that names `what` and the process and host of the holder, if another program holds the
-  /// lock.
+  /// Throws rt::RuntimeError that names `what` and the process and host of the holder, if another program
+  /// holds the lock.
   FileLock(const std::string &path, const std::string &what);
   ~FileLock();
   FileLock(const FileLock &) = delete;

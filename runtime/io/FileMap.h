@@ -8,7 +8,7 @@ namespace kedge::rt {
 class FileMap {
 public:
   FileMap() = default;
-  /// Throws rt::Error that names `what` (e.g. "data file") and the path if the file cannot be read.
+  /// Throws rt::RuntimeError that names `what` (e.g. "data file") and the path if the file cannot be read.
   FileMap(const std::string &path, const std::string &what);
   ~FileMap();
   FileMap(FileMap &&other) noexcept;

@@ -9,7 +9,7 @@
 namespace kedge::rt {
 
 /// Buffered writing to a new file, with a checksum. Every
-/// failure is an rt::Error with the path and the reason.
+/// failure is an rt::RuntimeError with the path and the reason.
 class FileWriter {
 public:
   /// `meantFor`: the name for messages if `path` is a temporary file.

@@ -8,8 +8,8 @@
 namespace kedge::rt {
 
 /// Pages of a mapped file could not be read and were replaced by zeros.
-struct LostFile : Error {
-  using Error::Error;
+struct LostFile : RuntimeError {
+  using RuntimeError::RuntimeError;
 };
 
 /// From now on unreadable pages of files registered here become zeros, and failIfLost() throws.

@@ -4,7 +4,7 @@
 
 namespace kedge::rt {
 
-/// 64 random bits. Throws rt::Error if the system gives none.
+/// 64 random bits. Throws rt::RuntimeError if the system gives none.
 uint64_t randomBits();
 
 } // namespace kedge::rt

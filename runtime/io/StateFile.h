@@ -14,13 +14,14 @@ public:
   /// What is read and written in one piece: offsets, sizes and addresses are multiples of it.
   static constexpr uint64_t kBlock = 4096;
 
-  /// `stem` starts its name for as long as it has one. Throws rt::Error if the directory cannot hold it.
+  /// `stem` starts its name for as long as it has one. Throws rt::RuntimeError if the directory cannot hold
+  /// it.
   StateFile(const std::string &directory, const std::string &stem, uint64_t bytes);
   ~StateFile();
   StateFile(const StateFile &) = delete;
   StateFile &operator=(const StateFile &) = delete;
 
-  /// Throw rt::Error that names the file. Allocate nothing otherwise.
+  /// Throw rt::RuntimeError that names the file. Allocate nothing otherwise.
   void read(uint64_t offset, char *to, uint64_t bytes) const;
   void write(uint64_t offset, const char *from, uint64_t bytes) const;
 

@@ -33,7 +33,7 @@ constexpr const char *kFlags[] = {
 template <typename Body> auto asWrongCall(Body &&body) {
   try {
     return body();
-  } catch (const Error &error) {
+  } catch (const RuntimeError &error) {
     throw WrongCall(error.what());
   }
 }

@@ -12,13 +12,13 @@
 namespace kedge::rt {
 
 /// An error of the caller; the session is unchanged.
-struct WrongCall : Error {
-  using Error::Error;
+struct WrongCall : RuntimeError {
+  using RuntimeError::RuntimeError;
 };
 
 /// An earlier call failed half-way.
-struct BrokenSession : Error {
-  using Error::Error;
+struct BrokenSession : RuntimeError {
+  using RuntimeError::RuntimeError;
 };
 
 /// Flags of the compiled program with their values.
@@ -74,7 +74,7 @@ private:
   Options options;
   TaskRunner lent;
   RunScalars scalars;
-  Progress progress;
+  RunProgress progress;
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Originals> originals;
   std::unique_ptr<LossScaler> scaler;

@@ -91,13 +91,13 @@ std::vector<int64_t> Mesh::strides() const {
   return strides;
 }
 
-RankGroup Mesh::groupOf(const std::string &axes, int64_t rank) const {
+GroupMembers Mesh::groupOf(const std::string &axes, int64_t rank) const {
   const std::vector<std::string> names = split(axes);
   const std::vector<int64_t> steps = strides();
   const auto isFree = [&](size_t axis) {
     return std::find(names.begin(), names.end(), all[axis].name) != names.end();
   };
-  RankGroup group;
+  GroupMembers group;
   for (int64_t other = 0; other < size(); ++other) {
     bool together = true;
     for (size_t axis = 0; axis < all.size(); ++axis)

@@ -12,7 +12,7 @@ struct MeshAxis {
 };
 
 /// The ranks of a group, in the order of their numbers, and a rank's place among them.
-struct RankGroup {
+struct GroupMembers {
   std::vector<int64_t> members;
   World own;
 };
@@ -28,7 +28,7 @@ public:
   Mesh() = default;
   /// All along `data`.
   static Mesh ofData(int64_t ranks);
-  /// "replica=2,data=4", in any order; empty: one rank. Throws rt::Error.
+  /// "replica=2,data=4", in any order; empty: one rank. Throws rt::RuntimeError.
   static Mesh parse(const std::string &text);
   /// Whether `axis` is the name of one.
   static bool knows(const std::string &axis);
@@ -39,7 +39,7 @@ public:
   /// Ranks along an axis, or along several that commas join; 1 for one that the mesh lacks.
   int64_t sizeOf(const std::string &axes) const;
   /// The ranks that have the same place as `rank` along all axes but these.
-  RankGroup groupOf(const std::string &axes, int64_t rank) const;
+  GroupMembers groupOf(const std::string &axes, int64_t rank) const;
   /// The mesh of these axes alone, numbered as groupOf counts places.
   Mesh along(const std::string &axes) const;
   /// Tells apart the axes of groups that a rank is in: 0 for those of all ranks, less than kGroups for any.

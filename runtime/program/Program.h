@@ -89,8 +89,8 @@ struct State {
   StateView viewOrWhole() const;
   /// The shape of the whole tensor in the exported file, in safetensors and in checkpoints.
   std::vector<int64_t> fileShape() const;
-  /// Throws rt::Error if this process has only a part of the tensor. `done`: what the whole tensor is needed
-  /// for.
+  /// Throws rt::RuntimeError if this process has only a part of the tensor. `done`: what the whole tensor is
+  /// needed for.
   void expectWhole(const char *done) const;
 };
 
@@ -280,11 +280,12 @@ struct Program {
   const ResultSlot *result(const std::string &function, const std::string &name) const;
 };
 
-/// Arranges the ranks and sets the view of every shard for this one. Throws rt::Error if the program is for
-/// other ranks.
+/// Arranges the ranks and sets the view of every shard for this one. Throws rt::RuntimeError if the program
+/// is for other ranks.
 void placeShards(Program &program, const World &world);
 
-/// Throws rt::Error if the text is not a program, has another format, or contains offsets outside the arena.
+/// Throws rt::RuntimeError if the text is not a program, has another format, or contains offsets outside the
+/// arena.
 Program parseProgram(std::string_view json);
 
 std::string_view roleName(StateRole role);

@@ -8,7 +8,7 @@ namespace kedge::rt {
 namespace {
 
 /// A checkpoint of a run without loss scaling leaves the scale at its first value.
-void setLossScale(LossScaler &scaler, const Progress &progress, const Checkpoint *checkpoint) {
+void setLossScale(LossScaler &scaler, const RunProgress &progress, const Checkpoint *checkpoint) {
   if (!scaler.isActive())
     return;
   LossScale values = checkpoint && checkpoint->lossScale ? *checkpoint->lossScale : scaler.read();
@@ -19,7 +19,7 @@ void setLossScale(LossScaler &scaler, const Progress &progress, const Checkpoint
   scaler.write(values);
 }
 
-void writeScalars(Executor &executor, const RunScalars &scalars, const Progress &progress,
+void writeScalars(Executor &executor, const RunScalars &scalars, const RunProgress &progress,
                   const World &world) {
   StepPoint point;
   point.step = progress.step;
@@ -30,8 +30,9 @@ void writeScalars(Executor &executor, const RunScalars &scalars, const Progress 
 
 } // namespace
 
-std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scalars, const Progress &progress,
-                                     const World &world, const Checkpoint *checkpoint) {
+std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scalars,
+                                     const RunProgress &progress, const World &world,
+                                     const Checkpoint *checkpoint) {
   auto scaler = std::make_unique<LossScaler>(executor);
   setLossScale(*scaler, progress, checkpoint);
   writeScalars(executor, scalars, progress, world);
@@ -44,7 +45,7 @@ std::unique_ptr<LossScaler> beginRun(Executor &executor, const RunScalars &scala
   return scaler;
 }
 
-void restoreDerived(Executor &executor, const RunScalars &scalars, const Progress &progress,
+void restoreDerived(Executor &executor, const RunScalars &scalars, const RunProgress &progress,
                     const World &world) {
   if (!executor.program().function("restore"))
     return;

@@ -20,7 +20,7 @@ void checkSkipsUpdates(const Program &program) {
 }
 
 CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &scaler, const World &world,
-                           Progress &progress) {
+                           RunProgress &progress) {
   CompletedStep step;
   step.before = scaler.isActive() ? scaler.read() : LossScale();
   step.result = runner.run(progress);

@@ -14,7 +14,7 @@ struct CompletedStep {
 /// Runs the next step and counts it in `progress`. Throws as StepRunner::run does, and
 /// also if the loss scale has collapsed or a skipped step has left non-finite values.
 CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &scaler, const World &world,
-                           Progress &progress);
+                           RunProgress &progress);
 
 /// What happens in a step with non-finite values. `skips`: --on-nan continue.
 NonFiniteStep whenNonFinite(const LossScaler &scaler, bool skips);

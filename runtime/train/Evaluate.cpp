@@ -80,7 +80,7 @@ Evaluator::Evaluator(Executor &executor, const Dataset &data, const RunScalars &
          rest, batch, batch, data.rows() - rest, data.rows() - rest + batch);
 }
 
-std::optional<double> Evaluator::loss(const Progress &progress) {
+std::optional<double> Evaluator::loss(const RunProgress &progress) {
   const int64_t batch = program.options.batch;
   const EvaluationRounds rounds(executor, data);
   takeBuffersOfFirstRank(executor);

@@ -13,7 +13,7 @@ public:
 
   /// The loss over all rows, as the mean over items; nothing if a signal
   /// came. Ranks take batches in turn, and all run the same number of times.
-  std::optional<double> loss(const Progress &progress);
+  std::optional<double> loss(const RunProgress &progress);
 
   /// The signal that ended the last evaluation, on any rank; 0: none.
   int stoppedBy() const { return signal; }
@@ -72,12 +72,12 @@ TensorDesc predictedRows(const Program &program, const std::string &name, int64_
 
 /// Passes the rows of output `name` to `sink` (on rank 0), in order.
 /// Returns the signal that ended it early, on any rank; otherwise 0.
-int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
-                const std::string &name, const RowSink &sink);
+int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars,
+                const RunProgress &progress, const std::string &name, const RowSink &sink);
 
 /// Writes all rows of output `name` to FILE.npy (fp16 and bf16 as fp32). Returns the
 /// signal that ended it early, on any rank; then no file is written. Otherwise 0.
-int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const RunProgress &progress,
             const std::string &name, const std::string &path);
 
 /// Throws unless the program computes this output in evaluation mode.

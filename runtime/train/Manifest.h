@@ -10,15 +10,15 @@ namespace kedge::rt {
 /// `manifest` has no checksum yet.
 std::string sealedManifest(const nlohmann::ordered_json &manifest);
 
-/// Throws rt::Error, or nlohmann's, if the text is damaged, has another format, or lacks the checksum of its
-/// format.
+/// Throws rt::RuntimeError, or nlohmann's, if the text is damaged, has another format, or lacks the checksum
+/// of its format.
 nlohmann::ordered_json openManifest(std::string_view text);
 
-/// Throws rt::Error unless `key` is a whole number from 0 to 2^53.
+/// Throws rt::RuntimeError unless `key` is a whole number from 0 to 2^53.
 int64_t countIn(const nlohmann::ordered_json &json, const char *key);
 
-/// Throws rt::Error unless the value of `key` is one that the option of this name takes; `name`: what the
-/// manifest calls it.
+/// Throws rt::RuntimeError unless the value of `key` is one that the option of this name takes; `name`: what
+/// the manifest calls it.
 void checkRange(const char *key, double value, const char *name = nullptr);
 
 /// A line of the log without evaluation.

@@ -48,7 +48,7 @@ int withOutput(int code) {
 Launched startedAs(bool withTorchrun) {
   try {
     return launchedAs(withTorchrun);
-  } catch (const Error &) {
+  } catch (const RuntimeError &) {
     return {{0, 0}, 0, 0, {}};
   }
 }
@@ -80,7 +80,7 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   try {
     if (const auto code = parseOptions(argc, argv, program.name, options, speaks))
       return withOutput(*code);
-  } catch (const Error &) {
+  } catch (const RuntimeError &) {
     wrong = std::current_exception(); // told among the ranks: it may be one alone that has it
   }
   if (options.plan && !wrong) {

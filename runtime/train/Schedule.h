@@ -35,7 +35,7 @@ struct StepPoint {
 /// Writes all scalars that the program lists.
 class ScalarWriter {
 public:
-  /// Throws rt::Error for a scalar that this runtime does not know.
+  /// Throws rt::RuntimeError for a scalar that this runtime does not know.
   explicit ScalarWriter(const Program &program);
   void write(Executor &executor, const RunScalars &scalars, const StepPoint &point) const;
 

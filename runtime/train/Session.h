@@ -66,7 +66,7 @@ private:
   Communicator *ranks;
   MemoryMeter meter;
   RunScalars scalars;
-  Progress progress;
+  RunProgress progress;
   std::optional<Checkpoint> checkpoint;
   CheckpointRun checkpoints; ///< of this run
   std::unique_ptr<Dataset> data, evalData;

@@ -133,7 +133,7 @@ StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars
 }
 
 /// `micro` may be the number of micro-batches: then of the next step's first.
-RowRange StepRunner::rowsOf(const Progress &progress, int64_t micro) const {
+RowRange StepRunner::rowsOf(const RunProgress &progress, int64_t micro) const {
   const CompiledOptions &o = program.options;
   RowRange rows =
       rowsOfStep(world, o.batch, micro % o.accumulate, o.parts, o.accumulate / o.parts, o.joinedMicroBatches);
@@ -141,7 +141,7 @@ RowRange StepRunner::rowsOf(const Progress &progress, int64_t micro) const {
   return rows;
 }
 
-StepPoint StepRunner::pointOf(const Progress &progress, int64_t micro) const {
+StepPoint StepRunner::pointOf(const RunProgress &progress, int64_t micro) const {
   StepPoint point;
   point.step = progress.step;
   point.optimizerSteps = progress.optimizerSteps;
@@ -150,7 +150,7 @@ StepPoint StepRunner::pointOf(const Progress &progress, int64_t micro) const {
   return point;
 }
 
-void StepRunner::fill(const Progress &progress, int64_t micro) {
+void StepRunner::fill(const RunProgress &progress, int64_t micro) {
   const RowRange rows = rowsOf(progress, micro);
   try {
     if (stagedRow != rows.first)
@@ -164,19 +164,19 @@ void StepRunner::fill(const Progress &progress, int64_t micro) {
 }
 
 /// The next batch, while the device is busy with this one. What is wrong with it is told when its turn comes.
-void StepRunner::readAhead(const Progress &progress, int64_t micro) {
+void StepRunner::readAhead(const RunProgress &progress, int64_t micro) {
   if (!executor.device().isAsynchronous())
     return;
   const RowRange next = rowsOf(progress, micro + 1);
   try {
     data.fill(executor, forward, next);
     stagedRow = next.first;
-  } catch (const Error &) {
+  } catch (const RuntimeError &) {
     stagedRow.reset();
   }
 }
 
-void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
+void StepRunner::runMicro(const RunProgress &progress, int64_t micro, Sums &sums) {
   fill(progress, micro);
   writer.write(executor, scalars, pointOf(progress, micro));
   StepObserver observer(
@@ -203,7 +203,7 @@ void StepRunner::runMicro(const Progress &progress, int64_t micro, Sums &sums) {
   sums.signal = observer.signal;
 }
 
-void StepRunner::runUpdate(const Progress &progress, Sums &sums) {
+void StepRunner::runUpdate(const RunProgress &progress, Sums &sums) {
   StepPoint point = pointOf(progress, program.options.accumulate - 1);
   point.items = program.options.loss == LossKind::Items ? sums.items : program.options.nominalItems;
   writer.write(executor, scalars, point);
@@ -223,7 +223,7 @@ double StepRunner::lossOf(const Sums &sums) const {
   return sums.loss / sums.items;
 }
 
-StepResult StepRunner::run(const Progress &progress) {
+StepResult StepRunner::run(const RunProgress &progress) {
   Sums sums;
   for (int64_t micro = 0; micro < program.options.accumulate; ++micro)
     runMicro(progress, micro, sums);

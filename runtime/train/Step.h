@@ -7,13 +7,13 @@
 namespace kedge::rt {
 
 /// The first rows of the step cannot be read. Nothing of the step has run.
-struct StepNotBegun : Error {
-  using Error::Error;
+struct StepNotBegun : RuntimeError {
+  using RuntimeError::RuntimeError;
 };
 
 /// The loss or the gradients of a step are not finite, with one rank, and this ends the run.
-struct NotFinite : Error {
-  using Error::Error;
+struct NotFinite : RuntimeError {
+  using RuntimeError::RuntimeError;
 };
 
 struct StepResult {
@@ -55,13 +55,13 @@ public:
 
   void watch(GradientWatch *gradientWatch) { watcher = gradientWatch; }
 
-  /// Throws rt::Error, with the step and the first such value, if loss or gradients are not finite and this
-  /// ends the run. Also throws for labels and tokens out of range. States must not be saved afterwards.
-  StepResult run(const Progress &progress);
+  /// Throws rt::RuntimeError, with the step and the first such value, if loss or gradients are not finite and
+  /// this ends the run. Also throws for labels and tokens out of range. States must not be saved afterwards.
+  StepResult run(const RunProgress &progress);
 
-  /// Throws rt::Error, with the first value of the step that was not finite between `head` and `help`.
+  /// Throws rt::RuntimeError, with the first value of the step that was not finite between `head` and `help`.
   /// States, the loss scale among them, must be those that the step found.
-  [[noreturn]] void explainOverflow(const Progress &progress, const StepResult &result,
+  [[noreturn]] void explainOverflow(const RunProgress &progress, const StepResult &result,
                                     const std::string &head, const std::string &help);
 
 private:
@@ -71,27 +71,27 @@ private:
     int signal = 0;
     bool finite = true;
   };
-  void runMicro(const Progress &progress, int64_t micro, Sums &sums);
-  void fill(const Progress &progress, int64_t micro);
-  void readAhead(const Progress &progress, int64_t micro);
-  void runUpdate(const Progress &progress, Sums &sums);
-  void refuseData(const Progress &progress, int64_t micro);
+  void runMicro(const RunProgress &progress, int64_t micro, Sums &sums);
+  void fill(const RunProgress &progress, int64_t micro);
+  void readAhead(const RunProgress &progress, int64_t micro);
+  void runUpdate(const RunProgress &progress, Sums &sums);
+  void refuseData(const RunProgress &progress, int64_t micro);
   bool isHandled() const {
     return whenNonFinite == NonFiniteStep::Scales || whenNonFinite == NonFiniteStep::Passes;
   }
-  [[noreturn]] void explainLoss(const Progress &progress, int64_t micro, double lossSum);
-  [[noreturn]] void explainGradients(const Progress &progress, double norm);
-  NonFiniteGradients findAgain(const Progress &progress);
+  [[noreturn]] void explainLoss(const RunProgress &progress, int64_t micro, double lossSum);
+  [[noreturn]] void explainGradients(const RunProgress &progress, double norm);
+  NonFiniteGradients findAgain(const RunProgress &progress);
   bool runsAgain() const;
-  std::optional<NonFinite> findInLoss(const Progress &progress, int64_t micro);
-  std::optional<NonFinite> findInGradients(const Progress &progress, bool ofSquaresAlone);
+  std::optional<NonFinite> findInLoss(const RunProgress &progress, int64_t micro);
+  std::optional<NonFinite> findInGradients(const RunProgress &progress, bool ofSquaresAlone);
   [[noreturn]] void failWith(const std::string &head, const std::optional<NonFinite> &found,
                              const std::string &nothing, const std::string &help);
   void nameData(std::optional<NonFinite> &found, RowRange rows);
   std::string remedy() const;
   double lossOf(const Sums &sums) const;
-  StepPoint pointOf(const Progress &progress, int64_t micro) const;
-  RowRange rowsOf(const Progress &progress, int64_t micro) const;
+  StepPoint pointOf(const RunProgress &progress, int64_t micro) const;
+  RowRange rowsOf(const RunProgress &progress, int64_t micro) const;
 
   Executor &executor;
   const Program &program;

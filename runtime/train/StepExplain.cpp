@@ -48,7 +48,7 @@ void StepRunner::failWith(const std::string &head, const std::optional<NonFinite
 /// Stages of a pipeline cannot run again up to a value: one that stops leaves others waiting.
 bool StepRunner::runsAgain() const { return program.mesh.sizeOf(Mesh::kPipeline) == 1; }
 
-std::optional<NonFinite> StepRunner::findInLoss(const Progress &progress, int64_t micro) {
+std::optional<NonFinite> StepRunner::findInLoss(const RunProgress &progress, int64_t micro) {
   if (!runsAgain())
     return std::nullopt;
   stagedRow.reset();
@@ -59,14 +59,14 @@ std::optional<NonFinite> StepRunner::findInLoss(const Progress &progress, int64_
   return found;
 }
 
-void StepRunner::explainLoss(const Progress &progress, int64_t micro, double value) {
+void StepRunner::explainLoss(const RunProgress &progress, int64_t micro, double value) {
   const std::string head = fmt::format("the loss of step {} is not finite ({})", progress.step, value);
   const std::optional<NonFinite> found = findInLoss(progress, micro);
   failWith(head, found, "no value before it is", remedy());
 }
 
 /// No scale helps against what is in a file. Ranks agree: all of them have the same sum.
-void StepRunner::refuseData(const Progress &progress, int64_t micro) {
+void StepRunner::refuseData(const RunProgress &progress, int64_t micro) {
   const std::optional<Dataset::Place> place = data.firstNonFinite(rowsOf(progress, micro));
   std::optional<Word> word;
   if (place)
@@ -78,7 +78,7 @@ void StepRunner::refuseData(const Progress &progress, int64_t micro) {
 }
 
 /// All micro-batches run again, on all ranks alike. Accumulators then hold what they held.
-NonFiniteGradients StepRunner::findAgain(const Progress &progress) {
+NonFiniteGradients StepRunner::findAgain(const RunProgress &progress) {
   NonFiniteGradients first;
   int launches = 0;
   const auto take = [&](std::optional<NonFinite> &kept, const std::optional<NonFinite> &found) {
@@ -103,7 +103,7 @@ NonFiniteGradients StepRunner::findAgain(const Progress &progress) {
 }
 
 /// `ofSquaresAlone`: the step's norm is infinite, which its gradients need not be.
-std::optional<NonFinite> StepRunner::findInGradients(const Progress &progress, bool ofSquaresAlone) {
+std::optional<NonFinite> StepRunner::findInGradients(const RunProgress &progress, bool ofSquaresAlone) {
   if (!runsAgain())
     return std::nullopt;
   stagedRow.reset();
@@ -117,7 +117,7 @@ std::optional<NonFinite> StepRunner::findInGradients(const Progress &progress, b
   return found.value;
 }
 
-void StepRunner::explainGradients(const Progress &progress, double norm) {
+void StepRunner::explainGradients(const RunProgress &progress, double norm) {
   const bool held = canSkipUpdates(program);
   const std::optional<NonFinite> found = findInGradients(progress, std::isinf(norm));
   const char *nothing = !held ? "when it ran again after its updates, all of them were"
@@ -128,8 +128,8 @@ void StepRunner::explainGradients(const Progress &progress, double norm) {
            nothing, remedy());
 }
 
-void StepRunner::explainOverflow(const Progress &progress, const StepResult &result, const std::string &head,
-                                 const std::string &help) {
+void StepRunner::explainOverflow(const RunProgress &progress, const StepResult &result,
+                                 const std::string &head, const std::string &help) {
   const std::optional<NonFinite> found = result.lossOverflow
                                              ? findInLoss(progress, *result.lossOverflow)
                                              : findInGradients(progress, /*ofSquaresAlone=*/false);

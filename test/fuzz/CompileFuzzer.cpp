@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   try {
     model::Model model =
         model::parseModel({data, data + size}, "/nowhere/fuzz.onnx", {.requireExternalData = false});
-    lint::Options options;
+    lint::LintOptions options;
     options.repair = options.trainMode = true;
     options.loss = "none";
     lint::Report report = lint::prepare(model, options, importer::lintOperators(context));

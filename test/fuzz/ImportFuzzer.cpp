@@ -9,7 +9,7 @@ static void useTensor(const model::Tensor &tensor) {
   try {
     if (model::isFloat(tensor.dtype))
       tensor.floats();
-    else if (tensor.dtype != model::DType::String)
+    else if (tensor.dtype != model::ElementType::String)
       tensor.ints();
   } catch (const Error &) {
   }

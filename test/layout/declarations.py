@@ -13,18 +13,6 @@ import sys
 HOUSE = ("lib", "passes", "driver", "runtime", "tools")
 SOURCES = (".cpp", ".h")
 
-# Types of one name, and why. The list only shrinks.
-TWICE = {
-    # The compiler's and, in kedge::rt, the runtime's, which includes nothing of the compiler's: the word of the field for both.
-    "DType", "Error", "RankGroup", "Reservation", "Window",
-    "Function",     # of an ONNX file (kedge::model), and of a program (kedge::rt)
-    "Operation",    # of messages (rt::comm), and NCCL's own word for what a reduction does (rt::cuda)
-    "Progress",     # of a message, and of a training run, as its checkpoint has it
-    # In two rooms that never meet in a file.
-    "AttentionMask", "Blocks", "Collective", "Graph", "Operand", "Options", "Part", "Phase", "Reduction", "Walk",
-}
-# Options whose words are a list in place.
-WORDS_IN_PLACE = {"--emit", "--replicas"}
 # Options that more than three files spell, with their number. A program has most of them, too: a row of runtime/program/NumberFlags.cpp
 # (range), of runtime/program/Options.cpp (help) and of what it tells about each. The list only shrinks.
 SPELLED = {
@@ -70,11 +58,8 @@ def check_types(texts):
             for found in TYPE.findall(text):
                 places[found].add(name)
     for found, where in sorted(places.items()):
-        if len(where) > 1 and found not in TWICE:
+        if len(where) > 1:
             yield f"{found}: a type in {' and in '.join(sorted(where))}, expected one type of a name"
-    for found in sorted(TWICE - {found for found, where in places.items() if len(where) > 1}):
-        if len(texts) > 100:
-            yield f"test/layout/declarations.py: {found} is one type now: take it off the list TWICE"
 
 
 def check_options(texts):
@@ -83,7 +68,7 @@ def check_options(texts):
         if name.startswith("tools/kedge/"):
             for found in FLAG.finditer(text):
                 flags[found[2]].append(f"{name}:{line_of(text, found.start())}")
-                if found[1] == "word" and found[3] and found[2] not in WORDS_IN_PLACE:
+                if found[1] == "word" and found[3]:
                     yield f"{flags[found[2]][-1]}: {found[2]} lists its words, expected an enumeration with Words<> (lib/Support/Words.h)"
     for flag, where in sorted(flags.items()):
         if len(where) > 1:

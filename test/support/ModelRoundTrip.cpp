@@ -8,12 +8,12 @@
 
 using namespace kedge;
 
-static rt::DType runtimeType(model::DType type) {
-  static const std::map<model::DType, rt::DType> types = {
-      {model::DType::Float, rt::DType::F32},   {model::DType::Double, rt::DType::F64},
-      {model::DType::Float16, rt::DType::F16}, {model::DType::BFloat16, rt::DType::BF16},
-      {model::DType::Int64, rt::DType::I64},   {model::DType::Int32, rt::DType::I32},
-      {model::DType::Bool, rt::DType::Bool},   {model::DType::UInt8, rt::DType::U8}};
+static rt::DType runtimeType(model::ElementType type) {
+  static const std::map<model::ElementType, rt::DType> types = {
+      {model::ElementType::Float, rt::DType::F32},   {model::ElementType::Double, rt::DType::F64},
+      {model::ElementType::Float16, rt::DType::F16}, {model::ElementType::BFloat16, rt::DType::BF16},
+      {model::ElementType::Int64, rt::DType::I64},   {model::ElementType::Int32, rt::DType::I32},
+      {model::ElementType::Bool, rt::DType::Bool},   {model::ElementType::UInt8, rt::DType::U8}};
   auto entry = types.find(type);
   if (entry == types.end())
     fail("initializers of type {} are not tested here", model::dtypeName(type));

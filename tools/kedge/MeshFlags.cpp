@@ -32,7 +32,7 @@ std::string wordsOf(const CLI::App &command) {
 rt::Mesh parsed(const CLI::App &command, const std::string &text) {
   try {
     return rt::Mesh::parse(text);
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     fail("{}: {}", wordsOf(command), error.what());
   }
 }

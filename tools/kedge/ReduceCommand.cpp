@@ -36,7 +36,7 @@ void addReduceCommand(CLI::App &app, int &exitCode) {
     if (rt::isSameFile(question->output, question->model))
       fail("-o {}: would overwrite the model ('{}'), which this command reads; name another file",
            question->output, question->model);
-    const driver::Reduction found = driver::reduce(*question);
+    const driver::ReducedModel found = driver::reduce(*question);
     printf("%zu nodes became %zu in %zu runs: %s; the command ends with %s\n", found.nodesBefore,
            found.nodesAfter, found.runs, question->output.c_str(), found.ending.c_str());
     exitCode = 0;

@@ -8,7 +8,7 @@ def Kedge_Dialect : Dialect {
   let summary = "Attributes of ops of every level";
   let description = [{
     Ops that compute something carry `kedge.place`: the module of the user's model and the part of the step that they
-    belong to. Blocks, names of kernels and buffers, and reports come from it; locations are for diagnostics and may be
+    belong to. ShardBlocks, names of kernels and buffers, and reports come from it; locations are for diagnostics and may be
     stripped. A sched.cluster whose results come from several places carries `kedge.result_places`, one per result.
     kedge-verify-model, -step and -schedule say which op lacks its place.
 

@@ -77,13 +77,15 @@ std::string nameOfPlace(Operation *op) {
 
 } // namespace
 
-model::DType onnxType(Type element) {
-  static const std::map<std::string, model::DType> types = {
-      {"f32", model::DType::Float},     {"f64", model::DType::Double}, {"f16", model::DType::Float16},
-      {"bf16", model::DType::BFloat16}, {"bool", model::DType::Bool},  {"i8", model::DType::Int8},
-      {"i16", model::DType::Int16},     {"i32", model::DType::Int32},  {"i64", model::DType::Int64},
-      {"u8", model::DType::UInt8},      {"u16", model::DType::UInt16}, {"u32", model::DType::UInt32},
-      {"u64", model::DType::UInt64}};
+model::ElementType onnxType(Type element) {
+  static const std::map<std::string, model::ElementType> types = {
+      {"f32", model::ElementType::Float},   {"f64", model::ElementType::Double},
+      {"f16", model::ElementType::Float16}, {"bf16", model::ElementType::BFloat16},
+      {"bool", model::ElementType::Bool},   {"i8", model::ElementType::Int8},
+      {"i16", model::ElementType::Int16},   {"i32", model::ElementType::Int32},
+      {"i64", model::ElementType::Int64},   {"u8", model::ElementType::UInt8},
+      {"u16", model::ElementType::UInt16},  {"u32", model::ElementType::UInt32},
+      {"u64", model::ElementType::UInt64}};
   auto found = types.find(dtypeName(element));
   if (found == types.end())
     fail("an element type of the IR has no number in ONNX");

@@ -56,7 +56,7 @@ private:
 };
 
 /// ONNX's number of an element type; throws kedge::Error when it has none.
-model::DType onnxType(mlir::Type element);
+model::ElementType onnxType(mlir::Type element);
 /// The op's own attributes, but those in `without`, as ONNX's.
 OnnxWriter::Attributes attributesOf(mlir::Operation *op, const std::set<std::string> &without = {});
 /// Appends the nodes of an op; calls writer.unsupported() when it has no ONNX form.

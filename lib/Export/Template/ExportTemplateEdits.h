@@ -12,7 +12,7 @@ namespace kedge::exporter {
 /// converted to `dtype`. `dims` is the row-major shape in the file.
 struct StateElements {
   std::string state; // name of the state in the program
-  model::DType dtype = model::DType::Float;
+  model::ElementType dtype = model::ElementType::Float;
   std::vector<int64_t> dims;
 };
 

@@ -11,33 +11,33 @@ namespace {
 
 /// Spelled as in runtime/format/Tensor.h.
 std::string_view runtimeName(const StateElements &state) {
-  using model::DType;
+  using model::ElementType;
   switch (state.dtype) {
-  case DType::Float:
+  case ElementType::Float:
     return "f32";
-  case DType::Double:
+  case ElementType::Double:
     return "f64";
-  case DType::Float16:
+  case ElementType::Float16:
     return "f16";
-  case DType::BFloat16:
+  case ElementType::BFloat16:
     return "bf16";
-  case DType::Int8:
+  case ElementType::Int8:
     return "i8";
-  case DType::Int16:
+  case ElementType::Int16:
     return "i16";
-  case DType::Int32:
+  case ElementType::Int32:
     return "i32";
-  case DType::Int64:
+  case ElementType::Int64:
     return "i64";
-  case DType::UInt8:
+  case ElementType::UInt8:
     return "u8";
-  case DType::UInt16:
+  case ElementType::UInt16:
     return "u16";
-  case DType::UInt32:
+  case ElementType::UInt32:
     return "u32";
-  case DType::UInt64:
+  case ElementType::UInt64:
     return "u64";
-  case DType::Bool:
+  case ElementType::Bool:
     return "bool";
   default:
     fail("state '{}' cannot be exported as {}; expected bool, an integer, or a float of 16 to 64 bits",

@@ -119,7 +119,7 @@ std::string encodeTensor(const model::Tensor &tensor) {
   if (!tensor.name.empty())
     putBytes(out, 8, tensor.name);
   putMetadata(out, 16, tensor.metadata);
-  if (tensor.dtype == model::DType::String) {
+  if (tensor.dtype == model::ElementType::String) {
     for (const std::string &v : tensor.strings)
       putBytes(out, 6, v);
     return out;

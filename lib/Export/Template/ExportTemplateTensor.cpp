@@ -10,12 +10,12 @@ namespace {
 constexpr uint64_t smallestExternal = 1024;
 
 struct Wanted {
-  model::DType dtype;
+  model::ElementType dtype;
   const std::vector<int64_t> *dims;
   uint64_t length;
 };
 
-uint64_t lengthOf(model::DType type, const std::vector<int64_t> &dims) {
+uint64_t lengthOf(model::ElementType type, const std::vector<int64_t> &dims) {
   uint64_t elements = 1;
   for (int64_t d : dims)
     elements *= static_cast<uint64_t>(d);
@@ -70,7 +70,7 @@ std::optional<Piece> ExportTemplateBuilder::elementsOf(const model::Tensor &tens
     if (auto *state = std::get_if<StateElements>(&edit->elements))
       return statePiece(*state);
     if (auto *value = std::get_if<model::Tensor>(&edit->elements))
-      return literalPiece(value->dtype == model::DType::String ? std::string() : text(*value));
+      return literalPiece(value->dtype == model::ElementType::String ? std::string() : text(*value));
   }
   bool isInline = tensor.storage == model::Tensor::Storage::Inline;
   bool isExternal = tensor.storage == model::Tensor::Storage::External;
@@ -136,8 +136,8 @@ Rewritten ExportTemplateBuilder::rewriteTensor(model::Span span) {
   static const TensorEdit noEdit;
   Wanted wanted = wantedOf(tensor, (edit ? *edit : noEdit).elements);
   bool external =
-      wanted.dtype != model::DType::String && (tensor.storage == model::Tensor::Storage::External ||
-                                               (moveWeightsOut && wanted.length >= smallestExternal));
+      wanted.dtype != model::ElementType::String && (tensor.storage == model::Tensor::Storage::External ||
+                                                     (moveWeightsOut && wanted.length >= smallestExternal));
   std::optional<Piece> elements = elementsOf(tensor, edit, external);
   bool newType = edit && edit->elements.index() != 0;
 
@@ -164,7 +164,7 @@ Rewritten ExportTemplateBuilder::rewriteTensor(model::Span span) {
     putMetadata(metadata, 16, edit->metadata.set);
     parts.add(std::move(metadata));
   }
-  if (newType && wanted.dtype == model::DType::String)
+  if (newType && wanted.dtype == model::ElementType::String)
     addStrings(std::get<model::Tensor>(edit->elements), parts);
   else if (elements)
     addElements(std::move(*elements), wanted.length, external, parts);
@@ -183,10 +183,10 @@ void ExportTemplateBuilder::addNew(const GraphEdit &edit, MessageParts &parts) {
     putMetadata(head, 16, added.metadata);
     tensor.add(std::move(head));
     bool external =
-        keepsDataOutside && wanted.dtype != model::DType::String && wanted.length >= smallestExternal;
+        keepsDataOutside && wanted.dtype != model::ElementType::String && wanted.length >= smallestExternal;
     if (auto *state = std::get_if<StateElements>(&added.elements))
       addElements(statePiece(*state), wanted.length, external, tensor);
-    else if (wanted.dtype == model::DType::String)
+    else if (wanted.dtype == model::ElementType::String)
       addStrings(std::get<model::Tensor>(added.elements), tensor);
     else
       addElements(literalPiece(text(std::get<model::Tensor>(added.elements))), wanted.length, external,

@@ -20,7 +20,7 @@ APFloat epsilonOf(NodeContext &c) { return APFloat(c.node.attrFloat("epsilon", 1
 void setStatistic(NodeContext &c, size_t k, Value statistic) {
   if (!c.node.hasOutput(k))
     return;
-  Type wanted = c.elementType(static_cast<model::DType>(c.node.attrInt("stash_type", 1)));
+  Type wanted = c.elementType(static_cast<model::ElementType>(c.node.attrInt("stash_type", 1)));
   c.setResult(k, elementOf(statistic) == wanted ? statistic
                                                 : Value(CastOp::create(c.builder, c.loc, statistic, wanted)));
 }

@@ -13,7 +13,7 @@ static void importConstantNode(NodeContext &node) {
   if (node.node.has("sparse_value"))
     node.unsupported("sparse constants are not supported");
   model::Tensor tensor = model::constantValue(node.node);
-  model::DType narrow = model::isNarrow(tensor.dtype) ? tensor.dtype : model::DType::Undefined;
+  model::ElementType narrow = model::isNarrow(tensor.dtype) ? tensor.dtype : model::ElementType::Undefined;
   node.setResult(0, ImportedValue{node.constantTensor(tensor), std::nullopt, narrow});
 }
 

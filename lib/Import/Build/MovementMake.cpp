@@ -69,7 +69,7 @@ static void importEyeLike(NodeContext &node) {
     node.fail("the operand has rank {}, expected 2", like.getRank());
   Type element = like.getElementType();
   if (node.node.has("dtype"))
-    element = node.elementType(static_cast<model::DType>(node.node.attrInt("dtype")));
+    element = node.elementType(static_cast<model::ElementType>(node.node.attrInt("dtype")));
   node.setResult(0, onnx::EyeLikeOp::create(node.builder, node.loc, like.getShape(), element,
                                             node.node.attrInt("k", 0)));
 }

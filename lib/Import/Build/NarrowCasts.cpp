@@ -19,7 +19,7 @@ Value kedge::importer::castTo(NodeContext &node, Value x, Type element) {
              : onnx::CastOp::create(node.builder, node.loc, x, TypeAttr::get(element)).getResult();
 }
 
-Value kedge::importer::fromNarrow(NodeContext &node, Value codes, model::DType type) {
+Value kedge::importer::fromNarrow(NodeContext &node, Value codes, model::ElementType type) {
   OpBuilder &b = node.builder;
   if (model::narrowInteger(type))
     return castTo(node, codes, b.getF32Type());
@@ -112,14 +112,14 @@ Value wrapped(NodeContext &node, Value x, const model::NarrowInteger &range) {
 }
 } // namespace
 
-Value kedge::importer::toNarrow(NodeContext &node, Value x, model::DType type,
+Value kedge::importer::toNarrow(NodeContext &node, Value x, model::ElementType type,
                                 const NarrowRounding &rounding) {
   Type stored = storedType(*node.builder.getContext(), type);
   if (auto range = model::narrowInteger(type))
     return castTo(node, wrapped(node, x, *range), stored);
   Bits bits{node.builder, node.loc};
   x = castTo(node, x, node.builder.getF32Type());
-  Value codes = type == model::DType::Float8E8M0
+  Value codes = type == model::ElementType::Float8E8M0
                     ? codesOfExponents(node, bits, x, rounding)
                     : codesOfFloats(bits, x, *model::narrowFloat(type), rounding.saturates);
   return castTo(node, codes, stored);
@@ -128,12 +128,13 @@ Value kedge::importer::toNarrow(NodeContext &node, Value x, model::DType type,
 namespace {
 /// An operand as numbers of an element type that arithmetic has.
 Value numbersOf(NodeContext &node, size_t k) {
-  model::DType narrow = node.narrowType(k);
-  return narrow == model::DType::Undefined ? node.require(k) : fromNarrow(node, node.require(k), narrow);
+  model::ElementType narrow = node.narrowType(k);
+  return narrow == model::ElementType::Undefined ? node.require(k)
+                                                 : fromNarrow(node, node.require(k), narrow);
 }
 
-void giveCast(NodeContext &node, model::DType to) {
-  model::DType from = node.narrowType(0);
+void giveCast(NodeContext &node, model::ElementType to) {
+  model::ElementType from = node.narrowType(0);
   if (model::isNarrow(to)) {
     if (from == to)
       return node.setResult(0, node.imported(0));
@@ -144,18 +145,20 @@ void giveCast(NodeContext &node, model::DType to) {
   node.setResult(0, castTo(node, numbersOf(node, 0), node.elementType(to)));
 }
 
-void importCast(NodeContext &node) { giveCast(node, static_cast<model::DType>(node.node.attrInt("to"))); }
+void importCast(NodeContext &node) {
+  giveCast(node, static_cast<model::ElementType>(node.node.attrInt("to")));
+}
 
 void importCastLike(NodeContext &node) {
-  if (node.narrowType(1) != model::DType::Undefined)
+  if (node.narrowType(1) != model::ElementType::Undefined)
     return giveCast(node, node.narrowType(1));
   node.setResult(0, castTo(node, numbersOf(node, 0), elementOf(node.require(1))));
 }
 
 /// Codes of less than a byte lie in one: integers there by their value, which has the bits.
 void importBitCast(NodeContext &node) {
-  auto to = static_cast<model::DType>(node.node.attrInt("to"));
-  model::DType from = node.narrowType(0);
+  auto to = static_cast<model::ElementType>(node.node.attrInt("to"));
+  model::ElementType from = node.narrowType(0);
   Value x = node.require(0);
   bool narrow = model::isNarrow(to);
   unsigned bits = model::isNarrow(from)                         ? model::dtypeBits(from)
@@ -167,11 +170,11 @@ void importBitCast(NodeContext &node) {
   if (bits < 8 && model::narrowInteger(to))
     return node.setResult(0, ImportedValue{toNarrow(node, x, to), std::nullopt, to});
   if (bits < 8)
-    x = toNarrow(node, x, bits == 4 ? model::DType::UInt4 : model::DType::UInt2);
+    x = toNarrow(node, x, bits == 4 ? model::ElementType::UInt4 : model::ElementType::UInt2);
   Type element = narrow ? storedType(*node.builder.getContext(), to) : node.elementType(to);
   if (elementOf(x) != element)
     x = onnx::BitCastOp::create(node.builder, node.loc, x, TypeAttr::get(element));
-  node.setResult(0, ImportedValue{x, std::nullopt, narrow ? to : model::DType::Undefined});
+  node.setResult(0, ImportedValue{x, std::nullopt, narrow ? to : model::ElementType::Undefined});
 }
 } // namespace
 

@@ -5,7 +5,7 @@
 namespace kedge::importer {
 
 /// The numbers that codes stand for, in f32.
-mlir::Value fromNarrow(NodeContext &node, mlir::Value codes, model::DType type);
+mlir::Value fromNarrow(NodeContext &node, mlir::Value codes, model::ElementType type);
 
 /// How a number that a narrow float does not have is rounded.
 struct NarrowRounding {
@@ -13,7 +13,7 @@ struct NarrowRounding {
   std::string ofExponents = "up"; ///< float8e8m0: up, down or nearest
 };
 /// The codes of numbers of any element type. Integers wrap around, as casts of wider ones do.
-mlir::Value toNarrow(NodeContext &node, mlir::Value x, model::DType type,
+mlir::Value toNarrow(NodeContext &node, mlir::Value x, model::ElementType type,
                      const NarrowRounding &rounding = {});
 
 /// `x` in another element type, or itself.

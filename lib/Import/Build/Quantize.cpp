@@ -25,27 +25,28 @@ struct QuantisedRange {
 };
 
 /// Of integers; floats have none.
-std::optional<QuantisedRange> rangeOf(model::DType type) {
+std::optional<QuantisedRange> rangeOf(model::ElementType type) {
   if (auto narrow = model::narrowInteger(type))
     return QuantisedRange{double(narrow->low), double(narrow->high)};
   if (!model::isInteger(type))
     return std::nullopt;
   unsigned bits = model::dtypeBits(type);
-  bool isSigned = type == model::DType::Int8 || type == model::DType::Int16 || type == model::DType::Int32;
+  bool isSigned = type == model::ElementType::Int8 || type == model::ElementType::Int16 ||
+                  type == model::ElementType::Int32;
   return isSigned ? QuantisedRange{-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1}
                   : QuantisedRange{0, std::ldexp(1.0, bits) - 1};
 }
 
-model::DType dtypeOf(Type element) {
-  using model::DType;
+model::ElementType dtypeOf(Type element) {
+  using model::ElementType;
   bool isUnsigned = element.isUnsignedInteger();
   switch (element.getIntOrFloatBitWidth()) {
   case 8:
-    return isUnsigned ? DType::UInt8 : DType::Int8;
+    return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
   case 16:
-    return isUnsigned ? DType::UInt16 : DType::Int16;
+    return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
   default:
-    return DType::Int32;
+    return ElementType::Int32;
   }
 }
 
@@ -83,17 +84,17 @@ Value broadcast(NodeContext &node, Value parameter, Value x) {
 Value numbers(NodeContext &node, size_t k) {
   if (!node.has(k))
     return {};
-  model::DType narrow = node.narrowType(k);
-  return narrow == model::DType::Undefined ? castTo(node, node.require(k), node.builder.getF32Type())
-                                           : fromNarrow(node, node.require(k), narrow);
+  model::ElementType narrow = node.narrowType(k);
+  return narrow == model::ElementType::Undefined ? castTo(node, node.require(k), node.builder.getF32Type())
+                                                 : fromNarrow(node, node.require(k), narrow);
 }
 
-model::DType quantisedType(NodeContext &node) {
+model::ElementType quantisedType(NodeContext &node) {
   if (node.has(2))
-    return node.narrowType(2) != model::DType::Undefined ? node.narrowType(2)
-                                                         : dtypeOf(elementOf(node.require(2)));
-  auto given = static_cast<model::DType>(node.node.attrInt("output_dtype", 0));
-  return given == model::DType::Undefined ? model::DType::UInt8 : given;
+    return node.narrowType(2) != model::ElementType::Undefined ? node.narrowType(2)
+                                                               : dtypeOf(elementOf(node.require(2)));
+  auto given = static_cast<model::ElementType>(node.node.attrInt("output_dtype", 0));
+  return given == model::ElementType::Undefined ? model::ElementType::UInt8 : given;
 }
 
 void importQuantize(NodeContext &node) {
@@ -101,7 +102,7 @@ void importQuantize(NodeContext &node) {
   GradientBuilder math{b, node.loc};
   Value given = node.require(0), x = numbers(node, 0);
   Value quotient = math.div(x, broadcast(node, numbers(node, 1), x));
-  model::DType type = quantisedType(node);
+  model::ElementType type = quantisedType(node);
   auto range = rangeOf(type);
   if (!range) {
     Value codes = toNarrow(node, quotient, type, {node.node.attrBool("saturate", true)});
@@ -117,7 +118,7 @@ void importQuantize(NodeContext &node) {
   bool narrow = model::isNarrow(type);
   Type stored = narrow ? storedType(*b.getContext(), type) : node.elementType(type);
   node.setResult(0, ImportedValue{castTo(node, clipped, stored), std::nullopt,
-                                  narrow ? type : model::DType::Undefined, from});
+                                  narrow ? type : model::ElementType::Undefined, from});
 }
 
 bool sameValue(Value a, Value b) {
@@ -149,7 +150,7 @@ void importDequantize(NodeContext &node) {
     difference = castTo(node, math.sub(node.require(0), broadcast(node, node.require(2), x)), b.getF32Type());
   Type element = elementOf(scale);
   if (int64_t type = node.node.attrInt("output_dtype", 0))
-    element = node.elementType(static_cast<model::DType>(type));
+    element = node.elementType(static_cast<model::ElementType>(type));
   Value y = castTo(node, math.mul(difference, broadcast(node, numbers(node, 1), x)), element);
   auto from = node.imported(0).quantised;
   if (from && sameValue(from->scale, scale) && sameValue(from->zero, node.operand(2)) &&

@@ -17,8 +17,8 @@ using namespace kedge::importer;
 namespace {
 /// Shape and element type: of attributes, or like operand 0.
 RankedTensorType drawnType(NodeContext &node, bool like) {
-  auto element = static_cast<model::DType>(node.node.attrInt("dtype", 0));
-  Type given = element == model::DType::Undefined ? Type() : node.elementType(element);
+  auto element = static_cast<model::ElementType>(node.node.attrInt("dtype", 0));
+  Type given = element == model::ElementType::Undefined ? Type() : node.elementType(element);
   if (!given)
     given = like ? elementOf(node.require(0)) : Type(node.builder.getF32Type());
   if (!isa<FloatType>(given))
@@ -56,9 +56,10 @@ void importBernoulli(NodeContext &node) {
   Value p = node.require(0);
   Value drawn = uniform(node, tensorType(p), 0, 1);
   Value one = onnx::LessOp::create(node.builder, node.loc, drawn, p);
-  auto element = static_cast<model::DType>(node.node.attrInt("dtype", 0));
+  auto element = static_cast<model::ElementType>(node.node.attrInt("dtype", 0));
   node.setResult(
-      0, castTo(node, one, element == model::DType::Undefined ? elementOf(p) : node.elementType(element)));
+      0,
+      castTo(node, one, element == model::ElementType::Undefined ? elementOf(p) : node.elementType(element)));
 }
 
 /// Classes drawn by unnormalised log probabilities: the greatest of them with Gumbel noise, drawn anew for
@@ -80,8 +81,8 @@ void importMultinomial(NodeContext &node) {
   Value noisy =
       math.add(castTo(node, reshape(b, node.loc, logits, {batch, 1, classes}), b.getF32Type()), noise);
   Value chosen = onnx::ArgMaxOp::create(b, node.loc, noisy, 2, false, false);
-  node.setResult(
-      0, castTo(node, chosen, node.elementType(static_cast<model::DType>(node.node.attrInt("dtype", 6)))));
+  node.setResult(0, castTo(node, chosen,
+                           node.elementType(static_cast<model::ElementType>(node.node.attrInt("dtype", 6)))));
 }
 
 /// What lint::prepare() puts where random numbers, or updates of buffers, end with training.

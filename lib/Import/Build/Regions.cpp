@@ -117,7 +117,7 @@ void importFlexAttention(NodeContext &node) {
   float scale = node.node.attrFloat("scale", 1 / std::sqrt(static_cast<float>(shapeOf(q)[3])));
   Type given = elementOf(q), wide = elementOf(q).isF64() ? given : Type(b.getF32Type());
   if (int64_t precision = node.node.attrInt("softmax_precision", 0))
-    wide = node.elementType(static_cast<model::DType>(precision));
+    wide = node.elementType(static_cast<model::ElementType>(precision));
   // Both operands take a part of the scale, so that no product grows large.
   Value scores = onnx::MatMulOp::create(b, node.loc, math.scale(q, std::sqrt(scale)),
                                         math.scale(key, std::sqrt(scale)), false, true);

@@ -151,7 +151,7 @@ void importMelWeights(NodeContext &node) {
     for (int64_t j = middle; j < last; ++j)
       weights[j * count + k] = static_cast<double>(last - j) / static_cast<double>(last - middle);
   }
-  Type element = node.elementType(static_cast<model::DType>(node.node.attrInt("output_datatype", 1)));
+  Type element = node.elementType(static_cast<model::ElementType>(node.node.attrInt("output_datatype", 1)));
   node.setResult(0, constantNumbers(node, element, {bins, count}, weights));
 }
 } // namespace

@@ -15,7 +15,7 @@ static void importWindow(NodeContext &node, double a0, double a1, double a2) {
     node.fail("size is missing or no single number that is not negative");
   int64_t size = operand->front();
   double period = node.node.attrBool("periodic", true) ? size : size - 1;
-  Type element = node.elementType(static_cast<model::DType>(node.node.attrInt("output_datatype", 1)));
+  Type element = node.elementType(static_cast<model::ElementType>(node.node.attrInt("output_datatype", 1)));
   if (!isa<FloatType>(element))
     node.unsupported("windows of integers are not supported");
   SmallVector<Attribute> values;

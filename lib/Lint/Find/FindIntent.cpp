@@ -29,7 +29,7 @@ const Node *sourceOf(const model::Graph &graph, std::string value) {
 
 /// Cross-entropy and bce-with-logits make probabilities of their input themselves.
 void checkActivation(FindingContext &context) {
-  const Options &options = context.options;
+  const LintOptions &options = context.options;
   if (!options.lossOutput.empty() || options.loss == "none" || options.loss == "mse" ||
       !context.evidence.model.trainingInfo.empty())
     return;

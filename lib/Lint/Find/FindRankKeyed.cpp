@@ -67,7 +67,7 @@ private:
   }
 
   bool isFirstSize(const model::Tensor &sizes) const {
-    return sizes.dtype == model::DType::Int64 && sizes.numElements() > 0 &&
+    return sizes.dtype == model::ElementType::Int64 && sizes.numElements() > 0 &&
            isBatch(model::Dim::of(sizes.ints().front()));
   }
 

@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  const Node &nodeAt(const std::vector<Operand> &operands) const {
+  const Node &nodeAt(const std::vector<TracedUse> &operands) const {
     return context.graph().nodes[operands.front().node];
   }
 
@@ -67,7 +67,7 @@ private:
       return true;
     bool statistic = false, parameter = false;
     for (const NamedOperands &named : one.names)
-      for (const Operand &use : named.operands) {
+      for (const TracedUse &use : named.operands) {
         const Node &node = context.graph().nodes[use.node];
         statistic |= isRunningStatistic(node, use.operand);
         parameter |= isWeightOperand(node, use.operand);

@@ -59,11 +59,12 @@ void findUnused(FindingContext &context) {
 void checkLabels(FindingContext &context) {
   const std::string &loss = context.options.loss;
   const model::ValueInfo *labels = context.graph().findInput(context.options.labels);
-  if (!labels || loss.empty() || loss == "none" || labels->dtype == model::DType::Undefined)
+  if (!labels || loss.empty() || loss == "none" || labels->dtype == model::ElementType::Undefined)
     return;
   bool classes = loss == "cross-entropy";
-  bool fits = classes ? labels->dtype == model::DType::Int64 || labels->dtype == model::DType::Int32
-                      : model::isFloat(labels->dtype);
+  bool fits = classes
+                  ? labels->dtype == model::ElementType::Int64 || labels->dtype == model::ElementType::Int32
+                  : model::isFloat(labels->dtype);
   if (!fits)
     context.findings.push_back(
         {Severity::Error, "label-type", "", labels->name, "",

@@ -8,7 +8,7 @@ using Verdicts = std::map<std::string, Verdict>;
 
 struct FindingContext {
   const Evidence &evidence;
-  const Options &options;
+  const LintOptions &options;
   const Operators &operators;
   const std::vector<Initializer> &initializers;
   Verdicts verdicts;

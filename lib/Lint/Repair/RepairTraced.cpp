@@ -43,8 +43,8 @@ class Editing {
 public:
   explicit Editing(Model &model) : graph(model.graph), edit(model.graph) {}
 
-  void redirect(const std::vector<Operand> &operands, const std::string &value) {
-    for (const Operand &use : operands)
+  void redirect(const std::vector<TracedUse> &operands, const std::string &value) {
+    for (const TracedUse &use : operands)
       graph.nodes[use.node].inputs[use.operand] = value;
   }
 
@@ -151,7 +151,7 @@ private:
 };
 
 /// Own tensors for all names of a shared tensor but those that stay tied.
-void splitOne(Editing &editing, const SharedTensor &shared, const Options &options,
+void splitOne(Editing &editing, const SharedTensor &shared, const LintOptions &options,
               std::vector<std::string> &done) {
   std::vector<std::string> group;
   for (const NamedOperands &named : shared.names)
@@ -176,7 +176,7 @@ void splitOne(Editing &editing, const SharedTensor &shared, const Options &optio
   }
 }
 
-std::string splitAll(Model &model, const Options &options) {
+std::string splitAll(Model &model, const LintOptions &options) {
   const std::vector<SharedTensor> shared = TracedGraph(model.graph).shared();
   Editing editing(model);
   std::vector<std::string> done;
@@ -190,7 +190,7 @@ std::string splitAll(Model &model, const Options &options) {
                                     fmt::join(done, ", "));
 }
 
-std::string tieAll(Model &model, const Options &options, bool all) {
+std::string tieAll(Model &model, const LintOptions &options, bool all) {
   const std::vector<TableCopy> copies = TracedGraph(model.graph).copies();
   Editing editing(model);
   std::vector<std::string> done;
@@ -212,7 +212,7 @@ std::string tieAll(Model &model, const Options &options, bool all) {
 /// Matrices that nameTraced() named get PyTorch's layout, and with it the plain name.
 std::string giveLayoutsBack(Model &model, std::map<std::string, std::string> &former) {
   Editing editing(model);
-  std::map<std::string, std::vector<Operand>> uses;
+  std::map<std::string, std::vector<TracedUse>> uses;
   for (size_t n = 0; n < model.graph.nodes.size(); ++n)
     for (size_t k = 0; k < model.graph.nodes[n].inputs.size(); ++k)
       uses[model.graph.nodes[n].inputs[k]].push_back({n, k});
@@ -251,7 +251,7 @@ std::vector<std::string> spoken(std::vector<std::string> sentences) {
 
 std::map<std::string, std::string> nameTraced(Model &model) { return TracedNaming(model).run(); }
 
-std::vector<std::string> repairTraced(Model &model, Options &options) {
+std::vector<std::string> repairTraced(Model &model, LintOptions &options) {
   std::vector<std::string> changes;
   changes.push_back(splitAll(model, options));
   changes.push_back(tieAll(model, options, !options.allow.count("untied-parameters")));
@@ -259,7 +259,7 @@ std::vector<std::string> repairTraced(Model &model, Options &options) {
   return spoken(std::move(changes));
 }
 
-std::vector<std::string> tieTraced(Model &model, const Options &options) {
+std::vector<std::string> tieTraced(Model &model, const LintOptions &options) {
   return options.tie.empty() ? std::vector<std::string>() : spoken({tieAll(model, options, false)});
 }
 

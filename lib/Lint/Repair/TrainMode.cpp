@@ -71,7 +71,7 @@ private:
     node.inputs.resize(3);
     if (!on) {
       std::string name = freshName(graph, "kedge/training_mode");
-      on = addTensor(Tensor::make(name, model::DType::Bool, {}, {1}));
+      on = addTensor(Tensor::make(name, model::ElementType::Bool, {}, {1}));
     }
     node.inputs[2] = *on;
     return true;

@@ -40,7 +40,7 @@ FailureOr<LaunchCode> GpuEmitter::emitLaunch(Operation *launch, Convolutions con
     const auto planned =
         static_cast<int64_t>(rt::calls::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
     code.workspaceBytes = std::max(code.workspaceBytes, planned);
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     return call.emitOpError("has no kernel for CUDA: ") << error.what();
   }
   return code;

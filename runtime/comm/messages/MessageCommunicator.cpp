@@ -28,7 +28,7 @@ private:
   }
 
   Progress &progress;
-  std::unique_ptr<Operation> operation;
+  std::unique_ptr<Exchange> operation;
 };
 
 class MessageCommunicator final : public Communicator {
@@ -53,7 +53,7 @@ public:
   std::unique_ptr<CollectiveRun> prepare(Collective collective) override {
     const Mesh ranks = mesh();
     if (collective.peer) {
-      const RankGroup group = ranks.groupOf(collective.axis, world().rank);
+      const GroupMembers group = ranks.groupOf(collective.axis, world().rank);
       collective.name += fmt::format(" (transfer {} {} rank {})", collective.peer->number,
                                      collective.peer->sends ? "to" : "from",
                                      group.members[static_cast<size_t>(collective.peer->rank)]);
@@ -63,7 +63,7 @@ public:
     const unsigned number = collective.axis.empty() ? 0 : ranks.numberOf(collective.axis);
     if (number == 0)
       return std::make_unique<MessageRun>(progress, Party{world(), {}}, std::move(collective));
-    const RankGroup group = ranks.groupOf(collective.axis, world().rank);
+    const GroupMembers group = ranks.groupOf(collective.axis, world().rank);
     collective.name += fmt::format(" along {} (ranks {})", collective.axis, fmt::join(group.members, ", "));
     return std::make_unique<MessageRun>(progress, Party{group.own, group.members, number},
                                         std::move(collective));
@@ -102,7 +102,7 @@ public:
   uint64_t memoryBytes() const override { return taken; }
 
 private:
-  void run(Operation &operation) {
+  void run(Exchange &operation) {
     progress.start(operation);
     progress.wait(operation);
   }

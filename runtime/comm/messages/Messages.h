@@ -18,7 +18,7 @@ public:
   static constexpr int64_t kAnyone = -1;
 
   virtual ~Messages() = default;
-  /// Called first. Returns when every rank can be sent to; throws rt::Error if one cannot.
+  /// Called first. Returns when every rank can be sent to; throws rt::RuntimeError if one cannot.
   virtual void start() = 0;
   /// The bytes must not change until the request is done. Messages of one tag from one rank to another arrive
   /// in order.

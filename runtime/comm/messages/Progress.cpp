@@ -89,7 +89,7 @@ void Progress::takeStarted() {
     return;
   const std::lock_guard lock(mutex);
   takenCount += started.size();
-  for (Operation *operation : started)
+  for (Exchange *operation : started)
     lanes[operation->isBackground() && !transport->isOneQueue() ? 1 : 0].push_back(operation);
   started.clear();
 }
@@ -99,10 +99,10 @@ bool Progress::advance() {
   for (auto &lane : lanes) {
     if (lane.empty())
       continue;
-    Operation &operation = *lane.front();
-    const Operation::Step step = operation.advance();
-    moved |= step != Operation::Step::Waiting;
-    if (step != Operation::Step::Ended)
+    Exchange &operation = *lane.front();
+    const Exchange::Step step = operation.advance();
+    moved |= step != Exchange::Step::Waiting;
+    if (step != Exchange::Step::Ended)
       continue;
     lane.erase(lane.begin());
     operation.giveBack();
@@ -142,7 +142,7 @@ void Progress::watchOthers(const std::vector<Watch::Place> &places) {
   watching.store(true, std::memory_order_release);
 }
 
-void Progress::start(Operation &operation) {
+void Progress::start(Exchange &operation) {
   const std::optional<uint64_t> own = operation.ownNumber();
   operation.begin(own ? *own : sequences[operation.partyNumber()]++);
   {
@@ -153,7 +153,7 @@ void Progress::start(Operation &operation) {
   wake.notify_one();
 }
 
-void Progress::wait(Operation &operation) {
+void Progress::wait(Exchange &operation) {
   changed.await([&] { return operation.isDone() || finished.load(std::memory_order_acquire); });
   if (!operation.isDone())
     check();

@@ -1,8 +1,8 @@
 // The thread that makes all calls of the transport: starts it, advances operations, sends heartbeats, ends
 // it.
 #pragma once
+#include "runtime/comm/messages/Exchange.h"
 #include "runtime/comm/messages/Lookout.h"
-#include "runtime/comm/messages/Operation.h"
 #include "runtime/comm/messages/Watch.h"
 #include "runtime/exec/Signal.h"
 #include "runtime/exec/Yielder.h"
@@ -14,7 +14,7 @@ namespace kedge::rt::messages {
 
 class Progress {
 public:
-  /// Returns when the transport is running; throws rt::Error if it cannot start.
+  /// Returns when the transport is running; throws rt::RuntimeError if it cannot start.
   Progress(std::unique_ptr<Messages> transport, const World &world, double timeoutSeconds);
   /// Without an earlier close(): stops the thread and leaves the transport as it is.
   ~Progress();
@@ -29,9 +29,9 @@ public:
   void nameRanks(std::vector<std::string> names) { watch.nameRanks(std::move(names)); }
 
   // Called from one thread.
-  void start(Operation &operation);
+  void start(Exchange &operation);
   /// Throws Stopped if the job has ended.
-  void wait(Operation &operation);
+  void wait(Exchange &operation);
   /// The same check without an operation.
   void check();
   /// What the process waits for while no operation runs, for messages; null: nothing. Callable from any
@@ -60,14 +60,14 @@ private:
 
   std::mutex mutex;
   std::condition_variable wake;
-  std::vector<Operation *> started; ///< guarded by mutex
+  std::vector<Exchange *> started; ///< guarded by mutex
   std::atomic<uint64_t> startedCount{0};
   std::atomic<const char *> elsewhere{nullptr};
   std::atomic<bool> closing{false}, leaving{false}, watching{false}, initialized{false};
 
   // Used by the progress thread only.
   /// Operations of one lane run one after the other; see Collective::background.
-  std::array<std::vector<Operation *>, 2> lanes;
+  std::array<std::vector<Exchange *>, 2> lanes;
   uint64_t takenCount = 0;
   Yielder yielder;
 

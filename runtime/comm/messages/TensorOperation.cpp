@@ -1,6 +1,6 @@
 // Collectives of tensors: who sends what in a round, and what is done with what has come.
 #include "runtime/comm/Combine.h"
-#include "runtime/comm/messages/Operation.h"
+#include "runtime/comm/messages/Exchange.h"
 #include <algorithm>
 #include <cstring>
 

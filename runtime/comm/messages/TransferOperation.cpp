@@ -1,4 +1,4 @@
-#include "runtime/comm/messages/Operation.h"
+#include "runtime/comm/messages/Exchange.h"
 #include <algorithm>
 #include <cstring>
 #include <utility>

@@ -27,11 +27,11 @@ struct Mpi {
   MPI_Errhandler errorsReturn = nullptr;
   MPI_Request requestNull = nullptr;
 
-  /// Throws rt::Error with MPI's message if `code` is an error.
+  /// Throws rt::RuntimeError with MPI's message if `code` is an error.
   void check(int code, const char *what) const;
 };
 
-/// Throws rt::Error, which says what to install, if the library cannot be opened.
+/// Throws rt::RuntimeError, which says what to install, if the library cannot be opened.
 const Mpi &openMpi();
 
 } // namespace kedge::rt::mpi

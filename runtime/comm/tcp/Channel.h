@@ -32,8 +32,8 @@ public:
   void receive(Post &post) { posts.push_back(&post); }
   void cancel(Post &post) { std::erase(posts, &post); }
 
-  /// Sends and receives what is possible without blocking. Throws rt::Error if a message is not the one that
-  /// was asked for.
+  /// Sends and receives what is possible without blocking. Throws rt::RuntimeError if a message is not the
+  /// one that was asked for.
   void advance() {
     advanceSends();
     advanceReceives();

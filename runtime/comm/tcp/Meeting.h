@@ -12,7 +12,7 @@ struct Connection {
   Socket control, data;
 };
 
-/// By rank; the own entry is not open. Throws rt::Error that names the ranks missing after `seconds`.
+/// By rank; the own entry is not open. Throws rt::RuntimeError that names the ranks missing after `seconds`.
 std::vector<Connection> meet(const World &world, const MeetingPlace &place, double seconds);
 
 /// Number of ports after MASTER_PORT that are tried if it is in use.

@@ -21,7 +21,7 @@ Pointer makeAveragePool(const LibraryCall &call, int threads) {
       using T = Compute<S>;
       parallelFor(threads, p.planes, 1, [&](int64_t begin, int64_t end) {
         for (int64_t plane = begin; plane < end; ++plane)
-          forWindows(windows, [&](const Window &o) {
+          forWindows(windows, [&](const PoolWindow &o) {
             const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
             T sum = 0;
             int64_t inside = 0;
@@ -44,7 +44,7 @@ Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
         p, threads, 0, [p, includePad, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
           using T = Compute<S>;
           const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
-          forWindows(windows, [&](const Window &o) {
+          forWindows(windows, [&](const PoolWindow &o) {
             int64_t inside = 0;
             int64_t padded = forTaps(p, o, [&](int64_t) { ++inside; });
             T share = static_cast<T>(dy[o.number]) / static_cast<T>(includePad ? padded : inside);

@@ -12,7 +12,7 @@ namespace {
 using Pointer = std::unique_ptr<LibraryKernel>;
 
 /// The first largest element of the window, -1 for an empty one; a NaN is larger than all.
-template <typename S> int64_t maximumOf(const PoolShape &p, const S *x, const Window &o) {
+template <typename S> int64_t maximumOf(const PoolShape &p, const S *x, const PoolWindow &o) {
   using Ordered = std::conditional_t<std::is_integral_v<S>, S, Compute<S>>;
   int64_t best = -1;
   Ordered top{};
@@ -73,7 +73,7 @@ template <typename S> Pointer maxPoolByWindows(const PoolShape &p, Indices indic
     forPlanes(p, threads, [&](int64_t plane, int) {
       const S *x = static_cast<const S *>(in[0]) + plane * p.inSize();
       S *y = static_cast<S *>(out[0]) + plane * p.outSize();
-      forWindows(windows, [&](const Window &o) {
+      forWindows(windows, [&](const PoolWindow &o) {
         const int64_t best = maximumOf(p, x, o);
         y[o.number] = best < 0 ? lowest<S>() : x[best];
         if (indices.wanted())
@@ -135,7 +135,7 @@ template <typename S> Pointer gradientByWindows(const PoolShape &p, int threads)
                           [p, windows = Windows(p)](Inputs in, int64_t plane, auto *sums, char *) {
                             const S *dy = static_cast<const S *>(in[0]) + plane * p.outSize();
                             const S *x = static_cast<const S *>(in[1]) + plane * p.inSize();
-                            forWindows(windows, [&](const Window &o) {
+                            forWindows(windows, [&](const PoolWindow &o) {
                               if (const int64_t best = maximumOf(p, x, o); best >= 0)
                                 sums[best] += static_cast<Compute<S>>(dy[o.number]);
                             });

@@ -36,7 +36,7 @@ private:
 };
 
 /// One result of a plane and its window.
-struct Window {
+struct PoolWindow {
   int64_t number;
   const Windows::Range &d, &h, &w;
 };
@@ -47,12 +47,12 @@ template <typename F> void forWindows(const Windows &all, F &&f) {
   for (const Windows::Range &d : all.axes[0])
     for (const Windows::Range &h : all.axes[1])
       for (const Windows::Range &w : all.axes[2])
-        f(Window{number++, d, h, w});
+        f(PoolWindow{number++, d, h, w});
 }
 
 /// Calls f(input place) for the taps of a window that lie inside the image; returns the number of taps inside
 /// the padded image.
-template <typename F> int64_t forTaps(const PoolShape &p, const Window &o, F &&f) {
+template <typename F> int64_t forTaps(const PoolShape &p, const PoolWindow &o, F &&f) {
   for (int64_t d = o.d.low; d < o.d.high; ++d)
     for (int64_t h = o.h.low; h < o.h.high; ++h) {
       const int64_t row =

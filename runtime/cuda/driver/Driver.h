@@ -58,7 +58,7 @@ namespace kedge::rt::cuda {
 
 class Driver {
 public:
-  /// Opens the driver. Throws rt::Error if there is none or it lacks a function.
+  /// Opens the driver. Throws rt::RuntimeError if there is none or it lacks a function.
   Driver();
 
 #define KEDGE_DECLARE(member, function) decltype(&::function) member = nullptr;
@@ -67,7 +67,7 @@ public:
   /// The version that every driver has; newer headers refer to a newer one.
   CUresult (*eventElapsedTime)(float *milliseconds, CUevent begin, CUevent end) = nullptr;
 
-  /// Throws rt::Error with the name of the error, its text and advice, unless `result` is success.
+  /// Throws rt::RuntimeError with the name of the error, its text and advice, unless `result` is success.
   template <typename... Args>
   void check(CUresult result, fmt::format_string<Args...> format, Args &&...args) const {
     if (result != CUDA_SUCCESS)

@@ -11,7 +11,7 @@ namespace kedge::rt::cuda {
 class GpuWatch {
 public:
   virtual ~GpuWatch() = default;
-  /// Throws rt::Error if it does not.
+  /// Throws rt::RuntimeError if it does not.
   virtual void look() = 0;
   /// Called when the wait has ended.
   virtual void rest() = 0;
@@ -20,7 +20,7 @@ public:
 class Gpu {
 public:
   /// Opens the GPU with the number `localRank`, the rank's number on this machine, or
-  /// the only one that the driver shows. Throws rt::Error if there is no GPU, if the
+  /// the only one that the driver shows. Throws rt::RuntimeError if there is no GPU, if the
   /// driver is too old for `arch` ("sm_90"), or if the GPU has another architecture.
   explicit Gpu(const std::string &arch, int64_t localRank = 0);
   ~Gpu();
@@ -36,15 +36,15 @@ public:
   int driverVersion() const { return version; }          ///< 12080 for CUDA 12.8
 
   /// Device memory, 256-byte aligned and set to zero. Checks first whether it fits; if
-  /// not, throws rt::Error that says what was needed, what is free and who holds the rest.
+  /// not, throws rt::RuntimeError that says what was needed, what is free and who holds the rest.
   CUdeviceptr allocate(uint64_t bytes, const char *what);
   void release(CUdeviceptr memory);
   /// Page-locked host memory.
   char *allocatePinned(uint64_t bytes);
   /// The same for data that --offload keeps in host memory, set to zero. Checks first whether
-  /// it fits; if not, throws rt::Error that says what was needed, what is free and what to do.
+  /// it fits; if not, throws rt::RuntimeError that says what was needed, what is free and what to do.
   char *allocateHostArena(uint64_t bytes);
-  /// Waits for the stream. Throws rt::Error that names the launches given to the last note().
+  /// Waits for the stream. Throws rt::RuntimeError that names the launches given to the last note().
   void synchronize() const;
   /// Waits and returns the driver's result, without a message. With a watch it polls and never blocks.
   CUresult waitForStream() const;

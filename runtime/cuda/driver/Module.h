@@ -7,13 +7,13 @@ namespace kedge::rt::cuda {
 class Module {
 public:
   /// Loads the machine code if it fits the GPU; otherwise the driver compiles
-  /// the PTX. Throws rt::Error with the driver's log if neither works.
+  /// the PTX. Throws rt::RuntimeError with the driver's log if neither works.
   Module(Gpu &gpu, const Target &target, const ProgramImage &image);
   ~Module();
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
 
-  /// Throws rt::Error if the module has no such kernel.
+  /// Throws rt::RuntimeError if the module has no such kernel.
   CUfunction kernel(const std::string &name) const;
 
 private:

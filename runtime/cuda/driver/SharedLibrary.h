@@ -11,7 +11,8 @@ namespace kedge::rt::cuda {
 class SharedLibrary {
 public:
   /// Opens the first of `sonames` that is found: first by the system's loader (LD_LIBRARY_PATH, its
-  /// cache), then in searchFolders(). Otherwise throws rt::Error with the names, the folders and `remedy`.
+  /// cache), then in searchFolders(). Otherwise throws rt::RuntimeError with the names, the folders and
+  /// `remedy`.
   static SharedLibrary open(const std::vector<std::string> &sonames, const std::string &remedy);
   /// The same without an error; isOpen() tells whether it was found.
   static SharedLibrary tryOpen(const std::vector<std::string> &sonames);
@@ -19,7 +20,7 @@ public:
   bool isOpen() const { return handle != nullptr; }
   /// The name that was opened; with its folder if it was found in searchFolders().
   const std::string &name() const { return opened; }
-  /// Throws rt::Error if the library lacks the function, so it is older than expected.
+  /// Throws rt::RuntimeError if the library lacks the function, so it is older than expected.
   void *symbol(const char *function) const;
   void *trySymbol(const char *function) const;
 

@@ -14,7 +14,7 @@ class ProductLaunch;
 
 class CublasLt {
 public:
-  /// Opens the library that fits the driver. Throws rt::Error when there is none.
+  /// Opens the library that fits the driver. Throws rt::RuntimeError when there is none.
   CublasLt(Gpu &gpu, const AlgorithmTable &table);
   ~CublasLt();
   CublasLt(const CublasLt &) = delete;
@@ -58,7 +58,7 @@ private:
   std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors,
                                                          const MatmulShape &shape, int count) const;
   std::string keyOf(const MatmulShape &shape) const;
-  /// Throws rt::Error if the library rejects an algorithm of the table.
+  /// Throws rt::RuntimeError if the library rejects an algorithm of the table.
   void checkStored(const Descriptors &descriptors, const MatmulShape &shape,
                    const cublasLtMatmulAlgo_t &algorithm, const std::string &source,
                    const std::string &key) const;

@@ -9,7 +9,7 @@ using namespace calls;
 
 class Cudnn {
 public:
-  /// Opens the library. Throws rt::Error if none is found that works with the driver.
+  /// Opens the library. Throws rt::RuntimeError if none is found that works with the driver.
   explicit Cudnn(Gpu &gpu);
   ~Cudnn();
   Cudnn(const Cudnn &) = delete;

@@ -39,12 +39,13 @@ using Handle = Group *;
 
 class Library {
 public:
-  /// Throws rt::Error if the library is missing or too old.
+  /// Throws rt::RuntimeError if the library is missing or too old.
   Library();
 
   const std::string &name() const { return library.name(); }
   int version() const { return found; } ///< 22809 for 2.28.9
-  /// Throws rt::Error with NCCL's message unless `status` is success, in which case it allocates nothing.
+  /// Throws rt::RuntimeError with NCCL's message unless `status` is success, in which case it allocates
+  /// nothing.
   void check(Status status, const char *what, Handle group) const;
 
   Status (*getVersion)(int *) = nullptr;
@@ -76,7 +77,7 @@ private:
   int found = 0;
 };
 
-/// Throws rt::Error for types that NCCL cannot send.
+/// Throws rt::RuntimeError for types that NCCL cannot send.
 Type typeOf(DType type);
 
 } // namespace kedge::rt::cuda::nccl

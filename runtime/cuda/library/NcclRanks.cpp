@@ -154,7 +154,7 @@ void NcclRanks::split(const Program &program) {
         wanted.insert(axisOf(launch.attrs));
   ranks.noteWait("NCCL's making of the groups of the mesh");
   for (const std::string &axes : wanted) { // in one order on all ranks
-    const RankGroup members = mesh.groupOf(axes, world().rank);
+    const GroupMembers members = mesh.groupOf(axes, world().rank);
     NcclGroup &group = groups[axes];
     group.own = members.own;
     nccl::Config config;
@@ -305,7 +305,7 @@ bool NcclRanks::leave() {
       group->second.handle = nullptr;
     }
     return true;
-  } catch (const Error &) {
+  } catch (const RuntimeError &) {
     return false;
   }
 }

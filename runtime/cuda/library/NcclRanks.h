@@ -17,7 +17,7 @@ struct NcclGroup {
 
 class NcclRanks final : public GpuWatch {
 public:
-  /// Joins the other ranks; all ranks call this. Throws rt::Error if NCCL is missing
+  /// Joins the other ranks; all ranks call this. Throws rt::RuntimeError if NCCL is missing
   /// or fails, or if two ranks have the same GPU, and Stopped if another rank is lost.
   NcclRanks(Gpu &gpu, const Program &program, Communicator &ranks);
   /// Leaves regularly, after pending work, if there was no error; otherwise aborts. Destroy the CUDA graphs
@@ -31,7 +31,7 @@ public:
   const nccl::Library &library() const { return nccl; }
   /// The ranks that take part in a launch of the program.
   const NcclGroup &groupOf(const Launch &launch) const;
-  /// Throws rt::Error unless NCCL has taken the call, or is about to.
+  /// Throws rt::RuntimeError unless NCCL has taken the call, or is about to.
   void expect(nccl::Status status, nccl::Handle group, const char *what) const;
 
   /// Puts the calls of a collective on `stream`, as one group. `launch` is its launch in the program, `group`

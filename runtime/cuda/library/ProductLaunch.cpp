@@ -164,7 +164,7 @@ std::optional<double> ProductLaunch::measure() {
   constexpr double kMicroseconds = 200;
   try {
     enqueue();
-  } catch (const Error &) {
+  } catch (const RuntimeError &) {
     gpu.synchronize();
     return std::nullopt;
   }

@@ -35,7 +35,7 @@ private:
   void copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source, uint64_t sourcePitch,
                 uint64_t width, int64_t rows);
   /// Median time of several runs in microseconds; nothing if the
-  /// library refuses to run it. Throws rt::Error if the GPU fails.
+  /// library refuses to run it. Throws rt::RuntimeError if the GPU fails.
   std::optional<double> measure();
   /// Microseconds for `count` runs between two events.
   double measure(const std::array<CUevent, 2> &events, int count);

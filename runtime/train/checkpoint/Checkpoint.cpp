@@ -158,7 +158,7 @@ BestSoFar bestOf(const ordered_json &manifest, int64_t step) {
   return best;
 }
 
-LogLine unevaluatedIn(const ordered_json &json, const Progress &progress) {
+LogLine unevaluatedIn(const ordered_json &json, const RunProgress &progress) {
   if (progress.step == 0)
     fail("'unevaluated' is the line of a step, and 'step' is 0");
   const LogLine line = lineIn(json, progress.step - 1);
@@ -168,9 +168,9 @@ LogLine unevaluatedIn(const ordered_json &json, const Progress &progress) {
   return line;
 }
 
-Progress progressOf(const ordered_json &manifest) {
+RunProgress progressOf(const ordered_json &manifest) {
   const int64_t step = countIn(manifest, "step");
-  Progress progress{
+  RunProgress progress{
       step, countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest, step), {}};
   if (progress.optimizerSteps > progress.step)
     fail("'optimizer_steps' is {}, expected at most 'step', which is {}", progress.optimizerSteps,
@@ -199,7 +199,7 @@ Checkpoint readCheckpoint(const std::string &folder, bool files) {
             partsOf(manifest)};
   } catch (const nlohmann::json::exception &error) {
     fail("{}: damaged: {}", path, error.what());
-  } catch (const Error &error) {
+  } catch (const RuntimeError &error) {
     fail("{}: {}", path, error.what());
   }
 }
@@ -217,7 +217,7 @@ Checkpoint newestWhole(const std::string &dir) {
       if (found.progress.step == step)
         return found;
       fail("'{}' holds the checkpoint of step {}", folderOfStep(dir, step), found.progress.step);
-    } catch (const Error &error) {
+    } catch (const RuntimeError &error) {
       say(fmt::format("kedge: warning: checkpoint step-{} is passed over: {}", step,
                       printable(error.what())));
       reasons += std::string("; ") + error.what();

@@ -13,7 +13,7 @@
 namespace kedge::rt {
 
 /// How far a run is.
-struct Progress {
+struct RunProgress {
   int64_t step = 0;                   ///< number of completed steps
   int64_t optimizerSteps = 0;         ///< number of updates
   int64_t samples = 0;                ///< rows used by completed steps, over all ranks
@@ -35,7 +35,7 @@ struct CheckpointParts {
 struct Checkpoint {
   std::string folder;
   std::string run; ///< the same in all checkpoints of a run; empty in checkpoints of older programs
-  Progress progress;
+  RunProgress progress;
   std::string optimizer;
   ScalarOptions scalars;
   std::vector<FrozenTensor> frozen;
@@ -57,14 +57,14 @@ std::string newRunId();
 /// Writes DIR/step-N, verifies it on disk, and removes older complete checkpoints of this run so that `keep`
 /// remain. On failure it throws and leaves nothing visible. Each rank writes its parts, rank 0 everything
 /// else.
-void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+void writeCheckpoint(const std::string &dir, const Executor &executor, const RunProgress &progress,
                      const RunScalars &scalars, CheckpointRun &run, int64_t keep);
 
 /// Writes DIR/best, replacing an older one.
-void writeBestCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+void writeBestCheckpoint(const std::string &dir, const Executor &executor, const RunProgress &progress,
                          const RunScalars &scalars, const CheckpointRun &run);
 
-/// Reads DIR/step-N; throws rt::Error with the reason if it is not
+/// Reads DIR/step-N; throws rt::RuntimeError with the reason if it is not
 /// a checkpoint. `files`: also verify every byte of its files.
 Checkpoint readCheckpoint(const std::string &folder, bool files);
 
@@ -82,8 +82,8 @@ bool holdsCheckpoints(const std::string &dir);
 /// Removes unfinished files of a killed process.
 void removeLeftovers(const std::string &dir);
 
-/// Sets all saved states. Throws rt::Error, which names the difference, if the checkpoint is from another
-/// model or optimizer or was written with other frozen tensors. Some states may then be set already.
+/// Sets all saved states. Throws rt::RuntimeError, which names the difference, if the checkpoint is from
+/// another model or optimizer or was written with other frozen tensors. Some states may then be set already.
 void loadCheckpoint(const Checkpoint &checkpoint, const std::vector<FrozenTensor> &frozen,
                     Executor &executor);
 

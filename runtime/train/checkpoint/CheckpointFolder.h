@@ -28,7 +28,7 @@ std::string folderOfStep(const std::string &dir, int64_t step);
 /// included. Damaged checkpoints and those of other runs are neither counted nor removed.
 void removeOlder(const std::string &dir, int64_t step, CheckpointRun &run, int64_t keep);
 
-/// Renames DIR/step-N so that no run finds it, and prints why. Throws rt::Error if this fails.
+/// Renames DIR/step-N so that no run finds it, and prints why. Throws rt::RuntimeError if this fails.
 void setAside(const std::string &dir, int64_t step, const std::string &why);
 
 } // namespace kedge::rt

@@ -23,7 +23,7 @@ bool isWholeOfRun(const std::string &dir, int64_t step, CheckpointRun &run) {
     if (found.run != run.id || found.progress.step != step)
       return false;
     readCheckpoint(folder, /*files=*/true);
-  } catch (const Error &) {
+  } catch (const RuntimeError &) {
     return false;
   }
   run.whole.insert(step);

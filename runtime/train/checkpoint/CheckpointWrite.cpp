@@ -66,7 +66,7 @@ ordered_json scalarsJson(const RunScalars &s) {
   return json;
 }
 
-ordered_json manifestJson(const Executor &executor, const Progress &progress, const RunScalars &scalars,
+ordered_json manifestJson(const Executor &executor, const RunProgress &progress, const RunScalars &scalars,
                           const CheckpointRun &run) {
   const CompiledOptions &options = executor.program().options;
   ordered_json json;
@@ -162,7 +162,7 @@ void writeParts(const std::string &folder, const Executor &executor, ordered_jso
   Communicator &ranks = *executor.communicator();
   const Mesh mesh = ranks.mesh();
   const std::string axes = axesOfParts(executor.program());
-  const RankGroup writers = mesh.groupOf(axes, 0);
+  const GroupMembers writers = mesh.groupOf(axes, 0);
   const int64_t writer = mesh.groupOf(axes, ranks.world().rank).own.rank;
   manifest["parts"] = {{"ranks", writers.own.size}, {"tensors", ordered_json::object()}};
   if (hasBoxes(executor.program()) || hasStages(executor.program()))
@@ -219,7 +219,7 @@ void writeWhole(const std::string &folder, const Executor &executor, ordered_jso
   syncFolder(folder);
 }
 
-void writeFolder(const std::string &folder, const Executor &executor, const Progress &progress,
+void writeFolder(const std::string &folder, const Executor &executor, const RunProgress &progress,
                  const RunScalars &scalars, const CheckpointRun &run) {
   ordered_json manifest = manifestJson(executor, progress, scalars, run);
   manifest["files"] = ordered_json::array();
@@ -286,7 +286,7 @@ void putBestInPlace(const std::string &temporary, const std::string &target) {
 
 /// A whole checkpoint under a name that nobody looks for; false for ranks behind the first, which have
 /// nothing to put in its place.
-bool writeHidden(const std::string &temporary, const Executor &executor, const Progress &progress,
+bool writeHidden(const std::string &temporary, const Executor &executor, const RunProgress &progress,
                  const RunScalars &scalars, const CheckpointRun &run) {
   const Unfinished scope(temporary);
   if (run.world.isFirst())
@@ -309,7 +309,7 @@ bool writeHidden(const std::string &temporary, const Executor &executor, const P
 
 } // namespace
 
-void writeBestCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+void writeBestCheckpoint(const std::string &dir, const Executor &executor, const RunProgress &progress,
                          const RunScalars &scalars, const CheckpointRun &run) {
   const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, kBest),
                     target = fmt::format("{}/{}", dir, kBest);
@@ -319,7 +319,7 @@ void writeBestCheckpoint(const std::string &dir, const Executor &executor, const
   syncFolder(dir);
 }
 
-void writeCheckpoint(const std::string &dir, const Executor &executor, const Progress &progress,
+void writeCheckpoint(const std::string &dir, const Executor &executor, const RunProgress &progress,
                      const RunScalars &scalars, CheckpointRun &run, int64_t keep) {
   const std::string temporary = fmt::format("{}/{}{}", dir, kTemporary, progress.step);
   if (!writeHidden(temporary, executor, progress, scalars, run))

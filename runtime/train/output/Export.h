@@ -4,7 +4,7 @@
 
 namespace kedge::rt {
 
-/// `mode`: training, inference or adapters. Throws rt::Error if the program has no skeleton for it.
+/// `mode`: training, inference or adapters. Throws rt::RuntimeError if the program has no skeleton for it.
 const nlohmann::json &exportTemplate(const Program &program, const char *mode);
 
 /// Writes `path` atomically; adapters are merged into their weights but in the mode that keeps them. `model`:

@@ -46,7 +46,7 @@ void addWeights(Uses &uses, const std::string &path) {
   try {
     for (const std::string &file : TensorFile::open(path).paths())
       add(uses, "--weights", file);
-  } catch (const Error &) {
+  } catch (const RuntimeError &) {
   }
 }
 

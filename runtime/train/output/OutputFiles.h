@@ -5,7 +5,7 @@
 
 namespace kedge::rt {
 
-/// Throws rt::Error that names the two options. Also finds files that are the same through links.
+/// Throws rt::RuntimeError that names the two options. Also finds files that are the same through links.
 void checkOutputFiles(const Options &options, const Program &program);
 
 } // namespace kedge::rt

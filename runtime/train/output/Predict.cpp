@@ -55,8 +55,8 @@ const char *functionOfAll(const Executor &executor, const std::string &name) {
 
 } // namespace
 
-int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
-                const std::string &name, const RowSink &sink) {
+int predictRows(Executor &executor, const Dataset &data, const RunScalars &scalars,
+                const RunProgress &progress, const std::string &name, const RowSink &sink) {
   const Program &program = executor.program();
   const char *function = functionOfAll(executor, name);
   const bool reads = program.hasOutputs();
@@ -92,7 +92,7 @@ int predictRows(Executor &executor, const Dataset &data, const RunScalars &scala
   return 0;
 }
 
-int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const Progress &progress,
+int predict(Executor &executor, const Dataset &data, const RunScalars &scalars, const RunProgress &progress,
             const std::string &name, const std::string &path) {
   const Communicator *ranks = executor.communicator();
   std::optional<AtomicFile> file;

@@ -5,7 +5,7 @@
 
 namespace kedge::rt {
 
-/// Throws rt::Error that names such an option and what it needs. The run begins at step `first`.
+/// Throws rt::RuntimeError that names such an option and what it needs. The run begins at step `first`.
 void checkEffects(const Options &options, const RunScalars &scalars, const CompiledOptions &program,
                   int64_t first);
 

@@ -22,7 +22,7 @@ struct LogLine {
   std::vector<MetricValue> metrics; ///< in addition to evalLoss
 };
 
-/// Throws rt::Error if the path is a device, a pipe or a folder.
+/// Throws rt::RuntimeError if the path is a device, a pipe or a folder.
 void checkLogFile(const std::string &path);
 
 class Log {

@@ -12,7 +12,7 @@ namespace kedge::rt {
 class TensorBoard {
 public:
   /// Makes the folder where it is missing. `resumeAt`: the first step that this run does anew. Throws
-  /// rt::Error if the file cannot be made.
+  /// rt::RuntimeError if the file cannot be made.
   TensorBoard(const std::string &folder, std::optional<int64_t> resumeAt);
   ~TensorBoard();
   TensorBoard(const TensorBoard &) = delete;
@@ -20,8 +20,8 @@ public:
 
   /// What the HPARAMS and TEXT pages show: options of the run, the plan of the program.
   void describe(const Program &program, const RunScalars &scalars);
-  /// Scalars by the names that they have in the log, at the number of completed steps. Throws rt::Error if
-  /// they cannot be written.
+  /// Scalars by the names that they have in the log, at the number of completed steps. Throws
+  /// rt::RuntimeError if they cannot be written.
   void write(const LogLine &line);
 
 private:

@@ -19,7 +19,7 @@ void checkAdapterOptions(const Program &program, const Options &options);
 /// The folder of --adapter: values for the program's adapters and for the other states that train.
 class GivenAdapter final : public WeightSource {
 public:
-  /// Throws rt::Error unless the folder has exactly the program's adapters, with their scales.
+  /// Throws rt::RuntimeError unless the folder has exactly the program's adapters, with their scales.
   GivenAdapter(const Program &program, const std::string &folder);
   bool fill(const State &state, char *destination) override;
 

@@ -4,7 +4,7 @@
 
 namespace kedge::rt {
 
-/// Throws rt::Error that names `flag` if the program keeps no averages.
+/// Throws rt::RuntimeError that names `flag` if the program keeps no averages.
 void checkAverages(const Program &program, const char *flag);
 
 /// The average of each parameter becomes its value: a run begins.

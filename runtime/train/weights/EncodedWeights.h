@@ -11,7 +11,7 @@ namespace kedge::rt {
 void encodeWeight(const State &state, const TensorSource &source, char *destination);
 
 /// The same for a weight that is already encoded: copies its codes. `perm`: the state's axes relative to
-/// the file's. Throws rt::Error that names `path` and `name` if the program expects another encoding.
+/// the file's. Throws rt::RuntimeError that names `path` and `name` if the program expects another encoding.
 void copyQuantised(const State &state, const QuantisedTensor &tensor, const std::vector<int> &perm,
                    const std::string &path, const std::string &name, char *destination);
 

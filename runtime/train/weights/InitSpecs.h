@@ -23,7 +23,7 @@ private:
   std::vector<char> made;
 };
 
-/// Throws rt::Error if an expression of --init fits no tensor of the program.
+/// Throws rt::RuntimeError if an expression of --init fits no tensor of the program.
 void checkSpecsMatch(const Program &program, const std::vector<InitSpec> &specs);
 
 } // namespace kedge::rt

@@ -11,7 +11,7 @@ class ModelFiles {
 public:
   /// `model`: --model; empty: the path at compile time.
   ModelFiles(const Program &program, const std::string &model);
-  /// Throws rt::Error if it is not the file that was compiled, or if the program has no such file.
+  /// Throws rt::RuntimeError if it is not the file that was compiled, or if the program has no such file.
   const FileMap &file(int index);
 
 private:

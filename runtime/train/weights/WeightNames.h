@@ -15,7 +15,7 @@ struct MatchedWeights {
 
 /// Finds `wanted` in a file: by its name, by the name of a tensor tied to it, or by
 /// its name with leading module paths added or removed. Buffers may be missing,
-/// parameters only with `partial`. Throws rt::Error that lists all missing tensors.
+/// parameters only with `partial`. Throws rt::RuntimeError that lists all missing tensors.
 MatchedWeights matchWeights(const std::string &source, const TensorFile &file,
                             const std::vector<const State *> &wanted, bool partial);
 

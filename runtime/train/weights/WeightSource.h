@@ -9,7 +9,8 @@ namespace kedge::rt {
 class WeightSource {
 public:
   virtual ~WeightSource() = default;
-  /// The source looks for these states' values before it gives any. Throws rt::Error if it has others only.
+  /// The source looks for these states' values before it gives any. Throws rt::RuntimeError if it has others
+  /// only.
   virtual void match(const std::vector<const State *> & /*states*/) {}
   /// Fills `destination`, the state's bytes; false if the source has no values for the state.
   virtual bool fill(const State &state, char *destination) = 0;

@@ -41,7 +41,7 @@ private:
   std::vector<char> values;
 };
 
-/// Throws rt::Error unless the model file (`model`, or the path at compile time) is the one that was
+/// Throws rt::RuntimeError unless the model file (`model`, or the path at compile time) is the one that was
 /// compiled.
 void checkModelFile(const Program &program, const std::string &model);
 

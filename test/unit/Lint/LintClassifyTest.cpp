@@ -107,7 +107,7 @@ TEST(LintClassify, SignatureAsJsonAndAsRepr) {
 }
 
 TEST(LintClassify, TrainAndFreezeOverrule) {
-  lint::Options options;
+  lint::LintOptions options;
   options.freeze = {"bias$"};
   EXPECT_EQ(verdictOf(checked(dense(), options), "fc.bias"), "frozen");
   options.freeze = {"."};

@@ -43,7 +43,7 @@ TEST(LintDamage, MergedNormsAreFoundAndSplit) {
 
 TEST(LintDamage, TiedOnPurposeIsNotMerged) {
   ModelBuilder b;
-  b.input("x", model::DType::Int64).signature({{"p_wte", "wte.weight"}, {"p_head", "head.weight"}});
+  b.input("x", model::ElementType::Int64).signature({{"p_wte", "wte.weight"}, {"p_head", "head.weight"}});
   b.floats("head.weight", {8, 4}, std::vector<float>(32, 0.1f),
            {{"pkg.torch.onnx.original_node_name", "p_head"}});
   b.node("Gather", {"head.weight", "x"}, {"e"}, call("e", "embedding.default", "%p_head, %x"));
@@ -158,7 +158,7 @@ TEST(LintDamage, AProductWithoutAddLostItsBias) {
 
 TEST(LintDamage, AConvolutionWithoutBiasIsWhole) {
   ModelBuilder b;
-  b.input("x", model::DType::Float, {1, 2, 4, 4})
+  b.input("x", model::ElementType::Float, {1, 2, 4, 4})
       .signature({{"p_w", "c.weight"}})
       .floats("c.weight", {2, 2, 1, 1}, {1, 2, 3, 4});
   b.floats("zero", {2}, {0, 0});
@@ -169,7 +169,7 @@ TEST(LintDamage, AConvolutionWithoutBiasIsWhole) {
 
 TEST(LintDamage, AFoldedEmbeddingBecomesItsDistinctRows) {
   ModelBuilder b;
-  b.input("x", model::DType::Float, {2, 2, 2}).signature({{"p_wpe", "wpe.weight"}});
+  b.input("x", model::ElementType::Float, {2, 2, 2}).signature({{"p_wpe", "wpe.weight"}});
   b.floats("embedding_1", {2, 2, 2}, {1, 2, 3, 4, 1, 2, 3, 4},
            foldedFrom("['add', 'arange', 'wpe.weight', 'val_3']"));
   b.node("Add", {"x", "embedding_1"}, {"y"}, call("y", "add.Tensor", "%x, %embedding_1")).output("y");
@@ -190,7 +190,7 @@ TEST(LintDamage, AFoldedEmbeddingBecomesItsDistinctRows) {
 
 TEST(LintDamage, RowsThatNeverTrainedCannotBeTold) {
   ModelBuilder b;
-  b.input("x", model::DType::Float, {1, 2, 2}).signature({{"p_wpe", "wpe.weight"}});
+  b.input("x", model::ElementType::Float, {1, 2, 2}).signature({{"p_wpe", "wpe.weight"}});
   b.floats("embedding", {1, 2, 2}, {0, 0, 0, 0}, foldedFrom("['wpe.weight', 'arange']"));
   b.node("Add", {"x", "embedding"}, {"y"}).output("y");
   lint::Report report = checked(b);
@@ -201,7 +201,7 @@ TEST(LintDamage, RowsThatNeverTrainedCannotBeTold) {
 
 TEST(LintDamage, ARepeatedTokenIsOneParameter) {
   ModelBuilder b;
-  b.input("x", model::DType::Float, {2, 1, 2}).signature({{"p_cls", "cls"}});
+  b.input("x", model::ElementType::Float, {2, 1, 2}).signature({{"p_cls", "cls"}});
   b.floats("expand", {2, 1, 2}, {1, 2, 1, 2}, foldedFrom("['cls', 'val_1']"));
   b.node("Concat", {"expand", "x"}, {"y"}, call("cat", "cat.default", "[%expand, %x], 1"),
          {model::Attribute::makeInt("axis", 1)})
@@ -241,7 +241,7 @@ TEST(LintDamage, ATransposedWeightIsNotedAndTrains) {
 
 TEST(LintDamage, ATransposedCopyOfATiedWeightIsOneTensor) {
   ModelBuilder b;
-  b.input("x", model::DType::Int64).signature({{"p_w", "head.weight"}});
+  b.input("x", model::ElementType::Int64).signature({{"p_w", "head.weight"}});
   b.floats("head.weight", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})
       .floats("val_1", {2, 4}, {1, 3, 5, 7, 2, 4, 6, 8}, foldedFrom("['head.weight']"));
   b.node("Gather", {"head.weight", "x"}, {"e"}, call("e", "embedding.default", "%p_w, %x"));
@@ -255,7 +255,7 @@ TEST(LintDamage, ATransposedCopyOfATiedWeightIsOneTensor) {
 
 TEST(LintDamage, AFusedNormIsReported) {
   ModelBuilder b;
-  b.input("x", model::DType::Float, {1, 2, 4, 4});
+  b.input("x", model::ElementType::Float, {1, 2, 4, 4});
   b.signature({{"p_c", "conv.weight"},
                {"p_w", "bn.weight"},
                {"p_b", "bn.bias"},

@@ -28,7 +28,7 @@ TEST(LintFindings, BatchNormThroughTheOpsets) {
   EXPECT_TRUE(checked(norm(15, {"y"}, {trainingMode()})).findings.empty());
   EXPECT_EQ(codesOf(checked(norm(9, {"y"}))), Codes{"frozen-batchnorm"});
   EXPECT_TRUE(checked(norm(9, {"y", "m", "v", "sm", "sv"})).findings.empty());
-  lint::Options frozen;
+  lint::LintOptions frozen;
   frozen.freeze = {"^bn\\."};
   EXPECT_TRUE(checked(norm(15, {"y"}), frozen).findings.empty()) << "neither scale nor bias trains";
 }
@@ -50,7 +50,7 @@ ModelBuilder dropout(int64_t opset, std::vector<std::string> inputs,
       .floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f))
       .floats("ratio", {}, {0.25f})
       .floats("none", {}, {0});
-  b.model.graph.initializers.push_back(model::Tensor::make("on", model::DType::Bool, {}, {1}));
+  b.model.graph.initializers.push_back(model::Tensor::make("on", model::ElementType::Bool, {}, {1}));
   b.node("MatMul", {"x", "fc.w"}, {"h"})
       .node("Dropout", std::move(inputs), {"y"}, {}, std::move(attributes))
       .output("y");
@@ -118,8 +118,8 @@ TEST(LintFindings, GradientsEndAtIntegersAndStartAtTheLoss) {
   b.node("MatMul", {"x", "a.w"}, {"h"})
       .node("ArgMax", {"h"}, {"classes"})
       .node("MatMul", {"x", "b.w"}, {"y"});
-  b.output("y").output("h").output("classes", model::DType::Int64);
-  lint::Options options;
+  b.output("y").output("h").output("classes", model::ElementType::Int64);
+  lint::LintOptions options;
   options.logits = "y";
   lint::Report report = checked(b, options, operatorsWithout({}, {"ArgMax"}));
   EXPECT_EQ(verdictOf(report, "a.w"), "constant");
@@ -137,7 +137,7 @@ TEST(LintFindings, LabelsOfTheWrongType) {
       .floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f))
       .node("MatMul", {"x", "fc.w"}, {"y"})
       .output("y");
-  lint::Options options;
+  lint::LintOptions options;
   EXPECT_TRUE(checked(b, options).findings.empty());
   options.loss = "cross-entropy";
   EXPECT_EQ(codesOf(checked(b, options)), Codes{"label-type"});
@@ -146,7 +146,7 @@ TEST(LintFindings, LabelsOfTheWrongType) {
 }
 
 TEST(LintFindings, AllowTurnsErrorsIntoWarnings) {
-  lint::Options options;
+  lint::LintOptions options;
   options.allow = {"frozen-batchnorm"};
   lint::Report report = checked(norm(15, {"y"}), options);
   EXPECT_FALSE(report.hasErrors());
@@ -157,7 +157,7 @@ TEST(LintFindings, AllowTurnsErrorsIntoWarnings) {
 
 TEST(LintFindings, BatchAxisIsFollowed) {
   ModelBuilder b;
-  b.input("x", model::DType::Float, {8, 3, 4})
+  b.input("x", model::ElementType::Float, {8, 3, 4})
       .ints("flat", {2}, {-1, 4})
       .ints("swap", {2}, {3, 32})
       .floats("w", {4, 4}, std::vector<float>(16));
@@ -180,10 +180,10 @@ TEST(LintFindings, BatchAxisIsFollowed) {
 TEST(LintFindings, DropoutOnAWeightIsKeyedByRank) {
   ModelBuilder b(13);
   b.input("x").floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f)).floats("ratio", {}, {0.25f});
-  b.model.graph.initializers.push_back(model::Tensor::make("on", model::DType::Bool, {}, {1}));
+  b.model.graph.initializers.push_back(model::Tensor::make("on", model::ElementType::Bool, {}, {1}));
   b.node("Dropout", {"fc.w", "ratio", "on"}, {"w"}).node("MatMul", {"x", "w"}, {"y"}).output("y");
   EXPECT_EQ(codesOf(checked(b), lint::Severity::Warning), Codes{"keyed-by-rank"});
-  lint::Options options;
+  lint::LintOptions options;
   options.severalRanks = true;
   EXPECT_EQ(codesOf(checked(b, options)), Codes{"keyed-by-rank"});
 }

@@ -19,12 +19,12 @@ class ModelBuilder {
 public:
   explicit ModelBuilder(int64_t opset = 18) : opset(opset) { model.opsets[""] = opset; }
 
-  ModelBuilder &input(std::string name, model::DType type = model::DType::Float,
+  ModelBuilder &input(std::string name, model::ElementType type = model::ElementType::Float,
                       std::vector<int64_t> dims = {2, 4}) {
     model.graph.inputs.push_back(value(std::move(name), type, dims));
     return *this;
   }
-  ModelBuilder &output(std::string name, model::DType type = model::DType::Float) {
+  ModelBuilder &output(std::string name, model::ElementType type = model::ElementType::Float) {
     model.graph.outputs.push_back(value(std::move(name), type, {2, 4}));
     return *this;
   }
@@ -66,7 +66,7 @@ public:
   model::Model model;
 
 private:
-  static model::ValueInfo value(std::string name, model::DType type, std::vector<int64_t> dims) {
+  static model::ValueInfo value(std::string name, model::ElementType type, std::vector<int64_t> dims) {
     model::ValueInfo info;
     info.name = std::move(name);
     info.kind = model::ValueInfo::Kind::Tensor;
@@ -110,7 +110,7 @@ inline std::string verdictOf(const lint::Report &report, const std::string &name
   return "absent";
 }
 
-inline lint::Report checked(const ModelBuilder &builder, const lint::Options &options = {},
+inline lint::Report checked(const ModelBuilder &builder, const lint::LintOptions &options = {},
                             const lint::Operators &operators = operatorsWithout()) {
   return lint::check(builder.model, options, operators);
 }

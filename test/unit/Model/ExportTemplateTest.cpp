@@ -86,7 +86,7 @@ TEST_F(ExportTemplate, StatesAreTransposedAndConverted) {
   edits.fromState(source.graph.initializers[0], "fc.w");
   model::Model result = exported(source, edits);
   const model::Tensor &w = result.graph.initializers[0];
-  EXPECT_EQ(w.dtype, model::DType::Float16);
+  EXPECT_EQ(w.dtype, model::ElementType::Float16);
   EXPECT_EQ(w.storage, model::Tensor::Storage::Inline);
   EXPECT_EQ(w.floats(), (std::vector<double>{1, 2, 3, 4, 5, 6.5}));
 }
@@ -97,7 +97,7 @@ TEST_F(ExportTemplate, InitializersAreAddedRenamedAndRemoved) {
   Edits edits;
   auto &tensor = edits.tensors[source.graph.findInitializer("w")->place];
   tensor.name = "fc.weight";
-  tensor.elements = StateElements{"fc.w", model::DType::Float, {3, 2}};
+  tensor.elements = StateElements{"fc.w", model::ElementType::Float, {3, 2}};
   tensor.metadata.set["origin"] = "repaired";
   edits.tensors[source.graph.findInitializer("old")->place].remove = true;
   auto &graph = edits.graphs[source.graph.place];

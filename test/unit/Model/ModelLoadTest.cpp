@@ -182,7 +182,7 @@ TEST(ModelLoad, KindsOfValues) {
   Msg optional = Msg().text(1, "o").sub(2, Msg().sub(9, Msg().sub(1, Msg().sub(1, Msg().varint(1, 1)))));
   Model model = load(modelOf(Msg().sub(11, sequence).sub(11, optional)));
   EXPECT_EQ(model.graph.inputs[0].kind, ValueInfo::Kind::Sequence);
-  EXPECT_EQ(model.graph.inputs[0].dtype, DType::Int64);
+  EXPECT_EQ(model.graph.inputs[0].dtype, ElementType::Int64);
   EXPECT_EQ(model.graph.inputs[1].kind, ValueInfo::Kind::Optional);
   EXPECT_FALSE(model.graph.inputs[1].hasShape);
 }

@@ -36,7 +36,7 @@ TEST(AlgorithmTable, DamagedTablesAreRefusedByName) {
     try {
       table.add(json::parse(text), "tables/h200.json");
       ADD_FAILURE() << text;
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       for (const std::string &expected :
            {std::string("tables/h200.json"), part, std::string("kedge-bench tune")})
         EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
@@ -180,7 +180,7 @@ TEST_F(CudaAlgorithms, TuningKeepsTheFastestAndProgramsUseIt) {
   third[0]["algorithm"] = "03" + std::string(126, '0');
   EXPECT_NE(chosen({{"algorithms", third}}).find("algorithm 3 "), std::string::npos);
   third[0]["algorithm"] = "63" + std::string(126, '0');
-  EXPECT_THROW(chosen({{"algorithms", third}}), rt::Error) << "the library does not take it";
+  EXPECT_THROW(chosen({{"algorithms", third}}), rt::RuntimeError) << "the library does not take it";
 }
 
 } // namespace

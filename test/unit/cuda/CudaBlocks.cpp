@@ -81,7 +81,7 @@ TEST_F(CudaBlocks, LaunchesThatNoGpuTakesAreRefused) {
                                     {{1, 1, 1}, {32, 64, 1}},
                                     {{1, 1, 65536}, {1, 1, 1}},
                                     {{0, 1, 1}, {1, 1, 1}}})
-    EXPECT_THROW(run(grid, block), rt::Error) << grid << block;
+    EXPECT_THROW(run(grid, block), rt::RuntimeError) << grid << block;
   run({1, 65535, 1}, {32, 32, 1});
 }
 

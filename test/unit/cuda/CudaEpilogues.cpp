@@ -272,7 +272,7 @@ TEST(CudaSumsRules, TheHostMustKnowTheMicroBatch) {
   try {
     rt::Executor executor(program, image, 1);
     ADD_FAILURE() << "products wait for a number that the host does not write";
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     EXPECT_NE(std::string(error.what()).find("is not given the number of the micro-batch"), std::string::npos)
         << error.what();
   }
@@ -283,7 +283,7 @@ TEST(CudaEpilogueRules, OthersAreRefusedWhenCompiling) {
     try {
       rt::calls::plannedWorkspaceBytes(call);
       return "";
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       return error.what();
     }
   };

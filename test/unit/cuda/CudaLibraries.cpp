@@ -116,7 +116,7 @@ TEST(CudaLibraryCalls, PaddedRowsHaveTheirLimits) {
     try {
       rt::calls::matmulCallsOf(call);
       return std::string();
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       return std::string(error.what());
     }
   };
@@ -136,7 +136,7 @@ TEST(CudaLibraryCalls, PaddedRowsHaveTheirLimits) {
     rt::calls::makeKernel(
         {"onnx.MatMul", {{"widths", widths}}, {{f32, {3, 5}}, {f32, {5, 7}}}, {{f32, {3, 16}}}}, 1);
     ADD_FAILURE() << "the CPU takes dense rows alone";
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     EXPECT_NE(std::string(error.what()).find("rows are padded for CUDA alone"), std::string::npos)
         << error.what();
   }
@@ -184,7 +184,7 @@ TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
     }
   {
     const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", "run"), refusal("KEDGE_STUB_REFUSAL", "5000");
-    EXPECT_THROW(expectSameOnBoth(image), rt::Error) << "what fails is no refusal";
+    EXPECT_THROW(expectSameOnBoth(image), rt::RuntimeError) << "what fails is no refusal";
   }
   const auto plain = [](const std::string &line) {
     return line.rfind("cudnnConvolutionBackwardData algorithm 1", 0) == 0;
@@ -202,7 +202,7 @@ TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
     try {
       rt::calls::plannedWorkspaceBytes(call);
       return "";
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       return error.what();
     }
   };

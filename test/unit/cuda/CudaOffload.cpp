@@ -124,7 +124,7 @@ std::string refusal(const json &program) {
   try {
     isSameOnBoth(program);
     return "";
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     return error.what();
   }
 }
@@ -154,7 +154,7 @@ TEST(CudaOffloadErrors, TooLittleHostMemoryIsSaidBeforeItIsTaken) {
   try {
     rt::Executor(parsed, image, 1);
     ADD_FAILURE() << "accepted";
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     const std::string message = error.what();
     for (const char *part : {"1152921504606846976 bytes (1073741824.00 GiB) of page-locked host memory",
                              "--offload keeps there", "are available", "--host-memory-budget"})

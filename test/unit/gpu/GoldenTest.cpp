@@ -35,7 +35,7 @@ std::string pathOf(const Golden &golden) {
 OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
                                const std::string &precision = "fp32", bool forGpu = false) {
   model::Model model = model::loadModel(pathOf(golden), {.requireExternalData = false});
-  lint::Options options;
+  lint::LintOptions options;
   options.loss = golden.loss;
   options.logits = golden.logits;
   options.lossOutput = golden.lossOutput;

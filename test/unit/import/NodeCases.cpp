@@ -18,13 +18,13 @@ using kedge::test::CaseResult;
 
 namespace {
 /// The data sets hold bfloat16 as uint16 of the same bits: `declared` tells.
-std::optional<model::Tensor> readTensor(const fs::path &path, model::DType declared) {
+std::optional<model::Tensor> readTensor(const fs::path &path, model::ElementType declared) {
   if (!fs::exists(path))
     return std::nullopt;
   model::LoadOptions options;
   model::ParseContext context{model::MappedFile::open(path.string()), options};
   model::Tensor tensor = model::parseTensor(context, {0, context.file->size()});
-  if (declared == model::DType::BFloat16 && tensor.dtype == model::DType::UInt16) {
+  if (declared == model::ElementType::BFloat16 && tensor.dtype == model::ElementType::UInt16) {
     model::Bytes bytes = tensor.bytes();
     tensor = model::Tensor::make(tensor.name, declared, tensor.dims, {bytes.data, bytes.data + bytes.size});
   }
@@ -41,9 +41,9 @@ std::string compare(const model::Tensor &expected, const interpret::HostTensor &
   if (shape != expected.dims)
     return fmt::format("shape [{}], expected [{}]", fmt::join(shape, ","), fmt::join(expected.dims, ","));
   std::vector<double> values = expected.floats();
-  const double relative = expected.dtype == model::DType::BFloat16  ? units / 128.0
-                          : expected.dtype == model::DType::Float16 ? std::max(1e-3, units / 1024.0)
-                                                                    : 1e-3;
+  const double relative = expected.dtype == model::ElementType::BFloat16  ? units / 128.0
+                          : expected.dtype == model::ElementType::Float16 ? std::max(1e-3, units / 1024.0)
+                                                                          : 1e-3;
   // What cancels leaves the rounding of what it came from.
   double absolute = 1e-7;
   for (double value : values)
@@ -51,7 +51,7 @@ std::string compare(const model::Tensor &expected, const interpret::HostTensor &
       absolute = std::max(absolute, 1e-7 * std::abs(value));
   for (size_t i = 0; i < values.size(); ++i) {
     double have = found.floatAt(i), want = values[i];
-    if (model::narrowFloat(expected.dtype) || expected.dtype == model::DType::Float8E8M0)
+    if (model::narrowFloat(expected.dtype) || expected.dtype == model::ElementType::Float8E8M0)
       have = model::narrowValue(expected.dtype, static_cast<uint8_t>(found.intAt(i)));
     bool equal = std::isnan(want)
                      ? std::isnan(have)

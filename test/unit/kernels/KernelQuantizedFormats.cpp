@@ -88,9 +88,9 @@ TEST(KernelQuantizedFormats, WrongDescriptionsAreRefused) {
                1);
   };
   make({{"format", "nf4"}, {"block", 64}, {"shape", {8, 8}}}, {32});
-  EXPECT_THROW(make({{"format", "nf4"}, {"block", 64}, {"shape", {8, 8}}}, {31}), Error);
-  EXPECT_THROW(make({{"format", "nf4"}, {"block", 48}, {"shape", {8, 8}}}, {32}), Error);
-  EXPECT_THROW(make({{"format", "nf3"}, {"block", 64}, {"shape", {8, 8}}}, {32}), Error);
+  EXPECT_THROW(make({{"format", "nf4"}, {"block", 64}, {"shape", {8, 8}}}, {31}), RuntimeError);
+  EXPECT_THROW(make({{"format", "nf4"}, {"block", 48}, {"shape", {8, 8}}}, {32}), RuntimeError);
+  EXPECT_THROW(make({{"format", "nf3"}, {"block", 64}, {"shape", {8, 8}}}, {32}), RuntimeError);
 }
 
 } // namespace

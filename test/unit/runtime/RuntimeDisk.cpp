@@ -28,7 +28,7 @@ protected:
   template <typename Body> static std::string refusal(Body body) {
     try {
       body();
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       return error.what();
     }
     return "nothing was thrown";

@@ -22,7 +22,7 @@ std::vector<std::string> meetAs(const std::vector<int64_t> &ranks, int64_t size,
     threads.emplace_back([&, i] {
       try {
         met[i] = rt::tcp::meet({ranks[i], size}, place, seconds);
-      } catch (const rt::Error &error) {
+      } catch (const rt::RuntimeError &error) {
         said[i] = error.what();
       }
     });
@@ -113,7 +113,7 @@ TEST(RuntimeMeeting, WhoLooksForTheFirstRankIsNoVisitorOfAnother) {
   std::thread second([&] {
     try {
       met = rt::tcp::meet({1, 3}, place, 20);
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       said = error.what();
     }
   });
@@ -161,7 +161,7 @@ std::string refusalOf(bool withTorchrun) {
   try {
     rt::launchedAs(withTorchrun);
     return "";
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     return error.what();
   }
 }

@@ -38,7 +38,7 @@ TEST(RuntimeMesh, EveryRankIsInOneGroupOfAnAxis) {
                            "pipeline,replica,data,tensor"}) {
     std::vector<int> seen(static_cast<size_t>(mesh.size()));
     for (int64_t rank = 0; rank < mesh.size(); ++rank) {
-      const rt::RankGroup group = mesh.groupOf(axes, rank);
+      const rt::GroupMembers group = mesh.groupOf(axes, rank);
       ASSERT_EQ(group.own.size, mesh.sizeOf(axes));
       ASSERT_EQ(group.members[static_cast<size_t>(group.own.rank)], rank);
       for (int64_t member : group.members) {
@@ -60,7 +60,7 @@ TEST(RuntimeMesh, WhatIsNoneIsTold) {
     try {
       rt::Mesh::parse(text);
       ADD_FAILURE() << text;
-    } catch (const rt::Error &error) {
+    } catch (const rt::RuntimeError &error) {
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
     }
 }

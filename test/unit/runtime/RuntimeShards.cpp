@@ -121,7 +121,7 @@ TEST(RuntimeShards, WhatIsNoCutIsTold) {
   for (const json &wrong :
        {cut({other}), cut({unit}), cut({sections}), cut({good, good}),
         cut({{{"dim", 0}, {"axis", "data"}}}, true), cut(json::array()), json{{"shape", {-1}}}})
-    EXPECT_THROW(rt::shardOf(wrong), rt::Error) << wrong;
+    EXPECT_THROW(rt::shardOf(wrong), rt::RuntimeError) << wrong;
   const json again = rt::cutsJson(rt::shardOf(cut({good}, true)));
   EXPECT_EQ(again, (json{{"flat", true}, {"cuts", {good}}}));
 }

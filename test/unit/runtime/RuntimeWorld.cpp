@@ -29,7 +29,7 @@ protected:
     const rt::RunScalars scalars = rt::resolveScalars({}, {}, recorded.program.options);
     rt::StepRunner runner(*recorded.executor, data, scalars, world, rt::NonFiniteStep::Ends);
     RecordedProgram::takeGiven();
-    rt::Progress progress;
+    rt::RunProgress progress;
     for (; progress.step < 4; ++progress.step) {
       runner.run(progress);
       progress.samples += rt::rowsInStep(world, batch, accumulate);

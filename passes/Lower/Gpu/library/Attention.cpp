@@ -77,7 +77,7 @@ Num Scores::maskValue(const ScorePlace &place, Num query, Num key) {
   return select(value != 0, k.f32(0), k.f32(-std::numeric_limits<double>::infinity()));
 }
 
-void Scores::finish(const Part &part, const ScorePlace &place, Nums &scores, Nums *factors) {
+void Scores::finish(const TilePart &part, const ScorePlace &place, Nums &scores, Nums *factors) {
   Num hidden = k.f32(-std::numeric_limits<double>::infinity());
   for (int64_t r = 0; r < part.rows.size(); ++r)
     for (int64_t c = 0; c < part.columns.size(); ++c) {
@@ -94,7 +94,7 @@ void Scores::finish(const Part &part, const ScorePlace &place, Nums &scores, Num
     }
 }
 
-void Scores::bend(const Part &part, const ScorePlace &place, Nums &scores, Nums *factors) {
+void Scores::bend(const TilePart &part, const ScorePlace &place, Nums &scores, Nums *factors) {
   for (int64_t r = 0; r < part.rows.size(); ++r)
     for (int64_t c = 0; c < part.columns.size(); ++c) {
       int64_t at = r * part.columns.size() + c;
@@ -106,7 +106,7 @@ void Scores::bend(const Part &part, const ScorePlace &place, Nums &scores, Nums 
     }
 }
 
-void Scores::hide(const Part &part, const ScorePlace &place, Nums &scores) {
+void Scores::hide(const TilePart &part, const ScorePlace &place, Nums &scores) {
   Num hidden = k.f32(-std::numeric_limits<double>::infinity());
   for (int64_t r = 0; r < part.rows.size(); ++r) {
     Num query = place.query + part.rows.at(r), keys = k.index(shape.keys);

@@ -24,7 +24,7 @@ struct Backward {
   int64_t statistics() const { return shape.batch * shape.queryHeads * shape.queries; }
 
   /// Block sizes of the first candidate whose tiles fit, of `own` resident and `other` passing rows.
-  Blocks choose(const CallKernels &kernels, ArrayRef<std::pair<int64_t, int64_t>> candidates) const {
+  AttentionBlocks choose(const CallKernels &kernels, ArrayRef<std::pair<int64_t, int64_t>> candidates) const {
     for (auto [own, other] : candidates)
       if (own * (depth + valueDepth) + other * mostDepth() + own * other <= kSharedFloats)
         return {own, other};
@@ -61,10 +61,10 @@ protected:
                     shape.valueDepth);
   }
   Num left(Num query) const { return shape.queries - query; }
-  Nums zeros(const Part &part) const { return Nums(part.size(), k.f32(0)); }
+  Nums zeros(const TilePart &part) const { return Nums(part.size(), k.f32(0)); }
 
   /// 2^(score - lse), 0 for queries past the end.
-  void weigh(const Part &part, Nums &values, Nums *factors) {
+  void weigh(const TilePart &part, Nums &values, Nums *factors) {
     scores.finish(part, place, values, factors);
     Num infinity = k.f32(std::numeric_limits<double>::infinity());
     for (int64_t r = 0; r < part.rows.size(); ++r) {
@@ -82,7 +82,7 @@ protected:
   }
 
   /// Gradients of the scores before scale: weight (gradient of the weight - delta).
-  Nums scoreGradients(const Part &part, const Nums &weights, const Nums &gradients, const Nums &factors) {
+  Nums scoreGradients(const TilePart &part, const Nums &weights, const Nums &gradients, const Nums &factors) {
     Nums results;
     for (int64_t r = 0; r < part.rows.size(); ++r) {
       Num query = place.query + part.rows.at(r);
@@ -99,7 +99,7 @@ protected:
   }
 
   /// What dropout multiplies a part's weights, and their gradients, by; nothing without it.
-  Nums dropFactors(const Part &part) {
+  Nums dropFactors(const TilePart &part) {
     Nums factors;
     if (dropout.isOn())
       for (Num kept : dropout.kept(part, place))
@@ -112,7 +112,7 @@ protected:
     return values;
   }
 
-  void storeScores(const Part &part, const Tile &tile, const Nums &values) {
+  void storeScores(const TilePart &part, const Tile &tile, const Nums &values) {
     for (int64_t r = 0; r < part.rows.size(); ++r)
       for (int64_t c = 0; c < part.columns.size(); ++c)
         tile.store(part.rows.at(r), part.columns.at(c), values[r * part.columns.size() + c]);
@@ -134,7 +134,7 @@ protected:
 /// dK and dV of a block of keys: over the heads of its group, over the queries that see it.
 class KeyGradients : GradientKernel {
 public:
-  KeyGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory,
+  KeyGradients(KernelBuilder &k, const Backward &plan, AttentionBlocks blocks, ArrayRef<Memory> memory,
                const OptionalOperands &optional)
       : GradientKernel(k, plan, memory, optional), blocks(blocks), grid(Grid::of(k, 8, 16)),
         keyTile(k, shared(blocks.keys * plan.depth), blocks.keys, plan.depth),
@@ -203,19 +203,19 @@ private:
     return keySums;
   }
 
-  Blocks blocks;
+  AttentionBlocks blocks;
   Grid grid;
   Tile keyTile, valueTile;
   Memory passing; ///< queries, or gradients of their results
   Tile queryTile, gradientTile, scoreTile;
-  Part scorePart, keyPart, valuePart;
+  TilePart scorePart, keyPart, valuePart;
   Num keyHead;
 };
 
 /// dQ of a block of queries: over the keys that it sees.
 class QueryGradients : GradientKernel {
 public:
-  QueryGradients(KernelBuilder &k, const Backward &plan, Blocks blocks, ArrayRef<Memory> memory,
+  QueryGradients(KernelBuilder &k, const Backward &plan, AttentionBlocks blocks, ArrayRef<Memory> memory,
                  const OptionalOperands &optional)
       : GradientKernel(k, plan, memory, optional), blocks(blocks), grid(Grid::of(k, 16, 8)),
         wideGrid(Grid::of(k, 8, 16)),
@@ -266,12 +266,12 @@ private:
     return productNN(k, queryPart, scoreTile, keyTile, blocks.keys, sums);
   }
 
-  Blocks blocks;
+  AttentionBlocks blocks;
   Grid grid, wideGrid;
   Tile queryTile, gradientTile;
   Memory passing; ///< keys or values
   Tile keyTile, valueTile, scoreTile;
-  Part scorePart, queryPart;
+  TilePart scorePart, queryPart;
   Num keyHead;
 };
 
@@ -333,7 +333,7 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
       write(k, memory, OptionalOperands(shape, memory.drop_front(others)));
     });
   };
-  Blocks keyBlocks = plan.choose(kernels, {{64, 32}, {32, 16}, {16, 8}}), queryBlocks = keyBlocks;
+  AttentionBlocks keyBlocks = plan.choose(kernels, {{64, 32}, {32, 16}, {16, 8}}), queryBlocks = keyBlocks;
   std::swap(keyBlocks.queries, keyBlocks.keys);
   launch("attention_grad_keys", shape.batch * shape.keyHeads * ceilDiv(shape.keys, keyBlocks.keys), {1, 2},
          [&](KernelBuilder &k, ArrayRef<Memory> memory, const OptionalOperands &optional) {

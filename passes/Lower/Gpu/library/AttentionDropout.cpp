@@ -16,7 +16,7 @@ Num shiftRight(Num value, int64_t bits) {
 
 } // namespace
 
-std::pair<Num, Num> Dropout::blockOf(const Part &part, const ScorePlace &place, int64_t number) {
+std::pair<Num, Num> Dropout::blockOf(const TilePart &part, const ScorePlace &place, int64_t number) {
   // Elements count within a row of the step; one that has more of them than 32 bits count takes 64.
   int64_t elements = shape.dropout.rowSize * shape.queryHeads * shape.queries * shape.keys;
   Type type = elements > INT32_MAX / 2 ? k.b.getI64Type() : k.b.getI32Type();
@@ -50,7 +50,7 @@ void Dropout::exchange(std::array<Num, 4> &words, int64_t a, int64_t b, int64_t 
   words[b] = select(isUpper, words[b], received);
 }
 
-void Dropout::drawTogether(const Part &part, const ScorePlace &place, int64_t first, Nums &words) {
+void Dropout::drawTogether(const TilePart &part, const ScorePlace &place, int64_t first, Nums &words) {
   Num lane = part.columns.thread % 4;
   int64_t count = std::min<int64_t>(4, part.size() - first);
   Num block = blockOf(part, place, first).first;
@@ -63,7 +63,7 @@ void Dropout::drawTogether(const Part &part, const ScorePlace &place, int64_t fi
   words.append(drawn.begin(), drawn.begin() + count);
 }
 
-void Dropout::drawPairs(const Part &part, const ScorePlace &place, int64_t first, Nums &words) {
+void Dropout::drawPairs(const TilePart &part, const ScorePlace &place, int64_t first, Nums &words) {
   Num isUpper = part.columns.thread % 2 != 0;
   Num block = select(isUpper, blockOf(part, place, first + 2).first, blockOf(part, place, first).first);
   std::array<Num, 4> drawn = draw(place, block);
@@ -77,7 +77,7 @@ void Dropout::drawPairs(const Part &part, const ScorePlace &place, int64_t first
   words.append(drawn.begin(), drawn.end());
 }
 
-Nums Dropout::kept(const Part &part, const ScorePlace &place) {
+Nums Dropout::kept(const TilePart &part, const ScorePlace &place) {
   Nums words;
   bool aligned = shape.keys % 4 == 0,
        together = aligned && part.columns.vec == 1 && part.columns.threads % 4 == 0;

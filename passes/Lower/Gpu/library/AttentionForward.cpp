@@ -14,11 +14,12 @@ namespace {
 struct Forward {
   AttentionShape shape;
   int64_t depth, valueDepth; ///< padded
-  Blocks blocks;
+  AttentionBlocks blocks;
 
   explicit Forward(const CallKernels &kernels, const AttentionShape &shape)
       : shape(shape), depth(paddedDepth(shape.depth)), valueDepth(paddedDepth(shape.valueDepth)) {
-    for (Blocks candidate : {Blocks{64, 64}, Blocks{32, 32}, Blocks{16, 16}}) {
+    for (AttentionBlocks candidate :
+         {AttentionBlocks{64, 64}, AttentionBlocks{32, 32}, AttentionBlocks{16, 16}}) {
       blocks = candidate;
       if (sharedFloats() <= kSharedFloats)
         return;
@@ -39,7 +40,7 @@ struct Forward {
 struct Softmax {
   Nums maximum, sum, values; ///< values: the thread's part of the weighted values
 
-  static Softmax start(KernelBuilder &k, const Part &values) {
+  static Softmax start(KernelBuilder &k, const TilePart &values) {
     Num none = k.f32(-std::numeric_limits<double>::infinity());
     return {Nums(values.rows.size(), none), Nums(values.rows.size(), k.f32(0)),
             Nums(values.size(), k.f32(0))};
@@ -169,7 +170,7 @@ private:
   Memory keyShared;
   Tile keyTile, weightTile, valueTile;
   Share rows;
-  Part scorePart, valuePart;
+  TilePart scorePart, valuePart;
   ScorePlace place;
 };
 

@@ -1,4 +1,4 @@
-// One function a library call; each fails by rt::Error, whose message names the call and what to do.
+// One function a library call; each fails by rt::RuntimeError, whose message names the call and what to do.
 #pragma once
 #include "passes/Lower/Gpu/library/CallKernels.h"
 

@@ -100,7 +100,7 @@ protected:
   Num warpRow;      ///< the warp's first row in the block
   ScorePlace place; ///< of the warp's scores
   Pieces pieces;    ///< of scores
-  Part part;
+  TilePart part;
   double unit; ///< of scores, in units of log 2
 
 private:

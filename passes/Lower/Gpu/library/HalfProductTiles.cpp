@@ -89,7 +89,7 @@ Nums HalfProductTiles::sumSteps(Num steps, Nums first, Advance advance, Begin be
 }
 
 void HalfProductTiles::forEachPair(ArrayRef<Num> sums, Pair body) const {
-  Part part = pieces.part(k);
+  TilePart part = pieces.part(k);
   for (int64_t r = 0; r < part.rows.size(); ++r)
     for (int64_t j = 0; j < pieces.columnTiles; ++j) {
       Num low = sums[pieces.number(r / 2, j, r % 2 * 2)], high = sums[pieces.number(r / 2, j, r % 2 * 2 + 1)];

@@ -115,9 +115,9 @@ Nums PartReader::load(int64_t row, int64_t chunk, bool transposed, Num shift) co
   return words;
 }
 
-Part Pieces::part(KernelBuilder &k) const {
+TilePart Pieces::part(KernelBuilder &k) const {
   Share rows{lane(k) / 4, 8, 2 * rowTiles, 1, /*distance=*/4}, columns{lane(k) % 4, 4, columnTiles, 2};
-  return flipped ? Part{columns, rows} : Part{rows, columns};
+  return flipped ? TilePart{columns, rows} : TilePart{rows, columns};
 }
 
 Nums kedge::lower::gpu::multiplyByRows(KernelBuilder &k, Type type, const Pieces &pieces, LeftWords left,

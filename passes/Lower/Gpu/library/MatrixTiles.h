@@ -57,7 +57,7 @@ struct Pieces {
     return flipped ? column * 2 * rowTiles + row : row * 2 * columnTiles + column;
   }
   /// Places in the rows and the columns.
-  Part part(KernelBuilder &k) const;
+  TilePart part(KernelBuilder &k) const;
 };
 
 /// The four words of a 16 x 16 part of the left operand: row tile i, step number `step` along the depth.

@@ -14,7 +14,7 @@ FailureOr<LaunchCode> run(GpuEmitter &emitter, sched::LibraryOp op) {
     CallKernels kernels(emitter, op);
     generate(kernels);
     return kernels.take();
-  } catch (const rt::Error &error) {
+  } catch (const rt::RuntimeError &error) {
     return op.emitOpError("has no kernel for CUDA: ") << error.what();
   }
 }

@@ -50,7 +50,7 @@ Nums loadChunks(const Tile &tile, const Share &rows, Num chunk) {
   return values;
 }
 
-void addOuter(const Part &part, const Nums &a, const Nums &b, Nums &sums) {
+void addOuter(const TilePart &part, const Nums &a, const Nums &b, Nums &sums) {
   for (int64_t r = 0; r < part.rows.size(); ++r)
     for (int64_t c = 0; c < part.columns.size(); ++c) {
       Num &sum = sums[r * part.columns.size() + c];
@@ -67,7 +67,7 @@ Nums lanes(KernelBuilder &k, const Nums &chunks, unsigned lane) {
 
 } // namespace
 
-Nums kedge::lower::gpu::productNT(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b,
+Nums kedge::lower::gpu::productNT(KernelBuilder &k, const TilePart &part, const Tile &a, const Tile &b,
                                   int64_t depth, Nums sums) {
   return k.loop(k.index(0), k.index(depth / 4), k.index(1), sums, [&](Num chunk, Nums sums) {
     Nums left = loadChunks(a, part.rows, chunk), right = loadChunks(b, part.columns, chunk);
@@ -77,7 +77,7 @@ Nums kedge::lower::gpu::productNT(KernelBuilder &k, const Part &part, const Tile
   });
 }
 
-Nums kedge::lower::gpu::productNN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b,
+Nums kedge::lower::gpu::productNN(KernelBuilder &k, const TilePart &part, const Tile &a, const Tile &b,
                                   int64_t depth, Nums sums) {
   return k.loop(k.index(0), k.index(depth / 4), k.index(1), sums, [&](Num chunk, Nums sums) {
     Nums left = loadChunks(a, part.rows, chunk);
@@ -87,7 +87,7 @@ Nums kedge::lower::gpu::productNN(KernelBuilder &k, const Part &part, const Tile
   });
 }
 
-Nums kedge::lower::gpu::productTN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b,
+Nums kedge::lower::gpu::productTN(KernelBuilder &k, const TilePart &part, const Tile &a, const Tile &b,
                                   int64_t depth, Nums sums) {
   constexpr int64_t kUnroll = 4;
   int64_t step = depth % kUnroll == 0 ? kUnroll : 1;
@@ -136,7 +136,8 @@ void kedge::lower::gpu::fill(KernelBuilder &k, const Tile &tile, const GlobalRow
   }
 }
 
-void kedge::lower::gpu::storePart(KernelBuilder &k, const Part &part, Nums values, const GlobalRows &rows) {
+void kedge::lower::gpu::storePart(KernelBuilder &k, const TilePart &part, Nums values,
+                                  const GlobalRows &rows) {
   for (int64_t r = 0; r < part.rows.size(); ++r) {
     Num row = part.rows.at(r);
     k.when(row < rows.count, [&] {

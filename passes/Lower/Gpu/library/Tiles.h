@@ -51,17 +51,20 @@ struct Grid {
 };
 
 /// A thread's part of a result: element (r, c) is number r * columns.size() + c of its values.
-struct Part {
+struct TilePart {
   Share rows, columns;
   int64_t size() const { return rows.size() * columns.size(); }
 };
 
 /// sums += A B^T over `depth` columns (a multiple of 4); rows of A and B are the part's rows and columns.
-Nums productNT(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b, int64_t depth, Nums sums);
+Nums productNT(KernelBuilder &k, const TilePart &part, const Tile &a, const Tile &b, int64_t depth,
+               Nums sums);
 /// sums += A B over `depth` columns of A (a multiple of 4).
-Nums productNN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b, int64_t depth, Nums sums);
+Nums productNN(KernelBuilder &k, const TilePart &part, const Tile &a, const Tile &b, int64_t depth,
+               Nums sums);
 /// sums += A^T B over `depth` rows of both.
-Nums productTN(KernelBuilder &k, const Part &part, const Tile &a, const Tile &b, int64_t depth, Nums sums);
+Nums productTN(KernelBuilder &k, const TilePart &part, const Tile &a, const Tile &b, int64_t depth,
+               Nums sums);
 
 /// Rows of a matrix in global memory.
 struct GlobalRows {
@@ -75,6 +78,6 @@ struct GlobalRows {
 /// tile = scale * rows, by all `threads` of the block; zeros where there are no rows or columns.
 void fill(KernelBuilder &k, const Tile &tile, const GlobalRows &rows, int64_t threads, double scale = 1);
 /// Rows from a part of a result; what lies outside is left out.
-void storePart(KernelBuilder &k, const Part &part, Nums values, const GlobalRows &rows);
+void storePart(KernelBuilder &k, const TilePart &part, Nums values, const GlobalRows &rows);
 
 } // namespace kedge::lower::gpu

@@ -138,7 +138,7 @@ private:
   }
 
   Case what;
-  RankGroup group;
+  GroupMembers group;
   World world; ///< in the group
   int64_t seed;
   std::unique_ptr<LibraryKernel> kernel;

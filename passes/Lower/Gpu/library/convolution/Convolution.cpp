@@ -121,7 +121,7 @@ ImageProduct ImageProduct::of(const Convolution &convolution) {
   product.filter = convolution.filter, product.bias = convolution.bias;
   product.storage = convolution.storage, product.sum = convolution.sum;
   for (int d = 0; d < 3; ++d)
-    product.walks[d] = isBack ? Walk::backward(shape, d) : Walk::forward(shape, d);
+    product.walks[d] = isBack ? TapWalk::backward(shape, d) : TapWalk::forward(shape, d);
   product.batch = shape.batch, product.groups = shape.groups;
   product.rows = isBack ? shape.groupChannels() : shape.groupFilters();
   product.depth = isBack ? shape.groupFilters() : shape.groupChannels();
@@ -131,7 +131,7 @@ ImageProduct ImageProduct::of(const Convolution &convolution) {
   return product;
 }
 
-Num ImageProduct::tap(ArrayRef<Phase> phases, ArrayRef<Num> number) const {
+Num ImageProduct::tap(ArrayRef<TapPhase> phases, ArrayRef<Num> number) const {
   auto at = [&](int d) { return phases[d].first + number[d] * walks[d].tapStep; };
   return at(0) * tapSteps[0] + at(1) * tapSteps[1] + at(2);
 }

@@ -12,25 +12,25 @@ using rt::calls::Space;
 /// One spatial dimension of "every position of a result sums over taps what it reads of a source". Positions
 /// come in phases: position p of phase f is place f + p * phases of the result, and its tap i, which is tap
 /// first[f] + i * tapStep of the weights, reads place scale * p + step * i + start[f] of the source.
-struct Walk {
+struct TapWalk {
   int64_t result, source, taps;
   int64_t phases = 1, positions, scale = 1, step, tapStep = 1;
   llvm::SmallVector<int32_t> count, first, start; ///< of each phase; no taps: all of it is zero
 
   /// Y from X, along dimension `d`.
-  static Walk forward(const ConvShape &shape, int d);
+  static TapWalk forward(const ConvShape &shape, int d);
   /// X from Y: the positions of a phase are those that meet the same taps.
-  static Walk backward(const ConvShape &shape, int d);
+  static TapWalk backward(const ConvShape &shape, int d);
   /// Some position reads outside of the source.
   bool leaves() const;
   int64_t mostTaps() const;
 };
-using Walks = std::array<Walk, 3>;
+using TapWalks = std::array<TapWalk, 3>;
 
 /// A dimension of a walk in a kernel, of one phase.
-struct Phase {
+struct TapPhase {
   Num number, count, first, start;
-  static Phase of(KernelBuilder &k, const Walk &walk, Num number);
+  static TapPhase of(KernelBuilder &k, const TapWalk &walk, Num number);
 };
 
 /// 0 <= at < size.
@@ -56,7 +56,7 @@ struct ImageProduct {
   Operand source, filter, result;
   std::optional<Operand> bias;
   mlir::Type storage, sum;
-  Walks walks;
+  TapWalks walks;
   int64_t batch, groups;
   int64_t rows, depth; ///< channels of a group: of the result, of the source
   int64_t rowStep,
@@ -72,7 +72,7 @@ struct ImageProduct {
   Space resultSpace() const { return {walks[0].result, walks[1].result, walks[2].result}; }
   Space sourceSpace() const { return {walks[0].source, walks[1].source, walks[2].source}; }
   /// Tap i of each dimension, as a place among the weights of a row and channel.
-  Num tap(llvm::ArrayRef<Phase> phases, llvm::ArrayRef<Num> number) const;
+  Num tap(llvm::ArrayRef<TapPhase> phases, llvm::ArrayRef<Num> number) const;
 };
 
 /// In how many parts sums of `steps` steps are cut when `blocks` blocks would make too few for a device.

@@ -40,8 +40,8 @@ public:
     at = k.split(flat, {p.batch, p.groups, p.walks[0].result, p.walks[1].result, p.walks[2].result});
     Nums counts;
     for (int d = 0; d < 3; ++d) {
-      const Walk &walk = p.walks[d];
-      phases.push_back(Phase::of(k, walk, walk.phases == 1 ? k.index(0) : at[d + 2] % walk.phases));
+      const TapWalk &walk = p.walks[d];
+      phases.push_back(TapPhase::of(k, walk, walk.phases == 1 ? k.index(0) : at[d + 2] % walk.phases));
       origin.push_back((walk.phases == 1 ? at[d + 2] : at[d + 2] / walk.phases) * walk.scale +
                        phases[d].start);
       counts.push_back(phases[d].count);
@@ -93,20 +93,20 @@ private:
   Memory source, filter, result;
   std::optional<Memory> bias;
   Nums at, origin;
-  SmallVector<Phase> phases;
+  SmallVector<TapPhase> phases;
 };
 
 /// A block sums some taps of one pair of a filter and a channel over a part of the positions.
 struct PairPlan {
   static constexpr int64_t kThreads = 128, kMostTaps = 32;
   const ConvShape &c;
-  Walks walks;
+  TapWalks walks;
   int64_t chunks, taps; ///< of a pair; of a chunk
   int64_t positions, parts, positionsOfPart;
 
   explicit PairPlan(const ConvShape &c) : c(c), positions(c.batch * c.outSize()) {
     for (int d = 0; d < 3; ++d)
-      walks[d] = Walk::forward(c, d);
+      walks[d] = TapWalk::forward(c, d);
     chunks = ceilDiv(c.taps(), kMostTaps), taps = ceilDiv(c.taps(), chunks);
     int64_t operands = c.batch * (c.channels * c.inSize() + c.filters * c.outSize());
     constexpr int64_t kPositionsOfThread = 8, kBlocksOfProcessor = 4;

@@ -11,7 +11,7 @@ namespace kedge::lower::gpu::convolution {
 ImagePlan::ImagePlan(const ImageProduct &product) : product(product) {
   columns = product.batch;
   isPointwise = isWhole = true;
-  for (const Walk &walk : product.walks) {
+  for (const TapWalk &walk : product.walks) {
     phases *= walk.phases, columns *= walk.positions;
     isWhole &= walk.phases == 1;
     isPointwise &= walk.taps == 1 && walk.phases == 1 && walk.scale == 1 && walk.start[0] == 0 &&
@@ -57,14 +57,14 @@ ImageBlock::ImageBlock(KernelBuilder &k, const ImagePlan &plan, ArrayRef<Memory>
   Nums at = k.split(k.block(), {p.walks[0].phases, p.walks[1].phases, p.walks[2].phases, p.groups, plan.parts,
                                 plan.columnTiles, plan.rowTiles});
   for (int d = 0; d < 3; ++d)
-    phases.push_back(Phase::of(k, p.walks[d], at[d]));
+    phases.push_back(TapPhase::of(k, p.walks[d], at[d]));
   group = at[3], part = at[4], firstColumn = at[5] * plan.tileColumns, rowTile = at[6];
 }
 
 Num ImageBlock::steps() const {
   Num steps = plan.parts == 1 ? k.index(plan.channelSteps)
                               : min(k.index(plan.channelStepsOfPart), plan.channelSteps - firstStep());
-  for (const Phase &phase : phases)
+  for (const TapPhase &phase : phases)
     steps = steps * phase.count;
   return steps;
 }
@@ -140,7 +140,7 @@ void ImageBlock::storePositions(Num channel, Num column, ArrayRef<Num> values) {
   Num isValid = position.isValid;
   Nums at;
   for (int d = 0; d < 3; ++d) {
-    const Walk &walk = p.walks[d];
+    const TapWalk &walk = p.walks[d];
     at.push_back(phases[d].number + position.at[d] * walk.phases);
     if (walk.phases * walk.positions != walk.result)
       isValid = isValid & (at[d] < walk.result);

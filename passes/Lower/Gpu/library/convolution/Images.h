@@ -79,7 +79,7 @@ private:
   Position positionOf(Num column) const;
   void storePositions(Num channel, Num column, llvm::ArrayRef<Num> values);
 
-  llvm::SmallVector<Phase> phases;
+  llvm::SmallVector<TapPhase> phases;
   Num group, part, rowTile, firstColumn;
   Num isColumn, plane; ///< plane: number of the first channel's plane of the source
   Nums origin;

@@ -8,8 +8,8 @@ using namespace kedge::lower::gpu;
 
 namespace kedge::lower::gpu::convolution {
 
-Walk Walk::forward(const ConvShape &shape, int d) {
-  Walk walk;
+TapWalk TapWalk::forward(const ConvShape &shape, int d) {
+  TapWalk walk;
   walk.result = walk.positions = shape.out[d], walk.source = shape.in[d], walk.taps = shape.kernel[d];
   walk.scale = shape.stride[d], walk.step = shape.dilation[d];
   walk.count = {static_cast<int32_t>(walk.taps)}, walk.first = {0},
@@ -17,10 +17,10 @@ Walk Walk::forward(const ConvShape &shape, int d) {
   return walk;
 }
 
-Walk Walk::backward(const ConvShape &shape, int d) {
+TapWalk TapWalk::backward(const ConvShape &shape, int d) {
   // Place q of X is read by the output position o at tap t when q + pad = o * stride + t * dilation.
   int64_t stride = shape.stride[d], dilation = shape.dilation[d], common = std::gcd(stride, dilation);
-  Walk walk;
+  TapWalk walk;
   walk.result = shape.in[d], walk.source = shape.out[d], walk.taps = shape.kernel[d];
   walk.phases = std::max<int64_t>(1, std::min(stride, walk.result));
   walk.positions = ceilDiv(walk.result, stride);
@@ -37,7 +37,7 @@ Walk Walk::backward(const ConvShape &shape, int d) {
   return walk;
 }
 
-bool Walk::leaves() const {
+bool TapWalk::leaves() const {
   for (size_t phase = 0; phase < count.size(); ++phase)
     for (int64_t position : {int64_t(0), positions - 1})
       for (int64_t tap : {int64_t(0), int64_t(count[phase]) - 1}) {
@@ -48,9 +48,9 @@ bool Walk::leaves() const {
   return false;
 }
 
-int64_t Walk::mostTaps() const { return *std::max_element(count.begin(), count.end()); }
+int64_t TapWalk::mostTaps() const { return *std::max_element(count.begin(), count.end()); }
 
-Phase Phase::of(KernelBuilder &k, const Walk &walk, Num number) {
+TapPhase TapPhase::of(KernelBuilder &k, const TapWalk &walk, Num number) {
   auto pick = [&](const SmallVector<int32_t> &values) {
     if (llvm::all_equal(values))
       return k.index(values[0]);

@@ -10,7 +10,7 @@ WeightPlan::WeightPlan(const Convolution &call)
     : call(call), c(call.shape), rows(c.groupFilters()), columns(c.groupChannels() * c.taps()),
       positions(c.batch * c.outSize()), isPointwise(true) {
   for (int d = 0; d < 3; ++d) {
-    walks[d] = Walk::forward(c, d);
+    walks[d] = TapWalk::forward(c, d);
     isPointwise &= c.kernel[d] == 1 && c.stride[d] == 1 && c.pad[d] == 0 && c.in[d] == c.out[d];
   }
 }

@@ -11,7 +11,7 @@ namespace kedge::lower::gpu::convolution {
 struct WeightPlan {
   const Convolution &call;
   const ConvShape &c;
-  Walks walks;
+  TapWalks walks;
   int64_t rows, columns, positions; ///< of a group
   bool isPointwise;                 ///< positions read what lies at their own place
   int64_t tileRows = 0, tileColumns = 0, depth = 0;

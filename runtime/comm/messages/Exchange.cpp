@@ -1,4 +1,4 @@
-#include "runtime/comm/messages/Operation.h"
+#include "runtime/comm/messages/Exchange.h"
 
 namespace kedge::rt::messages {
 namespace {
@@ -9,13 +9,13 @@ constexpr int kFirstTag = 16, kTags = 1 << 14;
 
 } // namespace
 
-Operation::Operation(Messages &transport, const Party &party)
+Exchange::Exchange(Messages &transport, const Party &party)
     : transport(transport), party(party), world(party.own) {
   for (Requests &list : requests)
     list.open.resize(static_cast<size_t>(2 * world.size), nullptr);
 }
 
-void Operation::begin(uint64_t sequence) {
+void Exchange::begin(uint64_t sequence) {
   tag = kFirstTag + static_cast<int>(party.number) * kTags + static_cast<int>(sequence % kTags);
   exhausted = false;
   ran = {};
@@ -23,17 +23,17 @@ void Operation::begin(uint64_t sequence) {
   done.store(false, std::memory_order_release);
 }
 
-void Operation::send(int slot, int64_t peer, const void *bytes, size_t count) {
+void Exchange::send(int slot, int64_t peer, const void *bytes, size_t count) {
   Requests &list = requests[static_cast<size_t>(slot)];
   list.open[list.count++] = transport.send(party.rankOf(peer), tag, bytes, count);
 }
 
-void Operation::receive(int slot, int64_t peer, void *bytes, size_t count) {
+void Exchange::receive(int slot, int64_t peer, void *bytes, size_t count) {
   Requests &list = requests[static_cast<size_t>(slot)];
   list.open[list.count++] = transport.receive(party.rankOf(peer), tag, bytes, count);
 }
 
-bool Operation::finish(int slot) {
+bool Exchange::finish(int slot) {
   Requests &list = requests[static_cast<size_t>(slot)];
   if (!transport.testAll(list.open.data(), list.count))
     return false;
@@ -42,7 +42,7 @@ bool Operation::finish(int slot) {
   return true;
 }
 
-Operation::Step Operation::advance() {
+Exchange::Step Exchange::advance() {
   if (ran.begin == 0)
     ran.begin = steadyNanoseconds();
   bool moved = false;

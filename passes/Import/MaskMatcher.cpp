@@ -1,4 +1,4 @@
-#include "passes/Import/AttentionMask.h"
+#include "passes/Import/MaskMatcher.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
@@ -30,7 +30,7 @@ Sight sightAt(const interpret::HostTensor &tensor, int64_t index) {
 }
 } // namespace
 
-raise::AttentionMask::Kind raise::AttentionMask::classify(Value mask, int64_t &offset) {
+raise::MaskMatcher::Kind raise::MaskMatcher::classify(Value mask, int64_t &offset) {
   const interpret::HostTensor *tensor = evaluator.evaluate(mask);
   if (!tensor || tensor->elements() == 0)
     return Kind::Unknown;
@@ -58,12 +58,12 @@ raise::AttentionMask::Kind raise::AttentionMask::classify(Value mask, int64_t &o
   return Kind::Causal;
 }
 
-bool raise::AttentionMask::takeCausal(int64_t offset) {
+bool raise::MaskMatcher::takeCausal(int64_t offset) {
   causalOffset = causalOffset ? std::min(*causalOffset, offset) : offset;
   return true;
 }
 
-void raise::AttentionMask::conjuncts(Value mask, bool causal, SmallVectorImpl<Value> &left) {
+void raise::MaskMatcher::conjuncts(Value mask, bool causal, SmallVectorImpl<Value> &left) {
   mask = unexpanded(mask);
   int64_t offset = 0;
   Kind kind = classify(mask, offset);
@@ -82,14 +82,14 @@ void raise::AttentionMask::conjuncts(Value mask, bool causal, SmallVectorImpl<Va
   left.push_back(mask);
 }
 
-Value raise::AttentionMask::conjunction(ArrayRef<Value> parts) {
+Value raise::MaskMatcher::conjunction(ArrayRef<Value> parts) {
   Value all;
   for (Value part : parts)
     all = all ? Value(AndOp::create(builder, loc, all, part)) : part;
   return all;
 }
 
-bool raise::AttentionMask::addBool(Value mask) {
+bool raise::MaskMatcher::addBool(Value mask) {
   SmallVector<Value> parts;
   conjuncts(mask, /*causal=*/true, parts);
   if (bools)
@@ -98,7 +98,7 @@ bool raise::AttentionMask::addBool(Value mask) {
   return true;
 }
 
-bool raise::AttentionMask::addFloat(Value mask) {
+bool raise::MaskMatcher::addFloat(Value mask) {
   mask = unexpanded(mask);
   int64_t offset = 0;
   switch (classify(mask, offset)) {
@@ -130,7 +130,7 @@ bool raise::AttentionMask::addFloat(Value mask) {
   return true;
 }
 
-Value raise::AttentionMask::operand() {
+Value raise::MaskMatcher::operand() {
   if (!bools || !floats)
     return bools ? bools : floats;
   return WhereOp::create(builder, loc, bools, floats, scalarLike(builder, loc, floats, -infinity));

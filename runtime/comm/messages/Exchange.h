@@ -29,12 +29,12 @@ struct Party {
 };
 
 /// Peers are numbered as in its party.
-class Operation {
+class Exchange {
 public:
-  Operation(Messages &transport, const Party &party);
-  virtual ~Operation() = default;
-  Operation(const Operation &) = delete;
-  Operation &operator=(const Operation &) = delete;
+  Exchange(Messages &transport, const Party &party);
+  virtual ~Exchange() = default;
+  Exchange(const Exchange &) = delete;
+  Exchange &operator=(const Exchange &) = delete;
 
   /// Starts again; `sequence` must be the same number on all ranks of the party.
   void begin(uint64_t sequence);
@@ -82,9 +82,9 @@ private:
 };
 
 /// A collective of tensors.
-class TensorOperation final : public Operation {
+class TensorOperation final : public Exchange {
 public:
-  using Operation::Operation;
+  using Exchange::Exchange;
   /// Must not be called while it runs.
   void configure(Collective what);
   /// Replaces the only tensor of a collective without workspace.
@@ -113,9 +113,9 @@ private:
 };
 
 /// Copies bytes between ranks: each rank gets the bytes of one rank, or none.
-class TransferOperation final : public Operation {
+class TransferOperation final : public Exchange {
 public:
-  using Operation::Operation;
+  using Exchange::Exchange;
   /// From `source` on rank `from` to `destination` on rank `to`, or on all other ranks.
   static constexpr int64_t kAll = -1;
   void configure(int64_t from, int64_t to, const void *source, void *destination, size_t count,

@@ -7,9 +7,9 @@
 namespace kedge::raise {
 
 /// Gathers the masks of one attention. Queries see key j when j <= i + offset under a causal mask.
-class AttentionMask {
+class MaskMatcher {
 public:
-  AttentionMask(CompactEvaluator &evaluator, mlir::OpBuilder &builder, mlir::Location loc)
+  MaskMatcher(CompactEvaluator &evaluator, mlir::OpBuilder &builder, mlir::Location loc)
       : evaluator(evaluator), builder(builder), loc(loc) {}
 
   /// A mask that is added to the scores; false when it cannot be taken.
