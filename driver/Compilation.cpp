@@ -166,7 +166,7 @@ void Compilation::schedule(const ValueChooser &choose) {
     return;
   analysis::DeviceModel device = analysis::loadDevice(options.deviceName());
   options.hostLimit(); // an error before the work
-  if (options.convolution != ConvolutionKernels::Cudnn && !options.onGpu())
+  if (options.convolution != lower::Convolutions::Auto && !options.onGpu())
     fail("--convolution {} needs --target cuda", wordOf(options.convolution));
   if (isWanted(Phase::Schedule)) {
     run(Phase::Schedule);

@@ -20,7 +20,7 @@ bool PhasePipelines::has(Phase phase) const {
 
 pipelines::TargetOptions PhasePipelines::target() const {
   return {options.onGpu(),
-          options.convolution == ConvolutionKernels::Generated,
+          options.convolution,
           rt::physicalCores(),
           !options.memoryBudget.empty(),
           options.tensorOverlap != mesh::Overlap::Off,

@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `cuda`, `no-nvidia-driver`, `no-cudnn`, `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
+# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `cuda`, `no-nvidia-driver`, `no-cudnn`, `cudnn` (the real library, which plans without a GPU), `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -80,6 +80,8 @@ try:
 except OSError:
     if not any(glob.glob(f"{folder}/lib*/libcudnn.so.9") for folder in [*filter(None, cuda_folders), "/usr/local/cuda-*"]):
         config.available_features.add("no-cudnn")
+if "no-cudnn" not in config.available_features and os.path.exists(os.path.join(config.kedge_binary_dir, "bin/kedge-cudnn-plans")):
+    config.available_features.add("cudnn")
 try:
     ctypes.CDLL("libnccl.so.2")
 except OSError:

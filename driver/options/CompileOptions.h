@@ -50,7 +50,7 @@ struct CompileOptions : pipelines::StepOptions {
   int64_t effort = 0;
   Emit emit = Emit::Exe;
   std::string target = "cpu", output, saveIr, report;
-  ConvolutionKernels convolution = ConvolutionKernels::Cudnn;
+  lower::Convolutions convolution = lower::Convolutions::Auto;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
   CLibrary libc = CLibrary::Shared;
   std::string algorithms;  ///< an algorithm table that goes into the program; empty: none

@@ -4,8 +4,6 @@
 
 namespace kedge::driver {
 
-/// What computes convolutions on a GPU where cuDNN could.
-enum class ConvolutionKernels { Cudnn, Generated };
 /// The C library of a program.
 enum class CLibrary { Shared, Static, Musl };
 /// What compile makes: the IR of a level, kernels as text, or a form of the program.
@@ -16,12 +14,6 @@ constexpr bool isProgram(Emit emit) { return emit >= Emit::Obj; }
 enum class Replicas { Node };
 
 } // namespace kedge::driver
-
-template <> struct kedge::Words<kedge::driver::ConvolutionKernels> {
-  using enum driver::ConvolutionKernels;
-  static constexpr Word<driver::ConvolutionKernels> list[] = {
-      {Cudnn, "cudnn", "the library, at run time"}, {Generated, "generated", "kernels of the program"}};
-};
 
 template <> struct kedge::Words<kedge::driver::CLibrary> {
   using enum driver::CLibrary;

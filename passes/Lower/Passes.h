@@ -1,6 +1,7 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/Lower/OptionWords.h"
 
 namespace kedge::lower {
 #define GEN_PASS_DECL

@@ -88,7 +88,8 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     Option<"arch", "arch", "std::string", "\"\"", "Compile for this architecture, like sm_90; \"\": print the IR">,
     Option<"optLevel", "opt-level", "int", "3", "0 to 3, of LLVM and ptxas">,
     Option<"clustersOnly", "clusters-only", "bool", "false", "Leave library calls out">,
-    Option<"generatedConvolutions", "generated-convolutions", "bool", "false", "Kernels for every convolution">,
+    Option<"convolutions", "convolutions", "kedge::lower::Convolutions", "kedge::lower::Convolutions::Auto",
+           "What computes convolutions that cuDNN supports", "kedge::wordValues<kedge::lower::Convolutions>()">,
     Option<"warpgroups", "warpgroups", "bool", "false", "Kernels of wgmma and the copy engine, for sm_90a">,
     Option<"statisticsOnly", "statistics-only", "bool", "false", "No PTX, only what ptxas says of each kernel">
   ];
@@ -127,7 +128,8 @@ def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"generatedConvolutions", "generated-convolutions", "bool", "false", "Kernels for every convolution">
+    Option<"convolutions", "convolutions", "kedge::lower::Convolutions", "kedge::lower::Convolutions::Auto",
+           "What computes convolutions that cuDNN supports", "kedge::wordValues<kedge::lower::Convolutions>()">
   ];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::sched::SchedDialect", "kedge::train::TrainDialect",
                            "mlir::arith::ArithDialect", "mlir::math::MathDialect"];

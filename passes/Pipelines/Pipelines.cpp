@@ -195,7 +195,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   functions.addPass(memory::createBindResults());
   manager.addPass(levels::createVerifySchedule());
   if (target.gpu)
-    manager.addPass(lower::createNoteWorkspaces({target.generatedConvolutions}));
+    manager.addPass(lower::createNoteWorkspaces({target.convolutions}));
 }
 
 void addOffloadPipeline(OpPassManager &manager, const std::vector<std::string> &states,
@@ -262,7 +262,7 @@ void addLowerPipeline(OpPassManager &manager, const TargetOptions &target) {
     return addMemoryPipeline(manager, target.threads);
   }
   lower::EmitGpuKernelsOptions kernels;
-  kernels.generatedConvolutions = target.generatedConvolutions;
+  kernels.convolutions = target.convolutions;
   kernels.warpgroups = target.hopper;
   manager.addPass(lower::createEmitGpuKernels(kernels));
   manager.addPass(memory::createPlanMemory({target.threads}));

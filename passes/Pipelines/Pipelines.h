@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Adapters/Passes.h"
 #include "passes/Autodiff/Passes.h"
+#include "passes/Lower/OptionWords.h"
 #include "passes/Mesh/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Pipeline/Passes.h"
@@ -70,12 +71,12 @@ struct AdapterOptions {
 /// What a schedule is for.
 struct TargetOptions {
   bool gpu = false;
-  bool generatedConvolutions = false; ///< none is cuDNN's
-  int threads = 0;                    ///< that library workspaces are sized for
-  bool keepsGathered = false;         ///< what ranks gathered stays until a budget says otherwise
-  bool overlapsTensor = true;         ///< what is sent along `tensor` runs under products
-  bool hopper = false;                ///< has the instructions of sm_90a
-  std::string device;                 ///< whose predicted times tell under which; empty: this machine
+  lower::Convolutions convolutions = lower::Convolutions::Auto;
+  int threads = 0;            ///< that library workspaces are sized for
+  bool keepsGathered = false; ///< what ranks gathered stays until a budget says otherwise
+  bool overlapsTensor = true; ///< what is sent along `tensor` runs under products
+  bool hopper = false;        ///< has the instructions of sm_90a
+  std::string device;         ///< whose predicted times tell under which; empty: this machine
 };
 
 /// Level 1: composites back from primitives.

@@ -243,18 +243,26 @@ MatmulCalls withEpilogueApart(MatmulCalls calls) {
   return calls;
 }
 
-bool cudnnTakes(const LibraryCall &call) {
+bool cudnnTakes(const LibraryCall &call, CudnnTypes types) {
   const DType type = call.inputs.at(0).type;
-  return (type == DType::F32 || type == DType::F64) && !padsDiffer(calls::intsAttr(call, "pads", {}));
+  if (padsDiffer(calls::intsAttr(call, "pads", {})))
+    return false;
+  if (type == DType::F32 || type == DType::F64)
+    return true;
+  const auto isOfType = [&](const TensorDesc &tensor) { return tensor.type == type; };
+  return types == CudnnTypes::All && (type == DType::BF16 || type == DType::F16) &&
+         !(calls::convRolesOf(call).bias && calls::inputIndex(call, 2) >= 0) &&
+         std::all_of(call.inputs.begin(), call.inputs.end(), isOfType) && isOfType(call.outputs.at(0));
 }
 
 ConvolutionCall convolutionCallOf(const LibraryCall &call) {
   const calls::ConvRoles roles = calls::convRolesOf(call);
   const calls::ConvShape shape = calls::readConv(call, roles);
-  if (!cudnnTakes(call))
+  if (!cudnnTakes(call, CudnnTypes::All))
     failCall(
         call,
-        "cuDNN takes f32 and f64 with equal pads at both ends; other convolutions have generated kernels");
+        "cuDNN takes f32, f64, and 16 bits without a bias, with equal pads at both ends; other convolutions "
+        "have generated kernels");
   const TensorDesc &x = call.inputs[0];
   const size_t rank = x.shape.size() - 2;
   ConvolutionCall result;

@@ -95,11 +95,15 @@ struct ConvolutionCall {
   int groups = 1;
   /// Positions of the operands in the call, counted over inputs, then outputs.
   int image = -1, filter = -1, result = -1, bias = -1;
+
+  bool isNarrow() const { return type == DType::BF16 || type == DType::F16; }
 };
 
-/// Whether cuDNN supports this convolution: f32 or f64, and equal pads
-/// at both ends of each dimension. All others use generated kernels.
-bool cudnnTakes(const LibraryCall &call);
+/// Which types of convolutions are cuDNN's: those that its plain sums round once, or those of 16 bits, too.
+enum class CudnnTypes { Wide, All };
+/// Whether cuDNN supports this convolution: f32 or f64, or 16 bits without a bias, which it would add after
+/// rounding; and equal pads at both ends of each dimension. All others use generated kernels.
+bool cudnnTakes(const LibraryCall &call, CudnnTypes types);
 /// Throws rt::RuntimeError for a convolution that cuDNN does not support.
 ConvolutionCall convolutionCallOf(const LibraryCall &call);
 

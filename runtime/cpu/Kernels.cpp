@@ -6,26 +6,9 @@ namespace kedge::rt {
 
 void registerCpuKernels() {
   registerCollectives();
-  cpu::registerAttentionGrad();
-  cpu::registerAttention();
-  cpu::registerAveragePool();
-  cpu::registerConv();
-  cpu::registerFill();
-  cpu::registerGather();
-  cpu::registerGatherGrad();
-  cpu::registerGridSample();
-  cpu::registerIntegerProducts();
-  cpu::registerMatMul();
-  cpu::registerMaxPool();
-  cpu::registerMovement();
-  cpu::registerPad();
-  cpu::registerRecurrent();
-  cpu::registerResize();
-  cpu::registerScaledProduct();
-  cpu::registerScan();
-  cpu::registerScatter();
-  cpu::registerSlice();
-  cpu::registerSumProducts();
+#define KEDGE_CALL(NAME) cpu::register##NAME();
+  KEDGE_KERNEL_FILES(KEDGE_CALL)
+#undef KEDGE_CALL
 }
 
 } // namespace kedge::rt

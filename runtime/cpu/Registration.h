@@ -1,28 +1,35 @@
-// One function for each file, which registers the kernels in that file. Called by registerCpuKernels
-// (Kernels.cpp).
+// The files with kernels, each of which has one function that registers them: declared here, called by
+// registerCpuKernels (Kernels.cpp). A new file has its name in this list alone.
 #pragma once
+
+// clang-format off
+#define KEDGE_KERNEL_FILES(FILE) \
+  FILE(AttentionGrad) \
+  FILE(Attention) \
+  FILE(AveragePool) \
+  FILE(Conv) \
+  FILE(Fill) \
+  FILE(Gather) \
+  FILE(GatherGrad) \
+  FILE(GridSample) \
+  FILE(IntegerProducts) \
+  FILE(MatMul) \
+  FILE(MaxPool) \
+  FILE(Movement) \
+  FILE(Pad) \
+  FILE(Recurrent) \
+  FILE(Resize) \
+  FILE(ScaledProduct) \
+  FILE(Scan) \
+  FILE(Scatter) \
+  FILE(Slice) \
+  FILE(SumProducts)
+// clang-format on
 
 namespace kedge::rt::cpu {
 
-void registerAttentionGrad();
-void registerAttention();
-void registerAveragePool();
-void registerConv();
-void registerFill();
-void registerGather();
-void registerGatherGrad();
-void registerGridSample();
-void registerIntegerProducts();
-void registerMatMul();
-void registerMaxPool();
-void registerMovement();
-void registerPad();
-void registerRecurrent();
-void registerResize();
-void registerScaledProduct();
-void registerScan();
-void registerScatter();
-void registerSlice();
-void registerSumProducts();
+#define KEDGE_DECLARE(NAME) void register##NAME();
+KEDGE_KERNEL_FILES(KEDGE_DECLARE)
+#undef KEDGE_DECLARE
 
 } // namespace kedge::rt::cpu

@@ -8,6 +8,7 @@ import sys
 
 CASES = [("perceptron", "sm_80", []), ("perceptron", "sm_90", []), ("gpt", "sm_90", []), ("gpt", "sm_100", []),
          ("convnet", "sm_90", []), ("convnet", "sm_90", ["--convolution", "generated"]),
+         ("convnet", "sm_90", ["--precision", "bf16", "--convolution", "auto"]), ("convnet", "sm_90", ["--precision", "bf16", "--convolution", "cudnn"]),
          ("gpt", "sm_90", ["--accumulate", "2"]), ("gpt", "sm_90", ["--recompute", "full"]),
          ("perceptron", "sm_90", ["--precision", "fp16"])]
 
@@ -31,13 +32,14 @@ def run(golden, out, stubs, model, arch, words):
     lines = calls.read_text().splitlines()
     count = lambda start: sum(line.startswith(start) for line in lines)
     title = " ".join([model, arch, *words])
+    convolutions = count("cudnnConvolution") + count("cudnnBackendExecute")
     print(f"{title}: {len(log.read_text().splitlines())} steps, {count('cuLaunchKernel')} launches, "
           f"{count('cuLaunchKernel group')} of them updates of many tensors, "
-          f"{count('cublasLtMatmul ')} products, {count('cudnnConvolution')} convolutions, "
+          f"{count('cublasLtMatmul ')} products, {convolutions} convolutions, "
           f"{count('cuStreamBeginCapture')} graphs", flush=True)
     trails = list(out.glob("loaded.*"))
     opens = any("libcudnn" in trail.read_text(errors="replace") for trail in trails)
-    if not trails or opens != bool(count("cudnnConvolution")):
+    if not trails or opens != bool(convolutions):
         sys.exit(f"{title}: libcudnn is {'opened' if opens else 'not opened'}")
     for trail in trails:
         trail.unlink()

@@ -258,9 +258,11 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   flags.word("--libc", o.libc,
              "shared (the default): the program takes the C library of the machine that it runs on; static: "
              "glibc is linked into it, and it runs on one rank; musl is not available yet");
-  flags.word("--convolution", o.convolution,
-             "what computes convolutions with --target cuda: cudnn, for those that it supports (the "
-             "default), or generated kernels, which need no cuDNN");
+  flags.word(
+      "--convolution", o.convolution,
+      "what computes convolutions with --target cuda: auto (the default): cuDNN in fp32, kernels of the "
+      "program in 16 bits; cudnn: cuDNN in 16 bits, too, where it rounds a sum once; generated: kernels "
+      "of the program, which need no cuDNN");
   flags.add("--seed", o.seed, "default seed of the program")->capture_default_str();
   flags.add("--report", o.report, "FILE.json or FILE.html: the memory report");
   rt::checkNumbers(command);

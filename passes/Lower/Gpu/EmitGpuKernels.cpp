@@ -43,8 +43,6 @@ struct EmitGpuKernels : impl::EmitGpuKernelsBase<EmitGpuKernels> {
             .setAttr(kernels.lookupSymbol(kernel.name), b.getStringAttr(sizesOf(kernel.grid)));
       return success();
     };
-    gpu::Convolutions convolutions =
-        generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
     if (failed(gpu::forEachLaunch(module, emitter, convolutions, !clustersOnly, take)))
       return signalPassFailure();
     addStatistic("kedge-emit-gpu-kernels", "launches", launches);

@@ -10,8 +10,12 @@ using namespace kedge::lower::gpu;
 
 bool GpuEmitter::isRuntimeCall(sched::LibraryOp call, Convolutions convolutions) {
   std::string kernel = call.getKernel().str();
-  if (rt::calls::isConvolution(kernel))
-    return convolutions == Convolutions::Cudnn && rt::calls::cudnnTakes(analysis::libraryCallOf(call));
+  if (rt::calls::isConvolution(kernel)) {
+    const auto types =
+        convolutions == Convolutions::Cudnn ? rt::calls::CudnnTypes::All : rt::calls::CudnnTypes::Wide;
+    return convolutions != Convolutions::Generated &&
+           rt::calls::cudnnTakes(analysis::libraryCallOf(call), types);
+  }
   return rt::calls::isProduct(kernel) || rt::calls::isAmongRanks(kernel);
 }
 

@@ -3,6 +3,7 @@
 #include "lib/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/Lower/OptionWords.h"
 #include "llvm/ADT/StringMap.h"
 #include <array>
 #include <optional>
@@ -40,12 +41,6 @@ struct LaunchCode {
   llvm::SmallVector<KernelLaunch> kernels; ///< empty: nothing to do (tensors without elements)
   int64_t workspaceBytes = 0; ///< contents undefined before and after the launch; 256-byte aligned
   bool isRuntimeCall = false; ///< the runtime calls a library; kernels do what the library may not
-};
-
-/// Who computes the convolutions and their gradients.
-enum class Convolutions {
-  Cudnn,    ///< cuDNN, where it takes them; generated kernels the others
-  Generated ///< generated kernels: the program needs no cuDNN
 };
 
 /// A cluster as a call of a function that knows no shape (FlatKernels.h).

@@ -19,7 +19,6 @@ struct NoteWorkspaces : impl::NoteWorkspacesBase<NoteWorkspaces> {
     Builder builder(&getContext());
     TargetNote(&getContext()).setAttr(getOperation(), builder.getStringAttr("cuda"));
     gpu::GpuEmitter planner = gpu::GpuEmitter::planner();
-    auto convolutions = generatedConvolutions ? gpu::Convolutions::Generated : gpu::Convolutions::Cudnn;
     int64_t launches = 0, bytes = 0;
     auto note = [&](Operation *launch, const gpu::LaunchCode &code) {
       sched::WorkspaceNote(&getContext()).setAttr(launch, builder.getI64IntegerAttr(code.workspaceBytes));

@@ -45,7 +45,9 @@ std::vector<int> transformingAlgorithms(Kind kind) {
 /// shape...
 bool isRefusal(cudnnStatus_t status) { return status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000; }
 
-std::string text(const ConvolutionCall &call) {
+} // namespace
+
+std::string textOf(const ConvolutionCall &call) {
   const auto sizes = [&](const std::array<int, 5> &shape) {
     return fmt::format("[{}]", fmt::join(shape.begin(), shape.begin() + call.dims + 2, ","));
   };
@@ -54,8 +56,6 @@ std::string text(const ConvolutionCall &call) {
   return fmt::format("{} of image {}, filter {}, result {}, {} groups", names[static_cast<int>(call.kind)],
                      sizes(call.x), sizes(call.w), sizes(call.y), call.groups);
 }
-
-} // namespace
 
 ConvolutionLaunch::ConvolutionLaunch(Cudnn &library, Gpu &gpu, const ConvolutionCall &call,
                                      const LaunchPlaces &places)
@@ -90,7 +90,7 @@ cudnnTensorDescriptor_t ConvolutionLaunch::tensor(const int *shape, int count) c
   library.check(library.createTensor(&made), "cuDNN");
   const cudnnDataType_t type = call.type == DType::F64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
   library.check(library.setTensor(made, type, count, shape, strides.data()),
-                "cuDNN does not take " + text(call));
+                "cuDNN does not take " + textOf(call));
   return made;
 }
 
@@ -101,11 +101,11 @@ void ConvolutionLaunch::describe() {
   y = tensor(call.y.data(), count);
   library.check(library.createFilter(&w), "cuDNN");
   library.check(library.setFilter(w, type, CUDNN_TENSOR_NCHW, count, call.w.data()),
-                "cuDNN does not take " + text(call));
+                "cuDNN does not take " + textOf(call));
   library.check(library.createConvolution(&convolution), "cuDNN");
   library.check(library.setConvolution(convolution, call.dims, call.pad.data(), call.stride.data(),
                                        call.dilation.data(), CUDNN_CROSS_CORRELATION, type),
-                "cuDNN does not take " + text(call));
+                "cuDNN does not take " + textOf(call));
   library.check(library.setGroups(convolution, call.groups), "cuDNN");
   library.check(library.setMathType(convolution, CUDNN_FMA_MATH), "cuDNN");
   if (call.bias < 0)
@@ -158,13 +158,13 @@ void ConvolutionLaunch::choose() {
   if (!chooseFrom(transformingAlgorithms(call.kind)))
     fail("cuDNN has no deterministic algorithm for {}; compile with --convolution generated, which needs no "
          "cuDNN",
-         text(call));
-  if (library.told.insert(text(call)).second)
+         textOf(call));
+  if (library.told.insert(textOf(call)).second)
     fmt::print(
         stderr,
         "kedge: note: cuDNN refuses {} by plain sums; a deterministic transform is taken, which rounds "
         "otherwise (--convolution generated adds plainly)\n",
-        text(call));
+        textOf(call));
 }
 
 void ConvolutionLaunch::setWorkspace(CUdeviceptr workspace, uint64_t bytes) {
@@ -211,7 +211,7 @@ cudnnStatus_t ConvolutionLaunch::run() {
 void ConvolutionLaunch::enqueue() {
   if (empty)
     return;
-  const std::string what = "cuDNN does not run " + text(call);
+  const std::string what = "cuDNN does not run " + textOf(call);
   cudnnStatus_t status = run();
   for (size_t next = 0; isRefusal(status) && next < others.size(); ++next) // the first step's, if ever
     status = runs(others[next]) ? run() : status;

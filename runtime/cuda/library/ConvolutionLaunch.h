@@ -5,6 +5,9 @@
 namespace kedge::rt::cuda {
 using namespace calls;
 
+/// Of which shapes, for messages.
+std::string textOf(const ConvolutionCall &call);
+
 class ConvolutionLaunch final : public LibraryLaunch {
 public:
   ConvolutionLaunch(Cudnn &library, Gpu &gpu, const ConvolutionCall &call, const LaunchPlaces &places);

@@ -3,18 +3,22 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include "runtime/cuda/library/Cudnn.h"
 #include "runtime/cuda/library/ConvolutionLaunch.h"
+#include "runtime/cuda/library/GraphConvolutionLaunch.h"
 
 namespace kedge::rt::cuda {
 using namespace calls;
 
-Cudnn::Cudnn(Gpu &gpu) : gpu(gpu) {
-  const auto library = SharedLibrary::open(
+static SharedLibrary openCudnn(const Gpu &gpu) {
+  return SharedLibrary::open(
       {"libcudnn.so.9"},
       "this program's convolutions need cuDNN 9: it comes with NVIDIA's packages, and with the Python "
       "wheel nvidia-cudnn-cu" +
           std::to_string(gpu.driverVersion() / 1000) +
           "; a program that is compiled with --convolution generated needs none");
-  bindAll(library);
+}
+
+Cudnn::Cudnn(Gpu &gpu) : gpu(gpu), library(openCudnn(gpu)) {
+  bindAll();
   if (const size_t version = getVersion(); version / 10000 != 9)
     fail("{} is cuDNN {}.{}, expected cuDNN 9: install that one", library.name(), version / 10000,
          version / 100 % 100);
@@ -31,7 +35,7 @@ Cudnn::~Cudnn() {
     destroy(handle);
 }
 
-void Cudnn::bindAll(const SharedLibrary &library) {
+void Cudnn::bindAll() {
   library.bind(create, "cudnnCreate");
   library.bind(destroy, "cudnnDestroy");
   library.bind(getVersion, "cudnnGetVersion");
@@ -64,7 +68,12 @@ void Cudnn::check(cudnnStatus_t status, const std::string &what) const {
 }
 
 std::unique_ptr<LibraryLaunch> Cudnn::makeLaunch(const LibraryCall &call, const LaunchPlaces &places) {
-  return std::make_unique<ConvolutionLaunch>(*this, gpu, convolutionCallOf(call), places);
+  const ConvolutionCall convolution = convolutionCallOf(call);
+  if (!convolution.isNarrow())
+    return std::make_unique<ConvolutionLaunch>(*this, gpu, convolution, places);
+  if (!graph)
+    graph.emplace(library);
+  return std::make_unique<GraphConvolutionLaunch>(*graph, handle, convolution, places);
 }
 
 } // namespace kedge::rt::cuda

@@ -1,6 +1,8 @@
-// Convolutions and their gradients by cuDNN: deterministic algorithms, fp32 at full precision (FMA, no TF32).
+// Convolutions and their gradients by cuDNN: deterministic algorithms, fp32 at full precision (FMA, no TF32);
+// of 16 bits by its graph API.
 #pragma once
 #include "runtime/calls/LibraryWork.h"
+#include "runtime/cuda/library/CudnnGraph.h"
 #include "runtime/cuda/library/LibraryLaunch.h"
 #include <cudnn.h>
 
@@ -19,10 +21,12 @@ public:
 
 private:
   friend class ConvolutionLaunch;
-  void bindAll(const SharedLibrary &library);
+  void bindAll();
   void check(cudnnStatus_t status, const std::string &what) const;
 
   Gpu &gpu;
+  SharedLibrary library;
+  std::optional<CudnnGraph> graph; ///< once a convolution needs it
   cudnnHandle_t handle = nullptr;
   std::set<std::string> told; ///< convolutions for which a note was printed
 

@@ -1,7 +1,7 @@
 // Who computes convolutions: cuDNN what it takes, generated kernels the others, or all of them.
 // RUN: kedge-opt %s --kedge-emit-gpu-kernels=kernels-only=true | FileCheck %s --check-prefix=CUDNN
-// RUN: kedge-opt %s --kedge-emit-gpu-kernels="generated-convolutions=true kernels-only=true" | FileCheck %s --check-prefix=OURS
-// RUN: kedge-opt %s --kedge-emit-gpu-kernels="generated-convolutions=true arch=sm_80" | FileCheck %s --check-prefix=PTX "--implicit-check-not=.extern .func"
+// RUN: kedge-opt %s --kedge-emit-gpu-kernels="convolutions=generated kernels-only=true" | FileCheck %s --check-prefix=OURS
+// RUN: kedge-opt %s --kedge-emit-gpu-kernels="convolutions=generated arch=sm_80" | FileCheck %s --check-prefix=PTX "--implicit-check-not=.extern .func"
 
 // CUDNN: gpu.module @kernels
 // CUDNN: gpu.func @k0_convolution_pack({{.*}}) kernel

@@ -147,6 +147,9 @@ class CudaConvolutions : public ::testing::TestWithParam<ProductCase> {};
 TEST_P(CudaConvolutions, EqualTheHostsResults) {
   const ProductCase &c = GetParam();
   expectSameOnBoth(callProgram(c.name, "f32", c.inputs, c.output, c.attrs));
+  if (c.inputs.size() == 2) // a bias of 16 bits would be added after rounding
+    for (const char *type : {"bf16", "f16"})
+      expectSameOnBoth(callProgram(c.name, type, c.inputs, c.output, c.attrs));
 }
 
 const json kPlain = {{"pads", {1, 1, 1, 1}}};
@@ -197,6 +200,41 @@ TEST(CudaGradients, WithoutAPlainAlgorithmATransformIsTaken) {
       << "where cuDNN takes it";
 }
 
+/// The engine of cuDNN's graph API that the last convolution ran on.
+std::string lastEngine() {
+  std::string found;
+  for (const std::string &line : stubCalls())
+    if (line.rfind("cudnnBackendExecute engine ", 0) == 0)
+      found = line.substr(27, 1);
+  return found;
+}
+
+TEST(CudaGraphConvolutions, TakeTheFirstDeterministicEngineThatHasRoom) {
+  const json call = callProgram("onnx.Conv", "bf16", {{2, 3, 5, 6}, {4, 3, 3, 3}}, {2, 4, 5, 6}, kPlain);
+  expectSameOnBoth(call);
+  EXPECT_EQ(lastEngine(), "2") << "the first of the heuristics is not deterministic";
+  {
+    const ScopedVariable more("KEDGE_STUB_WORKSPACE", "1000000000000");
+    expectSameOnBoth(call);
+    EXPECT_EQ(lastEngine(), "3") << "what needs too much gives way to what needs less";
+  }
+  {
+    const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", "query");
+    expectSameOnBoth(call);
+    EXPECT_EQ(lastEngine(), "3");
+  }
+  const ScopedVariable refuses("KEDGE_STUB_REFUSES_PLAIN", "run");
+  try {
+    expectSameOnBoth(call);
+    ADD_FAILURE() << "no engine is left";
+  } catch (const rt::RuntimeError &error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("cuDNN has no deterministic engine for a convolution of image [2,3,5,6]"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
   const auto refusal = [](const rt::calls::LibraryCall &call) -> std::string {
     try {
@@ -211,10 +249,21 @@ TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
   EXPECT_NE(refusal({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}})
                 .find("equal pads at both ends"),
             std::string::npos);
-  EXPECT_FALSE(rt::calls::cudnnTakes(
-      {"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}}));
-  EXPECT_TRUE(rt::calls::cudnnTakes(
-      {"onnx.Conv", kPlain, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 3, 3}}}, {{f32, {1, 1, 4, 4}}}}));
+  using rt::calls::CudnnTypes, rt::calls::cudnnTakes;
+  EXPECT_FALSE(
+      cudnnTakes({"onnx.Conv", uneven, {{f32, {1, 1, 4, 4}}, {f32, {1, 1, 2, 2}}}, {{f32, {1, 1, 4, 4}}}},
+                 CudnnTypes::All));
+  const auto plain = [](rt::DType type, bool bias) {
+    rt::calls::LibraryCall call{
+        "onnx.Conv", kPlain, {{type, {1, 1, 4, 4}}, {type, {1, 1, 3, 3}}}, {{type, {1, 1, 4, 4}}}};
+    if (bias)
+      call.inputs.push_back({type, {1}});
+    return call;
+  };
+  EXPECT_TRUE(cudnnTakes(plain(f32, true), CudnnTypes::Wide));
+  EXPECT_FALSE(cudnnTakes(plain(rt::DType::BF16, false), CudnnTypes::Wide));
+  EXPECT_TRUE(cudnnTakes(plain(rt::DType::BF16, false), CudnnTypes::All));
+  EXPECT_FALSE(cudnnTakes(plain(rt::DType::F16, true), CudnnTypes::All)) << "the sum would be rounded twice";
   EXPECT_NE(refusal({"onnx.MatMul", json::object(), {{i64, {2, 2}}, {i64, {2, 2}}}, {{i64, {2, 2}}}})
                 .find("f32, f64, bf16 and f16"),
             std::string::npos);

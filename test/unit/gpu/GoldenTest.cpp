@@ -57,7 +57,9 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
   pipelines::addRaisePipeline(manager);
   pipelines::addStepPipeline(manager, step);
   pipelines::TargetOptions target;
-  target.gpu = target.generatedConvolutions = forGpu;
+  target.gpu = forGpu;
+  if (forGpu)
+    target.convolutions = lower::Convolutions::Generated;
   pipelines::addSchedulePipeline(manager, target);
   if (failed(manager.run(*module)))
     fail("{} is not compiled", golden.folder);
@@ -96,7 +98,7 @@ void forEachCall(ModuleOp module, llvm::function_ref<void(sched::LibraryOp, cons
     std::string text;
     llvm::raw_string_ostream(text) << call.getKernel() << call.getAttrs() << call->getOperandTypes() << " -> "
                                    << call->getResultTypes();
-    if (!lower::gpu::GpuEmitter::isRuntimeCall(call, lower::gpu::Convolutions::Generated) &&
+    if (!lower::gpu::GpuEmitter::isRuntimeCall(call, lower::Convolutions::Generated) &&
         seen.insert(text).second)
       take(call, text);
   });
