@@ -291,9 +291,25 @@ ConvolutionCall convolutionCallOf(const LibraryCall &call) {
   return result;
 }
 
+/// Tensor cores read channels side by side: cuDNN's engines copy image, filter and result so, with channels
+/// rounded up to 8, and need a little for themselves (measured with cuDNN 9.19 for an H100:
+/// test/cuda/cudnn-plans.test).
+static uint64_t copiesWorkspace(const ConvolutionCall &call) {
+  uint64_t bytes = 64 << 10;
+  for (const std::array<int, 5> *shape : {&call.x, &call.w, &call.y}) {
+    uint64_t elements = (static_cast<uint64_t>((*shape)[1]) + 7) / 8 * 8;
+    for (int i = 0; i < call.dims + 2; ++i)
+      elements *= i == 1 ? 1 : static_cast<uint64_t>((*shape)[static_cast<size_t>(i)]);
+    bytes += 2 * elements;
+  }
+  return bytes;
+}
+
 /// cuDNN tells what it needs only on a GPU. This much lets its deterministic algorithms run at the sizes that
 /// models have; a program that needs more allocates the rest at start and lists it.
 static uint64_t convolutionWorkspace(const LibraryCall &call) {
+  if (const ConvolutionCall convolution = convolutionCallOf(call); convolution.isNarrow())
+    return copiesWorkspace(convolution);
   uint64_t largest = 0;
   for (const auto *list : {&call.inputs, &call.outputs})
     for (const TensorDesc &tensor : *list)
@@ -320,10 +336,8 @@ std::set<std::string> productKeys(const Program &program, bool apart) {
 uint64_t plannedWorkspaceBytes(const LibraryCall &call) {
   if (isProduct(call.name))
     return matmulCallsOf(call).shape.workspaceBytes;
-  if (isConvolution(call.name)) {
-    convolutionCallOf(call);
+  if (isConvolution(call.name))
     return convolutionWorkspace(call);
-  }
   if (isAmongRanks(call.name))
     return 0; // NCCL has its own
   failCall(call, "the cuda target has no such library call");

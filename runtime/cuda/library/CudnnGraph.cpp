@@ -55,7 +55,8 @@ cudnnDataType_t typeOf(const ConvolutionCall &call) {
   return call.type == DType::BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
 }
 
-/// Attributes of the operation, by kind: the convolution, what image, filter and result are to it, and the two factors.
+/// Attributes of the operation, by kind: the convolution, what image, filter and result are to it, and the
+/// two factors.
 struct OperationNames {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t convolution, image, filter, result, alpha, beta;
@@ -126,7 +127,8 @@ ConvolutionPlan::ConvolutionPlan(const CudnnGraph &library, PlanDevice device, c
         return;
     }
   if (!plan)
-    fail("cuDNN has no deterministic engine for {}; compile with --convolution auto or generated, which have kernels of "
+    fail("cuDNN has no deterministic engine for {}; compile with --convolution auto or generated, which have "
+         "kernels of "
          "their own",
          name);
 }
@@ -156,16 +158,16 @@ void ConvolutionPlan::describe(const ConvolutionCall &call) {
                         &filter = parts.emplace_back(tensor(call.w, count, kFilter, typeOf(call))),
                         &result = parts.emplace_back(tensor(call.y, count, kResult, typeOf(call)));
   const OperationNames names = namesOf(call.kind);
-  const GraphDescriptor &operation =
-      parts.emplace_back(GraphDescriptor(library, names.type))
-          .set(names.convolution, convolution)
-          .set(names.image, image)
-          .set(names.filter, filter)
-          .set(names.result, result)
-          .set(names.alpha, CUDNN_TYPE_FLOAT, 1.0f)
-          .set(names.beta, CUDNN_TYPE_FLOAT, 0.0f)
-          .finalize();
-  graph.emplace(library, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR).set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+  const GraphDescriptor &operation = parts.emplace_back(GraphDescriptor(library, names.type))
+                                         .set(names.convolution, convolution)
+                                         .set(names.image, image)
+                                         .set(names.filter, filter)
+                                         .set(names.result, result)
+                                         .set(names.alpha, CUDNN_TYPE_FLOAT, 1.0f)
+                                         .set(names.beta, CUDNN_TYPE_FLOAT, 0.0f)
+                                         .finalize();
+  graph.emplace(library, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
+      .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
   if (device.handle)
     graph->set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, device.handle);
   graph->finalize();
@@ -186,8 +188,8 @@ std::vector<GraphDescriptor> ConvolutionPlan::configurations(cudnnBackendHeurMod
   std::vector<cudnnBackendDescriptor_t> handles;
   for (int64_t i = 0; i < count; ++i)
     handles.push_back(list.emplace_back(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).handle);
-  if (library.get(heuristics.handle, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
-                  handles.data()) != CUDNN_STATUS_SUCCESS)
+  if (library.get(heuristics.handle, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count,
+                  &count, handles.data()) != CUDNN_STATUS_SUCCESS)
     count = 0;
   while (std::ssize(list) > count)
     list.pop_back();
@@ -199,13 +201,14 @@ bool ConvolutionPlan::isPlain(const GraphDescriptor &configuration, int64_t &num
   GraphDescriptor engine(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
   int64_t count = 0;
-  const auto read = [&](const GraphDescriptor &from, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                        int64_t most, void *values) {
+  const auto read = [&](const GraphDescriptor &from, cudnnBackendAttributeName_t name,
+                        cudnnBackendAttributeType_t type, int64_t most, void *values) {
     return library.get(from.handle, name, type, most, &count, values) == CUDNN_STATUS_SUCCESS;
   };
   if (!read(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine.handle) ||
       !read(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &number) ||
-      !read(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, std::ssize(notes), notes.data()))
+      !read(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, std::ssize(notes),
+            notes.data()))
     return false;
   return std::all_of(notes.begin(), notes.begin() + count, [](cudnnBackendNumericalNote_t note) {
     return note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
@@ -221,8 +224,8 @@ void ConvolutionPlan::tryPlan(GraphDescriptor configuration, int64_t number) {
     made.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, device.handle);
   int64_t bytes = 0, count = 0;
   if (made.tryFinalize() != CUDNN_STATUS_SUCCESS ||
-      library.get(made.handle, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &bytes) !=
-          CUDNN_STATUS_SUCCESS)
+      library.get(made.handle, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
+                  &bytes) != CUDNN_STATUS_SUCCESS)
     return; // this engine does not run here
   if (plan && static_cast<uint64_t>(bytes) >= workspace)
     return;

@@ -22,8 +22,8 @@ struct CudnnGraph {
   decltype(&::cudnnGetErrorString) errorString = nullptr;
 };
 
-/// A descriptor, destroyed with its owner. Throws rt::RuntimeError, naming the attribute's number, where the library takes
-/// no value.
+/// A descriptor, destroyed with its owner. Throws rt::RuntimeError, naming the attribute's number, where the
+/// library takes no value.
 class GraphDescriptor {
 public:
   GraphDescriptor(const CudnnGraph &library, cudnnBackendDescriptorType_t type);
@@ -37,7 +37,8 @@ public:
     return setBytes(name, type, static_cast<int64_t>(values.size()), values.data());
   }
   template <typename Value>
-  GraphDescriptor &set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const Value &value) {
+  GraphDescriptor &set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                       const Value &value) {
     return setBytes(name, type, 1, &value);
   }
   GraphDescriptor &set(cudnnBackendAttributeName_t name, const GraphDescriptor &other) {
@@ -55,20 +56,22 @@ private:
                             const void *values);
 };
 
-/// Where plans are made for: a GPU by its handle, or one that is only described (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR).
+/// Where plans are made for: a GPU by its handle, or one that is only described
+/// (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR).
 struct PlanDevice {
   cudnnHandle_t handle = nullptr;
   const GraphDescriptor *properties = nullptr;
 };
 
-/// One convolution, or gradient of one, of bf16 or f16 with sums in f32, on an engine that gives equal bits in every run and
-/// rounds as plain sums do.
+/// One convolution, or gradient of one, of bf16 or f16 with sums in f32, on an engine that gives equal bits
+/// in every run and rounds as plain sums do.
 class ConvolutionPlan {
 public:
-  /// Takes the first such engine, in the order of the library's heuristics, whose workspace is at most `room` bytes, else the
-  /// one with the least. Throws rt::RuntimeError where there is none; `name` is of the convolution.
-  ConvolutionPlan(const CudnnGraph &library, PlanDevice device, const calls::ConvolutionCall &call, uint64_t room,
-                  const std::string &name);
+  /// Takes the first such engine, in the order of the library's heuristics, whose workspace is at most `room`
+  /// bytes, else the one with the least. Throws rt::RuntimeError where there is none; `name` is of the
+  /// convolution.
+  ConvolutionPlan(const CudnnGraph &library, PlanDevice device, const calls::ConvolutionCall &call,
+                  uint64_t room, const std::string &name);
 
   uint64_t workspaceBytes() const { return workspace; }
   int64_t engine() const { return engineNumber; }
@@ -79,15 +82,17 @@ public:
 
 private:
   void describe(const calls::ConvolutionCall &call);
-  GraphDescriptor tensor(const std::array<int, 5> &shape, int count, int64_t number, cudnnDataType_t type) const;
+  GraphDescriptor tensor(const std::array<int, 5> &shape, int count, int64_t number,
+                         cudnnDataType_t type) const;
   std::vector<GraphDescriptor> configurations(cudnnBackendHeurMode_t mode) const;
   bool isPlain(const GraphDescriptor &configuration, int64_t &number) const;
-  /// Keeps the plan of a configuration if the library makes one, and it needs less workspace than the one so far.
+  /// Keeps the plan of a configuration if the library makes one, and it needs less workspace than the one so
+  /// far.
   void tryPlan(GraphDescriptor configuration, int64_t number);
 
   const CudnnGraph &library;
   PlanDevice device;
-  std::vector<GraphDescriptor> parts; ///< what the graph refers to
+  std::vector<GraphDescriptor> parts;                  ///< what the graph refers to
   std::optional<GraphDescriptor> graph, planned, plan; ///< `planned`: the configuration of the plan
   uint64_t workspace = 0;
   int64_t engineNumber = -1;

@@ -41,7 +41,8 @@ void GraphConvolutionLaunch::enqueue() {
   if (!plan)
     return;
   if (const cudnnStatus_t status = plan->run(*packed); status != CUDNN_STATUS_SUCCESS)
-    fail("cuDNN does not run {}: {} ({})", textOf(call), library.errorString(status), static_cast<int>(status));
+    fail("cuDNN does not run {}: {} ({})", textOf(call), library.errorString(status),
+         static_cast<int>(status));
 }
 
 } // namespace kedge::rt::cuda

@@ -1,7 +1,9 @@
-// What the real cuDNN plans for convolutions of 16 bits on a GPU that is only described, so that no GPU is needed:
+// What the real cuDNN plans for convolutions of 16 bits on a GPU that is only described, so that no GPU is
+// needed:
 //   kedge-cudnn-plans PROPERTIES.json < CALLS
-// A line of CALLS: forward, data or filter; bf16 or f16; shapes of image and filter as 8x64x56x56; stride, pad, dilation, groups.
-// Prints the line with the engine's number, its workspace in bytes, and the bytes that a program plans for it.
+// A line of CALLS: forward, data or filter; bf16 or f16; shapes of image and filter as 8x64x56x56; stride,
+// pad, dilation, groups. Prints the line with the engine's number, its workspace in bytes, and the bytes that
+// a program plans for it.
 #include "runtime/cuda/library/ConvolutionLaunch.h"
 #include "runtime/io/Error.h"
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
-// The graph API of the stand-in of cuDNN: one convolution of 16 bits. Descriptors keep what they are given, and are
-// complete or refused when they are finalized. The heuristics know three engines: number 1, which is not deterministic;
-// 2, which needs KEDGE_STUB_WORKSPACE bytes (0); and, in the mode to fall back to, 3, which needs nothing. With
-// KEDGE_STUB_REFUSES_PLAIN=query engine 2 has no plan, with =run neither 2 nor 3 has one.
+// The graph API of the stand-in of cuDNN: one convolution of 16 bits. Descriptors keep what they are given,
+// and are complete or refused when they are finalized. The heuristics know three engines: number 1, which is
+// not deterministic; 2, which needs KEDGE_STUB_WORKSPACE bytes (0); and, in the mode to fall back to, 3,
+// which needs nothing. With KEDGE_STUB_REFUSES_PLAIN=query engine 2 has no plan, with =run neither 2 nor 3
+// has one.
 #include "runtime/format/Float16.h"
 #include "test/unit/cuda/stubs/Convolution.h"
 #include "test/unit/cuda/stubs/Stub.h"
@@ -31,7 +32,8 @@ struct Descriptor {
     const auto found = values.find(name);
     if (found == values.end())
       return {};
-    return {reinterpret_cast<const T *>(found->second.bytes.data()), static_cast<size_t>(found->second.count)};
+    return {reinterpret_cast<const T *>(found->second.bytes.data()),
+            static_cast<size_t>(found->second.count)};
   }
   template <typename T> T at(int name) const { return list<T>(name).front(); }
   const Descriptor &part(int name) const { return *at<const Descriptor *>(name); }
@@ -54,24 +56,30 @@ size_t sizeOf(cudnnBackendAttributeType_t type) {
 std::vector<int> needs(const Descriptor &d) {
   switch (d.type) {
   case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-    return {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_ATTR_TENSOR_UNIQUE_ID,
-            CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT};
+    return {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_ATTR_TENSOR_STRIDES,
+            CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT};
   case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-    return {CUDNN_ATTR_CONVOLUTION_COMP_TYPE,    CUDNN_ATTR_CONVOLUTION_CONV_MODE,     CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS,
-            CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
+    return {CUDNN_ATTR_CONVOLUTION_COMP_TYPE,     CUDNN_ATTR_CONVOLUTION_CONV_MODE,
+            CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS,  CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
+            CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
             CUDNN_ATTR_CONVOLUTION_DILATIONS};
   case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-    return {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+    return {
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
   case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-    return {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    return {
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
   case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-    return {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+    return {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
   case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
     return {CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_ATTR_OPERATIONGRAPH_HANDLE};
   case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
@@ -79,7 +87,8 @@ std::vector<int> needs(const Descriptor &d) {
   case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
     return {CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_ATTR_EXECUTION_PLAN_HANDLE};
   case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-    return {CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_ATTR_VARIANT_PACK_WORKSPACE};
+    return {CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+            CUDNN_ATTR_VARIANT_PACK_WORKSPACE};
   default:
     return {};
   }
@@ -118,19 +127,22 @@ Roles rolesOf(const Descriptor &operation) {
     return {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, 0};
   default:
-    return {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, 1};
+    return {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, 1};
   }
 }
 
 std::vector<int> sizes(std::span<const int64_t> list) { return {list.begin(), list.end()}; }
 
 Shape shapeOf(const Descriptor &tensor) {
-  return {tensor.at<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE), sizes(tensor.list<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS))};
+  return {tensor.at<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE),
+          sizes(tensor.list<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS))};
 }
 
 bool isDense(const Descriptor &tensor) {
-  const auto dims = tensor.list<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS), strides = tensor.list<int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
+  const auto dims = tensor.list<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS),
+             strides = tensor.list<int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
   int64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0; stride *= dims[i])
     if (strides[i] != stride)
@@ -163,11 +175,16 @@ struct Run {
       for (size_t k = 0; i != computes && k < values[i].size(); ++k)
         values[i][k] = wide(shapes[i].type, data[i][k]);
     }
-    visitProducts(shapes[0], shapes[1], shapes[2], convolution, [&](int64_t image, int64_t filter, int64_t result) {
-      float &x = values[0][static_cast<size_t>(image)], &w = values[1][static_cast<size_t>(filter)],
-            &y = values[2][static_cast<size_t>(result)];
-      (computes == 0 ? x : computes == 1 ? w : y) += computes == 0 ? w * y : computes == 1 ? x * y : x * w;
-    });
+    visitProducts(
+        shapes[0], shapes[1], shapes[2], convolution, [&](int64_t image, int64_t filter, int64_t result) {
+          float &x = values[0][static_cast<size_t>(image)], &w = values[1][static_cast<size_t>(filter)],
+                &y = values[2][static_cast<size_t>(result)];
+          (computes == 0   ? x
+           : computes == 1 ? w
+                           : y) += computes == 0   ? w * y
+                                   : computes == 1 ? x * y
+                                                   : x * w;
+        });
     const std::vector<float> &made = values[computes];
     std::transform(made.begin(), made.end(), data[computes],
                    [this](float value) { return narrow(shapes[computes].type, value); });
@@ -184,7 +201,8 @@ Convolution convolutionOf(const Descriptor &d, int groups) {
 }
 
 cudnnStatus_t execute(const Descriptor &plan, const Descriptor &pack) {
-  const Descriptor &configuration = plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG), &operation = *configuration.operation;
+  const Descriptor &configuration = plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG),
+                   &operation = *configuration.operation;
   const Roles roles = rolesOf(operation);
   const auto numbers = pack.list<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto places = pack.list<uint16_t *>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
@@ -192,7 +210,8 @@ cudnnStatus_t execute(const Descriptor &plan, const Descriptor &pack) {
   const int names[3] = {roles.image, roles.filter, roles.result};
   for (int i = 0; i < 3; ++i) {
     const Descriptor &tensor = operation.part(names[i]);
-    const auto number = std::find(numbers.begin(), numbers.end(), tensor.at<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID));
+    const auto number =
+        std::find(numbers.begin(), numbers.end(), tensor.at<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID));
     if (number == numbers.end() || !isDense(tensor))
       return CUDNN_STATUS_BAD_PARAM;
     run.shapes[i] = shapeOf(tensor);
@@ -203,15 +222,17 @@ cudnnStatus_t execute(const Descriptor &plan, const Descriptor &pack) {
   const bool needsRoom = workspaceOf(configuration.engine) > 0;
   if (needsRoom && !pack.at<void *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE))
     return CUDNN_STATUS_BAD_PARAM;
-  run.convolution = convolutionOf(operation.part(roles.convolution), run.shapes[0].sizes[1] / run.shapes[1].sizes[1]);
+  run.convolution =
+      convolutionOf(operation.part(roles.convolution), run.shapes[0].sizes[1] / run.shapes[1].sizes[1]);
   record("cudnnBackendExecute engine %d computes %d", static_cast<int>(configuration.engine), roles.computes);
   enqueue(run, convolutionStream);
   return static_cast<cudnnStatus_t>(failure("cudnnBackendExecute"));
 }
 
 std::vector<int64_t> enginesOf(const Descriptor &heuristics) {
-  return heuristics.at<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_A ? std::vector<int64_t>{1, 2}
-                                                                                              : std::vector<int64_t>{3};
+  return heuristics.at<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_A
+             ? std::vector<int64_t>{1, 2}
+             : std::vector<int64_t>{3};
 }
 
 cudnnStatus_t readEngines(const Descriptor &heuristics, int64_t wanted, int64_t *count, Descriptor **list) {
@@ -220,7 +241,8 @@ cudnnStatus_t readEngines(const Descriptor &heuristics, int64_t wanted, int64_t 
   for (int64_t i = 0; i < std::min(wanted, *count); ++i) {
     Descriptor &made = *list[i];
     made.engine = engines[static_cast<size_t>(i)];
-    made.operation = &heuristics.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).part(CUDNN_ATTR_OPERATIONGRAPH_OPS);
+    made.operation =
+        &heuristics.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).part(CUDNN_ATTR_OPERATIONGRAPH_OPS);
     made.isFinal = true;
   }
   return CUDNN_STATUS_SUCCESS;
@@ -255,7 +277,8 @@ cudnnStatus_t read(const Descriptor &d, int name, int64_t wanted, int64_t *count
 } // namespace
 
 extern "C" {
-cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made) {
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t *made) {
   *made = new Descriptor;
   static_cast<Descriptor *>(*made)->type = type;
   return CUDNN_STATUS_SUCCESS;
@@ -273,21 +296,25 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t to, cudnnBackend
   d.values[name] = {type, count, {bytes, bytes + static_cast<size_t>(count) * sizeOf(type)}};
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t from, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t,
-                                       int64_t wanted, int64_t *count, void *values) {
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t from, cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t, int64_t wanted, int64_t *count,
+                                       void *values) {
   const Descriptor &d = *static_cast<const Descriptor *>(from);
-  return d.isFinal || d.type == CUDNN_BACKEND_ENGINE_DESCRIPTOR ? read(d, name, wanted, count, values) : CUDNN_STATUS_BAD_PARAM;
+  return d.isFinal || d.type == CUDNN_BACKEND_ENGINE_DESCRIPTOR ? read(d, name, wanted, count, values)
+                                                                : CUDNN_STATUS_BAD_PARAM;
 }
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t which) {
   Descriptor &d = *static_cast<Descriptor *>(which);
   if (!isComplete(d))
     return CUDNN_STATUS_BAD_PARAM;
-  if (d.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && !hasPlan(d.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).engine))
+  if (d.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+      !hasPlan(d.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).engine))
     return CUDNN_STATUS_NOT_SUPPORTED;
   d.isFinal = true;
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t pack) {
   return execute(*static_cast<const Descriptor *>(plan), *static_cast<const Descriptor *>(pack));
 }
 }
