@@ -250,8 +250,10 @@ bool cudnnTakes(const LibraryCall &call, CudnnTypes types) {
   if (type == DType::F32 || type == DType::F64)
     return true;
   const auto isOfType = [&](const TensorDesc &tensor) { return tensor.type == type; };
-  return types == CudnnTypes::All && (type == DType::BF16 || type == DType::F16) &&
-         !(calls::convRolesOf(call).bias && calls::inputIndex(call, 2) >= 0) &&
+  if (types == CudnnTypes::Wide || (type != DType::BF16 && type != DType::F16))
+    return false;
+  const calls::ConvRoles roles = calls::convRolesOf(call);
+  return !(roles.bias && calls::inputIndex(call, 2) >= 0) && !calls::readConv(call, roles).isDepthwise() &&
          std::all_of(call.inputs.begin(), call.inputs.end(), isOfType) && isOfType(call.outputs.at(0));
 }
 
@@ -261,8 +263,8 @@ ConvolutionCall convolutionCallOf(const LibraryCall &call) {
   if (!cudnnTakes(call, CudnnTypes::All))
     failCall(
         call,
-        "cuDNN takes f32, f64, and 16 bits without a bias, with equal pads at both ends; other convolutions "
-        "have generated kernels");
+        "cuDNN takes f32, f64, and 16 bits without a bias and with more than one channel a group, with equal "
+        "pads at both ends; other convolutions have generated kernels");
   const TensorDesc &x = call.inputs[0];
   const size_t rank = x.shape.size() - 2;
   ConvolutionCall result;

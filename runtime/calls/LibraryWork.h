@@ -102,7 +102,8 @@ struct ConvolutionCall {
 /// Which types of convolutions are cuDNN's: those that its plain sums round once, or those of 16 bits, too.
 enum class CudnnTypes { Wide, All };
 /// Whether cuDNN supports this convolution: f32 or f64, or 16 bits without a bias, which it would add after
-/// rounding; and equal pads at both ends of each dimension. All others use generated kernels.
+/// rounding, and with more than one channel a group, as it has no engine of tensor cores for one; and equal
+/// pads at both ends of each dimension. All others use generated kernels.
 bool cudnnTakes(const LibraryCall &call, CudnnTypes types);
 /// Throws rt::RuntimeError for a convolution that cuDNN does not support.
 ConvolutionCall convolutionCallOf(const LibraryCall &call);
