@@ -158,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   try {
     read(static_cast<char>(data[0]), folder, data + 1, size - 1);
-  } catch (const Error &) {
+  } catch (const RuntimeError &) {
   }
   return 0;
 }

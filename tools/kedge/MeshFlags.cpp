@@ -21,7 +21,7 @@ constexpr Axis kShort[] = {{"--tensor", "tensor"}, {"--pipeline", "pipeline"}};
 bool isGiven(const CLI::App &command, const char *flag) { return command.get_option(flag)->count() > 0; }
 
 /// As it was given, for messages: "--mesh replica=2 --tensor 2".
-std::string wordsOf(const CLI::App &command) {
+std::string meshFlagsOf(const CLI::App &command) {
   std::vector<std::string> words;
   for (const char *flag : {"--mesh", "--tensor", "--pipeline", "--ranks", "--configuration"})
     if (isGiven(command, flag))
@@ -33,7 +33,7 @@ rt::Mesh parsed(const CLI::App &command, const std::string &text) {
   try {
     return rt::Mesh::parse(text);
   } catch (const rt::RuntimeError &error) {
-    fail("{}: {}", wordsOf(command), error.what());
+    fail("{}: {}", meshFlagsOf(command), error.what());
   }
 }
 
@@ -44,7 +44,7 @@ std::string givenAxes(const CLI::App &command, const CompileOptions &o) {
     if (!isGiven(command, axis.flag))
       continue;
     if (text.find(std::string(axis.name) + "=") != std::string::npos)
-      fail("{}: {} ranks are named twice; name them in one of both", wordsOf(command), axis.name);
+      fail("{}: {} ranks are named twice; name them in one of both", meshFlagsOf(command), axis.name);
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name,
                         command.get_option(axis.flag)->as<std::string>());
   }
@@ -56,12 +56,12 @@ void fillData(const CLI::App &command, CompileOptions &o, std::string &text) {
   const int64_t ranks = o.model.ranks.front(), others = parsed(command, text).size();
   const bool hasData = ("," + text).find(",data=") != std::string::npos;
   if (hasData && others != ranks)
-    fail("{}: the mesh has {} ranks; leave --ranks out, or give --ranks {}", wordsOf(command), others,
+    fail("{}: the mesh has {} ranks; leave --ranks out, or give --ranks {}", meshFlagsOf(command), others,
          others);
   if (hasData)
     return;
   if (ranks % others != 0)
-    fail("{}: {} does not divide {} ranks; sizes that do are {}", wordsOf(command), others, ranks,
+    fail("{}: {} does not divide {} ranks; sizes that do are {}", meshFlagsOf(command), others, ranks,
          divisorsText(ranks));
   text += fmt::format("{}data={}", text.empty() ? "" : ",", ranks / others);
 }
@@ -141,7 +141,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
 
 /// What a pipeline does not go together with yet.
 void checkPipeline(const CLI::App &command, const CompileOptions &o) {
-  const std::string words = wordsOf(command), &schedule = o.pipeline.schedule;
+  const std::string words = meshFlagsOf(command), &schedule = o.pipeline.schedule;
   if (!o.isPipelined()) {
     for (const char *flag : {"--stage", "--pipeline-schedule"})
       if (isGiven(command, flag))
@@ -170,7 +170,7 @@ void resolveAxes(const CLI::App &command, CompileOptions &o) {
   if (!meshed)
     return;
   if (o.model.ranks.size() != 1)
-    fail("{}: a mesh is of one number of ranks; give one", wordsOf(command));
+    fail("{}: a mesh is of one number of ranks; give one", meshFlagsOf(command));
   std::string text = givenAxes(command, o);
   parsed(command, text); // before what follows from it
   if (isGiven(command, "--ranks"))
@@ -195,14 +195,14 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
     fail("{}: --same-bits {} is not available yet with layouts of the file's configuration '{}', which may "
          "cut sums; "
          "add --configuration none",
-         wordsOf(command), o.sameBits, o.model.configuration);
+         meshFlagsOf(command), o.sameBits, o.model.configuration);
 }
 
 /// What the command line and the file say of layouts, each by itself.
 static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
   const bool meshed =
       isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
-  driver::chooseConfiguration({wordsOf(command), meshed, isGiven(command, "--ranks"), o.givenConfiguration},
+  driver::chooseConfiguration({meshFlagsOf(command), meshed, isGiven(command, "--ranks"), o.givenConfiguration},
                               o);
   if (o.layouts.shard.empty())
     return;
