@@ -31,7 +31,7 @@ template <typename Enum> constexpr Enum valueOf(std::string_view text) {
   return Words<Enum>::list[0].value;
 }
 
-template <typename Enum> std::vector<Enum> valuesOf(const std::vector<std::string> &texts) {
+template <typename Enum> std::vector<Enum> valuesOfWords(const std::vector<std::string> &texts) {
   std::vector<Enum> values;
   for (const std::string &text : texts)
     values.push_back(valueOf<Enum>(text));

@@ -125,7 +125,7 @@ void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
       .add_option_function<std::vector<std::string>>(
           "--precision",
           [&o](const std::vector<std::string> &given) {
-            o.precisions = valuesOf<pipelines::Precision>(given);
+            o.precisions = valuesOfWords<pipelines::Precision>(given);
             o.precision = o.precisions.front();
           },
           "of weights in use, activations and gradients: fp32 (the default), bf16, fp16, or fp8: bf16 with "

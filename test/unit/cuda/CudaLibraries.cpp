@@ -255,9 +255,9 @@ TEST(CudaLibraryCalls, WhatTheLibrariesDoNotTakeIsRefusedWhenCompiling) {
                  CudnnTypes::All));
   const auto plain = [](rt::DType type, bool bias) {
     rt::calls::LibraryCall call{
-        "onnx.Conv", kPlain, {{type, {1, 1, 4, 4}}, {type, {1, 1, 3, 3}}}, {{type, {1, 1, 4, 4}}}};
+        "onnx.Conv", kPlain, {{type, {1, 2, 4, 4}}, {type, {2, 2, 3, 3}}}, {{type, {1, 2, 4, 4}}}};
     if (bias)
-      call.inputs.push_back({type, {1}});
+      call.inputs.push_back({type, {2}});
     return call;
   };
   EXPECT_TRUE(cudnnTakes(plain(f32, true), CudnnTypes::Wide));
