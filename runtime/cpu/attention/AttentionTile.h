@@ -47,8 +47,7 @@ template <typename E, typename T> WeightsOfB<E> weightsOfB(T *weights, int64_t r
   }
 }
 
-/// A kernel with the workspace of another that has the largest on any machine: plans do not depend on the
-/// machine that makes them.
+/// A kernel with the workspace of another that may take its place: a plan for AMX holds on machines without it.
 class WithWorkspace final : public LibraryKernel {
 public:
   WithWorkspace(size_t bytes, std::unique_ptr<LibraryKernel> kernel)
@@ -76,10 +75,8 @@ std::unique_ptr<LibraryKernel> forPanels(const Arguments &...arguments) {
     if (std::is_same_v<S, Float16> &&
         static_cast<double>(ofNarrow) > kMostWorkspace * static_cast<double>(ofWide))
       return wide;
-    const size_t bytes = std::max(ofWide, ofNarrow);
     if (activeIsa() == Isa::Amx)
-      return std::make_unique<WithWorkspace>(bytes, std::move(narrow));
-    return std::make_unique<WithWorkspace>(bytes, std::move(wide));
+      return std::make_unique<WithWorkspace>(std::max(ofWide, ofNarrow), std::move(narrow));
   }
   return wide;
 }
