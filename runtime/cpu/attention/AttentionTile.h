@@ -47,7 +47,8 @@ template <typename E, typename T> WeightsOfB<E> weightsOfB(T *weights, int64_t r
   }
 }
 
-/// A kernel with the workspace of another that may take its place: a plan for AMX holds on machines without it.
+/// A kernel with the workspace of another that may take its place: a plan for AMX holds on machines without
+/// it.
 class WithWorkspace final : public LibraryKernel {
 public:
   WithWorkspace(size_t bytes, std::unique_ptr<LibraryKernel> kernel)
