@@ -192,7 +192,7 @@ void Compilation::toExec(bool withKernels) {
     analysis::markLaunches(*ir);
   run(Phase::Exec, withKernels);
   if (numbers)
-    numbered = analysis::launchesAsRun(*ir, scheduled);
+    numbered = analysis::launchesAsRun(*ir, scheduled, analysis::loadDevice(options.deviceName()));
   BudgetCheck(*ir, options).check();
   if (withKernels)
     save(Phase::Exec);

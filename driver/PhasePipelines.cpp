@@ -25,6 +25,7 @@ pipelines::TargetOptions PhasePipelines::target() const {
           !options.memoryBudget.empty(),
           options.tensorOverlap != mesh::Overlap::Off,
           options.target == "cuda:sm_90a",
+          options.offloads("params"),
           options.deviceName()};
 }
 

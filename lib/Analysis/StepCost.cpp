@@ -59,14 +59,15 @@ void forEachLaunch(ModuleOp module,
   }
 }
 
-void add(const ScheduledLaunch &part, ScheduledLaunch &sum) {
+/// Launches that became one are charged one latency.
+void add(const ScheduledLaunch &part, ScheduledLaunch &sum, const DeviceModel &device) {
   sum.cost.kind = part.cost.kind;
   sum.cost.flops += part.cost.flops;
   sum.cost.specialFunctions += part.cost.specialFunctions;
   sum.cost.bytesRead += part.cost.bytesRead;
   sum.cost.bytesWritten += part.cost.bytesWritten;
   sum.cost.extent = std::max(sum.cost.extent, part.cost.extent);
-  sum.seconds += part.seconds;
+  sum.seconds += part.seconds - (sum.rows.empty() ? 0 : device.launchSeconds);
 }
 
 } // namespace
@@ -115,7 +116,8 @@ static std::map<int64_t, std::string> lastReadsOf(exec::FunctionOp function) {
   return names;
 }
 
-std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<ScheduledLaunch> &launches) {
+std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<ScheduledLaunch> &launches,
+                                           const DeviceModel &device) {
   std::vector<ScheduledLaunch> numbered;
   for (auto function : module.getOps<exec::FunctionOp>()) {
     int64_t index = 0;
@@ -131,7 +133,7 @@ std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<Sc
       one.place = placeText(launch);
       auto rows = dyn_cast_or_null<DenseI64ArrayAttr>(launch->removeAttr(RowsNote::getNameStr()));
       for (int64_t row : rows ? rows.asArrayRef() : ArrayRef<int64_t>()) {
-        add(launches[static_cast<size_t>(row)], one);
+        add(launches[static_cast<size_t>(row)], one, device);
         one.rows.push_back(row);
       }
     }

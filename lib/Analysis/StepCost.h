@@ -29,9 +29,10 @@ std::vector<ScheduledLaunch> launchesOf(mlir::ModuleOp module, const DeviceModel
 /// that are joined later have several rows. So the work of each is known after memory has been planned.
 void markLaunches(mlir::ModuleOp module);
 /// One row for each launch of a level-4 module, with its number and kernel in the program.
-/// Its work is that of the rows that markLaunches noted, added up. Removes the notes.
-std::vector<ScheduledLaunch> launchesAsRun(mlir::ModuleOp module,
-                                           const std::vector<ScheduledLaunch> &launches);
+/// Its work is that of the rows that markLaunches noted, added up, with the latency of one. Removes the
+/// notes.
+std::vector<ScheduledLaunch>
+launchesAsRun(mlir::ModuleOp module, const std::vector<ScheduledLaunch> &launches, const DeviceModel &device);
 
 struct StepCost {
   double seconds = 0, flops = 0;

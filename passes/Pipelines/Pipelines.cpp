@@ -182,6 +182,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   if (target.gpu) {
     functions.addPass(schedule::createSumColumns());
     functions.addPass(schedule::createFuseSums());
+    if (!target.movesParameters)
+      functions.addPass(schedule::createJoinMaxima());
     functions.addPass(schedule::createPackAttention());
     functions.addPass(schedule::createPadRows());
     functions.addPass(schedule::createApproximateExponentials());

@@ -392,6 +392,53 @@ def SumColumns : Pass<"kedge-sum-columns", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 
+def JoinMaxima : Pass<"kedge-join-maxima", "mlir::func::FuncOp"> {
+  let summary = "Find the maxima of weights of equal shape in one kernel";
+  let description = [{
+    For GPUs, on level 3, behind kedge-fuse-clusters. A step in 8-bit floats finds the largest magnitude of each weight, then
+    its scale: two short launches for each weight. Clusters that fold nothing but maxima, of states alone or of the results of
+    such clusters, move to the front of the function, and those with equal loops become one cluster. A cluster
+    stays where it is if it reads more than `most` bytes: the cast that follows would read them from memory once more, and take
+    longer than the launch that is left out. A maximum has the same bits in any order. Statistic: clusters joined.
+
+    Example:
+    ```mlir
+    train.state parameter @w0 tensor<4x16xbf16>
+    train.state parameter @w1 tensor<4x16xbf16>
+    func.func @f(%w0: tensor<4x16xbf16> {train.binding = #train.binding<state @w0>}, %w1: tensor<4x16xbf16> {train.binding = #train.binding<state @w1>}) -> (tensor<4xbf16>, tensor<4xbf16>) {
+      %m0 = sched.cluster domain [4, 16] reduced [1] (%w0) maps [affine_map<(d0, d1) -> (d0, d1)>] -> [affine_map<(d0, d1) -> (d0)>] {
+      ^bb0(%a: bf16):
+        %0 = math.absf %a : bf16
+        %1 = sched.reduce max %0 : bf16
+        sched.yield %1 : bf16
+      } : (tensor<4x16xbf16>) -> tensor<4xbf16>
+      %m1 = sched.cluster domain [4, 16] reduced [1] (%w1) maps [affine_map<(d0, d1) -> (d0, d1)>] -> [affine_map<(d0, d1) -> (d0)>] {
+      ^bb0(%a: bf16):
+        %0 = math.absf %a : bf16
+        %1 = sched.reduce max %0 : bf16
+        sched.yield %1 : bf16
+      } : (tensor<4x16xbf16>) -> tensor<4xbf16>
+      return %m0, %m1 : tensor<4xbf16>, tensor<4xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+      %0:2 = sched.cluster domain [4, 16] reduced [1](%w0, %w1) maps [...] -> [...] {
+      ^bb0(%a: bf16, %b: bf16):
+        %1 = math.absf %a : bf16
+        %2 = sched.reduce max %1 : bf16
+        %3 = math.absf %b : bf16
+        %4 = sched.reduce max %3 : bf16
+        sched.yield %4, %2 : bf16, bf16
+      } : (tensor<4x16xbf16>, tensor<4x16xbf16>) -> (tensor<4xbf16>, tensor<4xbf16>)
+      return %0#1, %0#0 : tensor<4xbf16>, tensor<4xbf16>
+    ...
+    ```
+  }];
+  let options = [Option<"most", "most", "int64_t", "12582912", "Bytes that a cluster reads, at most.">];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
+}
 def PadRows : Pass<"kedge-pad-rows", "mlir::func::FuncOp"> {
   let summary = "Let long rows of odd length begin at aligned addresses";
   let description = [{

@@ -77,4 +77,29 @@ TEST(StepCost, AccumulationRepeatsTheMicroStep) {
   EXPECT_EQ(cost.functionSeconds["eval"], 50);
 }
 
+/// Two launches that have become one, and one that stayed.
+TEST(StepCost, JoinedLaunchesAreChargedOneLatency) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
+    exec.arena 1024 persistent 0 align 64
+    exec.function @step kind <step> {
+      %g = exec.buffer "g" at 0 size 32 live [0, 1] tensor<8xf32>
+      exec.launch "both" reads() writes(%g) iterations 1 grain 1 stream 0 types [] -> [tensor<8xf32>] {kedge.rows = array<i64: 0, 2>}
+      exec.launch "one" reads(%g) writes() iterations 1 grain 1 stream 0 types [tensor<8xf32>] -> [] {kedge.rows = array<i64: 1>}
+    })",
+                                                             &context);
+  ASSERT_TRUE(module);
+  std::vector<ScheduledLaunch> planned(3);
+  planned[0].seconds = 5, planned[1].seconds = 7, planned[2].seconds = 3;
+  DeviceModel device;
+  device.launchSeconds = 1;
+  const std::vector<ScheduledLaunch> run = launchesAsRun(*module, planned, device);
+  ASSERT_EQ(run.size(), 2u);
+  EXPECT_EQ(run[0].seconds, 5 + 3 - 1);
+  EXPECT_EQ(run[1].seconds, 7);
+}
+
 } // namespace

@@ -156,7 +156,7 @@ void KernelBuilder::loop(Num from, Num to, Num step, Fn<void(Num)> body) {
 }
 
 namespace {
-SmallVector<Value> valuesOf(const Nums &nums) {
+SmallVector<Value> bareValues(const Nums &nums) {
   SmallVector<Value> values;
   for (const Num &num : nums)
     values.push_back(num.value);
@@ -171,14 +171,14 @@ Nums numsOf(KernelBuilder &kernel, ValueRange values) {
 } // namespace
 
 Nums KernelBuilder::loop(Num from, Num to, Num step, Nums carried, Fn<Nums(Num, Nums)> body) {
-  auto loop = scf::ForOp::create(b, loc, from.value, to.value, step.value, valuesOf(carried));
+  auto loop = scf::ForOp::create(b, loc, from.value, to.value, step.value, bareValues(carried));
   OpBuilder::InsertionGuard guard(b);
   Block *block = loop.getBody();
   if (!block->empty())
     block->getTerminator()->erase();
   b.setInsertionPointToStart(block);
   Nums next = body({*this, loop.getInductionVar()}, numsOf(*this, loop.getRegionIterArgs()));
-  scf::YieldOp::create(b, loc, valuesOf(next));
+  scf::YieldOp::create(b, loc, bareValues(next));
   return numsOf(*this, loop.getResults());
 }
 
@@ -209,9 +209,9 @@ Nums KernelBuilder::choose(Num condition, Fn<Nums()> yes, Fn<Nums()> no) {
   branch.thenBlock()->getOperations().splice(branch.thenBlock()->begin(), draft.thenBlock()->getOperations());
   draft.erase();
   b.setInsertionPointToEnd(branch.thenBlock());
-  scf::YieldOp::create(b, loc, valuesOf(results));
+  scf::YieldOp::create(b, loc, bareValues(results));
   b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loc, valuesOf(no()));
+  scf::YieldOp::create(b, loc, bareValues(no()));
   return numsOf(*this, branch.getResults());
 }
 
