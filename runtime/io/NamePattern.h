@@ -15,10 +15,9 @@ public:
     constexpr size_t kLongest = 4000; // deeper nesting of brackets would need as many nested calls
     if (text.size() > kLongest)
       throw std::regex_error(std::regex_constants::error_space);
-    constexpr auto flags = std::regex::ECMAScript | std::regex_constants::__polynomial;
-    std::regex(text, flags); // checked alone first: a closing bracket in `text` could close ours
+    std::regex(text, kFlags); // checked alone first: a closing bracket in `text` could close ours
     // One pass over the name with a prefix to skip, instead of one search from each of its characters.
-    expression.assign("[^]*?(?:" + text + ")", flags);
+    expression.assign("[^]*?(?:" + text + ")", kFlags);
   }
 
   bool isIn(const std::string &name) const {
@@ -26,6 +25,11 @@ public:
   }
 
 private:
+#ifdef __GLIBCXX__
+  static constexpr auto kFlags = std::regex::ECMAScript | std::regex_constants::__polynomial;
+#else
+  static constexpr auto kFlags = std::regex::ECMAScript;
+#endif
   std::regex expression;
 };
 
