@@ -163,7 +163,10 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   if (job.form == OutputForm::Object)
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
-    command.push_back(isMusl(job.machine) ? "-static" : isStatic ? "-static-pie" : job.form == OutputForm::Program ? "-pie" : "-shared");
+    command.push_back(isMusl(job.machine)               ? "-static"
+                      : isStatic                        ? "-static-pie"
+                      : job.form == OutputForm::Program ? "-pie"
+                                                        : "-shared");
   if (job.machine.empty()) // a cross compiler looks for a linker of its own
     for (const std::string &word : fasterLinker())
       command.push_back(word);

@@ -13,7 +13,8 @@ enum class RuntimeKind { Cpu, Cuda, Library };
 /// The runtime's archives of a kind.
 struct Runtime {
   RuntimeKind kind = RuntimeKind::Cpu;
-  /// "aarch64-linux", with musl "aarch64-linux-musl" or "x86_64-linux-musl"; empty: one like that which links.
+  /// "aarch64-linux", with musl "aarch64-linux-musl" or "x86_64-linux-musl"; empty: one like that which
+  /// links.
   std::string machine;
   bool isStatic = false; ///< the program holds libc, too, and opens no library
 };

@@ -202,8 +202,8 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
 static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
   const bool meshed =
       isGiven(command, "--mesh") || isGiven(command, "--tensor") || isGiven(command, "--pipeline");
-  driver::chooseConfiguration({meshFlagsOf(command), meshed, isGiven(command, "--ranks"), o.givenConfiguration},
-                              o);
+  driver::chooseConfiguration(
+      {meshFlagsOf(command), meshed, isGiven(command, "--ranks"), o.givenConfiguration}, o);
   if (o.layouts.shard.empty())
     return;
   if (o.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) == 1)

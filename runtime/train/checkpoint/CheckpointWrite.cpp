@@ -278,8 +278,8 @@ constexpr unsigned kExchangeNames = 2; // RENAME_EXCHANGE: musl declares neither
 /// One rename puts either in the other's place, so that a best one stands at any time.
 void putBestInPlace(const std::string &temporary, const std::string &target) {
   std::error_code failed;
-  const bool exchanged = syscall(SYS_renameat2, AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(),
-                                 kExchangeNames) == 0;
+  const bool exchanged =
+      syscall(SYS_renameat2, AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), kExchangeNames) == 0;
   if (exchanged)
     fs::remove_all(temporary, failed);
   else
