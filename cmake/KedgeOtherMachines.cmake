@@ -1,3 +1,4 @@
+include(KedgeMusl)
 # The runtime for machines that Kedge does not run on (kedge compile --cpu aarch64-linux), where a cross compiler is installed.
 find_program(KEDGE_AARCH64_COMPILER aarch64-linux-gnu-g++)
 option(KEDGE_AARCH64 "Build the runtime for 64-bit Arm, if aarch64-linux-gnu-g++ is installed" ON)

@@ -51,6 +51,13 @@ nlohmann::json KernelLevels::target() const {
           {key::threads, rt::physicalCores()}};
 }
 
+std::string KernelLevels::linkedMachine(CLibrary libc) const {
+  const std::string other = otherMachine();
+  if (libc != CLibrary::Musl)
+    return other;
+  return (other.empty() ? "x86_64-linux" : other) + "-musl";
+}
+
 std::vector<std::string> KernelLevels::suffixes() const {
   std::vector<std::string> suffixes;
   for (const lower::KernelTarget &target : targets)

@@ -21,6 +21,8 @@ public:
   const lower::KernelTarget &lowest() const { return targets.front(); }
   /// As KernelTarget::otherMachine: all targets are of one kind of machine.
   std::string otherMachine() const { return lowest().otherMachine(); }
+  /// What programs are linked for, as link::Runtime::machine.
+  std::string linkedMachine(CLibrary libc) const;
 
 private:
   bool chosen; ///< levels were named: the program chooses among them at its start

@@ -40,7 +40,8 @@ std::string filePlaceOf(const std::string &path) {
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
   link::linkProgram(objectsOf(parts, options), output,
                     {options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                     KernelLevels(options.cpus).otherMachine(), options.libc == CLibrary::Static});
+                     KernelLevels(options.cpus).linkedMachine(options.libc),
+                     options.libc != CLibrary::Shared});
 }
 
 /// In the order of their first launch.

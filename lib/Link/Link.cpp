@@ -21,6 +21,8 @@ namespace {
 
 const char *const kCrossDriver = "aarch64-linux-gnu-g++";
 
+bool isMusl(const std::string &machine) { return StringRef(machine).ends_with("-musl"); }
+
 /// Of one kind, in the linker's order; the first is the one with main(), or with a library's functions.
 std::vector<StringRef> archivesOf(RuntimeKind runtime) {
   if (runtime == RuntimeKind::Cuda)
@@ -47,6 +49,10 @@ std::string runtimeFolder(const Runtime &runtime) {
       return candidate.str().str();
     looked += " " + candidate.str().str();
   }
+  if (isMusl(runtime.machine))
+    fail("--libc musl needs {} for {}, which was not found; looked in{}. It is built by the compiler zig: "
+         "install it (pip install ziglang), give its path to CMake (-DKEDGE_ZIG=...), and build Kedge again",
+         wanted, runtime.machine, looked);
   if (!runtime.machine.empty())
     fail(
         "--cpu {} needs {} for that machine, which was not found; looked in{}. It is built where CMake finds "
@@ -64,17 +70,30 @@ std::string runtimeFolder(const Runtime &runtime) {
        wanted, looked);
 }
 
-std::string compilerDriver(const std::string &machine) {
+/// zig brings musl and a C++ library for it, which the runtime for it was built with.
+std::string zigCompiler() {
+  if (fs::can_execute(KEDGE_ZIG))
+    return KEDGE_ZIG;
+  if (auto found = llvm::sys::findProgramByName("zig"))
+    return *found;
+  fail("programs with musl are linked by the compiler zig, which is not on PATH: install it (pip install "
+       "ziglang), and put the folder that holds zig on PATH");
+}
+
+/// The command that links for that machine, without its arguments.
+std::vector<std::string> compilerDriver(const std::string &machine) {
+  if (isMusl(machine))
+    return {zigCompiler(), "c++", "-target", machine};
   if (!machine.empty()) {
     if (auto found = llvm::sys::findProgramByName(kCrossDriver))
-      return *found;
+      return {*found};
     fail("programs for {} are linked by {}, which is not on PATH: install Debian's package "
          "g++-aarch64-linux-gnu",
          machine, kCrossDriver);
   }
   for (StringRef name : {"c++", "g++", "clang++"})
     if (auto found = llvm::sys::findProgramByName(name))
-      return *found;
+      return {*found};
   fail("programs are linked by the system's C++ compiler, and none of c++, g++, clang++ is on PATH");
 }
 
@@ -91,8 +110,9 @@ void writeFile(StringRef file, StringRef bytes) {
     fail("{}: cannot be written: {}", file.str(), error.message());
 }
 
-void runDriver(const std::string &driver, const std::vector<std::string> &arguments, StringRef log) {
-  llvm::SmallVector<StringRef> command(arguments.begin(), arguments.end());
+void runDriver(const std::vector<std::string> &words, StringRef log) {
+  const std::string &driver = words.front();
+  llvm::SmallVector<StringRef> command(words.begin(), words.end());
   std::string message;
   const std::optional<StringRef> redirects[] = {StringRef(""), log, log};
   // A group of its own: with a signal to us the linker behind the driver ends, too.
@@ -136,14 +156,17 @@ std::vector<std::string> fasterLinker() {
 /// The system's C++ compiler as a linker. `log`: a file for what it says.
 void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, const std::string &output,
                   StringRef log) {
-  const std::string driver = compilerDriver(job.machine);
   const bool isStatic = job.form == OutputForm::StaticProgram;
-  std::vector<std::string> command = {driver, "-o", output};
+  std::vector<std::string> command = compilerDriver(job.machine);
+  command.insert(command.end(), {"-o", output});
   command.insert(command.end(), inputs.begin(), inputs.end());
   if (job.form == OutputForm::Object)
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
-    command.push_back(isStatic ? "-static-pie" : job.form == OutputForm::Program ? "-pie" : "-shared");
+    command.push_back(isMusl(job.machine)               ? "-static"
+                      : isStatic                        ? "-static-pie"
+                      : job.form == OutputForm::Program ? "-pie"
+                                                        : "-shared");
   if (job.machine.empty()) // a cross compiler looks for a linker of its own
     for (const std::string &word : fasterLinker())
       command.push_back(word);
@@ -155,7 +178,7 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   else if (job.form != OutputForm::Object)
     StringRef(job.machine.empty() ? KEDGE_LINK_FLAGS : KEDGE_PLAIN_LINK_FLAGS).split(words, ' ', -1, false);
   command.insert(command.end(), words.begin(), words.end());
-  runDriver(driver, command, log);
+  runDriver(command, log);
 }
 
 /// Links, and puts what is made at `place`.

@@ -1,5 +1,5 @@
 // Links object files and the runtime into an executable with a C++ compiler of the system: its own, or the
-// cross compiler for another machine.
+// cross compiler for another machine or C library.
 #pragma once
 #include "lib/Support/ObjectFile.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -13,7 +13,9 @@ enum class RuntimeKind { Cpu, Cuda, Library };
 /// The runtime's archives of a kind.
 struct Runtime {
   RuntimeKind kind = RuntimeKind::Cpu;
-  std::string machine;   ///< "aarch64-linux", or empty: one like that which links
+  /// "aarch64-linux", with musl "aarch64-linux-musl" or "x86_64-linux-musl"; empty: one like that which
+  /// links.
+  std::string machine;
   bool isStatic = false; ///< the program holds libc, too, and opens no library
 };
 

@@ -5,9 +5,9 @@
 
 namespace kedge::rt {
 
-/// Its time and memory are linear in the length of a name, whereas plain std::regex backtracks, with one
-/// nested call for each character. Expressions that need backtracking (references to an earlier group) are
-/// refused.
+/// Its time and memory are linear in the length of a name (libc++: refused where they are not), whereas plain
+/// std::regex backtracks, with one nested call for each character. Expressions that need backtracking
+/// (references to an earlier group) are refused.
 class NamePattern {
 public:
   /// Throws std::regex_error.
@@ -15,10 +15,10 @@ public:
     constexpr size_t kLongest = 4000; // deeper nesting of brackets would need as many nested calls
     if (text.size() > kLongest)
       throw std::regex_error(std::regex_constants::error_space);
-    constexpr auto flags = std::regex::ECMAScript | std::regex_constants::__polynomial;
-    std::regex(text, flags); // checked alone first: a closing bracket in `text` could close ours
+    refuseReferences(text);
+    std::regex(text, kFlags); // checked alone first: a closing bracket in `text` could close ours
     // One pass over the name with a prefix to skip, instead of one search from each of its characters.
-    expression.assign("[^]*?(?:" + text + ")", flags);
+    expression.assign("[^]*?(?:" + text + ")", kFlags);
   }
 
   bool isIn(const std::string &name) const {
@@ -26,6 +26,21 @@ public:
   }
 
 private:
+#ifdef __GLIBCXX__
+  static constexpr auto kFlags = std::regex::ECMAScript | std::regex_constants::__polynomial;
+  static void refuseReferences(const std::string &) {} // that is its flag's work
+#else
+  // libc++ backtracks without nested calls, and throws regex_error after 4096 steps for each character.
+  static constexpr auto kFlags = std::regex::ECMAScript;
+  static void refuseReferences(const std::string &text) {
+    bool inBrackets = false;
+    for (size_t at = 0; at < text.size(); ++at)
+      if (text[at] != '\\')
+        inBrackets = text[at] == '[' || (inBrackets && text[at] != ']');
+      else if (++at < text.size() && !inBrackets && text[at] >= '1' && text[at] <= '9')
+        throw std::regex_error(std::regex_constants::error_backref);
+  }
+#endif
   std::regex expression;
 };
 

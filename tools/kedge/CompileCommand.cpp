@@ -41,11 +41,6 @@ void checkLibc(const CompileOptions &options) {
   if (options.libc == CLibrary::Shared)
     return;
   const std::string given = std::string("--libc ") + wordOf(options.libc);
-  if (options.libc == CLibrary::Musl)
-    fail("{} is not available yet: the runtime is built for glibc; --libc static makes a program that needs "
-         "no "
-         "library of the machine",
-         given);
   if (options.emit != Emit::Exe)
     fail("{} is for programs, found --emit {}: leave it out", given, wordOf(options.emit));
   if (options.onGpu())
@@ -102,7 +97,8 @@ int runCompile(const CompileOptions &options) {
     checkAlgorithms(options.algorithms);
   if (options.emit == Emit::Exe)
     link::checkRuntime({options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                        KernelLevels(options.cpus).otherMachine(), options.libc == CLibrary::Static});
+                        KernelLevels(options.cpus).linkedMachine(options.libc),
+                        options.libc != CLibrary::Shared});
   if (library)
     checkLibrary(options);
   checkFolder("-o", options.output);

@@ -257,7 +257,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
              ',');
   flags.word("--libc", o.libc,
              "shared (the default): the program takes the C library of the machine that it runs on; static: "
-             "glibc is linked into it, and it runs on one rank; musl is not available yet");
+             "glibc is linked into it, and it runs on one rank; musl: the same with musl");
   flags.word(
       "--convolution", o.convolution,
       "what computes convolutions with --target cuda: auto (the default): cuDNN in fp32, kernels of the "

@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -271,11 +273,13 @@ void putInPlace(const std::string &dir, const std::string &temporary, int64_t st
   syncFolder(dir);
 }
 
+constexpr unsigned kExchangeNames = 2; // RENAME_EXCHANGE: musl declares neither it nor renameat2
+
 /// One rename puts either in the other's place, so that a best one stands at any time.
 void putBestInPlace(const std::string &temporary, const std::string &target) {
   std::error_code failed;
   const bool exchanged =
-      renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0;
+      syscall(SYS_renameat2, AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), kExchangeNames) == 0;
   if (exchanged)
     fs::remove_all(temporary, failed);
   else
