@@ -83,7 +83,8 @@ std::string zigCompiler() {
 /// The command that links for that machine, without its arguments.
 std::vector<std::string> compilerDriver(const std::string &machine) {
   if (isMusl(machine))
-    return {zigCompiler(), "c++", "-target", machine};
+    return {zigCompiler(), "c++", "-s", "-target",
+            machine}; // -s: its libraries have 60 MB of debug information
   if (!machine.empty()) {
     if (auto found = llvm::sys::findProgramByName(kCrossDriver))
       return {*found};

@@ -1,6 +1,7 @@
 // What this machine offers: instruction sets and physical cores.
 #include "runtime/exec/Executor.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/ProcessorFeatures.h"
 #include <fstream>
 #include <sched.h>
 #include <set>
@@ -8,38 +9,6 @@
 
 namespace kedge::rt {
 namespace {
-
-#if defined(__x86_64__) || defined(__i386__)
-/// -1: a name that the compiler's built-in does not know.
-int supports(const std::string &name) {
-  __builtin_cpu_init();
-#define KEDGE_FEATURE(text)                                                                                  \
-  if (name == text)                                                                                          \
-    return __builtin_cpu_supports(text) != 0;
-  KEDGE_FEATURE("sse2")
-  KEDGE_FEATURE("sse3")
-  KEDGE_FEATURE("ssse3")
-  KEDGE_FEATURE("sse4.1")
-  KEDGE_FEATURE("sse4.2")
-  KEDGE_FEATURE("popcnt")
-  KEDGE_FEATURE("avx")
-  KEDGE_FEATURE("avx2")
-  KEDGE_FEATURE("fma")
-  KEDGE_FEATURE("bmi")
-  KEDGE_FEATURE("bmi2")
-  KEDGE_FEATURE("avx512f")
-  KEDGE_FEATURE("avx512bw")
-  KEDGE_FEATURE("avx512cd")
-  KEDGE_FEATURE("avx512dq")
-  KEDGE_FEATURE("avx512vl")
-  KEDGE_FEATURE("avx512vnni")
-  KEDGE_FEATURE("avx512bf16")
-#undef KEDGE_FEATURE
-  return -1;
-}
-#else
-int supports(const std::string &) { return -1; }
-#endif
 
 std::string firstLine(const std::string &path) {
   std::ifstream file(path);
@@ -65,7 +34,7 @@ int coresAmong(const cpu_set_t &allowed) {
 void checkFeatures(const std::vector<std::string> &features) {
   std::string missing;
   for (const std::string &feature : features)
-    if (supports(feature) == 0)
+    if (processorHas(feature) == 0)
       missing += (missing.empty() ? "" : ", ") + feature;
   if (!missing.empty())
     fail("this program was compiled for a processor with {}, which this machine lacks: compile it on this "

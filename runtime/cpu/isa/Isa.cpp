@@ -1,5 +1,6 @@
 #include "runtime/cpu/isa/Isa.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/ProcessorFeatures.h"
 #include <atomic>
 #include <cstdlib>
 #include <iterator>
@@ -38,9 +39,9 @@ bool leaveToUseAmx() {
 
 Features readFeatures() {
   Features f;
-  f.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  f.avx512 = f.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  f.avx2 = processorHas("avx2") && processorHas("fma") && processorHas("f16c");
+  f.avx512 = f.avx2 && processorHas("avx512f") && processorHas("avx512vl") && processorHas("avx512dq") &&
+             processorHas("avx512bw");
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (!f.avx512 || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
     return f;
