@@ -133,9 +133,11 @@ if subprocess.run([formatter, "--version"], capture_output=True).returncode == 0
 if os.path.isdir("/usr/share/libonnx-testdata/data/node"):
     config.available_features.add("onnx-node-tests")
     config.substitutions.append(("%node-tests", "/usr/share/libonnx-testdata/data/node"))
-for tool in ("zsh", "fish", "localedef"):
+for tool in ("zsh", "fish"):
     if shutil.which(tool):
         config.available_features.add(tool)
+if shutil.which("localedef") and os.path.isdir("/usr/share/i18n/charmaps"): # without Debian's package locales it has no character sets
+    config.available_features.add("localedef")
 if shutil.which("dpkg-deb") and shutil.which("dpkg-shlibdeps") and shutil.which("cpack"):
     config.available_features.add("dpkg")
 
