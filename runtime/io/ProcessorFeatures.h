@@ -27,8 +27,8 @@ inline unsigned savedRegisters() {
   return low;
 }
 
-/// 1 or 0; -1: a name that is not in the list. Read from the processor, not asked of __builtin_cpu_supports, which is always
-/// false in programs that zig links.
+/// 1 or 0; -1: a name that is not in the list. Read from the processor, not asked of __builtin_cpu_supports,
+/// which is always false in programs that zig links.
 inline int processorHas(std::string_view name) {
   struct Feature {
     std::string_view name;
@@ -39,24 +39,15 @@ inline int processorHas(std::string_view name) {
   };
   constexpr unsigned kYmm = 0x6, kZmm = 0xe6;
   static constexpr Feature kFeatures[] = {
-      {"sse2", 1, 0, &CpuidWords::edx, 26, 0},
-      {"sse3", 1, 0, &CpuidWords::ecx, 0, 0},
-      {"ssse3", 1, 0, &CpuidWords::ecx, 9, 0},
-      {"sse4.1", 1, 0, &CpuidWords::ecx, 19, 0},
-      {"sse4.2", 1, 0, &CpuidWords::ecx, 20, 0},
-      {"popcnt", 1, 0, &CpuidWords::ecx, 23, 0},
-      {"avx", 1, 0, &CpuidWords::ecx, 28, kYmm},
-      {"fma", 1, 0, &CpuidWords::ecx, 12, kYmm},
-      {"f16c", 1, 0, &CpuidWords::ecx, 29, kYmm},
-      {"bmi", 7, 0, &CpuidWords::ebx, 3, 0},
-      {"bmi2", 7, 0, &CpuidWords::ebx, 8, 0},
-      {"avx2", 7, 0, &CpuidWords::ebx, 5, kYmm},
-      {"avx512f", 7, 0, &CpuidWords::ebx, 16, kZmm},
-      {"avx512dq", 7, 0, &CpuidWords::ebx, 17, kZmm},
-      {"avx512cd", 7, 0, &CpuidWords::ebx, 28, kZmm},
-      {"avx512bw", 7, 0, &CpuidWords::ebx, 30, kZmm},
-      {"avx512vl", 7, 0, &CpuidWords::ebx, 31, kZmm},
-      {"avx512vnni", 7, 0, &CpuidWords::ecx, 11, kZmm},
+      {"sse2", 1, 0, &CpuidWords::edx, 26, 0},         {"sse3", 1, 0, &CpuidWords::ecx, 0, 0},
+      {"ssse3", 1, 0, &CpuidWords::ecx, 9, 0},         {"sse4.1", 1, 0, &CpuidWords::ecx, 19, 0},
+      {"sse4.2", 1, 0, &CpuidWords::ecx, 20, 0},       {"popcnt", 1, 0, &CpuidWords::ecx, 23, 0},
+      {"avx", 1, 0, &CpuidWords::ecx, 28, kYmm},       {"fma", 1, 0, &CpuidWords::ecx, 12, kYmm},
+      {"f16c", 1, 0, &CpuidWords::ecx, 29, kYmm},      {"bmi", 7, 0, &CpuidWords::ebx, 3, 0},
+      {"bmi2", 7, 0, &CpuidWords::ebx, 8, 0},          {"avx2", 7, 0, &CpuidWords::ebx, 5, kYmm},
+      {"avx512f", 7, 0, &CpuidWords::ebx, 16, kZmm},   {"avx512dq", 7, 0, &CpuidWords::ebx, 17, kZmm},
+      {"avx512cd", 7, 0, &CpuidWords::ebx, 28, kZmm},  {"avx512bw", 7, 0, &CpuidWords::ebx, 30, kZmm},
+      {"avx512vl", 7, 0, &CpuidWords::ebx, 31, kZmm},  {"avx512vnni", 7, 0, &CpuidWords::ecx, 11, kZmm},
       {"avx512bf16", 7, 1, &CpuidWords::eax, 5, kZmm},
   };
   for (const Feature &feature : kFeatures)
