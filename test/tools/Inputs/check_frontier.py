@@ -7,7 +7,8 @@ import sys
 plan = json.load(open(sys.argv[1], encoding="utf-8"))
 points = plan["frontier"]
 assert len(points) >= 6, points
-assert points[0] == {"peak_bytes": plan["unconstrained_peak_bytes"], "overhead": 0.0, "lower_bound": 0.0}, points[0]
+# Another order of the same work may need less.
+assert points[0]["overhead"] == points[0]["lower_bound"] == 0 and points[0]["peak_bytes"] <= plan["unconstrained_peak_bytes"], points[0]
 for before, after in zip(points, points[1:]):
     assert after["peak_bytes"] < before["peak_bytes"] and after["overhead"] > before["overhead"], (before, after)
     assert before["lower_bound"] <= after["lower_bound"] <= after["overhead"], (before, after)
