@@ -124,7 +124,7 @@ def cuts_states(golden, temp):
 def orthogonalises_whole_matrices_17(golden, temp):
     """Muon orthogonalised each shard (DeepSpeed#8437). Its steps amplify the order of sums, and AdamW's that of biases of keys, whose
     gradients are nothing but that."""
-    gpt(golden, temp).agrees("tensor=2", "--optimizer", "muon", "--lr", "0.01", loss=1e-4, norm=1e-3, weight=None)
+    gpt(golden, temp).agrees("tensor=2", "--optimizer", "muon", "--lr", "0.003", loss=1e-4, norm=1e-3, weight=None)
 
 
 def goes_on_everywhere(golden, temp):
