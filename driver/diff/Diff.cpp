@@ -3,36 +3,20 @@
 #include "driver/diff/Pairs.h"
 #include "lib/Export/Plan/PlanView.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/TemporaryFolder.h"
 #include "runtime/format/Convert.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
 #include <set>
 
 using nlohmann::json;
-namespace fs = std::filesystem;
 
 namespace kedge::driver {
 namespace {
-
-/// A folder of our own that goes away again.
-struct TraceFolder {
-  fs::path path;
-  TraceFolder() {
-    std::string name = (fs::temp_directory_path() / "kedge-diff-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      fail("{}: no folder can be made there", fs::temp_directory_path().string());
-    path = name;
-  }
-  ~TraceFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 /// How far two tensors are apart. `squares` are sums over the elements of A and of the differences.
 struct Distance {
@@ -226,10 +210,10 @@ private:
 
 namespace {
 
-GatheredTrace traced(const DiffQuestion &question, const std::string &program, const TraceFolder &folder,
+GatheredTrace traced(const DiffQuestion &question, const std::string &program, const TemporaryFolder &folder,
                      const char *name) {
-  const std::string file = (folder.path / name).string();
-  const int64_t ranks = ranksOf(program, folder.path.string());
+  const std::string file = folder.file(name);
+  const int64_t ranks = ranksOf(program, folder.path().string());
   runTraced(program, ranks, question.launcher, question.options, file);
   return GatheredTrace(file, ranks);
 }
@@ -264,15 +248,14 @@ std::vector<TracedTensor> firstForward(const std::vector<TracedTensor> &all,
   return forward;
 }
 
-json diffAgainst(const DiffQuestion &question, const TraceFolder &folder) {
+json diffAgainst(const DiffQuestion &question, const TemporaryFolder &folder) {
   GatheredTrace a = traced(question, question.a, folder, "a");
   if (a.ranks() > 1)
     fail("{}: --against compares programs of one rank, this one is for {}; kedge diff with a program of one "
          "rank "
          "compares those of several",
          question.a, a.ranks());
-  const Reference reference =
-      runReference(question.against, (folder.path / "a").string(), folder.path.string());
+  const Reference reference = runReference(question.against, folder.file("a"), folder.path().string());
   const Trace b(reference.trace);
   const std::vector<TracedTensor> own = firstForward(a.tensors(anyReading, false), readingsIn(b.tensors()));
   json answer = comparisonOf(pairsOf(own, b.tensors()), question, question.against);
@@ -286,7 +269,7 @@ json diff(const DiffQuestion &question) {
   for (const std::string &program : {question.a, question.b})
     if (program.ends_with(".onnx"))
       fail("{}: an ONNX file is no program; give it as --against {}", program, program);
-  const TraceFolder folder;
+  const TemporaryFolder folder("kedge-diff");
   if (!question.against.empty())
     return diffAgainst(question, folder);
   GatheredTrace a = traced(question, question.a, folder, "a"), b = traced(question, question.b, folder, "b");

@@ -1,17 +1,17 @@
 #include "lib/Link/Link.h"
 #include "lib/Link/BuiltInLinker.h"
 #include "lib/Support/Error.h"
-#include "lib/Support/TemporaryFiles.h"
 #include "lib/Support/TextFile.h"
+#include "lib/Support/ToolRun.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace kedge;
 using namespace kedge::link;
+using llvm::ArrayRef;
 using llvm::SmallString;
 using llvm::StringRef;
 namespace fs = llvm::sys::fs;
@@ -111,27 +111,10 @@ void writeFile(StringRef file, StringRef bytes) {
     fail("{}: cannot be written: {}", file.str(), error.message());
 }
 
-void runDriver(const std::vector<std::string> &words, StringRef log) {
-  const std::string &driver = words.front();
-  llvm::SmallVector<StringRef> command(words.begin(), words.end());
-  std::string message;
-  const std::optional<StringRef> redirects[] = {StringRef(""), log, log};
-  // A group of its own: with a signal to us the linker behind the driver ends, too.
-  llvm::sys::ProcessInfo child;
-  startWithProcess([&] {
-    child = llvm::sys::ExecuteNoWait(driver, command, std::nullopt, redirects, 0, &message, nullptr, nullptr,
-                                     /*DetachProcess=*/true);
-    return child.Pid == llvm::sys::ProcessInfo::InvalidPid ? 0 : child.Pid;
-  });
-  if (child.Pid == llvm::sys::ProcessInfo::InvalidPid)
-    fail("cannot start {}: {}", driver, message);
-  const int status = llvm::sys::Wait(child, std::nullopt, &message).ReturnCode;
-  endWithProcess(0);
-  if (status == 0)
-    return;
-  if (auto text = llvm::MemoryBuffer::getFile(log))
-    message += (*text)->getBuffer().trim().str();
-  fail("linking the program failed ({} exited with {}): {}", driver, status, message);
+void runDriver(const std::vector<std::string> &words, const TemporaryFolder &folder) {
+  const ToolEnding ending = runTool(words, folder);
+  if (ending.status != 0)
+    fail("linking the program failed ({} exited with {}): {}", words.front(), ending.status, ending.text);
 }
 
 /// What is linked with the objects, in this order.
@@ -154,9 +137,9 @@ std::vector<std::string> fasterLinker() {
   return {};
 }
 
-/// The system's C++ compiler as a linker. `log`: a file for what it says.
+/// The system's C++ compiler as a linker. `folder`: for what it writes beside the output.
 void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, const std::string &output,
-                  StringRef log) {
+                  const TemporaryFolder &folder) {
   const bool isStatic = job.form == OutputForm::StaticProgram;
   std::vector<std::string> command = compilerDriver(job.machine);
   command.insert(command.end(), {"-o", output});
@@ -179,36 +162,21 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   else if (job.form != OutputForm::Object)
     StringRef(job.machine.empty() ? KEDGE_LINK_FLAGS : KEDGE_PLAIN_LINK_FLAGS).split(words, ' ', -1, false);
   command.insert(command.end(), words.begin(), words.end());
-  runDriver(command, log);
+  runDriver(command, folder);
 }
 
 /// Links, and puts what is made at `place`.
-void drive(llvm::ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) {
+void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) {
   const std::string output = replaceableFile(place);
-  // Noted before it is made, until it is gone: a signal that comes meanwhile removes it.
-  std::vector<std::unique_ptr<TemporaryFile>> temporary;
-  auto note = [&](StringRef file) { temporary.push_back(std::make_unique<TemporaryFile>(file.str())); };
-  SmallString<128> folder;
-  fs::createUniquePath("kedge-link-%%%%%%%%", folder, /*MakeAbsolute=*/true);
-  note(folder);
-  if (std::error_code error = fs::create_directory(folder, /*IgnoreExisting=*/false, fs::owner_all))
-    fail("no temporary folder for linking: {}: {}", folder.str().str(), error.message());
-  llvm::scope_exit cleanup([&] { fs::remove_directories(folder); });
-  const auto inFolder = [&](const std::string &name) {
-    SmallString<128> file(folder);
-    path::append(file, name);
-    note(file);
-    return file.str().str();
-  };
-
+  const TemporaryFolder folder("kedge-link");
   std::vector<std::string> inputs;
   for (size_t at = 0; at < objects.size(); ++at) {
-    inputs.push_back(inFolder("object" + std::to_string(at) + ".o"));
+    inputs.push_back(folder.file("object" + std::to_string(at) + ".o"));
     writeFile(inputs.back(), StringRef(objects[at].data(), objects[at].size()));
   }
   inputs.insert(inputs.end(), job.archives.begin(), job.archives.end());
   if (!job.script.empty()) {
-    const std::string script = inFolder("exports.map");
+    const std::string script = folder.file("exports.map");
     writeFile(script, job.script);
     job.flags.push_back("--version-script=" + script);
   }
@@ -216,11 +184,11 @@ void drive(llvm::ArrayRef<ObjectFile> objects, LinkJob job, const std::string &p
   // In the folder of the output, so that putting it in place is one rename.
   SmallString<256> linked;
   fs::createUniquePath(output + ".%%%%%%%%", linked, false);
-  const std::string log = inFolder("log");
-  note(linked);
+  // Noted before it is made, until it is gone: a signal that comes meanwhile removes it.
+  const TemporaryFile noted(linked.str().str());
   llvm::scope_exit discard([&] { fs::remove(linked); });
   if (job.pieces.empty())
-    linkByDriver(job, inputs, linked.str().str(), log);
+    linkByDriver(job, inputs, linked.str().str(), folder);
   else
     linkBuiltIn(job.form, job.pieces, inputs, job.flags, linked.str().str());
   if (std::error_code error = fs::rename(linked, output))
@@ -262,7 +230,7 @@ void kedge::link::checkRuntime(const Runtime &runtime) {
     compilerDriver(runtime.machine);
 }
 
-void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
+void kedge::link::linkProgram(ArrayRef<ObjectFile> objects, const std::string &output,
                               const Runtime &runtime) {
   drive(objects,
         {runtime.isStatic ? OutputForm::StaticProgram : OutputForm::Program,
@@ -274,7 +242,7 @@ void kedge::link::linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::str
         output);
 }
 
-void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place,
+void kedge::link::linkLibrary(ArrayRef<ObjectFile> objects, const LibraryPlace &place,
                               const std::string &machine) {
   const std::string file = "lib" + place.name + ".so";
   const Runtime runtime{RuntimeKind::Library, machine};
@@ -291,7 +259,7 @@ void kedge::link::linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryP
   drive(objects, job, place.file(file));
 }
 
-void kedge::link::linkObjects(llvm::ArrayRef<ObjectFile> objects, const std::string &output,
+void kedge::link::linkObjects(ArrayRef<ObjectFile> objects, const std::string &output,
                               const std::string &machine) {
   drive(objects, {OutputForm::Object, {}, {}, "", machine, piecesFor({RuntimeKind::Cpu, machine})}, output);
 }

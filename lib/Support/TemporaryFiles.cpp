@@ -3,19 +3,21 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace kedge {
 namespace {
 
-/// Read by a signal handler: fixed places, no locks. Folders come before what lies in them, so the last go
-/// first.
+/// Read by a signal handler: fixed places, no locks.
 struct Slot {
   std::atomic<bool> taken{false}, ready{false};
   char path[1024] = "";
 };
 
+constexpr int kDeepest = 16; ///< folders within a folder that are removed
 constexpr int kSlots = 64;
 Slot slots[kSlots];
 std::atomic<pid_t> childProcess{0};
@@ -38,6 +40,38 @@ void endChild() {
     nanosleep(&pause, nullptr);
   }
   kill(-child, SIGKILL);
+}
+
+/// What getdents64 writes (its manual page); readdir would allocate, which a signal handler must not.
+struct Entry {
+  uint64_t number;
+  int64_t next;
+  uint16_t length;
+  uint8_t type;
+  char name[];
+};
+
+void emptyFolder(int folder, int depth);
+
+void removeEntry(int folder, const char *name, int depth) {
+  if (unlinkat(folder, name, 0) == 0 || depth == 0)
+    return;
+  if (const int inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); inner >= 0) {
+    emptyFolder(inner, depth - 1);
+    close(inner);
+  }
+  unlinkat(folder, name, AT_REMOVEDIR);
+}
+
+void emptyFolder(int folder, int depth) {
+  alignas(Entry) char bytes[2048];
+  for (long count; (count = syscall(SYS_getdents64, folder, bytes, sizeof(bytes))) > 0;)
+    for (long at = 0; at < count;) {
+      const Entry &entry = *reinterpret_cast<const Entry *>(bytes + at);
+      at += entry.length;
+      if (strcmp(entry.name, ".") != 0 && strcmp(entry.name, "..") != 0)
+        removeEntry(folder, entry.name, depth);
+    }
 }
 
 void endBySignal(int number) {
@@ -87,8 +121,8 @@ TemporaryFile::~TemporaryFile() {
 void removeTemporaryFiles() {
   endChild();
   for (int at = kSlots - 1; at >= 0; --at)
-    if (slots[at].ready.load() && unlink(slots[at].path) != 0)
-      rmdir(slots[at].path);
+    if (slots[at].ready.load())
+      removeEntry(AT_FDCWD, slots[at].path, kDeepest);
 }
 
 void startWithProcess(const std::function<pid_t()> &start) {

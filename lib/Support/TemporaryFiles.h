@@ -6,8 +6,8 @@
 
 namespace kedge {
 
-/// A file, or a folder that is empty at that time, which is removed if a signal
-/// ends the process. In all other cases the owner removes or renames it.
+/// A file, or a folder with all that is in it, which is removed if a signal ends
+/// the process. In all other cases the owner removes or renames it.
 class TemporaryFile {
 public:
   explicit TemporaryFile(const std::string &path);

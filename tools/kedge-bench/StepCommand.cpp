@@ -1,5 +1,6 @@
 // kedge-bench step: what scripts that time PyTorch print, for a compiled program.
 #include "lib/Support/Error.h"
+#include "lib/Support/TemporaryFolder.h"
 #include "tools/kedge-bench/Commands.h"
 #include "tools/kedge-bench/ProcessorPeak.h"
 #include "tools/kedge-bench/SyntheticData.h"
@@ -56,21 +57,6 @@ Run runProcess(const std::vector<std::string> &command, const fs::path &output) 
   return {took.count(), int64_t(usage.ru_maxrss) * 1024};
 }
 
-/// A folder of our own that goes away again.
-struct ScratchFolder {
-  fs::path path;
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "kedge-bench-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      fail("{}: no folder can be made there", fs::temp_directory_path().string());
-    path = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
-
 /// Seconds of every step that a program logged, and its last entry.
 std::vector<double> readLog(const fs::path &file, Json &last) {
   std::vector<double> seconds;
@@ -89,8 +75,9 @@ double medianOf(const std::vector<double> &sorted) {
 }
 
 void step(const StepFlags &options) {
-  ScratchFolder folder;
-  fs::path program = folder.path / "program", log = folder.path / "log.jsonl", ir = folder.path / "ir";
+  const TemporaryFolder scratch("kedge-bench");
+  const fs::path &folder = scratch.path();
+  fs::path program = folder / "program", log = folder / "log.jsonl", ir = folder / "ir";
   std::string kedge = (fs::read_symlink("/proc/self/exe").parent_path() / "kedge").string();
   std::vector<std::string> compile{kedge,        "compile",     options.model,    "--loss",
                                    options.loss, "--precision", options.precision};
@@ -98,20 +85,20 @@ void step(const StepFlags &options) {
     compile.insert(compile.end(), {"--shape", shape});
   compile.insert(compile.end(), options.compileFlags.begin(), options.compileFlags.end());
   compile.insert(compile.end(), {"--save-ir", ir.string(), "-o", program.string()});
-  double compileSeconds = runProcess(compile, folder.path / "compile.txt").seconds;
+  double compileSeconds = runProcess(compile, folder / "compile.txt").seconds;
   // What scripts that time PyTorch subtract: what is resident when program and libraries are loaded, before
   // the model.
-  int64_t loadedBytes = runProcess({program.string(), "--plan"}, folder.path / "plan.json").peakBytes;
+  int64_t loadedBytes = runProcess({program.string(), "--plan"}, folder / "plan.json").peakBytes;
   const double peak = bench::multiplyAddRate(options.threads);
   const size_t warmUp = 3, steps = static_cast<size_t>(options.steps) + warmUp;
   const bench::SyntheticInputs inputs =
-      bench::writeSyntheticInputs(ir / "03-schedule.mlir", folder.path, options.vocabulary);
+      bench::writeSyntheticInputs(ir / "03-schedule.mlir", folder, options.vocabulary);
   std::vector<std::string> command{
       program.string(), "--steps",   std::to_string(steps), "--threads", std::to_string(options.threads),
       "--log",          log.string()};
   for (const std::string &data : inputs.data)
     command.insert(command.end(), {"--data", data});
-  Run run = runProcess(command, folder.path / "run.txt");
+  Run run = runProcess(command, folder / "run.txt");
   Json last;
   std::vector<double> seconds = readLog(log, last);
   if (seconds.size() != steps)
@@ -120,7 +107,7 @@ void step(const StepFlags &options) {
   seconds.erase(seconds.begin(), seconds.begin() + warmUp);
   std::sort(seconds.begin(), seconds.end());
   const double median = medianOf(seconds);
-  Json plan = Json::parse(std::ifstream(folder.path / "plan.json"));
+  Json plan = Json::parse(std::ifstream(folder / "plan.json"));
   Json result{{"precision", options.precision},
               {"mode", "kedge"},
               {"seconds", median},

@@ -2,10 +2,11 @@
 #include "driver/SavedIr.h"
 #include "driver/diff/Diff.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/TemporaryFolder.h"
 #include "runtime/program/NumberFlags.h"
 #include "tools/kedge/Commands.h"
 #include <cstdio>
-#include <filesystem>
+#include <optional>
 
 namespace kedge::tool {
 
@@ -24,29 +25,19 @@ struct DiffFlags {
 /// Programs of files of IR, in a folder that goes away again.
 class ProgramsOfIr {
 public:
-  ~ProgramsOfIr() {
-    std::error_code ignored;
-    if (!folder.empty())
-      std::filesystem::remove_all(folder, ignored);
-  }
-
   /// The program itself, or that of a file of --save-ir.
   std::string programOf(const std::string &path, const char *name) {
     if (!isSavedIr(path))
       return path;
-    if (folder.empty()) {
-      std::string wanted = (std::filesystem::temp_directory_path() / "kedge-diff-XXXXXX").string();
-      if (!mkdtemp(wanted.data()))
-        fail("{}: no folder can be made there", std::filesystem::temp_directory_path().string());
-      folder = wanted;
-    }
-    const std::string program = (folder / name).string();
+    if (!folder)
+      folder.emplace("kedge-diff");
+    const std::string program = folder->file(name);
     compileSavedIr(path, program);
     return program;
   }
 
 private:
-  std::filesystem::path folder;
+  std::optional<TemporaryFolder> folder;
 };
 
 /// The options that both programs get.

@@ -1,6 +1,7 @@
 #include "passes/Lower/Gpu/Ptxas.h"
+#include "lib/Support/Error.h"
+#include "lib/Support/ToolRun.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -13,25 +14,10 @@ using namespace kedge::lower::gpu;
 
 namespace {
 
-/// A file of its own in the system's temporary folder, gone with the object.
-class TempFile {
-public:
-  explicit TempFile(StringRef suffix) {
-    llvm::SmallString<128> name;
-    error = llvm::sys::fs::createTemporaryFile("kedge-gpu", suffix, name);
-    path = name.str().str();
-  }
-  ~TempFile() {
-    if (!error)
-      llvm::sys::fs::remove(path);
-  }
-  std::string text() const {
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    return buffer ? (*buffer)->getBuffer().str() : "";
-  }
-  std::string path;
-  std::error_code error;
-};
+std::string contentOf(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
 
 /// The number before `unit` in a line like "Used 16 registers, 512 bytes smem"; 0 when it is not there.
 int64_t numberBefore(StringRef line, StringRef unit) {
@@ -87,6 +73,35 @@ std::vector<KernelStatistics> kedge::lower::gpu::parsePtxasReport(StringRef repo
   return kernels;
 }
 
+static LogicalResult assembleBy(const std::string &ptxas, GpuCode &code, StringRef arch, int optLevel,
+                                std::string *error) {
+  const kedge::TemporaryFolder folder("kedge-gpu");
+  const std::string source = folder.file("kernels.ptx"), cubin = folder.file("kernels.cubin");
+  std::error_code failed;
+  if (llvm::raw_fd_ostream os(source, failed); !failed) {
+    os << code.ptx;
+    os.close();
+    failed = os.error();
+    os.clear_error();
+  }
+  if (failed) {
+    *error = source + ": cannot be written for ptxas: " + failed.message();
+    return failure();
+  }
+  // The statistics are of the code that runs: no contraction, whatever the assembler may do by default.
+  std::string gpuName = "-arch=" + arch.str(), level = "-O" + std::to_string(std::clamp(optLevel, 0, 3));
+  const kedge::ToolEnding ending =
+      kedge::runTool({ptxas, gpuName, level, "-v", "-fmad=false", source, "-o", cubin}, folder);
+  if (ending.status != 0) {
+    *error = ptxas + " failed for " + arch.str() + ": " + ending.text;
+    return failure();
+  }
+  const std::string bytes = contentOf(cubin);
+  code.cubin.assign(bytes.begin(), bytes.end());
+  code.statistics = parsePtxasReport(ending.text);
+  return success();
+}
+
 LogicalResult kedge::lower::gpu::assemble(GpuCode &code, StringRef arch, int optLevel, std::string *error) {
   std::string ptxas = findPtxas();
   if (ptxas.empty()) {
@@ -95,29 +110,10 @@ LogicalResult kedge::lower::gpu::assemble(GpuCode &code, StringRef arch, int opt
                 "translate the program's PTX when it starts";
     return success();
   }
-  TempFile source("ptx"), cubin("cubin"), report("txt");
-  std::error_code failed = source.error ? source.error : cubin.error ? cubin.error : report.error;
-  if (!failed) {
-    llvm::raw_fd_ostream os(source.path, failed);
-    os << code.ptx;
-  }
-  if (failed) {
-    *error = "no temporary file for ptxas: " + failed.message();
+  try {
+    return assembleBy(ptxas, code, arch, optLevel, error);
+  } catch (const Error &problem) {
+    *error = problem.what();
     return failure();
   }
-  // The statistics are of the code that runs: no contraction, whatever the assembler may do by default.
-  std::string gpuName = "-arch=" + arch.str(), level = "-O" + std::to_string(std::clamp(optLevel, 0, 3));
-  SmallVector<StringRef> arguments{ptxas, gpuName, level, "-v", "-fmad=false", source.path, "-o", cubin.path};
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(report.path), StringRef(report.path)};
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects, 0, 0, &message);
-  std::string text = report.text();
-  if (status != 0) {
-    *error = ptxas + " failed for " + arch.str() + ": " + (message.empty() ? text : message);
-    return failure();
-  }
-  std::string bytes = cubin.text();
-  code.cubin.assign(bytes.begin(), bytes.end());
-  code.statistics = parsePtxasReport(text);
-  return success();
 }
