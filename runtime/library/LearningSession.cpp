@@ -3,6 +3,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/io/FileLock.h"
 #include "runtime/io/Say.h"
+#include "runtime/program/NumberFlags.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/Evaluate.h"
 #include "runtime/train/FiniteStates.h"
@@ -23,11 +24,13 @@ namespace {
 const World kAlone;
 
 /// Flags of the compiled program that mean the same to a session. Data, files and reports are calls here.
-constexpr const char *kFlags[] = {
-    "--steps",        "--lr",          "--min-lr",       "--schedule", "--warmup",
-    "--warmup-start", "--decay-steps", "--weight-decay", "--betas",    "--eps",
-    "--seed",         "--shuffle",     "--model",        "--weights",  "--weights-partial",
-    "--adapter",      "--init",        "--threads",      "--on-nan"};
+std::vector<std::string_view> sessionFlags() {
+  std::vector<std::string_view> flags{"--steps"};
+  flags.insert(flags.end(), scalarFlags().begin(), scalarFlags().end());
+  flags.insert(flags.end(), {"--seed", "--shuffle", "--model", "--weights", "--weights-partial", "--adapter",
+                             "--init", "--threads", "--on-nan"});
+  return flags;
+}
 
 /// What throws because of the caller's arguments.
 template <typename Body> auto asWrongCall(Body &&body) {
@@ -39,10 +42,11 @@ template <typename Body> auto asWrongCall(Body &&body) {
 }
 
 void checkFlag(const std::string &name) {
-  if (std::none_of(std::begin(kFlags), std::end(kFlags), [&](const char *flag) { return name == flag; }))
+  const std::vector<std::string_view> flags = sessionFlags();
+  if (std::find(flags.begin(), flags.end(), name) == flags.end())
     fail("'{}' is no option of a session; it takes {}. Data, checkpoints and exports have functions of their "
          "own",
-         name, fmt::join(kFlags, " "));
+         name, fmt::join(flags, " "));
 }
 
 /// Without an end there is nothing that a schedule could decline to.

@@ -42,6 +42,10 @@ constexpr NumberRange kRanges[] = {
     {"--comm-timeout", false, 0, 1e9, RangeEnds::Above},
 };
 
+constexpr const char *kScalarFlags[] = {"--lr",           "--min-lr",       "--schedule",
+                                        "--warmup",       "--warmup-start", "--decay-steps",
+                                        "--weight-decay", "--betas",        "--eps"};
+
 const char *const kRange = "range"; // the check's name
 
 bool hasRange(CLI::Option &option) {
@@ -74,6 +78,8 @@ std::optional<double> decimalIn(std::string_view text) {
     return std::nullopt;
   return value;
 }
+
+std::span<const char *const> scalarFlags() { return kScalarFlags; }
 
 const NumberRange *rangeOf(std::string_view flag) {
   for (const NumberRange &range : kRanges)

@@ -1,9 +1,9 @@
 // Ranges of numeric options: one table of those that programs and checkpoints have, of which some are the
-// compiler's, too. The compiler's
-// own options say their ranges where they are declared.
+// compiler's, too. The compiler's own options say their ranges where they are declared.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +25,9 @@ struct NumberRange {
   const char *also = nullptr; ///< a word that may be given in place of a number
 };
 
+/// The scalars of a step's update and of their schedule. The compiler's options of these names are the
+/// defaults of the program's.
+std::span<const char *const> scalarFlags();
 /// Null if the flag does not take a number.
 const NumberRange *rangeOf(std::string_view flag);
 /// "a whole number from 1 to 4096", "a number above 0, at most 1e+38".

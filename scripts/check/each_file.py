@@ -91,8 +91,13 @@ def main():
     make_headers()
     tidy = clang_tidy() if args.tidy else None
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        said = sorted({line for lines in pool.map(lambda one: findings(*one, tidy), chosen.items()) for line in lines})
-    print("\n".join(said) or f"each of {len(chosen)} files compiles by itself{', and clang-tidy has nothing to say' if tidy else ''}")
+        said = set()
+        for lines in pool.map(lambda one: findings(*one, tidy), chosen.items()):
+            for line in sorted(set(lines) - said): # a header's, once
+                print(line, flush=True)
+            said.update(lines)
+    if not said:
+        print(f"each of {len(chosen)} files compiles by itself{', and clang-tidy has nothing to say' if tidy else ''}")
     sys.exit(bool(said))
 
 

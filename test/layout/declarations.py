@@ -16,10 +16,10 @@ SOURCES = (".cpp", ".h")
 # Options that more than three files spell, with their number. A program has most of them, too: a row of runtime/program/NumberFlags.cpp
 # (range), of runtime/program/Options.cpp (help) and of what it tells about each. The list only shrinks.
 SPELLED = {
-    "--adapter": 5, "--betas": 8, "--bucket-bytes": 4, "--class-weights": 5, "--decay-steps": 8,
-    "--deepspeed-config": 4, "--eps": 8, "--logits": 4, "--loss-scale-hysteresis": 4, "--lr": 7, "--lr-scale": 4,
-    "--min-lr": 8, "--only": 4, "--pos-weight": 5, "--precision-policy": 4, "--ranks": 4, "--report": 5,
-    "--schedule": 6, "--seed": 5, "--warmup": 7, "--warmup-start": 8, "--weight-decay": 7, "--zero": 4,
+    "--adapter": 5, "--betas": 6, "--bucket-bytes": 4, "--class-weights": 5, "--decay-steps": 6,
+    "--deepspeed-config": 4, "--eps": 6, "--logits": 4, "--loss-scale-hysteresis": 4, "--lr": 5, "--lr-scale": 4,
+    "--min-lr": 6, "--only": 4, "--pos-weight": 5, "--precision-policy": 4, "--ranks": 4, "--report": 5,
+    "--schedule": 5, "--seed": 5, "--warmup": 5, "--warmup-start": 6, "--weight-decay": 5, "--zero": 4,
 }
 # Where one field fills another of its name, and why: such a copy is what an option must not need.
 COPIES = {

@@ -3,7 +3,7 @@
 
     test/passes/examples.py ROOT
 
-A pass of passes/*/Passes.td ends its description with
+A pass of passes/*/*.td ends its description with
 
     Example: `--kedge-some-pass=option=1`       (without a flag in the line: the pass alone)
     ```mlir                                     IR before
@@ -104,7 +104,7 @@ def check(flag, text):
 def main():
     root = pathlib.Path(sys.argv[1])
     passes = wrong = 0
-    for path in sorted(root.glob("passes/*/Passes.td")):
+    for path in sorted(root.glob("passes/*/*.td")):
         for definition in DEFINITION.finditer(path.read_text()):
             passes += 1
             if error := check(definition[1], definition[0]):

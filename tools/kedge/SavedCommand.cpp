@@ -1,6 +1,7 @@
 #include "tools/kedge/SavedCommand.h"
 #include "driver/SavedIr.h"
 #include "lib/Support/Error.h"
+#include "runtime/program/NumberFlags.h"
 
 namespace kedge::tool {
 
@@ -11,9 +12,7 @@ namespace {
 /// The last phase that an option still acts in; nullopt: it acted before the first file was written.
 std::optional<Phase> lastPhaseOf(const CLI::Option &option) {
   const std::string name = option.get_name(), group = option.get_group();
-  // Defaults of the program's own options.
-  for (const char *scalar : {"--lr", "--betas", "--eps", "--weight-decay", "--schedule", "--warmup",
-                             "--warmup-start", "--decay-steps", "--min-lr"})
+  for (const char *scalar : rt::scalarFlags()) // the program's defaults
     if (name == scalar)
       return Phase::Exec;
   if (group == "Output")
