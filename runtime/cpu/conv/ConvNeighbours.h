@@ -46,8 +46,7 @@ public:
 
   static bool fits(const ConvShape &c) {
     return c.stride == Space{1, 1, 1} && c.in == c.out && c.kernel[0] <= kMostTaps &&
-           c.kernel[1] <= kMostTaps && c.kernel[2] <= kMostTaps && c.taps() <= MaskedTaps::kMost &&
-           maskedRows();
+           c.kernel[1] <= kMostTaps && c.kernel[2] <= kMostTaps && c.taps() <= MaskedTaps::kMost;
   }
 
   /// `back`: for the gradient, whose taps look in the opposite direction.

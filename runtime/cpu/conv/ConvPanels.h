@@ -84,20 +84,47 @@ template <typename S> struct PanelRows {
   }
 };
 
-/// Packs a panel of kMaskedLanes columns by NeighbourMasks. Rows are written in their order: the hardware
-/// fetches what is written ahead, too.
-inline void packNeighbours(const ConvShape &c, bool back, float *dst, const PanelRows<float> &rows,
-                           int64_t k0, int64_t length) {
-  const MaskedRows copy = maskedRows();
+/// Writes rows of kMaskedLanes columns by NeighbourMasks, in their order: the hardware fetches what is
+/// written ahead, too. T: float, or the bits of S.
+template <typename T, typename S>
+void copyNeighbours(const ConvShape &c, bool back, T *dst, const PanelRows<S> &rows, int64_t k0,
+                    int64_t length) {
+  const MaskedRows<T> copy = maskedRows<T>();
   const int64_t plane = c.inSize(), taps = c.taps();
   for (int64_t begin = 0, end = 0; begin < rows.count; begin = end) {
     NeighbourMasks masks(c, back);
     for (; end < rows.count && rows.images[end] == rows.images[begin]; ++end)
       masks.add(rows.segments[end]);
     const Segment &first = rows.segments[begin];
-    const float *lane0 = rows.images[begin] + ((first.d * c.in[1] + first.h) * c.in[2] + first.w - first.at);
+    const T *lane0 =
+        panelSource(rows.images[begin]) + ((first.d * c.in[1] + first.h) * c.in[2] + first.w - first.at);
     copy(masks.taps(), k0 % taps, length, lane0 + k0 / taps * plane, plane, dst, begin > 0);
   }
+}
+
+/// The panel of these columns, if the machine can copy neighbours and each row of the panel is a run of them.
+template <typename S, typename E>
+bool packNeighbours(const ConvShape &c, bool back, E *dst, int width, const PanelRows<S> &rows,
+                    int64_t columns, int64_t k0, int64_t length) {
+  if constexpr (std::is_same_v<S, float> && std::is_same_v<E, float>) {
+    if (width != kMaskedLanes || !maskedRows<float>() || !NeighbourMasks::fits(c))
+      return false;
+    copyNeighbours(c, back, dst, rows, k0, length);
+    return true;
+  } else if constexpr (kIsHalf<S> && !std::is_floating_point_v<E>) {
+    if (width != kMaskedLanes || !maskedRows<uint16_t>() || !NeighbourMasks::fits(c))
+      return false;
+    constexpr int64_t kDepth = 256;                   // in the L1; a multiple of the depth of every tile
+    alignas(64) uint16_t list[kDepth * kMaskedLanes]; // not of S, whose constructor writes zeros
+    for (int64_t p = 0; p < length; p += kDepth) {
+      const int64_t steps = std::min(kDepth, length - p);
+      copyNeighbours(c, back, list, rows, k0 + p, steps);
+      packB(dst + p * width, width, Strided<S>{reinterpret_cast<const S *>(list), 1, kMaskedLanes}, columns,
+            steps);
+    }
+    return true;
+  }
+  return false;
 }
 
 /// Columns are positions of Y that read places of X or, with Back, positions of X that
@@ -113,9 +140,8 @@ void packPlaces(const ConvShape &c, E *dst, int width, const S *image, int64_t c
     return packB(dst, width, Strided<S>{first, 1, plane}, columns, length);
   }
   const PanelRows<S> rows(space, image, stride, column, columns);
-  if constexpr (std::is_same_v<S, float> && std::is_same_v<E, float>)
-    if (width == kMaskedLanes && NeighbourMasks::fits(c))
-      return packNeighbours(c, Back, dst, rows, k0, length);
+  if (packNeighbours(c, Back, dst, width, rows, columns, k0, length))
+    return;
   TapRow row(c.kernel, k0);
   auto fill = [&](int64_t, auto *list) {
     for (int64_t i = 0; i < rows.count; ++i) {

@@ -3,6 +3,11 @@
 
 namespace kedge::rt::cpu {
 
-MaskedRows maskedRows() { return activeIsa() >= Isa::Avx512 ? maskedRowsAvx512() : nullptr; }
+template <> MaskedRows<float> maskedRows() {
+  return activeIsa() >= Isa::Avx512 ? maskedRowsAvx512() : nullptr;
+}
+template <> MaskedRows<uint16_t> maskedRows() {
+  return activeIsa() >= Isa::Avx512 ? narrowMaskedRowsAvx512() : nullptr;
+}
 
 } // namespace kedge::rt::cpu

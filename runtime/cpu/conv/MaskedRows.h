@@ -15,14 +15,16 @@ struct MaskedTaps {
   uint32_t mask[kMost];    ///< bits of the places whose neighbour exists
 };
 
-/// Writes `rows` rows of kMaskedLanes floats, for one tap after the other beginning with `tap`, then for the
-/// next plane. to[j] is the plane's neighbour of place j, or 0 or, with `joins`, what it was; elements
-/// without a bit in the mask are not read.
-using MaskedRows = void (*)(const MaskedTaps &taps, int64_t tap, int64_t rows, const float *place,
-                            int64_t plane, float *to, bool joins);
+/// Writes `rows` rows of kMaskedLanes elements, for one tap after the other beginning with `tap`, then for
+/// the next plane. to[j] is the plane's neighbour of place j, or 0 or, with `joins`, what it was; elements
+/// without a bit in the mask are not read. T: float, or uint16_t for 16 bits of any format.
+template <typename T>
+using MaskedRows = void (*)(const MaskedTaps &taps, int64_t tap, int64_t rows, const T *place, int64_t plane,
+                            T *to, bool joins);
 
 /// Null if the machine has no masked loads.
-MaskedRows maskedRows();
-MaskedRows maskedRowsAvx512();
+template <typename T> MaskedRows<T> maskedRows();
+MaskedRows<float> maskedRowsAvx512();
+MaskedRows<uint16_t> narrowMaskedRowsAvx512();
 
 } // namespace kedge::rt::cpu

@@ -35,11 +35,32 @@ void copyMasked(const MaskedTaps &taps, int64_t tap, int64_t rows, const float *
   (joins ? maskedRowsOf<true> : maskedRowsOf<false>)(taps, tap, rows, place, plane, to);
 }
 
+/// A row of 16 bits is one register.
+template <bool Joins>
+void narrowMaskedRowsOf(const MaskedTaps &taps, int64_t tap, int64_t rows, const uint16_t *place,
+                        int64_t plane, uint16_t *to) {
+  for (int64_t row = 0; row < rows; ++row, to += kMaskedLanes) {
+    const uint16_t *from = place + taps.distance[tap];
+    _mm_prefetch(from + kNext, _MM_HINT_T0);
+    const __m512i before = Joins ? _mm512_loadu_si512(to) : _mm512_setzero_si512();
+    _mm512_storeu_si512(to, _mm512_mask_loadu_epi16(before, taps.mask[tap], from));
+    if (++tap == taps.count)
+      tap = 0, place += plane;
+  }
+}
+
+void copyNarrowMasked(const MaskedTaps &taps, int64_t tap, int64_t rows, const uint16_t *place, int64_t plane,
+                      uint16_t *to, bool joins) {
+  (joins ? narrowMaskedRowsOf<true> : narrowMaskedRowsOf<false>)(taps, tap, rows, place, plane, to);
+}
+
 } // namespace
 
-MaskedRows maskedRowsAvx512() { return copyMasked; }
+MaskedRows<float> maskedRowsAvx512() { return copyMasked; }
+MaskedRows<uint16_t> narrowMaskedRowsAvx512() { return copyNarrowMasked; }
 #else
-MaskedRows maskedRowsAvx512() { return nullptr; }
+MaskedRows<float> maskedRowsAvx512() { return nullptr; }
+MaskedRows<uint16_t> narrowMaskedRowsAvx512() { return nullptr; }
 #endif
 
 } // namespace kedge::rt::cpu
