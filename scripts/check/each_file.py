@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Compiles sources one by one, without unity builds and precompiled headers, which hide a missing #include.
+"""Compiles sources one by one, without the unity builds that hide a missing #include. What all files of a room include first
+(kedge_sees_mlir of cmake/KedgeTargets.cmake) they need not include themselves.
 
     scripts/check/each_file.py runtime/calls passes/Memory      every source of these rooms
-    scripts/check/each_file.py --checked --slice 4              a quarter of the rooms that were checked whole, another one with each commit
+    scripts/check/each_file.py --slice 64 lib passes            one file of 64 of these rooms, others with each commit
     scripts/check/each_file.py --tidy runtime/exec              what clang-tidy says of them (.clang-tidy), which compiles each, too
 
-It looks at syntax and templates and makes no objects. Its folder is build/each. No test asks for clang-tidy:
-`pip install clang-tidy==22.1.8` in the tests' environment.
+It looks at syntax and templates and makes no objects. It takes flags and generated headers from a build (--build build/release).
+The test layout/each-file runs a slice of all rooms. No test asks for clang-tidy: `pip install clang-tidy==22.1.8` in the tests'
+environment.
 """
 import argparse
 import concurrent.futures
@@ -20,29 +22,30 @@ import sys
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build/each"
 VERSION = "22"
-# Rooms all of whose files were compiled by themselves. The list only grows.
-CHECKED = []
-GENERATED = re.compile(r"^(\S+\.(?:inc|h|hpp)): CUSTOM_COMMAND", re.M)
 FINDING = re.compile(r"^(\S+?:\d+:\d+): (?:warning|error|fatal error): (.*)$", re.M)
+JOINED = re.compile(r'^#include "([^"]+)"', re.M)
 
 
-def commands():
-    """The command of each source, without output; the first one of a source that several targets compile."""
-    subprocess.run(["cmake", "--preset", "release", "-B", BUILD, "-DCMAKE_UNITY_BUILD=OFF", "-DKEDGE_PRECOMPILED_HEADERS=OFF"],
-                   cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+def flags_of(command):
+    """Compiler and flags, without the launcher, the source and the output."""
+    words = shlex.split(command)
+    words = words[next(at for at, word in enumerate(words) if word.endswith(("++", "cc"))):]
+    at = words.index("-o")
+    return [word for word in words[:at] + words[at + 2:] if word != "-c"][:-1]
+
+
+def commands(build):
+    """The flags of each source; those of the first target where several compile it."""
     found = {}
-    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-        source = os.path.relpath(entry["file"], ROOT)
-        if not source.startswith("build"):
-            found.setdefault(source, entry["command"])
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        file = pathlib.Path(entry["file"])
+        joined = "Unity" in file.parts
+        for source in JOINED.findall(file.read_text()) if joined else [file]:
+            name = os.path.relpath(source, ROOT)
+            if not name.startswith(("..", "build")):
+                found.setdefault(name, flags_of(entry["command"]))
     return found
-
-
-def make_headers():
-    targets = subprocess.run(["ninja", "-C", BUILD, "-t", "targets", "all"], capture_output=True, text=True, check=True).stdout
-    subprocess.run(["ninja", "-C", BUILD, *GENERATED.findall(targets)], check=True, stdout=subprocess.DEVNULL)
 
 
 def clang_tidy():
@@ -58,46 +61,47 @@ def clang_tidy():
     sys.exit(f"each_file.py: expected clang-tidy {VERSION}: pip install 'clang-tidy==22.1.8'")
 
 
-def findings(source, command, tidy):
+def findings(source, flags, tidy):
     """What the compiler, or clang-tidy, says of one source."""
-    if tidy:
-        asked = [tidy, "-p", str(BUILD), "--quiet", source]
-    else:
-        words = shlex.split(command)
-        output = words.index("-o")
-        asked = [w for w in words[:output] + words[output + 2:] if w != "-c"][:-1] + ["-O0", "-w", "-fsyntax-only", source]
+    # clang would take the header that gcc has compiled for its own.
+    asked = [tidy, "--quiet", source, "--", *(f"{word}.txt" if word.endswith("cmake_pch.hxx") else word for word in flags[1:])] \
+        if tidy else [*flags, "-w", "-fsyntax-only", source]
     done = subprocess.run(asked, capture_output=True, text=True, errors="replace", cwd=ROOT)
     said = [f"{os.path.relpath(place, ROOT)}: {text}" for place, text in FINDING.findall(done.stdout + done.stderr)
-            if "/build/" not in place and not place.startswith("/usr/")]
+            if place.startswith(source) or "/build/" not in place and not place.startswith("/usr/")]
     return said or ([f"{source}: {done.stderr.strip()[-300:]}"] if done.returncode else [])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("rooms", nargs="*", help="folders of sources, or single ones")
-    parser.add_argument("--checked", action="store_true", help="the rooms that were checked whole")
+    parser.add_argument("rooms", nargs="+", help="folders of sources, or single ones")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="a build of this tree")
     parser.add_argument("--slice", type=int, default=1, metavar="N", help="one file of N, others with another commit")
+    parser.add_argument("--as", dest="like", metavar="SOURCE", help="the one file that is named is compiled as this source is")
     parser.add_argument("--tidy", action="store_true", help="ask clang-tidy")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    rooms = args.rooms + (CHECKED if args.checked else [])
-    all_commands = commands()
+    all_flags = commands(args.build.resolve())
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout
-    chosen = {source: command for source, command in sorted(all_commands.items())
-              if any(source == room or source.startswith(room.rstrip("/") + "/") for room in rooms)
-              and zlib.crc32((commit + source).encode()) % args.slice == 0}
-    if not chosen and args.slice == 1:
+    if args.like:
+        all_flags = {args.rooms[0]: all_flags[args.like]}
+    inside = {source: flags for source, flags in sorted(all_flags.items())
+              if any(source == room or source.startswith(room.rstrip("/") + "/") for room in args.rooms)}
+    if not inside:
         sys.exit("each_file.py: found no source that is compiled; expected rooms, such as runtime/calls lib/Analysis")
-    make_headers()
+    chosen = {source: flags for source, flags in inside.items() if zlib.crc32((commit + source).encode()) % args.slice == 0}
     tidy = clang_tidy() if args.tidy else None
+    if tidy:
+        for header in args.build.resolve().rglob("cmake_pch.hxx"):
+            header.with_suffix(".hxx.txt").write_text(header.read_text())
+    said = set()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        said = set()
         for lines in pool.map(lambda one: findings(*one, tidy), chosen.items()):
-            for line in sorted(set(lines) - said): # a header's, once
+            for line in sorted(set(lines) - said):  # a header's, once
                 print(line, flush=True)
             said.update(lines)
     if not said:
-        print(f"each of {len(chosen)} files compiles by itself{', and clang-tidy has nothing to say' if tidy else ''}")
+        print(f"each of {len(chosen)} of {len(inside)} files compiles by itself{', and clang-tidy has nothing to say' if tidy else ''}")
     sys.exit(bool(said))
 
 
