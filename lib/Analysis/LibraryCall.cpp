@@ -1,6 +1,7 @@
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Support/AttrJson.h"
+#include "runtime/calls/LibraryKernel.h"
 #include "runtime/io/Error.h"
 
 namespace kedge::analysis {

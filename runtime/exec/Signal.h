@@ -23,8 +23,13 @@ public:
   /// Returns once `ready()` is true; it may change only before a post(). It loads with memory order acquire
   /// or stronger.
   template <typename Ready> void await(Ready &&ready) {
+    await(ready, [] {});
+  }
+  /// The same; beforeSleep() is called once, if polling was in vain.
+  template <typename Ready, typename BeforeSleep> void await(Ready &&ready, BeforeSleep &&beforeSleep) {
     if (ready() || spin(ready))
       return;
+    beforeSleep();
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     for (;;) {
       const uint32_t seen = count_.load(std::memory_order_seq_cst);

@@ -1,4 +1,5 @@
 #include "runtime/exec/ThreadPool.h"
+#include "runtime/exec/DisplacedThreads.h"
 #include "runtime/exec/LentThreads.h"
 #include "runtime/exec/Signal.h"
 #include "runtime/io/Error.h"
@@ -108,10 +109,12 @@ public:
     threads = std::clamp(threads, 1, kMostThreads);
     grow(threads);
     publish(threads, parts, function, body);
+    noteLoopThread(0, /*idles=*/false); // between loops the others wait for it, too
+    letDisplacedGo();
     insideLoop = true;
     takeParts(0);
     insideLoop = false;
-    finished_.await([this] { return pending_.load(std::memory_order_acquire) == 0; });
+    finished_.await([this] { return pending_.load(std::memory_order_acquire) == 0; }, makeRoomForDisplaced);
     failure_.rethrow();
     return true;
   }
@@ -146,12 +149,15 @@ private:
   void help(int slot) {
     slotOfThread = slot;
     insideLoop = true;
+    noteLoopThread(slot, /*idles=*/true);
     uint32_t seen = startCount_.load(std::memory_order_acquire);
     alive_.fetch_add(1, std::memory_order_release);
     finished_.post();
     for (;;) {
-      started_.await([&] { return startCount_.load(std::memory_order_acquire) != seen; });
+      started_.await([&] { return startCount_.load(std::memory_order_acquire) != seen; },
+                     makeRoomForDisplaced);
       seen = startCount_.load(std::memory_order_acquire);
+      const ThreadAtWork working(slot);
       takeParts(slot);
     }
   }

@@ -55,7 +55,9 @@ OK, FAILED, NOT_RUN, KNOWN = "ok", "FAILED", "not run", "known"
 # Runs where another order of sums leaves the norms of PyTorch's gradients, how far at most, and why: measured without a GPU,
 # before one was there. Losses, weights and gradients of step 0 have to follow all the same.
 KNOWN_DEVIATIONS = {("gpt2", "wsd"): (1e-3, "a spike that magnifies the order of sums: 1.4e-4 on the CPU, 4.0e-4 with plain "
-                                            "sums of products")}
+                                            "sums of products"),
+                    ("gpt-fp8", "fp8"): (1e-1, "rounding to 8 bits magnifies the order of sums: 4.8e-2 on the stand-ins; on the CPU 2.5e-2 "
+                                               "to 4.1e-2 when initial weights change by 1e-6")}
 
 
 class OutOfTime(Exception):

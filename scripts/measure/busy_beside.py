@@ -2,7 +2,7 @@
 """Steps of a model while the machine is idle, and while one other process is busy: what threads lose to a displaced one.
 
 busy_beside.py --model gpt2.onnx [--kedge build/release/bin/kedge[,OTHER]] [--shapes 4x64,1x1024] [--rounds 3] [--steps 6]
-               [--threads 2] [--limit 1.1]
+               [--threads 2] [--precision fp32] [--limit 1.1]
 
 --model: what scripts/make/make_gpt2.py writes. Several compilers, say of two builds, are measured in turn, round by round, alone
 and beside a process that spins (started here, niceness 0). A run's number is the median of its steps after two; the table has
@@ -40,8 +40,8 @@ class Contender:
         batch, length = map(int, shape.split("x"))
         self.program, self.data = folder / "program", folder / "tokens.npy"
         folder.mkdir(parents=True)
-        subprocess.run([kedge, "compile", o.model, "--shape", f"input_ids={shape}", "--loss", "cross-entropy", "-o",
-                        self.program], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([kedge, "compile", o.model, "--shape", f"input_ids={shape}", "--loss", "cross-entropy",
+                        "--precision", o.precision, "-o", self.program], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         write_tokens(self.data, 4 * batch, length, o.vocabulary)
         self.log = folder / "log.jsonl"
         self.seconds = {"alone": [], "beside": []}
@@ -73,6 +73,7 @@ def main():
     parser.add_argument("--model", type=pathlib.Path, required=True)
     parser.add_argument("--kedge", default=str(root / "build/release/bin/kedge"))
     parser.add_argument("--shapes", default="4x64,1x1024")
+    parser.add_argument("--precision", default="fp32")
     parser.add_argument("--limit", type=float, default=1.1)
     for name, value in dict(rounds=3, steps=6, threads=2, vocabulary=50257).items():
         parser.add_argument(f"--{name}", type=int, default=value)

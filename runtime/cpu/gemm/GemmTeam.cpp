@@ -1,4 +1,5 @@
 #include "runtime/cpu/gemm/GemmTeam.h"
+#include "runtime/exec/DisplacedThreads.h"
 #include <algorithm>
 
 namespace kedge::rt::cpu {
@@ -47,7 +48,8 @@ void GemmTeam::awaitBuffer(int64_t block) {
 }
 
 void GemmTeam::awaitComputed(int64_t block) {
-  progress_.await([&] { return isComplete(regionsDone_.done[block & 1], block, regions_); });
+  progress_.await([&] { return isComplete(regionsDone_.done[block & 1], block, regions_); },
+                  makeRoomForDisplaced);
 }
 
 int64_t GemmTeam::claimPack(int64_t block) { return claim(packs_.claimed[block & 1], block, packShares_); }
@@ -58,7 +60,8 @@ void GemmTeam::packed(int64_t block) {
 }
 
 void GemmTeam::awaitPacked(int64_t block) {
-  progress_.await([&] { return isComplete(packs_.done[block & 1], block, packShares_); });
+  progress_.await([&] { return isComplete(packs_.done[block & 1], block, packShares_); },
+                  makeRoomForDisplaced);
 }
 
 int64_t GemmTeam::claimRegion(int64_t block, int member) {
@@ -75,7 +78,8 @@ int64_t GemmTeam::claimRegion(int64_t block, int member) {
 
 void GemmTeam::awaitRegion(int64_t block, int64_t region) {
   if (depthBlock(block) != 0)
-    progress_.await([&] { return behind(region).load(std::memory_order_acquire) >= block; });
+    progress_.await([&] { return behind(region).load(std::memory_order_acquire) >= block; },
+                    makeRoomForDisplaced);
 }
 
 void GemmTeam::computed(int64_t block, int64_t region) {
