@@ -22,7 +22,7 @@ static ParseResult parseCallee(OpAsmParser &parser, StringAttr &kernel) {
     parser.getContext()->getOrLoadDialect(dialect);
   return success();
 }
-static void printCallee(OpAsmPrinter &printer, sched::LibraryOp, StringAttr kernel) { printer << kernel; }
+static void printCallee(OpAsmPrinter &printer, LibraryOp, StringAttr kernel) { printer << kernel; }
 
 #define GET_OP_CLASSES
 #include "lib/Dialect/Sched/SchedOps.cpp.inc"
