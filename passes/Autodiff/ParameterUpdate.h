@@ -3,6 +3,7 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "passes/Autodiff/FunctionEditing.h"
+#include "passes/Autodiff/OptionWords.h"
 
 namespace kedge::autodiff {
 
