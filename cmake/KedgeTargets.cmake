@@ -75,11 +75,11 @@ function(kedge_pass_library phase)
   string(TOLOWER ${phase} lower)
   set(LLVM_TARGET_DEFINITIONS Passes.td)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/Passes.h.inc)
-  file(GLOB tables CONFIGURE_DEPENDS *.td) # Passes.td and those that it includes
   add_custom_command(OUTPUT ${out}
     COMMAND ${MLIR_TABLEGEN_EXE} -gen-pass-decls -name ${phase} -I ${MLIR_INCLUDE_DIRS} -I ${PROJECT_SOURCE_DIR}
-            ${CMAKE_CURRENT_SOURCE_DIR}/Passes.td -o ${out} --write-if-changed
-    DEPENDS ${tables} COMMENT "tablegen passes/${phase}")
+            ${CMAKE_CURRENT_SOURCE_DIR}/Passes.td -o ${out} --write-if-changed -d ${out}.d
+    DEPFILE ${out}.d
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/Passes.td COMMENT "tablegen passes/${phase}")
   add_custom_target(kedge-td-passes-${lower} DEPENDS ${out})
   kedge_mlir_library(kedge_passes_${lower} DEPENDS kedge-td-passes-${lower} SOURCES ${ARG_SOURCES} LINK ${ARG_LINK})
   set_property(GLOBAL APPEND PROPERTY KEDGE_PASS_LIBRARIES kedge_passes_${lower})

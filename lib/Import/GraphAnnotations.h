@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Model/ShardingCheck.h"
+#include "lib/Support/Error.h"
 
 namespace kedge::importer {
 

@@ -1,6 +1,7 @@
 #include "lib/Analysis/OpSeconds.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Dist/Cut.h"
+#include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Support/Error.h"

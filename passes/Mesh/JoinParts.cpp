@@ -1,4 +1,5 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
+#include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"

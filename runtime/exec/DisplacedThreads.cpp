@@ -5,8 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <ctime>
+#include <fcntl.h>
 #include <sched.h>
+#include <string_view>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -54,6 +58,21 @@ int64_t timeUsed(pid_t thread) {
       static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | kScheduled | kOfThread);
   timespec time;
   return clock_gettime(clock, &time) == 0 ? int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec : -1;
+}
+
+/// Whether it could run: it does not wait for others, for a message or for a disk. Allocates nothing.
+bool couldRun(pid_t thread) {
+  char path[64], text[512];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", static_cast<int>(thread));
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  const ssize_t count = read(file, text, sizeof text);
+  close(file);
+  // "1234 (name) R ...", where the name may hold any characters.
+  const std::string_view line(text, static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  const size_t end = line.rfind(") ");
+  return end != std::string_view::npos && line.substr(end + 2, 1) == "R";
 }
 
 /// Moves the thread to a processor that it may use, where a helper stays; false where it may not use it.
@@ -118,55 +137,72 @@ void look() {
   while (Clock::now() < end) {
   }
   for (int slot = 0; slot < count; ++slot)
-    if (const int64_t then = before[static_cast<size_t>(slot)]; then >= 0 && used(slot) == then)
+    if (const int64_t then = before[static_cast<size_t>(slot)];
+        then >= 0 && used(slot) == then && couldRun(loopThreads[slot].id.load(std::memory_order_relaxed)))
       return changePlaces(slot, count);
 }
 
-/// One at a time is enough: others go on.
-template <typename Body> void aloneOrNot(Body &&body) {
-  if (isLooking.exchange(true, std::memory_order_acquire))
-    return;
-  body();
-  isLooking.store(false, std::memory_order_release);
+class Looking {
+public:
+  Looking() {
+    while (isLooking.exchange(true, std::memory_order_acquire))
+      std::this_thread::yield(); // some 20 us
+  }
+  ~Looking() { isLooking.store(false, std::memory_order_release); }
+};
+
+void letGo(LoopThread &thread) {
+  if (std::exchange(thread.stays, false))
+    sched_setaffinity(thread.id.load(std::memory_order_relaxed), sizeof thread.usual, &thread.usual);
 }
 
 } // namespace
 
-void noteLoopThread(int slot, bool idles) {
+void noteLoopThread(int slot) {
   LoopThread &thread = loopThreads[slot];
   thread.processor.store(sched_getcpu(), std::memory_order_relaxed);
   if (noted.slot == slot && noted.isCurrent())
     return;
+  const Looking alone;
+  letGo(thread); // another thread had this slot
   noted.slot = slot, noted.id = gettid();
   thread.id.store(noted.id);
-  thread.works.store(!idles);
-  for (int seen = slots.load(); seen <= slot && !slots.compare_exchange_weak(seen, slot + 1);) {
-  }
+  thread.works.store(slot == 0);
+  slots.store(std::max(slots.load(), slot + 1));
 }
 
-ThreadAtWork::ThreadAtWork(int slot) : slot(slot) {
-  loopThreads[slot].processor.store(sched_getcpu(), std::memory_order_relaxed);
-  loopThreads[slot].works.store(true, std::memory_order_relaxed);
+ThreadAtWork::ThreadAtWork() {
+  LoopThread &thread = loopThreads[noted.slot];
+  thread.processor.store(sched_getcpu(), std::memory_order_relaxed);
+  thread.works.store(true, std::memory_order_relaxed);
 }
-ThreadAtWork::~ThreadAtWork() { loopThreads[slot].works.store(false, std::memory_order_relaxed); }
+ThreadAtWork::~ThreadAtWork() { loopThreads[noted.slot].works.store(false, std::memory_order_relaxed); }
 
-void letCallerStay() { callerStays.store(true, std::memory_order_relaxed); }
+CallerStays::CallerStays() { callerStays.store(true, std::memory_order_relaxed); }
+CallerStays::~CallerStays() {
+  callerStays.store(false, std::memory_order_relaxed);
+  letDisplacedGoNow();
+}
 
 void makeRoomForDisplaced() {
-  if (noted.isCurrent())
-    aloneOrNot(look);
+  // One at a time is enough: others go on.
+  if (!noted.isCurrent() || isLooking.exchange(true, std::memory_order_acquire))
+    return;
+  look();
+  isLooking.store(false, std::memory_order_release);
 }
 
 void letDisplacedGo() {
   const int64_t until = stayUntil.load(std::memory_order_relaxed);
-  if (until == 0 || Clock::now().time_since_epoch().count() < until)
-    return;
-  aloneOrNot([] {
-    stayUntil.store(0, std::memory_order_relaxed);
-    for (int slot = 0; slot < slots.load(std::memory_order_relaxed); ++slot)
-      if (LoopThread &thread = loopThreads[slot]; std::exchange(thread.stays, false))
-        sched_setaffinity(thread.id.load(std::memory_order_relaxed), sizeof thread.usual, &thread.usual);
-  });
+  if (until != 0 && Clock::now().time_since_epoch().count() >= until)
+    letDisplacedGoNow();
+}
+
+void letDisplacedGoNow() {
+  const Looking alone;
+  stayUntil.store(0, std::memory_order_relaxed);
+  for (int slot = 0; slot < slots.load(std::memory_order_relaxed); ++slot)
+    letGo(loopThreads[slot]);
 }
 
 } // namespace kedge::rt

@@ -109,7 +109,7 @@ public:
     threads = std::clamp(threads, 1, kMostThreads);
     grow(threads);
     publish(threads, parts, function, body);
-    noteLoopThread(0, /*idles=*/false); // between loops the others wait for it, too
+    noteLoopThread(0);
     letDisplacedGo();
     insideLoop = true;
     takeParts(0);
@@ -121,6 +121,8 @@ public:
 
 private:
   void grow(int threads) {
+    if (running_ < threads)
+      letDisplacedGoNow();
     for (; running_ < threads; ++running_) {
       try {
         std::thread([this, slot = running_] { help(slot); }).detach();
@@ -149,7 +151,7 @@ private:
   void help(int slot) {
     slotOfThread = slot;
     insideLoop = true;
-    noteLoopThread(slot, /*idles=*/true);
+    noteLoopThread(slot);
     uint32_t seen = startCount_.load(std::memory_order_acquire);
     alive_.fetch_add(1, std::memory_order_release);
     finished_.post();
@@ -157,7 +159,7 @@ private:
       started_.await([&] { return startCount_.load(std::memory_order_acquire) != seen; },
                      makeRoomForDisplaced);
       seen = startCount_.load(std::memory_order_acquire);
-      const ThreadAtWork working(slot);
+      const ThreadAtWork working;
       takeParts(slot);
     }
   }

@@ -3,7 +3,6 @@
 #include "runtime/comm/RollCall.h"
 #include "runtime/comm/mpi/Connect.h"
 #include "runtime/comm/tcp/Connect.h"
-#include "runtime/exec/DisplacedThreads.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/StandardFiles.h"
@@ -169,7 +168,6 @@ int programMain(int argc, char **argv, const ProgramImage &image) {
   Ranks ranks;
   prepareStandardFiles();
   std::set_terminate(endWithoutMemory);
-  letCallerStay();
   try {
     return runProgram(argc, argv, image, ranks);
   } catch (const Stopped &) { // it has been said

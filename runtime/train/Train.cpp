@@ -1,4 +1,5 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
+#include "runtime/exec/DisplacedThreads.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/CompletedStep.h"
@@ -171,6 +172,7 @@ int Session::train() {
   Display display(scalars.steps, program.options.tokensPerRow > 1, world.isFirst());
   display.begin(describeRun().c_str());
   signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
+  const CallerStays stays;
   for (int64_t done = 0; progress.step < scalars.steps && signal == 0 && !ends; ++done) {
     LogLine line;
     try {

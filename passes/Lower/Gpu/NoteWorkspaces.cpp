@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -12,20 +12,30 @@ constexpr int64_t kMostColumns = 32; // columns of a tile, at most
 /// they would take as long to pack as to multiply, and fill half of a tile.
 constexpr int64_t kSmallPlane = 256;
 
+/// Packs a panel of a tile with 16-bit panels from rows of k that lie kMostColumns apart, of which `count`
+/// elements are wanted. fillRows(p, rows, list) writes `rows` of them from p on; `pack` is packA or packB.
+template <typename S, typename E, typename FillRows, typename Pack>
+void packListed(E *dst, int width, int64_t count, int64_t length, FillRows &&fillRows, Pack &&pack) {
+  constexpr int64_t kDepth = 256;                   // in the L1; a multiple of the depth of every tile
+  alignas(64) uint16_t bits[kDepth * kMostColumns]; // not of S, whose constructor writes zeros
+  S *list = reinterpret_cast<S *>(bits);
+  for (int64_t p = 0; p < length; p += kDepth) {
+    const int64_t rows = std::min(kDepth, length - p);
+    fillRows(p, rows, list);
+    pack(dst + p * width, width, Strided<S>{list, 1, kMostColumns}, count, rows);
+  }
+}
+
 /// Packs a panel with `count` elements in each row of k, padded to `width`. fill(p, list) writes the rows in
-/// the order of p. For tiles with 16-bit panels it writes to a separate matrix, which `pack` (packA or packB)
-/// then packs.
+/// the order of p.
 template <typename S, typename E, typename Fill, typename Pack>
 void packFilled(E *dst, int width, int64_t count, int64_t length, Fill &&fill, Pack &&pack) {
   if constexpr (!std::is_floating_point_v<E>) {
-    constexpr int64_t kDepth = 64; // a multiple of the depth of every tile
-    S list[kDepth * kMostColumns];
-    for (int64_t p = 0; p < length; p += kDepth) {
-      const int64_t rows = std::min(kDepth, length - p);
+    auto fillRows = [&](int64_t p, int64_t rows, S *list) {
       for (int64_t i = 0; i < rows; ++i)
         fill(p + i, list + i * kMostColumns);
-      pack(dst + p * width, width, Strided<S>{list, 1, kMostColumns}, count, rows);
-    }
+    };
+    packListed<S>(dst, width, count, length, fillRows, pack);
   } else {
     for (int64_t p = 0; p < length; ++p, dst += width) {
       fill(p, dst);
@@ -106,21 +116,19 @@ void copyNeighbours(const ConvShape &c, bool back, T *dst, const PanelRows<S> &r
 template <typename S, typename E>
 bool packNeighbours(const ConvShape &c, bool back, E *dst, int width, const PanelRows<S> &rows,
                     int64_t columns, int64_t k0, int64_t length) {
-  if constexpr (std::is_same_v<S, float> && std::is_same_v<E, float>) {
-    if (width != kMaskedLanes || !maskedRows<float>() || !NeighbourMasks::fits(c))
+  using T = std::conditional_t<kIsHalf<S>, uint16_t, float>; // what the machine copies
+  constexpr bool isHalf = kIsHalf<S> && !std::is_floating_point_v<E>;
+  if constexpr (isHalf || (std::is_same_v<S, float> && std::is_same_v<E, float>)) {
+    if (width != kMaskedLanes || !maskedRows<T>() || !NeighbourMasks::fits(c))
       return false;
-    copyNeighbours(c, back, dst, rows, k0, length);
-    return true;
-  } else if constexpr (kIsHalf<S> && !std::is_floating_point_v<E>) {
-    if (width != kMaskedLanes || !maskedRows<uint16_t>() || !NeighbourMasks::fits(c))
-      return false;
-    constexpr int64_t kDepth = 256;                   // in the L1; a multiple of the depth of every tile
-    alignas(64) uint16_t list[kDepth * kMaskedLanes]; // not of S, whose constructor writes zeros
-    for (int64_t p = 0; p < length; p += kDepth) {
-      const int64_t steps = std::min(kDepth, length - p);
-      copyNeighbours(c, back, list, rows, k0 + p, steps);
-      packB(dst + p * width, width, Strided<S>{reinterpret_cast<const S *>(list), 1, kMaskedLanes}, columns,
-            steps);
+    if constexpr (isHalf) {
+      static_assert(kMaskedLanes == kMostColumns);
+      auto fillRows = [&](int64_t p, int64_t count, S *list) {
+        copyNeighbours(c, back, &list->bits, rows, k0 + p, count);
+      };
+      packListed<S>(dst, width, columns, length, fillRows, [](auto... panel) { packB(panel...); });
+    } else {
+      copyNeighbours(c, back, dst, rows, k0, length);
     }
     return true;
   }

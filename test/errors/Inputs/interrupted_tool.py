@@ -1,5 +1,5 @@
 """`kedge compile` ended by a signal while a tool that it runs has files open in the temporary folder and leaves them there:
-interrupted_tool.py FOLDER TOOL COMMAND... `{bin}` in COMMAND is the folder of the tool. Nothing may be left."""
+interrupted_tool.py FOLDER TOOL COMMAND... Nothing may be left."""
 import os
 import signal
 import subprocess

@@ -35,24 +35,46 @@ int otherIn(const cpu_set_t &set, int processor) {
   return -1;
 }
 
-/// A helper with something to do, that runs or does not.
+/// Runs on a processor as another process would.
+class Spinner {
+public:
+  explicit Spinner(int processor)
+      : thread([this, processor] {
+          restrict(0, only(processor));
+          while (!ends.load()) {
+          }
+        }) {}
+  ~Spinner() {
+    ends.store(true);
+    thread.join();
+  }
+
+private:
+  std::atomic<bool> ends{false};
+  std::thread thread;
+};
+
+/// What a helper does in a part: it runs, or leaves its processor to all others, or sleeps.
+enum class Doing { Runs, GivesWay, Sleeps };
+
 class Helper {
 public:
-  static constexpr int kSlot = 3;
-
-  Helper(bool runs, const cpu_set_t &set)
-      : thread([this, runs, set] {
+  Helper(Doing what, const cpu_set_t &set)
+      : thread([this, what, set] {
           restrict(0, set);
-          noteLoopThread(kSlot, /*idles=*/true);
-          const ThreadAtWork working(kSlot);
+          const sched_param priority{};
+          if (what == Doing::GivesWay)
+            sched_setscheduler(0, SCHED_IDLE, &priority);
+          noteLoopThread(/*slot=*/3);
+          const ThreadAtWork working;
           id.store(gettid());
           while (!ends.load())
-            if (!runs)
+            if (what == Doing::Sleeps)
               std::this_thread::sleep_for(std::chrono::milliseconds(200)); // the caller looks for 20 us
         }) {
     while (id.load() == 0)
       std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it sleeps by now, or runs
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it does so by now
   }
   ~Helper() {
     ends.store(true);
@@ -67,6 +89,8 @@ private:
   std::thread thread;
 };
 
+bool isEqual(const cpu_set_t &a, const cpu_set_t &b) { return CPU_EQUAL(&a, &b); }
+
 class RuntimeDisplaced : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -74,51 +98,82 @@ protected:
     here = sched_getcpu(), there = otherIn(usual, here);
     if (there < 0)
       GTEST_SKIP() << "the process has one processor";
-    restrict(0, only(here)); // no one moves us meanwhile
-    noteLoopThread(0, /*idles=*/false);
+    restrict(0, only(here)); // nobody moves us meanwhile
+    noteLoopThread(0);
+    CPU_ZERO(&both);
+    CPU_SET(here, &both);
+    CPU_SET(there, &both);
+    restrict(0, both);
+  }
+  void TearDown() override {
+    letDisplacedGoNow();
     restrict(0, usual);
   }
-  void TearDown() override { restrict(0, usual); }
 
-  cpu_set_t usual{};
+  cpu_set_t usual{}, both{};
   int here = -1, there = -1;
 };
 
 TEST_F(RuntimeDisplaced, ComesHereForAWhile) {
-  const Helper helper(/*runs=*/false, usual);
-  makeRoomForDisplaced();
-  const cpu_set_t put = helper.allowed();
-  EXPECT_EQ(CPU_COUNT(&put), 1);
-  letDisplacedGo();
-  const cpu_set_t still = helper.allowed();
-  EXPECT_EQ(CPU_COUNT(&still), 1) << "the time is not over";
+  const Spinner other(there);
+  const Helper helper(Doing::GivesWay, both);
+  bool isPut = false;
+  for (int attempt = 0; attempt < 100 && !isPut; ++attempt) { // it may get its turn, when the caller sleeps
+    makeRoomForDisplaced();
+    const cpu_set_t after = helper.allowed();
+    isPut = CPU_COUNT(&after) == 1;
+  }
+  ASSERT_TRUE(isPut);
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  EXPECT_FALSE(isEqual(helper.allowed(), both)) << "nobody let it go";
   letDisplacedGo();
-  const cpu_set_t after = helper.allowed(), own = allowedTo(0);
-  EXPECT_TRUE(CPU_EQUAL(&after, &usual));
-  EXPECT_TRUE(CPU_EQUAL(&own, &usual));
+  EXPECT_TRUE(isEqual(helper.allowed(), both));
+  EXPECT_TRUE(isEqual(allowedTo(0), both));
+}
+
+TEST_F(RuntimeDisplaced, StaysUntilTheTimeIsOver) {
+  const Spinner other(there);
+  const Helper helper(Doing::GivesWay, both);
+  const CallerStays stays;
+  for (int attempt = 0; attempt < 100 && isEqual(helper.allowed(), both); ++attempt) {
+    makeRoomForDisplaced();
+    const bool isPut = !isEqual(helper.allowed(), both);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (isPut && std::chrono::steady_clock::now() < end)
+      letDisplacedGo();
+  }
+  EXPECT_FALSE(isEqual(helper.allowed(), both));
+  EXPECT_FALSE(isEqual(allowedTo(0), both)) << "the caller stays, too";
+  letDisplacedGoNow();
+  EXPECT_TRUE(isEqual(helper.allowed(), both));
+  EXPECT_TRUE(isEqual(allowedTo(0), both));
 }
 
 TEST_F(RuntimeDisplaced, OneThatRunsStaysWhereItIs) {
-  const Helper helper(/*runs=*/true, usual);
+  const Helper helper(Doing::Runs, both);
   bool stayed = false;
   for (int attempt = 0; attempt < 50 && !stayed; ++attempt) { // other processes may really keep it off
     makeRoomForDisplaced();
-    const cpu_set_t after = helper.allowed();
-    stayed = CPU_EQUAL(&after, &usual);
-    std::this_thread::sleep_for(std::chrono::milliseconds(stayed ? 0 : 110));
-    letDisplacedGo();
+    stayed = isEqual(helper.allowed(), both);
+    letDisplacedGoNow();
   }
   EXPECT_TRUE(stayed);
 }
 
+TEST_F(RuntimeDisplaced, OneThatWaitsStaysWhereItIs) {
+  const Helper helper(Doing::Sleeps, both);
+  makeRoomForDisplaced();
+  EXPECT_TRUE(isEqual(helper.allowed(), both));
+}
+
 TEST_F(RuntimeDisplaced, OneThatMayNotComeStaysWhereItIs) {
   restrict(0, only(here));
-  const Helper helper(/*runs=*/false, only(there));
-  makeRoomForDisplaced();
-  const cpu_set_t after = helper.allowed(), own = allowedTo(0), expected = only(there), mine = only(here);
-  EXPECT_TRUE(CPU_EQUAL(&after, &expected));
-  EXPECT_TRUE(CPU_EQUAL(&own, &mine));
+  const Spinner other(there);
+  const Helper helper(Doing::GivesWay, only(there));
+  for (int attempt = 0; attempt < 20; ++attempt)
+    makeRoomForDisplaced();
+  EXPECT_TRUE(isEqual(helper.allowed(), only(there)));
+  EXPECT_TRUE(isEqual(allowedTo(0), only(here)));
 }
 
 } // namespace
