@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The conformance suite of --target cuda, on a GPU machine: what scripts/gpu/gpu_pack.py packed, run and judged.
 
-gpu_conformance.py [PACK] [--round 1|2|3 | --only golden,step,...] [--tune] [--seconds N] [--golden-steps N]
+gpu_conformance.py [PACK] [--round 1|2|3 | --only golden,step,...] [--tune] [--seconds N] [--golden-steps N] [--jobs N]
                    [--out FOLDER] [--work FOLDER]
 gpu_conformance.py --join OUT [OUT...]
 
@@ -25,11 +25,14 @@ baseline), NVIDIA's driver, cuBLAS and cuDNN; compute-sanitizer where it is to r
 --round 1 is golden,step,baseline; 2 is low,models,ranks,bandwidth,bits; 3 is tune,step,apart,ncu,resume,sanitizer: each fits the
 ten minutes of one command.
 --tune puts tune first. --seconds (540 in a round): what has not run by then is left out and said so. --golden-steps: golden
-runs whose schedule allows it are cut to so many steps. --out (gpu-results) gets table.md, for docs/rationale/history/cuda.md, and what --join
-makes one table of, printed, from the folders of several rounds; exit code 1 when something that ran failed. Everything else
-lies in --work, a temporary folder.
+runs whose schedule allows it are cut to so many steps. --programs: those alone whose names this
+regular expression finds. --jobs: golden runs at a time (a quarter of the processors).
+--out (gpu-results) gets table.md, for docs/rationale/history/cuda.md, what failed programs said, and what --join makes one table
+of, printed, from the folders of several rounds; exit code 1 when something that ran failed. Everything else lies in --work, a
+temporary folder.
 """
 import argparse
+import concurrent.futures
 import csv
 import json
 import math
@@ -95,6 +98,9 @@ class Suite(Beside):
         self.out = pathlib.Path(options.work or tempfile.mkdtemp(prefix="gpu-conformance-")).resolve()
         self.out.mkdir(parents=True, exist_ok=True)
         self.manifest = json.loads((self.pack / "manifest.json").read_text())
+        self.runs = self.manifest["golden"]  # all of them: parts look up what to compare with
+        for part in ("golden", "same_bits", "timed", "ranks"):
+            self.manifest[part] = [e for e in self.manifest[part] if re.search(options.programs, str(e["program"]))]
         self.rows, self.details, self.profiles, self.measured, self.begin = [], [], {}, {}, time.monotonic()
         self.environment = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join(
             filter(None, [str(self.pack / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])))
@@ -126,6 +132,8 @@ class Suite(Beside):
         if not program:
             return "was not compiled"
         done = self.process([self.pack / "programs" / program, *words], timeout, env={**self.environment, **variables})
+        if done.returncode:
+            (self.results / f"{program}.txt").write_text(done.stderr + done.stdout)
         lines = (done.stderr + done.stdout).strip().splitlines() or ["no message"]
         return f"exit {done.returncode}: {lines[-1]}" if done.returncode else ""
 
@@ -136,10 +144,14 @@ class Suite(Beside):
     # Parts.
 
     def golden(self, part="golden"):
-        for entry in self.manifest["golden"]:
-            if entry.get("low", False) == (part == "low"):
-                title = " ".join(filter(None, (entry["model"], entry["run"], entry.get("options"))))
-                self.note(part, title, *self.judge(entry))
+        def judged(entry):
+            title = " ".join(filter(None, (entry["model"], entry["run"], entry.get("options"))))
+            self.note(part, title, *self.judge(entry))
+
+        entries = [entry for entry in self.manifest["golden"] if entry.get("low", False) == (part == "low")]
+        with concurrent.futures.ThreadPoolExecutor(self.o.jobs) as pool:
+            for done in [pool.submit(judged, entry) for entry in entries]:
+                done.result()
 
     def low(self):
         self.golden("low")
@@ -150,24 +162,25 @@ class Suite(Beside):
         trace, folder = self.trace(model), self.pack / "models" / model
         run, trace_file = trace["runs"][name], folder / "trace.json"
         dumps = (trace.get("gradients") or {}).get("run") == name
-        dropout, logs, onnx = "loss_std" in run, [], self.out / f"{model}-{name}.onnx"
+        own = self.out / "-".join([model, name, *entry.get("options", "").split()])  # runs at a time write their own files
+        dropout, logs, onnx, gradients = "loss_std" in run, [], f"{own}.onnx", pathlib.Path(f"{own}-gradients.safetensors")
         words, short = run["run"], ""
         if self.o.golden_steps and not dropout and "--schedule" not in words:
             words, short = with_steps(words, self.o.golden_steps), f" of {self.o.golden_steps} steps"
-            trace_file = self.out / f"{model}-{name}-trace.json"
+            trace_file = pathlib.Path(f"{own}-trace.json")
             trace_file.write_text(json.dumps(cut(trace, name, self.o.golden_steps)))
         for seed in range(8) if dropout else [None]:
-            log = self.out / f"{model}-{name}-{seed}.jsonl"
+            log = pathlib.Path(f"{own}-{seed}.jsonl")
             log.unlink(missing_ok=True)
             line = [*self.data(model), *words, "--log", log, "--model", folder / run.get("model", "model.onnx")]
             line += ["--export-onnx", onnx] + (["--seed", str(seed)] if dropout else [])
-            line += ["--dump-gradients", self.out / "gradients.safetensors", "--dump-step", "0"] if dumps else []
+            line += ["--dump-gradients", gradients, "--dump-step", "0"] if dumps else []
             if problem := self.run(entry["program"], line):
                 return problem, FAILED
             logs.append(log)
         checker = [sys.executable, self.pack / "check_trace.py", trace_file, name, *logs]
         done = self.process(checker + ([] if dropout or short else ["--onnx", onnx]))
-        wrong = list(gradients_differ(folder / "gradients.safetensors", self.out / "gradients.safetensors",
+        wrong = list(gradients_differ(folder / "gradients.safetensors", gradients,
                                       trace["parameters_not_in_file_under_their_name"])) if dumps else []
         if done.returncode and not wrong and (known := self.known(model, name, run, done.stdout, logs[0])):
             return known, KNOWN
@@ -188,7 +201,7 @@ class Suite(Beside):
 
     def base(self, model, name):
         """The program of a golden run, and its words for few steps."""
-        entry = next(e for e in self.manifest["golden"] if e["model"] == model and e["run"] == name)
+        entry = next(e for e in self.runs if e["model"] == model and e["run"] == name)
         return entry["program"], with_steps(self.trace(model)["runs"][name]["run"], self.few())
 
     def few(self):
@@ -211,7 +224,7 @@ class Suite(Beside):
     def models_of(self, names):
         """Those that are in the pack, with their first run."""
         for model in names:
-            if runs := [e["run"] for e in self.manifest["golden"] if e["model"] == model]:
+            if runs := [e["run"] for e in self.runs if e["model"] == model]:
                 yield model, runs[0]
 
     def resume(self):
@@ -452,6 +465,8 @@ def main():
     parser.add_argument("--work")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--golden-steps", type=int)
+    parser.add_argument("--programs", default="")
+    parser.add_argument("--jobs", type=int, default=max(1, os.cpu_count() // 4))
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--join", nargs="+", type=pathlib.Path)
     options = parser.parse_args()

@@ -37,6 +37,7 @@ TOKENS = {"kind": "tokens", "shape": [8, 1024], "below": 50257}
 
 WORDS = {"kind": "words", "shape": [8, 1024], "below": 50257}
 RANKS = ("gpt2", "adamw")  # model and run that two ranks share
+WARPGROUPS = {"sm_90": "--target cuda:sm_90a"}  # the architecture whose attention multiplies with wgmma
 LLM_C = ("train_gpt2.cu", "llmc")
 
 
@@ -90,7 +91,8 @@ class Pack:
             (self.out / folder).mkdir(parents=True)
 
     def kedge(self, command, model, words):
-        full = [self.o.kedge, command, model, *words, "--target", f"cuda:{self.o.arch}"]
+        target = [] if "--target" in words else ["--target", f"cuda:{self.o.arch}"]
+        full = [self.o.kedge, command, model, *words, *target]
         done = subprocess.run([str(w) for w in full], capture_output=True, text=True)
         return done.returncode, done.stdout, done.stderr
 
@@ -132,6 +134,8 @@ class Pack:
                 self.same_bits(model, onnx, run, name)
                 self.without_cudnn(model, onnx, run, name)
                 first = False
+            if low and model.startswith("gpt2"):
+                self.with_warpgroups(model, onnx, run, name)
             if (model, name) == RANKS:
                 self.ranks(model, onnx, run, name)
         if model != FLOAT8:
@@ -167,6 +171,11 @@ class Pack:
         program = self.program(f"{model}-{name}-generated", onnx, [*run["compile"], *words.split()])
         self.manifest["golden"].append({"model": model, "run": name, "options": words, "program": program})
 
+    def with_warpgroups(self, model, onnx, run, name):
+        if words := WARPGROUPS.get(self.o.arch):
+            program = self.program(f"{model}-{name}-warpgroups", onnx, [*run["compile"], *words.split()])
+            self.manifest["golden"].append({"model": model, "run": name, "options": words, "program": program, "low": True})
+
     def same_bits(self, model, onnx, run, name):
         for number, words in enumerate(SAME_BITS.get(model, [])[:1 if self.o.tiny else None]):
             program = self.program(f"{model}-{name}-same{number}", onnx, [*run["compile"], *words.split()])
@@ -182,7 +191,11 @@ class Pack:
                                        "model": not name.startswith(("gpt2", "wide"))})
 
     def performance(self):
-        for name, (model, words, inputs) in TIMED.items():
+        timed = dict(TIMED)
+        if more := WARPGROUPS.get(self.o.arch):
+            model, words, inputs = TIMED["gpt2-bf16"]
+            timed["gpt2-bf16-warpgroups"] = model, [*words, *more.split()], inputs
+        for name, (model, words, inputs) in timed.items():
             onnx = self.out / f"{model}.onnx"
             if not onnx.exists():
                 subprocess.run([sys.executable, ROOT / "scripts/make/make_shapes.py", model, onnx], check=True)
