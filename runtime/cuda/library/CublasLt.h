@@ -48,7 +48,7 @@ private:
   /// Nothing if the library has no algorithm.
   std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors,
                                                    const MatmulShape &shape) const;
-  /// The wide product, if the table says that its algorithm is for that.
+  /// The wide product, if the table says that its algorithm is for that, or says nothing and it is faster.
   std::optional<PaddedProduct> paddedOf(const MatmulCalls &calls) const;
   /// Times what the library proposes for the launch.
   void tune(ProductLaunch &launch, Tuned &best) const;

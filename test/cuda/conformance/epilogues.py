@@ -1,5 +1,5 @@
 """Epilogues of products in a whole program: epilogues.py PROGRAM CPU-PROGRAM FOLDER TYPE, FOLDER the data's. Gradients on the simulated GPU
-against the CPU's, where the stand-in for cuBLASLt takes epilogues and where it takes none; its record and the memory report tell which."""
+against the CPU's, where the stand-in for cuBLASLt takes epilogues, all or those that are chosen, and where it takes none; its record and the memory report tell which."""
 import json
 import os
 import pathlib
@@ -49,14 +49,16 @@ def compare(way, mine, reference):
 
 def main():
     reference = list(tensors(run(CPU, "cpu")["gradients"]))
-    taken = run(GPU, "taken")
+    taken = run(GPU, "taken", KEDGE_EPILOGUES="fused")
+    chosen = run(GPU, "chosen")
     refused = run(GPU, "refused", KEDGE_STUB_NO_EPILOGUE="1")
     neither = run(GPU, "neither", KEDGE_STUB_NO_BIAS="1")
     invalid = run(GPU, "invalid", KEDGE_STUB_NO_EPILOGUE="7")  # CUBLAS_STATUS_INVALID_VALUE
     wished = run(GPU, "wished", KEDGE_EPILOGUES="apart")
-    for way, paths in (("taken", taken), ("refused", refused), ("neither", neither)):
+    for way, paths in (("taken", taken), ("chosen", chosen), ("refused", refused), ("neither", neither)):
         compare(way, list(tensors(paths["gradients"])), reference)
     print("taken:", ", ".join(sorted(took(taken))))
+    print("chosen: all but", ", ".join(sorted(took(taken) - took(chosen))))
     for way in (refused, neither, invalid, wished):
         assert not took(way), took(way)
     for way in (invalid, wished):
