@@ -5,7 +5,8 @@ namespace {
 
 constexpr int64_t kMultiple = 64;    ///< as kedge-pad-rows: whole lines of 128 bytes
 constexpr uint64_t kAccess = 16;     ///< bytes that matrix units load at once
-constexpr uint64_t kAlignment = 256; ///< of every operand
+constexpr uint64_t kAlignment = 256; ///< of every operand: so a bias has room for kMultiple 16-bit numbers, too
+static_assert(kMultiple * 2 <= kAlignment);
 
 uint64_t roundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -33,7 +34,7 @@ bool isHalf(DType type) { return type == DType::BF16 || type == DType::F16; }
 std::optional<PaddedProduct> paddedProductOf(const MatmulCalls &calls) {
   const MatmulShape &s = calls.shape;
   if (!s.isPadded() || s.isEmpty() || s.batch != 1 || calls.offsetsA.size() != 1 || calls.broadcasts ||
-      s.bias || s.epilogue != Epilogue::None || !isHalf(s.typeA) || !isHalf(s.typeB))
+      s.epilogue != Epilogue::None || !isHalf(s.typeA) || !isHalf(s.typeB))
     return std::nullopt;
   PaddedProduct made{s,
                      {s.transA ? s.k : s.m, s.widthA(), s.rowA},

@@ -33,7 +33,7 @@ struct PaddedProduct {
 };
 
 /// The product with every such dimension that some operand's rows have room for rounded up; nothing if there
-/// is none, and for batches, biases and epilogues.
+/// is none, and for batches and epilogues. Columns that a bias lacks get what lies behind it.
 std::optional<PaddedProduct> paddedProductOf(const MatmulCalls &calls);
 
 } // namespace kedge::rt::calls

@@ -159,10 +159,28 @@ void LaunchTable::placeOversized() {
   if (extra == 0)
     return;
   const CUdeviceptr block = gpu.allocate(extra, "what libraries need beyond the plan");
-  for (auto &[function, list] : functions)
+  for (auto &[function, list] : functions) {
     for (ReadyLaunch &ready : list)
       if (ready.library && ready.library->wantedWorkspaceBytes() != 0)
         ready.library->setWorkspace(block, extra);
+    shareCopies(list);
+  }
+}
+
+void LaunchTable::shareCopies(std::vector<ReadyLaunch> &list) const {
+  std::optional<LeftCopy> left;
+  for (ReadyLaunch &ready : list) {
+    if (ready.library && ready.library->wantedWorkspaceBytes() != 0) {
+      const std::optional<LeftCopy> copy = ready.library->leftCopy();
+      if (copy && copy == left)
+        ready.library->reuseCopy();
+      left = copy;
+    }
+    const Launch &launch = *ready.source;
+    for (size_t i = 0; left && i < launch.outputs.size(); ++i)
+      if (left->isOf(arena + launch.args.at(launch.reads + i), launch.outputs[i].bytes()))
+        left.reset();
+  }
 }
 
 } // namespace kedge::rt::cuda

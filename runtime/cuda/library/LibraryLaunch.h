@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/cuda/driver/Gpu.h"
+#include <optional>
 
 namespace kedge::rt::cuda {
 
@@ -17,6 +18,19 @@ struct LaunchPlaces {
   }
 };
 
+/// A copy of an operand that a call leaves in the workspace beyond the plan.
+struct LeftCopy {
+  CUdeviceptr source = 0;
+  uint64_t bytes = 0;  ///< that it was made of
+  uint64_t offset = 0; ///< in the workspace
+  int64_t rows = 0, width = 0, row = 0, wideRows = 0, wideWidth = 0; ///< in elements
+
+  bool operator==(const LeftCopy &) const = default;
+  bool isOf(CUdeviceptr place, uint64_t size) const {
+    return place < source + bytes && source < place + size;
+  }
+};
+
 class LibraryLaunch {
 public:
   virtual ~LibraryLaunch() = default;
@@ -27,6 +41,10 @@ public:
   /// Workspace bytes needed beyond the planned ones. If not 0, the call uses the memory from setWorkspace.
   virtual uint64_t wantedWorkspaceBytes() const { return 0; }
   virtual void setWorkspace(CUdeviceptr workspace, uint64_t bytes) {}
+  /// What is in that memory afterwards and may serve a later call.
+  virtual std::optional<LeftCopy> leftCopy() const { return std::nullopt; }
+  /// An equal copy is there already whenever this call runs.
+  virtual void reuseCopy() {}
 };
 
 } // namespace kedge::rt::cuda

@@ -58,11 +58,22 @@ void ProductLaunch::prepare(const WideMatrix &matrix, CUdeviceptr own) {
         matrix.wideRows - matrix.rows);
 }
 
+std::optional<LeftCopy> ProductLaunch::leftCopy() const {
+  if (!padded || !padded->b.isCopied)
+    return std::nullopt;
+  const WideMatrix &b = padded->b;
+  return LeftCopy{places.inputs[1], static_cast<uint64_t>(b.rows * b.row) * dtypeSize(b.type),
+                  b.offset,         b.rows,
+                  b.width,          b.row,
+                  b.wideRows,       b.wideWidth};
+}
+
 void ProductLaunch::multiplyPadded() {
   const WideMatrix &y = padded->y;
   const CUdeviceptr own = places.operand(calls.result), result = placeOf(y, own);
   prepare(padded->a, places.inputs[0]);
-  prepare(padded->b, places.inputs[1]);
+  if (!hasCopyOfB)
+    prepare(padded->b, places.inputs[1]);
   const uint64_t element = dtypeSize(y.type);
   const bool adds = calls.addend >= 0;
   const CUdeviceptr addend = adds ? places.operand(calls.addend) : own;

@@ -16,6 +16,9 @@ public:
   bool leavesKernels() const override { return calls.apart; }
   uint64_t wantedWorkspaceBytes() const override { return padded ? padded->bytes : 0; }
   void setWorkspace(CUdeviceptr workspace, uint64_t) override { copies = workspace; }
+  /// Of B, which all chunks of a head's logits share.
+  std::optional<LeftCopy> leftCopy() const override;
+  void reuseCopy() override { hasCopyOfB = true; }
 
 private:
   friend class CublasLt;
@@ -46,6 +49,7 @@ private:
   LaunchPlaces places;
   std::optional<PaddedProduct> padded;
   CUdeviceptr copies = 0;       ///< of matrices that are wide only there
+  bool hasCopyOfB = false;      ///< an earlier launch made it
   std::unique_ptr<State> state; ///< null: there is nothing to multiply
 };
 
