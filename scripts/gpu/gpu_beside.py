@@ -66,7 +66,7 @@ class Beside:
             two.unlink(missing_ok=True)
             common = [*self.data(entry["model"]), *words]
             if entry["program"]:
-                problem = self.run(base, [*common, "--log", one]) or self.run_pair(entry["program"], [*common, "--log", two])
+                problem = self.run(base, [*common, "--log", one]) or self.run_ranks(entry["program"], [*common, "--log", two], 2)
             if re.search(r"cannot be joined|need NCCL", problem):
                 self.note("ranks", title, problem, NOT_RUN)
                 continue
@@ -78,25 +78,28 @@ class Beside:
         losses = [[json.loads(line)["loss"] for line in log.open()] for log in (one, two)]
         return max(abs(a - b) / abs(a) for a, b in zip(*losses, strict=True))
 
-    def run_pair(self, program, words):
-        """What went wrong, or nothing; as torchrun starts them."""
+    def start_ranks(self, program, words, ranks):
+        """As torchrun starts them."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        shared = {**self.environment, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        shared = {**self.environment, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
         command = [str(word) for word in (self.pack / "programs" / program, *words, "--shared-gpu")]
-        pair = [subprocess.Popen(command, cwd=self.out, env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}, text=True,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for rank in range(2)]
-        said = []
+        return [subprocess.Popen(command, cwd=self.out, env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}, text=True,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for rank in range(ranks)]
+
+    def run_ranks(self, program, words, ranks):
+        """What went wrong, or nothing."""
+        processes, said = self.start_ranks(program, words, ranks), []
         try:
-            for process in pair:
+            for process in processes:
                 said.append(process.communicate(timeout=max(1, min(120, self.left())))[1])
         except subprocess.TimeoutExpired:
-            return "two ranks did not end within 120 s"
+            return f"{ranks} ranks did not end within 120 s"
         finally:
-            for process in pair:
+            for process in processes:
                 process.kill()
-        code = next((process.returncode for process in pair if process.returncode), 0)
+        code = next((process.returncode for process in processes if process.returncode), 0)
         first = next((line for text in said for line in text.splitlines() if "error: " in line), "no message")
         return f"exit {code}: {first}" if code else ""
 

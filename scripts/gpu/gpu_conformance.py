@@ -16,13 +16,15 @@ baseline), NVIDIA's driver, cuBLAS and cuDNN; compute-sanitizer where it is to r
   apart      16-bit steps with cuBLASLt's epilogues, and with kernels in their place
   ncu        device times of the ten longest launches, beside --profile
   ranks      two ranks, on one GPU where there is one, with every ZeRO stage: losses of one rank
+  features   the golden gpt with many options and on meshes: losses of the CPU
+  kills      one of two ranks is killed, or stops: the other one ends and says why
   bandwidth  launches that move more than 200 MB: bytes a second as a share of a device copy's
   tune       times the products; what runs after it uses the table (algorithms.json in --out)
   bits       recomputation and budgets: equal bits
   resume     stop after 7 of 12 steps, go on: equal bits
   sanitizer  compute-sanitizer over two steps of gpt2, resnet and unet, the generated kernels alone; for memcheck every
              operand is an allocation of its own (KEDGE_CUDA_BLOCKS=1)
---round 1 is golden,step,baseline; 2 is low,models,ranks,bandwidth,bits; 3 is tune,step,apart,ncu,resume,sanitizer: each fits the
+--round 1 is golden,step,baseline; 2 is low,models,ranks,features,kills,bandwidth,bits; 3 is tune,step,apart,ncu,resume,sanitizer: each fits the
 ten minutes of one command.
 --tune puts tune first. --seconds (540 in a round): what has not run by then is left out and said so. --golden-steps: golden
 runs whose schedule allows it are cut to so many steps. --programs: those alone whose names this
@@ -48,10 +50,11 @@ import time
 # Beside this file in a pack, under test/tools in the repository.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "test/tools"))
 from gpu_beside import Beside
+from gpu_features import Features
 from gradients import gradients_differ
 
 TIMINGS = ("seconds", "tokens_per_second", "samples_per_second", "memory_bytes")
-ROUNDS = {1: "golden,step,baseline", 2: "low,models,ranks,bandwidth,bits", 3: "tune,step,apart,ncu,resume,sanitizer"}
+ROUNDS = {1: "golden,step,baseline", 2: "low,models,ranks,features,kills,bandwidth,bits", 3: "tune,step,apart,ncu,resume,sanitizer"}
 # Timed models with large generated kernels.
 WIDE = ("wide-rows", "wide-parameter", "gpt2")
 OK, FAILED, NOT_RUN, KNOWN = "ok", "FAILED", "not run", "known"
@@ -90,7 +93,7 @@ def cut(trace, name, steps):
     return {**trace, "runs": {name: run}}
 
 
-class Suite(Beside):
+class Suite(Beside, Features):
     def __init__(self, options):
         self.o, self.pack = options, pathlib.Path(options.pack).resolve()
         self.results = pathlib.Path(options.out).resolve()
@@ -99,7 +102,7 @@ class Suite(Beside):
         self.out.mkdir(parents=True, exist_ok=True)
         self.manifest = json.loads((self.pack / "manifest.json").read_text())
         self.runs = self.manifest["golden"]  # all of them: parts look up what to compare with
-        for part in ("golden", "same_bits", "timed", "ranks"):
+        for part in ("golden", "same_bits", "timed", "ranks", "features"):
             self.manifest[part] = [e for e in self.manifest[part] if re.search(options.programs, str(e["program"]))]
         self.rows, self.details, self.profiles, self.measured, self.begin = [], [], {}, {}, time.monotonic()
         self.environment = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join(
@@ -460,7 +463,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pack", nargs="?", default=pathlib.Path(__file__).resolve().parent)
     parser.add_argument("--round", type=int, choices=ROUNDS)
-    parser.add_argument("--only", default="golden,low,step,baseline,models,apart,ncu,ranks,bandwidth,bits,resume,sanitizer")
+    parser.add_argument("--only", default="golden,low,step,baseline,models,apart,ncu,ranks,features,kills,bandwidth,bits,resume,sanitizer")
     parser.add_argument("--out", default="gpu-results")
     parser.add_argument("--work")
     parser.add_argument("--tune", action="store_true")

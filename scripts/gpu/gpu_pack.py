@@ -24,6 +24,8 @@ import subprocess
 import sys
 import tarfile
 
+import gpu_features
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MODELS = ("mlp", "gpt2", "gpt2-attention", "gpt2-dropout", "gpt2-fresh", "bert", "llama", "vit", "resnet", "unet", "segment",
@@ -57,9 +59,11 @@ TIMED = {
     "gpt2-whole-logits": ("gpt2", [*GPT2, *WHOLE_LOGITS], {"input_ids": TOKENS, "labels": TOKENS}),
     **{f"gpt2-{name}": ("gpt2", [*GPT2, "--precision", *words.split()], {"input_ids": TOKENS, "labels": TOKENS})
        for name, words in (("bf16", "bf16"), ("fp16", "fp16"), ("fp8", "fp8"), ("bf16-recomputed", "bf16 --recompute sqrt"))},
+    "gpt2-bf16-chunks-of-512MiB": ("gpt2", [*GPT2, "--precision", "bf16", "--logits-chunk", "512MiB"], {"input_ids": TOKENS, "labels": TOKENS}),
     "gpt2-bf16-words": ("gpt2", [*GPT2, "--precision", "bf16"], {"input_ids": WORDS, "labels": WORDS}),
-    "resnet50-bf16": ("resnet50", ["--shape", "pixels=32x3x224x224", "--loss", "cross-entropy", "--precision", "bf16"],
-                      {"pixels": reals(32, 3, 224, 224), "labels": tokens(32, 0, 1000)}),
+    **{f"resnet50-bf16{name}": ("resnet50", ["--shape", "pixels=32x3x224x224", "--loss", "cross-entropy", "--precision", "bf16", *words],
+                                {"pixels": reals(32, 3, 224, 224), "labels": tokens(32, 0, 1000)})
+       for name, words in (("", []), ("-cudnn", ["--convolution", "cudnn"]))},
     "llama-1b-bf16": ("llama-1b", ["--shape", "input_ids=2x1024", "--loss", "cross-entropy", "--precision", "bf16"],
                       {"input_ids": tokens(2, 1024, 128256), "labels": tokens(2, 1024, 128256)}),
     "bert-bf16": ("bert-base", ["--shape", "input_ids=16x512", "--loss", "cross-entropy", "--precision", "bf16"],
@@ -215,7 +219,7 @@ class Pack:
     def finish(self):
         """Waits for what is compiled; programs that are not there become None."""
         missing = {name for name, made in self.made.values() if not made.result()}
-        for part in ("golden", "same_bits", "timed", "ranks"):
+        for part in ("golden", "same_bits", "timed", "ranks", "features"):
             for entry in self.manifest[part]:
                 entry["program"] = None if entry["program"] in missing else entry["program"]
         for name, plan in self.plans:
@@ -235,7 +239,7 @@ class Pack:
                 shutil.copy(words[2], self.out / "lib" / words[0])
 
     def scripts(self):
-        for name in ("gpu_conformance.py", "gpu_beside.py"):
+        for name in ("gpu_conformance.py", "gpu_beside.py", "gpu_features.py", "pytorch_models.py"):
             shutil.copy(HERE / name, self.out)
         if self.o.llm_c:
             self.llm_c(pathlib.Path(self.o.llm_c))
@@ -261,7 +265,7 @@ class Pack:
         with lzma.open(archive, "w", filters=whole) as packed, tarfile.open(fileobj=packed, mode="w") as file:
             file.add(self.out, arcname=self.out.name)
         total, beside = archive.stat().st_size, tree_bytes()
-        missing = [e["program"] for part in ("golden", "same_bits", "timed", "ranks") for e in self.manifest[part]].count(None)
+        missing = [e["program"] for part in ("golden", "same_bits", "timed", "ranks", "features") for e in self.manifest[part]].count(None)
         print(f"{archive}: {total / 2**20:.1f} MiB, {len(self.made)} programs, {missing} are missing; with it travel "
               f"{beside / 2**20:.1f} MiB of this repository")
         if total + beside > self.o.limit_mib * 2**20:
@@ -296,6 +300,7 @@ def main():
         pack.tiny()
     else:
         pack.performance()
+    gpu_features.pack(pack)
     pack.finish()
     pack.libraries()
     pack.scripts()
