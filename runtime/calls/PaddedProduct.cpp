@@ -3,9 +3,10 @@
 namespace kedge::rt::calls {
 namespace {
 
-constexpr int64_t kMultiple = 64;    ///< as kedge-pad-rows: whole lines of 128 bytes
-constexpr uint64_t kAccess = 16;     ///< bytes that matrix units load at once
-constexpr uint64_t kAlignment = 256; ///< of every operand: so a bias has room for kMultiple 16-bit numbers, too
+constexpr int64_t kMultiple = 64; ///< as kedge-pad-rows: whole lines of 128 bytes
+constexpr uint64_t kAccess = 16;  ///< bytes that matrix units load at once
+constexpr uint64_t kAlignment =
+    256; ///< of every operand: so a bias has room for kMultiple 16-bit numbers, too
 static_assert(kMultiple * 2 <= kAlignment);
 
 uint64_t roundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }

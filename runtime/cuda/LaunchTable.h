@@ -66,8 +66,8 @@ private:
   void bindCopy(ReadyLaunch &ready, const Launch &launch);
   LaunchPlaces placesOf(const Launch &launch) const;
   void placeOversized();
-  /// Within a run of the function each copy is made once, as long as nothing writes what it was made of and no
-  /// other call uses its place.
+  /// Within a run of the function each copy is made once, as long as nothing writes what it was made of and
+  /// no other call uses its place.
   void shareCopies(std::vector<ReadyLaunch> &list) const;
 
   Gpu &gpu;

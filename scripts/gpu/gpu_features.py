@@ -3,6 +3,7 @@
 
 The model is the golden gpt. Options of a mesh run on ranks that share the GPU, beside one rank of the CPU on the same rows.
 """
+import concurrent.futures
 import json
 import pathlib
 import shutil
@@ -60,7 +61,7 @@ def pack(into):
         shutil.copy(GOLDEN / name, folder)
     into.manifest["features"] = []
     cases = [("", options, bound) for options, bound in OPTIONS] + MESHES
-    for number, (mesh, options, bound) in enumerate(cases[:1] if into.o.tiny else cases):
+    for number, (mesh, options, bound) in enumerate([cases[0], *MESHES[:1]] if into.o.tiny else cases):
         rows = ROWS // (2 if "--accumulate 2" in options else 1)
         common = ["--loss", "cross-entropy", *options.split()]
         here = ["--shape", f"input_ids={rows // (ranks_along(mesh, 'data') if mesh else 1)}x{LENGTH}", *common]
@@ -99,18 +100,22 @@ class Features:
     """Needs a Suite's manifest, run, run_ranks, start_ranks and note."""
 
     def features(self):
-        for entry in self.manifest.get("features", []):
-            log = self.out / f"{entry['program']}.jsonl"
-            log.unlink(missing_ok=True)
-            words = [*data_words(self.pack / "models/gpt-golden"), "--steps", STEPS, "--log", log]
-            one = entry["ranks"] == 1 or not entry["program"]
-            problem = self.run(entry["program"], words) if one else self.run_ranks(entry["program"], words, entry["ranks"])
-            if "cannot be joined" in problem or "need NCCL" in problem:
-                self.note("features", entry["name"], problem, "not run")
-                continue
-            gap = 0 if problem else max(abs(a - b) / abs(b) for a, b in zip(losses_of(log), entry["losses"], strict=True))
-            self.note("features", entry["name"], problem or f"losses at most {gap:.1e} from the CPU's",
-                      "FAILED" if problem or gap > entry["bound"] else "ok")
+        entries = self.manifest.get("features", [])
+        with concurrent.futures.ThreadPoolExecutor(self.o.jobs) as pool:
+            for done in [pool.submit(self.feature, entry) for entry in entries]:
+                done.result()
+
+    def feature(self, entry):
+        log = self.out / f"{entry['program']}.jsonl"
+        log.unlink(missing_ok=True)
+        words = [*data_words(self.pack / "models/gpt-golden"), "--steps", STEPS, "--log", log]
+        one = entry["ranks"] == 1 or not entry["program"]
+        problem = self.run(entry["program"], words) if one else self.run_ranks(entry["program"], words, entry["ranks"])
+        if "cannot be joined" in problem or "need NCCL" in problem:
+            return self.note("features", entry["name"], problem, "not run")
+        gap = 0 if problem else max(abs(a - b) / abs(b) for a, b in zip(losses_of(log), entry["losses"], strict=True))
+        return self.note("features", entry["name"], problem or f"losses at most {gap:.1e} from the CPU's",
+                         "FAILED" if problem or gap > entry["bound"] else "ok")
 
     def kills(self):
         """A rank that is gone, or stops, while two train: the other one ends, in bounded time, and says why."""

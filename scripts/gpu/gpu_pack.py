@@ -2,13 +2,14 @@
 """Packs what scripts/gpu/gpu_conformance.py runs on a GPU machine that has neither MLIR nor this repository.
 
 gpu_pack.py [OUT] [--kedge build/release/bin/kedge] [--shared ../shared] [--arch sm_90] [--models gpt2,resnet:adamw+sgd]
-            [--tiny] [--jobs N] [--limit-mib 48] [--llm-c FOLDER]
+            [--tiny] [--jobs N] [--limit-mib 60] [--llm-c FOLDER] [--nccl FILE]
 
 Writes the folder OUT (gpu-day/pack, which git ignores), and the same as OUT.tar.xz, which travels (programs share their
 runtime, so they compress to little): programs of the golden models (every run, or those that are named; convolutions
 also without cuDNN, and the variants whose bits must agree), their data and traces, GPT-2 124M with its logits in chunks and
 whole, in every precision and recomputed, ResNet-50, Llama-1B and BERT, two ranks with every ZeRO stage, models of large tensors (weights by --init), the scripts, and the shared libraries that the programs need besides
-the system's. --llm-c: a checkout of llm.c, whose source goes along and is built there. Equal compilations are one program. --tiny: one variant each, and small models in place of those that
+the system's. --llm-c: a checkout of llm.c, whose source goes along and is built there. --nccl: a
+libnccl.so.2 of NCCL 2.30 or newer, whose code for other architectures is left out: PyTorch 2.11's NCCL lets no two ranks share a GPU. Equal compilations are one program. --tiny: one variant each, and small models in place of those that
 are timed, for the stand-ins of the tests. Needs the package onnx for the large models. Fails when the archive and what
 travels with it (this repository's files that git does not ignore) are more than the limit.
 """
@@ -25,6 +26,7 @@ import sys
 import tarfile
 
 import gpu_features
+from thin_library import thin
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -237,6 +239,8 @@ class Pack:
             words = line.split()
             if words and words[0].startswith(LIBRARIES) and len(words) > 2:
                 shutil.copy(words[2], self.out / "lib" / words[0])
+        if self.o.nccl:
+            thin(self.o.nccl, self.out / "lib/libnccl.so.2", self.o.arch)
 
     def scripts(self):
         for name in ("gpu_conformance.py", "gpu_beside.py", "gpu_features.py", "pytorch_models.py"):
@@ -291,8 +295,9 @@ def main():
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--limit-mib", type=float, default=48)
+    parser.add_argument("--limit-mib", type=float, default=60)
     parser.add_argument("--llm-c")
+    parser.add_argument("--nccl")
     pack = Pack(parser.parse_args())
     for model in filter(None, pack.o.models.split(",")):
         pack.golden(model)

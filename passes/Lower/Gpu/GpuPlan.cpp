@@ -30,6 +30,9 @@ constexpr int64_t kLongRow = 512, kWalkedSlots = 4;
 constexpr int64_t kMostSecondBlocks = 65535;
 /// Across a fold: threads of a warp beside each other, and of a block above each other at most.
 constexpr int64_t kColumns = 32, kMostRows = 64;
+/// Neighbours that still fill two sectors of memory with 4 bytes each, and folds that are short enough for
+/// the rows of one block.
+constexpr int64_t kFewElements = 16, kShortFold = 16 * kMostRows;
 
 int64_t bytesOf(const Access &access) {
   return std::max<int64_t>(1, access.element.getIntOrFloatBitWidth() / 8) * access.elements;
@@ -151,6 +154,10 @@ void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
 /// Lanes across a fold: threads of a warp hold neighbouring columns, warps share the rows.
 void planColumns(const ClusterNest &nest, GpuPlan &plan) {
   plan.groupsPerBlock = std::min<int64_t>(kColumns, llvm::PowerOf2Ceil(plan.groups));
+  // Few columns, as where partial sums are joined: narrower blocks, so that more multiprocessors read.
+  while (plan.units <= kShortFold && plan.groupsPerBlock * plan.width > kFewElements &&
+         plan.groups < plan.groupsPerBlock * kManyBlocks / 2)
+    plan.groupsPerBlock /= 2;
   int64_t most = std::min(kMostRows, kBlockThreads / plan.groupsPerBlock);
   while (plan.team < most && plan.team * 2 <= plan.units && plan.groups * plan.team < kManyThreads)
     plan.team *= 2;

@@ -21,8 +21,8 @@ struct LaunchPlaces {
 /// A copy of an operand that a call leaves in the workspace beyond the plan.
 struct LeftCopy {
   CUdeviceptr source = 0;
-  uint64_t bytes = 0;  ///< that it was made of
-  uint64_t offset = 0; ///< in the workspace
+  uint64_t bytes = 0;                                                ///< that it was made of
+  uint64_t offset = 0;                                               ///< in the workspace
   int64_t rows = 0, width = 0, row = 0, wideRows = 0, wideWidth = 0; ///< in elements
 
   bool operator==(const LeftCopy &) const = default;
