@@ -221,10 +221,10 @@ void CublasLt::failWithout(const MatmulShape &shape) const {
 }
 
 /// The table's, else the first that the library proposes: never one that a run's timings chose.
-std::optional<cublasLtMatmulAlgo_t> CublasLt::algorithmFor(const Descriptors &d,
-                                                           const MatmulShape &shape) const {
+std::optional<cublasLtMatmulAlgo_t> CublasLt::algorithmFor(const Descriptors &d, const MatmulShape &shape,
+                                                           bool isPadded) const {
   const std::string key = keyOf(shape);
-  if (const auto known = chosen.find(key); known != chosen.end())
+  if (const auto known = chosen.find({key, isPadded}); known != chosen.end())
     return known->second;
   std::optional<cublasLtMatmulAlgo_t> algorithm;
   if (const AlgorithmTable::Entry *stored = table.find(key)) {
@@ -239,7 +239,7 @@ std::optional<cublasLtMatmulAlgo_t> CublasLt::algorithmFor(const Descriptors &d,
   } else if (shape.bias) {
     ++sources["none with a bias, which is added apart"];
   }
-  return chosen[key] = algorithm;
+  return chosen[{key, isPadded}] = algorithm;
 }
 
 void CublasLt::checkStored(const Descriptors &d, const MatmulShape &shape,
@@ -277,9 +277,12 @@ std::optional<PaddedProduct> CublasLt::paddedOf(const MatmulCalls &calls) const 
   return stored->isPadded ? padded : std::nullopt;
 }
 
-MatmulCalls CublasLt::takenCalls(MatmulCalls calls) const {
+MatmulCalls CublasLt::takenCalls(MatmulCalls calls, const std::optional<PaddedProduct> &padded) const {
   const MatmulShape &shape = calls.shape;
-  const auto isTaken = [&] { return algorithmFor(Descriptors(*this, shape), shape).has_value(); };
+  const auto isTaken = [&] {
+    return algorithmFor(Descriptors(*this, padded ? padded->shape : shape), shape, padded.has_value())
+        .has_value();
+  };
   if (shape.epilogue != Epilogue::None && (runsApart(shape) || !isTaken()))
     calls = withEpilogueApart(std::move(calls));
   if (!shape.bias || shape.isEmpty() || isTaken())
@@ -297,8 +300,8 @@ struct ProductLaunch::State {
 
 ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, const LaunchPlaces &places,
                              std::optional<PaddedProduct> wide)
-    : library(library), gpu(gpu), calls(library.takenCalls(std::move(made))), places(places),
-      padded(std::move(wide)) {
+    : library(library), gpu(gpu), calls(library.takenCalls(std::move(made), wide)), places(places),
+      padded(calls.broadcasts ? std::nullopt : std::move(wide)) {
   const MatmulShape &shape = calls.shape;
   if (shape.isEmpty())
     return;
@@ -319,7 +322,7 @@ ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, cons
     state->descriptors.set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
                            reinterpret_cast<const void *>(places.inputs[2]));
   }
-  const auto algorithm = library.algorithmFor(state->descriptors, shape);
+  const auto algorithm = library.algorithmFor(state->descriptors, shape, padded.has_value());
   if (!algorithm)
     library.failWithout(shape);
   state->algorithm = *algorithm;
@@ -345,11 +348,11 @@ void ProductLaunch::multiply(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, CUdevi
 }
 
 std::string CublasLt::keyOf(const LibraryCall &call) const {
-  return keyOf(takenCalls(matmulCallsOf(call)).shape);
+  return keyOf(takenCalls(matmulCallsOf(call), std::nullopt).shape);
 }
 
 CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
-  const MatmulCalls calls = takenCalls(matmulCallsOf(call));
+  const MatmulCalls calls = takenCalls(matmulCallsOf(call), std::nullopt);
   const MatmulShape &shape = calls.shape;
   Tuned best;
   best.key = keyOf(shape);

@@ -46,15 +46,16 @@ private:
   friend class ProductLaunch;
   struct Descriptors;
   /// Nothing if the library has no algorithm.
-  std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors,
-                                                   const MatmulShape &shape) const;
+  std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors, const MatmulShape &shape,
+                                                   bool isPadded) const;
   /// The wide product, if the table says that its algorithm is for that, or says nothing and it is faster.
   std::optional<PaddedProduct> paddedOf(const MatmulCalls &calls) const;
   /// Times what the library proposes for the launch.
   void tune(ProductLaunch &launch, Tuned &best) const;
   [[noreturn]] void failWithout(const MatmulShape &shape) const;
-  /// The calls; the bias becomes a separate step if the library has no algorithm that adds it.
-  MatmulCalls takenCalls(MatmulCalls calls) const;
+  /// The calls, of wide matrices with `padded`; the bias becomes a separate step if the library has no
+  /// algorithm that adds it.
+  MatmulCalls takenCalls(MatmulCalls calls, const std::optional<PaddedProduct> &padded) const;
   std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors,
                                                          const MatmulShape &shape, int count) const;
   std::string keyOf(const MatmulShape &shape) const;
@@ -69,7 +70,8 @@ private:
   cublasLtHandle_t handle = nullptr;
   uint64_t libraryVersion = 0;
   bool isFirstMicro = false;
-  mutable std::map<std::string, std::optional<cublasLtMatmulAlgo_t>> chosen;
+  mutable std::map<std::pair<std::string, bool>, std::optional<cublasLtMatmulAlgo_t>>
+      chosen; ///< by key, and whether for wide matrices
   mutable std::map<std::string, int> sources;
 
   decltype(&::cublasLtCreate) create = nullptr;

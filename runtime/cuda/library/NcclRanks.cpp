@@ -1,6 +1,7 @@
 #include "runtime/cuda/library/NcclRanks.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -160,10 +161,20 @@ void NcclRanks::split(const Program &program) {
     nccl::Config config;
     const nccl::Status status = nccl.commSplit(all().handle, static_cast<int>(members.members.front()),
                                                static_cast<int>(members.own.rank), &group.handle, &config);
-    settle(status, all().handle, "the ranks cannot be split into groups");
-    settle(nccl::Status::InProgress, group.handle, "the ranks cannot be split into groups");
+    awaitSplit(status, group);
   }
   ranks.noteWait(nullptr);
+}
+
+/// NCCL fills the new handle when the group that is split has settled (NVIDIA/nccl issue 1472), and the call
+/// may say success before that.
+void NcclRanks::awaitSplit(nccl::Status status, NcclGroup &group) {
+  const char *what = "the ranks cannot be split into groups";
+  expect(status, all().handle, what);
+  do
+    settle(nccl::Status::InProgress, all().handle, what);
+  while (!std::atomic_ref(group.handle).load());
+  settle(nccl::Status::InProgress, group.handle, what);
 }
 
 const NcclGroup &NcclRanks::groupOf(const Launch &launch) const {

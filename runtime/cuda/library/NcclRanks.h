@@ -63,6 +63,7 @@ private:
   void together(nccl::Handle group, const char *what, const std::function<void()> &calls);
   /// Waits until NCCL has accepted the call.
   void settle(nccl::Status status, nccl::Handle group, const char *what);
+  void awaitSplit(nccl::Status status, NcclGroup &group);
   bool leave();
   bool leave(nccl::Handle group);
   const NcclGroup &all() const { return groups.at(""); }

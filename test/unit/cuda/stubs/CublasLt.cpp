@@ -150,6 +150,11 @@ bool isOdd(const Layout &a, const Layout &c) {
   return c.rows % 8 != 0 || k % 8 != 0;
 }
 
+bool refusesOdd(const Layout &a, const Layout &c) {
+  return setting("KEDGE_STUB_REFUSES_ODD", 0) != 0 && (a.type == CUDA_R_16BF || a.type == CUDA_R_16F) &&
+         isOdd(a, c);
+}
+
 /// The header's rules: one product; GELU's input begins at multiples of 16 bytes, and its columns at
 /// multiples of 8 elements; vectors are there. Doubles and 8-bit floats have no more than a bias here.
 bool takesEpilogue(const Operation &op, const Layout &a, const Layout &d) {
@@ -272,11 +277,13 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
   return CUBLAS_STATUS_SUCCESS;
 }
 /// What was proposed, or might be.
-cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
-                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                       const cublasLtMatmulAlgo_t *algorithm,
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t a,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t *algorithm,
                                        cublasLtMatmulHeuristicResult_t *result) {
   *result = {};
+  if (refusesOdd(of(a), of(d)))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   return algorithm->data[0] >= 1 && algorithm->data[0] <= 16 ? CUBLAS_STATUS_SUCCESS
                                                              : CUBLAS_STATUS_NOT_SUPPORTED;
 }
@@ -338,8 +345,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
          static_cast<long long>(of(c).columns), static_cast<long long>(of(c).rows), of(c).batch,
          static_cast<unsigned long long>(algo->data[0]), workspace, ofZeros ? " of zeros" : "", epilogue,
          accumulates ? " in place" : "");
-  if (static_cast<int64_t>(algo->data[0]) == setting("KEDGE_STUB_REFUSES", 0) ||
-      (setting("KEDGE_STUB_REFUSES_ODD", 0) != 0 && bytes == 2 && isOdd(of(a), of(c))))
+  if (static_cast<int64_t>(algo->data[0]) == setting("KEDGE_STUB_REFUSES", 0) || refusesOdd(of(a), of(c)))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto runAs = [&](auto left, auto right, auto element, auto sum) {
     multiply<decltype(left), decltype(right), decltype(element), decltype(sum)>(

@@ -77,6 +77,8 @@ struct ncclComm {
   std::string path;
   bool joined = false;
   uint32_t splits = 0;
+  ncclComm **child = nullptr; ///< where the group that was split off goes once this one has settled
+  ncclComm *made = nullptr;
   int unsettled = 0; ///< polls until what was asked last is accepted
   bool leaving = false;
   std::atomic<bool> aborted{false}, lost{false};
@@ -342,17 +344,22 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t *co
   for (int other = 0; other < parent->ranks; ++other)
     while (shared->counted[other] < splits)
       std::this_thread::sleep_for(std::chrono::microseconds(20));
-  *comm = new ncclComm;
-  (*comm)->ranks = ranks;
-  (*comm)->rank = key;
-  (*comm)->path = parent->path + "-" + std::to_string(splits) + "-" + std::to_string(color);
-  (*comm)->shared = map((*comm)->path);
-  ++(*comm)->shared->attached;
+  *comm = nullptr;
+  auto *made = new ncclComm;
+  made->ranks = ranks;
+  made->rank = key;
+  made->path = parent->path + "-" + std::to_string(splits) + "-" + std::to_string(color);
+  made->shared = map(made->path);
+  ++made->shared->attached;
+  parent->made = made, parent->child = comm;
   parent->unsettled = 1;
-  return ncclInProgress;
+  // NCCL says either, and fills the handle when the parent has settled.
+  return splits % 2 ? ncclSuccess : ncclInProgress;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *status) {
+  if (!comm)
+    return ncclInvalidArgument;
   *status = comm->lost ? ncclRemoteError : ncclSuccess;
   if (comm->lost)
     return ncclSuccess;
@@ -362,6 +369,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *status) {
   }
   if (!comm->joined || comm->unsettled > 0 || (comm->leaving && comm->recorded != 0))
     *status = ncclInProgress;
+  else if (comm->child)
+    *comm->child = std::exchange(comm->made, nullptr), comm->child = nullptr;
   comm->unsettled = std::max(comm->unsettled - 1, 0);
   return ncclSuccess;
 }
