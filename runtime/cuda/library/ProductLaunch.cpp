@@ -75,7 +75,7 @@ void ProductLaunch::multiplyPadded() {
   if (!hasCopyOfB)
     prepare(padded->b, places.inputs[1]);
   const uint64_t element = dtypeSize(y.type);
-  const bool adds = calls.addend >= 0;
+  const bool adds = calls.addend >= 0 && !calls.shape.bias;
   const CUdeviceptr addend = adds ? places.operand(calls.addend) : own;
   if (adds && y.isCopied)
     copyRows(result, static_cast<uint64_t>(y.wideRow()) * element, addend,

@@ -94,6 +94,10 @@ INSTANTIATE_TEST_SUITE_P(
                    {2, 3, 8}},
         PaddedCase{{"onnx.MatMul", {{2, 3, 5}, {5, 7}}, {2, 3, 7}}, {{2, 3, 8}, {5, 7}}, {2, 3, 7}},
         PaddedCase{{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}}, {{3, 5}, {5, 7}, {7}}, {3, 16}},
+        // Room for wide matrices, in 16 bits: of B and Y, and of B alone, where Y is copied back.
+        PaddedCase{{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}}, {{3, 5}, {5, 64}, {7}}, {3, 64}},
+        PaddedCase{{"onnx.Gemm", {{3, 5}, {5, 7}, {7}}, {3, 7}}, {{3, 5}, {5, 64}, {7}}, {3, 7}},
+        PaddedCase{{"onnx.Gemm", {{3, 5}, {5, 7}, {3, 7}}, {3, 7}}, {{3, 5}, {5, 64}, {3, 7}}, {3, 7}},
         PaddedCase{{"onnx.Gemm", {{5, 3}, {5, 7}, {3, 7}}, {3, 7}, {{"transA", true}}},
                    {{5, 8}, {5, 7}, {3, 7}},
                    {3, 7}}));
