@@ -58,7 +58,7 @@ cublasLtEpilogue_t epilogueOf(const MatmulShape &shape) {
 }
 
 /// GELU's derivative is faster in the program's kernels: with it in the epilogue an H100 takes 251 us for a
-/// product of 8192x3072x768, and 128 for the product and the kernels behind it (cuBLASLt 13.1;
+/// product of 8192x3072x768, and 128 for the product and the kernels after it (cuBLASLt 13.1;
 /// docs/rationale/gpu-kernels.md, Epilogues of products). KEDGE_EPILOGUES asks for one way for all of them,
 /// to compare.
 bool runsApart(const MatmulShape &shape) {
