@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `musl` (programs with it are linked), `cuda`, `no-nvidia-driver`, `no-cudnn`, `cudnn` (the real library, which plans without a GPU), `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
+# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `musl` (programs with it are linked), `aarch64-musl` (those for Arm), `cuda`, `no-nvidia-driver`, `no-cudnn`, `cudnn` (the real library, which plans without a GPU), `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -72,6 +72,9 @@ if (os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "aarch64-lin
 # The runtime for musl is there; the compiler that built it links.
 if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "x86_64-linux-musl", "libkedge_runtime_main.a")):
     config.available_features.add("musl")
+if "aarch64" in config.available_features and os.path.exists(
+        os.path.join(config.kedge_binary_dir, "runtime", "aarch64-linux-musl", "libkedge_runtime_main.a")):
+    config.available_features.add("aarch64-musl")
 if os.path.exists(os.path.join(config.kedge_binary_dir, "test", "fuzz", "libkedge-fail-malloc.so")):
     config.available_features.add("fail-malloc")
 try:
