@@ -363,7 +363,7 @@ class Suite(Beside, Features):
 
     def step(self):
         tuned = " tuned" if "KEDGE_ALGORITHMS" in self.environment else ""
-        ours = None
+        ours, first = None, ""
         for entry in self.manifest["timed"]:
             if not entry["name"].startswith("gpt2"):
                 continue
@@ -372,11 +372,11 @@ class Suite(Beside, Features):
             if problem:
                 self.note("step", title, problem, FAILED)
                 continue
-            ours = ours or found
+            ours, first = (ours, first) if ours else (found, entry["name"])
             self.measured[entry["name"]] = found
             seconds, peak, arena = found
             self.note("step", title, f"{seconds * 1e3:.2f} ms, {self.tokens(entry) / seconds:.0f} tokens/s, {peak} bytes (arena "
-                      f"{arena}); time {seconds / ours[0]:.2f}, memory {peak / ours[1]:.2f} of gpt2", OK)
+                      f"{arena}); time {seconds / ours[0]:.2f}, memory {peak / ours[1]:.2f} of {first}", OK)
         for entry in self.manifest["timed"]:
             if entry["name"].startswith("gpt2"):
                 times, problem = self.profile(entry)
