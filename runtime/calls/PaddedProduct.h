@@ -27,8 +27,8 @@ struct PaddedProduct {
   uint64_t bytes = 0; ///< of all copies
 
   /// Whether it is faster than `narrow`, the product itself, as far as shapes tell. An odd n or k costs
-  /// cuBLASLt 13.1 four times the time on an H100 (1184x50257x768 in bf16: 0.95 ms, and 0.24 with the
-  /// copies), an odd m nothing (docs/rationale/gpu-kernels.md, Rows of odd length).
+  /// cuBLASLt 13.1 three to four times the time on an H100 (1184x50257x768 in bf16: 1.03 ms, and 0.23 with
+  /// the copies), an odd m nothing (docs/rationale/gpu-kernels.md, Rows of odd length).
   bool isFaster(const MatmulShape &narrow) const { return shape.n != narrow.n || shape.k != narrow.k; }
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds kedge itself for 64-bit Arm, with Debian's cross compiler (g++-aarch64-linux-gnu) and its LLVM for arm64, and has it, under
 # qemu-user, compile and train a golden model: arm_native.sh FOLDER [TRACE-MODEL]. FOLDER keeps packages and build (3 GB, an hour on two
-# cores). TRACE-MODEL: a folder with model.onnx and trace.json in place of the golden perceptron. No package is installed.
+# cores), and needs scripts/setup.sh g++-aarch64-linux-gnu qemu-user. TRACE-MODEL: a folder with model.onnx and trace.json in place of the golden perceptron. No package is installed.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")/../..")
 mkdir -p "$1"

@@ -142,7 +142,22 @@ class Beside:
 
     def baseline(self):
         self.pytorch()
+        self.pytorch_models()
         self.llm_c()
+
+    def pytorch_models(self):
+        """PyTorch's step of the models that the part `models` times; pytorch_models.py knows them by our names."""
+        if not self.torch():
+            return
+        for entry in self.manifest["timed"]:
+            if not entry.get("model") or entry["name"].endswith("-cudnn"):
+                continue
+            done = self.process([sys.executable, self.pack / "pytorch_models.py", entry["name"]], 150)
+            lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+            for other in lines:
+                self.note("baseline", f"pytorch {entry['name']} {other['mode']}", f"{other['seconds'] * 1e3:.2f} ms, {other['peak_bytes']} bytes", OK)
+            if not lines:
+                self.note("baseline", f"pytorch {entry['name']}", (done.stderr.strip().splitlines() or ["no result"])[-1], NOT_RUN)
 
     def pytorch(self):
         shape = self.manifest["baseline"]

@@ -11,7 +11,8 @@ baseline), NVIDIA's driver, cuBLAS and cuDNN; compute-sanitizer where it is to r
   low        the same in bf16 and fp16, autocast and master
   step       GPT-2 124M, B8 T1024, in every precision, recomputed, with logits in chunks and whole, with tokens as frequent as
              words: seconds, peak bytes, the longest kernels
-  baseline   the same step by pytorch_step.py (eager, compiled, tuned; bf16, fp32, TF32; a larger batch), and by llm.c
+  baseline   the same step by pytorch_step.py (eager, compiled, tuned; bf16, fp32, TF32; a larger batch), those of `models` by
+             pytorch_models.py (eager, compiled), and by llm.c
   models     a step of ResNet-50, Llama-1B and BERT
   apart      16-bit steps with cuBLASLt's epilogues, and with kernels in their place
   ncu        device times of the ten longest launches, beside --profile

@@ -41,6 +41,7 @@ TOKENS = {"kind": "tokens", "shape": [8, 1024], "below": 50257}
 
 WORDS = {"kind": "words", "shape": [8, 1024], "below": 50257}
 RANKS = ("gpt2", "adamw")  # model and run that two ranks share
+PARTS = ("golden", "same_bits", "timed", "ranks", "features")  # of the manifest, whose entries have programs
 WARPGROUPS = {"sm_90": "--target cuda:sm_90a"}  # the architecture whose attention multiplies with wgmma
 LLM_C = ("train_gpt2.cu", "llmc")
 
@@ -221,7 +222,7 @@ class Pack:
     def finish(self):
         """Waits for what is compiled; programs that are not there become None."""
         missing = {name for name, made in self.made.values() if not made.result()}
-        for part in ("golden", "same_bits", "timed", "ranks", "features"):
+        for part in PARTS:
             for entry in self.manifest[part]:
                 entry["program"] = None if entry["program"] in missing else entry["program"]
         for name, plan in self.plans:
@@ -269,7 +270,7 @@ class Pack:
         with lzma.open(archive, "w", filters=whole) as packed, tarfile.open(fileobj=packed, mode="w") as file:
             file.add(self.out, arcname=self.out.name)
         total, beside = archive.stat().st_size, tree_bytes()
-        missing = [e["program"] for part in ("golden", "same_bits", "timed", "ranks", "features") for e in self.manifest[part]].count(None)
+        missing = [e["program"] for part in PARTS for e in self.manifest[part]].count(None)
         print(f"{archive}: {total / 2**20:.1f} MiB, {len(self.made)} programs, {missing} are missing; with it travel "
               f"{beside / 2**20:.1f} MiB of this repository")
         if total + beside > self.o.limit_mib * 2**20:
