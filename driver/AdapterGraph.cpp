@@ -31,10 +31,10 @@ public:
     for (const model::Node &node : model.graph.nodes) {
       if (node.is("Transpose") && weightOf.count(node.input(0)))
         weightOf[node.output(0)] = weightOf[node.input(0)];
-      const bool isProduct =
+      const bool isMatmul =
           (node.is("MatMul") || node.is("Gemm") || node.is("Conv")) && weightOf.count(node.input(1));
       nodes.push_back(node);
-      if (isProduct)
+      if (isMatmul)
         adapt(factors.at(weightOf[node.input(1)]));
     }
     model.graph.nodes = std::move(nodes);

@@ -28,9 +28,10 @@ std::optional<double> quantity(const std::string &text) {
     MemoryBudget budget = parseMemoryBudget(text);
     if (budget.kind == MemoryBudget::Kind::Bytes)
       return static_cast<double>(budget.bytes);
+    return std::nullopt;
   } catch (const Error &) {
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 /// 25MiB and 26214400, 1e-3 and 0.001 are one value.

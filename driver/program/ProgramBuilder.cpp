@@ -129,9 +129,9 @@ nlohmann::json ProgramBuilder::gpuTarget(std::vector<uint8_t> &data) {
 void ProgramBuilder::link(const std::string &output) { linkParts(parts(), options, output); }
 
 void ProgramBuilder::linkLibrary(const std::string &output) {
-  const link::LibraryPlace place = link::libraryPlace(output);
-  kedge::link::linkLibrary(objectsOf(parts(), options), place, KernelLevels(options.cpus).otherMachine());
-  link::writeLibraryFiles(place);
+  const link::LibraryPaths paths = link::libraryPaths(output);
+  kedge::link::linkLibrary(objectsOf(parts(), options), paths, KernelLevels(options.cpus).otherMachine());
+  link::writeLibraryFiles(paths);
 }
 
 void ProgramBuilder::emitObject(const std::string &output) {

@@ -104,9 +104,10 @@ private:
         module = std::move(read);
         return true;
       }
-    } catch (const Error &) { // the model does not take this size
+      size = before;
+    } catch (const Error &) {
+      size = before; // the model does not take this size
     }
-    size = before;
     return false;
   }
 

@@ -97,8 +97,9 @@ json why(const CompileOptions &given, const WhyQuestion &question) {
     try {
       return answerOfStage(options, question, stage, true);
     } catch (const OnAnotherStage &) {
-      // the next one may have it
+      continue;
     } catch (const UnknownName &) {
+      continue; // the next one may have it
     }
   return answerOfStage(options, question, stages - 1, false);
 }

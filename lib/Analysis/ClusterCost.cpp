@@ -92,7 +92,7 @@ private:
 
   /// Along a row: partial results in many lanes, which are added up at the end. Across rows every lane has
   /// its own.
-  OpWork workOfFold(const Dims &reduced) const {
+  OpWork workOfReduction(const Dims &reduced) const {
     return {1, rank > 0 && reduced.test(rank - 1) ? 0.35 : 0.1};
   }
 
@@ -115,12 +115,12 @@ private:
         dims.set(index.getDim());
       for (Value operand : op.getOperands())
         dims |= known[operand];
-      bool fold = isa<sched::ReduceOp>(op);
-      double times = extent(fold ? dims | reduced : dims);
-      OpWork work = fold ? workOfFold(reduced) : workOf(&op);
+      bool reduction = isa<sched::ReduceOp>(op);
+      double times = extent(reduction ? dims | reduced : dims);
+      OpWork work = reduction ? workOfReduction(reduced) : workOf(&op);
       cost.flops += times * work.flops;
       cost.specialFunctions += times * work.special;
-      if (fold)
+      if (reduction)
         dims.reset(reduced);
       for (Value result : op.getResults())
         known[result] = dims;

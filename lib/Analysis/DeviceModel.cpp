@@ -107,17 +107,17 @@ DeviceModel rtx4090() {
 /// What a processor's bf16 products do beside its fp32 ones. docs/rationale/matrix-products.md says which
 /// instructions run where; `vdpbf16ps` was measured on two cores of the Zen 4 generation (2.1 times), AMX on
 /// two of a Xeon (800 to 1000 GFLOP/s each).
-enum class Bf16Products { Widened = 1, DotProducts = 2, Tiles = 8 };
+enum class Bf16Matmuls { Widened = 1, DotProducts = 2, Tiles = 8 };
 
 /// Attention in bf16 multiplies on AMX; on other processors it is as fast as in fp32. Of the bf16 peak.
-double narrowAttention(Bf16Products bf16, double ofFp32) {
+double narrowAttention(Bf16Matmuls bf16, double ofFp32) {
   constexpr double kOnTiles = 0.45; // 395 GFLOP/s forward and 360 backward on one core, 512 keys a query
-  return bf16 == Bf16Products::Tiles ? kOnTiles : ofFp32 / static_cast<int>(bf16);
+  return bf16 == Bf16Matmuls::Tiles ? kOnTiles : ofFp32 / static_cast<int>(bf16);
 }
 
 /// Cores of an AMD EPYC of the Zen 4 generation (AVX-512), measured with `kedge-bench calibrate` on two of
 /// them.
-DeviceModel processor(int cores, Bf16Products bf16 = Bf16Products::DotProducts) {
+DeviceModel processor(int cores, Bf16Matmuls bf16 = Bf16Matmuls::DotProducts) {
   DeviceModel device;
   device.name = "cpu";
   device.memoryBytes = 24 * int64_t(1e9);
@@ -126,7 +126,7 @@ DeviceModel processor(int cores, Bf16Products bf16 = Bf16Products::DotProducts) 
   device.fp64Flops = cores * 58 * kGiga, device.fp32Flops = device.tf32Flops = cores * 117 * kGiga;
   device.bf16Flops = static_cast<int>(bf16) * device.fp32Flops;
   // Widened for the fp32 tile, or on AMX as four products of bf16 (measured: 2.3 times fp32's rate).
-  device.fp16Flops = (bf16 == Bf16Products::Tiles ? 2.3 : 1) * device.fp32Flops;
+  device.fp16Flops = (bf16 == Bf16Matmuls::Tiles ? 2.3 : 1) * device.fp32Flops;
   device.specialFunctions = cores * 2.6 * kGiga;
   // A core fetches so many lines; a socket of this kind has twelve channels. What is written over lines just
   // read goes along for nothing.
@@ -171,18 +171,16 @@ int64_t memoryOfThisMachine() {
 }
 
 /// As the runtime chooses its tile: `vdpbf16ps` is half of fp32's rate on processors that have AVX512_FP16.
-Bf16Products bf16ProductsOfThisMachine() {
+Bf16Matmuls bf16ProductsOfThisMachine() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0, narrow = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
-    return Bf16Products::Widened;
+    return Bf16Matmuls::Widened;
   const bool hasAmx = d >> 22 & 1, hasFp16 = d >> 23 & 1;
   const bool hasBf16 = a >= 1 && __get_cpuid_count(7, 1, &narrow, &b, &c, &d) && (narrow >> 5 & 1);
-  return hasAmx                ? Bf16Products::Tiles
-         : hasBf16 && !hasFp16 ? Bf16Products::DotProducts
-                               : Bf16Products::Widened;
+  return hasAmx ? Bf16Matmuls::Tiles : hasBf16 && !hasFp16 ? Bf16Matmuls::DotProducts : Bf16Matmuls::Widened;
 #else
-  return Bf16Products::Widened;
+  return Bf16Matmuls::Widened;
 #endif
 }
 

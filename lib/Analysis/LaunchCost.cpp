@@ -36,8 +36,8 @@ double bytesOf(ValueRange tensors) {
 
 WorkKind kindOf(rt::calls::CallWork::Kind kind) {
   switch (kind) {
-  case rt::calls::CallWork::Kind::Product:
-    return WorkKind::Product;
+  case rt::calls::CallWork::Kind::Matmul:
+    return WorkKind::Matmul;
   case rt::calls::CallWork::Kind::Convolution:
     return WorkKind::Convolution;
   case rt::calls::CallWork::Kind::Attention:
@@ -50,15 +50,15 @@ WorkKind kindOf(rt::calls::CallWork::Kind kind) {
   return WorkKind::Moving;
 }
 
-ProductType productType(ValueRange inputs) {
+MatmulType productType(ValueRange inputs) {
   Type element = inputs.empty() ? Type() : cast<RankedTensorType>(inputs[0].getType()).getElementType();
   if (!element)
-    return ProductType::F32;
-  return element.isF64()                                  ? ProductType::F64
-         : element.isBF16()                               ? ProductType::BF16
-         : element.isF16()                                ? ProductType::F16
-         : isa<Float8E4M3FNType, Float8E5M2Type>(element) ? ProductType::F8
-                                                          : ProductType::F32;
+    return MatmulType::F32;
+  return element.isF64()                                  ? MatmulType::F64
+         : element.isBF16()                               ? MatmulType::BF16
+         : element.isF16()                                ? MatmulType::F16
+         : isa<Float8E4M3FNType, Float8E5M2Type>(element) ? MatmulType::F8
+                                                          : MatmulType::F32;
 }
 
 /// Who takes part; without a mesh that has the axis, ranks that follow each other.
@@ -120,15 +120,15 @@ double saturation(double x, double half) { return x / (x + half); }
 /// multiply-adds.
 bool runsOnTensorCores(const LaunchCost &cost, const DeviceModel &device) {
   constexpr double kFewChannels = 4; // would leave most of a tile of tensor cores empty
-  bool isHalf = cost.type == ProductType::BF16 || cost.type == ProductType::F16;
+  bool isHalf = cost.type == MatmulType::BF16 || cost.type == MatmulType::F16;
   bool isGenerated =
       cost.kind == WorkKind::Attention || (cost.kind == WorkKind::Convolution && cost.extent > kFewChannels);
   return isGenerated && isHalf && !device.isProcessor();
 }
 
 /// Generated kernels widen what tensor cores do not take.
-bool widensForProducts(const LaunchCost &cost, const DeviceModel &device) {
-  return cost.kind == WorkKind::Convolution && cost.type != ProductType::F64 && !device.isProcessor() &&
+bool widensForMatmuls(const LaunchCost &cost, const DeviceModel &device) {
+  return cost.kind == WorkKind::Convolution && cost.type != MatmulType::F64 && !device.isProcessor() &&
          !runsOnTensorCores(cost, device);
 }
 
@@ -139,18 +139,18 @@ double rateOf(const LaunchCost &cost, const DeviceModel &device) {
   if (cost.kind == WorkKind::Vector || cost.kind == WorkKind::Moving)
     return device.vectorFlops;
   double peak = device.fp32Flops;
-  if (cost.type == ProductType::F64)
+  if (cost.type == MatmulType::F64)
     peak = device.fp64Flops;
-  else if (widensForProducts(cost, device))
+  else if (widensForMatmuls(cost, device))
     peak = device.fp32Flops;
-  else if (cost.type == ProductType::BF16)
+  else if (cost.type == MatmulType::BF16)
     peak = device.bf16Flops;
-  else if (cost.type == ProductType::F16)
+  else if (cost.type == MatmulType::F16)
     peak = device.fp16Flops;
-  else if (cost.type == ProductType::F8) // twice bf16's on every GPU that has it; processors widen to bf16
+  else if (cost.type == MatmulType::F8) // twice bf16's on every GPU that has it; processors widen to bf16
     peak = device.isProcessor() ? device.bf16Flops : 2 * device.bf16Flops;
   const bool isHalf =
-      runsOnTensorCores(cost, device) || (device.isProcessor() && cost.type == ProductType::BF16);
+      runsOnTensorCores(cost, device) || (device.isProcessor() && cost.type == MatmulType::BF16);
   if (cost.kind == WorkKind::Attention)
     return peak * (isHalf ? device.narrowAttentionEfficiency : device.attentionEfficiency) *
            saturation(cost.extent, device.attentionHalfKeys);

@@ -20,13 +20,13 @@ enum class WorkKind {
   Attention
 };
 /// Type of a product's operands.
-enum class ProductType { F64, F32, BF16, F16, F8 };
+enum class MatmulType { F64, F32, BF16, F16, F8 };
 
 struct LaunchCost {
   WorkKind kind = WorkKind::None; ///< None: nothing is launched (views, constants)
-  ProductType type = ProductType::F32;
+  MatmulType type = MatmulType::F32;
   double flops = 0;            ///< a multiply-add counts 2
-  double specialFunctions = 0; ///< exp, log, tanh, erf, folds..., in evaluations of exp
+  double specialFunctions = 0; ///< exp, log, tanh, erf, reductions..., in evaluations of exp
   double bytesRead =
       0; ///< each element of each distinct operand once; for a collective, the bytes a rank sends
   double bytesWritten = 0;

@@ -25,8 +25,8 @@ OwningOpRef<ModuleOp> alone(Operation *op) {
   builder.setInsertionPointToStart(function.addEntryBlock());
   IRMapping mapping;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (Operation *maker = operand.getDefiningOp(); maker && matchPattern(maker, m_Constant()))
-      mapping.map(operand, builder.clone(*maker)->getResult(0));
+    if (Operation *producer = operand.getDefiningOp(); producer && matchPattern(producer, m_Constant()))
+      mapping.map(operand, builder.clone(*producer)->getResult(0));
     else
       mapping.map(operand, function.getArgument(static_cast<unsigned>(index)));
   builder.clone(*op, mapping);

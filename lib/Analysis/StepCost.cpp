@@ -37,7 +37,7 @@ const char *nameOf(WorkKind kind) {
     return "moving";
   case WorkKind::Irregular:
     return "irregular";
-  case WorkKind::Product:
+  case WorkKind::Matmul:
     return "product";
   case WorkKind::Convolution:
     return "convolution";

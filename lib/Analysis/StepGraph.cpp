@@ -17,8 +17,8 @@ std::vector<solver::StepTask> tasksOf(func::FuncOp function, const DeviceModel &
     task.seconds = secondsOf(cost, device);
     task.sends = cost.kind == WorkKind::Collective;
     for (Value operand : op.getOperands())
-      if (auto maker = numbers.find(operand.getDefiningOp()); maker != numbers.end())
-        task.after.push_back(maker->second);
+      if (auto producer = numbers.find(operand.getDefiningOp()); producer != numbers.end())
+        task.after.push_back(producer->second);
     numbers[&op] = static_cast<int>(tasks.size()) - 1;
   }
   return tasks;
@@ -33,14 +33,14 @@ double commonSecondsOf(func::FuncOp function, const DeviceModel &device) {
   llvm::DenseSet<Operation *> needed; // by a product
   for (Operation &op : llvm::reverse(function.getBody().front())) {
     const LaunchCost cost = costOf(&op);
-    const bool isProduct = cost.product();
-    if (!isProduct && !needed.contains(&op))
+    const bool isMatmul = cost.product();
+    if (!isMatmul && !needed.contains(&op))
       continue;
     for (Value operand : op.getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        needed.insert(maker);
+      if (Operation *producer = operand.getDefiningOp())
+        needed.insert(producer);
     if (cost.kind != WorkKind::Collective && cost.kind != WorkKind::Transfer)
-      seconds += (isProduct ? 1 : kFusesAlike) * secondsOf(cost, device);
+      seconds += (isMatmul ? 1 : kFusesAlike) * secondsOf(cost, device);
   }
   return seconds;
 }

@@ -65,8 +65,8 @@ bool advance(Point &point, ArrayRef<int64_t> domain, ArrayRef<int64_t> dims) {
   return false;
 }
 
-Scalar identityOf(sched::FoldKind kind, Type type) {
-  using sched::FoldKind;
+Scalar identityOf(sched::ReductionKind kind, Type type) {
+  using sched::ReductionKind;
   Scalar value;
   bool isFloat = isa<FloatType>(type);
   auto set = [&](double f, int64_t i) { isFloat ? void(value.f = f) : void(value.i = i); };
@@ -74,22 +74,22 @@ Scalar identityOf(sched::FoldKind kind, Type type) {
   unsigned width = isFloat ? 64 : type.getIntOrFloatBitWidth();
   int64_t largest = width >= 64 ? std::numeric_limits<int64_t>::max() : (int64_t(1) << (width - 1)) - 1;
   switch (kind) {
-  case FoldKind::Add:
-  case FoldKind::Or:
-  case FoldKind::UMax:
+  case ReductionKind::Add:
+  case ReductionKind::Or:
+  case ReductionKind::UMax:
     set(0, 0);
     break;
-  case FoldKind::Mul:
+  case ReductionKind::Mul:
     set(1, 1);
     break;
-  case FoldKind::Max:
+  case ReductionKind::Max:
     set(-infinity, -largest - 1);
     break;
-  case FoldKind::Min:
+  case ReductionKind::Min:
     set(infinity, largest);
     break;
-  case FoldKind::UMin:
-  case FoldKind::And:
+  case ReductionKind::UMin:
+  case ReductionKind::And:
     set(0, -1);
     break;
   }
@@ -101,18 +101,18 @@ uint64_t unsignedValue(int64_t value, Type type) {
   return width >= 64 ? value : static_cast<uint64_t>(value) & ((uint64_t(1) << width) - 1);
 }
 
-Scalar combine(sched::FoldKind kind, Scalar a, Scalar b, Type type) {
-  using sched::FoldKind;
+Scalar combine(sched::ReductionKind kind, Scalar a, Scalar b, Type type) {
+  using sched::ReductionKind;
   Scalar r;
   if (isa<FloatType>(type)) {
     switch (kind) {
-    case FoldKind::Add:
+    case ReductionKind::Add:
       r.f = a.f + b.f;
       break;
-    case FoldKind::Mul:
+    case ReductionKind::Mul:
       r.f = a.f * b.f;
       break;
-    case FoldKind::Max:
+    case ReductionKind::Max:
       r.f = std::isnan(a.f) || std::isnan(b.f) ? NAN : std::fmax(a.f, b.f);
       break;
     default:
@@ -123,36 +123,36 @@ Scalar combine(sched::FoldKind kind, Scalar a, Scalar b, Type type) {
   }
   bool less = unsignedValue(a.i, type) < unsignedValue(b.i, type);
   switch (kind) {
-  case FoldKind::Add:
+  case ReductionKind::Add:
     r.i = a.i + b.i;
     break;
-  case FoldKind::Mul:
+  case ReductionKind::Mul:
     r.i = a.i * b.i;
     break;
-  case FoldKind::Max:
+  case ReductionKind::Max:
     r.i = std::max(a.i, b.i);
     break;
-  case FoldKind::Min:
+  case ReductionKind::Min:
     r.i = std::min(a.i, b.i);
     break;
-  case FoldKind::UMax:
+  case ReductionKind::UMax:
     r.i = less ? b.i : a.i;
     break;
-  case FoldKind::UMin:
+  case ReductionKind::UMin:
     r.i = less ? a.i : b.i;
     break;
-  case FoldKind::And:
+  case ReductionKind::And:
     r.i = a.i & b.i;
     break;
-  case FoldKind::Or:
+  case ReductionKind::Or:
     r.i = a.i | b.i;
     break;
   }
   return roundTo(r, type);
 }
 
-/// Runs a cluster's body over its domain. Folds are found in the body's order, one pass over the reduced
-/// dims each; what a pass computes from folds still unknown is not used.
+/// Runs a cluster's body over its domain. Reductions are found in the body's order, one pass over the reduced
+/// dims each; what a pass computes from reductions still unknown is not used.
 class Interpreter {
 public:
   Interpreter(sched::ClusterOp cluster, ArrayRef<const HostTensor *> inputs, std::vector<HostTensor> &results)
@@ -184,24 +184,24 @@ public:
     hasReducedPoints = sizeOf(reduced);
     Point point(cluster.getDomain().size(), 0);
     do {
-      if (!runFold(point))
+      if (!runReduction(point))
         return false;
     } while (advance(point, cluster.getDomain(), parallel));
     return true;
   }
 
 private:
-  bool runFold(Point point) {
-    for (auto fold : block.getOps<sched::ReduceOp>()) {
-      Type type = fold.getType();
-      Scalar total = identityOf(fold.getKind(), type);
+  bool runReduction(Point point) {
+    for (auto reduction : block.getOps<sched::ReduceOp>()) {
+      Type type = reduction.getType();
+      Scalar total = identityOf(reduction.getKind(), type);
       if (hasReducedPoints)
         do {
           if (!evaluateBody(point))
             return false;
-          total = combine(fold.getKind(), total, values[slots[fold.getInput()]], type);
+          total = combine(reduction.getKind(), total, values[slots[reduction.getInput()]], type);
         } while (advance(point, cluster.getDomain(), reduced));
-      values[slots[fold.getResult()]] = total;
+      values[slots[reduction.getResult()]] = total;
     }
     if (!hasReducedPoints)
       return evaluateBody(point) && write(point, true);
@@ -234,11 +234,11 @@ private:
     return true;
   }
 
-  bool write(ArrayRef<int64_t> point, bool foldsOnly) {
+  bool write(ArrayRef<int64_t> point, bool reductionsOnly) {
     for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
       bool perPoint =
           llvm::any_of(reduced, [&, i = i](int64_t dim) { return outputMaps[i].isFunctionOfDim(dim); });
-      if (!(foldsOnly && perPoint))
+      if (!(reductionsOnly && perPoint))
         store(results[i], linearIndex(outputMaps[i], results[i].type.getShape(), point),
               values[slots[value]]);
     }

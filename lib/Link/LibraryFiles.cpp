@@ -55,31 +55,31 @@ std::string packageText(const std::string &name) {
 
 } // namespace
 
-LibraryPlace kedge::link::libraryPlace(const std::string &output) {
-  LibraryPlace place;
-  place.folder = path::parent_path(output).str();
-  place.name = path::filename(output).str();
-  place.symbol = identifierOf(place.name);
+LibraryPaths kedge::link::libraryPaths(const std::string &output) {
+  LibraryPaths paths;
+  paths.folder = path::parent_path(output).str();
+  paths.name = path::filename(output).str();
+  paths.symbol = identifierOf(paths.name);
   const bool fits =
-      !place.name.empty() && llvm::isAlpha(place.name[0]) && llvm::all_of(place.name, [](char letter) {
+      !paths.name.empty() && llvm::isAlpha(paths.name[0]) && llvm::all_of(paths.name, [](char letter) {
         return llvm::isAlnum(letter) || letter == '_' || letter == '-';
       });
   if (!fits)
     fail("-o {}: '{}' is no name of a library: expected letters, digits, '_' and '-', a letter first, as in "
          "-o DIR/model for "
          "DIR/libmodel.so, DIR/model.h, DIR/model.hpp and DIR/model.pc",
-         output, place.name);
-  return place;
+         output, paths.name);
+  return paths;
 }
 
-std::string LibraryPlace::file(const std::string &name) const {
+std::string LibraryPaths::file(const std::string &name) const {
   SmallString<256> whole(folder);
   path::append(whole, name);
   return whole.str().str();
 }
 
-void kedge::link::writeLibraryFiles(const LibraryPlace &place) {
-  writeText(place.file(place.name + ".h"), headerText(place.name, place.symbol));
-  writeText(place.file(place.name + ".hpp"), wrapperText(place.name, place.symbol));
-  writeText(place.file(place.name + ".pc"), packageText(place.name));
+void kedge::link::writeLibraryFiles(const LibraryPaths &paths) {
+  writeText(paths.file(paths.name + ".h"), headerText(paths.name, paths.symbol));
+  writeText(paths.file(paths.name + ".hpp"), wrapperText(paths.name, paths.symbol));
+  writeText(paths.file(paths.name + ".pc"), packageText(paths.name));
 }

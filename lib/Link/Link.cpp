@@ -8,6 +8,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <tuple>
 
 using namespace kedge;
 using namespace kedge::link;
@@ -160,6 +161,7 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   if (isStatic) // -static-libstdc++ would have shared libraries taken from there on
     command.push_back("-lpthread");
   else if (job.form != OutputForm::Object)
+    // Equal but for sanitizers. NOLINTNEXTLINE(bugprone-branch-clone)
     StringRef(job.machine.empty() ? KEDGE_LINK_FLAGS : KEDGE_PLAIN_LINK_FLAGS).split(words, ' ', -1, false);
   command.insert(command.end(), words.begin(), words.end());
   runDriver(command, folder);
@@ -186,7 +188,7 @@ void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) 
   fs::createUniquePath(output + ".%%%%%%%%", linked, false);
   // Noted before it is made, until it is gone: a signal that comes meanwhile removes it.
   const TemporaryFile noted(linked.str().str());
-  llvm::scope_exit discard([&] { fs::remove(linked); });
+  llvm::scope_exit discard([&] { std::ignore = fs::remove(linked); });
   if (job.pieces.empty())
     linkByDriver(job, inputs, linked.str().str(), folder);
   else
@@ -242,21 +244,21 @@ void kedge::link::linkProgram(ArrayRef<ObjectFile> objects, const std::string &o
         output);
 }
 
-void kedge::link::linkLibrary(ArrayRef<ObjectFile> objects, const LibraryPlace &place,
+void kedge::link::linkLibrary(ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                               const std::string &machine) {
-  const std::string file = "lib" + place.name + ".so";
+  const std::string file = "lib" + paths.name + ".so";
   const Runtime runtime{RuntimeKind::Library, machine};
   // The library is never unloaded, since its threads run as long as the process.
   LinkJob job{OutputForm::Library,
               archiveFiles(runtime),
               {"-soname=" + file, "-znodelete", "-ukedge_open"},
-              exportScript(place.symbol),
+              exportScript(paths.symbol),
               machine,
               piecesFor(runtime)};
-  if (place.symbol != "kedge")
+  if (paths.symbol != "kedge")
     for (const char *function : {"open", "open_on"})
-      job.flags.push_back(fmt::format("--defsym={}_{}=kedge_{}", place.symbol, function, function));
-  drive(objects, job, place.file(file));
+      job.flags.push_back(fmt::format("--defsym={}_{}=kedge_{}", paths.symbol, function, function));
+  drive(objects, job, paths.file(file));
 }
 
 void kedge::link::linkObjects(ArrayRef<ObjectFile> objects, const std::string &output,

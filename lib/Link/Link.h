@@ -25,19 +25,19 @@ struct Runtime {
 void linkProgram(llvm::ArrayRef<ObjectFile> objects, const std::string &output, const Runtime &runtime = {});
 
 /// Where --emit lib writes its files, and the prefix of the model's own functions.
-struct LibraryPlace {
+struct LibraryPaths {
   std::string folder, name, symbol;
   std::string file(const std::string &name) const;
 };
 /// The place that -o DIR/NAME means. Throws Error if NAME cannot be the name of a library.
-LibraryPlace libraryPlace(const std::string &output);
+LibraryPaths libraryPaths(const std::string &output);
 
 /// Links libNAME.so. It contains everything except libc, libm and threads, and exports only
 /// the functions of kedge_session.h and of this model. Moved into place as by linkProgram.
-void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPlace &place,
+void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                  const std::string &machine = "");
 /// Writes NAME.h, NAME.hpp and NAME.pc.
-void writeLibraryFiles(const LibraryPlace &place);
+void writeLibraryFiles(const LibraryPaths &paths);
 
 /// Throws Error if that runtime is missing, or what links it. Called before any work is done.
 void checkRuntime(const Runtime &runtime);

@@ -37,7 +37,7 @@ private:
     if (!isRead && !buffer.empty())
       return;
     BufferUpdate update{buffer, mutation.target, 0, "", false};
-    if (!makerOf(mutation.placeholder, update)) {
+    if (!producerOf(mutation.placeholder, update)) {
       if (isRead)
         found.lost.push_back(
             {buffer, mutation.target,
@@ -76,7 +76,7 @@ private:
   }
 
   /// By the name of the value, or by the call that the exporter notes at the node.
-  bool makerOf(const std::string &call, BufferUpdate &update) const {
+  bool producerOf(const std::string &call, BufferUpdate &update) const {
     const std::string start = "%" + call + " :";
     bool any = false;
     for (size_t n = 0; n < graph.nodes.size(); ++n) {

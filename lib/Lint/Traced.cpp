@@ -377,7 +377,8 @@ std::vector<TableCopy> TracedGraph::copies() const {
       try {
         if (std::optional<TableCopy> copy = copyOf(table, matrix))
           all.push_back(std::move(*copy));
-      } catch (const Error &) { // external data that is not there: nothing to compare
+      } catch (const Error &) {
+        continue; // external data that is not there: nothing to compare
       }
   }
   return all;

@@ -76,7 +76,7 @@ Model parseModel(std::vector<uint8_t> bytes, const std::string &path, const Load
 }
 
 std::string hashGraph(const Model &model, const std::vector<const Tensor *> &weights) {
-  std::vector<rt::WeightPlace> places;
+  std::vector<rt::WeightBytes> places;
   for (const Tensor *tensor : weights)
     if (tensor->storage == Tensor::Storage::Inline || tensor->storage == Tensor::Storage::External)
       places.push_back({tensor->offset, tensor->length, tensor->externalLocation});

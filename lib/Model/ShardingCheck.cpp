@@ -186,12 +186,13 @@ private:
 
   /// A node without a stage has the largest of its producers.
   void checkOrder() const {
-    std::unordered_map<std::string, std::pair<int64_t, const Node *>> makers;
+    std::unordered_map<std::string, std::pair<int64_t, const Node *>> producers;
     for (const Node &node : model.graph.nodes) {
       std::pair<int64_t, const Node *> latest{-1, nullptr};
       for (const std::string &input : node.inputs)
-        if (auto maker = makers.find(input); maker != makers.end() && maker->second.first > latest.first)
-          latest = maker->second;
+        if (auto producer = producers.find(input);
+            producer != producers.end() && producer->second.first > latest.first)
+          latest = producer->second;
       const NodeDevices *devices = node.devicesFor(configuration.name);
       if (devices && devices->stage) {
         if (*devices->stage < latest.first)
@@ -203,7 +204,7 @@ private:
       }
       if (latest.second)
         for (const std::string &output : node.outputs)
-          makers[output] = latest;
+          producers[output] = latest;
     }
   }
 

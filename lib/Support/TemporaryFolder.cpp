@@ -2,6 +2,7 @@
 #include "lib/Support/Error.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include <tuple>
 
 namespace fs = llvm::sys::fs;
 
@@ -22,6 +23,6 @@ TemporaryFolder::TemporaryFolder(const std::string &prefix)
          error.message());
 }
 
-TemporaryFolder::~TemporaryFolder() { fs::remove_directories(place.string()); }
+TemporaryFolder::~TemporaryFolder() { std::ignore = fs::remove_directories(place.string()); }
 
 } // namespace kedge

@@ -221,7 +221,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   LogicalResult setValues(Adapter &adapter, const rt::AdapterFolder &given, const rt::AdaptedModule &module) {
     const rt::TensorView &a = given.tensor(module.keyA()), &b = given.tensor(module.keyB());
     auto [typeA, typeB] = typesOf(adapter);
-    for (auto [view, type, key] :
+    for (const auto &[view, type, key] :
          {std::tuple(&a, typeA, module.keyA()), std::tuple(&b, typeB, module.keyB())})
       if (ArrayRef<int64_t>(view->desc.shape) != type.getShape())
         return getOperation().emitError()

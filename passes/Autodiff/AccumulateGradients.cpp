@@ -52,7 +52,7 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       if (element && !ofParameter.getElementType().isF64())
         accumulator.setTypeAttr(TypeAttr::get(ofParameter.clone(element)));
       StringRef name = accumulator.getSymName();
-      PlaceAttr place = placeOfMaker(gradient);
+      PlaceAttr place = placeOfProducer(gradient);
       builder.enter(place ? place : updateOf(state));
       Value before = micro.argument(BindingKind::State, name, accumulator.getType());
       Value sum =

@@ -7,7 +7,7 @@
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Statistics.h"
-#include "passes/Autodiff/GradientFolds.h"
+#include "passes/Autodiff/GradientReductions.h"
 #include "passes/Autodiff/Optimizers.h"
 #include "passes/Autodiff/ParameterUpdate.h"
 #include "passes/Autodiff/Passes.h"
@@ -85,7 +85,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   /// Where the gradient is computed; in @update it comes from an accumulator.
   PlaceAttr gradientPlace(Trained one) {
-    PlaceAttr place = placeOfMaker(one.gradient);
+    PlaceAttr place = placeOfProducer(one.gradient);
     return place ? place : updateOf(one.state.getOnnxName().value_or(one.state.getSymName()));
   }
 
@@ -126,7 +126,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     auto scalarOf = [](Type element) { return RankedTensorType::get({}, element); };
     auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
     Value lossScale = stateArgument(function, "scaler.loss_scale", real);
-    Value found = overRanks(builder, foldOfAll<AnyNotFinite>(builder, loc, trained),
+    Value found = overRanks(builder, reductionOfAll<AnyNotFinite>(builder, loc, trained),
                             dist::rowGroup(getOperation()), "max");
     scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
     auto next = train::UpdateScaleOp::create(
@@ -159,7 +159,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   Value globalNorm(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained, Value scale) {
     Value total = dist::partsOf(getOperation())
                       ? squaresOfParts(builder, loc, trained)
-                      : overRanks(builder, foldOfAll<SumOfSquares>(builder, loc, trained),
+                      : overRanks(builder, reductionOfAll<SumOfSquares>(builder, loc, trained),
                                   dist::dataGroup(getOperation()), "sum");
     if (signedItems) // a negative norm would turn what it clips round
       scale = onnx::AbsOp::create(builder, loc, scale);
@@ -168,14 +168,15 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   /// What each gradient leaves is made beside it, the rest with the optimizer's scalars. Without gradients it
   /// is zero.
-  template <typename Fold> Value foldOfAll(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained) {
-    Fold fold;
+  template <typename Reduction>
+  Value reductionOfAll(PlacedBuilder &builder, Location loc, ArrayRef<Trained> trained) {
+    Reduction reduction;
     for (const Trained &one : trained) {
       builder.enter(gradientPlace(one));
-      fold.add(builder, localShard(builder, one.gradient));
+      reduction.add(builder, localShard(builder, one.gradient));
     }
     builder.enter(updateOf("optimizer"));
-    Value all = fold.join(builder, loc);
+    Value all = reduction.join(builder, loc);
     return all ? all : splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
   }
 

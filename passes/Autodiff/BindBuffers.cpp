@@ -56,7 +56,7 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
   Value castLike(Value value, Value like, Operation *before = nullptr) {
     if (value.getType() == like.getType())
       return value;
-    PlacedBuilder builder(before ? before : returnOf(getOperation()), placeOfMaker(value));
+    PlacedBuilder builder(before ? before : returnOf(getOperation()), placeOfProducer(value));
     return onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(elementOf(like)));
   }
 

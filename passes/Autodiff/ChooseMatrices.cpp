@@ -1,5 +1,5 @@
+#include "lib/Dialect/ONNX/Matmuls.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Statistics.h"
@@ -67,8 +67,7 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
     return llvm::all_of(value.getUses(), [&](OpOperand &use) {
       if (auto transpose = dyn_cast<onnx::TransposeOp>(use.getOwner()))
         return onlyMultiplies(transpose.getResult());
-      return onnx::isProduct(use.getOwner()) && use.getOperandNumber() == 1 &&
-             !heads.contains(use.getOwner());
+      return onnx::isMatmul(use.getOwner()) && use.getOperandNumber() == 1 && !heads.contains(use.getOwner());
     });
   }
 };

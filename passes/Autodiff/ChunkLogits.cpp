@@ -28,7 +28,7 @@ public:
 
   /// The whole of a value that leaves the region.
   Value whole(Value value) {
-    b.enter(placeOfMaker(value));
+    b.enter(placeOfProducer(value));
     if (region.roleOf(value) == LogitsRegion::Role::Sum) {
       Value sum = partsOf[value].back();
       Type element = cast<RankedTensorType>(value.getType()).getElementType();
@@ -53,7 +53,7 @@ private:
     auto type = cast<RankedTensorType>(value.getType());
     int64_t width = type.getNumElements() / region.rows;
     bool isVector = region.isVector(value);
-    PlaceAttr place = placeOfMaker(value);
+    PlaceAttr place = placeOfProducer(value);
     b.enter(place ? place : placeOf(region.ops.front()));
     SmallVector<int64_t> flat{region.rows}, starts{first}, ends{last}, steps{1};
     if (!isVector) {

@@ -17,16 +17,16 @@ RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getTy
 int64_t lastDim(Value value) { return typeOf(value).getRank() ? typeOf(value).getShape().back() : 1; }
 
 /// What MatMul and Gemm have in common.
-struct Product {
+struct MatmulOperands {
   Value a, b, c;
   bool transA = false, transB = false, scales = false;
 
-  static std::optional<Product> of(Operation *op) {
+  static std::optional<MatmulOperands> of(Operation *op) {
     if (auto matmul = dyn_cast<onnx::MatMulOp>(op))
-      return Product{matmul.getA(), matmul.getB(), Value(), matmul.getTransA(), matmul.getTransB()};
+      return MatmulOperands{matmul.getA(), matmul.getB(), Value(), matmul.getTransA(), matmul.getTransB()};
     if (auto gemm = dyn_cast<onnx::GemmOp>(op))
-      return Product{gemm.getA(),      gemm.getB(),      gemm.getC(),
-                     gemm.getTransA(), gemm.getTransB(), gemm.getAlpha().convertToFloat() != 1};
+      return MatmulOperands{gemm.getA(),      gemm.getB(),      gemm.getC(),
+                            gemm.getTransA(), gemm.getTransB(), gemm.getAlpha().convertToFloat() != 1};
     return std::nullopt;
   }
 
@@ -44,7 +44,7 @@ struct Product {
 } // namespace
 
 bool LogitsRegion::mayStart(Operation *op, int64_t bytes) {
-  auto product = Product::of(op);
+  auto product = MatmulOperands::of(op);
   if (!product || !product->isRowwise())
     return false;
   RankedTensorType type = typeOf(op->getResult(0));
@@ -59,7 +59,7 @@ std::optional<LogitsRegion> LogitsRegion::from(Operation *product) {
   region.width = type.getShape().back();
   region.rows = type.getNumElements() / region.width;
   region.bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  region.addRowOperand(Product::of(product)->a, false);
+  region.addRowOperand(MatmulOperands::of(product)->a, false);
   region.take(product, Role::Logits);
   // In the block's order every producer of logits comes before its readers.
   for (Operation *op = product->getNextNode(); op; op = op->getNextNode())
@@ -88,8 +88,8 @@ bool LogitsRegion::addRowOperand(Value value, bool isVector) {
   return true;
 }
 
-bool LogitsRegion::growProduct(Operation *op) {
-  Product product = *Product::of(op);
+bool LogitsRegion::growMatmul(Operation *op) {
+  MatmulOperands product = *MatmulOperands::of(op);
   if (isLogits(product.a) && !isLogits(product.b)) {
     if (product.isRowwise() && isWhole(product.b))
       return take(op, Role::Rows);
@@ -100,8 +100,8 @@ bool LogitsRegion::growProduct(Operation *op) {
 }
 
 bool LogitsRegion::grow(Operation *op) {
-  if (Product::of(op))
-    return growProduct(op);
+  if (MatmulOperands::of(op))
+    return growMatmul(op);
   if (isa<onnx::ReshapeOp>(op))
     return lastDim(op->getResult(0)) == width && take(op, Role::Logits);
   if (auto add = dyn_cast<onnx::AddOp>(op)) {
@@ -171,7 +171,7 @@ SmallVector<Value> LogitsRegion::buildRows(OpBuilder &b, Operation *op, const IR
   // A product that adds to its result. Separate additions would be fused with later ones, and all summands
   // would stay live.
   const bool isWide = roleOf(op->getResult(0)) == Role::Sum && sumsInF32(op->getResult(0));
-  if (auto product = sum || isWide ? Product::of(op) : std::nullopt)
+  if (auto product = sum || isWide ? MatmulOperands::of(op) : std::nullopt)
     return {onnx::GemmOp::create(b, loc, in(product->a), in(product->b), sum, b.getBoolAttr(true),
                                  b.getBoolAttr(false), b.getF32FloatAttr(1), b.getF32FloatAttr(1),
                                  isWide ? b.getBoolAttr(true) : BoolAttr())};

@@ -12,7 +12,7 @@ namespace kedge::autodiff {
 /// itself or sums over rows. So they can run for a few rows at a time.
 class LogitsRegion {
 public:
-  /// Logits: rows x classes. Rows: one value or one short row for each. Sum: folded over the rows.
+  /// Logits: rows x classes. Rows: one value or one short row for each. Sum: reduced over the rows.
   enum class Role { None, Logits, Rows, Sum };
 
   /// A product x W (+ b) with a matrix W, whose result has more than this many bytes.
@@ -46,7 +46,7 @@ public:
 private:
   bool isLogits(mlir::Value value) const { return roleOf(value) == Role::Logits; }
   bool grow(mlir::Operation *op);
-  bool growProduct(mlir::Operation *op);
+  bool growMatmul(mlir::Operation *op);
   bool addRowOperand(mlir::Value value, bool isVector);
   bool isWhole(mlir::Value value) const { return roleOf(value) == Role::None; }
   bool take(mlir::Operation *op, Role role);

@@ -37,7 +37,7 @@ struct SetGradientType : impl::SetGradientTypeBase<SetGradientType> {
     Value gradient = result.get();
     if (elementOf(gradient) == element || !isa<FloatType>(elementOf(gradient)) || elementOf(gradient).isF64())
       return false;
-    PlacedBuilder builder(result.getOwner(), placeOfMaker(gradient));
+    PlacedBuilder builder(result.getOwner(), placeOfProducer(gradient));
     result.set(onnx::CastOp::create(builder, gradient.getLoc(), gradient, TypeAttr::get(element)));
     return true;
   }

@@ -8,12 +8,12 @@ using namespace mlir;
 
 namespace kedge::autodiff {
 
-/// Rows are folded where the gradient is made or updated, in one launch for all parts, where each part has as
-/// many.
+/// Rows are reduced where the gradient is made or updated, in one launch for all parts, where each part has
+/// as many.
 void SquaresOfParts::add(OpBuilder &builder, Value gradient) {
   Location loc = gradient.getLoc();
   const SmallVector<int64_t> shape = longRowsOf(shapeOf(gradient));
-  const int64_t elements = elementCount(shape), all = static_cast<int64_t>(folds.size()) * holders.ranks,
+  const int64_t elements = elementCount(shape), all = static_cast<int64_t>(reductions.size()) * holders.ranks,
                 rows = shape.size() < 2 ? 0 : elements / shape.back();
   if (elements % all != 0)
     return whole.add(builder, gradient);
@@ -25,28 +25,28 @@ void SquaresOfParts::add(OpBuilder &builder, Value gradient) {
                                                : SmallVector<int64_t>{elements / holders.ranks};
   own = builder.createOrFold<onnx::ReshapeOp>(loc, own, ownShape);
   if (byRows)
-    own = whole.foldRows(builder, own);
-  for (auto [part, fold] : llvm::enumerate(folds)) {
+    own = whole.reduceRows(builder, own);
+  for (auto [part, reduction] : llvm::enumerate(reductions)) {
     Value piece = pieceOf(builder, own, static_cast<int64_t>(part));
     if (byRows)
-      fold.addFolded(piece);
+      reduction.addReduced(piece);
     else
-      fold.add(builder, piece);
+      reduction.add(builder, piece);
   }
 }
 
 Value SquaresOfParts::pieceOf(OpBuilder &builder, Value row, int64_t part) const {
-  if (folds.size() == 1)
+  if (reduces.size() == 1)
     return row;
-  const int64_t size = elementCount(shapeOf(row)) / static_cast<int64_t>(folds.size());
+  const int64_t size = elementCount(shapeOf(row)) / static_cast<int64_t>(reductions.size());
   const auto at = [&](int64_t place) { return builder.getDenseI64ArrayAttr(place); };
   return onnx::SliceOp::create(builder, row.getLoc(), row, at(part * size), at((part + 1) * size), at(1));
 }
 
 Value SquaresOfParts::join(OpBuilder &builder, Location loc) {
   SmallVector<Value> sums;
-  for (SumOfSquares &fold : folds)
-    if (Value sum = fold.join(builder, loc))
+  for (SumOfSquares &reduction : reductions)
+    if (Value sum = reduction.join(builder, loc))
       sums.push_back(sum);
   while (sums.size() > 1) {
     SmallVector<Value> pairs;

@@ -2,7 +2,7 @@
 // that cuts between them.
 #pragma once
 #include "lib/Dialect/Dist/DistAttrs.h"
-#include "passes/Autodiff/GradientFolds.h"
+#include "passes/Autodiff/GradientReductions.h"
 
 namespace kedge::autodiff {
 
@@ -10,7 +10,7 @@ class SquaresOfParts {
 public:
   /// `holders`: the ranks that each have their part of what is cut.
   SquaresOfParts(int64_t parts, dist::RankGroup holders)
-      : holders(holders), folds(static_cast<size_t>(parts / holders.ranks)) {}
+      : holders(holders), reductions(static_cast<size_t>(parts / holders.ranks)) {}
 
   void add(mlir::OpBuilder &builder, mlir::Value gradient);
   /// Over all ranks; null if nothing was added.
@@ -20,8 +20,8 @@ private:
   mlir::Value pieceOf(mlir::OpBuilder &builder, mlir::Value row, int64_t part) const;
 
   dist::RankGroup holders;
-  std::vector<SumOfSquares> folds; ///< of this rank's parts
-  SumOfSquares whole;              ///< of tensors that have no equal parts: every rank folds them as they are
+  std::vector<SumOfSquares> reductions; ///< of this rank's parts
+  SumOfSquares whole; ///< of tensors that have no equal parts: every rank reduces them as they are
 };
 
 } // namespace kedge::autodiff

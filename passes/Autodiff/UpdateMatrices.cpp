@@ -6,7 +6,7 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "passes/Autodiff/GradientFolds.h"
+#include "passes/Autodiff/GradientReductions.h"
 #include "passes/Autodiff/ParameterUpdate.h"
 #include <cmath>
 

@@ -98,7 +98,7 @@ struct BindResults : impl::BindResultsBase<BindResults> {
   Value insertCopy(Operation *before, Value value) {
     ++copies;
     OpBuilder builder(before);
-    PlaceAttr place = placeOfMaker(sched::rootOf(value));
+    PlaceAttr place = placeOfProducer(sched::rootOf(value));
     auto type = cast<RankedTensorType>(value.getType());
     AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
     auto maps = builder.getAffineMapArrayAttr({identity});

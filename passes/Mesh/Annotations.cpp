@@ -74,25 +74,25 @@ void Annotations::nameArguments(func::FuncOp function) {
 /// A node that only adds states to what another one makes may be a part of that one's op: so is a bias, and
 /// what but gives a tensor another name.
 void Annotations::nameResults(const llvm::MapVector<PlaceAttr, Operation *> &last) {
-  llvm::DenseMap<StringAttr, Operation *> makers;
+  llvm::DenseMap<StringAttr, Operation *> producers;
   for (auto [place, op] : last) {
     dist::AnnotationAttr node = byPlace.lookup(place);
     nodes[op].push_back(node);
     if (!node.getOutputs().empty() && !node.getOutputs()[0].empty())
-      makers[node.getOutputs()[0]] = op;
+      producers[node.getOutputs()[0]] = op;
   }
   for (dist::AnnotationAttr node : list) {
     if (last.contains(cast<PlaceAttr>(node.getPlace())) || node.getOutputs().size() != 1)
       continue;
     for (StringAttr input : node.getInputs())
-      if (Operation *op = makers.lookup(input);
+      if (Operation *op = producers.lookup(input);
           op && (node.getInputs().size() > 1 || input == node.getOutputs()[0]) &&
           llvm::all_of(node.getInputs(), [&](StringAttr other) {
             return other == input ||
                    llvm::any_of(op->getOperands(), [&](Value v) { return names.lookup(v) == other; });
           })) {
         nodes[op].push_back(node);
-        makers[node.getOutputs()[0]] = op;
+        producers[node.getOutputs()[0]] = op;
         break;
       }
   }
@@ -103,12 +103,12 @@ void Annotations::nameResults(const llvm::MapVector<PlaceAttr, Operation *> &las
 }
 
 void Annotations::findNodesWithin(const llvm::MapVector<PlaceAttr, Operation *> &last) {
-  llvm::DenseMap<StringAttr, dist::AnnotationAttr> makers;
+  llvm::DenseMap<StringAttr, dist::AnnotationAttr> producers;
   llvm::DenseSet<Attribute> haveOps;
   for (dist::AnnotationAttr node : list)
     for (StringAttr output : node.getOutputs())
       if (!output.empty())
-        makers.try_emplace(output, node);
+        producers.try_emplace(output, node);
   for (auto &[op, own] : nodes)
     haveOps.insert(own.begin(), own.end());
   for (auto [place, op] : last) {
@@ -119,7 +119,7 @@ void Annotations::findNodesWithin(const llvm::MapVector<PlaceAttr, Operation *> 
     SmallVector<StringAttr> open(nodes[op].front().getInputs());
     while (!open.empty()) {
       dist::AnnotationAttr node =
-          seen.insert(open.back()).second ? makers.lookup(open.back()) : dist::AnnotationAttr();
+          seen.insert(open.back()).second ? producers.lookup(open.back()) : dist::AnnotationAttr();
       open.pop_back();
       if (!node || haveOps.contains(node) || !seen.insert(node).second)
         continue;

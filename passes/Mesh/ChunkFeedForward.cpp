@@ -1,9 +1,9 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Matmuls.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Support/ChunkRows.h"
 #include "lib/Support/Statistics.h"
@@ -89,8 +89,8 @@ private:
   /// The sums so far. Those of 16 bits would be rounded once a chunk: they are wider up to the last one.
   SmallVector<Value> addUp(PlacedBuilder &b, const WideRegion::Member &member, SmallVector<Value> &operands,
                            int64_t first) {
-    if (isProduct(member.op))
-      return {addProduct(b, member.op, operands)};
+    if (isMatmul(member.op))
+      return {addMatmul(b, member.op, operands)};
     for (Value &operand : operands)
       operand = cast(b, operand, sumTypeOf(elementOf(operand)));
     SmallVector<Value> summands = clone(b, member, operands, first);
@@ -105,7 +105,7 @@ private:
 
   /// A product that adds to its result: separate additions would be fused with later ones, and all summands
   /// would stay live.
-  Value addProduct(PlacedBuilder &b, Operation *op, ArrayRef<Value> operands) {
+  Value addMatmul(PlacedBuilder &b, Operation *op, ArrayRef<Value> operands) {
     const Type element = elementOf(op->getResult(0));
     auto wide = sumTypeOf(element) == element ? BoolAttr() : b.getBoolAttr(true);
     auto gemm = dyn_cast<GemmOp>(op);

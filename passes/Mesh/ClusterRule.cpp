@@ -70,11 +70,11 @@ struct Trial {
 /// Whether all that the nest does is to add up: sums of a block are parts of the sums then.
 bool isSum(sched::ClusterOp cluster) {
   for (Value yielded : cluster.getBody().front().getTerminator()->getOperands()) {
-    Operation *maker = yielded.getDefiningOp();
-    if (auto narrowed = dyn_cast_or_null<arith::TruncFOp>(maker))
-      maker = narrowed.getIn().getDefiningOp();
-    auto reduce = dyn_cast_or_null<sched::ReduceOp>(maker);
-    if (!reduce || reduce.getKind() != sched::FoldKind::Add)
+    Operation *producer = yielded.getDefiningOp();
+    if (auto narrowed = dyn_cast_or_null<arith::TruncFOp>(producer))
+      producer = narrowed.getIn().getDefiningOp();
+    auto reduce = dyn_cast_or_null<sched::ReduceOp>(producer);
+    if (!reduce || reduce.getKind() != sched::ReductionKind::Add)
       return false;
   }
   return llvm::all_of(cluster.getBody().front().getOps<sched::ReduceOp>(), [](sched::ReduceOp reduce) {

@@ -6,8 +6,8 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Statistics.h"
+#include "passes/Mesh/MatmulHalves.h"
 #include "passes/Mesh/Passes.h"
-#include "passes/Mesh/ProductHalves.h"
 
 namespace kedge::mesh {
 #define GEN_PASS_DEF_HALVEPRODUCTS
@@ -23,7 +23,7 @@ public:
 
   /// Of product and sum. In the backward part the gradient of the weight, as much work as the product, runs
   /// under the sum anyway.
-  bool pays(ScatteredProduct &whole) {
+  bool pays(ScatteredMatmul &whole) {
     Block block;
     Halves halves = whole.sample(block);
     const double product = seconds.of(whole.product), sum = seconds.of(whole.sum),
@@ -34,7 +34,7 @@ public:
     return after + moved(halves) < before;
   }
 
-  bool pays(GatheredProducts &whole) {
+  bool pays(GatheredMatmuls &whole) {
     Block block;
     Halves halves = whole.sample(block);
     const double sent = seconds.of(halves.collective);
@@ -80,7 +80,7 @@ struct HalveProducts : impl::HalveProductsBase<HalveProducts> {
         if (function.isExternal() || when == Overlap::Off)
           continue;
         for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
-          if (auto sum = ScatteredProduct::match(&op); sum && pays(*sum)) {
+          if (auto sum = ScatteredMatmul::match(&op); sum && pays(*sum)) {
             sum->halve();
             ++sums;
           }
@@ -88,7 +88,7 @@ struct HalveProducts : impl::HalveProductsBase<HalveProducts> {
         for (auto gather : function.getBody().front().getOps<dist::AllGatherOp>())
           sent.push_back(gather);
         for (Operation *op : sent)
-          if (auto gather = GatheredProducts::match(op); gather && pays(*gather)) {
+          if (auto gather = GatheredMatmuls::match(op); gather && pays(*gather)) {
             gather->halve();
             ++gathers;
           }

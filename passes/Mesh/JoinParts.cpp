@@ -2,9 +2,9 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Matmuls.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
@@ -193,7 +193,7 @@ private:
       return;
     }
     replaced.push_back(op);
-    if (sumInProduct(op))
+    if (sumInMatmul(op))
       return;
     ++apart;
     waiting.push_back({op, ofPart});
@@ -213,7 +213,7 @@ private:
           return false;
         (own->second.rows ? hasRows : hasParts) = true;
       }
-    const bool isOfWeight = onnx::isProduct(op) && !partsOf.contains(op->getOperand(1));
+    const bool isOfWeight = onnx::isMatmul(op) && !partsOf.contains(op->getOperand(1));
     if ((hasParts && !hasRows && !isOfWeight) || (isOfWeight && isLarge(op->getResult(0))))
       return false;
     if (meaningOf(op) != meaningOf(ofPart))
@@ -250,9 +250,9 @@ private:
   }
 
   /// A gradient that is a product over the rows: the product adds its parts as a tree.
-  bool sumInProduct(Operation *op) {
+  bool sumInMatmul(Operation *op) {
     constexpr int64_t kMostOfPart = 512, kMost = 4096; // terms that one call holds
-    if (!onnx::isProduct(op) || op->getNumOperands() != 2 || !op->getResult(0).hasOneUse() ||
+    if (!onnx::isMatmul(op) || op->getNumOperands() != 2 || !op->getResult(0).hasOneUse() ||
         !(*op->user_begin())->hasTrait<OpTrait::IsTerminator>())
       return false;
     const bool transA =
@@ -333,11 +333,11 @@ private:
     Operation *end = whole.getBody().front().getTerminator();
     finish(end);
     for (OpOperand &returned : end->getOpOperands()) {
-      Operation *maker = returned.get().getDefiningOp();
-      if (maker && isa<train::SumProductsOp>(maker))
+      Operation *producer = returned.get().getDefiningOp();
+      if (producer && isa<train::SumProductsOp>(producer))
         continue;
       auto binding = train::bindingOfResult(whole, returned.getOperandNumber());
-      PlaceAttr place = placeOfMaker(returned.get());
+      PlaceAttr place = placeOfProducer(returned.get());
       PlacedBuilder placed(
           end, place ? place : PlaceAttr::get(whole.getContext(), TrainingPhase::Backward, "", "parts"));
       SmallVector<Value> own;

@@ -20,7 +20,7 @@ dist::CutAttr attributeOf(const CutLoop &cut, const ShardingRule &rule, dist::Ra
 /// Whether an attribute can say where its blocks end.
 bool canBeSaid(const CutLoop &cut, const ShardingRule &rule, int64_t ranks);
 
-/// A part along another axis of what is folded by equal parts of whole tensors (dist.parts).
+/// A part along another axis of what is reduced by equal parts of whole tensors (dist.parts).
 bool readsWhole(mlir::Operation *op);
 
 /// The ranks along `tensor`; one without such an axis.

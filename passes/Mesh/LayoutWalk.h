@@ -2,9 +2,9 @@
 #pragma once
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/Matmuls.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Dialect/Train/StateOps.h"
@@ -80,7 +80,7 @@ public:
   DenseMap<Operation *, CutLoop> choices;
   DenseMap<Operation *, Layout> scatters; ///< of results that are sums: each rank keeps its block of the sum
   DenseMap<Value, Layout> sliced;         ///< whole values, of which cut ops may read blocks
-  SmallVector<Operation *> wholeProducts; ///< with a parameter that could not be cut
+  SmallVector<Operation *> wholeMatmuls;  ///< with a parameter that could not be cut
   llvm::SetVector<StringAttr> tables;     ///< of embeddings, not decided yet: the parameters
   bool isBroken = false;                  ///< an annotation cannot be followed, which has been reported
 
@@ -293,8 +293,8 @@ private:
 
   /// Positions do not: their table is small, and each rank takes its rows of it.
   static bool comesFromArgument(Value value) {
-    Operation *maker = value.getDefiningOp();
-    return !maker || llvm::any_of(maker->getOperands(), comesFromArgument);
+    Operation *producer = value.getDefiningOp();
+    return !producer || llvm::any_of(producer->getOperands(), comesFromArgument);
   }
 
   bool comesFromState(Value value) const {
@@ -425,7 +425,7 @@ private:
   }
 
   static bool isOfWeight(Operation &op) {
-    return onnx::isProduct(&op) || isa<onnx::ConvOp, onnx::ConvTransposeOp, train::ScaledProductOp>(op);
+    return onnx::isMatmul(&op) || isa<onnx::ConvOp, onnx::ConvTransposeOp, train::ScaledProductOp>(op);
   }
 
   /// A product with a parameter that nothing cuts yet: its columns, if what follows can go on with them.
@@ -450,7 +450,7 @@ private:
         if (room < size && !(sameBits && room < kLanes) && isPossible(op, rule, cut))
           return cut;
       }
-      wholeProducts.push_back(&op);
+      wholeMatmuls.push_back(&op);
     }
     return {};
   }

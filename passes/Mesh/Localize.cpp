@@ -147,7 +147,7 @@ private:
   PlaceAttr placeFor(Operation &op) {
     PlaceAttr place = placeOf(&op);
     if (!place && op.getNumOperands() > 0)
-      place = placeOfMaker(op.getOperand(0));
+      place = placeOfProducer(op.getOperand(0));
     return place ? place : PlaceAttr::get(op.getContext(), TrainingPhase::Update, "", "results");
   }
 
@@ -228,8 +228,8 @@ private:
     });
   }
 
-  /// Folds of flat parts, sums of squares or whether a number is not finite: what parts of blocks give is
-  /// joined over the axis, parts of whole tensors are alike on it.
+  /// Reductions of flat parts, sums of squares or whether a number is not finite: what parts of blocks give
+  /// is joined over the axis, parts of whole tensors are alike on it.
   LogicalResult onParts(Operation &op) {
     SmallVector<Local> parts;
     for (Value operand : op.getOperands())
@@ -253,11 +253,11 @@ private:
     if ((!squares && !isa<onnx::ReduceMaxOp>(op)) || rankOf(op.getResult(0)) != 0)
       return op.emitOpError("reads flat parts along another axis of a gradient that '")
              << group.axis.getValue() << "' cuts: not available yet; expected a sum of squares, or a maximum";
-    fold(op, parts, squares);
+    reduce(op, parts, squares);
     return success();
   }
 
-  void fold(Operation &op, ArrayRef<Local> parts, bool squares) {
+  void reduce(Operation &op, ArrayRef<Local> parts, bool squares) {
     PlacedBuilder builder(&op);
     BlockBuilder build(builder, op.getLoc(), group);
     const auto joinedBy = [&](Value a, Value b) -> Value {
@@ -412,7 +412,7 @@ private:
   void giveBlocks(Operation *terminator) {
     for (OpOperand &returned : terminator->getOpOperands()) {
       auto state = train::stateOfResult(function, returned.getOperandNumber());
-      PlaceAttr place = placeOfMaker(returned.get());
+      PlaceAttr place = placeOfProducer(returned.get());
       PlacedBuilder builder(
           terminator,
           place ? place : PlaceAttr::get(function.getContext(), TrainingPhase::Update, "", "results"));

@@ -22,7 +22,7 @@ public:
     }
     for (dist::AnnotationAttr node : annotations.inOrderOfFile())
       for (StringAttr output : node.getOutputs())
-        makers.try_emplace(output, node);
+        producers.try_emplace(output, node);
   }
 
   void report() {
@@ -39,7 +39,7 @@ private:
   llvm::DenseMap<StringAttr, dist::SpecAttr> first; ///< of states
   llvm::DenseSet<std::pair<Attribute, StringAttr>> asked;
   llvm::DenseMap<Attribute, Operation *> partOf;
-  llvm::DenseMap<StringAttr, dist::AnnotationAttr> makers;
+  llvm::DenseMap<StringAttr, dist::AnnotationAttr> producers;
 
   SmallVector<StringAttr> operandsOf(Operation *op) const {
     SmallVector<StringAttr> names;
@@ -71,10 +71,10 @@ private:
   /// Whether a tensor is but another view of a state, to which import has moved the spec.
   bool isTransposed(StringAttr tensor, StringAttr state) {
     while (states.contains(state)) {
-      dist::AnnotationAttr maker = makers.lookup(tensor);
-      if (!maker || maker.getInputs().size() != 1)
+      dist::AnnotationAttr producer = producers.lookup(tensor);
+      if (!producer || producer.getInputs().size() != 1)
         return false;
-      tensor = maker.getInputs().front();
+      tensor = producer.getInputs().front();
       if (tensor == state)
         return true;
     }

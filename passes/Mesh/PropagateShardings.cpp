@@ -96,8 +96,8 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     addStatistic("kedge-propagate-shardings", "ops cut", static_cast<int64_t>(third.choices.size()));
     addStatistic("kedge-propagate-shardings", "sums scattered", static_cast<int64_t>(third.scatters.size()));
     addStatistic("kedge-propagate-shardings", "products whole",
-                 static_cast<int64_t>(first.wholeProducts.size()));
-    for (Operation *product : first.wholeProducts)
+                 static_cast<int64_t>(first.wholeMatmuls.size()));
+    for (Operation *product : first.wholeMatmuls)
       product->emitRemark()
           << "is computed whole on each of " << group.ranks
           << " ranks: no dimension of its weight is cut into blocks that what follows can use; "

@@ -52,15 +52,15 @@ struct Gradient {
   SmallVector<Value> made;
 
   explicit Gradient(train::AccumulateOp add) : sum(&add.getGradientMutable()) {
-    if (auto parts = makerOf<dist::ReduceScatterOp>();
+    if (auto parts = producerOf<dist::ReduceScatterOp>();
         parts && parts.group().axis.getValue() != dist::tensorAxis)
       enter(parts->getOpOperand(cast<OpResult>(sum->get()).getResultNumber()));
-    if (auto rows = makerOf<train::GatherGradOp>())
+    if (auto rows = producerOf<train::GatherGradOp>())
       enter(rows->getOpOperand(0));
   }
 
 private:
-  template <typename OpT> OpT makerOf() const {
+  template <typename OpT> OpT producerOf() const {
     return sum->get().hasOneUse() ? sum->get().getDefiningOp<OpT>() : OpT();
   }
 

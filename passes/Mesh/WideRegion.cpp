@@ -1,8 +1,8 @@
 #include "passes/Mesh/WideRegion.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Matmuls.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
 #include "lib/Support/StorageBytes.h"
@@ -37,7 +37,7 @@ bool isPlainSum(Operation *op) {
 
 /// Whether the op's own rule says all that a chunk needs: what it builds on ranks is the same op on blocks.
 bool isKnown(Operation *op) {
-  return isProduct(op) || isa<ReshapeOp, TransposeOp>(op) || !isa<ShardingOpInterface>(op);
+  return isMatmul(op) || isa<ReshapeOp, TransposeOp>(op) || !isa<ShardingOpInterface>(op);
 }
 } // namespace
 
@@ -74,7 +74,7 @@ bool WideRegion::reach(Value value, int dim) {
   return at->second == dim;
 }
 
-/// From every wide value to its maker and its readers.
+/// From every wide value to its producer and its readers.
 bool WideRegion::grow() {
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -114,7 +114,7 @@ bool WideRegion::join(const Member &member) {
   const ShardingLoop &loop = member.rule.loops[member.loop];
   if (loop.units % rows != 0 || !loop.sections.empty())
     return false;
-  if (loop.reduced && isProduct(member.op) && !isPlainSum(member.op))
+  if (loop.reduced && isMatmul(member.op) && !isPlainSum(member.op))
     return false;
   for (auto [i, operand] : llvm::enumerate(member.op->getOperands()))
     if (int dim = member.dimOfOperand(i);
@@ -131,8 +131,7 @@ bool WideRegion::join(const Member &member) {
 bool WideRegion::finish() {
   Block *block = members.front().op->getBlock();
   const bool computes = llvm::any_of(members, [&](const Member &member) {
-    return !isProduct(member.op) && !isa<ReshapeOp, TransposeOp>(member.op) &&
-           isWide(member.op->getResult(0));
+    return !isMatmul(member.op) && !isa<ReshapeOp, TransposeOp>(member.op) && isWide(member.op->getResult(0));
   });
   if (!computes ||
       llvm::any_of(members, [&](const Member &member) { return member.op->getBlock() != block; }))
@@ -151,13 +150,13 @@ void WideRegion::setPhases() {
     const auto place = places.find(op);
     int phase = -1;
     for (Value operand : op->getOperands()) {
-      Operation *maker = operand.getDefiningOp();
-      if (!maker)
+      Operation *producer = operand.getDefiningOp();
+      if (!producer)
         continue;
-      if (const Member *before = memberOf(maker))
+      if (const Member *before = memberOf(producer))
         phase = std::max(
             phase, before->phase + (place != places.end() && dimOf(operand) != ShardingRule::kWhole ? 0 : 1));
-      else if (auto known = outside.find(maker); known != outside.end())
+      else if (auto known = outside.find(producer); known != outside.end())
         phase = std::max(phase, known->second);
     }
     if (place != places.end())
@@ -192,8 +191,8 @@ bool WideRegion::gatherOperands() const {
     Operation *op = value.getDefiningOp();
     if (!op || op->isBeforeInBlock(firstOf(phase)) || moved[phase].contains(op))
       return true;
-    if (const Member *maker = memberOf(op)) // its chunks are built in front of this phase
-      return maker->phase < phase;
+    if (const Member *producer = memberOf(op)) // its chunks are built in front of this phase
+      return producer->phase < phase;
     if (!isMemoryEffectFree(op) || op->getNumRegions() > 0 ||
         !llvm::all_of(op->getOperands(), [&](Value operand) { return gather(operand, phase); }))
       return false;
@@ -202,8 +201,8 @@ bool WideRegion::gatherOperands() const {
   };
   for (const Member &member : members)
     for (Value operand : member.op->getOperands()) {
-      const Member *maker = operand.getDefiningOp() ? memberOf(operand.getDefiningOp()) : nullptr;
-      if (!(maker && maker->phase == member.phase) && !gather(operand, member.phase))
+      const Member *producer = operand.getDefiningOp() ? memberOf(operand.getDefiningOp()) : nullptr;
+      if (!(producer && producer->phase == member.phase) && !gather(operand, member.phase))
         return false;
     }
   for (int phase = 0; phase < phases; ++phase)

@@ -99,7 +99,7 @@ private:
     auto copy = sched::OffloadOp::create(builder, value.getLoc(), value.getType(), value, StringAttr(),
                                          isOnDisk(written.getAttr()));
     auto argument = dyn_cast<BlockArgument>(root);
-    setPlace(copy, argument ? transferOf(argument) : placeOfMaker(root));
+    setPlace(copy, argument ? transferOf(argument) : placeOfProducer(root));
     returned.set(copy.getResult());
     ++offloads;
   }

@@ -74,7 +74,7 @@ private:
     return sched::isLaunch(*op) ? analysis::secondsOf(analysis::costOf(op), device) : 0;
   }
 
-  static bool isProduct(Operation *op) { return isa<sched::LibraryOp>(op) && analysis::costOf(op).product(); }
+  static bool isMatmul(Operation *op) { return isa<sched::LibraryOp>(op) && analysis::costOf(op).product(); }
 
   bool readsWaiting(Operation *op) const {
     return llvm::any_of(op->getOperands(),
@@ -83,8 +83,8 @@ private:
 
   static bool readsSent(Operation *op) {
     return llvm::any_of(op->getOperands(), [](Value value) {
-      Operation *maker = sched::rootOf(value).getDefiningOp();
-      return maker && isAlongTensor(*maker);
+      Operation *producer = sched::rootOf(value).getDefiningOp();
+      return producer && isAlongTensor(*producer);
     });
   }
 
@@ -93,7 +93,7 @@ private:
     auto library = dyn_cast<sched::LibraryOp>(op);
     if (awaited.contains(op) || op->hasTrait<OpTrait::IsTerminator>() || (library && library.getCollective()))
       return false;
-    return readsWaiting(op) || (sched::isLaunch(*op) && (isProduct(op) || readsSent(op)));
+    return readsWaiting(op) || (sched::isLaunch(*op) && (isMatmul(op) || readsSent(op)));
   }
 
   void emitFirst() { emit(waiting.begin()); }

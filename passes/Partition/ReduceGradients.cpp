@@ -89,7 +89,7 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
   /// Sets the builder right behind what makes the value.
   static void moveBehind(OpBuilder &builder, Value value, PlacedBuilder &placed) {
     builder.setInsertionPointAfterValue(value);
-    if (PlaceAttr place = placeOfMaker(value))
+    if (PlaceAttr place = placeOfProducer(value))
       placed.enter(place.in(TrainingPhase::Update));
     else
       placed.enter(PlaceAttr::get(value.getContext(), TrainingPhase::Update, "", "gradients"));

@@ -350,8 +350,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   }
 
   int64_t stageOfValue(Value value) const {
-    if (Operation *maker = value.getDefiningOp()) {
-      auto found = stageOfOp.find(maker);
+    if (Operation *producer = value.getDefiningOp()) {
+      auto found = stageOfOp.find(producer);
       return found == stageOfOp.end() ? -1 : found->second;
     }
     auto argument = cast<BlockArgument>(value);
@@ -393,9 +393,9 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       if (auto state = updated.find(&op); state != updated.end())
         stage = stageOfState.lookup(state->second);
       for (Value operand : op.getOperands())
-        if (Operation *maker = operand.getDefiningOp();
-            maker && !isForward(*maker) && stageOfOp.contains(maker))
-          stage = std::min(stage, stageOfOp.lookup(maker));
+        if (Operation *producer = operand.getDefiningOp();
+            producer && !isForward(*producer) && stageOfOp.contains(producer))
+          stage = std::min(stage, stageOfOp.lookup(producer));
       stageOfOp[&op] = stage;
     }
   }

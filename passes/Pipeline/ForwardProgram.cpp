@@ -76,8 +76,8 @@ void ForwardProgram::noteReaders() {
 }
 
 void ForwardProgram::noteReader(Value value, int64_t place) {
-  if (Operation *maker = value.getDefiningOp()) {
-    if (const int64_t own = placeOfOp(maker); own >= 0 && own != place)
+  if (Operation *producer = value.getDefiningOp()) {
+    if (const int64_t own = placeOfOp(producer); own >= 0 && own != place)
       readers[value].insert(place);
     return;
   }
@@ -252,8 +252,8 @@ void ForwardProgram::returnOutput(OpOperand &output, train::BindingAttr binding)
 
 /// On the stage that makes it; what all can make is of the last.
 void ForwardProgram::returnRows(OpOperand &result, train::BindingAttr binding, bool isMean) {
-  Operation *maker = result.get().getDefiningOp();
-  const int64_t place = maker ? placeOfOp(maker) : -1;
+  Operation *producer = result.get().getDefiningOp();
+  const int64_t place = producer ? placeOfOp(producer) : -1;
   if ((place < 0 ? of.stages - 1 : place) == of.stage)
     addResult(ofAllMicros(result.get(), isMean), binding);
 }

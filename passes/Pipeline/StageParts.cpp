@@ -110,14 +110,14 @@ std::vector<StageWork> StageParts::workOf(int64_t stages, analysis::OpSeconds &s
 
 /// On each stage that reads a value later than it is there.
 void StageParts::addHeld(Value value, std::vector<StageWork> &work) const {
-  Operation *maker = value.getDefiningOp();
+  Operation *producer = value.getDefiningOp();
   SmallVector<bool> backward(work.size(), false), weights(work.size(), false);
   for (Operation *user : value.getUsers())
     if (const int64_t stage = stageOf(user); stage >= 0) {
       backward[static_cast<size_t>(stage)] |= partOf(user) != Part::Forward;
       weights[static_cast<size_t>(stage)] |= partOf(user) == Part::Weights;
     }
-  const Part made = maker ? partOf(maker) : Part::Forward;
+  const Part made = producer ? partOf(producer) : Part::Forward;
   const auto bytes = static_cast<double>(kedge::bytesOf(value.getType()));
   for (auto [index, stage] : llvm::enumerate(work)) {
     if (made == Part::Forward && backward[index])

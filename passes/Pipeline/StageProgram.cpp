@@ -120,8 +120,8 @@ void StageProgram::noteReaders(func::FuncOp function) {
 }
 
 void StageProgram::noteReader(Value value, int64_t stage) {
-  if (Operation *maker = value.getDefiningOp()) {
-    if (const int64_t own = stageOf(maker); own >= 0 && own != stage)
+  if (Operation *producer = value.getDefiningOp()) {
+    if (const int64_t own = stageOf(producer); own >= 0 && own != stage)
       readers[value].insert(stage);
     return;
   }
@@ -450,8 +450,8 @@ void StageProgram::returnSum(StringRef name, bool isMean) {
     return onnx::ConstantOp::create(builder, step.getLoc(), attribute);
   };
   Value sum;
-  const int64_t maker = value.getDefiningOp() ? std::max<int64_t>(0, stageOf(value.getDefiningOp())) : 0;
-  if (maker != of.stage)
+  const int64_t producer = value.getDefiningOp() ? std::max<int64_t>(0, stageOf(value.getDefiningOp())) : 0;
+  if (producer != of.stage)
     sum = splat(0);
   else if (sum = sumOfMicros(value); isMean && of.microBatches > 1)
     sum = onnx::DivOp::create(builder, step.getLoc(), sum, splat(static_cast<double>(of.microBatches)));

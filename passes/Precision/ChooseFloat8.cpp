@@ -1,5 +1,5 @@
+#include "lib/Dialect/ONNX/Matmuls.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
@@ -52,7 +52,7 @@ struct ChooseFloat8 : impl::ChooseFloat8Base<ChooseFloat8> {
     Type type = Float8E4M3FNType::get(&getContext());
     int64_t chosen = 0, left = 0;
     for (Operation &op : block) {
-      if (!onnx::isProduct(&op))
+      if (!onnx::isMatmul(&op))
         continue;
       std::optional<Sizes> sizes = sizesOf(&op);
       const bool fits = sizes && sizes->fit() && !heads.contains(&op);

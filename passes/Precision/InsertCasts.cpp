@@ -32,7 +32,7 @@ public:
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
       made = onnx::CastOp::create(builder, value.getLoc(), value, TypeAttr::get(element));
-      PlaceAttr place = placeOfMaker(value);
+      PlaceAttr place = placeOfProducer(value);
       setPlace(made.getDefiningOp(), place ? place : placeOf(user));
     }
     return made;

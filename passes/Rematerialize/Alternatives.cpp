@@ -71,7 +71,7 @@ private:
   }
 
   /// The node that makes `wanted` again: by itself where it can.
-  int makerOf(int wanted) const {
+  int producerOf(int wanted) const {
     int whole = -1;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       if (graph.nodes[i].fetched >= 0 || !contains(problem.nodes[i].outputs, wanted))
@@ -88,15 +88,15 @@ private:
     std::vector<int> others;
     if (graph.nodes[node].isLaunch())
       for (int output : problem.nodes[node].outputs)
-        if (int maker = makerOf(output);
-            output != value && !graph.isHostCopy[output] && maker != node && maker >= 0)
-          others.push_back(maker);
+        if (int producer = producerOf(output);
+            output != value && !graph.isHostCopy[output] && producer != node && producer >= 0)
+          others.push_back(producer);
     return others;
   }
 
   /// Appends what makes `wanted` again, its inputs before it as far as `depth` allows and they are not there.
   bool chain(int wanted, int depth, Sequence &runs) const {
-    const int node = makerOf(wanted);
+    const int node = producerOf(wanted);
     if (node < 0 || !problem.nodes[node].repeatable)
       return false;
     if (contains(runs, node))

@@ -216,7 +216,7 @@ private:
       return;
     for (unsigned result = 0; result < cluster->getNumResults(); ++result) {
       ResultSlice slice = sliceOf(cluster, result);
-      if (slice.folds)
+      if (slice.reduces)
         continue;
       solver::RematNode node;
       node.required = false;

@@ -108,7 +108,7 @@ private:
     builder.setInsertionPoint(terminator);
     auto copy = sched::FetchOp::create(builder, value.getLoc(), value.getType(), onHost.lookup(value),
                                        IntegerAttr(), builder.getStringAttr(why), StringAttr(), UnitAttr());
-    setPlace(copy, placeOfMaker(value));
+    setPlace(copy, placeOfProducer(value));
     if (auto offload = copy.getInput().getDefiningOp<sched::OffloadOp>())
       offload.setOffloaded(why);
     becomes(value, copy.getResult());

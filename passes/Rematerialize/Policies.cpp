@@ -96,7 +96,7 @@ private:
     return last;
   }
 
-  /// Results of folds (means of a norm, running statistics) are cheap to keep but need the whole launch
+  /// Results of reductions (means of a norm, running statistics) are cheap to keep but need the whole launch
   /// again, while the other results can be computed alone or are kept anyway.
   void keepStatistics() {
     for (const solver::RematNode &node : graph.problem.nodes) {

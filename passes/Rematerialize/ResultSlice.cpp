@@ -44,7 +44,7 @@ ResultSlice sliceOf(ClusterOp cluster, unsigned result) {
       continue;
     }
     Operation *op = value.getDefiningOp();
-    slice.folds |= isa<sched::ReduceOp>(op);
+    slice.reduces |= isa<sched::ReduceOp>(op);
     if (slice.ops.insert(op))
       llvm::append_range(open, op->getOperands());
   }

@@ -11,13 +11,13 @@ struct ResultSlice {
   llvm::SetVector<mlir::Operation *> ops; ///< of the body, unordered
   llvm::SmallVector<unsigned> inputs;     ///< operands of the cluster that are read
   llvm::SmallVector<unsigned> results;    ///< other results that are read
-  bool folds = false;                     ///< reduces: a kernel of its own might add in another order
+  bool reduces = false;                   ///< a kernel of its own might add in another order
 };
 
 ResultSlice sliceOf(sched::ClusterOp cluster, unsigned result);
 
 /// A cluster for `result` alone. `inputs` stand for all operands of `cluster`, `results` for its results
-/// (those that the slice does not read may be null). Needs a slice that does not fold, so that it computes
+/// (those that the slice does not read may be null). Needs a slice that does not reduce, so that it computes
 /// the same bits.
 sched::ClusterOp cloneResult(mlir::OpBuilder &builder, sched::ClusterOp cluster, unsigned result,
                              mlir::ValueRange inputs, llvm::ArrayRef<mlir::Value> results);

@@ -19,7 +19,7 @@ struct Gradient {
   bool transA = false, transB = false;
 };
 
-Gradient plainProductOf(Value value) {
+Gradient plainMatmulOf(Value value) {
   if (auto matmul = value.getDefiningOp<onnx::MatMulOp>())
     return {matmul, matmul.getTransA(), matmul.getTransB()};
   auto gemm = value.getDefiningOp<onnx::GemmOp>();
@@ -36,12 +36,12 @@ Value beforeCast(Value value) {
 
 /// The product of two matrices that makes a gradient of the sum's type, and that nothing else reads; null
 /// where it is another.
-Gradient gradientProduct(Value value, Type sum) {
+Gradient gradientMatmul(Value value, Type sum) {
   Value product = beforeCast(value);
   if (elementOf(value) != sum || !value.hasOneUse() || !product.hasOneUse() ||
       !train::addsTo(elementOf(product), sum))
     return {};
-  Gradient gradient = plainProductOf(product);
+  Gradient gradient = plainMatmulOf(product);
   auto isMatrix = [](Value operand) {
     return rankOf(operand) == 2 && tensorType(operand).getNumElements() > 0;
   };
@@ -72,7 +72,7 @@ struct FuseAccumulation : impl::FuseAccumulationBase<FuseAccumulation> {
 
   static bool join(train::AccumulateOp sum) {
     Value value = sum.getGradient();
-    Gradient gradient = gradientProduct(value, elementOf(sum.getAccumulator()));
+    Gradient gradient = gradientMatmul(value, elementOf(sum.getAccumulator()));
     if (!gradient.product || !isThereBefore(gradient.product, sum.getAccumulator()) || isUnrolled(sum))
       return false;
     PlacedBuilder builder(gradient.product);

@@ -26,7 +26,8 @@ bool isExpensive(Operation &op) {
 
 bool hasExpensive(ClusterOp cluster) { return llvm::any_of(bodyOf(cluster), isExpensive); }
 
-/// Whether some expensive scalar changes from point to point of a fold, so that each pass computes it again.
+/// Whether some expensive scalar changes from point to point of a reduction, so that each pass computes it
+/// again.
 bool hasExpensivePoints(ClusterOp cluster) {
   llvm::DenseSet<Value> points;
   for (auto [argument, map] : llvm::zip(bodyOf(cluster).getArguments(), cluster.getInputMaps()))
@@ -86,8 +87,8 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     addStatistic("kedge-fuse-clusters", "clusters joined", joined);
   }
 
-  /// Folds of the same points, of which the kernel reads each once: the squares of a gradient and whether it
-  /// is finite.
+  /// Reductions of the same points, of which the kernel reads each once: the squares of a gradient and
+  /// whether it is finite.
   void joinTwin(ClusterOp cluster) {
     if (!stores || cluster.getReduced().empty() || cluster.getInputs().empty())
       return;
@@ -177,13 +178,13 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
   bool canJoin(ClusterOp producer, ClusterOp reader) {
     if (producer.getDomain() != reader.getDomain())
       return false;
-    bool producerFolds = !producer.getReduced().empty(), readerFolds = !reader.getReduced().empty();
-    if (producerFolds && readerFolds && producer.getReduced() != reader.getReduced())
+    bool producerReduces = !producer.getReduced().empty(), readerReduces = !reader.getReduced().empty();
+    if (producerReduces && readerReduces && producer.getReduced() != reader.getReduced())
       return false;
-    if (readerFolds && !(stores && foldsAlong(producer, reader)) &&
-        (producerFolds ? hasExpensivePoints(producer) : hasExpensive(producer)))
+    if (readerReduces && !(stores && reducesAlong(producer, reader)) &&
+        (producerReduces ? hasExpensivePoints(producer) : hasExpensive(producer)))
       return false;
-    if (producerFolds != readerFolds && !writesEveryPoint(producerFolds ? reader : producer))
+    if (producerReduces != readerReduces && !writesEveryPoint(producerReduces ? reader : producer))
       return false;
     for (auto [input, map] : llvm::zip(reader.getInputs(), reader.getInputMaps())) {
       auto result = dyn_cast<OpResult>(input);
@@ -200,22 +201,22 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     }
     if (!isRead)
       return true;
-    if (!stores || !hasExpensive(producer) || !foldsAlong(producer, reader) || !mayFollow(producer, reader))
+    if (!stores || !hasExpensive(producer) || !reducesAlong(producer, reader) || !mayFollow(producer, reader))
       return false;
     reader->moveAfter(producer);
     return true;
   }
 
-  /// Points that are made and folds that read them: one kernel stores the ones and folds the others as it
-  /// goes.
-  bool foldsAlong(ClusterOp producer, ClusterOp reader) {
-    return producer.getReduced().empty() && sched::foldsOnce(reader);
+  /// Points that are made and reductions that read them: one kernel stores the ones and reduces the others as
+  /// it goes.
+  bool reducesAlong(ClusterOp producer, ClusterOp reader) {
+    return producer.getReduced().empty() && sched::reducesOnce(reader);
   }
 
   bool mayFollow(ClusterOp producer, ClusterOp reader) {
     return llvm::all_of(reader.getInputs(), [&](Value input) {
-      Operation *maker = input.getDefiningOp();
-      return !maker || maker == producer || maker->isBeforeInBlock(producer);
+      Operation *producer = input.getDefiningOp();
+      return !producer || producer == producer || producer->isBeforeInBlock(producer);
     });
   }
 

@@ -16,7 +16,7 @@ namespace {
 using namespace mlir;
 
 /// Adding to a product's result needs no place of its own: nothing else reads it.
-bool isOwnProduct(Value value) {
+bool isOwnMatmul(Value value) {
   return value.hasOneUse() && isa_and_nonnull<onnx::MatMulOp, onnx::GemmOp>(value.getDefiningOp());
 }
 
@@ -32,7 +32,7 @@ struct FuseGatherGradients : impl::FuseGatherGradientsBase<FuseGatherGradients> 
 
   static bool join(onnx::AddOp sum, Value addend, Value gradient) {
     auto rows = gradient.getDefiningOp<train::GatherGradOp>();
-    if (!rows || !gradient.hasOneUse() || !isOwnProduct(addend) || addend.getType() != sum.getType() ||
+    if (!rows || !gradient.hasOneUse() || !isOwnMatmul(addend) || addend.getType() != sum.getType() ||
         gradient.getType() != sum.getType())
       return false;
     PlacedBuilder builder(sum);

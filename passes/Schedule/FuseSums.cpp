@@ -1,4 +1,4 @@
-#include "lib/Analysis/ProductCall.h"
+#include "lib/Analysis/MatmulCall.h"
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
@@ -13,7 +13,7 @@ namespace kedge::schedule {
 
 namespace {
 using namespace mlir;
-using analysis::ProductCall;
+using analysis::MatmulCall;
 using sched::LibraryOp;
 
 RankedTensorType rowsTypeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -33,26 +33,26 @@ bool isSumOfRows(sched::ClusterOp cluster) {
                       isMap(cluster.getInputMaps()[0], all) &&
                       isMap(cluster.getOutputMaps()[0], all.getMinorSubMap(1)) &&
                       rowsTypeOf(cluster.getResult(0)).getElementType() == type.getElementType();
-  int64_t folds = 0;
+  int64_t reductions = 0;
   const bool onlySums = llvm::all_of(cluster.getBody().front(), [&](Operation &op) {
-    auto fold = dyn_cast<sched::ReduceOp>(op);
-    folds += fold && fold.getKind() == sched::FoldKind::Add;
-    return fold ? fold.getKind() == sched::FoldKind::Add
-                : isa<arith::ExtFOp, arith::TruncFOp, sched::YieldOp>(op);
+    auto reduction = dyn_cast<sched::ReduceOp>(op);
+    reductions += reduction && reduction.getKind() == sched::ReductionKind::Add;
+    return reduction ? reduction.getKind() == sched::ReductionKind::Add
+                     : isa<arith::ExtFOp, arith::TruncFOp, sched::YieldOp>(op);
   });
-  return shapes && onlySums && folds == 1 && train::takesEpilogue(type);
+  return shapes && onlySums && reductions == 1 && train::takesEpilogue(type);
 }
 
 /// A product of two matrices to which nothing is added.
-bool mayTakeSums(ProductCall product) {
+bool mayTakeSums(MatmulCall product) {
   const auto isMatrix = [](Value value) { return rowsTypeOf(value).getRank() == 2; };
   return !product.call().getClone() && product.call().getInputs().size() == 2 && product.alpha() == 1 &&
          isMatrix(product.a()) && isMatrix(product.b()) && train::takesEpilogue(product.y().getType());
 }
 
 /// The epilogue that sums the rows of this operand; none where the product does not sum over them.
-StringRef epilogueFor(ProductCall product, unsigned operand) {
-  if (operand == ProductCall::kA)
+StringRef epilogueFor(MatmulCall product, unsigned operand) {
+  if (operand == MatmulCall::kA)
     return product.transA() ? "sums_a" : "";
   return product.transB() ? "" : "sums_b";
 }
@@ -67,20 +67,20 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
     Block &block = getOperation().getBody().front();
     for (auto cluster : llvm::make_early_inc_range(block.getOps<sched::ClusterOp>()))
       if (isSumOfRows(cluster))
-        if (OpOperand *operand = operandOfProduct(sched::rootOf(cluster.getInputs()[0]), cluster))
+        if (OpOperand *operand = operandOfMatmul(sched::rootOf(cluster.getInputs()[0]), cluster))
           join(cluster, *operand);
     addStatistic("kedge-fuse-sums", "sums joined", joined);
   }
 
   /// The operand of a product that has `value`'s rows, of which `sum` is the sum.
-  static OpOperand *operandOfProduct(Value value, sched::ClusterOp sum) {
+  static OpOperand *operandOfMatmul(Value value, sched::ClusterOp sum) {
     for (OpOperand &use : value.getUses()) {
       if (auto view = dyn_cast<sched::ViewOp>(use.getOwner())) {
-        if (OpOperand *found = operandOfProduct(view.getResult(), sum))
+        if (OpOperand *found = operandOfMatmul(view.getResult(), sum))
           return found;
         continue;
       }
-      const auto product = ProductCall::of(use.getOwner());
+      const auto product = MatmulCall::of(use.getOwner());
       if (product && mayTakeSums(*product) &&
           rowsTypeOf(value).getShape().back() == rowsTypeOf(sum.getResult(0)).getShape()[0] &&
           !epilogueFor(*product, use.getOperandNumber()).empty() &&
@@ -95,7 +95,7 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
   }
 
   void join(sched::ClusterOp sum, OpOperand &operand) {
-    const ProductCall described = *ProductCall::of(operand.getOwner());
+    const MatmulCall described = *MatmulCall::of(operand.getOwner());
     LibraryOp product = described.call();
     OpBuilder builder(product);
     const StringRef epilogue = epilogueFor(described, operand.getOperandNumber());

@@ -17,11 +17,12 @@ constexpr size_t kMostTensors = 16, kMostBodyOps = 200;
 /// Bytes of maxima that live from the front of the function on.
 constexpr int64_t kMostKept = 1 << 16;
 
-/// Maxima have the same bits in any order, so joined clusters may fold in another one.
-bool foldsMaxima(ClusterOp cluster) {
-  auto folds = cluster.getBody().front().getOps<sched::ReduceOp>();
-  return !folds.empty() &&
-         llvm::all_of(folds, [](sched::ReduceOp fold) { return fold.getKind() == sched::FoldKind::Max; });
+/// Maxima have the same bits in any order, so joined clusters may reduce in another one.
+bool reducesMaxima(ClusterOp cluster) {
+  auto reductions = cluster.getBody().front().getOps<sched::ReduceOp>();
+  return !reduces.empty() && llvm::all_of(reductions, [](sched::ReduceOp reduction) {
+    return reduction.getKind() == sched::ReductionKind::Max;
+  });
 }
 
 struct JoinMaxima : impl::JoinMaximaBase<JoinMaxima> {
@@ -73,7 +74,7 @@ private:
   /// follows than to launch it apart.
   std::optional<int64_t> depthOf(ClusterOp cluster, func::FuncOp function,
                                  const llvm::DenseMap<Operation *, int64_t> &depths) const {
-    if (cluster.getClone() || cluster.getInputs().empty() || !foldsMaxima(cluster) ||
+    if (cluster.getClone() || cluster.getInputs().empty() || !reducesMaxima(cluster) ||
         bytesOf(cluster.getInputs()) > most || bytesOf(cluster.getResults()) > kMostKept)
       return std::nullopt;
     int64_t depth = 0;

@@ -69,9 +69,9 @@ def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
 def SumColumns : Pass<"kedge-sum-columns", "mlir::func::FuncOp"> {
   let summary = "Sum columns in the kernel that makes or reads their rows";
   let description = [{
-    For GPUs, on level 3: a cluster that folds along rows and writes their points reads what other clusters of the same domain
-    fold along columns, or makes it: the gradient of a normalization's input, those of its scale and bias, and that of the bias
-    in front of it. They become one cluster, which also yields the sums of blocks of rows (`sched.sum`), and one that folds the
+    For GPUs, on level 3: a cluster that reduces along rows and writes their points reads what other clusters of the same domain
+    reduce along columns, or makes it: the gradient of a normalization's input, those of its scale and bias, and that of the bias
+    in front of it. They become one cluster, which also yields the sums of blocks of rows (`sched.sum`), and one that reduces the
     blocks. So points are read once. The rows of a block follow from the domain: as many as leave `blocks` blocks. If no such
     number divides the rows, nothing changes. The order of the sums is another one than without this pass. Statistic: clusters
     joined.
@@ -118,7 +118,7 @@ def JoinMaxima : Pass<"kedge-join-maxima", "mlir::func::FuncOp"> {
   let summary = "Find the maxima of weights of equal shape in one kernel";
   let description = [{
     For GPUs, on level 3, behind kedge-fuse-clusters. A step in 8-bit floats finds the largest magnitude of each weight, then
-    its scale: two short launches for each weight. Clusters that fold nothing but maxima, of states alone or of the results of
+    its scale: two short launches for each weight. Clusters that reduce nothing but maxima, of states alone or of the results of
     such clusters, move to the front of the function, and those with equal loops become one cluster. A cluster
     stays where it is if it reads more than `most` bytes: the cast that follows would read them from memory once more, and take
     longer than the launch that is left out. A maximum has the same bits in any order. Statistic: clusters joined.

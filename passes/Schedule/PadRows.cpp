@@ -1,4 +1,4 @@
-#include "lib/Analysis/ProductCall.h"
+#include "lib/Analysis/MatmulCall.h"
 #include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
@@ -9,7 +9,7 @@ namespace kedge::schedule {
 
 namespace {
 using namespace mlir;
-using analysis::ProductCall;
+using analysis::MatmulCall;
 
 /// Rows begin at multiples of 128 bytes of the narrowest type that is padded.
 constexpr int64_t kMultiple = 64;
@@ -20,7 +20,7 @@ constexpr unsigned kResult = 2; ///< of a product, behind A and B
 RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 int64_t widthOf(Value value) { return tensorOf(value).getShape().back(); }
 
-bool isProduct(Operation *op) { return ProductCall::of(op).has_value(); }
+bool isMatmul(Operation *op) { return MatmulCall::of(op).has_value(); }
 
 /// A value and its views that have rows of the same width.
 struct Rows {
@@ -37,7 +37,7 @@ struct PadRows : impl::PadRowsBase<PadRows> {
     if (getOperation().isExternal())
       return;
     for (Operation &op : getOperation().getBody().front())
-      if (isa<sched::ClusterOp>(op) || isProduct(&op))
+      if (isa<sched::ClusterOp>(op) || isMatmul(&op))
         for (Value result : op.getResults())
           if (hasOddRows(result))
             if (std::optional<Rows> rows = rowsOf(result))
@@ -57,7 +57,7 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   /// Nothing where something reads the rows as if they were dense, or no product touches them.
   std::optional<Rows> rowsOf(Value value) {
     Rows rows;
-    const auto producer = ProductCall::of(value.getDefiningOp());
+    const auto producer = MatmulCall::of(value.getDefiningOp());
     if (producer && !mayPad(*producer, kResult))
       return std::nullopt;
     rows.values.push_back(value);
@@ -74,7 +74,7 @@ struct PadRows : impl::PadRowsBase<PadRows> {
     Operation *reader = use.getOwner();
     if (isa<sched::ClusterOp>(reader))
       return true; // its maps name rows and columns
-    const auto product = ProductCall::of(reader);
+    const auto product = MatmulCall::of(reader);
     if (product && use.getOperandNumber() < kResult && mayPad(*product, use.getOperandNumber())) {
       rows.operands.push_back(&use);
       return true;
@@ -89,7 +89,7 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   }
 
   /// One product, not a batch; a padded result gets a row added at most.
-  static bool mayPad(const ProductCall &product, unsigned tensor) {
+  static bool mayPad(const MatmulCall &product, unsigned tensor) {
     const int64_t rankOfA = tensorOf(product.a()).getRank();
     if (tensorOf(product.b()).getRank() != 2 || rankOfA < 2 || product.unpacksB() ||
         (product.transA() && rankOfA != 2))
@@ -102,10 +102,10 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   void pad(const Rows &rows) {
     Value first = rows.values.front();
     const int64_t width = widthOf(first), wide = llvm::alignTo(width, kMultiple);
-    if (auto producer = ProductCall::of(first.getDefiningOp()))
+    if (auto producer = MatmulCall::of(first.getDefiningOp()))
       producer->setWidth(kResult, width);
     for (OpOperand *operand : rows.operands)
-      ProductCall::of(operand->getOwner())->setWidth(operand->getOperandNumber(), width);
+      MatmulCall::of(operand->getOwner())->setWidth(operand->getOperandNumber(), width);
     bytes += tensorOf(first).getNumElements() / width * (wide - width) *
              tensorOf(first).getElementTypeBitWidth() / 8;
     for (Value value : rows.values) {

@@ -215,8 +215,8 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
     Computes a producer without reductions inside its reader, also through views, if no expensive value is then computed more
     often. Joins clusters of equal domain if both use one place for each value that is passed; what other ops read becomes a
     further output. Values stay the same: each is still rounded to its tensor's type. With `stores` (for GPUs, whose kernels
-    store points while they fold them) a reduction also joins an expensive producer, in front of ops that read it (a bias
-    gradient is summed in the kernel that makes the gradient), and two clusters that fold the same points of the same tensors
+    store points while they reduce them) a reduction also joins an expensive producer, in front of ops that read it (a bias
+    gradient is summed in the kernel that makes the gradient), and two clusters that reduce the same points of the same tensors
     become one, which reads them once. Statistics: producers substituted, clusters joined.
 
     Example:
@@ -246,7 +246,7 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
       return %0 : tensor<4xf32>
     ```
   }];
-  let options = [Option<"stores", "stores", "bool", "false", "Kernels store points while they fold.">];
+  let options = [Option<"stores", "stores", "bool", "false", "Kernels store points while they reduce.">];
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 

@@ -66,19 +66,20 @@ bool isReturned(Operation *op) {
                       [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
 }
 
-/// Places of ops in a block as numbers that leave gaps, so that many ops can be moved without counting again.
-class Places {
+/// The order of ops in a block as numbers that leave gaps, so that many ops can be moved without counting
+/// again.
+class OpOrder {
 public:
-  explicit Places(Block &block) : block(block) { number(); }
+  explicit OpOrder(Block &block) : block(block) { number(); }
 
-  bool isBefore(Operation *a, Operation *b) const { return places.lookup(a) < places.lookup(b); }
+  bool isBefore(Operation *a, Operation *b) const { return numbers.lookup(a) < numbers.lookup(b); }
 
   void moveBehind(Operation *op, Operation *after) {
     op->moveAfter(after);
-    int64_t before = places.lookup(after), behind = places.lookup(op->getNextNode());
+    int64_t before = numbers.lookup(after), behind = numbers.lookup(op->getNextNode());
     if (behind - before < 2)
       return number();
-    places[op] = before + (behind - before) / 2;
+    numbers[op] = before + (behind - before) / 2;
   }
 
   void moveToFront(Operation *op) {
@@ -86,10 +87,10 @@ public:
     if (op == first)
       return;
     op->moveBefore(first);
-    const int64_t behind = places.lookup(first);
+    const int64_t behind = numbers.lookup(first);
     if (behind < 2)
       return number();
-    places[op] = behind / 2;
+    numbers[op] = behind / 2;
   }
 
 private:
@@ -97,11 +98,11 @@ private:
     constexpr int64_t apart = int64_t(1) << 32;
     int64_t next = 0;
     for (Operation &op : block)
-      places[&op] = next += apart;
+      numbers[&op] = next += apart;
   }
 
   Block &block;
-  DenseMap<Operation *, int64_t> places;
+  DenseMap<Operation *, int64_t> numbers;
 };
 
 /// A rank's own part of a parameter takes bytes until its update reads it, whenever it is made: it belongs
@@ -116,7 +117,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
-    Places places(getOperation().getBody().front());
+    OpOrder order(getOperation().getBody().front());
     findReductions(getOperation().getBody().front());
     findTransfers(getOperation().getBody().front());
     arguments.clear();
@@ -134,14 +135,14 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
         if (Operation *producer = operand.getDefiningOp();
             belongsToReader(producer) && !llvm::is_contained(companions, producer))
           companions.push_back(producer);
-      Operation *after = lastObstacle(op, places);
+      Operation *after = lastObstacle(op, order);
       if (!after && companions.empty() && (isa<sched::ViewOp>(op) || prepared.contains(op)))
-        places.moveToFront(op); // only an update reads it, which follows it
+        order.moveToFront(op); // only an update reads it, which follows it
       if (!after || after->getNextNode() == op)
         continue;
-      places.moveBehind(op, after);
+      order.moveBehind(op, after);
       for (Operation *companion : companions)
-        places.moveBehind(companion, after);
+        order.moveBehind(companion, after);
       ++moved;
     }
     for (Operation *op : llvm::reverse(tail.ops))
@@ -174,17 +175,17 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
 
   /// The last op that `op` must follow: what defines its operands, and whoever else reads the state that
   /// its results replace.
-  Operation *lastObstacle(Operation *op, const Places &places) {
+  Operation *lastObstacle(Operation *op, const OpOrder &order) {
     Operation *last = nullptr;
     auto consider = [&](Operation *candidate) {
       if (!candidate || candidate == op || candidate->getBlock() != op->getBlock())
         return;
-      if (!last || places.isBefore(last, candidate))
+      if (!last || order.isBefore(last, candidate))
         last = candidate;
     };
     auto considerReaders = [&](Value state) {
       for (Operation *reader : state.getUsers())
-        if (reader->getBlock() == op->getBlock() && places.isBefore(reader, op) &&
+        if (reader->getBlock() == op->getBlock() && order.isBefore(reader, op) &&
             !belongsToReaderOf(reader, op))
           consider(reader);
     };

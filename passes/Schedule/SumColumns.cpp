@@ -24,7 +24,7 @@ constexpr int64_t kMostSums = 6, kMostHeld = 16384;
 AffineMap mapAt(ArrayAttr maps, size_t at) { return cast<AffineMapAttr>(maps[at]).getValue(); }
 Block &bodyOf(ClusterOp cluster) { return cluster.getBody().front(); }
 
-/// The dims that are not folded.
+/// The dims that are not reduced.
 SmallVector<int64_t> rowDims(ClusterOp cluster) {
   SmallVector<int64_t> dims;
   for (int64_t dim = 0; dim < int64_t(cluster.getDomain().size()); ++dim)
@@ -37,13 +37,13 @@ bool namesAny(AffineMap map, ArrayRef<int64_t> dims) {
   return llvm::any_of(dims, [&](int64_t dim) { return map.isFunctionOfDim(dim); });
 }
 
-/// The body of a cluster that folds along columns, in two: what a row's points need, and what comes behind
-/// the folds.
+/// The body of a cluster that reduces along columns, in two: what a row's points need, and what comes behind
+/// the reductions.
 struct Halves {
-  SmallVector<sched::ReduceOp> folds;
+  SmallVector<sched::ReduceOp> reductions;
   SmallVector<Operation *> points, behind; ///< constants are in both
 
-  /// Nothing where a scalar reads both halves, or a result is no function of the folds alone.
+  /// Nothing where a scalar reads both halves, or a result is no function of the reductions alone.
   static std::optional<Halves> of(ClusterOp cluster) {
     Halves halves;
     llvm::DenseSet<Value> points(bodyOf(cluster).args_begin(), bodyOf(cluster).args_end()), behind;
@@ -51,33 +51,35 @@ struct Halves {
       Value result = op.getResult(0);
       const bool readsPoints = isa<sched::IndexOp>(op) ||
                                llvm::any_of(op.getOperands(), [&](Value v) { return points.contains(v); });
-      const bool readsFolds = llvm::any_of(op.getOperands(), [&](Value v) { return behind.contains(v); });
-      if (auto fold = dyn_cast<sched::ReduceOp>(op)) {
-        if (fold.getKind() != sched::FoldKind::Add || !isa<FloatType>(fold.getType()) || readsFolds)
+      const bool readsReductions =
+          llvm::any_of(op.getOperands(), [&](Value v) { return behind.contains(v); });
+      if (auto reduction = dyn_cast<sched::ReduceOp>(op)) {
+        if (reduction.getKind() != sched::ReductionKind::Add || !isa<FloatType>(reduction.getType()) ||
+            readsReductions)
           return std::nullopt;
-        halves.folds.push_back(fold);
+        halves.reductions.push_back(reduction);
         behind.insert(result);
         continue;
       }
-      if (readsPoints && readsFolds)
+      if (readsPoints && readsReductions)
         return std::nullopt;
-      if (!readsFolds)
+      if (!readsReductions)
         halves.points.push_back(&op);
       if (!readsPoints)
         halves.behind.push_back(&op);
       if (readsPoints)
         points.insert(result);
-      if (readsFolds)
+      if (readsReductions)
         behind.insert(result);
     }
-    if (halves.folds.empty() || llvm::any_of(bodyOf(cluster).getTerminator()->getOperands(),
-                                             [&](Value v) { return !behind.contains(v); }))
+    if (halves.reductions.empty() || llvm::any_of(bodyOf(cluster).getTerminator()->getOperands(),
+                                                  [&](Value v) { return !behind.contains(v); }))
       return std::nullopt;
     return halves;
   }
 };
 
-/// A cluster of rows, and those that fold the same points along columns.
+/// A cluster of rows, and those that reduce the same points along columns.
 struct Group {
   ClusterOp rows;
   SmallVector<ClusterOp> columns;
@@ -125,12 +127,12 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     addStatistic("kedge-sum-columns", "clusters joined", joined);
   }
 
-  /// Rows of a block, of the innermost dim of rows; 0 where the cluster does not fold along rows and store
+  /// Rows of a block, of the innermost dim of rows; 0 where the cluster does not reduce along rows and store
   /// their points, or where no number fits.
   int64_t lengthOfBlock(ClusterOp rows) {
-    const int64_t rank = rows.getDomain().size(), folded = rows.getReduced().size();
+    const int64_t rank = rows.getDomain().size(), reduced = rows.getReduced().size();
     SmallVector<int64_t> outer = rowDims(rows);
-    if (!folded || outer.empty() || rows.getClone() || outer.back() != rank - folded - 1)
+    if (!reduced || outer.empty() || rows.getClone() || outer.back() != rank - reduced - 1)
       return 0;
     if (llvm::none_of(rows.getOutputMaps(),
                       [](Attribute map) { return cast<AffineMapAttr>(map).getValue().isPermutation(); }))
@@ -158,12 +160,12 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
           !readsTheSame(rows, columns))
         continue;
       std::optional<Halves> halves = Halves::of(columns);
-      if (!halves || sums + int64_t(halves->folds.size()) > kMostSums ||
-          !isHeld(rows, sums + halves->folds.size()))
+      if (!halves || sums + int64_t(halves->reductions.size()) > kMostSums ||
+          !isHeld(rows, sums + halves->reductions.size()))
         continue;
       group.columns.push_back(columns);
       if (group.place())
-        sums += halves->folds.size();
+        sums += halves->reductions.size();
       else
         group.columns.pop_back();
     }
@@ -211,7 +213,7 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     ClusterOp joined = joinRows(builder, group, length);
     builder.setInsertionPointAfter(joined);
     ResultRange results = joined.getResults();
-    ClusterOp whole = foldBlocks(builder, group.columns, results.drop_front(group.rows->getNumResults()));
+    ClusterOp whole = reduceBlocks(builder, group.columns, results.drop_front(group.rows->getNumResults()));
     group.rows.replaceAllUsesWith(results.take_front(group.rows->getNumResults()));
     ResultRange sums = whole.getResults();
     for (ClusterOp columns : group.columns) {
@@ -252,8 +254,8 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
                               ofBlock.getNumDims(), 0);
     for (ClusterOp columns : group.columns) {
       const Halves halves = *Halves::of(columns);
-      for (sched::ReduceOp fold : halves.folds) {
-        types.push_back(RankedTensorType::get(domainOfBlocks(rows, dim, length), fold.getType()));
+      for (sched::ReduceOp reduction : halves.reductions) {
+        types.push_back(RankedTensorType::get(domainOfBlocks(rows, dim, length), reduction.getType()));
         maps.push_back(AffineMapAttr::get(ofBlock));
         places.push_back(placeOf(columns));
       }
@@ -274,9 +276,9 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
       Halves halves = *Halves::of(columns);
       for (Operation *op : halves.points)
         body.clone(*op, own);
-      for (sched::ReduceOp fold : halves.folds)
-        yielded.push_back(
-            sched::SumOp::create(body, fold.getLoc(), fold.getType(), own.lookup(fold.getInput())));
+      for (sched::ReduceOp reduction : halves.reductions)
+        yielded.push_back(sched::SumOp::create(body, reduction.getLoc(), reduction.getType(),
+                                               own.lookup(reduction.getInput())));
     }
     sched::YieldOp::create(body, rows.getLoc(), yielded);
     joined->setOperands(inputs.tensors);
@@ -301,7 +303,7 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
   }
 
   /// All sums of blocks in one launch.
-  static ClusterOp foldBlocks(OpBuilder &builder, ArrayRef<ClusterOp> group, ValueRange partials) {
+  static ClusterOp reduceBlocks(OpBuilder &builder, ArrayRef<ClusterOp> group, ValueRange partials) {
     ArrayRef<int64_t> domain = cast<RankedTensorType>(partials.front().getType()).getShape();
     SmallVector<Type> types;
     SmallVector<Attribute> outputMaps;
@@ -320,10 +322,11 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
     for (ClusterOp columns : group) {
       Halves halves = *Halves::of(columns);
       IRMapping values;
-      for (sched::ReduceOp fold : halves.folds) {
-        Value partial = bodyOf(whole).addArgument(fold.getType(), fold.getLoc());
-        values.map(fold.getResult(),
-                   sched::ReduceOp::create(body, fold.getLoc(), fold.getType(), fold.getKind(), partial)
+      for (sched::ReduceOp reduction : halves.reductions) {
+        Value partial = bodyOf(whole).addArgument(reduction.getType(), reduction.getLoc());
+        values.map(reduction.getResult(),
+                   sched::ReduceOp::create(body, reduction.getLoc(), reduction.getType(), reduction.getKind(),
+                                           partial)
                        .getResult());
       }
       for (Operation *op : halves.behind)

@@ -61,7 +61,7 @@ std::optional<Encoded> encodedBy(Operation &op) {
 }
 
 /// Whether the reader is a product, of which the value is the right operand alone.
-bool isRightOfProduct(OpOperand &use) {
+bool isRightOfMatmul(OpOperand &use) {
   Operation *reader = use.getOwner();
   return isa<onnx::MatMulOp, onnx::GemmOp>(reader) && use.getOperandNumber() == 1 &&
          llvm::count(reader->getOperands(), use.get()) == 1 && rankOf(reader->getOperand(0)) >= 2 &&
@@ -77,14 +77,14 @@ bool isRounding(Operation *op) {
 SmallVector<Operation *> productsOf(Value values) {
   SmallVector<Operation *> found;
   for (OpOperand &use : values.getUses()) {
-    if (isRightOfProduct(use)) {
+    if (isRightOfMatmul(use)) {
       found.push_back(use.getOwner());
       continue;
     }
     if (!isRounding(use.getOwner()))
       return {};
     for (OpOperand &rounded : use.getOwner()->getResult(0).getUses()) {
-      if (!isRightOfProduct(rounded))
+      if (!isRightOfMatmul(rounded))
         return {};
       found.push_back(rounded.getOwner());
     }

@@ -21,7 +21,7 @@ public:
   struct Entry {
     AlgorithmBytes algorithm;
     double microseconds = 0;
-    bool isPadded = false; ///< of the product with rows and columns of zeros added (PaddedProduct.h)
+    bool isPadded = false; ///< of the product with rows and columns of zeros added (PaddedMatmul.h)
     std::string source;    ///< where the entry is from, for messages and reports
   };
 

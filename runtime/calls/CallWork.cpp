@@ -1,9 +1,9 @@
 // What calls of library kernels compute and move: one function for each family of kernels.
 #include "runtime/calls/AttentionShape.h"
+#include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/Call.h"
 #include "runtime/calls/LineMap.h"
 #include "runtime/calls/PoolShape.h"
-#include "runtime/calls/Product.h"
 #include "runtime/calls/QuantizedOperand.h"
 #include "runtime/calls/ResizeTables.h"
 #include "runtime/calls/Types.h"
@@ -42,13 +42,13 @@ CallWork workOfIntegerConvolution(const LibraryCall &call) {
   return c.work(c.groupFilters());
 }
 
-template <Product (*read)(const LibraryCall &)> CallWork workOfProduct(const LibraryCall &call) {
+template <BatchedMatmul (*read)(const LibraryCall &)> CallWork workOfMatmul(const LibraryCall &call) {
   const std::optional<QuantizedOperand> fewBits = readQuantizedOperand(call);
   return read(fewBits ? withWholeOperand(call, *fewBits) : call).work();
 }
 
 /// The product of the operands at these positions, without scales and zero points.
-template <size_t b> CallWork workOfIntegerProduct(const LibraryCall &call) {
+template <size_t b> CallWork workOfIntegerMatmul(const LibraryCall &call) {
   expectCounts(call, b + 1, 8, 1, 1);
   return readMatMul({call.name, call.attrs, {call.inputs[0], call.inputs[b]}, call.outputs}).work();
 }
@@ -203,17 +203,17 @@ CallWork workOfGridSampleGrad(const LibraryCall &call) {
   return workOfSampling(call, call.inputs[1], call.inputs[2], call.inputs[1].shape.size());
 }
 
-CallWork workOfScaledProduct(const LibraryCall &call) { return readScaledProduct(call).product.work(); }
+CallWork workOfScaledMatmul(const LibraryCall &call) { return readScaledMatmul(call).product.work(); }
 
 using WorkFunction = CallWork (*)(const LibraryCall &);
 
 const std::map<std::string_view, WorkFunction> kWork = {
-    {"onnx.MatMul", workOfProduct<readMatMul>},
-    {"onnx.Gemm", workOfProduct<readGemm>},
-    {"onnx.MatMulInteger", workOfIntegerProduct<1>},
-    {"onnx.QLinearMatMul", workOfIntegerProduct<3>},
-    {"train.sum_products", workOfProduct<readMatMul>},
-    {"train.scaled_product", workOfScaledProduct},
+    {"onnx.MatMul", workOfMatmul<readMatMul>},
+    {"onnx.Gemm", workOfMatmul<readGemm>},
+    {"onnx.MatMulInteger", workOfIntegerMatmul<1>},
+    {"onnx.QLinearMatMul", workOfIntegerMatmul<3>},
+    {"train.sum_products", workOfMatmul<readMatMul>},
+    {"train.scaled_product", workOfScaledMatmul},
     {"onnx.Conv", workOfConvolution},
     {"onnx.ConvTranspose", workOfConvolution},
     {"onnx.ConvInteger", workOfIntegerConvolution},

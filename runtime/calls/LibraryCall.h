@@ -19,7 +19,7 @@ struct LibraryCall {
 /// machine or threads.
 struct CallWork {
   /// Irregular: element by element through indices or windows, without vectors of neighbouring elements.
-  enum class Kind { Vector, Irregular, Product, Convolution, Attention };
+  enum class Kind { Vector, Irregular, Matmul, Convolution, Attention };
   Kind kind = Kind::Vector;
   double flops = 0;            ///< a multiply-add counts 2
   double specialFunctions = 0; ///< exp, tanh, log...

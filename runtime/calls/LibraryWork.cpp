@@ -1,6 +1,6 @@
 #include "runtime/calls/LibraryWork.h"
+#include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/ConvShape.h"
-#include "runtime/calls/Product.h"
 #include <algorithm>
 
 namespace kedge::rt::calls {
@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kMiB = uint64_t(1) << 20;
 
 /// The innermost dimension is the largest group of matrices that lie at equal distances in both operands.
-void cutBatches(const calls::Product &product, MatmulCalls &calls) {
+void cutBatches(const calls::BatchedMatmul &product, MatmulCalls &calls) {
   const int64_t batches = product.batches();
   const calls::BatchLayout::Dim group =
       product.layout.dims.empty() ? calls::BatchLayout::Dim{1, 0, 0} : product.layout.dims[0];
@@ -54,7 +54,7 @@ void takeAddend(const calls::Addend &addend, MatmulCalls &calls) {
 
 /// Room for partial sums of products that are cut along k, in steps so that similar shapes ask for the same.
 /// Sums of 16-bit numbers are fp32.
-uint64_t productWorkspace(const MatmulShape &shape) {
+uint64_t matmulWorkspace(const MatmulShape &shape) {
   const uint64_t result =
       static_cast<uint64_t>(shape.m * shape.n * shape.batch) * std::max<uint64_t>(4, dtypeSize(shape.type));
   uint64_t bytes = kMiB / 4;
@@ -89,7 +89,7 @@ static bool isMultiplied(DType type) {
 
 bool isAmongRanks(const std::string &library) { return library.starts_with("dist."); }
 
-bool isProduct(const std::string &library) {
+bool isMatmul(const std::string &library) {
   return library == "onnx.MatMul" || library == "onnx.Gemm" || library == "train.scaled_product" ||
          library == "train.fused_product" || library == "train.accumulate_product";
 }
@@ -117,7 +117,7 @@ std::string MatmulShape::key() const {
 }
 
 /// A product that is added to the sum of earlier micro-batches.
-static calls::ScaledOperands readAccumulateProduct(const LibraryCall &call) {
+static calls::ScaledOperands readAccumulateMatmul(const LibraryCall &call) {
   calls::expectCounts(call, 4, 4, 1, 1);
   const DType type = call.inputs[0].type, sum = call.outputs[0].type;
   const bool widens = sum == DType::F32 && (type == DType::BF16 || type == DType::F16);
@@ -128,18 +128,18 @@ static calls::ScaledOperands readAccumulateProduct(const LibraryCall &call) {
   if (!fits)
     failCall(call,
              "two operands of one type, a sum of f32 or f64 and the number of the micro-batch are expected");
-  calls::Product product = calls::readGemm(calls::withoutEpilogue(call));
+  calls::BatchedMatmul product = calls::readGemm(calls::withoutEpilogue(call));
   const calls::Addend addend{1, 1, 2, product.n, 1};
   return {std::move(product), addend};
 }
 
-/// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledProduct and
-/// readAccumulateProduct take them.
+/// All operands of one type, 16-bit factors of an f32 result and C, or as readScaledMatmul and
+/// readAccumulateMatmul take them.
 static calls::ScaledOperands readOperands(const LibraryCall &call) {
   if (call.name == "train.scaled_product")
-    return calls::readScaledProduct(call);
+    return calls::readScaledMatmul(call);
   if (call.name == "train.accumulate_product")
-    return readAccumulateProduct(call);
+    return readAccumulateMatmul(call);
   const bool isWide = calls::isWideSum(call);
   for (size_t at = 0; at < call.inputs.size(); ++at)
     calls::expectSameType(call, call.inputs[at], at < 2 || !isWide ? call.inputs[0] : call.outputs[0]);
@@ -150,7 +150,7 @@ static calls::ScaledOperands readOperands(const LibraryCall &call) {
   const LibraryCall plain = calls::withoutEpilogue(call);
   if (plain.name != "onnx.Gemm")
     return {calls::readMatMul(plain), {}};
-  calls::Product product = calls::readGemm(plain);
+  calls::BatchedMatmul product = calls::readGemm(plain);
   const calls::Addend addend = calls::readGemmAddend(plain, product);
   return {std::move(product), addend};
 }
@@ -218,7 +218,7 @@ MatmulCalls matmulCallsOf(const LibraryCall &call) {
   if (calls.addend >= 0 && product.k == 0)
     failCall(call, "CUDA has no Gemm of inner size 0 with a C; compile with --target cpu");
   calls.shape.alignment = alignmentOf(calls);
-  calls.shape.workspaceBytes = productWorkspace(calls.shape);
+  calls.shape.workspaceBytes = matmulWorkspace(calls.shape);
   return calls;
 }
 
@@ -323,7 +323,7 @@ std::set<std::string> productKeys(const Program &program, bool apart) {
   std::set<std::string> keys;
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches)
-      if (isProduct(launch.library)) {
+      if (isMatmul(launch.library)) {
         MatmulCalls calls = matmulCallsOf({launch.library, launch.attrs, launch.inputs, launch.outputs});
         if (apart) {
           calls = withEpilogueApart(std::move(calls));
@@ -336,7 +336,7 @@ std::set<std::string> productKeys(const Program &program, bool apart) {
 }
 
 uint64_t plannedWorkspaceBytes(const LibraryCall &call) {
-  if (isProduct(call.name))
+  if (isMatmul(call.name))
     return matmulCallsOf(call).shape.workspaceBytes;
   if (isConvolution(call.name))
     return convolutionWorkspace(call);

@@ -112,7 +112,7 @@ ConvolutionCall convolutionCallOf(const LibraryCall &call);
 /// epilogue, and without that and the bias.
 std::set<std::string> productKeys(const Program &program, bool apart = false);
 
-bool isProduct(const std::string &library);
+bool isMatmul(const std::string &library);
 bool isConvolution(const std::string &library);
 /// Collectives, and ops in which a rank takes its own part of a tensor.
 bool isAmongRanks(const std::string &library);

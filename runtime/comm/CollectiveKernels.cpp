@@ -54,7 +54,7 @@ const std::map<std::string_view, CollectiveKind> kKinds{
     {kReceive, CollectiveKind::Transfer}};
 
 /// Whose tensors each rank gets.
-std::vector<int64_t> giversOf(const LibraryCall &call, int64_t ranks) {
+std::vector<int64_t> sourcesOf(const LibraryCall &call, int64_t ranks) {
   std::vector<int64_t> senders(static_cast<size_t>(ranks), calls::intAttr(call, "root", 0));
   if (call.name == kSendRecv)
     senders = calls::intsAttr(call, "from", {});
@@ -234,7 +234,7 @@ Collective collectiveOf(const LibraryCall &call) {
   checkPairs(call, ranksOf(call), kind == CollectiveKind::AllGather, kind == CollectiveKind::ReduceScatter);
   checkType(call, kind, what.reduction);
   if (kind == CollectiveKind::Transfer)
-    what.senders = giversOf(call, ranksOf(call));
+    what.senders = sourcesOf(call, ranksOf(call));
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const TensorDesc &whole = kind == CollectiveKind::AllGather ? call.outputs[i] : call.inputs[i];
     what.tensors.push_back({nullptr, nullptr, whole.elements(), whole.type});

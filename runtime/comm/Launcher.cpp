@@ -55,8 +55,8 @@ std::optional<Launched> launchedByTorchrun() {
   if (!launched || launched->world.size == 1)
     return launched;
   const auto port = number("MASTER_PORT");
-  MeetingPlace meeting{textOf("MASTER_ADDR"), port.value_or(0),
-                       textOf("TORCHELASTIC_USE_AGENT_STORE") == "True", ""};
+  Rendezvous meeting{textOf("MASTER_ADDR"), port.value_or(0),
+                     textOf("TORCHELASTIC_USE_AGENT_STORE") == "True", ""};
   if (meeting.host.empty() || meeting.port < 1 || meeting.port > 65535)
     fail("RANK and WORLD_SIZE are set, MASTER_ADDR={} and MASTER_PORT={} are no place where ranks could "
          "meet: start the "

@@ -8,7 +8,7 @@
 namespace kedge::rt {
 
 /// Where ranks that torchrun started find each other.
-struct MeetingPlace {
+struct Rendezvous {
   std::string host;
   int64_t port = 0;
   /// The launcher itself listens at `port`, so ranks use one of the ports after it.
@@ -22,7 +22,7 @@ struct Launched {
   int64_t localSize = 1; ///< ranks on this machine
   int64_t localRank = 0; ///< among them
   /// Set if there is no MPI: ranks meet here.
-  std::optional<MeetingPlace> meeting;
+  std::optional<Rendezvous> meeting;
 };
 
 /// Reads the variables of Open MPI, PMI, Slurm and, if `withTorchrun`, torchrun. Without any, one rank of

@@ -15,7 +15,7 @@ namespace kedge::rt {
 /// Of a rank, all zero before it begins.
 struct alignas(64) RollCall::Line {
   std::atomic<int64_t> process, heard, left;
-  std::atomic<uint64_t> place;
+  std::atomic<uint64_t> processNamespace;
 };
 
 namespace {
@@ -51,7 +51,7 @@ std::string placeOfFile() {
   return fmt::format("{}/kedge-ranks-{}-{}", folder, getuid(), job);
 }
 
-uint64_t ownPlace() {
+uint64_t ownNamespace() {
   struct stat status{};
   return stat("/proc/self/ns/pid", &status) == 0 ? static_cast<uint64_t>(status.st_ino) : 0;
 }
@@ -68,7 +68,7 @@ std::unique_ptr<RollCall> RollCall::begin() {
 }
 
 RollCall::RollCall(const std::string &file, int64_t rank, int64_t size)
-    : file(file), own(rank), size(size), place(ownPlace()) {
+    : file(file), own(rank), size(size), processNamespace(ownNamespace()) {
   const size_t bytes = static_cast<size_t>(size) * sizeof(Line);
   const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0)
@@ -81,7 +81,7 @@ RollCall::RollCall(const std::string &file, int64_t rank, int64_t size)
   if (!lines)
     return;
   Line &line = lines[own];
-  line.place = place;
+  line.processNamespace = processNamespace;
   line.heard = steadyNanoseconds();
   line.left = 0;
   line.process = getpid();
@@ -136,8 +136,8 @@ void RollCall::run() {
 }
 
 bool RollCall::isGone(const Line &line) const {
-  return line.place == place && line.left == 0 && kill(static_cast<pid_t>(line.process), 0) != 0 &&
-         errno == ESRCH;
+  return line.processNamespace == processNamespace && line.left == 0 &&
+         kill(static_cast<pid_t>(line.process), 0) != 0 && errno == ESRCH;
 }
 
 /// What is wrong with a rank of this machine; empty: nothing.

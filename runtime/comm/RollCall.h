@@ -38,7 +38,7 @@ private:
 
   const std::string file;
   const int64_t own, size;
-  uint64_t place; ///< processes of the same place see each other's numbers
+  uint64_t processNamespace; ///< processes of the same one see each other's numbers
   Line *lines = nullptr;
 
   std::mutex mutex; ///< guards what follows

@@ -147,7 +147,7 @@ public:
       copies->waitForAll();
     return hostArenaOf ? &*hostArenaOf : nullptr;
   }
-  char *input(const Function &, const Place &place) override { return base + place.offset; }
+  char *input(const Function &, const ArenaSlot &place) override { return base + place.offset; }
   char *scalar(const ScalarSlot &slot) override { return base + slot.offset; }
   void begin(const Function &) override {
     finishPending(pending.size());

@@ -12,7 +12,7 @@
   FILE(Gather) \
   FILE(GatherGrad) \
   FILE(GridSample) \
-  FILE(IntegerProducts) \
+  FILE(IntegerMatmuls) \
   FILE(MatMul) \
   FILE(MaxPool) \
   FILE(Movement) \

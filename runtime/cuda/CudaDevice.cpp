@@ -36,7 +36,7 @@ std::vector<ByteRange> scalarRanges(const Program &program) {
 
 std::vector<ByteRange> inputRanges(const Program &program, const Function &function) {
   std::vector<ByteRange> stretches;
-  for (const Place &place : function.inputs) {
+  for (const ArenaSlot &place : function.inputs) {
     const InputSpec *input = program.input(place.name);
     if (!input)
       fail("the program is damaged: @{} takes the input '{}', which the program lacks", function.name,
@@ -129,7 +129,7 @@ public:
     return &*host;
   }
 
-  char *input(const Function &function, const Place &place) override {
+  char *input(const Function &function, const ArenaSlot &place) override {
     return inputs.find(&function)->second.at(place.offset);
   }
   char *scalar(const ScalarSlot &slot) override { return scalars.at(slot.offset); }

@@ -57,7 +57,7 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
         bindKernels(list.back(), launch, module);
       if (launch.hostArg >= 0)
         bindCopy(list.back(), launch);
-      else if (!launch.onGpu || isProduct(launch.library))
+      else if (!launch.onGpu || isMatmul(launch.library))
         bindLibrary(list.back(), launch);
       if (launch.library == "train.accumulate_product")
         noteMicro(program, function, launch);
@@ -110,27 +110,27 @@ void LaunchTable::bindKernels(ReadyLaunch &ready, const Launch &launch, const Mo
   }
 }
 
-LaunchPlaces LaunchTable::placesOf(const Launch &launch) const {
-  LaunchPlaces places;
+LaunchPointers LaunchTable::pointersOf(const Launch &launch) const {
+  LaunchPointers pointers;
   for (size_t i = 0; i < launch.args.size(); ++i)
-    (i < launch.reads ? places.inputs : places.outputs).push_back(arena + launch.args[i]);
-  places.workspace = arena + launch.workspaceOffset;
-  places.workspaceBytes = launch.workspaceBytes;
-  return places;
+    (i < launch.reads ? pointers.inputs : pointers.outputs).push_back(arena + launch.args[i]);
+  pointers.workspace = arena + launch.workspaceOffset;
+  pointers.workspaceBytes = launch.workspaceBytes;
+  return pointers;
 }
 
 void LaunchTable::bindLibrary(ReadyLaunch &ready, const Launch &launch) {
   const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
-  if (isProduct(launch.library)) {
+  if (isMatmul(launch.library)) {
     if (!products)
       products = std::make_unique<CublasLt>(gpu, table);
-    ready.library = products->makeLaunch(call, placesOf(launch));
+    ready.library = products->makeLaunch(call, pointersOf(launch));
   } else if (isConvolution(launch.library)) {
     if (!convolutions)
       convolutions = std::make_unique<Cudnn>(gpu);
-    ready.library = convolutions->makeLaunch(call, placesOf(launch));
+    ready.library = convolutions->makeLaunch(call, pointersOf(launch));
   } else if (isAmongRanks(launch.library)) {
-    ready.library = makeRankLaunch(gpu, ranks, launch, placesOf(launch), streams.stream(launch.stream));
+    ready.library = makeRankLaunch(gpu, ranks, launch, pointersOf(launch), streams.stream(launch.stream));
   } else {
     fail("the program is damaged: '{}' at {} has neither kernels nor a library for CUDA",
          launch.library.empty() ? launch.kernel : launch.library, launch.loc);

@@ -64,7 +64,7 @@ private:
   void bindLibrary(ReadyLaunch &ready, const Launch &launch);
   void noteMicro(const Program &program, const Function &function, const Launch &launch);
   void bindCopy(ReadyLaunch &ready, const Launch &launch);
-  LaunchPlaces placesOf(const Launch &launch) const;
+  LaunchPointers pointersOf(const Launch &launch) const;
   void placeOversized();
   /// Within a run of the function each copy is made once, as long as nothing writes what it was made of and
   /// no other call uses its place.

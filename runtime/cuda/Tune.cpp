@@ -15,7 +15,7 @@ void tuneProgram(const Program &program, const std::string &path) {
   AlgorithmTable tuned;
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches) {
-      if (!isProduct(launch.library))
+      if (!isMatmul(launch.library))
         continue;
       const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
       if (tuned.find(library.keyOf(call)))

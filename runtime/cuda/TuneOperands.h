@@ -12,7 +12,7 @@ public:
   ~TuneOperands();
   TuneOperands(const TuneOperands &) = delete;
   TuneOperands &operator=(const TuneOperands &) = delete;
-  const LaunchPlaces &places() const { return made; }
+  const LaunchPointers &pointers() const { return made; }
   /// More memory, as long as the operands live.
   CUdeviceptr allocate(uint64_t bytes, const char *what);
 
@@ -20,7 +20,7 @@ private:
   void fill(CUdeviceptr memory, const TensorDesc &tensor);
 
   Gpu &gpu;
-  LaunchPlaces made;
+  LaunchPointers made;
   std::vector<CUdeviceptr> memory;
 };
 

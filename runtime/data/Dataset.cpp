@@ -43,7 +43,7 @@ const InputSpec &tokenInput(const Program &program, const std::string &flag) {
 bool takesInput(const Program &program, const std::string &function, const std::string &input) {
   const Function *found = program.function(function);
   return found && std::any_of(found->inputs.begin(), found->inputs.end(),
-                              [&](const Place &place) { return place.name == input; });
+                              [&](const ArenaSlot &slot) { return slot.name == input; });
 }
 
 } // namespace
@@ -212,7 +212,7 @@ void Dataset::checkIntegers(RowRange rows) const {
   }
 }
 
-std::optional<Dataset::Place> Dataset::firstNonFinite(RowRange rows) const {
+std::optional<Dataset::Position> Dataset::firstNonFinite(RowRange rows) const {
   std::vector<char> bytes;
   for (const Bound &entry : sources) {
     const DType type = entry.input->desc.type;
@@ -225,7 +225,7 @@ std::optional<Dataset::Place> Dataset::firstNonFinite(RowRange rows) const {
       entry.source->read(row, bytes.data());
       for (int64_t element = 0; element < elements; ++element)
         if (!std::isfinite(loadAsDouble(type, bytes.data(), element)))
-          return Place{entry.file, row, element, i * elements + element};
+          return Position{entry.file, row, element, i * elements + element};
     }
   }
   return std::nullopt;

@@ -52,13 +52,13 @@ public:
   void checkIntegers(RowRange rows) const;
 
   /// A float in a file, and its place in the batch.
-  struct Place {
+  struct Position {
     std::string file;
     int64_t row = 0, element = 0; ///< row of the file, and element of that row
     int64_t inBatch = 0;          ///< element of the input
   };
   /// The first non-finite value in these rows (as fill takes them).
-  std::optional<Place> firstNonFinite(RowRange rows) const;
+  std::optional<Position> firstNonFinite(RowRange rows) const;
 
   /// Number of labels in the first `valid` rows of the current batch that are not ignored; `valid` if there
   /// are no labels.

@@ -41,7 +41,7 @@ public:
 
   /// Host memory for one input of a function, or for one scalar. It is copied when the
   /// function next begins, and is valid until then. Bytes that are not written are undefined.
-  virtual char *input(const Function &function, const Place &place) = 0;
+  virtual char *input(const Function &function, const ArenaSlot &place) = 0;
   virtual char *scalar(const ScalarSlot &slot) = 0;
 
   /// Copies inputs and scalars to their places.

@@ -36,7 +36,7 @@ public:
 
 /// Called between loops: threads may again run where they might before, once that time is over.
 void letDisplacedGo();
-/// The same at once: for who starts threads, as they may run where their maker may.
+/// The same at once: for who starts threads, as they may run where their producer may.
 void letDisplacedGoNow();
 
 } // namespace kedge::rt

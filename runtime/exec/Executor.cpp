@@ -83,7 +83,7 @@ void checkRanges(const Program &program) {
     for (const BufferLife &buffer : function.buffers)
       checkRange(program, buffer.offset, buffer.bytes, "buffer '" + buffer.name + "' of @" + name,
                  buffer.space);
-    for (const GradientPlace &place : function.gradients)
+    for (const GradientSlot &place : function.gradients)
       checkRange(program, place.offset, dtypeSize(place.type), "the gradient of '" + place.parameter + "'",
                  place.space);
     for (size_t at = 0; at < function.launches.size(); ++at)
@@ -92,8 +92,8 @@ void checkRanges(const Program &program) {
   }
 }
 
-const Place *placeNamed(const std::vector<Place> &places, const std::string &name) {
-  for (const Place &place : places)
+const ArenaSlot *placeNamed(const std::vector<ArenaSlot> &places, const std::string &name) {
+  for (const ArenaSlot &place : places)
     if (place.name == name)
       return &place;
   return nullptr;
@@ -158,14 +158,14 @@ bool Executor::run(const std::string &name, LaunchObserver *observer) {
 
 char *Executor::input(const std::string &function, const std::string &name) const {
   if (const Function *found = prog.function(function))
-    if (const Place *place = placeNamed(found->inputs, name))
+    if (const ArenaSlot *place = placeNamed(found->inputs, name))
       return target->input(*found, *place);
   fail("@{} has no input '{}'", function, name);
 }
 
 const char *Executor::output(const std::string &function, const std::string &name) const {
   if (const Function *found = prog.function(function))
-    if (const Place *place = placeNamed(found->outputs, name))
+    if (const ArenaSlot *place = placeNamed(found->outputs, name))
       return target->read(place->offset, place->desc.bytes());
   fail("@{} has no output '{}'", function, name);
 }

@@ -109,7 +109,7 @@ std::optional<NonFinite> Executor::nonFiniteBefore(const Function &function) {
                             state.role == StateRole::Frozen || state.role == StateRole::Buffer))
         return found;
   target->begin(function);
-  for (const Place &place : function.inputs)
+  for (const ArenaSlot &place : function.inputs)
     if (const InputSpec *input = prog.input(place.name))
       if (auto found =
               scan(input->desc, read(place.offset, input->desc.bytes()), "input '" + place.name + "'"))
@@ -142,7 +142,7 @@ std::optional<NonFinite> Executor::firstNonFinite(const std::string &name, int l
 }
 
 std::optional<NonFinite> Executor::nonFiniteGradient(const Function &function, int launch) const {
-  for (const GradientPlace &place : function.gradients) {
+  for (const GradientSlot &place : function.gradients) {
     const State *state = prog.state(place.parameter);
     if (!state || place.afterLaunch != launch)
       continue;

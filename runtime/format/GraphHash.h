@@ -11,7 +11,7 @@
 namespace kedge::rt {
 
 /// Bytes [offset, offset + length) of the model file, or of an external file.
-struct WeightPlace {
+struct WeightBytes {
   uint64_t offset = 0;
   uint64_t length = 0;
   std::string externalLocation; ///< empty: in the model file
@@ -33,15 +33,15 @@ inline uint64_t hashNumber(uint64_t state, uint64_t value) {
 } // namespace detail
 
 /// Returns 16 hex digits. `weights` may be in any order; those in the model file must not overlap.
-inline std::string hashGraph(const uint8_t *file, uint64_t size, std::vector<WeightPlace> weights) {
-  std::sort(weights.begin(), weights.end(), [](const WeightPlace &a, const WeightPlace &b) {
+inline std::string hashGraph(const uint8_t *file, uint64_t size, std::vector<WeightBytes> weights) {
+  std::sort(weights.begin(), weights.end(), [](const WeightBytes &a, const WeightBytes &b) {
     if (a.externalLocation != b.externalLocation)
       return a.externalLocation < b.externalLocation;
     return a.offset != b.offset ? a.offset < b.offset : a.length < b.length;
   });
   uint64_t state = detail::hashNumber(0xcbf29ce484222325ull, size);
   uint64_t position = 0;
-  for (const WeightPlace &weight : weights) {
+  for (const WeightBytes &weight : weights) {
     const std::string &location = weight.externalLocation;
     if (location.empty() && weight.offset >= position && weight.offset <= size &&
         weight.length <= size - weight.offset) {

@@ -16,7 +16,8 @@ public:
     if (text.size() > kLongest)
       throw std::regex_error(std::regex_constants::error_space);
     refuseReferences(text);
-    std::regex(text, kFlags); // checked alone first: a closing bracket in `text` could close ours
+    [[maybe_unused]] const std::regex alone(text,
+                                            kFlags); // first: a closing bracket in `text` could close ours
     // One pass over the name with a prefix to skip, instead of one search from each of its characters.
     expression.assign("[^]*?(?:" + text + ")", kFlags);
   }

@@ -75,7 +75,7 @@ void LearningSession::describe() {
   for (const InputSpec &input : program.inputs)
     describedInputs.push_back({input.name, typeOf(input.desc.type), input.desc.shape});
   for (const std::string &name : floatOutputs(program))
-    if (const Place *place = outputOf(program, functionWith(program, name), name))
+    if (const ArenaSlot *place = outputOf(program, functionWith(program, name), name))
       describedOutputs.push_back({name, typeOf(callersType(place->desc.type)), place->desc.shape});
   for (const State &state : program.states)
     if (isShown(state))

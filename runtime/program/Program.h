@@ -116,13 +116,13 @@ struct InputSpec {
   bool batched = true;
 };
 
-struct Place {
+struct ArenaSlot {
   std::string name;
   uint64_t offset = 0;
   TensorDesc desc; ///< for outputs
-  /// For an output in parts (one Place each): its elements [first, first + elements) are at `offset` right
-  /// after launch afterLaunch, and only then. afterLaunch -1: the whole output is there at the end of the
-  /// function.
+  /// For an output in parts (one ArenaSlot each): its elements [first, first + elements) are at `offset`
+  /// right after launch afterLaunch, and only then. afterLaunch -1: the whole output is there at the end of
+  /// the function.
   int64_t first = 0, elements = 0;
   int afterLaunch = -1;
 };
@@ -177,7 +177,7 @@ struct Launch {
   nlohmann::json values; ///< what the outputs are of the step, for --trace-values
 };
 
-struct GradientPlace {
+struct GradientSlot {
   std::string parameter; ///< name of the parameter's state
   uint64_t offset = 0;
   DType type = DType::F32;
@@ -188,13 +188,13 @@ struct GradientPlace {
 
 struct Function {
   std::string name;
-  std::vector<Place> inputs, outputs;
+  std::vector<ArenaSlot> inputs, outputs;
   std::vector<BufferLife> buffers;
   std::vector<Launch> launches;
   int lossReady = -1; ///< the launch after which the loss is known; -1: at the function's end
   int normReady =
       -1; ///< the launch after which grad_norm is known and nothing has been updated yet; -1: none
-  std::vector<GradientPlace> gradients;
+  std::vector<GradientSlot> gradients;
   bool gradientsPerItems = false; ///< gradients must still be multiplied by nominal items / items
 };
 
@@ -251,7 +251,7 @@ struct Program {
   std::string name;
   std::vector<ModelFile> files;
   std::string graphHash;
-  std::vector<WeightPlace> weightPlaces; ///< the bytes that graphHash does not cover
+  std::vector<WeightBytes> weightPlaces; ///< the bytes that graphHash does not cover
   bool embedded = false;
   Target target;
   std::vector<std::string> features;

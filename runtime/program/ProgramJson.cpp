@@ -69,7 +69,7 @@ StateInit initOf(const json &value) {
 
 std::optional<Shard> shardIn(const json &value) {
   const auto shard = value.find(key::shard);
-  return shard == value.end() ? std::nullopt : std::optional(shardOf(*shard));
+  return shard == value.end() ? std::nullopt : std::optional(localShardOf(*shard));
 }
 
 StateView viewOf(const json &value, const State &state) {
@@ -135,12 +135,12 @@ InputSpec inputOf(const json &value, int64_t batch) {
   return input;
 }
 
-std::vector<Place> placesOf(const json &function, const char *key) {
-  std::vector<Place> result;
+std::vector<ArenaSlot> pointersOf(const json &function, const char *key) {
+  std::vector<ArenaSlot> result;
   if (auto found = function.find(key); found != function.end())
     for (const json &entry : *found) {
-      Place place{entry.at(key::name), entry.at(key::offset),
-                  entry.contains(key::dtype) ? descOf(entry) : TensorDesc{}};
+      ArenaSlot place{entry.at(key::name), entry.at(key::offset),
+                      entry.contains(key::dtype) ? descOf(entry) : TensorDesc{}};
       if (auto part = entry.find(key::part); part != entry.end()) {
         place.first = part->at(key::first);
         place.elements = part->at(key::elements);
@@ -223,8 +223,8 @@ Launch launchOf(const json &value) {
 Function functionOf(const std::string &name, const json &value) {
   Function function;
   function.name = name;
-  function.inputs = placesOf(value, key::inputs);
-  function.outputs = placesOf(value, key::outputs);
+  function.inputs = pointersOf(value, key::inputs);
+  function.outputs = pointersOf(value, key::outputs);
   for (const json &entry : value.value(key::buffers, json::array()))
     function.buffers.push_back({entry.at(key::offset), entry.at(key::bytes), entry.at(key::first),
                                 entry.at(key::last), entry.value(key::name, ""), spaceOf(entry)});

@@ -255,8 +255,8 @@ template <typename Json> Shard readShard(const Json &json) {
 
 } // namespace
 
-Shard shardOf(const nlohmann::ordered_json &json) { return readShard(json); }
-Shard shardOf(const nlohmann::json &json) { return readShard(json); }
+Shard localShardOf(const nlohmann::ordered_json &json) { return readShard(json); }
+Shard localShardOf(const nlohmann::json &json) { return readShard(json); }
 
 nlohmann::ordered_json cutsJson(const Shard &shard) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();

@@ -79,8 +79,8 @@ private:
 };
 
 /// As in a program's description (runtime/abi/program.md). Throws rt::RuntimeError, or nlohmann's.
-Shard shardOf(const nlohmann::ordered_json &json);
-Shard shardOf(const nlohmann::json &json);
+Shard localShardOf(const nlohmann::ordered_json &json);
+Shard localShardOf(const nlohmann::json &json);
 /// The same without its shape.
 nlohmann::ordered_json cutsJson(const Shard &shard);
 

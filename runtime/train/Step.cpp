@@ -50,7 +50,7 @@ public:
            (loss && (stop || watcher) && launch == lookedAtIn(function)) ||
            (holds(function) && launch == function.normReady) ||
            (watcher && std::any_of(function.gradients.begin(), function.gradients.end(),
-                                   [&](const GradientPlace &place) { return place.afterLaunch == launch; }));
+                                   [&](const GradientSlot &place) { return place.afterLaunch == launch; }));
   }
 
   bool afterLaunch(const Function &function, int launch) override {

@@ -4,11 +4,11 @@
 
     scripts/check/each_file.py runtime/calls passes/Memory      every source of these rooms
     scripts/check/each_file.py --slice 64 lib passes            one file of 64 of these rooms, others with each commit
-    scripts/check/each_file.py --tidy runtime/exec              what clang-tidy says of them (.clang-tidy), which compiles each, too
+    scripts/check/each_file.py --tidy runtime/exec              what clang-tidy says of them (.clang-tidy)
 
 It looks at syntax and templates and makes no objects. It takes flags and generated headers from a build (--build build/release).
-The test layout/each-file runs a slice of all rooms. No test asks for clang-tidy: `pip install clang-tidy==22.1.8` in the tests'
-environment.
+clang-tidy reads sources as the build joins them: most of its time goes into headers. The test layout/each-file runs a slice of
+all rooms, layout/tidy a slice of the joined files (`pip install clang-tidy==22.1.8` in the tests' environment).
 """
 import argparse
 import concurrent.futures
@@ -35,16 +35,31 @@ def flags_of(command):
     return [word for word in words[:at] + words[at + 2:] if word != "-c"][:-1]
 
 
-def commands(build):
-    """The flags of each source; those of the first target where several compile it."""
-    found = {}
+def compiled_files(build):
+    """The files that the build gives to the compiler: name, flags and the sources it joins, or itself."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = pathlib.Path(entry["file"])
-        joined = "Unity" in file.parts
-        for source in JOINED.findall(file.read_text()) if joined else [file]:
-            name = os.path.relpath(source, ROOT)
-            if not name.startswith(("..", "build")):
-                found.setdefault(name, flags_of(entry["command"]))
+        joined = JOINED.findall(file.read_text()) if "Unity" in file.parts else [file]
+        sources = [os.path.relpath(source, ROOT) for source in joined]
+        yield str(file), flags_of(entry["command"]), [name for name in sources if not name.startswith(("..", "build"))]
+
+
+def one_by_one(build):
+    """The flags of each source; those of the first target where several compile it."""
+    found = {}
+    for _, flags, sources in compiled_files(build):
+        for source in sources:
+            found.setdefault(source, (flags, [source]))
+    return found
+
+
+def joined(build):
+    """The flags and sources of each file that the build compiles, without those whose sources another target has compiled."""
+    found, seen = {}, set()
+    for file, flags, sources in compiled_files(build):
+        if not seen.issuperset(sources):
+            found[file] = flags, sources
+            seen.update(sources)
     return found
 
 
@@ -61,14 +76,18 @@ def clang_tidy():
     sys.exit(f"each_file.py: expected clang-tidy {VERSION}: pip install 'clang-tidy==22.1.8'")
 
 
+def tidied(tidy, file, flags):
+    """clang-tidy's command; clang would take the header that gcc has compiled for its own."""
+    flags = [f"{word}.txt" if word.endswith("cmake_pch.hxx") else word for word in flags[1:]]
+    return [tidy, "--quiet", file, "--", *flags]
+
+
 def findings(source, flags, tidy):
-    """What the compiler, or clang-tidy, says of one source."""
-    # clang would take the header that gcc has compiled for its own.
-    asked = [tidy, "--quiet", source, "--", *(f"{word}.txt" if word.endswith("cmake_pch.hxx") else word for word in flags[1:])] \
-        if tidy else [*flags, "-w", "-fsyntax-only", source]
+    """What the compiler, or clang-tidy, says of one file."""
+    asked = tidied(tidy, source, flags) if tidy else [*flags, "-w", "-fsyntax-only", source]
     done = subprocess.run(asked, capture_output=True, text=True, errors="replace", cwd=ROOT)
     said = [f"{os.path.relpath(place, ROOT)}: {text}" for place, text in FINDING.findall(done.stdout + done.stderr)
-            if place.startswith(source) or "/build/" not in place and not place.startswith("/usr/")]
+            if place.startswith(source) and "/Unity/" not in source or "/build/" not in place and not place.startswith("/usr/")]
     return said or ([f"{source}: {done.stderr.strip()[-300:]}"] if done.returncode else [])
 
 
@@ -81,15 +100,16 @@ def main():
     parser.add_argument("--tidy", action="store_true", help="ask clang-tidy")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    all_flags = commands(args.build.resolve())
+    files = (joined if args.tidy and not args.like else one_by_one)(args.build.resolve())
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout
     if args.like:
-        all_flags = {args.rooms[0]: all_flags[args.like]}
-    inside = {source: flags for source, flags in sorted(all_flags.items())
-              if any(source == room or source.startswith(room.rstrip("/") + "/") for room in args.rooms)}
+        files = {args.rooms[0]: (files[args.like][0], args.rooms)}
+    rooms = tuple(room.rstrip("/") + "/" for room in args.rooms)
+    inside = {file: flags for file, (flags, sources) in sorted(files.items())
+              if any(f"{source}/".startswith(rooms) for source in sources)}
     if not inside:
         sys.exit("each_file.py: found no source that is compiled; expected rooms, such as runtime/calls lib/Analysis")
-    chosen = {source: flags for source, flags in inside.items() if zlib.crc32((commit + source).encode()) % args.slice == 0}
+    chosen = {file: flags for file, flags in inside.items() if zlib.crc32((commit + file).encode()) % args.slice == 0}
     tidy = clang_tidy() if args.tidy else None
     if tidy:
         for header in args.build.resolve().rglob("cmake_pch.hxx"):

@@ -49,8 +49,8 @@ struct CompiledFunction::Loaded {
   rt::Program program;
   std::unique_ptr<rt::Executor> executor;
 
-  const rt::Place &place(const std::string &name) const {
-    for (const rt::Place &candidate : program.functions.at("model").outputs)
+  const rt::ArenaSlot &place(const std::string &name) const {
+    for (const rt::ArenaSlot &candidate : program.functions.at("model").outputs)
       if (candidate.name == name)
         return candidate;
     fail("the function has no output '{}'", name);
@@ -111,7 +111,7 @@ OwningOpRef<ModuleOp> CompiledFunction::isolate(func::FuncOp function) {
 }
 
 bool CompiledFunction::hasInput(const std::string &name) const {
-  for (const rt::Place &place : loaded->program.functions.at("model").inputs)
+  for (const rt::ArenaSlot &place : loaded->program.functions.at("model").inputs)
     if (place.name == name)
       return true;
   return false;
@@ -128,7 +128,7 @@ void CompiledFunction::setInput(const std::string &name, const interpret::HostTe
 void CompiledFunction::run() { loaded->executor->run("model"); }
 
 interpret::HostTensor CompiledFunction::output(const std::string &name) const {
-  const rt::Place &place = loaded->place(name);
+  const rt::ArenaSlot &place = loaded->place(name);
   const char *bytes = loaded->executor->read(place.offset, place.desc.bytes());
   return {loaded->outputs.at(name), std::vector<char>(bytes, bytes + place.desc.bytes())};
 }

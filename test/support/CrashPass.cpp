@@ -9,7 +9,7 @@
 using namespace mlir;
 
 namespace {
-bool isProduct(Operation *op) {
+bool isMatmul(Operation *op) {
   return op && (op->getName().getStringRef() == "onnx.MatMul" || op->getName().getStringRef() == "onnx.Gemm");
 }
 
@@ -22,7 +22,7 @@ struct CrashPass : PassWrapper<CrashPass, OperationPass<ModuleOp>> {
       if (op->getName().getStringRef() != "onnx.Add")
         return;
       for (Value operand : op->getOperands())
-        if (isProduct(operand.getDefiningOp())) {
+        if (isMatmul(operand.getDefiningOp())) {
           std::signal(SIGABRT, SIG_DFL); // a stack trace for each try takes long
           std::abort();
         }

@@ -33,7 +33,7 @@ PtxArrivals::Wrong PtxArrivals::make(int64_t at, int64_t count, size_t warp) {
     return "more barriers than the interpreter knows";
   Barrier &barrier = barriers[at];
   barrier.count = barrier.missing = count;
-  barrier.maker = warp, barrier.made = clocks[warp][warp], barrier.agent = warps + barriers.size() - 1;
+  barrier.producer = warp, barrier.made = clocks[warp][warp], barrier.agent = warps + barriers.size() - 1;
   barrier.arriving = barrier.known = Clock(warps + kMostBarriers, 0);
   return nullptr;
 }
@@ -56,7 +56,7 @@ PtxArrivals::Wrong PtxArrivals::arrive(int64_t at, int64_t bytes, size_t warp) {
   Barrier *barrier = find(at);
   if (!barrier)
     return kNoBarrier;
-  const bool isOrdered = barrier->maker == warp || clocks[warp][barrier->maker] >= barrier->made;
+  const bool isOrdered = barrier->producer == warp || clocks[warp][barrier->producer] >= barrier->made;
   if (barrier->missing == 0)
     return "more threads arrive than a phase has";
   release(*barrier, warp);
@@ -75,7 +75,7 @@ PtxArrivals::Wrong PtxArrivals::know(int64_t at, size_t warp) {
   Barrier *barrier = find(at);
   if (!barrier)
     return kNoBarrier;
-  const bool isOrdered = barrier->maker == warp || clocks[warp][barrier->maker] >= barrier->made;
+  const bool isOrdered = barrier->producer == warp || clocks[warp][barrier->producer] >= barrier->made;
   join(clocks[warp], barrier->known);
   return isOrdered ? nullptr : "nothing orders this after the making of the barrier";
 }
@@ -171,7 +171,7 @@ void PtxArrivals::fenceProxy(size_t warp) {
   for (Cell &cell : cells)
     cell.isStored &= cell.writer != warp;
   for (auto &[at, barrier] : barriers)
-    barrier.isFenced |= barrier.maker == warp;
+    barrier.isFenced |= barrier.producer == warp;
 }
 
 void PtxArrivals::meet() {

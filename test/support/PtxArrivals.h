@@ -45,7 +45,7 @@ private:
   struct Barrier {
     int64_t count = 0, missing = 0, bytes = 0;
     uint64_t phase = 0; ///< complete ones
-    size_t maker = 0, agent = 0;
+    size_t producer = 0, agent = 0;
     uint32_t made = 0, landed = 0;
     bool isFenced = false; ///< copies may arrive on it
     Clock arriving, known;

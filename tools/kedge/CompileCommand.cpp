@@ -57,7 +57,7 @@ void checkLibrary(const CompileOptions &options) {
   if (options.model.ranks != std::vector<int64_t>{1})
     fail("--emit lib: a library learns in one process, found --ranks {}; leave it out",
          fmt::join(options.model.ranks, ","));
-  link::libraryPlace(options.output);
+  link::libraryPaths(options.output);
   link::checkRuntime({link::RuntimeKind::Library, KernelLevels(options.cpus).otherMachine()});
 }
 

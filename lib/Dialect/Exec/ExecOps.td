@@ -108,7 +108,7 @@ def Exec_LaunchOp : Exec_Op<"launch", [AttrSizedOperandSegments, Exec_LaunchInte
   let extraClassDeclaration = [{
     ::mlir::Value getScratch() { return getWorkspace(); }
     /// Whether it calls the runtime kernel of an OpT.
-    template <typename OpT> bool calls() { return getLibrary() && getKernel() == OpT::getOperationName(); }
+    template <typename OpT> bool calls() { return getLibrary() && OpT::getOperationName() == getKernel(); }
   }];
   let assemblyFormat = [{ (`library` $library^)? $kernel `reads` `(` $reads `)` `writes` `(` $writes `)`
     (`workspace` $workspace^)? `iterations` $iterations `grain` $grain `stream` $stream (`waits` $waits^)? (`records` $records^)?

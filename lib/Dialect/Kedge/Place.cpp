@@ -6,7 +6,7 @@ using namespace kedge;
 
 PlaceAttr kedge::placeOf(Operation *op) { return op->getAttrOfType<PlaceAttr>(placeName); }
 
-PlaceAttr kedge::placeOfMaker(Value value) {
+PlaceAttr kedge::placeOfProducer(Value value) {
   Operation *op = value.getDefiningOp();
   return op ? placeOf(op) : PlaceAttr();
 }

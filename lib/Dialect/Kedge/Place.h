@@ -10,7 +10,7 @@ inline constexpr llvm::StringLiteral placeName = "kedge.place";
 /// Null when the op has none.
 PlaceAttr placeOf(mlir::Operation *op);
 /// The place of the op that defines the value; null for arguments.
-PlaceAttr placeOfMaker(mlir::Value value);
+PlaceAttr placeOfProducer(mlir::Value value);
 /// A null place changes nothing.
 void setPlace(mlir::Operation *op, PlaceAttr place);
 /// Whether the op should have a place: ops in functions that compute something,

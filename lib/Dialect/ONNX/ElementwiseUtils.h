@@ -20,7 +20,7 @@ mlir::LogicalResult inferReduction(std::optional<mlir::Location> location, mlir:
 /// Map from a domain to a tensor that lacks (or keeps with size 1) the dims `axes`.
 mlir::AffineMap reducedMap(mlir::MLIRContext *context, int64_t rank, llvm::ArrayRef<int64_t> axes,
                            bool keepdims);
-/// Domain: operand 0's shape; operand 0 at each point; results once a fold.
+/// Domain: operand 0's shape; operand 0 at each point; results once a reduction.
 void describeReduction(mlir::Operation *op, llvm::ArrayRef<int64_t> axes, bool keepdims, ClusterSpec &spec);
 
 /// The type of x, once `axis` is checked to be one of its dims and not negative.

@@ -51,7 +51,7 @@ ShardingRule productRule(Value a, Value b, Value y, bool transA, bool transB, bo
 namespace {
 
 /// A partial product: 16-bit matrices' is as wide as its sums, which are rounded behind the sum over ranks.
-Value partialProduct(LocalBuilder &local, Value a, Value b, bool transA, bool transB, APFloat alpha) {
+Value partialMatmul(LocalBuilder &local, Value a, Value b, bool transA, bool transB, APFloat alpha) {
   const Type element = sumTypeOf(elementOf(a));
   auto wide = element == elementOf(a) ? BoolAttr() : local.builder.getBoolAttr(true);
   return GemmOp::create(local.builder, local.loc, a, b, Value(), local.builder.getBoolAttr(transA),
@@ -74,8 +74,8 @@ struct MatMulSharding : ShardingOpInterface::ExternalModel<MatMulSharding, MatMu
     if (!isGemm || sumTypeOf(element) == element ||
         !shardingRule(op, local.ranks).loops[local.cut.loop].reduced)
       return cloneLocal(local, op, operands);
-    return {local.sum(partialProduct(local, operands[0], operands[1], product.getTransA(),
-                                     product.getTransB(), APFloat(1.0f)),
+    return {local.sum(partialMatmul(local, operands[0], operands[1], product.getTransA(), product.getTransB(),
+                                    APFloat(1.0f)),
                       element)};
   }
 };
@@ -96,7 +96,7 @@ struct GemmSharding : ShardingOpInterface::ExternalModel<GemmSharding, GemmOp> {
     if (!shardingRule(op, local.ranks).loops[local.cut.loop].reduced)
       return cloneLocal(local, op, operands);
     Value product =
-        partialProduct(local, operands[0], operands[1], gemm.getTransA(), gemm.getTransB(), gemm.getAlpha());
+        partialMatmul(local, operands[0], operands[1], gemm.getTransA(), gemm.getTransB(), gemm.getAlpha());
     const Type element = elementOf(gemm.getY());
     if (!gemm.getC())
       return {local.sum(product, element)};

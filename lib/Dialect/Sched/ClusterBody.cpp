@@ -40,30 +40,30 @@ Value ClusterBodyBuilder::constantInt(Type type, int64_t value) {
 }
 Value ClusterBodyBuilder::index(unsigned dim) { return sched::IndexOp::create(builder, loc, dim); }
 
-Value ClusterBodyBuilder::reduce(Fold kind, Value x) {
-  using sched::FoldKind;
-  FoldKind fold = FoldKind::Add;
+Value ClusterBodyBuilder::reduce(Reduction kind, Value x) {
+  using sched::ReductionKind;
+  ReductionKind reduction = ReductionKind::Add;
   switch (kind) {
-  case Fold::Add:
-    fold = FoldKind::Add;
+  case Reduction::Add:
+    reduction = ReductionKind::Add;
     break;
-  case Fold::Mul:
-    fold = FoldKind::Mul;
+  case Reduction::Mul:
+    reduction = ReductionKind::Mul;
     break;
-  case Fold::Max:
-    fold = isUnsigned && !isFloat(x) ? FoldKind::UMax : FoldKind::Max;
+  case Reduction::Max:
+    reduction = isUnsigned && !isFloat(x) ? ReductionKind::UMax : ReductionKind::Max;
     break;
-  case Fold::Min:
-    fold = isUnsigned && !isFloat(x) ? FoldKind::UMin : FoldKind::Min;
+  case Reduction::Min:
+    reduction = isUnsigned && !isFloat(x) ? ReductionKind::UMin : ReductionKind::Min;
     break;
-  case Fold::And:
-    fold = FoldKind::And;
+  case Reduction::And:
+    reduction = ReductionKind::And;
     break;
-  case Fold::Or:
-    fold = FoldKind::Or;
+  case Reduction::Or:
+    reduction = ReductionKind::Or;
     break;
   }
-  return sched::ReduceOp::create(builder, loc, x.getType(), fold, x);
+  return sched::ReduceOp::create(builder, loc, x.getType(), reduction, x);
 }
 
 Value ClusterBodyBuilder::random(Value seed, int64_t opId, Value step, Value row, Value element) {

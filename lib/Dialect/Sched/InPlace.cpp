@@ -30,10 +30,10 @@ static bool addsInPlace(LibraryOp call, Value root) {
   return true;
 }
 
-/// Whether a kernel that folds has read all of a point's elements when it stores the point, and no other row
-/// reads them. CPUs fold a row before they store its points. GPUs store a point in the first walk that can
-/// compute it.
-static bool foldsBeforeItStores(ClusterOp cluster, OpResult result, Value root, AffineMap written) {
+/// Whether a kernel that reduces has read all of a point's elements when it stores the point, and no other
+/// row reads them. CPUs reduce a row before they store its points. GPUs store a point in the first walk that
+/// can compute it.
+static bool reducesBeforeItStores(ClusterOp cluster, OpResult result, Value root, AffineMap written) {
   return written.isPermutation() && (!isForCuda(cluster) || storesAfterAllReads(cluster, result, root));
 }
 
@@ -57,7 +57,7 @@ bool mayOverwriteRows(OpResult result, Value root) {
     return false;
   auto written = cast<AffineMapAttr>(cluster.getOutputMaps()[result.getResultNumber()]);
   const AffineMap map = written.getValue();
-  return map.isProjectedPermutation() && !isAlongFolds(cluster, map) &&
+  return map.isProjectedPermutation() && !isAlongReductions(cluster, map) &&
          map.getNumResults() + cluster.getReduced().size() == cluster.getDomain().size() &&
          readsWhereItWrites(cluster, result, root, written);
 }
@@ -73,7 +73,7 @@ bool mayOverwrite(OpResult result, Value root) {
   if (!cluster || bytesOf(result.getType()) != bytesOf(root.getType()))
     return false;
   auto written = cast<AffineMapAttr>(cluster.getOutputMaps()[result.getResultNumber()]);
-  if (!cluster.getReduced().empty() && !foldsBeforeItStores(cluster, result, root, written.getValue()))
+  if (!cluster.getReduced().empty() && !reducesBeforeItStores(cluster, result, root, written.getValue()))
     return false;
   return readsWhereItWrites(cluster, result, root, written);
 }

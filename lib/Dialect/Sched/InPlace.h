@@ -12,9 +12,9 @@ mlir::Value rootOf(mlir::Value v);
 /// element of `result`, or not at all. The only library kernels that do so are products on GPUs that add a C.
 bool mayOverwrite(mlir::OpResult result, mlir::Value root);
 
-/// Whether `result` has one element for each row that its cluster folds, and the cluster reads `root`, if at
-/// all, at the rows of its elements: kernels read such an element before, and write it when they have stored
-/// the row.
+/// Whether `result` has one element for each row that its cluster reduces, and the cluster reads `root`, if
+/// at all, at the rows of its elements: kernels read such an element before, and write it when they have
+/// stored the row.
 bool mayOverwriteRows(mlir::OpResult result, mlir::Value root);
 
 /// Whether `op` is a step of the schedule: a cluster, a library call, or a copy from or to host memory.

@@ -141,7 +141,7 @@ LogicalResult FetchOp::verify() {
   return success();
 }
 
-/// Of each sum the body's end alone is a reader, and each output of one names all dims that are folded.
+/// Of each sum the body's end alone is a reader, and each output of one names all dims that are reduced.
 static LogicalResult checkSums(ClusterOp op, YieldOp yield) {
   for (auto sum : op.getBody().front().getOps<SumOp>())
     for (OpOperand &use : sum.getResult().getUses()) {

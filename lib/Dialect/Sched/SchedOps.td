@@ -13,10 +13,10 @@ def Sched_InBody : PredOpTrait<"it is in the body of a sched.cluster",
 def Sched_ClusterOp : Sched_Op<"cluster", [Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "A loop nest that becomes one generated kernel";
   let description = [{
-    Iterates over `domain`; `reduced` lists the dims that `sched.reduce` folds. `input_maps` and
+    Iterates over `domain`; `reduced` lists the dims that `sched.reduce` reduces. `input_maps` and
     `output_maps` take domain indices to each tensor's indices. The body's arguments are the inputs'
     scalars (16-bit floats unchanged: the body widens them); it yields the outputs' scalars. All
-    integers are signless, bool is i1. An output whose map names no reduced dim is written once per fold, any
+    integers are signless, bool is i1. An output whose map names no reduced dim is written once per reduction, any
     other once per point, and one that yields a `sched.sum` once for each of its elements. The order of reductions depends on
     domain and body only.
     A launch that is computed again has a number of its own (`clone`), so that it is not merged with the first, and
@@ -47,9 +47,9 @@ def Sched_YieldOp : Sched_Op<"yield", [Pure, Terminator, Sched_InBody]> {
 }
 
 def Sched_ReduceOp : Sched_Op<"reduce", [Pure, SameOperandsAndResultType, Sched_InBody]> {
-  let summary = "Folds a scalar over the cluster's reduced dims";
-  let description = [{ max and min propagate NaN; of no element: the fold's identity. }];
-  let arguments = (ins Sched_FoldKind:$kind, Sched_Scalar:$input);
+  let summary = "Reduces a scalar over the cluster's reduced dims";
+  let description = [{ max and min propagate NaN; of no element: the reduction's identity. }];
+  let arguments = (ins Sched_ReductionKind:$kind, Sched_Scalar:$input);
   let results = (outs Sched_Scalar:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input)";
 }
@@ -58,7 +58,7 @@ def Sched_SumOp : Sched_Op<"sum", [Pure, SameOperandsAndResultType, Sched_InBody
   let summary = "Adds a scalar up over the points that an output's map takes to one element";
   let description = [{
     Only the yield reads it. The output's map names all reduced dims; it leaves out other dims, or takes blocks of one
-    together: `(r, c) -> (r floordiv 32, c)` is a sum for each 32 rows and each column, while `sched.reduce` folds along
+    together: `(r, c) -> (r floordiv 32, c)` is a sum for each 32 rows and each column, while `sched.reduce` reduces along
     `c`. Kernels of GPUs compute it, those of CPUs do not.
   }];
   let arguments = (ins AnyTypeOf<[F32, F64]>:$input);
@@ -94,7 +94,7 @@ def Sched_LibraryOp : Sched_Op<"library", [Pure]> {
   let results = (outs Variadic<ONNX_Tensor>:$outputs);
   let extraClassDeclaration = [{
     /// Whether the op that became this call is an OpT.
-    template <typename OpT> bool calls() { return getKernel() == OpT::getOperationName(); }
+    template <typename OpT> bool calls() { return OpT::getOperationName() == getKernel(); }
     template <typename... OpTs> bool callsAny() { return (calls<OpTs>() || ...); }
     /// What the op says of its calls; null where it says nothing.
     ::kedge::LibraryCallOpInterface::Concept *callFacts() {

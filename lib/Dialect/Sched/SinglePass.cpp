@@ -6,30 +6,31 @@ using namespace mlir;
 
 namespace kedge::sched {
 
-bool isAlongFolds(ClusterOp cluster, AffineMap output) {
+bool isAlongReductions(ClusterOp cluster, AffineMap output) {
   return llvm::any_of(cluster.getReduced(),
                       [&](int64_t dim) { return output.isFunctionOfDim(static_cast<unsigned>(dim)); });
 }
 
-bool foldsOnce(ClusterOp cluster) {
-  llvm::DenseSet<Value> behindFolds;
+bool reducesOnce(ClusterOp cluster) {
+  llvm::DenseSet<Value> afterReductions;
   for (Operation &op : cluster.getBody().front().without_terminator()) {
-    const bool waits = llvm::any_of(op.getOperands(), [&](Value v) { return behindFolds.contains(v); });
-    const bool folds = isa<ReduceOp>(op);
-    if (folds && waits)
+    const bool waits = llvm::any_of(op.getOperands(), [&](Value v) { return afterReductions.contains(v); });
+    const bool reduces = isa<ReduceOp>(op);
+    if (reduces && waits)
       return false;
-    if (folds || waits)
-      behindFolds.insert(op.result_begin(), op.result_end());
+    if (reduces || waits)
+      afterReductions.insert(op.result_begin(), op.result_end());
   }
   Operation *yield = cluster.getBody().front().getTerminator();
   for (auto [value, map] : llvm::zip(yield->getOperands(), cluster.getOutputMaps()))
-    if (behindFolds.contains(value) && isAlongFolds(cluster, cast<AffineMapAttr>(map).getValue()))
+    if (afterReductions.contains(value) && isAlongReductions(cluster, cast<AffineMapAttr>(map).getValue()))
       return false;
-  return !behindFolds.empty();
+  return !afterReductions.empty();
 }
 
-/// The folds that a value is computed from, and the arguments that it reads without a fold in between.
-static void addSources(Value value, llvm::SetVector<Value> &folds, llvm::SetVector<Value> &arguments) {
+/// The reductions that a value is computed from, and the arguments that it reads without a reduction in
+/// between.
+static void addSources(Value value, llvm::SetVector<Value> &reductions, llvm::SetVector<Value> &arguments) {
   llvm::SetVector<Value> seen;
   seen.insert(value);
   for (size_t i = 0; i < seen.size(); ++i) {
@@ -37,7 +38,7 @@ static void addSources(Value value, llvm::SetVector<Value> &folds, llvm::SetVect
     if (!op)
       arguments.insert(seen[i]);
     else if (isa<ReduceOp>(op))
-      folds.insert(seen[i]);
+      reductions.insert(seen[i]);
     else
       seen.insert(op->operand_begin(), op->operand_end());
   }
@@ -47,35 +48,36 @@ static void addSources(Value value, llvm::SetVector<Value> &folds, llvm::SetVect
 static llvm::SetVector<Value> readLater(ClusterOp cluster) {
   llvm::SetVector<Value> arguments;
   auto addIfItWaits = [&](Value value) {
-    llvm::SetVector<Value> folds, sources;
-    addSources(value, folds, sources);
-    if (!folds.empty())
+    llvm::SetVector<Value> reductions, sources;
+    addSources(value, reductions, sources);
+    if (!reduces.empty())
       arguments.insert(sources.begin(), sources.end());
   };
-  for (auto fold : cluster.getBody().front().getOps<ReduceOp>())
-    addIfItWaits(fold.getInput());
+  for (auto reduction : cluster.getBody().front().getOps<ReduceOp>())
+    addIfItWaits(reduction.getInput());
   for (Value yielded : cluster.getBody().front().getTerminator()->getOperands())
     addIfItWaits(yielded);
   return arguments;
 }
 
-/// Whether no fold waits for another: one walk makes all of them.
-static bool foldsInOneWalk(ClusterOp cluster) {
-  return llvm::all_of(cluster.getBody().front().getOps<ReduceOp>(), [](ReduceOp fold) {
-    llvm::SetVector<Value> folds, arguments;
-    addSources(fold.getInput(), folds, arguments);
-    return folds.empty();
+/// Whether no reduction waits for another: one walk makes all of them.
+static bool reducesInOneWalk(ClusterOp cluster) {
+  return llvm::all_of(cluster.getBody().front().getOps<ReduceOp>(), [](ReduceOp reduction) {
+    llvm::SetVector<Value> reductions, arguments;
+    addSources(reduction.getInput(), reductions, arguments);
+    return reductions.empty();
   });
 }
 
 static bool isInLastWalk(ClusterOp cluster, Value yielded) {
-  llvm::SetVector<Value> folds, arguments;
-  addSources(yielded, folds, arguments);
-  if (!folds.empty() && foldsInOneWalk(cluster))
+  llvm::SetVector<Value> reductions, arguments;
+  addSources(yielded, reductions, arguments);
+  if (!reduces.empty() && reducesInOneWalk(cluster))
     return true;
-  for (size_t i = 0; i < folds.size(); ++i)
-    addSources(cast<ReduceOp>(folds[i].getDefiningOp()).getInput(), folds, arguments);
-  return folds.size() == static_cast<size_t>(llvm::range_size(cluster.getBody().front().getOps<ReduceOp>()));
+  for (size_t i = 0; i < reductions.size(); ++i)
+    addSources(cast<ReduceOp>(reductions[i].getDefiningOp()).getInput(), reductions, arguments);
+  return reductions.size() ==
+         static_cast<size_t>(llvm::range_size(cluster.getBody().front().getOps<ReduceOp>()));
 }
 
 bool storesAfterAllReads(ClusterOp cluster, OpResult result, Value root) {

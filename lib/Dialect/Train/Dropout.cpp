@@ -1,7 +1,7 @@
 // train.dropout and its gradient, which draws the same mask again.
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
-#include "lib/Dialect/Train/RandomPlace.h"
+#include "lib/Dialect/Train/RandomRows.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

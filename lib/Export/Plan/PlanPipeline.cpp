@@ -1,6 +1,7 @@
 #include "lib/Export/Plan/PlanPipeline.h"
 #include "lib/Export/Plan/PlanView.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/ranges.h>
 
 using nlohmann::json;
@@ -58,7 +59,9 @@ char markOf(const json &slot) {
 
 std::string rowOf(const json &pipeline, int64_t place, double seconds) {
   std::string row(static_cast<size_t>(kColumns), '.');
-  const auto columnOf = [&](double time) { return static_cast<size_t>(kColumns * time / seconds + 0.5); };
+  const auto columnOf = [&](double time) {
+    return static_cast<size_t>(std::llround(kColumns * time / seconds));
+  };
   for (const json &slot : pipeline["slots"])
     if (slot["rank"].get<int64_t>() == place)
       for (size_t at = columnOf(slot["begin"]); at < std::min(columnOf(slot["end"]), row.size()); ++at)

@@ -3,6 +3,7 @@
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Export/Plan/PlanView.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/ranges.h>
 #include <map>
 
@@ -189,8 +190,7 @@ std::string timeline(const PlanView &view) {
   if (top == 0)
     return "";
   auto eighths = [&](int64_t bytes) {
-    return static_cast<int64_t>(8.0 * timelineRows * static_cast<double>(bytes) / static_cast<double>(top) +
-                                0.5);
+    return std::llround(8.0 * timelineRows * static_cast<double>(bytes) / static_cast<double>(top));
   };
   int64_t state = eighths(view.persistentBytes);
   std::string text = fmt::format("\nmemory over the {} launches of {} (░ state, █ values of the step)\n",

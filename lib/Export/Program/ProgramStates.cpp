@@ -86,7 +86,7 @@ public:
       list.push_back({{key::path, i == 0 ? files[0] : besideModel(files[i], files[0])},
                       {key::bytes, fileSize(files[i])}});
     json places = json::array();
-    for (const rt::WeightPlace &place : weights)
+    for (const rt::WeightBytes &place : weights)
       places.push_back({{key::offset, place.offset}, {key::length, place.length}});
     return {{key::files, list},
             {key::graphHash, graphHash()},
@@ -211,7 +211,7 @@ private:
   const ProgramFacts &facts;
   std::vector<unsigned char> &data;
   std::vector<std::string> files;
-  std::vector<rt::WeightPlace> weights; // those of the model file that states start from
+  std::vector<rt::WeightBytes> weights; // those of the model file that states start from
 };
 } // namespace
 

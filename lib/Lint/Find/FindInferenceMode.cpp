@@ -27,7 +27,7 @@ std::string sourceOf(const FindingContext &context, std::string name) {
                                               "Squeeze",  "Unsqueeze", "Expand",   "Flatten"};
   const std::vector<Node> &nodes = context.graph().nodes;
   for (auto node = nodes.rbegin(); node != nodes.rend();
-       ++node) // topological: a maker stands before its readers
+       ++node) // topological: a producer stands before its readers
     if (node->domain.empty() && moves.count(node->opType) && node->output(0) == name)
       name = node->input(0);
   return name;

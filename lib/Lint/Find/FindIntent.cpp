@@ -9,7 +9,7 @@ using model::Node;
 
 namespace {
 
-const Node *makerOf(const model::Graph &graph, const std::string &value) {
+const Node *producerOf(const model::Graph &graph, const std::string &value) {
   for (const Node &node : graph.nodes)
     for (const std::string &output : node.outputs)
       if (output == value)
@@ -21,9 +21,9 @@ const Node *makerOf(const model::Graph &graph, const std::string &value) {
 const Node *sourceOf(const model::Graph &graph, std::string value) {
   static const std::set<std::string> moves = {"Identity",  "Cast",    "Reshape",  "Squeeze",
                                               "Unsqueeze", "Flatten", "Transpose"};
-  const Node *producer = makerOf(graph, value);
+  const Node *producer = producerOf(graph, value);
   while (producer && producer->domain.empty() && moves.count(producer->opType))
-    producer = makerOf(graph, producer->input(0));
+    producer = producerOf(graph, producer->input(0));
   return producer;
 }
 

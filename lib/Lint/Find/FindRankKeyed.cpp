@@ -25,7 +25,7 @@ public:
       return axis->second == 0;
     if (const model::ValueInfo *info = graph.findValueInfo(name); info && info->hasShape)
       return !info->dims.empty() && isBatch(info->dims.front());
-    const model::Node *producer = makerOf(name);
+    const model::Node *producer = producerOf(name);
     if (!producer)
       return false;
     if (producer->is("Constant")) {
@@ -47,7 +47,7 @@ private:
     return batch && dim.kind != model::Dim::Kind::Unknown && dim == *batch;
   }
 
-  const model::Node *makerOf(const std::string &name) const {
+  const model::Node *producerOf(const std::string &name) const {
     auto producer = producers.find(name);
     return producer == producers.end() ? nullptr : producer->second;
   }
@@ -56,7 +56,7 @@ private:
   bool startsWithBatch(const std::string &shape) const {
     if (const model::Tensor *sizes = graph.findInitializer(shape))
       return isFirstSize(*sizes);
-    const model::Node *producer = makerOf(shape);
+    const model::Node *producer = producerOf(shape);
     if (!producer)
       return false;
     if (producer->is("Shape"))

@@ -66,7 +66,7 @@ private:
     for (int other : model.problem.order) {
       if (other == node)
         for (int value : model.steps[node].inputs)
-          if (int producer = makerAgain(value); producer >= 0)
+          if (int producer = producerAgain(value); producer >= 0)
             late.push_back(producer);
       (other == node || depends[other] ? late : order).push_back(other);
     }
@@ -75,7 +75,7 @@ private:
   }
 
   /// The node that makes a value again from no more bytes than it has; -1 where there is none.
-  int makerAgain(int value) const {
+  int producerAgain(int value) const {
     if (model.problem.values[value].given)
       return -1;
     for (size_t i = model.producers[value].size(); i-- > 0;) {

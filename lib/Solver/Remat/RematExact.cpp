@@ -72,10 +72,10 @@ private:
     int64_t over = 0; ///< bytes still to be dropped
     bool refined = false;
   };
-  struct Place {
+  struct Candidate {
     double bound;
     int progress, index;
-    bool operator<(const Place &other) const {
+    bool operator<(const Candidate &other) const {
       if (bound != other.bound)
         return bound > other.bound;
       return progress != other.progress ? progress < other.progress : index < other.index;
@@ -114,7 +114,7 @@ private:
     if (entry.bound >= limit)
       return;
     open.push({entry.bound, 2 * entry.state.next + (entry.running < 0), static_cast<int>(entries.size())});
-    entries.push_back(std::move(entry));
+    entries.push_back(entry);
   }
 
   void reach(RematState state, double cost, double atLeast, int moment) {
@@ -246,7 +246,7 @@ private:
   std::vector<char> raised;
   std::vector<int> moments; ///< those first that promise most
   std::vector<Entry> entries;
-  std::priority_queue<Place> open;
+  std::priority_queue<Candidate> open;
   std::unordered_map<RematState, double, Hash> costOf;
   std::vector<std::vector<std::pair<RematValueSet, double>>> closed; ///< by `next`
   std::vector<int> bySize;

@@ -21,27 +21,27 @@ RematFold::RematFold(const RematModel &model, const RematLayers &layers, int lef
     : model(model), layers(layers), leftOut(leftOut), firstOut((layers.regions.front().blocks - leftOut) / 2),
       indexOf(model.nodeCount, -1), valueIndex(model.valueCount, -1) {}
 
-bool RematFold::leavesOut(const RematPlace &place) const {
-  if (place.region < 0)
+bool RematFold::leavesOut(const RematPosition &at) const {
+  if (at.region < 0)
     return false;
-  int layer = layers.regions[place.region].layerOf(place.block);
+  int layer = layers.regions[at.region].layerOf(at.block);
   return layer >= firstOut && layer < firstOut + leftOut;
 }
 
 /// The node that takes the place of one left out: that of the layer next to the gap which lies on the other
 /// side; -1 where there is none.
 int RematFold::standIn(int node) const {
-  const RematPlace &place = layers.placeOf[node];
-  if (!leavesOut(place))
+  const RematPosition &at = layers.positionOf[node];
+  if (!leavesOut(at))
     return node;
-  const RematRegion &region = layers.regions[place.region];
-  int layer = region.layerOf(place.block);
+  const RematRegion &region = layers.regions[at.region];
+  int layer = region.layerOf(at.block);
   int other = layer - firstOut < leftOut / 2 ? layer + leftOut : layer - leftOut;
   int block = region.blockOf(other);
   if (block < 0 || block >= region.blocks || (other >= firstOut && other < firstOut + leftOut) ||
-      place.position >= static_cast<int>(region.nodes[block].size()))
+      at.position >= static_cast<int>(region.nodes[block].size()))
     return -1;
-  return region.nodes[block][place.position];
+  return region.nodes[block][at.position];
 }
 
 /// -1 where the value is gone with its layer.
@@ -86,12 +86,12 @@ bool RematFold::addNode(int node) {
       overwritten.push_back(indexOf[other]);
   made.overwrites = overwritten;
   folded.nodes.push_back(made);
-  return !lost || layers.placeOf[node].region < 0;
+  return !lost || layers.positionOf[node].region < 0;
 }
 
 bool RematFold::build() {
   for (int node = 0; node < model.nodeCount; ++node)
-    if (!leavesOut(layers.placeOf[node])) {
+    if (!leavesOut(layers.positionOf[node])) {
       indexOf[node] = static_cast<int>(original.size());
       original.push_back(node);
     }
@@ -110,7 +110,7 @@ int RematFold::foldedLayer(int layer) const {
   if (layer < 0 || layer >= all)
     return layer;
   int at = static_cast<int>(static_cast<int64_t>(layer) * left / all);
-  if (broadcast == Broadcast::inTurn)
+  if (mapping == LayerMapping::inTurn)
     at = layer == 0 ? 0 : layer == all - 1 ? left - 1 : left - 2 - (all - 2 - layer) % (left - 2);
   return at < firstOut ? at : at + leftOut;
 }
@@ -118,15 +118,15 @@ int RematFold::foldedLayer(int layer) const {
 /// The node of the whole graph with the same role in `layer` as `node` has in `stands`; -1 where there is
 /// none.
 int RematFold::counterpart(int node, int stands, int layer) const {
-  const RematPlace &place = layers.placeOf[node];
-  const RematRegion &region = layers.regions[place.region];
+  const RematPosition &at = layers.positionOf[node];
+  const RematRegion &region = layers.regions[at.region];
   // Distances are those of the fold, in which the gap is closed.
   auto closed = [&](int at) { return at < firstOut ? at : at - leftOut; };
-  int distance = closed(region.layerOf(place.block)) - closed(stands);
+  int distance = closed(region.layerOf(at.block)) - closed(stands);
   int block = region.blockOf(layer + distance);
-  if (block < 0 || block >= region.blocks || place.position >= static_cast<int>(region.nodes[block].size()))
+  if (block < 0 || block >= region.blocks || at.position >= static_cast<int>(region.nodes[block].size()))
     return -1;
-  return region.nodes[block][place.position];
+  return region.nodes[block][at.position];
 }
 
 namespace {
@@ -185,13 +185,13 @@ std::vector<RematFold::Segment> RematFold::cutAtBlocks(const std::vector<int> &s
   std::vector<Segment> segments(1);
   std::vector<char> ran(folded.nodes.size());
   for (int step : sequence) {
-    const RematPlace &place = layers.placeOf[original[step]];
+    const RematPosition &at = layers.positionOf[original[step]];
     bool isNew = !ran[step];
     ran[step] = true;
     const Segment &last = segments.back();
-    if (isNew && place.region >= 0 && place.position == 0)
-      segments.push_back({place.region, place.block, {}});
-    else if (isNew && place.region < 0 && last.region >= 0 &&
+    if (isNew && at.region >= 0 && at.position == 0)
+      segments.push_back({at.region, at.block, {}});
+    else if (isNew && at.region < 0 && last.region >= 0 &&
              last.block + 1 == layers.regions[last.region].blocks)
       segments.emplace_back();
     segments.back().nodes.push_back(original[step]);
@@ -230,18 +230,18 @@ std::vector<int> RematFold::patienceOf(const std::vector<int> &sequence) const {
 
 /// The node of the fold (in the numbers of the whole) that stands for a node.
 int RematFold::sameInFold(int node) const {
-  const RematPlace &place = layers.placeOf[node];
-  if (place.region < 0)
+  const RematPosition &at = layers.positionOf[node];
+  if (at.region < 0)
     return node;
-  const RematRegion &region = layers.regions[place.region];
-  int block = region.blockOf(foldedLayer(region.layerOf(place.block)));
+  const RematRegion &region = layers.regions[at.region];
+  int block = region.blockOf(foldedLayer(region.layerOf(at.block)));
   bool exists =
-      block >= 0 && block < region.blocks && place.position < static_cast<int>(region.nodes[block].size());
-  return exists ? region.nodes[block][place.position] : node;
+      block >= 0 && block < region.blocks && at.position < static_cast<int>(region.nodes[block].size());
+  return exists ? region.nodes[block][at.position] : node;
 }
 
-std::vector<int> RematFold::unfold(const std::vector<int> &sequence, Broadcast how, bool patient) {
-  broadcast = how;
+std::vector<int> RematFold::unfold(const std::vector<int> &sequence, LayerMapping how, bool patient) {
+  mapping = how;
   std::vector<int> patience =
       patient ? std::vector<int>(model.valueCount, std::numeric_limits<int>::max()) : patienceOf(sequence);
   Completion whole(model, patience);
@@ -276,7 +276,7 @@ void RematFold::unfoldRegion(const std::vector<Segment> &segments, int index,
     if (stands < 0 || stands >= region.blocks || !segmentOf[stands])
       continue;
     for (int node : segmentOf[stands]->nodes) {
-      bool outside = layers.placeOf[node].region < 0;
+      bool outside = layers.positionOf[node].region < 0;
       int other = !outside                  ? counterpart(node, region.layerOf(stands), region.layerOf(block))
                   : lastOf[stands] == block ? node
                                             : -1;

@@ -14,11 +14,11 @@ public:
 
   const RematProblem &problem() const { return folded; }
   /// Layers of the fold stand for neighbours each, or for one after the other, again and again.
-  enum class Broadcast { neighbours, inTurn };
+  enum class LayerMapping { neighbours, inTurn };
   /// A sequence for the whole problem: each layer of the whole does what the layer of the fold does that
   /// stands for it. May break a rule of the problem. Not `patient`: what would lie unread for much longer
   /// than in the fold, because neighbours do not fit together, is made again.
-  std::vector<int> unfold(const std::vector<int> &sequence, Broadcast broadcast, bool patient);
+  std::vector<int> unfold(const std::vector<int> &sequence, LayerMapping mapping, bool patient);
 
 private:
   RematFold(const RematModel &model, const RematLayers &layers, int leftOut);
@@ -32,7 +32,7 @@ private:
   std::vector<int> patienceOf(const std::vector<int> &sequence) const;
   int sameInFold(int node) const;
   bool build();
-  bool leavesOut(const RematPlace &place) const;
+  bool leavesOut(const RematPosition &at) const;
   int standIn(int node) const;
   int valueFor(int value);
   bool addNode(int node);
@@ -41,7 +41,7 @@ private:
 
   const RematModel &model;
   const RematLayers &layers;
-  Broadcast broadcast = Broadcast::neighbours;
+  LayerMapping mapping = LayerMapping::neighbours;
   int leftOut, firstOut; ///< layers of the first region: how many, and the first
   RematProblem folded;
   std::vector<int> original, indexOf; ///< node of the whole of a folded node, and back (-1)

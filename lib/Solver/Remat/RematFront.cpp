@@ -300,7 +300,8 @@ private:
     int origin = random.chance(0.75) ? 0 : random.below(static_cast<int>(front.all().size()));
     std::vector<int> sequence = front.all()[origin].sequence;
     int64_t limit = std::max(budget, front.all()[origin].peak), step = std::max<int64_t>(1, base / parts);
-    double rungShare = share / static_cast<double>(3 + (limit - budget) / step);
+    const int64_t rungs = 3 + (limit - budget) / step;
+    double rungShare = share / static_cast<double>(rungs);
     while (limit > budget && !stopped()) {
       limit = std::max(budget, limit - step);
       int longer = limit == budget ? 2 : 1;

@@ -38,7 +38,7 @@ public:
     found.pop_back();
     std::sort(found.begin(), found.end(),
               [](const RematRegion &a, const RematRegion &b) { return a.begin < b.begin; });
-    layers.placeOf.resize(model.nodeCount);
+    layers.positionOf.resize(model.nodeCount);
     for (RematRegion &region : found)
       fill(std::move(region));
     addOptional();
@@ -106,7 +106,7 @@ private:
     int index = static_cast<int>(layers.regions.size());
     for (int block = 0; block < region.blocks; ++block)
       for (int position = 0; position < region.period; ++position)
-        layers.placeOf[region.nodes[block][position]] = {index, block, position};
+        layers.positionOf[region.nodes[block][position]] = {index, block, position};
     layers.regions.push_back(std::move(region));
   }
 
@@ -115,11 +115,11 @@ private:
       const RematNode &n = model.problem.nodes[node];
       if (n.required || n.outputs.empty())
         continue;
-      RematPlace place = layers.placeOf[model.producers[n.outputs.front()].front()];
-      if (place.region < 0 || !model.problem.nodes[model.producers[n.outputs.front()].front()].required)
+      RematPosition at = layers.positionOf[model.producers[n.outputs.front()].front()];
+      if (at.region < 0 || !model.problem.nodes[model.producers[n.outputs.front()].front()].required)
         continue;
-      std::vector<int> &nodes = layers.regions[place.region].nodes[place.block];
-      layers.placeOf[node] = {place.region, place.block, static_cast<int>(nodes.size())};
+      std::vector<int> &nodes = layers.regions[at.region].nodes[at.block];
+      layers.positionOf[node] = {at.region, at.block, static_cast<int>(nodes.size())};
       nodes.push_back(node);
     }
   }
@@ -150,13 +150,14 @@ private:
     std::set<int> result;
     for (int node : nodes)
       for (int value : model.problem.nodes[node].inputs)
-        if (RematPlace place = makerOf(value); place.region >= 0)
-          result.insert(layers.regions[place.region].layerOf(place.block));
+        if (RematPosition at = producerOf(value); at.region >= 0)
+          result.insert(layers.regions[at.region].layerOf(at.block));
     return result;
   }
 
-  RematPlace makerOf(int value) const {
-    return model.producers[value].empty() ? RematPlace() : layers.placeOf[model.producers[value].front()];
+  RematPosition producerOf(int value) const {
+    return model.producers[value].empty() ? RematPosition()
+                                          : layers.positionOf[model.producers[value].front()];
   }
 
   const RematModel &model;

@@ -17,13 +17,13 @@ struct RematRegion {
   int blockOf(int layer) const { return backwards ? origin - layer : layer - origin; }
 };
 
-struct RematPlace {
+struct RematPosition {
   int region = -1, block = -1, position = -1;
 };
 
 struct RematLayers {
-  std::vector<RematRegion> regions; ///< the longest first; empty where nothing repeats
-  std::vector<RematPlace> placeOf;  ///< of a node; region -1 outside of all
+  std::vector<RematRegion> regions;      ///< the longest first; empty where nothing repeats
+  std::vector<RematPosition> positionOf; ///< of a node; region -1 outside of all
 };
 
 /// Regions of at least `fewest` blocks. Blocks are taken as alike by what their nodes cost and by the bytes

@@ -75,14 +75,14 @@ RematModel::RematModel(const RematProblem &problem, bool freeOrder)
     for (int other : n.overwrites)
       overwrittenBy[other].push_back(node);
   }
-  for (const std::vector<int> &makers : producers)
-    for (size_t i = 1; i < makers.size(); ++i) {
-      if (problem.nodes[makers[i]].required)
+  for (const std::vector<int> &producers : producers)
+    for (size_t i = 1; i < producers.size(); ++i) {
+      if (problem.nodes[producers[i]].required)
         throw std::invalid_argument("rematerialization: a value has two required producers, nodes " +
-                                    std::to_string(makers[0]) + " and " + std::to_string(makers[i]));
-      if (problem.nodes[makers[0]].required) {
-        runAfter[makers[i]].push_back(makers[0]);
-        optionalAfter[makers[0]].push_back(makers[i]);
+                                    std::to_string(producers[0]) + " and " + std::to_string(producers[i]));
+      if (problem.nodes[producers[0]].required) {
+        runAfter[producers[i]].push_back(producers[0]);
+        optionalAfter[producers[0]].push_back(producers[i]);
       }
     }
   for (size_t i = 0; i < problem.order.size(); ++i)

@@ -72,13 +72,13 @@ bool RematSearch::runInputsAgain(RematSequence &sequence, int slot, double proba
       continue;
     if (left-- <= 0)
       return !missing;
-    const std::vector<int> &makers = model.producers[value];
-    int maker = makers[random.below(static_cast<int>(makers.size()))];
-    if (!mayRunAgain(sequence, maker))
+    const std::vector<int> &producers = model.producers[value];
+    int producer = producers[random.below(static_cast<int>(producers.size()))];
+    if (!mayRunAgain(sequence, producer))
       continue;
-    if (sequence.cost() + model.steps[maker].cost > costLimit)
+    if (sequence.cost() + model.steps[producer].cost > costLimit)
       return false;
-    int at = sequence.insertBefore(slot, maker);
+    int at = sequence.insertBefore(slot, producer);
     if (at < 0 || !runInputsAgain(sequence, at, probability, left))
       return false;
   }
@@ -97,13 +97,13 @@ bool RematSearch::postponeOverwrites(RematSequence &sequence, int node, int slot
 }
 
 bool RematSearch::runAgainBefore(RematSequence &sequence, int value, int read) {
-  const std::vector<int> &makers = model.producers[value];
-  if (makers.empty())
+  const std::vector<int> &producers = model.producers[value];
+  if (producers.empty())
     return false;
-  int maker = makers[random.below(static_cast<int>(makers.size()))];
-  if (!mayRunAgain(sequence, maker) || sequence.cost() + model.steps[maker].cost > costLimit)
+  int producer = producers[random.below(static_cast<int>(producers.size()))];
+  if (!mayRunAgain(sequence, producer) || sequence.cost() + model.steps[producer].cost > costLimit)
     return false;
-  int at = sequence.insertBefore(read, maker);
+  int at = sequence.insertBefore(read, producer);
   if (at < 0)
     return false;
   static constexpr double depths[] = {0, 0, 0.3, 0.6, 0.9};

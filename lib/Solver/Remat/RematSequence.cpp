@@ -11,12 +11,12 @@ constexpr int longestShift = 64;
 
 RematSequence::RematSequence(const RematModel &model, const std::vector<int> &sequence, int64_t budget)
     : model(model), budget(budget) {
-  broadcast(sequence);
+  distribute(sequence);
 }
 
 void RematSequence::reset(const std::vector<int> &sequence, int64_t newBudget) {
   budget = newBudget;
-  broadcast(sequence);
+  distribute(sequence);
 }
 
 std::vector<int> RematSequence::sequence() const {

@@ -97,7 +97,7 @@ private:
   bool diesAt(int value, int slot) const;
   bool rulesHold(int node) const;
   int firstRun(int node) const { return occurs[node].empty() ? slots() : occurs[node].front(); }
-  void broadcast(const std::vector<int> &sequence);
+  void distribute(const std::vector<int> &sequence);
   void respread();
   void mapSlots();
   void noteAllRepeated();

@@ -165,9 +165,10 @@ private:
     climbLadder(few, plans, ladder);
     addMomentStarts(few, plans);
     for (const RematFront::Entry &plan : plans.all())
-      for (RematFold::Broadcast broadcast : {RematFold::Broadcast::neighbours, RematFold::Broadcast::inTurn})
+      for (RematFold::LayerMapping mapping :
+           {RematFold::LayerMapping::neighbours, RematFold::LayerMapping::inTurn})
         for (bool patient : {false, true})
-          front.add(fold.unfold(plan.sequence, broadcast, patient));
+          front.add(fold.unfold(plan.sequence, mapping, patient));
   }
 
   RematPlan unbounded(const RematFront::Entry &entry, int64_t budget) const {

@@ -91,7 +91,8 @@ void ShardTrees::solve(const std::vector<double> &pricesBefore) {
         pricesBefore[static_cast<size_t>(model.end[at])] - pricesBefore[static_cast<size_t>(model.begin[at])];
     for (int strategy = 0; strategy < model.strategies(members[place]); ++strategy)
       sum[costs[place] + static_cast<size_t>(strategy)] +=
-          price * static_cast<double>(model.usage[static_cast<size_t>(model.first[at] + strategy)]);
+          price * static_cast<double>(
+                      model.usage[static_cast<size_t>(model.first[at]) + static_cast<size_t>(strategy)]);
   }
   for (size_t place = members.size(); place-- > 0;)
     if (parentLink[place] >= 0)

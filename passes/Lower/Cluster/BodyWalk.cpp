@@ -20,8 +20,8 @@ void BodyWalk::want(Value v) {
 void BodyWalk::wantAll() {
   for (Value output : nest.yield().getOperands())
     want(output);
-  for (auto fold : nest.body().getOps<sched::ReduceOp>())
-    want(fold.getInput());
+  for (auto reduction : nest.body().getOps<sched::ReduceOp>())
+    want(reduction.getInput());
 }
 
 bool BodyWalk::isReady(Operation &op) const {

@@ -19,9 +19,9 @@ public:
   BodyWalk(ScalarOps &ops, const ClusterNest &nest) : ops(ops), nest(nest) {}
   virtual ~BodyWalk() = default;
 
-  /// Also all that it is computed from; what folds give is wanted of the pass that folds.
+  /// Also all that it is computed from; what reductions give is wanted of the pass that reduces.
   void want(mlir::Value v);
-  /// Outputs and what folds take: all that a row reads.
+  /// Outputs and what reductions take: all that a row reads.
   void wantAll();
   /// Emits what is wanted, not known yet, and known here to be computable.
   void emitAvailable();

@@ -317,7 +317,7 @@ LogicalResult findDependences(ClusterNest &nest) {
     if (isa<sched::ReduceOp>(op)) {
       Type type = op.getResult(0).getType();
       if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32)
-        return op.emitOpError("folds ") << type << "; widen it to f32 first";
+        return op.emitOpError("reductions ") << type << "; widen it to f32 first";
       bits.reset(reduced);
     }
     if (isa<sched::SumOp>(op))
@@ -332,7 +332,8 @@ LogicalResult findDependences(ClusterNest &nest) {
   return success();
 }
 
-/// Without folds nothing is reduced; a dim that no output walks along carries equal values: one is enough.
+/// Without reductions nothing is reduced; a dim that no output walks along carries equal values: one is
+/// enough.
 void dropReduction(ClusterNest &nest, MLIRContext *context) {
   nest.reduced.assign(nest.rank(), false);
   for (unsigned d = nest.rank(); d-- > 0;)
@@ -370,9 +371,9 @@ void ClusterNest::findPhases() {
   }
 }
 
-int64_t ClusterNest::foldCount() const {
-  auto folds = body().getOps<sched::ReduceOp>();
-  return std::distance(folds.begin(), folds.end());
+int64_t ClusterNest::reductionCount() const {
+  auto reductions = body().getOps<sched::ReduceOp>();
+  return std::distance(reductions.begin(), reductions.end());
 }
 
 int64_t ClusterNest::bodySize() const {

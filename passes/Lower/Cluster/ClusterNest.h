@@ -30,11 +30,11 @@ struct ClusterNest {
   llvm::SmallVector<Access> inputs, outputs;
   llvm::SmallVector<mlir::AffineExpr> index; ///< of each dim of the original domain
 
-  /// Which dims a scalar of the body depends on; a fold's result never on reduced ones.
+  /// Which dims a scalar of the body depends on; a reduction's result never on reduced ones.
   llvm::DenseMap<mlir::Value, llvm::SmallBitVector> dims;
-  /// How many dependent folds come before a scalar.
+  /// How many dependent reductions come before a scalar.
   llvm::DenseMap<mlir::Value, unsigned> phase;
-  unsigned passes = 0; ///< number of passes that fold
+  unsigned passes = 0; ///< number of passes that reduce
   /// Sums of exp(x - max x) that run in their maximum's pass, with that maximum; empty unless an emitter
   /// pairs them.
   llvm::DenseMap<mlir::Operation *, sched::ReduceOp> maximumOf;
@@ -43,8 +43,8 @@ struct ClusterNest {
   bool isPoint(const Access &access) const; ///< walks along a reduced dim
   /// What an output is the sum of, over all points of an element; null for any other output.
   sched::SumOp sumOf(unsigned output) const;
-  /// The pass that a fold runs in.
-  unsigned passOf(sched::ReduceOp fold) const { return phase.lookup(fold.getResult()) - 1; }
+  /// The pass that a reduction runs in.
+  unsigned passOf(sched::ReduceOp reduction) const { return phase.lookup(reduction.getResult()) - 1; }
   void findPhases(); ///< again, after a change of maximumOf
   bool has(mlir::Value v, unsigned dim) const { return dims.lookup(v).test(dim); }
   mlir::Block &body() const { return sched::ClusterOp(op).getBody().front(); }
@@ -59,7 +59,7 @@ struct ClusterNest {
   /// Number of scalar operations for a rough idea of cost.
   int64_t bodySize() const;
   /// Of the body: sched.reduce ops.
-  int64_t foldCount() const;
+  int64_t reductionCount() const;
 
   static mlir::FailureOr<ClusterNest> of(sched::ClusterOp op);
 };

@@ -215,38 +215,39 @@ Value ScalarOps::emit(Operation *op, ValueRange operands, unsigned width) {
   return isShort(result) ? narrow(value, result) : value;
 }
 
-Value ScalarOps::combine(sched::FoldKind kind, Value a, Value b) {
+Value ScalarOps::combine(sched::ReductionKind kind, Value a, Value b) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
   switch (kind) {
-  case sched::FoldKind::Add:
+  case sched::ReductionKind::Add:
     return isFloat ? Value(arith::AddFOp::create(builder, loc, a, b))
                    : Value(arith::AddIOp::create(builder, loc, a, b));
-  case sched::FoldKind::Mul:
+  case sched::ReductionKind::Mul:
     return isFloat ? Value(arith::MulFOp::create(builder, loc, a, b))
                    : Value(arith::MulIOp::create(builder, loc, a, b));
-  case sched::FoldKind::Max:
+  case sched::ReductionKind::Max:
     return isFloat ? Value(arith::MaximumFOp::create(builder, loc, a, b))
                    : Value(arith::MaxSIOp::create(builder, loc, a, b));
-  case sched::FoldKind::Min:
+  case sched::ReductionKind::Min:
     return isFloat ? Value(arith::MinimumFOp::create(builder, loc, a, b))
                    : Value(arith::MinSIOp::create(builder, loc, a, b));
-  case sched::FoldKind::UMax:
+  case sched::ReductionKind::UMax:
     return arith::MaxUIOp::create(builder, loc, a, b);
-  case sched::FoldKind::UMin:
+  case sched::ReductionKind::UMin:
     return arith::MinUIOp::create(builder, loc, a, b);
-  case sched::FoldKind::And:
+  case sched::ReductionKind::And:
     return arith::AndIOp::create(builder, loc, a, b);
-  case sched::FoldKind::Or:
+  case sched::ReductionKind::Or:
     return arith::OrIOp::create(builder, loc, a, b);
   }
-  llvm_unreachable("fold kind");
+  llvm_unreachable("reduction kind");
 }
 
-Value ScalarOps::identity(sched::FoldKind kind, Type scalar, unsigned width) {
-  bool isMax = kind == sched::FoldKind::Max, isMin = kind == sched::FoldKind::Min;
+Value ScalarOps::identity(sched::ReductionKind kind, Type scalar, unsigned width) {
+  bool isMax = kind == sched::ReductionKind::Max, isMin = kind == sched::ReductionKind::Min;
   if (auto type = dyn_cast<FloatType>(scalar)) {
-    APFloat value = isMax || isMin ? APFloat::getInf(type.getFloatSemantics(), isMax)
-                                   : APFloat(type.getFloatSemantics(), kind == sched::FoldKind::Mul ? 1 : 0);
+    APFloat value = isMax || isMin
+                        ? APFloat::getInf(type.getFloatSemantics(), isMax)
+                        : APFloat(type.getFloatSemantics(), kind == sched::ReductionKind::Mul ? 1 : 0);
     return constant(builder.getFloatAttr(type, value), width);
   }
   unsigned bits = scalar.getIntOrFloatBitWidth();
@@ -255,9 +256,9 @@ Value ScalarOps::identity(sched::FoldKind kind, Type scalar, unsigned width) {
     value = APInt::getSignedMinValue(bits);
   else if (isMin)
     value = APInt::getSignedMaxValue(bits);
-  else if (kind == sched::FoldKind::UMin || kind == sched::FoldKind::And)
+  else if (kind == sched::ReductionKind::UMin || kind == sched::ReductionKind::And)
     value = APInt::getAllOnes(bits);
-  else if (kind == sched::FoldKind::Mul)
+  else if (kind == sched::ReductionKind::Mul)
     value = APInt(bits, 1);
   return constant(builder.getIntegerAttr(scalar, value), width);
 }

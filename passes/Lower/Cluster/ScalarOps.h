@@ -37,9 +37,9 @@ public:
   mlir::Value randomBlock(sched::RandomOp op, mlir::Value seed, mlir::Value step, mlir::Value row,
                           mlir::Value first);
 
-  mlir::Value combine(sched::FoldKind kind, mlir::Value a, mlir::Value b);
-  /// Neutral element of a fold over a body type.
-  mlir::Value identity(sched::FoldKind kind, mlir::Type scalar, unsigned width);
+  mlir::Value combine(sched::ReductionKind kind, mlir::Value a, mlir::Value b);
+  /// Neutral element of a reduction over a body type.
+  mlir::Value identity(sched::ReductionKind kind, mlir::Type scalar, unsigned width);
   /// Four words of the block `counter` names; all i32.
   std::array<mlir::Value, 4> philox(std::array<mlir::Value, 4> counter, mlir::Value key0, mlir::Value key1);
 

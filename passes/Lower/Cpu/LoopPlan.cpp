@@ -7,7 +7,7 @@ using namespace kedge::lower;
 
 namespace {
 
-/// Partial results of a fold along lanes: lane i takes elements i, i + 64, i + 128, ...
+/// Partial results of a reduction along lanes: lane i takes elements i, i + 64, i + 128, ...
 constexpr int64_t kPartials = 64;
 /// Elements of a long elementwise loop that one iteration takes.
 constexpr int64_t kBlock = 4096;
@@ -41,7 +41,7 @@ double scoreOf(const ClusterNest &nest, unsigned dim) {
 /// say, leave a contiguous dim of 2.
 std::optional<unsigned> fullLanes(const ClusterNest &nest, unsigned best) {
   constexpr int64_t kFew = 4, kEnough = 16;
-  if (nest.sizes[best] > kFew || nest.foldCount() || nest.passes || nest.bodySize() <= 24)
+  if (nest.sizes[best] > kFew || nest.reductionCount() || nest.passes || nest.bodySize() <= 24)
     return std::nullopt;
   std::optional<unsigned> full;
   for (unsigned d = 0; d < nest.rank(); ++d)
@@ -70,12 +70,12 @@ unsigned chooseWidth(const ClusterNest &nest, int64_t size) {
 
 unsigned chooseCopies(const ClusterNest &nest, const LoopPlan &plan) {
   int64_t size = nest.sizes[plan.lanesDim];
-  unsigned folds = nest.foldCount();
+  unsigned reductions = nest.reductionCount();
   int64_t copies = 4;
   if (plan.lanesReduced)
     copies = kPartials / plan.width;
-  else if (folds)
-    copies = folds <= 2 ? 4 : 2;
+  else if (reduces)
+    copies = reductions <= 2 ? 4 : 2;
   else if (nest.bodySize() > 24 && nest.body().getOps<sched::RandomOp>().empty())
     copies = nest.bodySize() > 80 ? 1 : 2;
   return std::clamp<int64_t>(llvm::divideCeil(size, plan.width), 1, copies);

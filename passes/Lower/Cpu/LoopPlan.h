@@ -10,7 +10,7 @@ struct LoopPlan {
   unsigned lanesDim = 0;     ///< dim in vector lanes
   bool lanesReduced = false; ///< and it is a reduced one
   unsigned width = 1;        ///< lanes of a vector
-  unsigned copies = 1;       ///< vectors a step; 64 partial results a fold when lanesReduced
+  unsigned copies = 1;       ///< vectors a step; 64 partial results a reduction when lanesReduced
   int64_t block = 1;         ///< elements of lanesDim an iteration covers (lanesDim parallel)
   /// Parallel dim that inputs are contiguous along while they stride over the lanes: it is walked innermost
   /// in tiles of `width`, and such inputs are transposed in registers.

@@ -47,14 +47,14 @@ void NestEmitter::emit(Value begin, Value end) {
       }
     }
     for (unsigned level = 0; level < dims; ++level)
-      place.leave(plan.parallel[level]);
+      position.leave(plan.parallel[level]);
     return Values();
   });
 }
 
 void NestEmitter::enterParallel(unsigned level, Value index) {
   unsigned dim = plan.parallel[level];
-  place.enter(dim, index);
+  position.enter(dim, index);
   scalars.emitAvailable();
 }
 
@@ -63,7 +63,7 @@ void NestEmitter::parallelLoops(unsigned level) {
     loops.loop(number(0), number(nest.sizes[plan.parallel[level]]), 1, {}, [&](Value index, Values) {
       enterParallel(level, index);
       parallelLoops(level + 1);
-      place.leave(plan.parallel[level]);
+      position.leave(plan.parallel[level]);
       return Values();
     });
     return;
@@ -86,20 +86,20 @@ void NestEmitter::parallelLoops(unsigned level) {
 
 void NestEmitter::tile(Value start, unsigned count) {
   auto saved = scalars.known;
-  place.indices[*plan.tileDim] = start;
+  position.indices[*plan.tileDim] = start;
   llvm::MapVector<Value, Values> transposed;
   for (auto [argument, access] : llvm::zip(nest.body().getArguments(), nest.inputs))
     if (plan.isTransposed(access))
       transposed[argument] = memory.loadTransposed(argument.getArgNumber(), count);
   for (unsigned at = 0; at < count; ++at) {
     scalars.known = saved;
-    place.enter(*plan.tileDim, at ? Value(arith::AddIOp::create(b, loc, start, number(at))) : start);
+    position.enter(*plan.tileDim, at ? Value(arith::AddIOp::create(b, loc, start, number(at))) : start);
     for (auto &[argument, vectors] : transposed)
       scalars.known[argument] = {vectors[at]};
     scalars.emitAvailable();
     row();
   }
-  place.leave(*plan.tileDim);
+  position.leave(*plan.tileDim);
   scalars.known = std::move(saved);
 }
 
@@ -109,18 +109,18 @@ void NestEmitter::pair() {
   SmallVector<Values> results[2]; // of each output, its copies
   for (unsigned at = 0; at < 2; ++at) {
     scalars.known = saved;
-    place.enter(dim, number(at));
+    position.enter(dim, number(at));
     scalars.emitAvailable();
     for (Value result : nest.yield().getOperands()) {
       Values &copies = results[at].emplace_back();
-      for (unsigned copy = 0; copy < place.step.copies; ++copy)
+      for (unsigned copy = 0; copy < position.step.copies; ++copy)
         copies.push_back(scalars.at(result, copy));
     }
   }
-  place.enter(dim, number(0));
+  position.enter(dim, number(0));
   for (unsigned output = 0; output < nest.outputs.size(); ++output)
     memory.storePairs(output, results[0][output], results[1][output]);
-  place.leave(dim);
+  position.leave(dim);
   scalars.known = saved;
 }
 
@@ -150,15 +150,15 @@ void NestEmitter::laneBlock(Value start, int64_t count) {
 
 //===- One row ------------------------------------------------------------------------------------------===//
 
-void NestEmitter::foldPass(unsigned pass) {
+void NestEmitter::reductionPass(unsigned pass) {
   auto outside = std::exchange(scalars.wanted, {});
-  folds.begin(pass);
+  reductions.begin(pass);
   scalars.emitAvailable();
-  folds.finish(loops.overReduced(folds.identities(), [&](Values accumulators) {
+  reductions.finish(loops.overReduced(reductions.identities(), [&](Values accumulators) {
     scalars.emitAvailable();
     if (pass + 1 == nest.passes)
       kept.keep();
-    return folds.accumulate(std::move(accumulators));
+    return reductions.accumulate(std::move(accumulators));
   }));
   scalars.wanted = std::move(outside);
 }
@@ -191,7 +191,7 @@ void NestEmitter::pointPass() {
 
 void NestEmitter::row() {
   for (unsigned pass = 0; pass < nest.passes; ++pass) {
-    foldPass(pass);
+    reductionPass(pass);
     scalars.emitAvailable();
   }
   pointPass();

@@ -12,9 +12,10 @@ public:
   /// `pointers`: the nest's inputs, then its outputs.
   NestEmitter(mlir::OpBuilder &builder, mlir::Location loc, const ClusterNest &nest, const LoopPlan &plan,
               mlir::ValueRange pointers)
-      : b(builder), loc(loc), nest(nest), plan(plan), ops(builder, loc), place(nest, plan),
-        memory(ops, place, pointers), scalars(ops, place, memory), folds(ops, place, memory, scalars),
-        kept(ops, place, scalars), loops(ops, place, scalars, folds) {}
+      : b(builder), loc(loc), nest(nest), plan(plan), ops(builder, loc), position(nest, plan),
+        memory(ops, position, pointers), scalars(ops, position, memory),
+        reductions(ops, position, memory, scalars), kept(ops, position, scalars),
+        loops(ops, position, scalars, reductions) {}
 
   /// All iterations from `begin` to `end`.
   void emit(mlir::Value begin, mlir::Value end);
@@ -32,7 +33,7 @@ private:
 
   // What lies between the parallel loops.
   void row();
-  void foldPass(unsigned pass);
+  void reductionPass(unsigned pass);
   void pointPass();
   void store(unsigned output);
   mlir::Value number(int64_t value) { return ops.intConstant(64, value, 1); }
@@ -42,10 +43,10 @@ private:
   const ClusterNest &nest;
   const LoopPlan &plan;
   ScalarOps ops;
-  NestPlace place;
+  NestPosition position;
   NestMemory memory;
   NestScalars scalars;
-  NestFolds folds;
+  NestReductions reductions;
   NestKept kept;
   NestLoops loops;
 };

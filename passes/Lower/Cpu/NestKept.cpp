@@ -13,7 +13,7 @@ constexpr int64_t kMostElements = 2048;
 /// Operations that are not done again for a store and a load.
 constexpr int64_t kWorthKeeping = 16;
 
-/// Operations of a pass over `roots`: what folds give is known before it.
+/// Operations of a pass over `roots`: what reductions give is known before it.
 llvm::SetVector<Operation *> operationsOf(ArrayRef<Value> roots) {
   llvm::SetVector<Operation *> found;
   SmallVector<Value> open(roots);
@@ -26,29 +26,29 @@ llvm::SetVector<Operation *> operationsOf(ArrayRef<Value> roots) {
 } // namespace
 
 void NestKept::choose() {
-  const ClusterNest &nest = place.nest;
-  const LoopPlan &plan = place.plan;
+  const ClusterNest &nest = position.nest;
+  const LoopPlan &plan = position.plan;
   if (!plan.lanesReduced || !plan.reduced.empty() || nest.passes == 0)
     return;
-  SmallVector<Value> folded, points;
-  for (auto fold : nest.body().getOps<sched::ReduceOp>())
-    if (nest.passOf(fold) + 1 == nest.passes)
-      folded.push_back(fold.getInput());
+  SmallVector<Value> reduced, points;
+  for (auto reduction : nest.body().getOps<sched::ReduceOp>())
+    if (nest.passOf(reduction) + 1 == nest.passes)
+      reduced.push_back(reduction.getInput());
   for (auto [result, output] : llvm::zip(nest.yield().getOperands(), nest.outputs))
     if (nest.isPoint(output))
       points.push_back(result);
-  const auto before = operationsOf(folded), after = operationsOf(points);
+  const auto before = operationsOf(reduced), after = operationsOf(points);
   const int64_t length = llvm::alignTo(nest.sizes[plan.lanesDim], plan.width);
   for (Operation &op : nest.body().without_terminator()) {
     const bool isLast =
         before.contains(&op) && after.contains(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) {
           return !before.contains(user) && (after.contains(user) || user == nest.yield());
         });
-    if (!isLast || !op.getResult(0).getType().isF32() || !place.isInLanes(op.getResult(0)))
+    if (!isLast || !op.getResult(0).getType().isF32() || !position.isInLanes(op.getResult(0)))
       continue;
     const auto cone = operationsOf({op.getResult(0)});
     const auto inLanes =
-        llvm::count_if(cone, [&](Operation *each) { return place.isInLanes(each->getResult(0)); });
+        llvm::count_if(cone, [&](Operation *each) { return position.isInLanes(each->getResult(0)); });
     if (inLanes < kWorthKeeping || length * static_cast<int64_t>(all.size() + 1) > kMostElements)
       continue;
     auto &b = ops.builder;
@@ -68,24 +68,24 @@ ElementMemory NestKept::memory() const {
 }
 
 Value NestKept::address(Value room, unsigned copy) const {
-  Value element = place.step.base;
+  Value element = position.step.base;
   if (copy)
     element = arith::AddIOp::create(ops.builder, ops.loc, element,
-                                    ops.intConstant(64, int64_t(copy) * place.plan.width, 1));
+                                    ops.intConstant(64, int64_t(copy) * position.plan.width, 1));
   return memory().address(room, element);
 }
 
 void NestKept::keep() {
   for (const Kept &kept : all)
-    for (unsigned copy = 0; copy < place.step.copies; ++copy)
+    for (unsigned copy = 0; copy < position.step.copies; ++copy)
       memory().store(address(kept.room, copy), scalars.at(kept.scalar, copy));
 }
 
 void NestKept::restore() {
   for (const Kept &kept : all) {
     BodyWalk::Values values;
-    for (unsigned copy = 0; copy < place.step.copies; ++copy)
-      values.push_back(memory().load(address(kept.room, copy), place.plan.width));
+    for (unsigned copy = 0; copy < position.step.copies; ++copy)
+      values.push_back(memory().load(address(kept.room, copy), position.plan.width));
     scalars.known[kept.scalar] = std::move(values);
   }
 }

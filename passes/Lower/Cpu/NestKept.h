@@ -8,12 +8,12 @@ namespace kedge::lower {
 /// Scalars of short rows only: they lie on the stack, in the nearest cache.
 class NestKept {
 public:
-  NestKept(ScalarOps &ops, const NestPlace &place, NestScalars &scalars)
-      : ops(ops), place(place), scalars(scalars) {}
+  NestKept(ScalarOps &ops, const NestPosition &position, NestScalars &scalars)
+      : ops(ops), position(position), scalars(scalars) {}
 
   /// Which scalars, if any. Room for them is made where the code stands: the function's first block.
   void choose();
-  /// In the last pass that folds: those at this place.
+  /// In the last pass that reduces: those at this place.
   void keep();
   /// In the pass of the outputs, before these are wanted, so that what the kept are computed from is not
   /// wanted for them.
@@ -28,7 +28,7 @@ private:
   mlir::Value address(mlir::Value room, unsigned copy) const;
 
   ScalarOps &ops;
-  const NestPlace &place;
+  const NestPosition &position;
   NestScalars &scalars;
   llvm::SmallVector<Kept> all;
 };

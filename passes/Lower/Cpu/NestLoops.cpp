@@ -41,7 +41,7 @@ NestLoops::Values NestLoops::chunkedLoop(Value from, int64_t count, int64_t step
   if (accumulators.empty() || count <= kLongestRun)
     return loop(from, offset(count), step, accumulators, body);
   auto chunk = [&](Value start, Value end, Values outer) {
-    return folds.combine(outer, loop(start, end, step, folds.identities(), body));
+    return reductions.combine(outer, loop(start, end, step, reductions.identities(), body));
   };
   int64_t each = chunkOf(count), whole = count / each * each;
   accumulators = loop(from, offset(whole), each * step, accumulators, [&](Value start, Values outer) {
@@ -68,11 +68,11 @@ NestLoops::Values NestLoops::overLanes(Value start, int64_t count, Values accumu
 
 NestLoops::Values NestLoops::inStep(const LaneStep &current, Values accumulators, Leaf leaf) {
   auto saved = scalars.known;
-  place.step = current;
-  place.enter(plan.lanesDim, current.base);
+  position.step = current;
+  position.enter(plan.lanesDim, current.base);
   scalars.emitAvailable();
   Values result = leaf(std::move(accumulators));
-  place.leave(plan.lanesDim);
+  position.leave(plan.lanesDim);
   scalars.known = std::move(saved);
   return result;
 }
@@ -94,11 +94,11 @@ NestLoops::Values NestLoops::reducedLoops(unsigned level, Values accumulators, L
   bool own = !accumulators.empty() && level + 1 < plan.reduced.size() + plan.lanesReduced &&
              stepsBelow(level + 1) >= kOwnAccumulators;
   return chunkedLoop(number(0), nest.sizes[dim], 1, accumulators, [&](Value index, Values outer) {
-    place.enter(dim, index);
+    position.enter(dim, index);
     scalars.emitAvailable();
-    Values inner = own ? folds.combine(outer, reducedLoops(level + 1, folds.identities(), leaf))
+    Values inner = own ? reductions.combine(outer, reducedLoops(level + 1, reductions.identities(), leaf))
                        : reducedLoops(level + 1, outer, leaf);
-    place.leave(dim);
+    position.leave(dim);
     return inner;
   });
 }

@@ -1,6 +1,6 @@
 // Loops of a nest that carry accumulators: over the lanes, and over reduced dims.
 #pragma once
-#include "passes/Lower/Cpu/NestFolds.h"
+#include "passes/Lower/Cpu/NestReductions.h"
 
 namespace kedge::lower {
 
@@ -12,9 +12,9 @@ public:
   using Leaf = llvm::function_ref<Values(Values)>;
   using Body = llvm::function_ref<Values(mlir::Value index, Values accumulators)>;
 
-  NestLoops(ScalarOps &ops, NestPlace &place, NestScalars &scalars, NestFolds &folds)
-      : ops(ops), b(ops.builder), loc(ops.loc), place(place), nest(place.nest), plan(place.plan),
-        scalars(scalars), folds(folds) {}
+  NestLoops(ScalarOps &ops, NestPosition &position, NestScalars &scalars, NestReductions &reductions)
+      : ops(ops), b(ops.builder), loc(ops.loc), position(position), nest(position.nest), plan(position.plan),
+        scalars(scalars), reductions(reductions) {}
 
   Values loop(mlir::Value from, mlir::Value to, int64_t step, Values accumulators, Body body);
   /// Elements [start, start + count) of the dim in lanes, some vectors a step.
@@ -35,11 +35,11 @@ private:
   ScalarOps &ops;
   mlir::OpBuilder &b;
   mlir::Location loc;
-  NestPlace &place;
+  NestPosition &position;
   const ClusterNest &nest;
   const LoopPlan &plan;
   NestScalars &scalars;
-  NestFolds &folds;
+  NestReductions &reductions;
 };
 
 } // namespace kedge::lower

@@ -7,7 +7,7 @@ using namespace kedge;
 using namespace kedge::lower;
 
 Value NestMemory::laneIndex(unsigned copy, unsigned bits) {
-  Value base = place.step.base;
+  Value base = position.step.base;
   if (copy)
     base = arith::AddIOp::create(b, loc, base, number(int64_t(copy) * plan.width));
   if (bits == 32)
@@ -30,7 +30,7 @@ Value NestMemory::expand(AffineExpr e, unsigned copy, unsigned bits, bool byLane
   if (auto dim = dyn_cast<AffineDimExpr>(e)) {
     if (dim.getPosition() == plan.lanesDim && (width > 1 || copy))
       return laneIndex(copy, bits);
-    Value index = place.indices[dim.getPosition()];
+    Value index = position.indices[dim.getPosition()];
     return bits == 32 ? Value(arith::TruncIOp::create(b, loc, b.getI32Type(), index)) : index;
   }
   auto binary = cast<AffineBinaryOpExpr>(e);
@@ -64,7 +64,7 @@ Value NestMemory::scalarOffset(const Access &access, int64_t extra) {
     int64_t factor = access.coefficients[dim];
     if (factor == 0)
       return;
-    Value part = place.indices[dim];
+    Value part = position.indices[dim];
     if (factor != 1)
       part = arith::MulIOp::create(b, loc, part, number(factor));
     offset = offset ? Value(arith::AddIOp::create(b, loc, offset, part)) : part;
@@ -107,15 +107,15 @@ NestMemory::Values NestMemory::load(unsigned input) {
   ElementMemory memory = memoryOf(access);
   Value pointer = pointers[input];
   Values values;
-  for (unsigned copy = 0; copy < (access.dependsOn(plan.lanesDim) ? place.step.copies : 1); ++copy) {
+  for (unsigned copy = 0; copy < (access.dependsOn(plan.lanesDim) ? position.step.copies : 1); ++copy) {
     if (!access.dependsOn(plan.lanesDim) || plan.width == 1) {
       values.push_back(memory.load(memory.address(pointer, singleOffset(access, copy))));
     } else if (!isContiguous(access)) {
       values.push_back(memory.gather(addresses(pointer, access, copy), mask(copy)));
     } else {
       Value from = memory.address(pointer, scalarOffset(access, int64_t(copy) * plan.width));
-      values.push_back(place.isMasked(copy) ? memory.loadMasked(from, mask(copy))
-                                            : memory.load(from, plan.width));
+      values.push_back(position.isMasked(copy) ? memory.loadMasked(from, mask(copy))
+                                               : memory.load(from, plan.width));
     }
   }
   return values;
@@ -125,7 +125,7 @@ void NestMemory::store(unsigned output, llvm::function_ref<Value(unsigned)> copy
   const Access &access = nest.outputs[output];
   ElementMemory memory = memoryOf(access);
   Value pointer = pointers[nest.inputs.size() + output];
-  for (unsigned copy = 0; copy < (access.dependsOn(plan.lanesDim) ? place.step.copies : 1); ++copy) {
+  for (unsigned copy = 0; copy < (access.dependsOn(plan.lanesDim) ? position.step.copies : 1); ++copy) {
     if (!access.dependsOn(plan.lanesDim) || plan.width == 1) {
       memory.store(memory.address(pointer, singleOffset(access, copy)), copyOf(copy));
       continue;
@@ -136,7 +136,7 @@ void NestMemory::store(unsigned output, llvm::function_ref<Value(unsigned)> copy
       continue;
     }
     Value to = memory.address(pointer, scalarOffset(access, int64_t(copy) * plan.width));
-    if (place.isMasked(copy))
+    if (position.isMasked(copy))
       memory.storeMasked(to, value, mask(copy));
     else
       memory.store(to, value);
@@ -186,7 +186,7 @@ NestMemory::Values NestMemory::loadTransposed(unsigned input, unsigned count) {
   ElementMemory stored(ops, memory.storedType(), ElementMemory::Vectors::AlignedAsElements);
   Values rows;
   for (unsigned lane = 0; lane < plan.width; ++lane) {
-    if (lane >= place.step.lastLanes) {
+    if (lane >= position.step.lastLanes) {
       rows.push_back(stored.storedZeros(plan.width));
       continue;
     }

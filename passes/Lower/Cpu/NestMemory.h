@@ -1,7 +1,7 @@
 // Loads and stores of a nest, and the indices that they need.
 #pragma once
 #include "passes/Lower/Cluster/ElementMemory.h"
-#include "passes/Lower/Cpu/NestPlace.h"
+#include "passes/Lower/Cpu/NestPosition.h"
 
 namespace kedge::lower {
 
@@ -10,8 +10,8 @@ public:
   using Values = llvm::SmallVector<mlir::Value>;
 
   /// `pointers`: the nest's inputs, then its outputs.
-  NestMemory(ScalarOps &ops, const NestPlace &place, mlir::ValueRange pointers)
-      : ops(ops), b(ops.builder), loc(ops.loc), place(place), nest(place.nest), plan(place.plan),
+  NestMemory(ScalarOps &ops, const NestPosition &position, mlir::ValueRange pointers)
+      : ops(ops), b(ops.builder), loc(ops.loc), position(position), nest(position.nest), plan(position.plan),
         pointers(pointers) {}
 
   /// The copies of an input at this place.
@@ -25,7 +25,7 @@ public:
   /// An expression of the nest's dims, i64, in lanes where it varies along them.
   mlir::Value index(mlir::AffineExpr e, unsigned copy) { return expand(e, copy, 64, true); }
   /// The lanes of a copy that exist.
-  mlir::Value mask(unsigned copy) { return leadingLanes(ops, place.lanesOfCopy(copy), plan.width); }
+  mlir::Value mask(unsigned copy) { return leadingLanes(ops, position.lanesOfCopy(copy), plan.width); }
 
 private:
   ElementMemory memoryOf(const Access &access) {
@@ -46,7 +46,7 @@ private:
   ScalarOps &ops;
   mlir::OpBuilder &b;
   mlir::Location loc;
-  const NestPlace &place;
+  const NestPosition &position;
   const ClusterNest &nest;
   const LoopPlan &plan;
   mlir::ValueRange pointers;

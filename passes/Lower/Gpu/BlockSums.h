@@ -9,7 +9,7 @@ class BlockSums {
 public:
   using Values = BodyWalk::Values;
 
-  BlockSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place, ThreadMemory &memory,
+  BlockSums(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPosition &position, ThreadMemory &memory,
             ThreadScalars &scalars);
   bool empty() const { return outputs.empty(); }
   /// What is added up, beside all that is wanted already.
@@ -22,7 +22,7 @@ public:
   void store(mlir::ArrayRef<mlir::Value> sums);
 
 private:
-  sched::SumOp sumOf(unsigned output) const { return place.nest.sumOf(output); }
+  sched::SumOp sumOf(unsigned output) const { return position.nest.sumOf(output); }
   void storeOfTeam(unsigned output, mlir::ArrayRef<mlir::Value> sums);
   void storeOfBlock(unsigned output, mlir::ArrayRef<mlir::Value> sums, mlir::Value lines);
   /// Where a team's sums of a unit lie in shared memory.
@@ -32,7 +32,7 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::gpu::GPUFuncOp kernel;
-  ThreadPlace &place;
+  ThreadPosition &position;
   const GpuPlan &plan;
   ThreadMemory &memory;
   ThreadScalars &scalars;

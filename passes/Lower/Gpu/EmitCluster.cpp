@@ -31,7 +31,7 @@ public:
     if (!nest->summed.empty() && !(plan.lanesReduced && plan.inRegisters))
       return sched::ClusterOp(stage.cluster)
           .emitOpError("adds up rows that a block of threads cannot hold in registers, or that are not "
-                       "along its folds");
+                       "along its reductions");
     if (!plan.inRegisters && pairOnlineSums(*nest))
       plan = GpuPlan::of(*nest);
     if (plan.groups == 0 ||

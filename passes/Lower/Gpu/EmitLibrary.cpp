@@ -16,7 +16,7 @@ bool GpuEmitter::isRuntimeCall(sched::LibraryOp call, Convolutions convolutions)
     return convolutions != Convolutions::Generated &&
            rt::calls::cudnnTakes(analysis::libraryCallOf(call), types);
   }
-  return rt::calls::isProduct(kernel) || rt::calls::isAmongRanks(kernel);
+  return rt::calls::isMatmul(kernel) || rt::calls::isAmongRanks(kernel);
 }
 
 FailureOr<LaunchCode> GpuEmitter::emit(sched::LibraryOp call) {

@@ -20,19 +20,20 @@ constexpr int64_t kSharedBytes = 48 * 1024; ///< of a block
 constexpr int64_t kLargestTeam = 1024;
 /// Threads that keep a large device busy, and blocks.
 constexpr int64_t kManyThreads = 1 << 17, kManyBlocks = 264;
-/// Blocks where points are made and stored beside the folds: more work for each, which more of them hide.
+/// Blocks where points are made and stored beside the reductions: more work for each, which more of them
+/// hide.
 constexpr int64_t kStoringBlocks = 4 * kManyBlocks;
-/// A fold this long per thread is worth a second kernel.
-constexpr int64_t kLongFold = 32;
+/// A reduction this long per thread is worth a second kernel.
+constexpr int64_t kLongReduction = 32;
 /// Elements of a row that are worth a block, and those of a thread of it.
 constexpr int64_t kLongRow = 512, kWalkedSlots = 4;
 /// CUDA's limit on blocks of a grid in its second dimension.
 constexpr int64_t kMostSecondBlocks = 65535;
-/// Across a fold: threads of a warp beside each other, and of a block above each other at most.
+/// Across a reduction: threads of a warp beside each other, and of a block above each other at most.
 constexpr int64_t kColumns = 32, kMostRows = 64;
-/// Neighbours that still fill two sectors of memory with 4 bytes each, and folds that are short enough for
-/// the rows of one block.
-constexpr int64_t kFewElements = 16, kShortFold = 16 * kMostRows;
+/// Neighbours that still fill two sectors of memory with 4 bytes each, and reductions that are short enough
+/// for the rows of one block.
+constexpr int64_t kFewElements = 16, kShortReduction = 16 * kMostRows;
 
 int64_t bytesOf(const Access &access) {
   return std::max<int64_t>(1, access.element.getIntOrFloatBitWidth() / 8) * access.elements;
@@ -92,7 +93,7 @@ int64_t countSums(const ClusterNest &nest) {
                         [&](unsigned output) { return nest.sumOf(output); });
 }
 
-/// Lanes along a fold: a few threads, a warp or a block for each row.
+/// Lanes along a reduction: a few threads, a warp or a block for each row.
 void planRows(const ClusterNest &nest, GpuPlan &plan) {
   const int64_t sums = countSums(nest), held = countRowInputs(nest) + sums;
   auto each = [&](int64_t team) { return llvm::divideCeil(plan.units, team); };
@@ -138,7 +139,7 @@ bool canWalkRows(const ClusterNest &nest, const GpuPlan &plan) {
          row <= kMostSecondBlocks * kBlockThreads * kWalkedSlots;
 }
 
-/// Long rows of single elements, without folds.
+/// Long rows of single elements, without reductions.
 void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
   plan.walksRows = plan.lanesReduced = true;
   plan.units = nest.sizes[plan.lanesDim];
@@ -151,17 +152,17 @@ void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
   plan.splits = llvm::divideCeil(plan.units, plan.chunk);
 }
 
-/// Lanes across a fold: threads of a warp hold neighbouring columns, warps share the rows.
+/// Lanes across a reduction: threads of a warp hold neighbouring columns, warps share the rows.
 void planColumns(const ClusterNest &nest, GpuPlan &plan) {
   plan.groupsPerBlock = std::min<int64_t>(kColumns, llvm::PowerOf2Ceil(plan.groups));
   // Few columns, as where partial sums are joined: narrower blocks, so that more multiprocessors read.
-  while (plan.units <= kShortFold && plan.groupsPerBlock * plan.width > kFewElements &&
+  while (plan.units <= kShortReduction && plan.groupsPerBlock * plan.width > kFewElements &&
          plan.groups < plan.groupsPerBlock * kManyBlocks / 2)
     plan.groupsPerBlock /= 2;
   int64_t most = std::min(kMostRows, kBlockThreads / plan.groupsPerBlock);
   while (plan.team < most && plan.team * 2 <= plan.units && plan.groups * plan.team < kManyThreads)
     plan.team *= 2;
-  while (plan.team > 1 && nest.foldCount() * sharedBytesOfFold(plan) > kSharedBytes)
+  while (plan.team > 1 && nest.reductionCount() * sharedBytesOfReduction(plan) > kSharedBytes)
     plan.team /= 2;
   if (plan.team == 1)
     plan.groupsPerBlock = 128;
@@ -171,35 +172,36 @@ void planColumns(const ClusterNest &nest, GpuPlan &plan) {
   plan.slots = plan.inRegisters ? each : plan.width == 8 ? 2 : 4;
 }
 
-/// Outputs with an element for every unit, stored while the units are folded.
+/// Outputs with an element for every unit, stored while the units are reduced.
 bool hasPoints(const ClusterNest &nest) {
   return llvm::any_of(nest.outputs, [&](const Access &output) { return nest.isPoint(output); });
 }
 
-/// Nothing but one pass of folds, each result an output that names every parallel dim once, and points that
-/// wait for no fold; partial results of an online sum mean nothing without those of its maximum.
-bool isPureFold(const ClusterNest &nest) {
+/// Nothing but one pass of reductions, each result an output that names every parallel dim once, and points
+/// that wait for no reduction; partial results of an online sum mean nothing without those of its maximum.
+bool isPureReduction(const ClusterNest &nest) {
   int64_t rows = 1;
   for (unsigned d = 0; d < nest.rank(); ++d)
     rows *= nest.reduced[d] ? 1 : nest.sizes[d];
-  auto isFold = [&](Value v) {
+  auto isReduction = [&](Value v) {
     sched::ReduceOp maximum = nest.maximumOf.lookup(v.getDefiningOp());
     return v.getDefiningOp<sched::ReduceOp>() &&
            (!maximum || llvm::is_contained(nest.yield().getOperands(), maximum.getResult()));
   };
   auto isPure = [&](const Access &output, Value value) {
-    return nest.isPoint(output) ? nest.phase.lookup(value) == 0 : isFold(value) && output.elements == rows;
+    return nest.isPoint(output) ? nest.phase.lookup(value) == 0
+                                : isReduction(value) && output.elements == rows;
   };
   return nest.passes == 1 && llvm::all_of_zip(nest.outputs, nest.yield().getOperands(), isPure);
 }
 
-/// One fold pass alone may be shared by blocks: the splits follow from the shape.
+/// One reduction pass alone may be shared by blocks: the splits follow from the shape.
 void planSplits(const ClusterNest &nest, GpuPlan &plan) {
-  if (!isPureFold(nest) || plan.inRegisters)
+  if (!isPureReduction(nest) || plan.inRegisters)
     return;
   int64_t blocks = llvm::divideCeil(plan.groups, plan.groupsPerBlock);
   int64_t step = plan.team * plan.slots, steps = llvm::divideCeil(plan.units, step);
-  int64_t worth = llvm::divideCeil(steps * plan.slots, kLongFold / 2);
+  int64_t worth = llvm::divideCeil(steps * plan.slots, kLongReduction / 2);
   int64_t many = hasPoints(nest) ? kStoringBlocks : kManyBlocks;
   int64_t wanted = std::min(many / std::max<int64_t>(blocks, 1), worth);
   if (wanted < 2)
@@ -208,8 +210,8 @@ void planSplits(const ClusterNest &nest, GpuPlan &plan) {
   plan.splits = llvm::divideCeil(plan.units, plan.chunk);
 }
 
-/// A dim to turn tensors around in: only where nothing is folded, for tensors that do not fit a cache line or
-/// two.
+/// A dim to turn tensors around in: only where nothing is reduced, for tensors that do not fit a cache line
+/// or two.
 std::optional<unsigned> chooseTile(const ClusterNest &nest, unsigned lanesDim) {
   if (nest.passes || nest.sizes[lanesDim] < GpuPlan::kTileRows)
     return std::nullopt;
@@ -274,17 +276,17 @@ int64_t kedge::lower::gpu::sharedBytesOfSums(const ClusterNest &nest, const GpuP
   return plan.groupsPerBlock > 1 ? plan.groupsPerBlock * plan.units * plan.width * widest : 0;
 }
 
-int64_t kedge::lower::gpu::sharedBytesOfFold(const GpuPlan &plan) {
+int64_t kedge::lower::gpu::sharedBytesOfReduction(const GpuPlan &plan) {
   if (plan.lanesReduced)
     return plan.team > 32 ? plan.blockSize() / 32 * 8 : 0;
   return plan.team > 1 ? plan.blockSize() * plan.width * 8 : 0;
 }
 
 bool kedge::lower::gpu::wantsStages(const ClusterNest &nest, const GpuPlan &plan) {
-  if (nest.passes == 0 || plan.inRegisters || isPureFold(nest))
+  if (nest.passes == 0 || plan.inRegisters || isPureReduction(nest))
     return false;
   int64_t blocks = llvm::divideCeil(plan.groups, plan.groupsPerBlock);
-  return blocks < kManyBlocks / 2 && plan.units / plan.team >= kLongFold;
+  return blocks < kManyBlocks / 2 && plan.units / plan.team >= kLongReduction;
 }
 
 bool GpuPlan::isTransposed(const Access &access) const {

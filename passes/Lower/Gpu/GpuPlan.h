@@ -20,15 +20,15 @@ struct GpuPlan {
   int64_t groupsPerBlock = 1;
   int64_t slots = 1;       ///< units that a thread holds at once
   bool inRegisters = true; ///< the slots of a team are all units: each is loaded once
-  /// More than one: blocks fold `chunk` units each into partial results, for a second kernel to join. Only
-  /// for nests of one fold pass whose outputs all are folds, or points that are stored meanwhile.
+  /// More than one: blocks reduce `chunk` units each into partial results, for a second kernel to join. Only
+  /// for nests of one reduction pass whose outputs all are reductions, or points that are stored meanwhile.
   int64_t splits = 1, chunk = 1;
-  /// Nothing is folded, but rows are too odd for accesses of 16 bytes: the lanes' dim is walked in units as
+  /// Nothing is reduced, but rows are too odd for accesses of 16 bytes: the lanes' dim is walked in units as
   /// if it were reduced, each block `chunk` of them, so that what belongs to a row is read once a thread.
   bool walksRows = false;
   /// Dims of rows that are added up (sched.sum), outermost first: a block walks its `rows` in turns, a row
   /// for each of its teams. Threads keep the sums of the columns that they hold. Only with lanes along a
-  /// fold, in registers.
+  /// reduction, in registers.
   llvm::SmallVector<unsigned> summed;
   int64_t rows = 1;
   /// Parallel dim that tensors are contiguous along while they stride over the lanes: a block takes a tile of
@@ -55,11 +55,12 @@ bool isVector(const GpuPlan &plan, const Access &access, llvm::ArrayRef<int64_t>
 /// Bytes of shared memory that joins the sums of a block's teams (sched.sum), one output after the other.
 int64_t sharedBytesOfSums(const ClusterNest &nest, const GpuPlan &plan);
 
-/// Bytes of shared memory that joins a fold's results across a block's warps or rows; 0 when there is one.
-int64_t sharedBytesOfFold(const GpuPlan &plan);
+/// Bytes of shared memory that joins a reduction's results across a block's warps or rows; 0 when there is
+/// one.
+int64_t sharedBytesOfReduction(const GpuPlan &plan);
 
-/// Whether a nest has too few groups to fill a device and long folds: it then runs as a sequence of clusters
-/// (Stages.h), each with one fold pass, which can be split over blocks.
+/// Whether a nest has too few groups to fill a device and long reductions: it then runs as a sequence of
+/// clusters (Stages.h), each with one reduction pass, which can be split over blocks.
 bool wantsStages(const ClusterNest &nest, const GpuPlan &plan);
 
 } // namespace kedge::lower::gpu

@@ -11,22 +11,22 @@ using namespace kedge::lower::gpu;
 
 namespace {
 
-/// The maximum m where `sum` folds exp(x - m) and m folds x; null otherwise.
+/// The maximum m where `sum` reduces exp(x - m) and m reduces x; null otherwise.
 sched::ReduceOp maximumBelow(sched::ReduceOp sum) {
   auto exponential = sum.getInput().getDefiningOp<math::ExpOp>();
   auto difference = exponential ? exponential.getOperand().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
   auto maximum = difference ? difference.getRhs().getDefiningOp<sched::ReduceOp>() : sched::ReduceOp();
-  bool isPair = maximum && sum.getKind() == sched::FoldKind::Add &&
-                maximum.getKind() == sched::FoldKind::Max && maximum.getInput() == difference.getLhs();
+  bool isPair = maximum && sum.getKind() == sched::ReductionKind::Add &&
+                maximum.getKind() == sched::ReductionKind::Max && maximum.getInput() == difference.getLhs();
   return isPair ? maximum : sched::ReduceOp();
 }
 
 } // namespace
 
 bool kedge::lower::gpu::pairOnlineSums(ClusterNest &nest) {
-  for (auto fold : nest.body().getOps<sched::ReduceOp>())
-    if (sched::ReduceOp maximum = maximumBelow(fold))
-      nest.maximumOf[fold] = maximum;
+  for (auto reduction : nest.body().getOps<sched::ReduceOp>())
+    if (sched::ReduceOp maximum = maximumBelow(reduction))
+      nest.maximumOf[reduction] = maximum;
   nest.findPhases();
   return !nest.maximumOf.empty();
 }
@@ -37,10 +37,10 @@ OnlineSum::OnlineSum(ScalarOps &ops, sched::ReduceOp sum)
 Value OnlineSum::reference(Value maximum) {
   Type type = getElementTypeOrSelf(maximum.getType());
   unsigned width = kedge::lower::widthOf(maximum);
-  Value nothing = ops.identity(sched::FoldKind::Max, type, width);
+  Value nothing = ops.identity(sched::ReductionKind::Max, type, width);
   Value unseen = arith::CmpFOp::create(ops.builder, ops.loc, arith::CmpFPredicate::OEQ, maximum, nothing);
   return arith::SelectOp::create(ops.builder, ops.loc, unseen,
-                                 ops.identity(sched::FoldKind::Add, type, width), maximum);
+                                 ops.identity(sched::ReductionKind::Add, type, width), maximum);
 }
 
 Value OnlineSum::term(Value x, Value reference) {

@@ -23,7 +23,7 @@ public:
   mlir::Value term(mlir::Value x, mlir::Value reference);
   /// s as seen from a maximum that is not smaller.
   mlir::Value rescaled(mlir::Value sum, mlir::Value maximum, mlir::Value reference);
-  /// The sum as a fold of exp(x - maximum) has it: NaN where the maximum is infinite or NaN.
+  /// The sum as a reduction of exp(x - maximum) has it: NaN where the maximum is infinite or NaN.
   mlir::Value finished(mlir::Value sum, mlir::Value maximum);
 
 private:

@@ -20,7 +20,7 @@ KernelLaunch::Operand Workspace::add(int64_t bytes) {
 
 namespace {
 
-/// A tensor of the sequence: an input of the cluster or a fold's result.
+/// A tensor of the sequence: an input of the cluster or a reduction's result.
 struct Source {
   Type tensor;
   AffineMap map;
@@ -90,8 +90,8 @@ public:
     return stage;
   }
 
-  /// The fold's result as a tensor of the workspace with an element for each point of the parallel dims.
-  Target resultOf(sched::ReduceOp fold) {
+  /// The reduction's result as a tensor of the workspace with an element for each point of the parallel dims.
+  Target resultOf(sched::ReduceOp reduction) {
     SmallVector<int64_t> shape;
     SmallVector<AffineExpr> exprs;
     for (auto [dim, size] : llvm::enumerate(op.getDomain()))
@@ -99,9 +99,9 @@ public:
         shape.push_back(size);
         exprs.push_back(getAffineDimExpr(dim, op.getContext()));
       }
-    auto tensor = RankedTensorType::get(shape, fold.getType());
+    auto tensor = RankedTensorType::get(shape, reduction.getType());
     auto map = AffineMap::get(op.getDomain().size(), 0, exprs, op.getContext());
-    return {fold, {tensor, map, workspace.add(kedge::bytesOf(tensor))}};
+    return {reduction, {tensor, map, workspace.add(kedge::bytesOf(tensor))}};
   }
 
   void makeSource(const Target &result) { sources[result.scalar] = result.output; }
@@ -152,16 +152,16 @@ SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand
   SmallVector<Stage> stages;
   for (unsigned pass = 0; pass < nest.passes; ++pass) {
     SmallVector<Target> targets;
-    for (auto fold : nest.body().getOps<sched::ReduceOp>())
-      if (nest.passOf(fold) == pass)
-        targets.push_back(cutter.resultOf(fold));
-    const size_t folds = targets.size();
+    for (auto reduction : nest.body().getOps<sched::ReduceOp>())
+      if (nest.passOf(reduction) == pass)
+        targets.push_back(cutter.resultOf(reduction));
+    const size_t reductions = targets.size();
     for (const Target &point : outputsOf(nest, operands, [&](const Access &access, Value value) {
            return nest.isPoint(access) && nest.phase.lookup(value) == pass;
          }))
       targets.push_back(point);
     stages.push_back(cutter.cut(targets, op.getReduced()));
-    for (const Target &target : ArrayRef(targets).take_front(folds))
+    for (const Target &target : ArrayRef(targets).take_front(reductions))
       cutter.makeSource(target);
   }
   SmallVector<Target> points = outputsOf(nest, operands, [&](const Access &access, Value value) {
@@ -175,29 +175,29 @@ SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand
   return stages;
 }
 
-/// Folds of partial results, in the body of a joining cluster. `parts` are those of the outputs.
+/// Reductions of partial results, in the body of a joining cluster. `parts` are those of the outputs.
 static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNest &nest,
-                                    ArrayRef<Value> folds, ArrayRef<Value> parts) {
+                                    ArrayRef<Value> reductions, ArrayRef<Value> parts) {
   llvm::DenseMap<Value, Value> partOf, joined;
-  for (auto [fold, part] : llvm::zip(folds, parts)) {
-    partOf[fold] = part;
-    auto reduce = fold.getDefiningOp<sched::ReduceOp>();
+  for (auto [reduction, part] : llvm::zip(reductions, parts)) {
+    partOf[reduction] = part;
+    auto reduce = reduction.getDefiningOp<sched::ReduceOp>();
     if (!nest.maximumOf.contains(reduce))
-      joined[fold] = sched::ReduceOp::create(b, loc, reduce.getType(), reduce.getKind(), part);
+      joined[reduction] = sched::ReduceOp::create(b, loc, reduce.getType(), reduce.getKind(), part);
   }
   SmallVector<Value> results;
   ScalarOps scalars(b, loc);
-  for (Value fold : folds) {
-    sched::ReduceOp maximum = nest.maximumOf.lookup(fold.getDefiningOp());
+  for (Value reduction : reductions) {
+    sched::ReduceOp maximum = nest.maximumOf.lookup(reduction.getDefiningOp());
     if (!maximum) {
-      results.push_back(joined.lookup(fold));
+      results.push_back(joined.lookup(reduction));
       continue;
     }
-    OnlineSum online(scalars, fold.getDefiningOp<sched::ReduceOp>());
+    OnlineSum online(scalars, reduction.getDefiningOp<sched::ReduceOp>());
     Value top = joined.lookup(maximum.getResult());
     Value part =
-        online.rescaled(partOf.lookup(fold), partOf.lookup(maximum.getResult()), online.reference(top));
-    Value sum = sched::ReduceOp::create(b, loc, part.getType(), sched::FoldKind::Add, part);
+        online.rescaled(partOf.lookup(reduction), partOf.lookup(maximum.getResult()), online.reference(top));
+    Value sum = sched::ReduceOp::create(b, loc, part.getType(), sched::ReductionKind::Add, part);
     results.push_back(online.finished(sum, top));
   }
   return results;
@@ -205,16 +205,16 @@ static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNes
 
 Stage StageBuilder::join(const ClusterNest &nest, int64_t splits, ArrayRef<Operand> partials,
                          ArrayRef<Operand> outputs) {
-  sched::ClusterOp fold = nest.op;
-  MLIRContext *context = fold.getContext();
+  sched::ClusterOp reduction = nest.op;
+  MLIRContext *context = reduction.getContext();
   AffineExpr element = getAffineDimExpr(0, context), split = getAffineDimExpr(1, context);
   SmallVector<Source> sources, targets;
-  SmallVector<Value> folds;
+  SmallVector<Value> reductions;
   int64_t elements = 0;
-  for (auto [at, output] : llvm::enumerate(fold.getOutputs())) {
+  for (auto [at, output] : llvm::enumerate(reduction.getOutputs())) {
     if (nest.isPoint(nest.outputs[at]))
       continue;
-    folds.push_back(nest.yield().getOperand(at));
+    reductions.push_back(nest.yield().getOperand(at));
     auto tensor = cast<RankedTensorType>(output.getType());
     elements = tensor.getNumElements();
     sources.push_back({RankedTensorType::get({splits, elements}, tensor.getElementType()),
@@ -222,13 +222,13 @@ Stage StageBuilder::join(const ClusterNest &nest, int64_t splits, ArrayRef<Opera
     targets.push_back({RankedTensorType::get({elements}, tensor.getElementType()),
                        AffineMap::get(2, 0, {element}, context), outputs[at]});
   }
-  Stage stage{createCluster(*scratch, fold.getLoc(), {elements, splits}, {1}, sources, targets), {}};
+  Stage stage{createCluster(*scratch, reduction.getLoc(), {elements, splits}, {1}, sources, targets), {}};
   Block &block = stage.cluster.getBody().front();
   auto b = OpBuilder::atBlockEnd(&block);
   SmallVector<Value> parts;
-  for (Value yielded : folds)
-    parts.push_back(block.addArgument(yielded.getType(), fold.getLoc()));
-  sched::YieldOp::create(b, fold.getLoc(), joinParts(b, fold.getLoc(), nest, folds, parts));
+  for (Value yielded : reductions)
+    parts.push_back(block.addArgument(yielded.getType(), reduction.getLoc()));
+  sched::YieldOp::create(b, reduction.getLoc(), joinParts(b, reduction.getLoc(), nest, reductions, parts));
   for (ArrayRef<Source> list : {ArrayRef(sources), ArrayRef(targets)})
     for (const Source &source : list)
       stage.operands.push_back(source.operand);

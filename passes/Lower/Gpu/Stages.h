@@ -27,12 +27,12 @@ class StageBuilder {
 public:
   StageBuilder(mlir::MLIRContext *context, Workspace &workspace);
 
-  /// One cluster for each fold pass, whose results go to the workspace and which stores the points that wait
-  /// for no later one, then one for the other outputs of every point and one for outputs of every row.
+  /// One cluster for each reduction pass, whose results go to the workspace and which stores the points that
+  /// wait for no later one, then one for the other outputs of every point and one for outputs of every row.
   llvm::SmallVector<Stage> split(const ClusterNest &nest, llvm::ArrayRef<KernelLaunch::Operand> operands);
-  /// The cluster that folds `splits` partial results of each output of a pure fold (but points, which are
-  /// whole); partial results lie one whole output after the other in `partials`.
-  Stage join(const ClusterNest &fold, int64_t splits, llvm::ArrayRef<KernelLaunch::Operand> partials,
+  /// The cluster that reduces `splits` partial results of each output of a pure reduction (but points, which
+  /// are whole); partial results lie one whole output after the other in `partials`.
+  Stage join(const ClusterNest &reduction, int64_t splits, llvm::ArrayRef<KernelLaunch::Operand> partials,
              llvm::ArrayRef<KernelLaunch::Operand> outputs);
 
 private:

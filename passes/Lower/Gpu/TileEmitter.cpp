@@ -16,11 +16,11 @@ constexpr int64_t kRows = GpuPlan::kTile / GpuPlan::kTileRows;
 TileEmitter::TileEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest,
                          const GpuPlan &plan)
     : b(builder), kernel(kernel), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc),
-      place(ops, nest, plan), memory(ops, kernel, place), scalars(ops, place, memory) {}
+      position(ops, nest, plan), memory(ops, kernel, position), scalars(ops, position, memory) {}
 
 // The block's tile: other dims, then the tile's place along the tile dim and along the lanes.
 void TileEmitter::enterTile() {
-  Value rest = place.blockId(mlir::gpu::Dimension::x);
+  Value rest = position.blockId(mlir::gpu::Dimension::x);
   auto next = [&](int64_t size) {
     Value index = arith::RemUIOp::create(b, loc, rest, number(size));
     rest = arith::DivUIOp::create(b, loc, rest, number(size));
@@ -29,13 +29,13 @@ void TileEmitter::enterTile() {
   auto first = [&](unsigned dim) -> Value {
     return arith::MulIOp::create(b, loc, next(plan.tilesOf(nest.sizes[dim])), number(GpuPlan::kTile));
   };
-  place.groupIndices[plan.lanesDim] = first(plan.lanesDim);
+  position.groupIndices[plan.lanesDim] = first(plan.lanesDim);
   tileFirst = first(*plan.tileDim);
   for (unsigned d : llvm::reverse(plan.parallel))
     if (d != plan.lanesDim && d != *plan.tileDim)
-      place.groupIndices[d] = next(nest.sizes[d]);
-  place.column = place.threadId(mlir::gpu::Dimension::x);
-  tileRow = place.threadId(mlir::gpu::Dimension::y);
+      position.groupIndices[d] = next(nest.sizes[d]);
+  position.column = position.threadId(mlir::gpu::Dimension::x);
+  tileRow = position.threadId(mlir::gpu::Dimension::y);
 }
 
 // Elements are turned around as they lie in memory.
@@ -54,13 +54,13 @@ void TileEmitter::loadTile(unsigned input) {
   auto clamped = [&](Value index, unsigned dim) -> Value {
     return arith::MinUIOp::create(b, loc, index, number(nest.sizes[dim] - 1));
   };
-  Values indices = place.groupIndices;
-  Value column = place.column;
+  Values indices = position.groupIndices;
+  Value column = position.column;
   indices[*plan.tileDim] = clamped(arith::AddIOp::create(b, loc, tileFirst, column), *plan.tileDim);
   for (int64_t slot = 0; slot < kRows; ++slot) {
     Value row = rowOf(slot);
     indices[plan.lanesDim] =
-        clamped(arith::AddIOp::create(b, loc, place.groupIndices[plan.lanesDim], row), plan.lanesDim);
+        clamped(arith::AddIOp::create(b, loc, position.groupIndices[plan.lanesDim], row), plan.lanesDim);
     Value value = stored.load(memory.inputAddress(input, indices));
     Value to = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, row, number(kPitch)), column);
     stored.store(stored.address(shared, to), value);
@@ -74,31 +74,31 @@ void TileEmitter::loadTile(unsigned input) {
   }
 }
 
-ThreadPlace::Slot TileEmitter::slotAt(Value along, Value across) {
-  ThreadPlace::Slot slot;
-  slot.indices = place.groupIndices;
-  slot.indices[plan.lanesDim] = arith::AddIOp::create(b, loc, place.groupIndices[plan.lanesDim], along);
+ThreadPosition::Slot TileEmitter::slotAt(Value along, Value across) {
+  ThreadPosition::Slot slot;
+  slot.indices = position.groupIndices;
+  slot.indices[plan.lanesDim] = arith::AddIOp::create(b, loc, position.groupIndices[plan.lanesDim], along);
   slot.indices[*plan.tileDim] = arith::AddIOp::create(b, loc, tileFirst, across);
   for (unsigned dim : {plan.lanesDim, *plan.tileDim}) {
     if (nest.sizes[dim] % GpuPlan::kTile == 0)
       continue;
-    Value &index = slot.indices[dim], size = place.number(nest.sizes[dim]);
+    Value &index = slot.indices[dim], size = position.number(nest.sizes[dim]);
     Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size);
-    slot.valid = place.both(slot.valid, inside);
-    index = arith::MinUIOp::create(b, loc, index, place.number(nest.sizes[dim] - 1));
+    slot.valid = position.both(slot.valid, inside);
+    index = arith::MinUIOp::create(b, loc, index, position.number(nest.sizes[dim] - 1));
   }
   return slot;
 }
 
 void TileEmitter::enterSlots() {
-  place.inUnits = true;
+  position.inUnits = true;
   for (int64_t number = 0; number < kRows; ++number)
-    place.slots.push_back(slotAt(place.column, rowOf(number)));
+    position.slots.push_back(slotAt(position.column, rowOf(number)));
 }
 
 void TileEmitter::storePoints() {
-  for (unsigned slot = 0; slot < place.slots.size(); ++slot)
-    place.guarded(place.slots[slot].valid, [&] {
+  for (unsigned slot = 0; slot < position.slots.size(); ++slot)
+    position.guarded(position.slots[slot].valid, [&] {
       for (unsigned output = 0; output < nest.outputs.size(); ++output)
         if (!plan.isTransposed(nest.outputs[output]))
           memory.store(output, slot, scalars.at(nest.yield().getOperand(output), slot));
@@ -114,7 +114,7 @@ void TileEmitter::storeTiles() {
       continue;
     ElementMemory element = gpuMemory(ops, access.element);
     Value shared = sharedMemory(b, kernel, GpuPlan::kTile * kPitch * element.bytes());
-    Value mine = arith::MulIOp::create(b, loc, place.column, number(kPitch));
+    Value mine = arith::MulIOp::create(b, loc, position.column, number(kPitch));
     for (int64_t slot = 0; slot < kRows; ++slot)
       element.store(element.address(shared, arith::AddIOp::create(b, loc, mine, rowOf(slot))),
                     scalars.at(nest.yield().getOperand(output), slot));
@@ -125,10 +125,10 @@ void TileEmitter::storeTiles() {
   mlir::gpu::BarrierOp::create(b, loc);
   for (int64_t number = 0; number < kRows; ++number) {
     Value row = rowOf(number);
-    ThreadPlace::Slot slot = slotAt(row, place.column);
-    Value from =
-        arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, row, place.number(kPitch)), place.column);
-    place.guarded(slot.valid, [&] {
+    ThreadPosition::Slot slot = slotAt(row, position.column);
+    Value from = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, row, position.number(kPitch)),
+                                       position.column);
+    position.guarded(slot.valid, [&] {
       for (auto [output, shared] : transposed) {
         ElementMemory stored = storedMemory(nest.outputs[output]);
         stored.store(memory.outputAddress(output, slot.indices), stored.load(stored.address(shared, from)));

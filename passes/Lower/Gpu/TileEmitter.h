@@ -4,8 +4,8 @@
 
 namespace kedge::lower::gpu {
 
-/// Nests without folds whose plan has a tile dim: a block takes a tile, and tensors that lie across the lanes
-/// are read and written along it.
+/// Nests without reductions whose plan has a tile dim: a block takes a tile, and tensors that lie across the
+/// lanes are read and written along it.
 class TileEmitter {
 public:
   /// The kernel's arguments are the nest's inputs, then its outputs.
@@ -22,10 +22,10 @@ private:
   void storePoints();
   void storeTiles();
   /// Indices and validity of an element of the tile: its place along the lanes and along the tile dim.
-  ThreadPlace::Slot slotAt(mlir::Value along, mlir::Value across);
+  ThreadPosition::Slot slotAt(mlir::Value along, mlir::Value across);
   ElementMemory storedMemory(const Access &access);
   mlir::Value rowOf(int64_t slot);
-  mlir::Value number(int64_t value) { return place.number(value); }
+  mlir::Value number(int64_t value) { return position.number(value); }
 
   mlir::OpBuilder &b;
   mlir::gpu::GPUFuncOp kernel;
@@ -33,7 +33,7 @@ private:
   const ClusterNest &nest;
   const GpuPlan &plan;
   ScalarOps ops;
-  ThreadPlace place;
+  ThreadPosition position;
   ThreadMemory memory;
   ThreadScalars scalars;
   mlir::Value tileFirst, tileRow; ///< first element of the tile dim; this thread's row of the block

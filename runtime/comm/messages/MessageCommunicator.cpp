@@ -41,10 +41,10 @@ public:
     bytes.tensors.resize(1);
     bytes.name = "an agreement of all ranks";
     agreement.configure(std::move(bytes));
-    const Watch::Place own = Watch::ownPlace();
-    std::vector<Watch::Place> places(static_cast<size_t>(world.size));
-    exchange(&own, sizeof(own), places.data());
-    progress.watchOthers(places);
+    const Watch::ProcessIdentity own = Watch::ownIdentity();
+    std::vector<Watch::ProcessIdentity> identities(static_cast<size_t>(world.size));
+    exchange(&own, sizeof(own), identities.data());
+    progress.watchOthers(identities);
     const uint64_t after = residentBytes();
     taken = after > before ? after - before : 0;
   }

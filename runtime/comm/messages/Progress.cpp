@@ -136,8 +136,8 @@ const char *Progress::waitingFor() {
   return elsewhere.load(std::memory_order_acquire);
 }
 
-void Progress::watchOthers(const std::vector<Watch::Place> &places) {
-  watch.begin(places);
+void Progress::watchOthers(const std::vector<Watch::ProcessIdentity> &identities) {
+  watch.begin(identities);
   lookout.begin();
   watching.store(true, std::memory_order_release);
 }

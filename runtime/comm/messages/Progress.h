@@ -24,7 +24,7 @@ public:
   Messages &messages() const { return *transport; }
   const World &world() const { return ranks; }
   /// Watches the heartbeats of the others from now on.
-  void watchOthers(const std::vector<Watch::Place> &places);
+  void watchOthers(const std::vector<Watch::ProcessIdentity> &identities);
   /// Messages name a rank so, beside its number; by rank.
   void nameRanks(std::vector<std::string> names) { watch.nameRanks(std::move(names)); }
 

@@ -41,7 +41,7 @@ Watch::Watch(Messages &transport, const World &world, double timeoutSeconds)
   beating.rank = static_cast<int32_t>(world.rank);
 }
 
-Watch::Place Watch::ownPlace() {
+Watch::ProcessIdentity Watch::ownIdentity() {
   char name[256] = "";
   gethostname(name, sizeof(name) - 1);
   return {hashOf(name), getpid()};
@@ -49,16 +49,16 @@ Watch::Place Watch::ownPlace() {
 
 int64_t Watch::interval() const { return std::min(beatEvery, kLookEvery); }
 
-void Watch::begin(const std::vector<Place> &places) {
-  const Place own = ownPlace();
+void Watch::begin(const std::vector<ProcessIdentity> &identities) {
+  const ProcessIdentity own = ownIdentity();
   lastTick = steadyNanoseconds();
   for (size_t rank = 0; rank < peers.size(); ++rank) {
     peers[rank].heard = lastTick;
     // In another container a process has another number here, or none.
     const bool visible =
-        places[rank].host == own.host && kill(static_cast<pid_t>(places[rank].process), 0) == 0;
+        identities[rank].host == own.host && kill(static_cast<pid_t>(identities[rank].process), 0) == 0;
     if (visible && static_cast<int64_t>(rank) != world.rank)
-      peers[rank].process = places[rank].process;
+      peers[rank].process = identities[rank].process;
   }
 }
 

@@ -32,13 +32,13 @@ public:
   Watch(Messages &transport, const World &world, double timeoutSeconds);
 
   /// How ranks on the same machine identify each other.
-  struct Place {
+  struct ProcessIdentity {
     uint64_t host = 0;
     int64_t process = 0;
   };
-  static Place ownPlace();
-  /// `places`: those of all ranks.
-  void begin(const std::vector<Place> &places);
+  static ProcessIdentity ownIdentity();
+  /// `identities`: those of all ranks.
+  void begin(const std::vector<ProcessIdentity> &identities);
 
   /// Sends and receives heartbeats and checks the others. If a rank is lost, asks `waitingFor`
   /// which collective this rank is in (null: none), for the message. Otherwise allocates nothing.

@@ -6,9 +6,9 @@
 
 namespace kedge::rt {
 
-/// Connects to the ranks that come to `place`. A rank without a heartbeat for `timeoutSeconds`
+/// Connects to the ranks that come to `rendezvous`. A rank without a heartbeat for `timeoutSeconds`
 /// ends the job. Ranks have the same time to connect, and at least one minute.
-std::unique_ptr<Communicator> connectByTcp(const World &world, const MeetingPlace &place,
+std::unique_ptr<Communicator> connectByTcp(const World &world, const Rendezvous &rendezvous,
                                            double timeoutSeconds);
 
 } // namespace kedge::rt

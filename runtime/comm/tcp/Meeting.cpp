@@ -36,8 +36,8 @@ struct Address {
 
 class Meeting {
 public:
-  Meeting(const World &world, const MeetingPlace &place, double seconds)
-      : world(world), place(place), seconds(seconds), job(hashOfJob(place.job)),
+  Meeting(const World &world, const Rendezvous &rendezvous, double seconds)
+      : world(world), rendezvous(rendezvous), seconds(seconds), job(hashOfJob(rendezvous.job)),
         deadline(steadyNanoseconds() + static_cast<int64_t>(seconds * 1e9)),
         peers(static_cast<size_t>(world.size)), addresses(static_cast<size_t>(world.size)) {}
 
@@ -70,12 +70,12 @@ private:
   }
 
   void listenAtPlace() {
-    for (int64_t port = place.port + (place.isTaken ? 1 : 0);
-         port <= place.port + kPorts && !listening.isOpen(); ++port)
+    for (int64_t port = rendezvous.port + (rendezvous.isTaken ? 1 : 0);
+         port <= rendezvous.port + kPorts && !listening.isOpen(); ++port)
       listening = listenAt(port);
     if (!listening.isOpen())
-      fail("rank 0 cannot listen at a port from {} (MASTER_PORT) to {}: all are taken", place.port,
-           place.port + kPorts);
+      fail("rank 0 cannot listen at a port from {} (MASTER_PORT) to {}: all are taken", rendezvous.port,
+           rendezvous.port + kPorts);
   }
 
   /// Connections of `count` other ranks, of both channels.
@@ -132,12 +132,12 @@ private:
   /// Rank 0's port is one of several: the one that answers with the right words.
   Socket findFirst(int32_t channel, int64_t &port) {
     std::string reason = "nobody answers";
-    const int64_t begin = port ? port : place.port + (place.isTaken ? 1 : 0),
-                  end = port ? port : place.port + kPorts;
+    const int64_t begin = port ? port : rendezvous.port + (rendezvous.isTaken ? 1 : 0),
+                  end = port ? port : rendezvous.port + kPorts;
     while (steadyNanoseconds() < deadline) {
       for (int64_t tried = begin; tried <= end; ++tried) {
         Socket socket =
-            connectTo(place.host, tried, std::min(deadline, steadyNanoseconds() + kAnswer), &reason);
+            connectTo(rendezvous.host, tried, std::min(deadline, steadyNanoseconds() + kAnswer), &reason);
         const Hello hello = own(channel, 0);
         Hello answer;
         const int64_t until = std::min(deadline, steadyNanoseconds() + kAnswer);
@@ -151,7 +151,7 @@ private:
     }
     fail("rank {} did not reach rank 0 at {}, port {} (MASTER_ADDR, MASTER_PORT) or up to {} after it, "
          "within {} s: {}",
-         world.rank, place.host, place.port, kPorts, seconds, reason);
+         world.rank, rendezvous.host, rendezvous.port, kPorts, seconds, reason);
   }
 
   void visit() {
@@ -173,7 +173,7 @@ private:
 
   Socket connectToRank(int64_t rank, int32_t channel) {
     const Address &address = addresses[static_cast<size_t>(rank)];
-    const std::string host = address.host[0] ? address.host : place.host;
+    const std::string host = address.host[0] ? address.host : rendezvous.host;
     std::string reason = "it does not answer";
     Socket socket = connectTo(host, address.port, deadline, &reason);
     const Hello hello = own(channel, rank);
@@ -183,7 +183,7 @@ private:
   }
 
   const World world;
-  const MeetingPlace place;
+  const Rendezvous rendezvous;
   const double seconds;
   const uint64_t job;
   const int64_t deadline;
@@ -194,8 +194,8 @@ private:
 
 } // namespace
 
-std::vector<Connection> meet(const World &world, const MeetingPlace &place, double seconds) {
-  return Meeting(world, place, seconds).run();
+std::vector<Connection> meet(const World &world, const Rendezvous &rendezvous, double seconds) {
+  return Meeting(world, rendezvous, seconds).run();
 }
 
 } // namespace kedge::rt::tcp

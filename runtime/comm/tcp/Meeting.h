@@ -13,7 +13,7 @@ struct Connection {
 };
 
 /// By rank; the own entry is not open. Throws rt::RuntimeError that names the ranks missing after `seconds`.
-std::vector<Connection> meet(const World &world, const MeetingPlace &place, double seconds);
+std::vector<Connection> meet(const World &world, const Rendezvous &rendezvous, double seconds);
 
 /// Number of ports after MASTER_PORT that are tried if it is in use.
 constexpr int64_t kPorts = 16;

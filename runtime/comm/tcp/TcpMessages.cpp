@@ -27,11 +27,11 @@ struct Mail {
 
 class TcpMessages final : public messages::Messages {
 public:
-  TcpMessages(const World &world, const MeetingPlace &place, double seconds)
-      : world(world), place(place), seconds(seconds), peers(static_cast<size_t>(world.size)) {}
+  TcpMessages(const World &world, const Rendezvous &rendezvous, double seconds)
+      : world(world), rendezvous(rendezvous), seconds(seconds), peers(static_cast<size_t>(world.size)) {}
 
   void start() override {
-    std::vector<Connection> connections = meet(world, place, seconds);
+    std::vector<Connection> connections = meet(world, rendezvous, seconds);
     for (size_t rank = 0; rank < peers.size(); ++rank) {
       peers[rank].control.open(std::move(connections[rank].control));
       peers[rank].data.open(std::move(connections[rank].data));
@@ -167,7 +167,7 @@ private:
   }
 
   const World world;
-  const MeetingPlace place;
+  const Rendezvous rendezvous;
   const double seconds;
   std::vector<Peer> peers;
   std::vector<std::unique_ptr<Post>> made;
@@ -180,8 +180,8 @@ private:
 } // namespace kedge::rt::tcp
 
 std::unique_ptr<kedge::rt::Communicator>
-kedge::rt::connectByTcp(const World &world, const MeetingPlace &place, double timeoutSeconds) {
+kedge::rt::connectByTcp(const World &world, const Rendezvous &rendezvous, double timeoutSeconds) {
   const double seconds = std::max(timeoutSeconds, tcp::kShortestMeeting);
-  return messages::communicateBy(std::make_unique<tcp::TcpMessages>(world, place, seconds), world,
+  return messages::communicateBy(std::make_unique<tcp::TcpMessages>(world, rendezvous, seconds), world,
                                  timeoutSeconds);
 }

@@ -23,14 +23,14 @@ template <typename S> struct GradientOperands {
 /// S: type of the operands; E: of panels; T: of sums.
 template <typename S, typename E> class AttentionBackward final : public LibraryKernel {
   using T = Compute<S>;
-  static constexpr bool kNarrow = kNarrowPanels<E>;
+  static constexpr bool kHalf = kHalfPanels<E>;
 
 public:
   AttentionBackward(AttentionShape shape, HeadView dO, int threads)
       : s_(std::move(shape)), dO_(dO), threads_(threads), tile_(attentionTile<E>()),
         rows_(attentionRows<T>()) {
     MR_ = tile_.rows, NR_ = tile_.columns;
-    queryBlock_ = (kNarrow ? 64 : 96) / MR_ * MR_, keyBlock_ = 4 * NR_; // narrow weights are twice there
+    queryBlock_ = (kHalf ? 64 : 96) / MR_ * MR_, keyBlock_ = 4 * NR_; // narrow weights are twice there
     // One task per head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.
     split_ = s_.batch * s_.keyHeads < threads;
     int64_t D = s_.depth, Dv = s_.valueDepth, T_q = s_.queries;
@@ -44,10 +44,10 @@ public:
     factors_ = add(s_.softcap != 0 ? queryBlock_ * keyBlock_ : 0);
     drops_ = add(s_.drops() ? queryBlock_ * keyBlock_ : 0),
     line_ = add(s_.drops() ? keyBlock_ + kBehindLine : 0);
-    turned_ = addPanels(queryBlock_ * keyBlock_);
-    turnedRest_ = addPanels(kRestApart<E> ? queryBlock_ * keyBlock_ : 0);
-    weightPairs_ = addPanels(kNarrow ? queryBlock_ * NR_ : 0);
-    gradPairs_ = addPanels(kNarrow ? queryBlock_ * NR_ : 0);
+    transposed_ = addPanels(queryBlock_ * keyBlock_);
+    transposedRest_ = addPanels(kRestApart<E> ? queryBlock_ * keyBlock_ : 0);
+    weightPairs_ = addPanels(kHalf ? queryBlock_ * NR_ : 0);
+    gradPairs_ = addPanels(kHalf ? queryBlock_ * NR_ : 0);
     dKSum_ = add(panels(D) * keyBlock_), dVSum_ = add(panels(Dv) * keyBlock_);
     dQSum_ = add(T_q * s_.group() * D);
     stats_ = add(2 * T_q);
@@ -194,7 +194,7 @@ private:
       int64_t count = std::min(NR_, keys - j);
       packB<E>(panelsAt(job, keyColumns_) + j * depth_, NR_, k.at(j, 0), count, s_.depth);
       packB<E>(panelsAt(job, valueColumns_) + j * valueDepth_, NR_, v.at(j, 0), count, s_.valueDepth);
-      if constexpr (!kNarrow) // which would round again
+      if constexpr (!kHalf) // which would round again
         rows_.scale(NR_ * s_.depth, at(job, keyColumns_) + j * s_.depth, scoreScale());
     }
     for (int64_t d = 0; d < s_.depth; d += NR_) {
@@ -262,7 +262,7 @@ private:
       return;
     T *tile = scores + row * NR_;
     query += row;
-    if constexpr (kNarrow)
+    if constexpr (kHalf)
       rows_.scale(count * NR_, tile, scoreScale());
     if (s_.softcap != 0)
       rows_.cap(count, tile, factors + row * NR_, static_cast<T>(s_.softcap));
@@ -328,10 +328,10 @@ private:
     for (int64_t i = row; i < queries; i += MR_) {
       int64_t count = std::min(MR_, queries - i), width = tile_.panelRows(count);
       int64_t place = i * keyBlock_ + j * width;
-      E *panel = panelsAt(job, turned_) + place;
-      if constexpr (kNarrow)
+      E *panel = panelsAt(job, transposed_) + place;
+      if constexpr (kHalf)
         kWeightPanelsAmx.runs(numbers(panel),
-                              kRestApart<E> ? numbers(panelsAt(job, turnedRest_) + place)
+                              kRestApart<E> ? numbers(panelsAt(job, transposedRest_) + place)
                                             : numbers(panel) + tile_.depth * width,
                               grads + i * NR_, count);
       else
@@ -357,9 +357,9 @@ private:
                   static_cast<int>(count), static_cast<int>(std::min(NR_, s_.depth - d)), true, nullptr);
       };
       for (int64_t d = 0; d < s_.depth; d += NR_) {
-        multiply(turned_, d);
+        multiply(transposed_, d);
         if constexpr (kRestApart<E>)
-          multiply(turnedRest_, d);
+          multiply(transposedRest_, d);
       }
     }
   }
@@ -397,8 +397,8 @@ private:
   bool split_;
   Scratch scratch_;
   size_t queryRows_, queryColumns_, gradRows_, gradColumns_, keyColumns_, keyRows_, valueColumns_, scores_,
-      grads_, factors_, drops_, line_, turned_, turnedRest_, weightPairs_, gradPairs_, dKSum_, dVSum_, dQSum_,
-      stats_;
+      grads_, factors_, drops_, line_, transposed_, transposedRest_, weightPairs_, gradPairs_, dKSum_, dVSum_,
+      dQSum_, stats_;
 };
 
 std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int threads) {

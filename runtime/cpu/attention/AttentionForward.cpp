@@ -17,7 +17,7 @@ constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
 /// S: type of the operands; E: of panels; T: of sums.
 template <typename S, typename E> class AttentionForward final : public LibraryKernel {
   using T = Compute<S>;
-  static constexpr bool kNarrow = kNarrowPanels<E>;
+  static constexpr bool kHalf = kHalfPanels<E>;
 
 public:
   AttentionForward(AttentionShape shape, int threads)
@@ -35,7 +35,7 @@ public:
     valuesAt_ = scratch_.template add<E>(panels(s_.valueDepth) * tile_.rows * valueKeys_);
     queryAt_ = scratch_.template add<E>(width_ * depth_);
     scoresAt_ = scratch_.template add<T>(width_ * keyBlock_);
-    weightsAt_ = kNarrow ? scratch_.template add<E>(width_ * keyBlock_) : scoresAt_;
+    weightsAt_ = kHalf ? scratch_.template add<E>(width_ * keyBlock_) : scoresAt_;
     outAt_ = scratch_.template add<T>(width_ * panels(s_.valueDepth) * tile_.rows);
     statsAt_ = scratch_.template add<T>(3 * width_);
     lineAt_ = scratch_.template add<T>(s_.drops() ? keyBlock_ + kBehindLine : 0);
@@ -106,7 +106,7 @@ private:
     int64_t count = std::min<int64_t>(width_, s_.queries - query);
     packB<E>(packed, width_, Strided<S>{job.q + s_.q.at(job.b, h) + query * s_.q.row, s_.q.row, 1}, count,
              s_.depth);
-    if constexpr (!kNarrow) // which would round again
+    if constexpr (!kHalf) // which would round again
       rows_.scale(width_ * s_.depth, packed, scoreScale());
     std::fill_n(maximum, width_, -std::numeric_limits<T>::infinity());
     std::fill_n(sum, width_, T(0));
@@ -131,7 +131,7 @@ private:
       runTile(depth_, keyPanels + (key + j) * depth_, packed, scores + j * width_,
               std::min(panelKeys, keys - j), width);
     }
-    if constexpr (kNarrow)
+    if constexpr (kHalf)
       rows_.scale(keys * width_, scores, scoreScale());
     if (s_.softcap != 0)
       rows_.cap(keys, scores, nullptr, static_cast<T>(s_.softcap));

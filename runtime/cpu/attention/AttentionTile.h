@@ -9,7 +9,7 @@
 
 namespace kedge::rt::cpu {
 
-template <typename E> constexpr bool kNarrowPanels = !std::is_floating_point_v<E>;
+template <typename E> constexpr bool kHalfPanels = !std::is_floating_point_v<E>;
 /// The second numbers of weights are panels of their own: those of bf16 operands have one number.
 template <typename E> constexpr bool kRestApart = std::is_same_v<E, uint16_t>;
 
@@ -28,7 +28,7 @@ template <typename E> struct WeightsOfB {
 /// Rows of weights as a panel of B whose k they are. In 16 bits: written to `dst` and, if apart, over the
 /// weights, after the last row zeros, for which `weights` has room.
 template <typename E, typename T> WeightsOfB<E> weightsOfB(T *weights, int64_t rows, E *dst) {
-  if constexpr (!kNarrowPanels<E>) {
+  if constexpr (!kHalfPanels<E>) {
     return {weights};
   } else {
     const GemmTile<E> &tile = attentionTile<E>();

@@ -51,13 +51,13 @@ template <typename S> struct RowFinish {
 
 /// Y = W * X + B, or dX = W^T dY (+ B): for every image and group a product of the filters with columns that
 /// are positions of the result's space. S: element type; E: type in the tile's panels.
-template <typename S, typename E, bool Back> class ImageProduct final : public LibraryKernel {
+template <typename S, typename E, bool Back> class ImageMatmul final : public LibraryKernel {
   using T = Compute<S>;
   static constexpr bool kRounds = kIsHalf<S>;
 
 public:
   /// `images`, `weights`, `bias`: input indices; bias -1: none.
-  ImageProduct(const ConvShape &c, int images, int weights, int bias, int threads)
+  ImageMatmul(const ConvShape &c, int images, int weights, int bias, int threads)
       : c_(c), images_(images), weights_(weights), bias_(bias), threads_(threads),
         rows_(Back ? c.groupChannels() : c.groupFilters()), columns_(Back ? c.inSize() : c.outSize()),
         depth_((Back ? c.groupFilters() : c.groupChannels()) * c.taps()),
@@ -155,13 +155,13 @@ private:
 
 /// dW[filter][channel, tap] = sum over images and output positions of dY times X. S: element type; E: type in
 /// the tile's panels.
-template <typename S, typename E> class WeightProduct final : public LibraryKernel {
+template <typename S, typename E> class WeightMatmul final : public LibraryKernel {
   using T = Compute<S>;
   using Listed = std::conditional_t<std::is_floating_point_v<E>, T, S>;
   static constexpr bool kRounds = kIsHalf<S>;
 
 public:
-  WeightProduct(const ConvShape &c, int x, int dy, int threads)
+  WeightMatmul(const ConvShape &c, int x, int dy, int threads)
       : c_(c), x_(x), dy_(dy), threads_(threads), rows_(c.groupFilters()),
         columns_(c.groupChannels() * c.taps()), depth_(c.batch * c.outSize()),
         broadcast_(c.groups >= threads && c.groups > 1),
@@ -315,10 +315,10 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
     return makeBandedFilterGradient(call, c, roles.image, roles.result, threads);
   auto make = [&]<typename S, typename E>(TypeTag<S>, TypeTag<E>) -> Pointer {
     if (roles.kind == ConvRoles::Kind::Filter)
-      return std::make_unique<WeightProduct<S, E>>(c, roles.image, roles.result, threads);
+      return std::make_unique<WeightMatmul<S, E>>(c, roles.image, roles.result, threads);
     if (back)
-      return std::make_unique<ImageProduct<S, E, true>>(c, roles.result, roles.filter, bias, threads);
-    return std::make_unique<ImageProduct<S, E, false>>(c, roles.image, roles.filter, bias, threads);
+      return std::make_unique<ImageMatmul<S, E, true>>(c, roles.result, roles.filter, bias, threads);
+    return std::make_unique<ImageMatmul<S, E, false>>(c, roles.image, roles.filter, bias, threads);
   };
   return dispatchFloat(call, call.outputs[0].type, [&]<typename S>(TypeTag<S> type) -> Pointer {
     if constexpr (kIsHalf<S>)

@@ -35,7 +35,7 @@ void IntegerBlock::packColumns(const uint8_t *row, int64_t columns, int64_t p) {
   }
 }
 
-void IntegerBlock::addProducts(int64_t rows, int64_t k) {
+void IntegerBlock::addMatmuls(int64_t rows, int64_t k) {
   const auto add = [&](IntegerTile::Rows some, int64_t i) {
     some(k, rows_.data() + i * kDepth, kDepth, columns_.data(), sums_.data() + i * kIntegerColumns);
   };

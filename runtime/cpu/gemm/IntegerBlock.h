@@ -34,7 +34,7 @@ public:
       columns_.fill(0); // what is beside the matrix; below it are rows of A that are 0
       for (int64_t p = 0; p < depth; ++p)
         packColumns(rowOfB(q + p), columns, p);
-      addProducts(rows, padded);
+      addMatmuls(rows, padded);
     }
   }
 
@@ -46,7 +46,7 @@ private:
 
   void packRows(int64_t first, int64_t rows, int64_t q, int64_t depth, int64_t padded);
   void packColumns(const uint8_t *row, int64_t columns, int64_t p);
-  void addProducts(int64_t rows, int64_t k);
+  void addMatmuls(int64_t rows, int64_t k);
 
   IntegerMatrix a_;
   DType typeB_;

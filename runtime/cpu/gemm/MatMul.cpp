@@ -1,5 +1,5 @@
 // onnx.MatMul and onnx.Gemm for all number types.
-#include "runtime/calls/Product.h"
+#include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Registration.h"
 #include "runtime/cpu/gemm/QuantizedPanels.h"
@@ -10,21 +10,21 @@ using namespace calls;
 
 namespace {
 
-template <typename S> Strided<S> matrixA(const Product &p, const S *base) {
+template <typename S> Strided<S> matrixA(const BatchedMatmul &p, const S *base) {
   return p.transA ? Strided<S>{base, 1, p.m} : Strided<S>{base, p.k, 1};
 }
-template <typename S> Strided<S> matrixB(const Product &p, const S *base) {
+template <typename S> Strided<S> matrixB(const BatchedMatmul &p, const S *base) {
   return p.transB ? Strided<S>{base, 1, p.k} : Strided<S>{base, p.n, 1};
 }
 
 /// Float products: S is the operands' type, T their sums', D the result's. B may be in few bits. Where D is
 /// narrower than T every tile's sums are rounded to it as they are finished.
-template <typename S, typename T, typename D> class FloatProduct final : public LibraryKernel {
+template <typename S, typename T, typename D> class FloatMatmul final : public LibraryKernel {
   static constexpr bool kRounds = !std::is_same_v<T, D>, kHasBf16Panels = kIsHalf<S>;
 
 public:
-  FloatProduct(Product product, Addend addend, bool addsToResult, std::optional<QuantizedOperand> fewBits,
-               int threads)
+  FloatMatmul(BatchedMatmul product, Addend addend, bool addsToResult,
+              std::optional<QuantizedOperand> fewBits, int threads)
       : product_(std::move(product)), addend_(addend), addsToResult_(addsToResult),
         fewBits_(std::move(fewBits)), threads_(threads),
         broadcast_(product_.batches() > 1 && product_.batches() >= threads),
@@ -66,7 +66,7 @@ private:
     const float *scales;
   };
   struct Finish {
-    const FloatProduct *product;
+    const FloatMatmul *product;
     const S *c;
     D *result;
   };
@@ -129,8 +129,8 @@ private:
     GemmStart start = addsToResult_ ? GemmStart::Keep : bias ? GemmStart::Bias : GemmStart::Zero;
     if constexpr (!std::is_same_v<S, double>)
       if (fewBits_) // of one matrix
-        return gemmOfFewBits<E>(plan_, left, {*fewBits_, product_.transB, right.values, right.scales}, sums,
-                                product_.n, start, bias, finish, scratch);
+        return gemmOfQuantized<E>(plan_, left, {*fewBits_, product_.transB, right.values, right.scales}, sums,
+                                  product_.n, start, bias, finish, scratch);
     Strided<S> matrix = matrixB(product_, static_cast<const S *>(right.values) + product_.offsetB(batch));
     gemm<E>(plan_, left, matrix, sums, product_.n, start, bias, finish, scratch);
   }
@@ -138,7 +138,7 @@ private:
   static void finishTile(const void *context, const T *sums, int64_t stride, int64_t row, int64_t column,
                          int64_t rows, int64_t columns) {
     const Finish &finish = *static_cast<const Finish *>(context);
-    const FloatProduct &product = *finish.product;
+    const FloatMatmul &product = *finish.product;
     T scaled[kMostTileElements];
     if (!product.addend_.isPlain()) {
       product.scaleAndAdd(sums, stride, scaled, columns, finish.c, row, column, rows, columns);
@@ -179,7 +179,7 @@ private:
           to[j] = alpha * sums[j] + beta * static_cast<T>(c[j * columnStride]);
   }
 
-  Product product_;
+  BatchedMatmul product_;
   Addend addend_;
   bool addsToResult_; ///< C is of the result's type, which begins with it, or lies on it
   std::optional<QuantizedOperand> fewBits_;
@@ -191,7 +191,8 @@ private:
 };
 
 /// Integers: sums wrap as numpy's do.
-template <typename T> std::unique_ptr<LibraryKernel> integerProduct(Product p, Addend addend, int threads) {
+template <typename T>
+std::unique_ptr<LibraryKernel> integerMatmul(BatchedMatmul p, Addend addend, int threads) {
   int64_t alpha = static_cast<int64_t>(addend.alpha), beta = static_cast<int64_t>(addend.beta);
   return closure([=](Inputs inputs, Outputs outputs, void *) {
     const T *a = static_cast<const T *>(inputs[0]), *b = static_cast<const T *>(inputs[1]);
@@ -220,21 +221,21 @@ template <typename T> std::unique_ptr<LibraryKernel> integerProduct(Product p, A
 }
 
 template <typename S>
-std::unique_ptr<LibraryKernel> floatProduct(const LibraryCall &call, Product product, Addend addend,
-                                            std::optional<QuantizedOperand> fewBits, int threads) {
+std::unique_ptr<LibraryKernel> floatMatmul(const LibraryCall &call, BatchedMatmul product, Addend addend,
+                                           std::optional<QuantizedOperand> fewBits, int threads) {
   using T = Compute<S>;
   DType in = call.inputs[0].type, out = call.outputs[0].type;
   if (in == out)
-    return std::make_unique<FloatProduct<S, T, S>>(std::move(product), addend, false, std::move(fewBits),
-                                                   threads);
+    return std::make_unique<FloatMatmul<S, T, S>>(std::move(product), addend, false, std::move(fewBits),
+                                                  threads);
   if (out == DType::F32 && sizeof(S) == 2)
-    return std::make_unique<FloatProduct<S, T, T>>(
+    return std::make_unique<FloatMatmul<S, T, T>>(
         std::move(product), addend, isWideSum(call) && addend.index >= 0, std::move(fewBits), threads);
   failCall(call, "a product of {} cannot have a result of {}", dtypeName(in), dtypeName(out));
 }
 
-std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product product, Addend addend,
-                                           std::optional<QuantizedOperand> fewBits, int threads) {
+std::unique_ptr<LibraryKernel> makeMatmul(const LibraryCall &call, BatchedMatmul product, Addend addend,
+                                          std::optional<QuantizedOperand> fewBits, int threads) {
   if (fewBits && (product.m == 0 || call.inputs[0].type == DType::F64))
     failCall(call, "a product of a weight in few bits has rows, and sums in f32");
   const bool isWide = isWideSum(call);
@@ -247,9 +248,9 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product prod
       call, call.inputs[0].type, [&]<typename S>(TypeTag<S>) -> std::unique_ptr<LibraryKernel> {
         if constexpr (std::is_integral_v<S>) {
           expectSameType(call, call.inputs[0], call.outputs[0]);
-          return integerProduct<S>(std::move(product), addend, threads);
+          return integerMatmul<S>(std::move(product), addend, threads);
         } else {
-          return floatProduct<S>(call, std::move(product), addend, std::move(fewBits), threads);
+          return floatMatmul<S>(call, std::move(product), addend, std::move(fewBits), threads);
         }
       });
 }
@@ -257,19 +258,20 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, Product prod
 } // namespace
 
 void registerMatMul() {
-  const auto registerProduct = [](const char *name, Product (*read)(const LibraryCall &), bool hasAddend) {
+  const auto registerMatmul = [](const char *name, BatchedMatmul (*read)(const LibraryCall &),
+                                 bool hasAddend) {
     registerKernel(name, [=](const LibraryCall &given, int threads) {
       if (hasPaddedRows(given))
         failCall(given, "rows are padded for CUDA alone");
       std::optional<QuantizedOperand> fewBits = readQuantizedOperand(given);
       const LibraryCall call = fewBits ? withWholeOperand(given, *fewBits) : given;
-      Product product = read(call);
+      BatchedMatmul product = read(call);
       const Addend addend = hasAddend ? readGemmAddend(call, product) : Addend();
-      return makeProduct(call, std::move(product), addend, std::move(fewBits), threads);
+      return makeMatmul(call, std::move(product), addend, std::move(fewBits), threads);
     });
   };
-  registerProduct("onnx.MatMul", readMatMul, false);
-  registerProduct("onnx.Gemm", readGemm, true);
+  registerMatmul("onnx.MatMul", readMatMul, false);
+  registerMatmul("onnx.Gemm", readGemm, true);
 }
 
 } // namespace kedge::rt::cpu

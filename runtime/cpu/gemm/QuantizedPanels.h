@@ -32,8 +32,8 @@ struct QuantizedMatrix {
 
 /// A panel for the tile of E, with values rounded to S.
 template <typename E, typename S>
-void packFewBits(E *dst, int64_t width, const QuantizedMatrix &matrix, int64_t column, int64_t lanes,
-                 int64_t k0, int64_t k) {
+void packQuantized(E *dst, int64_t width, const QuantizedMatrix &matrix, int64_t column, int64_t lanes,
+                   int64_t k0, int64_t k) {
   constexpr int64_t kDepth = 64;
   if constexpr (std::is_same_v<E, float> && std::is_same_v<S, float>)
     if (!matrix.transposed && lanes == width) {
@@ -68,13 +68,13 @@ void packFewBits(E *dst, int64_t width, const QuantizedMatrix &matrix, int64_t c
 
 /// Like gemm(), with B in few bits. m, n and k must not be 0.
 template <typename E, typename S, typename Sum = typename TileSum<E>::type>
-void gemmOfFewBits(const GemmPlan &plan, Strided<S> a, const QuantizedMatrix &b, Sum *c, int64_t ldc,
-                   GemmStart start, const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
+void gemmOfQuantized(const GemmPlan &plan, Strided<S> a, const QuantizedMatrix &b, Sum *c, int64_t ldc,
+                     GemmStart start, const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
   auto rows = [&](E *dst, int width, int64_t row, int64_t rows, int64_t k0, int64_t length) {
     packA(dst, width, a.at(row, k0), rows, length);
   };
   auto columns = [&](E *dst, int width, int64_t column, int64_t columns, int64_t k0, int64_t length) {
-    packFewBits<E, S>(dst, width, b, column, columns, k0, length);
+    packQuantized<E, S>(dst, width, b, column, columns, k0, length);
   };
   gemmBlocked<E>(plan, rows, columns, c, ldc, start, bias, finish, workspace);
 }

@@ -1,6 +1,6 @@
 // train.scaled_product: products of 8-bit floats. Numbers of both types are numbers of bf16, so operands are
 // widened to that first, and the rest is a product of bf16 with another rounding of its sums.
-#include "runtime/calls/Product.h"
+#include "runtime/calls/BatchedMatmul.h"
 #include "runtime/cpu/Registration.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/format/Float8.h"
@@ -100,7 +100,7 @@ private:
   }
 
   void multiply(const BFloat16 *a, const BFloat16 *b, const Rounding &rounding, char *scratch) const {
-    const Product &p = product_;
+    const BatchedMatmul &p = product_;
     Strided<BFloat16> left = p.transA ? Strided<BFloat16>{a, 1, p.m} : Strided<BFloat16>{a, p.k, 1};
     Strided<BFloat16> right = p.transB ? Strided<BFloat16>{b, 1, p.k} : Strided<BFloat16>{b, p.n, 1};
     const GemmFinish<float> finish{Rounding::tile, &rounding};
@@ -112,7 +112,7 @@ private:
       gemm<float>(plan_, left, right, noSums, p.n, GemmStart::Zero, noBias, &finish, scratch);
   }
 
-  Product product_;
+  BatchedMatmul product_;
   Addend addend_;
   int threads_;
   std::array<DType, 2> types_{};
@@ -127,7 +127,7 @@ private:
 void registerScaledProduct() {
   registerKernel("train.scaled_product",
                  [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
-                   ScaledOperands operands = readScaledProduct(call);
+                   ScaledOperands operands = readScaledMatmul(call);
                    if (call.outputs[0].type == DType::F32)
                      return std::make_unique<ScaledProduct<float>>(call, std::move(operands), threads);
                    return std::make_unique<ScaledProduct<BFloat16>>(call, std::move(operands), threads);

@@ -1,6 +1,6 @@
 // train.sum_products: a product whose terms are parts that are summed each by itself, then as a balanced
 // tree.
-#include "runtime/calls/Product.h"
+#include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Registration.h"
 #include "runtime/cpu/gemm/Gemm.h"
@@ -12,13 +12,13 @@ namespace {
 
 class SumProducts final : public LibraryKernel {
 public:
-  SumProducts(Product product, int64_t parts, int threads)
+  SumProducts(BatchedMatmul product, int64_t parts, int threads)
       : product_(std::move(product)),
         plan_(planGemmOfParts<float>(product_.m, product_.n, product_.k, parts, threads)) {}
 
   size_t workspaceBytes() const override { return plan_.workspaceBytes(); }
   void run(Inputs inputs, Outputs outputs, void *workspace) override {
-    const Product &p = product_;
+    const BatchedMatmul &p = product_;
     const auto *a = static_cast<const float *>(inputs[0]), *b = static_cast<const float *>(inputs[1]);
     const Strided<float> left = p.transA ? Strided<float>{a, 1, p.m} : Strided<float>{a, p.k, 1};
     const Strided<float> right = p.transB ? Strided<float>{b, 1, p.k} : Strided<float>{b, p.n, 1};
@@ -28,7 +28,7 @@ public:
   }
 
 private:
-  Product product_;
+  BatchedMatmul product_;
   GemmPlan plan_;
 };
 
@@ -38,7 +38,7 @@ void registerSumProducts() {
   registerKernel(
       "train.sum_products", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
         const int64_t parts = intAttr(call, "parts", 0);
-        Product product = readMatMul(call);
+        BatchedMatmul product = readMatMul(call);
         const bool isPowerOfTwo = parts > 1 && (parts & (parts - 1)) == 0;
         if (call.inputs[0].type != DType::F32 || call.inputs[1].type != DType::F32 ||
             call.outputs[0].type != DType::F32 || product.batches() != 1 || !isPowerOfTwo ||

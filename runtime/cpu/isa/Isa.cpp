@@ -50,7 +50,7 @@ Features readFeatures() {
   f.avx512Bf16 = __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax >> 5 & 1);
   f.amx = f.avx512Bf16 && tiles && leaveToUseAmx();
   // Measured on a processor with all three: half the rate of fp32 multiply-adds. Those that have AVX512_BF16
-  // without AVX512_FP16 (Cooper Lake, Zen 4 and 5) run it at twice that rate by their makers' tables.
+  // without AVX512_FP16 (Cooper Lake, Zen 4 and 5) run it at twice that rate by their producers' tables.
   f.slowDots = halves;
   return f;
 }

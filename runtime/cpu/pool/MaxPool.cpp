@@ -41,9 +41,9 @@ struct Indices {
 
   bool wanted() const { return output >= 0; }
   /// Results [first, first + count) of a plane, whose largest elements are at `best` in it; -1: empty window.
-  template <typename Place>
+  template <typename Index>
   void write(const PoolShape &p, Outputs out, int64_t plane, int64_t first, int64_t count,
-             const Place *best) const {
+             const Index *best) const {
     int64_t *to = static_cast<int64_t *>(out[output]) + plane * p.outSize() + first;
     const int64_t base = plane * p.inSize();
     if (columnMajor)

@@ -6,14 +6,14 @@
 namespace kedge::rt::cpu {
 
 /// Counts the elements of a plane: as wide as T, so that vectors of both have as many lanes.
-template <typename T> struct PoolPlaceOf;
-template <> struct PoolPlaceOf<float> {
+template <typename T> struct PoolIndexOf;
+template <> struct PoolIndexOf<float> {
   using type = int32_t;
 };
-template <> struct PoolPlaceOf<double> {
+template <> struct PoolIndexOf<double> {
   using type = int64_t;
 };
-template <typename T> using PoolPlace = typename PoolPlaceOf<T>::type;
+template <typename T> using PoolIndex = typename PoolIndexOf<T>::type;
 
 /// A tap of the windows of a row of results. It lies inside the image for results [first, first + count):
 /// result first + i reads element at + i * stride of the image's row.
@@ -24,7 +24,7 @@ struct PoolTap {
 /// The image's row, whose first element is place `place` of the plane, and the taps that read it, in order.
 template <typename T> struct PoolTaps {
   const T *row;
-  PoolPlace<T> place;
+  PoolIndex<T> place;
   const PoolTap *taps;
   int64_t count, stride;
 };
@@ -33,7 +33,7 @@ template <typename T> struct PoolTaps {
 template <typename T> struct PoolRows {
   void (*values)(const PoolTaps<T> &taps, T *top);
   /// best[o]: the place of top[o]
-  void (*places)(const PoolTaps<T> &taps, T *top, PoolPlace<T> *best);
+  void (*places)(const PoolTaps<T> &taps, T *top, PoolIndex<T> *best);
 };
 
 template <typename T> const PoolRows<T> &poolRows();

@@ -26,13 +26,13 @@ template <typename T, int Bytes, int Stride> inline auto loadStrided(const T *fr
 /// One tap for results [0, count) of the row: vectors, then shorter ones, then single results. `place`: of
 /// from[0].
 template <typename T, int Bytes, int Stride, bool Places>
-inline void foldTap(const T *from, int64_t stride, int64_t count, T *top, PoolPlace<T> place,
-                    PoolPlace<T> *best) {
+inline void reduceTap(const T *from, int64_t stride, int64_t count, T *top, PoolIndex<T> place,
+                      PoolIndex<T> *best) {
   using W = Wide<T, Bytes>;
-  using P = Wide<PoolPlace<T>, Bytes>;
+  using P = Wide<PoolIndex<T>, Bytes>;
   typename P::V steps = {};
   for (int i = 0; i < W::L; ++i)
-    steps[i] = static_cast<PoolPlace<T>>(i * stride);
+    steps[i] = static_cast<PoolIndex<T>>(i * stride);
   int64_t i = 0;
   for (; i + W::L <= count; i += W::L) {
     const typename W::V value = loadStrided<T, Bytes, Stride>(from + i * stride, stride),
@@ -40,11 +40,11 @@ inline void foldTap(const T *from, int64_t stride, int64_t count, T *top, PoolPl
     const auto larger = (value > old) | ((value != value) & (old == old));
     W::store(top + i, larger ? value : old);
     if constexpr (Places)
-      P::store(best + i, larger ? steps + static_cast<PoolPlace<T>>(place + i * stride) : P::load(best + i));
+      P::store(best + i, larger ? steps + static_cast<PoolIndex<T>>(place + i * stride) : P::load(best + i));
   }
   if constexpr (Bytes > kLeastBytes) {
-    foldTap<T, Bytes / 2, Stride, Places>(from + i * stride, stride, count - i, top + i,
-                                          static_cast<PoolPlace<T>>(place + i * stride), best + i);
+    reduceTap<T, Bytes / 2, Stride, Places>(from + i * stride, stride, count - i, top + i,
+                                            static_cast<PoolIndex<T>>(place + i * stride), best + i);
   } else {
     for (; i < count; ++i) { // without a branch, whose outcome would be random
       const T value = from[i * stride], old = top[i];
@@ -52,36 +52,36 @@ inline void foldTap(const T *from, int64_t stride, int64_t count, T *top, PoolPl
           static_cast<int>(value > old) | (static_cast<int>(value != value) & static_cast<int>(old == old));
       top[i] = larger ? value : old;
       if constexpr (Places)
-        best[i] = larger ? static_cast<PoolPlace<T>>(place + i * stride) : best[i];
+        best[i] = larger ? static_cast<PoolIndex<T>>(place + i * stride) : best[i];
     }
   }
 }
 
 template <typename T, int Bytes, int Stride, bool Places>
-void foldTaps(const PoolTaps<T> &taps, T *top, PoolPlace<T> *best) {
+void reduceTaps(const PoolTaps<T> &taps, T *top, PoolIndex<T> *best) {
   for (int64_t t = 0; t < taps.count; ++t) {
     const PoolTap &tap = taps.taps[t];
-    foldTap<T, Bytes, Stride, Places>(
+    reduceTap<T, Bytes, Stride, Places>(
         taps.row + tap.at, Stride == kAnyStride ? taps.stride : Stride, tap.count, top + tap.first,
-        static_cast<PoolPlace<T>>(taps.place + tap.at), Places ? best + tap.first : nullptr);
+        static_cast<PoolIndex<T>>(taps.place + tap.at), Places ? best + tap.first : nullptr);
   }
 }
 
 template <typename T, int Bytes, bool Places>
-void foldRow(const PoolTaps<T> &taps, T *top, PoolPlace<T> *best) {
+void reduceRow(const PoolTaps<T> &taps, T *top, PoolIndex<T> *best) {
   if (taps.stride == 1)
-    return foldTaps<T, Bytes, 1, Places>(taps, top, best);
+    return reduceTaps<T, Bytes, 1, Places>(taps, top, best);
   if (taps.stride == 2)
-    return foldTaps<T, Bytes, 2, Places>(taps, top, best);
-  foldTaps<T, Bytes, kAnyStride, Places>(taps, top, best);
+    return reduceTaps<T, Bytes, 2, Places>(taps, top, best);
+  reduceTaps<T, Bytes, kAnyStride, Places>(taps, top, best);
 }
 
-template <typename T, int Bytes> void foldValues(const PoolTaps<T> &taps, T *top) {
-  foldRow<T, Bytes, false>(taps, top, nullptr);
+template <typename T, int Bytes> void reduceValues(const PoolTaps<T> &taps, T *top) {
+  reduceRow<T, Bytes, false>(taps, top, nullptr);
 }
 
 template <typename T, int Bytes> PoolRows<T> makePool() {
-  return {foldValues<T, Bytes>, foldRow<T, Bytes, true>};
+  return {reduceValues<T, Bytes>, reduceRow<T, Bytes, true>};
 }
 
 } // namespace

@@ -14,13 +14,13 @@ using namespace calls;
 template <typename S> class RowMaxima {
 public:
   using T = Compute<S>;
-  using Place = PoolPlace<T>;
+  using Index = PoolIndex<T>;
 
   /// A thread's memory: a row's largest elements, their places in the plane (-1: empty window), a widened row
   /// of the image. Beside it the machine's inner loops, so that rows need not look for them.
   struct Line {
     T *top;
-    Place *best;
+    Index *best;
     T *wide;
     const PoolRows<T> *inner;
   };
@@ -30,14 +30,14 @@ public:
     for (int64_t tap = 0; tap < p.kernel[2]; ++tap)
       addTap(tap);
     for (const Windows::Range &w : windows_.axes[2])
-      firstPlaces_.push_back(static_cast<Place>(w.low < w.high ? w.start + w.low * p.dilation[2] : -1));
+      firstPlaces_.push_back(static_cast<Index>(w.low < w.high ? w.start + w.low * p.dilation[2] : -1));
   }
 
   size_t scratchBytes() const {
     return topBytes() + bestBytes() + (kWidens ? sizeof(T) * windows_.p.in[2] : 0);
   }
   Line lineIn(char *memory) const {
-    return {reinterpret_cast<T *>(memory), reinterpret_cast<Place *>(memory + topBytes()),
+    return {reinterpret_cast<T *>(memory), reinterpret_cast<Index *>(memory + topBytes()),
             reinterpret_cast<T *>(memory + topBytes() + bestBytes()), &poolRows<T>()};
   }
 
@@ -68,7 +68,7 @@ private:
   static constexpr bool kWidens = !std::is_same_v<S, T>;
 
   size_t topBytes() const { return alignedBytes(sizeof(T) * windows_.p.out[2]); }
-  size_t bestBytes() const { return alignedBytes(sizeof(Place) * windows_.p.out[2]); }
+  size_t bestBytes() const { return alignedBytes(sizeof(Index) * windows_.p.out[2]); }
 
   /// Windows begin further right from result to result, so those with the tap inside the image are
   /// neighbours.
@@ -90,9 +90,9 @@ private:
 
   /// The first tap inside the image is the largest element until another one is larger: a window may hold
   /// nothing but -inf.
-  void startPlaces(const Windows::Range &d, const Windows::Range &h, Place *best) const {
+  void startPlaces(const Windows::Range &d, const Windows::Range &h, Index *best) const {
     const bool empty = d.low >= d.high || h.low >= h.high;
-    const Place row = static_cast<Place>(empty ? 0 : imageRow(d, d.low, h, h.low));
+    const Index row = static_cast<Index>(empty ? 0 : imageRow(d, d.low, h, h.low));
     for (int64_t o = 0; o < windows_.p.out[2]; ++o)
       best[o] = empty || firstPlaces_[o] < 0 ? -1 : row + firstPlaces_[o];
   }
@@ -104,7 +104,7 @@ private:
     for (int64_t depth = d.low; depth < d.high; ++depth)
       for (int64_t height = h.low; height < h.high; ++height) {
         const int64_t place = imageRow(d, depth, h, height);
-        f(PoolTaps<T>{rowOf(plane + place, line), static_cast<Place>(place), taps_.data(),
+        f(PoolTaps<T>{rowOf(plane + place, line), static_cast<Index>(place), taps_.data(),
                       static_cast<int64_t>(taps_.size()), p.stride[2]});
       }
   }

@@ -23,7 +23,7 @@ void *at(const void *place, size_t bytes) {
 class CollectiveLaunch final : public LibraryLaunch {
 public:
   CollectiveLaunch(Gpu &gpu, NcclRanks &ranks, const Launch &launch, const LibraryCall &call,
-                   const LaunchPlaces &places, CUstream stream)
+                   const LaunchPointers &pointers, CUstream stream)
       : gpu(gpu), ranks(ranks), group(ranks.groupOf(launch)), launch(launch), stream(stream) {
     const Collective what = collectiveOf(call);
     kind = what.kind;
@@ -33,8 +33,8 @@ public:
     for (size_t i = 0; i < what.tensors.size(); ++i) {
       const CollectiveTensor &tensor = what.tensors[i];
       const size_t elements = static_cast<size_t>(tensor.elements), size = dtypeSize(tensor.type);
-      Carried carried{reinterpret_cast<const void *>(places.inputs[i]),
-                      reinterpret_cast<void *>(places.outputs[i]),
+      Carried carried{reinterpret_cast<const void *>(pointers.inputs[i]),
+                      reinterpret_cast<void *>(pointers.outputs[i]),
                       elements,
                       static_cast<size_t>(shardSize(tensor.elements, group.own.size)),
                       nccl::Type::Uint8,
@@ -205,12 +205,12 @@ private:
 };
 
 std::unique_ptr<LibraryLaunch> makePartLaunch(Gpu &gpu, const World &world, const LibraryCall &call,
-                                              const LaunchPlaces &places, CUstream stream) {
+                                              const LaunchPointers &pointers, CUstream stream) {
   std::vector<PartLaunch::Part> parts;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const ElementRange own = localShardOf(call.inputs[i].elements(), world.rank, world.size);
     const size_t size = dtypeSize(call.inputs[i].type);
-    parts.push_back({places.inputs[i] + static_cast<size_t>(own.first) * size, places.outputs[i],
+    parts.push_back({pointers.inputs[i] + static_cast<size_t>(own.first) * size, pointers.outputs[i],
                      static_cast<size_t>(own.count) * size, call.outputs[i].bytes()});
   }
   return std::make_unique<PartLaunch>(gpu, stream, std::move(parts));
@@ -219,18 +219,18 @@ std::unique_ptr<LibraryLaunch> makePartLaunch(Gpu &gpu, const World &world, cons
 } // namespace
 
 std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const Launch &launch,
-                                              const LaunchPlaces &places, CUstream stream) {
+                                              const LaunchPointers &pointers, CUstream stream) {
   const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
   checkRankCall(call);
   const int64_t wanted = ranksOf(call);
   if (wanted == 1) // every result is its operand
-    return makePartLaunch(gpu, {0, 1}, call, places, stream);
+    return makePartLaunch(gpu, {0, 1}, call, pointers, stream);
   if (!ranks)
     fail("the program is damaged: {} at {} for {} ranks in a job of one", launch.library, launch.loc, wanted);
   const World own = groupOf(call, ranks->mesh(), ranks->world().rank).own;
   if (launch.library == "dist.local_shard")
-    return makePartLaunch(gpu, own, call, places, stream);
-  return std::make_unique<CollectiveLaunch>(gpu, *ranks, launch, call, places, stream);
+    return makePartLaunch(gpu, own, call, pointers, stream);
+  return std::make_unique<CollectiveLaunch>(gpu, *ranks, launch, call, pointers, stream);
 }
 
 } // namespace kedge::rt::cuda

@@ -7,6 +7,6 @@ namespace kedge::rt::cuda {
 
 /// The launch of a collective, or of dist.local_shard. `ranks` may be null if the program has one rank.
 std::unique_ptr<LibraryLaunch> makeRankLaunch(Gpu &gpu, NcclRanks *ranks, const Launch &launch,
-                                              const LaunchPlaces &places, CUstream stream);
+                                              const LaunchPointers &pointers, CUstream stream);
 
 } // namespace kedge::rt::cuda

@@ -58,8 +58,8 @@ std::string textOf(const ConvolutionCall &call) {
 }
 
 ConvolutionLaunch::ConvolutionLaunch(Cudnn &library, Gpu &gpu, const ConvolutionCall &call,
-                                     const LaunchPlaces &places)
-    : library(library), gpu(gpu), call(call), places(places) {
+                                     const LaunchPointers &pointers)
+    : library(library), gpu(gpu), call(call), pointers(pointers) {
   for (const auto *shape : {&call.x, &call.w, &call.y})
     for (int i = 0; i < call.dims + 2; ++i)
       empty |= (*shape)[static_cast<size_t>(i)] == 0;
@@ -137,14 +137,14 @@ bool ConvolutionLaunch::chooseFrom(const std::vector<int> &candidates) {
   bool found = false;
   for (int candidate : candidates) {
     size_t bytes = 0;
-    if (!workspaceOf(candidate, bytes) || (found && bytes > places.workspaceBytes))
+    if (!workspaceOf(candidate, bytes) || (found && bytes > pointers.workspaceBytes))
       continue;
-    if (!found || needed > places.workspaceBytes) {
+    if (!found || needed > pointers.workspaceBytes) {
       algorithm = candidate;
       needed = bytes;
     }
     found = true;
-    if (needed <= places.workspaceBytes)
+    if (needed <= pointers.workspaceBytes)
       break;
   }
   return found;
@@ -168,14 +168,14 @@ void ConvolutionLaunch::choose() {
 }
 
 void ConvolutionLaunch::setWorkspace(CUdeviceptr workspace, uint64_t bytes) {
-  places.workspace = workspace;
-  places.workspaceBytes = bytes;
+  pointers.workspace = workspace;
+  pointers.workspaceBytes = bytes;
 }
 
 /// Takes an algorithm that needs no more than there is.
 bool ConvolutionLaunch::runs(int candidate) {
   size_t bytes = 0;
-  if (candidate == algorithm || !workspaceOf(candidate, bytes) || bytes > places.workspaceBytes)
+  if (candidate == algorithm || !workspaceOf(candidate, bytes) || bytes > pointers.workspaceBytes)
     return false;
   algorithm = candidate;
   needed = bytes;
@@ -188,9 +188,9 @@ cudnnStatus_t ConvolutionLaunch::run() {
   const bool wide = call.type == DType::F64;
   const void *a = wide ? static_cast<const void *>(&one) : &oneFloat;
   const void *b = wide ? static_cast<const void *>(&zero) : &zeroFloat;
-  const auto at = [&](int operand) { return reinterpret_cast<void *>(places.operand(operand)); };
+  const auto at = [&](int operand) { return reinterpret_cast<void *>(pointers.operand(operand)); };
   void *image = at(call.image), *filter = at(call.filter), *result = at(call.result);
-  void *workspace = reinterpret_cast<void *>(places.workspace);
+  void *workspace = reinterpret_cast<void *>(pointers.workspace);
   switch (call.kind) {
   case Kind::Forward:
     return library.forward(library.handle, a, x, image, w, filter, convolution,
@@ -222,10 +222,11 @@ void ConvolutionLaunch::enqueue() {
   const double oneWide = 1;
   const void *a = call.type == DType::F64 ? static_cast<const void *>(&oneWide) : &one;
   const bool back = call.kind == Kind::Data;
-  library.check(library.addTensor(library.handle, a, bias,
-                                  reinterpret_cast<void *>(places.operand(call.bias)), a, back ? x : y,
-                                  reinterpret_cast<void *>(places.operand(back ? call.image : call.result))),
-                what);
+  library.check(
+      library.addTensor(library.handle, a, bias, reinterpret_cast<void *>(pointers.operand(call.bias)), a,
+                        back ? x : y,
+                        reinterpret_cast<void *>(pointers.operand(back ? call.image : call.result))),
+      what);
 }
 
 } // namespace kedge::rt::cuda

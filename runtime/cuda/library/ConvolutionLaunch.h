@@ -10,10 +10,10 @@ std::string textOf(const ConvolutionCall &call);
 
 class ConvolutionLaunch final : public LibraryLaunch {
 public:
-  ConvolutionLaunch(Cudnn &library, Gpu &gpu, const ConvolutionCall &call, const LaunchPlaces &places);
+  ConvolutionLaunch(Cudnn &library, Gpu &gpu, const ConvolutionCall &call, const LaunchPointers &pointers);
   ~ConvolutionLaunch() override;
   void enqueue() override;
-  uint64_t wantedWorkspaceBytes() const override { return needed > places.workspaceBytes ? needed : 0; }
+  uint64_t wantedWorkspaceBytes() const override { return needed > pointers.workspaceBytes ? needed : 0; }
   void setWorkspace(CUdeviceptr workspace, uint64_t bytes) override;
 
 private:
@@ -30,7 +30,7 @@ private:
   Cudnn &library;
   Gpu &gpu;
   ConvolutionCall call;
-  LaunchPlaces places;
+  LaunchPointers pointers;
   int algorithm = 0;
   uint64_t needed = 0;
   std::vector<int>

@@ -1,6 +1,6 @@
 #include "runtime/cuda/library/CublasLt.h"
 #include "runtime/cuda/TuneOperands.h"
-#include "runtime/cuda/library/ProductLaunch.h"
+#include "runtime/cuda/library/MatmulLaunch.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -254,17 +254,17 @@ void CublasLt::checkStored(const Descriptors &d, const MatmulShape &shape,
          source, key, statusString(status), result.workspaceSize, shape.workspaceBytes);
 }
 
-std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, const LaunchPlaces &places) {
+std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, const LaunchPointers &pointers) {
   MatmulCalls calls = matmulCallsOf(call);
-  if (places.workspaceBytes < calls.shape.workspaceBytes)
+  if (pointers.workspaceBytes < calls.shape.workspaceBytes)
     fail("the program is damaged: {} has a workspace of {} bytes, expected {}", call.name,
-         places.workspaceBytes, calls.shape.workspaceBytes);
-  std::optional<PaddedProduct> padded = paddedOf(calls);
-  return std::make_unique<ProductLaunch>(*this, gpu, std::move(calls), places, std::move(padded));
+         pointers.workspaceBytes, calls.shape.workspaceBytes);
+  std::optional<PaddedMatmul> padded = paddedOf(calls);
+  return std::make_unique<MatmulLaunch>(*this, gpu, std::move(calls), pointers, std::move(padded));
 }
 
-std::optional<PaddedProduct> CublasLt::paddedOf(const MatmulCalls &calls) const {
-  std::optional<PaddedProduct> padded = paddedProductOf(calls);
+std::optional<PaddedMatmul> CublasLt::paddedOf(const MatmulCalls &calls) const {
+  std::optional<PaddedMatmul> padded = paddedMatmulOf(calls);
   const std::string key = keyOf(calls.shape);
   const AlgorithmTable::Entry *stored = table.find(key);
   if (!stored)
@@ -277,7 +277,7 @@ std::optional<PaddedProduct> CublasLt::paddedOf(const MatmulCalls &calls) const 
   return stored->isPadded ? padded : std::nullopt;
 }
 
-MatmulCalls CublasLt::takenCalls(MatmulCalls calls, const std::optional<PaddedProduct> &padded) const {
+MatmulCalls CublasLt::takenCalls(MatmulCalls calls, const std::optional<PaddedMatmul> &padded) const {
   const MatmulShape &shape = calls.shape;
   const auto isTaken = [&] {
     return algorithmFor(Descriptors(*this, padded ? padded->shape : shape), shape, padded.has_value())
@@ -290,24 +290,24 @@ MatmulCalls CublasLt::takenCalls(MatmulCalls calls, const std::optional<PaddedPr
   return withBiasApart(std::move(calls));
 }
 
-// ProductLaunch and tuning use the descriptors, which are this file's own.
+// MatmulLaunch and tuning use the descriptors, which are this file's own.
 
-struct ProductLaunch::State {
+struct MatmulLaunch::State {
   explicit State(CublasLt &library, const MatmulShape &shape) : descriptors(library, shape) {}
   CublasLt::Descriptors descriptors;
   cublasLtMatmulAlgo_t algorithm{};
 };
 
-ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, const LaunchPlaces &places,
-                             std::optional<PaddedProduct> wide)
-    : library(library), gpu(gpu), calls(library.takenCalls(std::move(made), wide)), places(places),
+MatmulLaunch::MatmulLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, const LaunchPointers &pointers,
+                           std::optional<PaddedMatmul> wide)
+    : library(library), gpu(gpu), calls(library.takenCalls(std::move(made), wide)), pointers(pointers),
       padded(calls.broadcasts ? std::nullopt : std::move(wide)) {
   const MatmulShape &shape = calls.shape;
   if (shape.isEmpty())
     return;
   state = std::make_unique<State>(library, multiplied());
   const auto place = [&](cublasLtMatmulDescAttributes_t attribute, int operand) {
-    state->descriptors.set(attribute, reinterpret_cast<const void *>(places.operand(operand)));
+    state->descriptors.set(attribute, reinterpret_cast<const void *>(pointers.operand(operand)));
   };
   if (shape.bias)
     place(CUBLASLT_MATMUL_DESC_BIAS_POINTER, calls.addend);
@@ -318,9 +318,9 @@ ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, cons
   if (shape.isScaled()) {
     // The library's A is our B. It multiplies sums by both numbers.
     state->descriptors.set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
-                           reinterpret_cast<const void *>(places.inputs[3]));
+                           reinterpret_cast<const void *>(pointers.inputs[3]));
     state->descriptors.set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
-                           reinterpret_cast<const void *>(places.inputs[2]));
+                           reinterpret_cast<const void *>(pointers.inputs[2]));
   }
   const auto algorithm = library.algorithmFor(state->descriptors, shape, padded.has_value());
   if (!algorithm)
@@ -328,9 +328,9 @@ ProductLaunch::ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, cons
   state->algorithm = *algorithm;
 }
 
-ProductLaunch::~ProductLaunch() = default;
+MatmulLaunch::~MatmulLaunch() = default;
 
-void ProductLaunch::multiply(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, CUdeviceptr y) {
+void MatmulLaunch::multiply(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, CUdeviceptr y) {
   const MatmulShape &shape = multiplied();
   const auto at = [](CUdeviceptr place) { return reinterpret_cast<void *>(place); };
   // With beta = 0 the library does not read C, whatever is there.
@@ -342,7 +342,7 @@ void ProductLaunch::multiply(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, CUdevi
   const auto &d = state->descriptors;
   library.check(library.matmul(library.handle, d.operation, alphaPlace, at(b), d.b, at(a), d.a, betaPlace,
                                at(c), d.y, at(y), d.y, &state->algorithm,
-                               reinterpret_cast<void *>(places.workspace),
+                               reinterpret_cast<void *>(pointers.workspace),
                                static_cast<size_t>(shape.workspaceBytes), gpu.stream()),
                 "cuBLASLt does not run " + shape.key());
 }
@@ -359,10 +359,10 @@ CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
   if (shape.isEmpty())
     return best;
   TuneOperands operands(gpu, call, shape.workspaceBytes);
-  ProductLaunch plain(*this, gpu, calls, operands.places());
+  MatmulLaunch plain(*this, gpu, calls, operands.pointers());
   tune(plain, best);
-  if (const std::optional<PaddedProduct> padded = paddedProductOf(calls)) {
-    ProductLaunch launch(*this, gpu, calls, operands.places(), padded);
+  if (const std::optional<PaddedMatmul> padded = paddedMatmulOf(calls)) {
+    MatmulLaunch launch(*this, gpu, calls, operands.pointers(), padded);
     if (padded->bytes != 0)
       launch.setWorkspace(operands.allocate(padded->bytes, "wide copies to tune with"), padded->bytes);
     tune(launch, best);
@@ -370,7 +370,7 @@ CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
   return best;
 }
 
-void CublasLt::tune(ProductLaunch &launch, Tuned &best) const {
+void CublasLt::tune(MatmulLaunch &launch, Tuned &best) const {
   constexpr int kProposals = 16;
   for (const auto &proposal : proposals(launch.state->descriptors, launch.multiplied(), kProposals)) {
     launch.state->algorithm = proposal.algo;

@@ -3,14 +3,14 @@
 #pragma once
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/calls/LibraryWork.h"
-#include "runtime/calls/PaddedProduct.h"
+#include "runtime/calls/PaddedMatmul.h"
 #include "runtime/cuda/library/LibraryLaunch.h"
 #include <cublasLt.h>
 
 namespace kedge::rt::cuda {
 using namespace calls;
 
-class ProductLaunch;
+class MatmulLaunch;
 
 class CublasLt {
 public:
@@ -20,7 +20,7 @@ public:
   CublasLt(const CublasLt &) = delete;
   CublasLt &operator=(const CublasLt &) = delete;
 
-  std::unique_ptr<LibraryLaunch> makeLaunch(const LibraryCall &call, const LaunchPlaces &places);
+  std::unique_ptr<LibraryLaunch> makeLaunch(const LibraryCall &call, const LaunchPointers &pointers);
 
   /// Times the algorithms that the library proposes for a product, on buffers of its
   /// own, and returns the key and the bytes of the fastest. Only for kedge-bench tune.
@@ -43,19 +43,19 @@ public:
   const std::map<std::string, int> &choices() const { return sources; }
 
 private:
-  friend class ProductLaunch;
+  friend class MatmulLaunch;
   struct Descriptors;
   /// Nothing if the library has no algorithm.
   std::optional<cublasLtMatmulAlgo_t> algorithmFor(const Descriptors &descriptors, const MatmulShape &shape,
                                                    bool isPadded) const;
   /// The wide product, if the table says that its algorithm is for that, or says nothing and it is faster.
-  std::optional<PaddedProduct> paddedOf(const MatmulCalls &calls) const;
+  std::optional<PaddedMatmul> paddedOf(const MatmulCalls &calls) const;
   /// Times what the library proposes for the launch.
-  void tune(ProductLaunch &launch, Tuned &best) const;
+  void tune(MatmulLaunch &launch, Tuned &best) const;
   [[noreturn]] void failWithout(const MatmulShape &shape) const;
   /// The calls, of wide matrices with `padded`; the bias becomes a separate step if the library has no
   /// algorithm that adds it.
-  MatmulCalls takenCalls(MatmulCalls calls, const std::optional<PaddedProduct> &padded) const;
+  MatmulCalls takenCalls(MatmulCalls calls, const std::optional<PaddedMatmul> &padded) const;
   std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Descriptors &descriptors,
                                                          const MatmulShape &shape, int count) const;
   std::string keyOf(const MatmulShape &shape) const;

@@ -67,13 +67,13 @@ void Cudnn::check(cudnnStatus_t status, const std::string &what) const {
     fail("{}: {} ({})", what, errorString(status), static_cast<int>(status));
 }
 
-std::unique_ptr<LibraryLaunch> Cudnn::makeLaunch(const LibraryCall &call, const LaunchPlaces &places) {
+std::unique_ptr<LibraryLaunch> Cudnn::makeLaunch(const LibraryCall &call, const LaunchPointers &pointers) {
   const ConvolutionCall convolution = convolutionCallOf(call);
   if (!convolution.isNarrow())
-    return std::make_unique<ConvolutionLaunch>(*this, gpu, convolution, places);
+    return std::make_unique<ConvolutionLaunch>(*this, gpu, convolution, pointers);
   if (!graph)
     graph.emplace(library);
-  return std::make_unique<GraphConvolutionLaunch>(*graph, handle, convolution, places);
+  return std::make_unique<GraphConvolutionLaunch>(*graph, handle, convolution, pointers);
 }
 
 } // namespace kedge::rt::cuda

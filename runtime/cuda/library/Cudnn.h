@@ -17,7 +17,7 @@ public:
   Cudnn(const Cudnn &) = delete;
   Cudnn &operator=(const Cudnn &) = delete;
 
-  std::unique_ptr<LibraryLaunch> makeLaunch(const LibraryCall &call, const LaunchPlaces &places);
+  std::unique_ptr<LibraryLaunch> makeLaunch(const LibraryCall &call, const LaunchPointers &pointers);
 
 private:
   friend class ConvolutionLaunch;

@@ -13,28 +13,28 @@ static bool isEmpty(const ConvolutionCall &call) {
 }
 
 GraphConvolutionLaunch::GraphConvolutionLaunch(const CudnnGraph &library, cudnnHandle_t handle,
-                                               const ConvolutionCall &call, const LaunchPlaces &places)
-    : library(library), call(call), places(places) {
+                                               const ConvolutionCall &call, const LaunchPointers &pointers)
+    : library(library), call(call), pointers(pointers) {
   if (isEmpty(call))
     return;
-  plan.emplace(library, PlanDevice{handle}, call, places.workspaceBytes, textOf(call));
+  plan.emplace(library, PlanDevice{handle}, call, pointers.workspaceBytes, textOf(call));
   pack();
 }
 
 uint64_t GraphConvolutionLaunch::wantedWorkspaceBytes() const {
-  return plan && plan->workspaceBytes() > places.workspaceBytes ? plan->workspaceBytes() : 0;
+  return plan && plan->workspaceBytes() > pointers.workspaceBytes ? plan->workspaceBytes() : 0;
 }
 
 void GraphConvolutionLaunch::setWorkspace(CUdeviceptr workspace, uint64_t bytes) {
-  places.workspace = workspace, places.workspaceBytes = bytes;
+  pointers.workspace = workspace, pointers.workspaceBytes = bytes;
   if (plan)
     pack();
 }
 
 void GraphConvolutionLaunch::pack() {
-  const auto at = [&](int operand) { return reinterpret_cast<void *>(places.operand(operand)); };
+  const auto at = [&](int operand) { return reinterpret_cast<void *>(pointers.operand(operand)); };
   packed.emplace(plan->pack(at(call.image), at(call.filter), at(call.result),
-                            reinterpret_cast<void *>(places.workspace)));
+                            reinterpret_cast<void *>(pointers.workspace)));
 }
 
 void GraphConvolutionLaunch::enqueue() {

@@ -8,7 +8,7 @@ namespace kedge::rt::cuda {
 class GraphConvolutionLaunch final : public LibraryLaunch {
 public:
   GraphConvolutionLaunch(const CudnnGraph &library, cudnnHandle_t handle, const calls::ConvolutionCall &call,
-                         const LaunchPlaces &places);
+                         const LaunchPointers &pointers);
   void enqueue() override;
   uint64_t wantedWorkspaceBytes() const override;
   void setWorkspace(CUdeviceptr workspace, uint64_t bytes) override;
@@ -18,7 +18,7 @@ private:
 
   const CudnnGraph &library;
   calls::ConvolutionCall call;
-  LaunchPlaces places;
+  LaunchPointers pointers;
   std::optional<ConvolutionPlan> plan; ///< none without an element to compute
   std::optional<GraphDescriptor> packed;
 };

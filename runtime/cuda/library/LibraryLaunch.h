@@ -7,7 +7,7 @@
 namespace kedge::rt::cuda {
 
 /// Addresses of a launch's operands.
-struct LaunchPlaces {
+struct LaunchPointers {
   std::vector<CUdeviceptr> inputs, outputs;
   CUdeviceptr workspace = 0;
   uint64_t workspaceBytes = 0;

@@ -118,7 +118,7 @@ std::vector<FrozenTensor> frozenOf(const ordered_json &json) {
 }
 
 PartLayout layoutIn(const ordered_json &json, const std::string &name) {
-  PartLayout layout{shardOf(json), json.at("perm")};
+  PartLayout layout{localShardOf(json), json.at("perm")};
   std::vector<int> axes = layout.perm;
   std::sort(axes.begin(), axes.end());
   bool fits = axes.empty() || axes.size() == layout.shard.shape.size();

@@ -22,7 +22,7 @@ bool GradientTools::wants(int64_t step) const {
 void GradientTools::visit(const Function &function, int launch, int64_t step, double items) {
   const auto injected = options.inject.find(step);
   for (size_t i = 0; i < function.gradients.size(); ++i) {
-    const GradientPlace &place = function.gradients[i];
+    const GradientSlot &place = function.gradients[i];
     if (place.afterLaunch != launch)
       continue;
     if (!options.dumpGradients.empty() && step == options.dumpStep)
@@ -43,7 +43,7 @@ bool GradientTools::isInjectedInto(const Function &function, size_t gradient) co
   return false;
 }
 
-void GradientTools::dump(const Function &function, const GradientPlace &place, double items) {
+void GradientTools::dump(const Function &function, const GradientSlot &place, double items) {
   const State *state = executor.program().state(place.parameter);
   if (!state)
     fail("the program is damaged: a gradient of '{}', which is no state", place.parameter);
@@ -67,7 +67,7 @@ void GradientTools::dump(const Function &function, const GradientPlace &place, d
 }
 
 /// The whole gradient; null on ranks that gave their part to rank 0.
-const char *GradientTools::wholeOf(const State &state, const GradientPlace &place,
+const char *GradientTools::wholeOf(const State &state, const GradientSlot &place,
                                    std::vector<char> &gathered) const {
   if (!place.shard)
     return executor.read(place.space, place.offset,
@@ -79,7 +79,7 @@ const char *GradientTools::wholeOf(const State &state, const GradientPlace &plac
   return ranks.world().isFirst() ? gathered.data() : nullptr;
 }
 
-void GradientTools::keepPart(const State &state, const GradientPlace &place) {
+void GradientTools::keepPart(const State &state, const GradientSlot &place) {
   const std::vector<int64_t> shape =
       place.shard ? place.shard->localShape(executor.communicator()->mesh()) : state.viewOrWhole().whole;
   const TensorDesc desc{place.type, shape};

@@ -17,9 +17,9 @@ public:
   void finishStep(int64_t step, double items);
 
 private:
-  const char *wholeOf(const State &state, const GradientPlace &place, std::vector<char> &gathered) const;
-  void dump(const Function &function, const GradientPlace &place, double items);
-  void keepPart(const State &state, const GradientPlace &place);
+  const char *wholeOf(const State &state, const GradientSlot &place, std::vector<char> &gathered) const;
+  void dump(const Function &function, const GradientSlot &place, double items);
+  void keepPart(const State &state, const GradientSlot &place);
   void gatherParts(double items);
   void gatherPart(const State &state, double scale);
   bool isInjectedInto(const Function &function, size_t gradient) const;

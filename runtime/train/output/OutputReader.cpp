@@ -4,9 +4,9 @@
 
 namespace kedge::rt {
 
-const Place *outputOf(const Program &program, const char *function, const std::string &name) {
+const ArenaSlot *outputOf(const Program &program, const char *function, const std::string &name) {
   if (const Function *found = program.function(function))
-    for (const Place &place : found->outputs)
+    for (const ArenaSlot &place : found->outputs)
       if (place.name == name)
         return &place;
   return nullptr;
@@ -23,7 +23,7 @@ std::vector<std::string> floatOutputs(const Program &program) {
   std::vector<std::string> names;
   for (const char *function : {"predict", "eval"})
     if (const Function *found = program.function(function))
-      for (const Place &place : found->outputs)
+      for (const ArenaSlot &place : found->outputs)
         if (isFloat(place.desc.type) && std::find(names.begin(), names.end(), place.name) == names.end())
           names.push_back(place.name);
   return names;
@@ -32,14 +32,14 @@ std::vector<std::string> floatOutputs(const Program &program) {
 OutputReader::OutputReader(const Executor &executor, const char *function, const std::string &name,
                            DType type)
     : executor(executor), type(type) {
-  for (const Place &place : executor.program().function(function)->outputs)
+  for (const ArenaSlot &place : executor.program().function(function)->outputs)
     if (place.name == name)
       places.push_back(&place);
   rows.resize(static_cast<size_t>(places.front()->desc.elements()) * dtypeSize(type));
 }
 
 bool OutputReader::afterLaunch(const Function &, int launch) {
-  const Place &part = *find(launch);
+  const ArenaSlot &part = *find(launch);
   read(part, part.first, part.elements);
   return true;
 }
@@ -50,14 +50,14 @@ const char *OutputReader::finish() {
   return rows.data();
 }
 
-const Place *OutputReader::find(int launch) const {
-  for (const Place *place : places)
+const ArenaSlot *OutputReader::find(int launch) const {
+  for (const ArenaSlot *place : places)
     if (place->afterLaunch >= 0 && place->afterLaunch == launch)
       return place;
   return nullptr;
 }
 
-void OutputReader::read(const Place &place, int64_t first, int64_t elements) {
+void OutputReader::read(const ArenaSlot &place, int64_t first, int64_t elements) {
   const DType stored = place.desc.type;
   convert(rows.data() + static_cast<size_t>(first) * dtypeSize(type), type, 1,
           executor.read(place.offset, static_cast<uint64_t>(elements) * dtypeSize(stored)), stored, 1,

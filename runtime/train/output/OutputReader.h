@@ -4,7 +4,7 @@
 
 namespace kedge::rt {
 
-const Place *outputOf(const Program &program, const char *function, const std::string &name);
+const ArenaSlot *outputOf(const Program &program, const char *function, const std::string &name);
 
 /// The function that has this output: @predict, else @eval; null if neither has it.
 const char *functionWith(const Program &program, const std::string &name);
@@ -24,12 +24,12 @@ public:
   const char *finish();
 
 private:
-  const Place *find(int launch) const;
-  void read(const Place &place, int64_t first, int64_t elements);
+  const ArenaSlot *find(int launch) const;
+  void read(const ArenaSlot &place, int64_t first, int64_t elements);
 
   const Executor &executor;
   DType type;
-  std::vector<const Place *> places;
+  std::vector<const ArenaSlot *> places;
   std::vector<char> rows;
 };
 

@@ -16,7 +16,7 @@ const char *functionThatPredicts(const Program &program, const std::string &name
   std::string known;
   for (const char *function : {"predict", "eval"})
     if (const Function *found = program.function(function))
-      for (const Place &place : found->outputs)
+      for (const ArenaSlot &place : found->outputs)
         known += (known.empty() ? "'" : ", '") + place.name + "'";
   fail("--predict {}=...: the program has no such output; it has {}", name, known.empty() ? "none" : known);
 }

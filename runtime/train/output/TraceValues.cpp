@@ -66,13 +66,13 @@ void TraceValues::visit(const Function &function, int launch, int64_t ofStep, do
   if (launch >= 0)
     return writeOutputs(function, launch);
   ++run;
-  for (const Place &input : function.inputs) {
+  for (const ArenaSlot &input : function.inputs) {
     holders[{Space::Device, input.offset}] = "input " + input.name;
     writeInput(function, input);
   }
 }
 
-void TraceValues::writeInput(const Function &function, const Place &input) {
+void TraceValues::writeInput(const Function &function, const ArenaSlot &input) {
   const InputSpec *spec = executor.program().input(input.name);
   if (!spec)
     return; // a scalar

@@ -22,7 +22,7 @@ public:
 
 private:
   using Holder = std::pair<Space, uint64_t>;
-  void writeInput(const Function &function, const Place &input);
+  void writeInput(const Function &function, const ArenaSlot &input);
   void writeOutputs(const Function &function, int launch);
   void writeRecord(const nlohmann::json &record, const char *bytes, size_t count);
   std::string sourceOf(const Holder &holder) const;

@@ -54,7 +54,7 @@ TEST_F(LaunchCostTest, ProductOfAMatrixWithItselfReadsItOnce) {
   LaunchCost cost = costOfLast(R"(func.func @f(%a: tensor<8x8xbf16>) -> tensor<8x8xf32> {
     %y = sched.library "onnx.MatMul"(%a, %a) {transB = true} : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xf32>
     return %y : tensor<8x8xf32> })");
-  EXPECT_EQ(cost.type, ProductType::BF16);
+  EXPECT_EQ(cost.type, MatmulType::BF16);
   EXPECT_EQ(cost.bytesRead, 2.0 * 64);
 }
 
@@ -63,11 +63,11 @@ TEST_F(LaunchCostTest, ProductsOfEightBitsTakeHalfTheTimeOnAGpu) {
       R"(func.func @f(%a: tensor<4096x4096xf8E4M3FN>, %b: tensor<4096x4096xf8E5M2>, %s: tensor<f32>) -> tensor<4096x4096xbf16> {
     %y = sched.library "train.scaled_product"(%a, %b, %s, %s) {transB = true} : (tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<4096x4096xbf16>
     return %y : tensor<4096x4096xbf16> })");
-  EXPECT_EQ(cost.type, ProductType::F8);
+  EXPECT_EQ(cost.type, MatmulType::F8);
   EXPECT_EQ(cost.flops, 2.0 * 4096 * 4096 * 4096);
   EXPECT_EQ(cost.bytesRead, 2.0 * 4096 * 4096 + 4);
   LaunchCost wide = cost;
-  wide.type = ProductType::BF16;
+  wide.type = MatmulType::BF16;
   DeviceModel device = loadDevice("h100");
   device.launchSeconds = 0;
   EXPECT_DOUBLE_EQ(secondsOf(wide, device), 2 * secondsOf(cost, device));
@@ -81,7 +81,7 @@ TEST_F(LaunchCostTest, AnEpilogueIsWorkOfItsProduct) {
     %y:2 = sched.library "train.fused_product"(%a, %b, %x) {epilogue = "gelu_grad"} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<64x16xbf16>) -> (tensor<64x16xbf16>, tensor<16xbf16>)
     return %y#1 : tensor<16xbf16> })");
   EXPECT_TRUE(cost.product());
-  EXPECT_EQ(cost.type, ProductType::BF16);
+  EXPECT_EQ(cost.type, MatmulType::BF16);
   EXPECT_EQ(cost.flops, 2.0 * 64 * 32 * 16);
   EXPECT_EQ(cost.specialFunctions, 64.0 * 16);
   EXPECT_EQ(cost.bytesRead, 2.0 * (64 * 32 + 32 * 16 + 64 * 16));
@@ -128,19 +128,19 @@ TEST_F(LaunchCostTest, ConvolutionsOfSixteenBitsRunOnTensorCores) {
   LaunchCost cost;
   cost.kind = WorkKind::Convolution;
   cost.flops = 1e12;
-  const auto rate = [&](ProductType type, const DeviceModel &device) {
+  const auto rate = [&](MatmulType type, const DeviceModel &device) {
     cost.type = type;
     return cost.flops / (secondsOf(cost, device) - device.launchSeconds);
   };
-  for (ProductType type : {ProductType::BF16, ProductType::F16})
+  for (MatmulType type : {MatmulType::BF16, MatmulType::F16})
     for (const char *name : {"h100", "a100"}) {
       const DeviceModel device = loadDevice(name);
       cost.extent = 256;
-      EXPECT_NEAR(rate(type, device) / rate(ProductType::F32, device),
+      EXPECT_NEAR(rate(type, device) / rate(MatmulType::F32, device),
                   device.bf16Flops * device.narrowAttentionEfficiency / device.fp32Flops, 1e-9)
           << "by mma.sync";
       cost.extent = 1;
-      EXPECT_DOUBLE_EQ(rate(type, device), rate(ProductType::F32, device)) << "depthwise ones are widened";
+      EXPECT_DOUBLE_EQ(rate(type, device), rate(MatmulType::F32, device)) << "depthwise ones are widened";
     }
 }
 
@@ -231,7 +231,7 @@ TEST_F(LaunchCostTest, ClusterReadsBroadcastOperandsOnceAndHoistsWhatIsConstant)
   EXPECT_EQ(cost.kind, WorkKind::Vector);
   EXPECT_EQ(cost.bytesRead, 4.0 * 128 + 2 * 16);
   EXPECT_EQ(cost.bytesWritten, 4.0 * (128 + 8));
-  // The column's exponential does not depend on the row; a fold counts as 0.35 of one.
+  // The column's exponential does not depend on the row; a reduction counts as 0.35 of one.
   EXPECT_NEAR(cost.specialFunctions, 16 + 0.35 * 128, 1e-9);
   EXPECT_EQ(cost.flops, 2.0 * 128 + 128 + 8);
 }
@@ -295,51 +295,51 @@ TEST_F(LaunchCostTest, CollectivesSendAllButTheRanksLocalShard) {
 
 TEST_F(LaunchCostTest, TimeIsTheLongerOfComputingAndMoving) {
   DeviceModel device = loadDevice("a100");
-  LaunchCost moving{WorkKind::Vector, ProductType::F32, 1e6, 0, 1e10, 1e10};
+  LaunchCost moving{WorkKind::Vector, MatmulType::F32, 1e6, 0, 1e10, 1e10};
   EXPECT_NEAR(secondsOf(moving, device), 2e10 / (2.039e12 * device.memoryEfficiency), 1e-3);
-  LaunchCost product{WorkKind::Product, ProductType::BF16, 1e15, 0, 1e6, 1e6};
+  LaunchCost product{WorkKind::Matmul, MatmulType::BF16, 1e15, 0, 1e6, 1e6};
   EXPECT_NEAR(secondsOf(product, device), 1e15 / (312e12 * device.matmulEfficiency), 1e-3);
-  product.type = ProductType::F32;
+  product.type = MatmulType::F32;
   EXPECT_GT(secondsOf(product, device), 1e15 / 20e12);
 }
 
 TEST_F(LaunchCostTest, SixteenBitProductsHaveRatesOfTheirOwn) {
-  LaunchCost product{WorkKind::Product, ProductType::F32, 1e12, 0, 1e6, 1e6};
-  LaunchCost attention{WorkKind::Attention, ProductType::F32, 1e12, 0, 1e6, 1e6, 0};
+  LaunchCost product{WorkKind::Matmul, MatmulType::F32, 1e12, 0, 1e6, 1e6};
+  LaunchCost attention{WorkKind::Attention, MatmulType::F32, 1e12, 0, 1e6, 1e6, 0};
   attention.extent = 1024;
-  auto faster = [](LaunchCost cost, ProductType type, const char *device) {
+  auto faster = [](LaunchCost cost, MatmulType type, const char *device) {
     DeviceModel model = loadDevice(device);
     double wide = secondsOf(cost, model);
     cost.type = type;
     return wide / secondsOf(cost, model);
   };
-  EXPECT_NEAR(faster(product, ProductType::BF16, "cpu"), 2, 0.01);
-  EXPECT_NEAR(faster(product, ProductType::F16, "cpu"), 1, 0.01);
-  EXPECT_NEAR(faster(attention, ProductType::BF16, "cpu"), 1, 0.01);
+  EXPECT_NEAR(faster(product, MatmulType::BF16, "cpu"), 2, 0.01);
+  EXPECT_NEAR(faster(product, MatmulType::F16, "cpu"), 1, 0.01);
+  EXPECT_NEAR(faster(attention, MatmulType::BF16, "cpu"), 1, 0.01);
   for (const char *gpu : {"a100", "h100", "h200"})
-    for (ProductType narrow : {ProductType::BF16, ProductType::F16})
+    for (MatmulType narrow : {MatmulType::BF16, MatmulType::F16})
       EXPECT_GT(faster(product, narrow, gpu), 10) << gpu;
   // Tensor cores by mma.sync: 35 % of their peak, where multiply-adds reach 60 % of theirs; all of it on an
   // A100.
-  EXPECT_NEAR(faster(attention, ProductType::BF16, "h100"), 989.4 * 0.35 / (67 * 0.6), 0.1);
-  EXPECT_NEAR(faster(attention, ProductType::BF16, "a100"), 312 / 19.5, 0.1);
+  EXPECT_NEAR(faster(attention, MatmulType::BF16, "h100"), 989.4 * 0.35 / (67 * 0.6), 0.1);
+  EXPECT_NEAR(faster(attention, MatmulType::BF16, "a100"), 312 / 19.5, 0.1);
   // Gradients compute two of five products twice there, and not on a processor.
   attention.repeatedFlops = 0.4e12;
-  EXPECT_NEAR(faster(attention, ProductType::BF16, "a100"), 312 / 19.5 / 1.4, 0.1);
-  EXPECT_NEAR(faster(attention, ProductType::BF16, "cpu"), 1, 0.01);
-  EXPECT_NEAR(faster(product, ProductType::BF16, "rtx4090"), 2, 0.01);
+  EXPECT_NEAR(faster(attention, MatmulType::BF16, "a100"), 312 / 19.5 / 1.4, 0.1);
+  EXPECT_NEAR(faster(attention, MatmulType::BF16, "cpu"), 1, 0.01);
+  EXPECT_NEAR(faster(product, MatmulType::BF16, "rtx4090"), 2, 0.01);
 }
 
 // A processor with tiles of bf16 (AMX) multiplies in them for attention; fp16 is widened.
 TEST_F(LaunchCostTest, AttentionOnAProcessorHasARateOfItsOwnInBf16Alone) {
   DeviceModel device = loadDevice("cpu");
   device.bf16Flops = 8 * device.fp32Flops, device.narrowAttentionEfficiency = 0.5;
-  LaunchCost attention{WorkKind::Attention, ProductType::F32, 1e12, 0, 1e6, 1e6, 0};
+  LaunchCost attention{WorkKind::Attention, MatmulType::F32, 1e12, 0, 1e6, 1e6, 0};
   attention.extent = 1024;
   const double wide = secondsOf(attention, device);
-  attention.type = ProductType::F16;
+  attention.type = MatmulType::F16;
   EXPECT_NEAR(wide / secondsOf(attention, device), 1, 0.01);
-  attention.type = ProductType::BF16;
+  attention.type = MatmulType::BF16;
   EXPECT_NEAR(wide / secondsOf(attention, device), 8 * 0.5 / device.attentionEfficiency, 0.05);
 }
 

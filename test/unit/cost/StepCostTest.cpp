@@ -43,7 +43,7 @@ TEST(StepCost, ProductsAndAttentionOfGpt2AreCountedExactly) {
   double products = 0, attention = 0;
   for (const ScheduledLaunch &launch : launchesOfGpt(size, "cpu"))
     if (launch.function == "step") {
-      products += launch.cost.kind == WorkKind::Product ? launch.cost.flops : 0;
+      products += launch.cost.kind == WorkKind::Matmul ? launch.cost.flops : 0;
       attention += launch.cost.kind == WorkKind::Attention ? launch.cost.flops : 0;
     }
   // Forward, gradient of the input, gradient of the weight: two FLOPs a parameter and token each.
@@ -66,11 +66,11 @@ TEST(StepCost, Gpt2OfTheUsualSizeTakesSixFlopsAParameterAndToken) {
 TEST(StepCost, AccumulationRepeatsTheMicroStep) {
   std::vector<ScheduledLaunch> launches(3);
   launches[0] = {
-      "micro", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 10}, 2, train::FunctionKind::Micro};
+      "micro", 0, "cluster", "", {WorkKind::Vector, MatmulType::F32, 10}, 2, train::FunctionKind::Micro};
   launches[1] = {
-      "update", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 5}, 1, train::FunctionKind::Update};
+      "update", 0, "cluster", "", {WorkKind::Vector, MatmulType::F32, 5}, 1, train::FunctionKind::Update};
   launches[2] = {
-      "eval", 0, "cluster", "", {WorkKind::Vector, ProductType::F32, 100}, 50, train::FunctionKind::Eval};
+      "eval", 0, "cluster", "", {WorkKind::Vector, MatmulType::F32, 100}, 50, train::FunctionKind::Eval};
   StepCost cost = stepCost(launches, 3);
   EXPECT_EQ(cost.flops, 35);
   EXPECT_EQ(cost.seconds, 7);

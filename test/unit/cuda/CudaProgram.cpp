@@ -1,6 +1,6 @@
 #include "test/unit/cuda/CudaProgram.h"
+#include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/LibraryKernel.h"
-#include "runtime/calls/Product.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/format/Convert.h"
 #include "test/support/TempFolder.h"

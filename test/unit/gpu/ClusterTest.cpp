@@ -122,7 +122,7 @@ TEST(GpuCluster, SoftmaxOfColumns) {
     check(textOf(softmax(rows, columns, "0")));
 }
 
-TEST(GpuCluster, StagesFoldOverBlocks) {
+TEST(GpuCluster, StagesReduceOverBlocks) {
   Case c = softmax(2, 300000, "1");
   auto code = check(textOf(c));
   EXPECT_GT(code.kernels.size(), 2u);
@@ -141,7 +141,7 @@ TEST(GpuCluster, SumsOfColumns) {
   }
 }
 
-/// Tiles that are turned around, folds of wide rows, of columns, and of parts of rows.
+/// Tiles that are turned around, reductions of wide rows, of columns, and of parts of rows.
 TEST(GpuCluster, BarriersAreMissed) {
   Case tile = overTwo(40, 36, "");
   tile.inputMaps = "affine_map<(r, c) -> (c, r)>";
@@ -158,9 +158,9 @@ TEST(GpuCluster, BarriersAreMissed) {
   }
 }
 
-/// Points that are made, stored and folded by columns (or rows) in one walk, on the bytes of what they are
+/// Points that are made, stored and reduced by columns (or rows) in one walk, on the bytes of what they are
 /// made of: a gradient and that of the bias behind it.
-TEST(GpuCluster, PointsAreStoredWhileTheyAreFolded) {
+TEST(GpuCluster, PointsAreStoredWhileTheyAreReduced) {
   for (const char *type : {"f32", "bf16"})
     for (const char *reduced : {"0", "1"})
       for (auto [rows, columns] : {std::pair(5, 7), {2100, 17}, {600, 264}, {2, 3001}}) {
@@ -212,7 +212,7 @@ TEST(GpuCluster, GridsOfLongRowsAreThoseThatGpusTake) {
   }
 }
 
-TEST(GpuCluster, MiddleIsFolded) {
+TEST(GpuCluster, MiddleIsReduced) {
   // Per-channel statistics: dims 0 and 2 are reduced, every point is normalised.
   for (auto [batch, channels, pixels] : {std::tuple(2, 3, 5), {4, 8, 64}, {3, 2, 20001}}) {
     Case c;
@@ -297,7 +297,7 @@ TEST(GpuCluster, HalfWidths) {
       }
 }
 
-TEST(GpuCluster, FoldKinds) {
+TEST(GpuCluster, ReductionKinds) {
   for (const char *kind : {"add", "mul", "max", "min", "umax", "umin", "and", "or"})
     for (const char *type : {"i32", "i64", "f64"}) {
       if (std::string(type) == "f64" && kind[0] != 'a' && std::string(kind) != "max" &&
@@ -368,7 +368,7 @@ TEST(GpuCluster, NothingToDo) {
   EXPECT_TRUE(check(textOf(c)).kernels.empty());
 }
 
-TEST(GpuCluster, EmptyFoldIsTheIdentity) {
+TEST(GpuCluster, EmptyReductionIsTheIdentity) {
   Case c = overTwo(3, 0, "1");
   c.outputs = "tensor<3xf32>";
   c.outputMaps = kRow;

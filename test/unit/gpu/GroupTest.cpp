@@ -145,7 +145,7 @@ TEST_F(Group, ShapesThatMatterAreNotFlat) {
                            "-> (i, j)>] {\n^bb0(%a: f32, %c: f32):"
                            "\n %y = arith.addf %a, %c : f32\n sched.yield %y : f32\n} : (tensor<4x8xf32>, "
                            "tensor<8xf32>) -> tensor<4x8xf32>\n return\n}",
-                           // a fold
+                           // a reduction
                            "func.func @f(%x: tensor<8xf32>) {\n %r = sched.cluster domain [8] reduced [0] "
                            "(%x) maps [affine_map<(i) -> (i)>] -> "
                            "[affine_map<(i) -> ()>] {\n^bb0(%a: f32):\n %y = sched.reduce add %a : f32\n "

@@ -167,7 +167,7 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
     gpu->run(launch, pointersTo(*list), workspace.data());
   }
 
-  bool folds = !cluster.getBody().front().getOps<sched::ReduceOp>().empty();
+  bool reduces = !cluster.getBody().front().getOps<sched::ReduceOp>().empty();
   for (size_t at = 0; at < onGpu.size(); ++at) {
     size_t inputs = cluster.getInputs().size();
     if (!onGpu[at]->isPaddingWhole())
@@ -183,9 +183,9 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
     // Another order of a sum, or an exponential of another device, may round a 16-bit float to its neighbour.
     const bool isShort = type.getElementType().isF16() || type.getElementType().isBF16();
     double unit = type.getElementType().isF16() ? 0x1p-10 : isShort ? 0x1p-7 : 1e-4;
-    const bool isNear = folds || (ptx && isShort && hasMath(cluster));
+    const bool isNear = reduces || (ptx && isShort && hasMath(cluster));
     std::string text =
-        difference(type, onCpu[at]->data(), onGpu[at]->data(), isNear ? unit : 1e-6, folds ? 1e-5 : 1e-7);
+        difference(type, onCpu[at]->data(), onGpu[at]->data(), isNear ? unit : 1e-6, reduces ? 1e-5 : 1e-7);
     if (!text.empty())
       return fmt::format("output {}: {}", at - inputs, text);
   }

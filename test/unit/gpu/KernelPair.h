@@ -22,7 +22,7 @@ public:
   /// The cluster, for messages.
   std::string text(size_t cluster);
   const lower::gpu::LaunchCode &code(size_t cluster) const { return launches[cluster]; }
-  /// Runs a cluster on random numbers in [low, high); "" when the results agree (folds to 1e-4 of their
+  /// Runs a cluster on random numbers in [low, high); "" when the results agree (reductions to 1e-4 of their
   /// size), the GPU gives the same bits twice and on overwritten inputs (in the simulator), and keeps to its
   /// memory. Else what is wrong.
   std::string compare(size_t cluster, unsigned seed, float low, float high);

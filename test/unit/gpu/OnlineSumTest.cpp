@@ -40,7 +40,7 @@ TEST(OnlineSum, OneKernelReadsRowsTwice) {
     EXPECT_EQ(softmax(2, columns, 1).kernels.size(), 1u);
 }
 
-// Parts of rows are folded by blocks of their own, then joined: the pair is one stage.
+// Parts of rows are reduced by blocks of their own, then joined: the pair is one stage.
 TEST(OnlineSum, PartsOfRowsAreJoined) {
   for (int64_t columns : {40001, 300000})
     EXPECT_EQ(softmax(2, columns, 1).kernels.size(), 3u);

@@ -29,7 +29,7 @@ rt::calls::ConvShape shapeOf(const Case &c) {
 }
 
 /// f(x place, w place, y place) for every product of the convolution.
-template <typename F> void forEachProduct(const Case &c, F &&f) {
+template <typename F> void forEachMatmul(const Case &c, F &&f) {
   Shape outShape = c.y(), taps(c.w.begin() + 1, c.w.end());
   int64_t channels = c.w[1], filters = c.w[0] / c.group;
   forEachIndex(outShape, [&](const Shape &y) {
@@ -67,7 +67,7 @@ template <typename T> Expected expectedOf(const Case &c) {
              {}};
   const std::vector<double> xs = e.x.doubles(), ws = e.w.doubles(), dys = e.dy.doubles();
   e.y.resize(dys.size()), e.dx.resize(xs.size()), e.dw.resize(ws.size());
-  forEachProduct(c, [&](int64_t xi, int64_t wi, int64_t yi) {
+  forEachMatmul(c, [&](int64_t xi, int64_t wi, int64_t yi) {
     e.y[yi] += xs[xi] * ws[wi], e.dx[xi] += dys[yi] * ws[wi], e.dw[wi] += dys[yi] * xs[xi];
   });
   e.yBiased = e.y, e.dxBiased = e.dx;

@@ -1,4 +1,4 @@
-// Clusters without folds, against plain loops.
+// Clusters without reductions, against plain loops.
 #include "test/unit/lower/EmitterHarness.h"
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Clusters with folds, against plain loops in double.
+// Clusters with reductions, against plain loops in double.
 #include "test/unit/lower/EmitterHarness.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -194,8 +194,8 @@ TEST(EmitterReduction, LongColumnsStayAccurate) {
   EXPECT_LT(std::sqrt(error / columns), 1.2e-7);
 }
 
-// Folds of folds along a strided dim: what a weight gradient's norm by column looks like.
-TEST(EmitterReduction, TwoFoldsOverOuterDims) {
+// Reductions of reductions along a strided dim: what a weight gradient's norm by column looks like.
+TEST(EmitterReduction, TwoReductionsOverOuterDims) {
   Cluster cluster(R"(
     func.func @f(%x: tensor<4x300x33xf32>) {
       %y = sched.cluster domain [4, 300, 33] reduced [0, 1] (%x)

@@ -211,7 +211,7 @@ TEST(EmitterTypes, ScalarsAndEmptyTensors) {
   nothing.run(1, none, none);
 }
 
-TEST(EmitterTypes, IntegerFoldsAndNaN) {
+TEST(EmitterTypes, IntegerReductionsAndNaN) {
   Cluster cluster(R"(
     func.func @f(%a: tensor<2x100xi64>, %b: tensor<2x100xf32>, %c: tensor<2x100xui8>) {
       %y:4 = sched.cluster domain [2, 100] reduced [1] (%a, %b, %c)

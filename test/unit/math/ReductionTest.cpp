@@ -1,4 +1,4 @@
-// Reductions, softmax, CumSum, TopK: values, empty folds, gradients.
+// Reductions, softmax, CumSum, TopK: values, empty reductions, gradients.
 #include "test/unit/math/OpHarness.h"
 #include <cmath>
 

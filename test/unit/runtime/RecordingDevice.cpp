@@ -18,13 +18,15 @@ public:
   void fill(uint64_t offset, uint64_t bytes, unsigned char value) override {
     std::fill_n(arena.data() + offset, bytes, static_cast<char>(value));
   }
-  char *input(const rt::Function &, const rt::Place &place) override { return arena.data() + place.offset; }
+  char *input(const rt::Function &, const rt::ArenaSlot &place) override {
+    return arena.data() + place.offset;
+  }
   char *scalar(const rt::ScalarSlot &slot) override { return arena.data() + slot.offset; }
   void run(const rt::Function &, int, int, rt::LaunchTimer *) override {}
 
   void begin(const rt::Function &function) override {
     Given now{function.name, {}, {}};
-    for (const rt::Place &place : function.inputs)
+    for (const rt::ArenaSlot &place : function.inputs)
       now.inputs[place.name] =
           std::string(arena.data() + place.offset, program.input(place.name)->desc.bytes());
     for (const rt::ScalarSlot &slot : program.scalars)

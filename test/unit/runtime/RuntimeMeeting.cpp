@@ -9,11 +9,11 @@
 namespace kedge::test {
 namespace {
 
-using rt::MeetingPlace;
+using rt::Rendezvous;
 using rt::tcp::Connection;
 
 /// What each rank of `size` found out, each in a thread; "" where it met all others.
-std::vector<std::string> meetAs(const std::vector<int64_t> &ranks, int64_t size, const MeetingPlace &place,
+std::vector<std::string> meetAs(const std::vector<int64_t> &ranks, int64_t size, const Rendezvous &place,
                                 double seconds = 20) {
   std::vector<std::string> said(ranks.size());
   std::vector<std::vector<Connection>> met(ranks.size());
@@ -47,7 +47,7 @@ std::vector<std::string> meetAs(const std::vector<int64_t> &ranks, int64_t size,
   return said;
 }
 
-MeetingPlace somewhere() { return {"127.0.0.1", freePort(), false, "a job"}; }
+Rendezvous somewhere() { return {"127.0.0.1", freePort(), false, "a job"}; }
 
 TEST(RuntimeMeeting, EveryTwoRanksAreConnected) {
   EXPECT_EQ(meetAs({0, 1, 2, 3}, 4, somewhere()), std::vector<std::string>(4));
@@ -55,7 +55,7 @@ TEST(RuntimeMeeting, EveryTwoRanksAreConnected) {
 }
 
 TEST(RuntimeMeeting, APortThatIsTakenIsPassed) {
-  MeetingPlace place = somewhere();
+  Rendezvous place = somewhere();
   const rt::tcp::Socket launcher = rt::tcp::listenAt(place.port); // and says nothing
   place.isTaken = true;
   EXPECT_EQ(meetAs({0, 1, 2}, 3, place), std::vector<std::string>(3));
@@ -72,15 +72,15 @@ TEST(RuntimeMeeting, WhoDoesNotComeIsNamed) {
   const auto alone = meetAs({1}, 2, somewhere(), 0.5);
   EXPECT_NE(alone[0].find("rank 1 did not reach rank 0 at 127.0.0.1, port"), std::string::npos) << alone[0];
   EXPECT_NE(alone[0].find("Connection refused"), std::string::npos) << alone[0];
-  MeetingPlace nowhere = somewhere();
+  Rendezvous nowhere = somewhere();
   nowhere.host = "no.such.host.invalid";
   EXPECT_NE(meetAs({1}, 2, nowhere, 0.5)[0].find("rank 1 did not reach rank 0 at no.such.host.invalid"),
             std::string::npos);
 }
 
 TEST(RuntimeMeeting, AnotherJobsRanksAreNotLetIn) {
-  const MeetingPlace place = somewhere();
-  MeetingPlace other = place;
+  const Rendezvous place = somewhere();
+  Rendezvous other = place;
   other.job = "another job";
   std::vector<std::string> strangers;
   std::thread stranger([&] { strangers = meetAs({1}, 2, other, 1); });
@@ -105,7 +105,7 @@ struct Words {
 /// Who looks for rank 0 tries several ports, and one of them may be where another rank listens, or itself.
 TEST(RuntimeMeeting, WhoLooksForTheFirstRankIsNoVisitorOfAnother) {
   const int64_t soon = rt::steadyNanoseconds() + 20'000'000'000;
-  const MeetingPlace place = somewhere();
+  const Rendezvous place = somewhere();
   const rt::tcp::Socket first = rt::tcp::listenAt(place.port);
   ASSERT_TRUE(first.isOpen());
   std::string said;
@@ -150,7 +150,7 @@ TEST(RuntimeMeeting, WhoLooksForTheFirstRankIsNoVisitorOfAnother) {
 }
 
 TEST(RuntimeMeeting, AllPortsTaken) {
-  MeetingPlace place = somewhere();
+  Rendezvous place = somewhere();
   std::vector<rt::tcp::Socket> taken;
   for (int64_t port = place.port; port <= place.port + rt::tcp::kPorts; ++port)
     taken.push_back(rt::tcp::listenAt(port));

@@ -42,7 +42,7 @@ protected:
 };
 
 TEST_F(RuntimeWatch, AnotherRankHasTimeToSpeakForAll) {
-  watch.begin({Watch::Place{}, Watch::Place{}, Watch::Place{}});
+  watch.begin({Watch::ProcessIdentity{}, Watch::ProcessIdentity{}, Watch::ProcessIdentity{}});
   messages.lost[2] = true;
   testing::internal::CaptureStderr();
   tickFor(2);
@@ -51,7 +51,7 @@ TEST_F(RuntimeWatch, AnotherRankHasTimeToSpeakForAll) {
 }
 
 TEST_F(RuntimeWatch, ItSpeaksWhenTheOtherIsLostToo) {
-  watch.begin({Watch::Place{}, Watch::Place{}, Watch::Place{}});
+  watch.begin({Watch::ProcessIdentity{}, Watch::ProcessIdentity{}, Watch::ProcessIdentity{}});
   messages.lost[2] = true;
   testing::internal::CaptureStderr();
   tickFor(0.5);
@@ -73,8 +73,8 @@ void lookOut(int64_t rank, bool passes) {
     pause();
     _exit(0);
   }
-  const auto here = Watch::ownPlace();
-  watch.begin({here, Watch::Place{}, Watch::Place{here.host, other}});
+  const auto here = Watch::ownIdentity();
+  watch.begin({here, Watch::ProcessIdentity{}, Watch::ProcessIdentity{here.host, other}});
   watch.nameRanks({"data 0", "data 1", "data 2"});
   lookout.begin();
   kill(other, SIGKILL);

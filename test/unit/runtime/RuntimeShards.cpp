@@ -113,7 +113,7 @@ TEST(RuntimeShards, WhatIsNoCutIsTold) {
     return json{{"shape", {4, 6}}, {"flat", flat}, {"cuts", std::move(cuts)}};
   };
   const json good = {{"dim", 1}, {"axis", "tensor"}};
-  EXPECT_NO_THROW(rt::shardOf(cut({good})));
+  EXPECT_NO_THROW(rt::localShardOf(cut({good})));
   json other = good, unit = good, sections = good;
   other["dim"] = 2;
   unit["unit"] = 0;
@@ -121,8 +121,8 @@ TEST(RuntimeShards, WhatIsNoCutIsTold) {
   for (const json &wrong :
        {cut({other}), cut({unit}), cut({sections}), cut({good, good}),
         cut({{{"dim", 0}, {"axis", "data"}}}, true), cut(json::array()), json{{"shape", {-1}}}})
-    EXPECT_THROW(rt::shardOf(wrong), rt::RuntimeError) << wrong;
-  const json again = rt::cutsJson(rt::shardOf(cut({good}, true)));
+    EXPECT_THROW(rt::localShardOf(wrong), rt::RuntimeError) << wrong;
+  const json again = rt::cutsJson(rt::localShardOf(cut({good}, true)));
   EXPECT_EQ(again, (json{{"flat", true}, {"cuts", {good}}}));
 }
 

@@ -33,7 +33,7 @@ TEST(RematLayers, AreFoundForwardAndBackward) {
   EXPECT_TRUE(backward.backwards);
   // A gradient's layer is that of the forward value it reads.
   int gradient = backward.nodes[3][0], read = problem.nodes[gradient].inputs[1];
-  const RematPlace &producer = layers.placeOf[model.producers[read].front()];
+  const RematPosition &producer = layers.positionOf[model.producers[read].front()];
   EXPECT_LE(std::abs(forward.layerOf(producer.block) - backward.layerOf(3)), 1);
   EXPECT_TRUE(findLayers(model, 25).regions.empty());
 }
@@ -48,7 +48,7 @@ TEST(RematLayers, UpdatesBehindTheNormBelongToTheLayersOfTheirGradients) {
   EXPECT_TRUE(updates.backwards);
   for (int block : {1, 7, updates.blocks - 2}) {
     int read = problem.nodes[updates.nodes[block][0]].inputs[0];
-    const RematPlace &producer = layers.placeOf[model.producers[read].front()];
+    const RematPosition &producer = layers.positionOf[model.producers[read].front()];
     ASSERT_EQ(producer.region, 1);
     EXPECT_EQ(backward.layerOf(producer.block), updates.layerOf(block));
   }
@@ -76,7 +76,7 @@ TEST(RematLayers, ChunksThatAllReadTheLastLayerAreNone) {
   RematModel model(chunked, true);
   RematLayers layers = findLayers(model, 16);
   ASSERT_EQ(layers.regions.size(), 2u) << "forward and backward";
-  EXPECT_EQ(layers.placeOf[chunks[10]].region, -1);
+  EXPECT_EQ(layers.positionOf[chunks[10]].region, -1);
   EXPECT_TRUE(RematFold::make(model, layers, 8));
 }
 
@@ -98,9 +98,10 @@ TEST_P(RematFolds, StandForAllLayers) {
   ASSERT_TRUE(fold);
   EXPECT_LT(fold->problem().nodes.size(), problem.nodes.size() / 2);
   EXPECT_FALSE(RematFold::make(model, layers, 24));
-  for (RematFold::Broadcast broadcast : {RematFold::Broadcast::neighbours, RematFold::Broadcast::inTurn})
+  for (RematFold::LayerMapping mapping :
+       {RematFold::LayerMapping::neighbours, RematFold::LayerMapping::inTurn})
     for (bool patient : {false, true})
-      EXPECT_EQ(fold->unfold(fold->problem().order, broadcast, patient), problem.order);
+      EXPECT_EQ(fold->unfold(fold->problem().order, mapping, patient), problem.order);
 }
 
 TEST_P(RematFolds, TurnAPlanForAFewLayersIntoOneForAll) {
@@ -116,7 +117,7 @@ TEST_P(RematFolds, TurnAPlanForAFewLayersIntoOneForAll) {
   RematPlan plan = rematerialize(few, options);
   ASSERT_TRUE(plan.feasible);
   double base = static_cast<double>(peakOf(problem, problem.order));
-  std::vector<int> whole = fold->unfold(plan.sequence, RematFold::Broadcast::inTurn, true);
+  std::vector<int> whole = fold->unfold(plan.sequence, RematFold::LayerMapping::inTurn, true);
   ASSERT_GT(peakOf(problem, whole), 0) << "a valid execution";
   EXPECT_LT(peakOf(problem, whole), 0.6 * base);
   EXPECT_LT(shareAdded(problem, whole), 1.3 * shareAdded(few, plan.sequence));

@@ -33,10 +33,10 @@ NormLayout kedge::rowLayout(MLIRContext *context, ArrayRef<int64_t> shape, int64
   SmallVector<int64_t> statShape(shape.begin(), shape.end());
   SmallVector<AffineExpr> stat;
   for (int64_t dim = 0; dim < (int64_t)shape.size(); ++dim) {
-    bool folds = dim >= axis;
-    if (folds)
+    bool reduces = dim >= axis;
+    if (reduces)
       layout.reduced.push_back(dim);
-    stat.push_back(folds ? getAffineConstantExpr(0, context) : getAffineDimExpr(dim, context));
+    stat.push_back(reduces ? getAffineConstantExpr(0, context) : getAffineDimExpr(dim, context));
   }
   layout.data = AffineMap::getMultiDimIdentityMap(shape.size(), context);
   layout.scale = broadcastMap(context, shape, scaleShape);

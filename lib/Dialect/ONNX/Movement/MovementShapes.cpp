@@ -8,7 +8,7 @@ using namespace kedge::onnx;
 
 namespace {
 using Types = SmallVectorImpl<Type>;
-using Place = std::optional<Location>;
+using MaybeLocation = std::optional<Location>;
 using Shape = SmallVector<int64_t>;
 
 LogicalResult give(Types &types, ArrayRef<int64_t> shape, Type element) {
@@ -16,14 +16,14 @@ LogicalResult give(Types &types, ArrayRef<int64_t> shape, Type element) {
   return success();
 }
 
-LogicalResult checkRank(Place place, ArrayRef<int64_t> list, int64_t rank, StringRef what) {
+LogicalResult checkRank(MaybeLocation place, ArrayRef<int64_t> list, int64_t rank, StringRef what) {
   if ((int64_t)list.size() == rank)
     return success();
   return emitOptionalError(place, what, " has ", list.size(), " entries, expected ", rank);
 }
 } // namespace
 
-LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   int64_t have = elementCount(shapeOf(adaptor.getData())), want = elementCount(adaptor.getShape());
   if (have != want || llvm::any_of(adaptor.getShape(), [](int64_t d) { return d < 0; }))
     return emitOptionalError(place, "cannot reshape [", shapeOf(adaptor.getData()), "] (", have,
@@ -31,7 +31,8 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ad
   return give(types, adaptor.getShape(), elementOf(adaptor.getData()));
 }
 
-LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor,
+                                            Types &types) {
   ArrayRef<int64_t> perm = adaptor.getPerm(), from = shapeOf(adaptor.getData());
   Shape sorted(perm), shape;
   llvm::sort(sorted);
@@ -42,7 +43,7 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, Place place, Adaptor 
   return give(types, shape, elementOf(adaptor.getData()));
 }
 
-LogicalResult ExpandOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult ExpandOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   auto shape = broadcastShapes(place, {shapeOf(adaptor.getInput()), adaptor.getShape()});
   if (failed(shape))
     return failure();
@@ -52,7 +53,7 @@ LogicalResult ExpandOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ada
   return give(types, *shape, elementOf(adaptor.getInput()));
 }
 
-LogicalResult BitCastOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult BitCastOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   Type from = elementOf(adaptor.getData());
   auto bytes = [](Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; };
   if (bytes(from) != bytes(adaptor.getTo()))
@@ -61,7 +62,7 @@ LogicalResult BitCastOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ad
   return give(types, shapeOf(adaptor.getData()), adaptor.getTo());
 }
 
-LogicalResult TileOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult TileOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   Shape shape(shapeOf(adaptor.getInput()));
   if (failed(checkRank(place, adaptor.getRepeats(), shape.size(), "repeats")))
     return failure();
@@ -73,7 +74,7 @@ LogicalResult TileOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adapt
   return give(types, shape, elementOf(adaptor.getInput()));
 }
 
-LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   if (adaptor.getInputs().empty())
     return emitOptionalError(place, "joins no tensors, expected at least one");
   Shape shape(shapeOf(adaptor.getInputs()[0]));
@@ -99,7 +100,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ada
   return give(types, shape, elementOf(adaptor.getInputs()[0]));
 }
 
-LogicalResult SplitOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult SplitOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   Shape shape(shapeOf(adaptor.getInput()));
   int64_t axis = adaptor.getAxis(), total = 0;
   if (axis < 0 || axis >= (int64_t)shape.size())
@@ -116,7 +117,7 @@ LogicalResult SplitOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adap
   return success();
 }
 
-LogicalResult SliceOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   Shape shape(shapeOf(adaptor.getData()));
   int64_t rank = shape.size();
   if (failed(checkRank(place, adaptor.getStarts(), rank, "starts")) ||
@@ -134,7 +135,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adap
   return give(types, shape, elementOf(adaptor.getData()));
 }
 
-LogicalResult PadOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult PadOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   Shape shape(shapeOf(adaptor.getData()));
   int64_t rank = shape.size();
   ArrayRef<int64_t> pads = adaptor.getPads();
@@ -152,7 +153,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adapto
   return give(types, shape, elementOf(adaptor.getData()));
 }
 
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   ArrayRef<int64_t> data = shapeOf(adaptor.getData()), indices = shapeOf(adaptor.getIndices());
   auto axis = normalizeAxis(place, adaptor.getAxis(), data.size());
   if (failed(axis))
@@ -163,7 +164,8 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ada
   return give(types, shape, elementOf(adaptor.getData()));
 }
 
-LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor,
+                                                 Types &types) {
   if (failed(normalizeAxis(place, adaptor.getAxis(), rankOf(adaptor.getData()))))
     return failure();
   if (rankOf(adaptor.getIndices()) != rankOf(adaptor.getData()))
@@ -173,7 +175,7 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, Place place, Ada
 }
 
 /// Dims of data that index tuples leave over; checks the batch dims.
-static FailureOr<Shape> tupleRest(Place place, ArrayRef<int64_t> data, ArrayRef<int64_t> indices,
+static FailureOr<Shape> tupleRest(MaybeLocation place, ArrayRef<int64_t> data, ArrayRef<int64_t> indices,
                                   int64_t batch) {
   if (indices.empty() || batch < 0 || batch >= (int64_t)std::min(indices.size(), data.size() + 1))
     return emitOptionalError(place, "batch_dims ", batch, " does not fit indices [", indices, "]");
@@ -186,7 +188,8 @@ static FailureOr<Shape> tupleRest(Place place, ArrayRef<int64_t> data, ArrayRef<
   return Shape(data.drop_front(batch + tuple));
 }
 
-LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor,
+                                           Types &types) {
   ArrayRef<int64_t> indices = shapeOf(adaptor.getIndices());
   auto rest = tupleRest(place, shapeOf(adaptor.getData()), indices, adaptor.getBatchDims());
   if (failed(rest))
@@ -196,7 +199,8 @@ LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, Place place, Adaptor a
   return give(types, shape, elementOf(adaptor.getData()));
 }
 
-LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor,
+                                                  Types &types) {
   if (failed(normalizeAxis(place, adaptor.getAxis(), rankOf(adaptor.getData()))))
     return failure();
   if (shapeOf(adaptor.getIndices()) != shapeOf(adaptor.getUpdates()) ||
@@ -208,7 +212,8 @@ LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *, Place place, Ad
   return success();
 }
 
-LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor,
+                                            Types &types) {
   ArrayRef<int64_t> indices = shapeOf(adaptor.getIndices());
   auto rest = tupleRest(place, shapeOf(adaptor.getData()), indices, 0);
   if (failed(rest))
@@ -222,18 +227,18 @@ LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, Place place, Adaptor 
   return success();
 }
 
-LogicalResult RangeOp::inferReturnTypes(MLIRContext *, Place, Adaptor adaptor, Types &types) {
+LogicalResult RangeOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor adaptor, Types &types) {
   return give(types, {(int64_t)adaptor.getSize()}, elementOf(adaptor.getStart()));
 }
 
-LogicalResult TriluOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult TriluOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   if (rankOf(adaptor.getInput()) < 2)
     return emitOptionalError(place, "operand has rank ", rankOf(adaptor.getInput()), ", expected at least 2");
   types.push_back(adaptor.getInput().getType());
   return success();
 }
 
-LogicalResult OneHotOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult OneHotOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   Shape shape(shapeOf(adaptor.getIndices()));
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis > (int64_t)shape.size())
@@ -242,11 +247,12 @@ LogicalResult OneHotOp::inferReturnTypes(MLIRContext *, Place place, Adaptor ada
   return give(types, shape, elementOf(adaptor.getOn()));
 }
 
-LogicalResult EyeLikeOp::inferReturnTypes(MLIRContext *, Place, Adaptor adaptor, Types &types) {
+LogicalResult EyeLikeOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor adaptor, Types &types) {
   return give(types, adaptor.getShape(), adaptor.getDtype());
 }
 
-LogicalResult ReverseSequenceOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult ReverseSequenceOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor,
+                                                  Types &types) {
   if (failed(normalizeAxis(place, adaptor.getBatchAxis(), rankOf(adaptor.getInput()))) ||
       failed(normalizeAxis(place, adaptor.getTimeAxis(), rankOf(adaptor.getInput()))))
     return failure();
@@ -254,13 +260,14 @@ LogicalResult ReverseSequenceOp::inferReturnTypes(MLIRContext *, Place place, Ad
   return success();
 }
 
-LogicalResult ResizeOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult ResizeOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor, Types &types) {
   if (failed(checkRank(place, adaptor.getSizes(), rankOf(adaptor.getX()), "sizes")))
     return failure();
   return give(types, adaptor.getSizes(), elementOf(adaptor.getX()));
 }
 
-LogicalResult GridSampleOp::inferReturnTypes(MLIRContext *, Place place, Adaptor adaptor, Types &types) {
+LogicalResult GridSampleOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adaptor adaptor,
+                                             Types &types) {
   ArrayRef<int64_t> x = shapeOf(adaptor.getX()), grid = shapeOf(adaptor.getGrid());
   if (x.size() < 3 || grid.size() != x.size() || grid.back() != (int64_t)x.size() - 2 || grid[0] != x[0])
     return emitOptionalError(place, "grid [", grid, "] does not fit X [", x, "]");

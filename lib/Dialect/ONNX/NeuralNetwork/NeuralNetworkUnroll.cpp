@@ -104,7 +104,7 @@ protected:
     return GemmOp::create(builder, loc, v, weights, added, false, true, APFloat(1.0f), APFloat(1.0f));
   }
   /// [batch, rows of `weights`] of every step, in the order in which steps are walked.
-  Values inputProducts(const Direction &direction, Value weights, Value bias) {
+  Values inputMatmuls(const Direction &direction, Value weights, Value bias) {
     Value given = direction.backwards && lengths ? reversed(x) : x;
     Value flat = reshape(given, {steps() * batch(), shapeOf(x)[2]});
     Values parts = split(product(flat, weights, bias), 0, steps());
@@ -213,7 +213,7 @@ struct Rnn : Layer<RNNOp> {
   Rnn(OpBuilder &builder, RNNOp op) : Layer(builder, op, {"Tanh"}) {}
   Values inputs;
 
-  void prepare(const Direction &d) override { inputs = inputProducts(d, d.w, bothBiases(d, 0, 1, 1)); }
+  void prepare(const Direction &d) override { inputs = inputMatmuls(d, d.w, bothBiases(d, 0, 1, 1)); }
   Cell advance(const Direction &d, int64_t step, Cell cell) override {
     return {activate(d, 0, product(cell.h, d.r, inputs[step])), {}};
   }
@@ -227,9 +227,9 @@ struct Gru : Layer<GRUOp> {
 
   void prepare(const Direction &d) override {
     bool late = op.getLinearBeforeReset() != 0;
-    inputs = inputProducts(d, gates(d.w, 0, 2), bothBiases(d, 0, 2, 3));
+    inputs = inputMatmuls(d, gates(d.w, 0, 2), bothBiases(d, 0, 2, 3));
     Value bias = late ? gates(d.bias, 2, 1) : bothBiases(d, 2, 1, 3);
-    candidates = inputProducts(d, gates(d.w, 2, 1), bias);
+    candidates = inputMatmuls(d, gates(d.w, 2, 1), bias);
     weights = gates(d.r, 0, 2);
     candidateWeights = gates(d.r, 2, 1);
     candidateBias = gates(d.bias, 2, 1, 3);
@@ -252,7 +252,7 @@ struct Lstm : Layer<LSTMOp> {
   Lstm(OpBuilder &builder, LSTMOp op) : Layer(builder, op, {"Sigmoid", "Tanh", "Tanh"}) {}
   Values inputs;
 
-  void prepare(const Direction &d) override { inputs = inputProducts(d, d.w, bothBiases(d, 0, 4, 4)); }
+  void prepare(const Direction &d) override { inputs = inputMatmuls(d, d.w, bothBiases(d, 0, 4, 4)); }
 
   Value seen(const Direction &d, int64_t gate, Value v, Value c) {
     return d.peepholes ? math.add(v, math.mul(gates(d.peepholes, gate, 1), c)) : v;

@@ -9,8 +9,8 @@ using namespace kedge::onnx;
 
 using Compare = ClusterBodyBuilder::Compare;
 
-/// Elements of one fold.
-static int64_t foldSize(Value x, ArrayRef<int64_t> axes) {
+/// Elements of one reduction.
+static int64_t reductionSize(Value x, ArrayRef<int64_t> axes) {
   int64_t size = 1;
   for (int64_t axis : axes)
     size *= shapeOf(x)[axis];
@@ -32,7 +32,7 @@ template <typename Formula> static Value inFloat(ClusterBodyBuilder &body, Value
                    body.isUnsigned);
 }
 
-/// The fold's maximum, or 0 where it is infinite: what may be subtracted before exp.
+/// The reduction's maximum, or 0 where it is infinite: what may be subtracted before exp.
 static Value finiteMaximum(ClusterBodyBuilder &body, Value x) {
   Value maximum = body.max(x);
   Value infinity = body.constant(x.getType(), std::numeric_limits<double>::infinity());
@@ -56,10 +56,10 @@ static Value logSum(ClusterBodyBuilder &body, Value x) {
 }
 
 KEDGE_UNARY_BODY(ReduceSumOp, body.sum(x))
-KEDGE_UNARY_BODY(ReduceMeanOp, mean(body, x, foldSize(getX(), getAxes())))
+KEDGE_UNARY_BODY(ReduceMeanOp, mean(body, x, reductionSize(getX(), getAxes())))
 KEDGE_UNARY_BODY(ReduceMaxOp, body.max(x))
-KEDGE_UNARY_BODY(ReduceMinOp, body.reduce(Fold::Min, x))
-KEDGE_UNARY_BODY(ReduceProdOp, body.reduce(Fold::Mul, x))
+KEDGE_UNARY_BODY(ReduceMinOp, body.reduce(Reduction::Min, x))
+KEDGE_UNARY_BODY(ReduceProdOp, body.reduce(Reduction::Mul, x))
 KEDGE_UNARY_BODY(ReduceL1Op, body.sum(body.abs(x)))
 KEDGE_UNARY_BODY(ReduceL2Op, euclidean(body, x))
 KEDGE_UNARY_BODY(ReduceLogSumOp, logSum(body, x))

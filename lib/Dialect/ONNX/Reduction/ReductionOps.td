@@ -3,7 +3,7 @@
 #define KEDGE_ONNX_REDUCTION_OPS
 include "lib/Dialect/ONNX/OnnxBase.td"
 
-/// Folds the dims `axes` (import resolves negative axes, omitted axes and noop_with_empty_axes: no axis
+/// Reduces the dims `axes` (import resolves negative axes, omitted axes and noop_with_empty_axes: no axis
 /// means that nothing is reduced). With `keepdims` they stay with size 1. Sums accumulate 16-bit floats in f32.
 class ONNX_Reduce<string mnemonic, list<Trait> traits = [Differentiable]>
     : ONNX_Op<mnemonic, !listconcat([Clusterable], traits)> {

@@ -15,7 +15,7 @@ namespace {
 struct Point {
   ClusterBodyBuilder &body;
   Value grad, x, y;
-  int64_t count; // elements of one fold
+  int64_t count; // elements of one reduction
 
   Type type() const { return grad.getType(); }
   Value number(double value) const { return body.constant(type(), value); }
@@ -42,7 +42,7 @@ static Value prodGradient(const Point &p) {
   ClusterBodyBuilder &body = p.body;
   Value zero = p.isZero(p.x);
   Value nonZero = body.select(zero, p.number(1), p.x);
-  Value product = body.reduce(Fold::Mul, nonZero);
+  Value product = body.reduce(Reduction::Mul, nonZero);
   Value zeros = body.sum(body.select(zero, p.number(1), p.number(0)));
   Value othersZero =
       body.compare(Compare::GT, body.sub(zeros, body.select(zero, p.number(1), p.number(0))), p.number(0));
@@ -65,7 +65,7 @@ static Value l2Gradient(const Point &p) {
 
 static Value logSumGradient(const Point &p) { return p.body.div(p.grad, p.body.sum(p.x)); }
 
-/// A fold whose elements are all -inf has no gradient.
+/// A reduction whose elements are all -inf has no gradient.
 static Value logSumExpGradient(const Point &p) {
   Value share = p.body.exp(p.body.sub(p.x, p.y));
   Value empty = p.body.compare(Compare::EQ, p.y, p.number(-std::numeric_limits<double>::infinity()));
@@ -106,7 +106,7 @@ LogicalResult ReduceGradOp::verify() {
 }
 
 /// From the domain to the gradient: the dims `axes` dropped or at index 0.
-static AffineMap foldMap(ReduceGradOp op) {
+static AffineMap reductionMap(ReduceGradOp op) {
   MLIRContext *context = op.getContext();
   SmallVector<AffineExpr> exprs;
   for (int64_t dim = 0, rank = op.getShape().size(); dim < rank; ++dim) {
@@ -120,16 +120,17 @@ static AffineMap foldMap(ReduceGradOp op) {
 
 void ReduceGradOp::describeCluster(ClusterSpec &spec) {
   ArrayRef<int64_t> shape = getShape();
-  AffineMap point = AffineMap::getMultiDimIdentityMap(shape.size(), getContext()), fold = foldMap(*this);
+  AffineMap point = AffineMap::getMultiDimIdentityMap(shape.size(), getContext()),
+            reduction = reductionMap(*this);
   spec.domain.assign(shape.begin(), shape.end());
   spec.reduced.assign(shape.size(), false);
-  // Gradients that fold again reduce the forward's axes; the others are plain loops.
+  // Gradients that reduce again reduce the forward's axes; the others are plain loops.
   if (StringRef f = getFunction(); f == "Max" || f == "Min" || f == "Prod" || f == "LogSum")
     for (int64_t axis : getAxes())
       spec.reduced[axis] = true;
-  spec.inputMaps.push_back(fold);
+  spec.inputMaps.push_back(reduction);
   for (unsigned k = 0; k < getSaved().size(); ++k)
-    spec.inputMaps.push_back(k == 0 ? point : fold);
+    spec.inputMaps.push_back(k == 0 ? point : reduction);
   spec.outputMaps.push_back(point);
 }
 

@@ -16,13 +16,13 @@ RankedTensorType withoutAxis(RankedTensorType logits, int64_t axis) {
   return RankedTensorType::get(shape, statisticsType(logits.getElementType()));
 }
 
-/// Domain: the logits' shape, classes folded or not; `items` tensors have no class axis.
-void describeClasses(MLIRContext *context, RankedTensorType logits, int64_t axis, bool folds, unsigned items,
-                     ClusterSpec &spec) {
+/// Domain: the logits' shape, classes reduced or not; `items` tensors have no class axis.
+void describeClasses(MLIRContext *context, RankedTensorType logits, int64_t axis, bool reduces,
+                     unsigned items, ClusterSpec &spec) {
   unsigned rank = logits.getRank();
   spec.domain.assign(logits.getShape().begin(), logits.getShape().end());
   spec.reduced.assign(rank, false);
-  spec.reduced[axis] = folds;
+  spec.reduced[axis] = reduces;
   spec.inputMaps.push_back(AffineMap::getMultiDimIdentityMap(rank, context));
   AffineMap item = spec.inputMaps[0].dropResult(axis);
   spec.inputMaps.append(items, item);

@@ -13,7 +13,7 @@ using namespace kedge::train;
 #include "lib/Dialect/Train/Loss/LossScaleOps.cpp.inc"
 
 namespace {
-using Place = std::optional<Location>;
+using MaybeLocation = std::optional<Location>;
 using Types = SmallVectorImpl<Type>;
 using Body = ClusterBodyBuilder;
 
@@ -24,7 +24,7 @@ Value isSkipped(Body &b, Value found) {
 }
 } // namespace
 
-LogicalResult ScaleLossOp::inferReturnTypes(MLIRContext *, Place, Adaptor adaptor, Types &types) {
+LogicalResult ScaleLossOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor adaptor, Types &types) {
   types.push_back(adaptor.getLoss().getType());
   return success();
 }
@@ -42,7 +42,7 @@ void ScaleLossOp::buildClusterBody(Body &, ValueRange v, SmallVectorImpl<Value> 
   results.push_back(v[0]);
 }
 
-LogicalResult InverseScaleOp::inferReturnTypes(MLIRContext *, Place, Adaptor adaptor, Types &types) {
+LogicalResult InverseScaleOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor adaptor, Types &types) {
   types.push_back(adaptor.getScale().getType());
   return success();
 }
@@ -52,7 +52,8 @@ void InverseScaleOp::buildClusterBody(Body &b, ValueRange v, SmallVectorImpl<Val
   results.push_back(b.cast(b.div(b.constant(wide, 1), b.cast(v[0], wide)), v[0].getType()));
 }
 
-LogicalResult NotFiniteOp::inferReturnTypes(MLIRContext *context, Place, Adaptor adaptor, Types &types) {
+LogicalResult NotFiniteOp::inferReturnTypes(MLIRContext *context, MaybeLocation, Adaptor adaptor,
+                                            Types &types) {
   types.push_back(withElement(adaptor.getX(), Float32Type::get(context)));
   return success();
 }
@@ -64,7 +65,7 @@ void NotFiniteOp::buildClusterBody(Body &b, ValueRange v, SmallVectorImpl<Value>
   results.push_back(b.select(finite, b.constant(single, 0), b.constant(single, 1)));
 }
 
-LogicalResult UpdateScaleOp::inferReturnTypes(MLIRContext *, Place, Adaptor adaptor, Types &types) {
+LogicalResult UpdateScaleOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor adaptor, Types &types) {
   types.append({adaptor.getScale().getType(), adaptor.getCounter().getType(), adaptor.getLeft().getType()});
   return success();
 }
@@ -88,7 +89,7 @@ void UpdateScaleOp::buildClusterBody(Body &b, ValueRange v, SmallVectorImpl<Valu
   results.push_back(b.select(skipped, less, b.select(due, integer(getHysteresis()), left)));
 }
 
-LogicalResult CountStepOp::inferReturnTypes(MLIRContext *, Place, Adaptor adaptor, Types &types) {
+LogicalResult CountStepOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor adaptor, Types &types) {
   types.push_back(adaptor.getSteps().getType());
   return success();
 }
@@ -97,7 +98,7 @@ void CountStepOp::buildClusterBody(Body &b, ValueRange v, SmallVectorImpl<Value>
   results.push_back(b.select(isSkipped(b, v[1]), v[0], b.add(v[0], b.constantInt(v[0].getType(), 1))));
 }
 
-LogicalResult AdamCorrectionsOp::inferReturnTypes(MLIRContext *context, Place, Adaptor adaptor,
+LogicalResult AdamCorrectionsOp::inferReturnTypes(MLIRContext *context, MaybeLocation, Adaptor adaptor,
                                                   Types &types) {
   types.append(2, withElement(adaptor.getSteps(), Float32Type::get(context)));
   return success();

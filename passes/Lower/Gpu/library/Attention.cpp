@@ -27,8 +27,8 @@ Share depthShare(Num thread, int64_t padded) { return Share::of(thread, 16, padd
 GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Num first, Num count,
                     int64_t depth) {
   unsigned width = vectorWidth(memory.element, {view.offset, view.batch, view.head, view.row, depth});
-  Num place = batch * view.batch + head * view.head + first * view.row + view.offset;
-  return {memory, place, view.row, count, depth, width < 4 ? 1 : width};
+  Num position = batch * view.batch + head * view.head + first * view.row + view.offset;
+  return {memory, position, view.row, count, depth, width < 4 ? 1 : width};
 }
 
 void appendOptional(const CallKernels &kernels, const AttentionShape &shape,
@@ -67,34 +67,35 @@ Num Scores::cap(Num score, Num *factor) {
   return select(isNegative, -t, t) * (shape.softcap * kLog2e);
 }
 
-Num Scores::maskValue(const ScorePlace &place, Num query, Num key) {
+Num Scores::maskValue(const ScorePosition &position, Num query, Num key) {
   const rt::calls::AttentionMask &mask = shape.mask;
   query = min(query, k.index(shape.queries - 1)), key = min(key, k.index(shape.keys - 1));
-  Num at = place.batch * mask.batch + place.head * mask.head + query * mask.query + key * mask.key;
+  Num at = position.batch * mask.batch + position.head * mask.head + query * mask.query + key * mask.key;
   Num value = k.load(*maskMemory, at);
   if (isa<FloatType>(maskMemory->element))
     return value * kLog2e;
   return select(value != 0, k.f32(0), k.f32(-std::numeric_limits<double>::infinity()));
 }
 
-void Scores::finish(const TilePart &part, const ScorePlace &place, Nums &scores, Nums *factors) {
+void Scores::finish(const TilePart &part, const ScorePosition &position, Nums &scores, Nums *factors) {
   Num hidden = k.f32(-std::numeric_limits<double>::infinity());
   for (int64_t r = 0; r < part.rows.size(); ++r)
     for (int64_t c = 0; c < part.columns.size(); ++c) {
       int64_t at = r * part.columns.size() + c;
-      Num query = place.query + part.rows.at(r), key = place.key + part.columns.at(c), &score = scores[at];
+      Num query = position.query + part.rows.at(r), key = position.key + part.columns.at(c),
+          &score = scores[at];
       Num seen = key < shape.keys;
       if (shape.causal)
         seen = seen & (key <= query + shape.causalOffset);
       if (shape.softcap != 0)
         score = cap(score, factors ? &(*factors)[at] : nullptr);
       if (maskMemory)
-        score = score + maskValue(place, query, key);
+        score = score + maskValue(position, query, key);
       score = select(seen, score, hidden);
     }
 }
 
-void Scores::bend(const TilePart &part, const ScorePlace &place, Nums &scores, Nums *factors) {
+void Scores::bend(const TilePart &part, const ScorePosition &position, Nums &scores, Nums *factors) {
   for (int64_t r = 0; r < part.rows.size(); ++r)
     for (int64_t c = 0; c < part.columns.size(); ++c) {
       int64_t at = r * part.columns.size() + c;
@@ -102,19 +103,20 @@ void Scores::bend(const TilePart &part, const ScorePlace &place, Nums &scores, N
       if (shape.softcap != 0)
         score = cap(score, factors ? &(*factors)[at] : nullptr);
       if (maskMemory)
-        score = score + maskValue(place, place.query + part.rows.at(r), place.key + part.columns.at(c));
+        score =
+            score + maskValue(position, position.query + part.rows.at(r), position.key + part.columns.at(c));
     }
 }
 
-void Scores::hide(const TilePart &part, const ScorePlace &place, Nums &scores) {
+void Scores::hide(const TilePart &part, const ScorePosition &position, Nums &scores) {
   Num hidden = k.f32(-std::numeric_limits<double>::infinity());
   for (int64_t r = 0; r < part.rows.size(); ++r) {
-    Num query = place.query + part.rows.at(r), keys = k.index(shape.keys);
+    Num query = position.query + part.rows.at(r), keys = k.index(shape.keys);
     if (shape.causal)
       keys = min(keys, query + (shape.causalOffset + 1));
     keys = select(query < shape.queries, keys, k.index(0));
     // From the thread's first column on, so that each comparison is with a constant.
-    Num seen = keys - (place.key + part.columns.at(0));
+    Num seen = keys - (position.key + part.columns.at(0));
     for (int64_t c = 0; c < part.columns.size(); ++c) {
       int64_t offset = c / part.columns.vec * part.columns.threads * part.columns.vec + c % part.columns.vec;
       Num &score = scores[r * part.columns.size() + c];

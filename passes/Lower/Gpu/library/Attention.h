@@ -28,7 +28,7 @@ GlobalRows headRows(Memory memory, const HeadView &view, Num batch, Num head, Nu
                     int64_t depth);
 
 /// Where one (batch, query head) and a block of its scores stand.
-struct ScorePlace {
+struct ScorePosition {
   Num batch, head, query, key; ///< first query and key of the block
 };
 
@@ -40,19 +40,19 @@ public:
       : k(k), shape(shape), maskMemory(mask) {}
 
   double queryScale() const { return shape.softcap != 0 ? shape.scale : shape.scale * kLog2e; }
-  void finish(const TilePart &part, const ScorePlace &place, Nums &scores, Nums *factors = nullptr);
+  void finish(const TilePart &part, const ScorePosition &position, Nums &scores, Nums *factors = nullptr);
 
   // The same in two steps, for kernels that know which blocks have hidden keys.
   /// Whether scores are more than products times a positive number.
   bool areShaped() const { return shape.softcap != 0 || maskMemory || shape.scale <= 0; }
   /// Cap and mask, of scores that were scaled.
-  void bend(const TilePart &part, const ScorePlace &place, Nums &scores, Nums *factors = nullptr);
+  void bend(const TilePart &part, const ScorePosition &position, Nums &scores, Nums *factors = nullptr);
   /// -inf for keys that are hidden or missing and queries that are missing.
-  void hide(const TilePart &part, const ScorePlace &place, Nums &scores);
+  void hide(const TilePart &part, const ScorePosition &position, Nums &scores);
 
 private:
   Num cap(Num score, Num *factor);
-  Num maskValue(const ScorePlace &place, Num query, Num key);
+  Num maskValue(const ScorePosition &position, Num query, Num key);
 
   KernelBuilder &k;
   const AttentionShape &shape;
@@ -68,17 +68,17 @@ public:
 
   bool isOn() const { return shape.drops(); }
   /// Whether the elements of a part are kept. All threads of the block take part.
-  Nums kept(const TilePart &part, const ScorePlace &place);
+  Nums kept(const TilePart &part, const ScorePosition &position);
 
 private:
   /// Number of the block of four that an element lies in, and its place there.
-  std::pair<Num, Num> blockOf(const TilePart &part, const ScorePlace &place, int64_t number);
-  std::array<Num, 4> draw(const ScorePlace &place, Num block);
+  std::pair<Num, Num> blockOf(const TilePart &part, const ScorePosition &position, int64_t number);
+  std::array<Num, 4> draw(const ScorePosition &position, Num block);
   /// Four threads that own neighbouring elements draw one block each and exchange their words.
-  void drawTogether(const TilePart &part, const ScorePlace &place, int64_t first, Nums &words);
+  void drawTogether(const TilePart &part, const ScorePosition &position, int64_t first, Nums &words);
   /// Two threads that own two neighbours of four each draw a block each: for two groups of columns, from
   /// `first` on.
-  void drawPairs(const TilePart &part, const ScorePlace &place, int64_t first, Nums &words);
+  void drawPairs(const TilePart &part, const ScorePosition &position, int64_t first, Nums &words);
   /// Threads whose number has `bit` are `distance` lanes behind those without.
   void exchange(std::array<Num, 4> &words, int64_t a, int64_t b, int64_t bit, Num lane, unsigned distance);
 

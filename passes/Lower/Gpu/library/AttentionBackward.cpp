@@ -45,19 +45,19 @@ protected:
   Memory shared(int64_t floats) { return k.shared(k.b.getF32Type(), floats); }
 
   GlobalRows queries() const {
-    return headRows(memory[kQuery], shape.q, place.batch, place.head, place.query, left(place.query),
-                    shape.depth);
+    return headRows(memory[kQuery], shape.q, position.batch, position.head, position.query,
+                    left(position.query), shape.depth);
   }
   GlobalRows gradients() const {
-    return headRows(memory[kGradient], plan.gradientView, place.batch, place.head, place.query,
-                    left(place.query), shape.valueDepth);
+    return headRows(memory[kGradient], plan.gradientView, position.batch, position.head, position.query,
+                    left(position.query), shape.valueDepth);
   }
   GlobalRows keys(Num keyHead) const {
-    return headRows(memory[kKey], shape.k, place.batch, keyHead, place.key, shape.keys - place.key,
+    return headRows(memory[kKey], shape.k, position.batch, keyHead, position.key, shape.keys - position.key,
                     shape.depth);
   }
   GlobalRows values(Num keyHead) const {
-    return headRows(memory[kValue], shape.v, place.batch, keyHead, place.key, shape.keys - place.key,
+    return headRows(memory[kValue], shape.v, position.batch, keyHead, position.key, shape.keys - position.key,
                     shape.valueDepth);
   }
   Num left(Num query) const { return shape.queries - query; }
@@ -65,10 +65,10 @@ protected:
 
   /// 2^(score - lse), 0 for queries past the end.
   void weigh(const TilePart &part, Nums &values, Nums *factors) {
-    scores.finish(part, place, values, factors);
+    scores.finish(part, position, values, factors);
     Num infinity = k.f32(std::numeric_limits<double>::infinity());
     for (int64_t r = 0; r < part.rows.size(); ++r) {
-      Num query = place.query + part.rows.at(r);
+      Num query = position.query + part.rows.at(r);
       Num lse = k.choose(
           query < shape.queries, [&]() -> Nums { return {k.load(memory[kLse], statisticsAt(query))}; },
           [&]() -> Nums { return {infinity}; })[0];
@@ -85,7 +85,7 @@ protected:
   Nums scoreGradients(const TilePart &part, const Nums &weights, const Nums &gradients, const Nums &factors) {
     Nums results;
     for (int64_t r = 0; r < part.rows.size(); ++r) {
-      Num query = place.query + part.rows.at(r);
+      Num query = position.query + part.rows.at(r);
       Num delta = k.choose(
           query < shape.queries, [&]() -> Nums { return {k.load(memory[kDelta], statisticsAt(query))}; },
           [&]() -> Nums { return {k.f32(0)}; })[0];
@@ -102,7 +102,7 @@ protected:
   Nums dropFactors(const TilePart &part) {
     Nums factors;
     if (dropout.isOn())
-      for (Num kept : dropout.kept(part, place))
+      for (Num kept : dropout.kept(part, position))
         factors.push_back(select(kept, k.f32(shape.dropout.kept), k.f32(0)));
     return factors;
   }
@@ -119,7 +119,7 @@ protected:
   }
 
   Num statisticsAt(Num query) {
-    return (place.batch * shape.queryHeads + place.head) * shape.queries + query;
+    return (position.batch * shape.queryHeads + position.head) * shape.queries + query;
   }
 
   KernelBuilder &k;
@@ -128,7 +128,7 @@ protected:
   ArrayRef<Memory> memory;
   Scores scores;
   Dropout dropout;
-  ScorePlace place;
+  ScorePosition position;
 };
 
 /// dK and dV of a block of keys: over the heads of its group, over the queries that see it.
@@ -148,7 +148,7 @@ public:
     int64_t heads = shape.batch * shape.keyHeads;
     // Of causal heads the first keys are seen by most queries: they begin first.
     Num head = k.block() % heads;
-    place = {head / shape.keyHeads, k.index(0), k.index(0), k.block() / heads * blocks.keys};
+    position = {head / shape.keyHeads, k.index(0), k.index(0), k.block() / heads * blocks.keys};
     keyHead = head % shape.keyHeads;
     run(memory[kResults], memory[kResults + 1]);
   }
@@ -161,12 +161,12 @@ private:
     sums.append(zeros(valuePart));
     Num first = k.index(0);
     if (shape.causal)
-      first = max(place.key - shape.causalOffset, k.index(0)) / blocks.queries * blocks.queries;
+      first = max(position.key - shape.causalOffset, k.index(0)) / blocks.queries * blocks.queries;
     sums = k.loop(k.index(0), k.index(shape.group()), k.index(1), sums, [&](Num member, Nums carried) {
-      place.head = keyHead * shape.group() + member;
+      position.head = keyHead * shape.group() + member;
       return k.loop(first, k.index(shape.queries), k.index(blocks.queries), carried,
                     [&](Num query, Nums carried) {
-                      place.query = query;
+                      position.query = query;
                       return queryBlock(carried);
                     });
     });
@@ -228,8 +228,8 @@ public:
         queryPart{Share::of(wideGrid.y, 8, blocks.queries), depthShare(wideGrid.x, plan.depth)} {
     int64_t heads = shape.batch * shape.queryHeads;
     Num block = (ceilDiv(shape.queries, blocks.queries) - 1) - k.block() / heads, head = k.block() % heads;
-    place = {head / shape.queryHeads, head % shape.queryHeads, block * blocks.queries, k.index(0)};
-    keyHead = place.head / shape.group();
+    position = {head / shape.queryHeads, head % shape.queryHeads, block * blocks.queries, k.index(0)};
+    keyHead = position.head / shape.group();
     run(memory[kResults]);
   }
 
@@ -237,9 +237,9 @@ private:
   void run(Memory dQuery) {
     fill(k, queryTile, queries(), kThreads, scores.queryScale());
     fill(k, gradientTile, gradients(), kThreads);
-    Num end = visibleKeys(k, shape, place.query, blocks.queries);
+    Num end = visibleKeys(k, shape, position.query, blocks.queries);
     Nums sums = k.loop(k.index(0), end, k.index(blocks.keys), zeros(queryPart), [&](Num key, Nums carried) {
-      place.key = key;
+      position.key = key;
       return keyBlock(carried);
     });
     GlobalRows rows = queries();

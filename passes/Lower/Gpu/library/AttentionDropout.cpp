@@ -16,25 +16,25 @@ Num shiftRight(Num value, int64_t bits) {
 
 } // namespace
 
-std::pair<Num, Num> Dropout::blockOf(const TilePart &part, const ScorePlace &place, int64_t number) {
+std::pair<Num, Num> Dropout::blockOf(const TilePart &part, const ScorePosition &position, int64_t number) {
   // Elements count within a row of the step; one that has more of them than 32 bits count takes 64.
   int64_t elements = shape.dropout.rowSize * shape.queryHeads * shape.queries * shape.keys;
   Type type = elements > INT32_MAX / 2 ? k.b.getI64Type() : k.b.getI32Type();
   auto wide = [&](Num index) { return k.convert(index, type); };
-  Num query = place.query + part.rows.at(number / part.columns.size());
-  Num key = place.key + part.columns.at(number % part.columns.size());
-  Num line = wide(place.batch % shape.dropout.rowSize) * shape.queryHeads + wide(place.head);
+  Num query = position.query + part.rows.at(number / part.columns.size());
+  Num key = position.key + part.columns.at(number % part.columns.size());
+  Num line = wide(position.batch % shape.dropout.rowSize) * shape.queryHeads + wide(position.head);
   Num element = (line * shape.queries + wide(query)) * shape.keys + wide(key);
   return {k.convert(shiftRight(element, 2), k.b.getI32Type()), k.convert(element & 3, k.b.getI32Type())};
 }
 
-std::array<Num, 4> Dropout::draw(const ScorePlace &place, Num block) {
+std::array<Num, 4> Dropout::draw(const ScorePosition &position, Num block) {
   Type i32 = k.b.getI32Type();
   auto counter = [&](int number) { return k.load(counters[number], k.index(0)); };
   auto low = [&](Num value) { return k.convert(value, i32); };
   auto high = [&](Num value) { return k.convert(shiftRight(value, 32), i32); };
   Num seed = counter(0), step = counter(1);
-  Num row = low(counter(2)) + k.convert(place.batch / shape.dropout.rowSize, i32);
+  Num row = low(counter(2)) + k.convert(position.batch / shape.dropout.rowSize, i32);
   Num key1 = high(seed) ^ int64_t(int32_t(shape.dropout.opId));
   lower::ScalarOps ops(k.b, k.loc);
   auto words =
@@ -50,23 +50,23 @@ void Dropout::exchange(std::array<Num, 4> &words, int64_t a, int64_t b, int64_t 
   words[b] = select(isUpper, words[b], received);
 }
 
-void Dropout::drawTogether(const TilePart &part, const ScorePlace &place, int64_t first, Nums &words) {
+void Dropout::drawTogether(const TilePart &part, const ScorePosition &position, int64_t first, Nums &words) {
   Num lane = part.columns.thread % 4;
   int64_t count = std::min<int64_t>(4, part.size() - first);
-  Num block = blockOf(part, place, first).first;
+  Num block = blockOf(part, position, first).first;
   for (int64_t at = 1; at < count; ++at)
-    block = select(lane == at, blockOf(part, place, first + at).first, block);
-  std::array<Num, 4> drawn = draw(place, block);
+    block = select(lane == at, blockOf(part, position, first + at).first, block);
+  std::array<Num, 4> drawn = draw(position, block);
   unsigned next = part.columns.distance;
   exchange(drawn, 0, 1, 1, lane, next), exchange(drawn, 2, 3, 1, lane, next);
   exchange(drawn, 0, 2, 2, lane, 2 * next), exchange(drawn, 1, 3, 2, lane, 2 * next);
   words.append(drawn.begin(), drawn.begin() + count);
 }
 
-void Dropout::drawPairs(const TilePart &part, const ScorePlace &place, int64_t first, Nums &words) {
+void Dropout::drawPairs(const TilePart &part, const ScorePosition &position, int64_t first, Nums &words) {
   Num isUpper = part.columns.thread % 2 != 0;
-  Num block = select(isUpper, blockOf(part, place, first + 2).first, blockOf(part, place, first).first);
-  std::array<Num, 4> drawn = draw(place, block);
+  Num block = select(isUpper, blockOf(part, position, first + 2).first, blockOf(part, position, first).first);
+  std::array<Num, 4> drawn = draw(position, block);
   // Each keeps its half of what it drew, and gives the other one its own.
   for (int64_t word = 0; word < 2; ++word) {
     Num sent = select(isUpper, drawn[word], drawn[word + 2]);
@@ -77,7 +77,7 @@ void Dropout::drawPairs(const TilePart &part, const ScorePlace &place, int64_t f
   words.append(drawn.begin(), drawn.end());
 }
 
-Nums Dropout::kept(const TilePart &part, const ScorePlace &place) {
+Nums Dropout::kept(const TilePart &part, const ScorePosition &position) {
   Nums words;
   bool aligned = shape.keys % 4 == 0,
        together = aligned && part.columns.vec == 1 && part.columns.threads % 4 == 0;
@@ -85,17 +85,17 @@ Nums Dropout::kept(const TilePart &part, const ScorePlace &place) {
       aligned && part.columns.vec == 2 && part.columns.threads % 2 == 0 && part.columns.groups % 2 == 0;
   for (int64_t number = 0; number < part.size();) {
     if (paired) {
-      drawPairs(part, place, number, words);
+      drawPairs(part, position, number, words);
       number += 4;
       continue;
     }
     if (together) {
-      drawTogether(part, place, number, words);
+      drawTogether(part, position, number, words);
       number += 4;
       continue;
     }
-    auto [block, word] = blockOf(part, place, number++);
-    std::array<Num, 4> drawn = draw(place, block);
+    auto [block, word] = blockOf(part, position, number++);
+    std::array<Num, 4> drawn = draw(position, block);
     Num chosen = drawn[3];
     for (int64_t at = 0; at < 3; ++at)
       chosen = select(word == at, drawn[at], chosen);

@@ -76,16 +76,16 @@ public:
     int64_t heads = shape.batch * shape.queryHeads;
     // Of causal heads the last queries see most keys: they begin first.
     Num block = (plan.queryBlocks() - 1) - k.block() / heads, head = k.block() % heads;
-    place = {head / shape.queryHeads, head % shape.queryHeads, block * plan.blocks.queries, k.index(0)};
+    position = {head / shape.queryHeads, head % shape.queryHeads, block * plan.blocks.queries, k.index(0)};
     run(q, o, lse);
   }
 
 private:
   void run(Memory q, Memory o, Memory lse) {
-    Num left = shape.queries - place.query;
-    fill(k, queryTile, headRows(q, shape.q, place.batch, place.head, place.query, left, shape.depth),
+    Num left = shape.queries - position.query;
+    fill(k, queryTile, headRows(q, shape.q, position.batch, position.head, position.query, left, shape.depth),
          kThreads, scores.queryScale());
-    Num keys = visibleKeys(k, shape, place.query, plan.blocks.queries);
+    Num keys = visibleKeys(k, shape, position.query, plan.blocks.queries);
     size_t count = rows.size();
     Nums last =
         k.loop(k.index(0), keys, k.index(plan.blocks.keys), Softmax::start(k, valuePart).pack(),
@@ -94,15 +94,15 @@ private:
   }
 
   Softmax keyBlock(Num key, Softmax softmax) {
-    place.key = key;
-    Num keyHead = place.head / shape.group(), left = shape.keys - key;
+    position.key = key;
+    Num keyHead = position.head / shape.group(), left = shape.keys - key;
     k.barrier(); // weights and values of the last block are read
-    fill(k, keyTile, headRows(keyMemory, shape.k, place.batch, keyHead, key, left, shape.depth), kThreads);
-    fill(k, valueTile, headRows(valueMemory, shape.v, place.batch, keyHead, key, left, shape.valueDepth),
+    fill(k, keyTile, headRows(keyMemory, shape.k, position.batch, keyHead, key, left, shape.depth), kThreads);
+    fill(k, valueTile, headRows(valueMemory, shape.v, position.batch, keyHead, key, left, shape.valueDepth),
          kThreads);
     k.barrier();
     Nums values = productNT(k, scorePart, queryTile, keyTile, plan.depth, Nums(scorePart.size(), k.f32(0)));
-    scores.finish(scorePart, place, values);
+    scores.finish(scorePart, position, values);
     k.barrier(); // keys are read
     weigh(values, softmax);
     k.barrier();
@@ -113,7 +113,7 @@ private:
   /// Scores become weights in shared memory; what was summed before is brought to the new maximum.
   void weigh(const Nums &values, Softmax &softmax) {
     int64_t columns = scorePart.columns.size();
-    Nums kept = dropout.isOn() ? dropout.kept(scorePart, place) : Nums();
+    Nums kept = dropout.isOn() ? dropout.kept(scorePart, position) : Nums();
     for (int64_t r = 0; r < rows.size(); ++r) {
       ArrayRef<Num> row = ArrayRef<Num>(values).slice(r * columns, columns);
       Num top = row[0];
@@ -141,7 +141,7 @@ private:
   }
 
   void finish(Softmax softmax, Num left, Memory o, Memory lse) {
-    Num sums = (place.batch * shape.queryHeads + place.head) * shape.queries + place.query;
+    Num sums = (position.batch * shape.queryHeads + position.head) * shape.queries + position.query;
     for (int64_t r = 0; r < rows.size(); ++r) {
       Num sum = softmax.sum[r], isEmpty = sum == 0;
       Num inverse = select(isEmpty, k.f32(0), shape.dropout.kept / sum);
@@ -156,7 +156,7 @@ private:
       });
     }
     storePart(k, valuePart, softmax.values,
-              headRows(o, shape.o, place.batch, place.head, place.query, left, shape.valueDepth));
+              headRows(o, shape.o, position.batch, position.head, position.query, left, shape.valueDepth));
   }
 
   KernelBuilder &k;
@@ -171,7 +171,7 @@ private:
   Tile keyTile, weightTile, valueTile;
   Share rows;
   TilePart scorePart, valuePart;
-  ScorePlace place;
+  ScorePosition position;
 };
 
 } // namespace

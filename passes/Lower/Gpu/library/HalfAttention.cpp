@@ -30,76 +30,75 @@ Nums LeftRows::words(int64_t i, int64_t step) const {
                        : reader.load(16 * i, 2 * step, /*transposed=*/false, k->index(0));
 }
 
-NarrowKernel::NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, Type type,
-                           int64_t numbers, const OptionalOperands &optional, bool flipped, int64_t alignment)
+HalfKernel::HalfKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, Type type,
+                       int64_t numbers, const OptionalOperands &optional, bool flipped, int64_t alignment)
     : k(k), shape(shape), tiling(tiling), type(type), scores(k, shape, optional.mask),
       dropout(k, shape, optional.counters), pool(k.shared(k.b.getI16Type(), numbers, alignment)),
       warpRow(k.thread() / 32 * tiling.warpRows()), pieces{tiling.rowTiles, tiling.columns / 8, flipped},
       part(pieces.part(k)), unit(scores.areShaped() ? 1 : shape.scale * kLog2e) {}
 
-MatrixTile NarrowKernel::tile(int64_t first, int64_t rows, int64_t columns) {
+MatrixTile HalfKernel::tile(int64_t first, int64_t rows, int64_t columns) {
   return {k.shifted(pool, k.index(first)), rows, columns};
 }
 
-std::optional<Num> NarrowKernel::hasHidden() {
+std::optional<Num> HalfKernel::hasHidden() {
   std::optional<Num> hidden;
   auto add = [&](Num condition) { hidden = hidden ? *hidden | condition : condition; };
   int64_t columns = tiling.columns;
   if (!pieces.flipped && shape.keys % columns != 0)
-    add(place.key + columns > shape.keys);
+    add(position.key + columns > shape.keys);
   if (pieces.flipped && shape.queries % columns != 0)
-    add(place.query + columns > shape.queries);
+    add(position.query + columns > shape.queries);
   int64_t keys = pieces.flipped ? tiling.warpRows() : columns;
   if (shape.causal)
-    add(place.key + (keys - 1) > place.query + shape.causalOffset);
+    add(position.key + (keys - 1) > position.query + shape.causalOffset);
   return hidden;
 }
 
-Nums NarrowKernel::scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth,
-                            Nums *factors) {
+Nums HalfKernel::scoresOf(const LeftRows &left, const PartReader &right, Num shift, int64_t depth,
+                          Nums *factors) {
   auto words = [&](int64_t i, int64_t step) { return left.words(i, step); };
   return scoresFrom(multiplyByRows(k, type, pieces, words, right, shift, depth / 16, zeros(pieces.size())),
                     factors);
 }
 
-Nums NarrowKernel::scoresFrom(Nums values, Nums *factors) {
+Nums HalfKernel::scoresFrom(Nums values, Nums *factors) {
   if (scores.areShaped()) {
     for (Num &value : values)
       value = value * scores.queryScale();
-    scores.bend(part, place, values, factors);
+    scores.bend(part, position, values, factors);
   }
   std::optional<Num> hidden = hasHidden();
   if (!hidden)
     return values;
   auto hide = [&] {
     Nums some = values;
-    scores.hide(part, place, some);
+    scores.hide(part, position, some);
     return some;
   };
   return k.choose(*hidden, hide, [&] { return values; });
 }
 
-Nums NarrowKernel::dropFactors() {
+Nums HalfKernel::dropFactors() {
   Nums factors;
   if (dropout.isOn())
-    for (Num kept : dropout.kept(part, place))
+    for (Num kept : dropout.kept(part, position))
       factors.push_back(select(kept, k.f32(shape.dropout.kept), k.f32(0)));
   return factors;
 }
 
-Num NarrowKernel::maximum(Num a, Num b) {
+Num HalfKernel::maximum(Num a, Num b) {
   return {*a.kernel, arith::MaxNumFOp::create(a.kernel->b, a.kernel->loc, a.value, b.value)};
 }
 
-Nums NarrowKernel::walk(Num count, bool mayBeNone, int64_t stageNumbers, Nums carried, Begin begin,
-                        Body body) {
+Nums HalfKernel::walk(Num count, bool mayBeNone, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
   Nums results = walkBlocks(count, stageNumbers, std::move(carried), begin, body);
   if (mayBeNone && !tiling.isHeld)
     waitForFills(k);
   return results;
 }
 
-Nums NarrowKernel::walkBlocks(Num count, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
+Nums HalfKernel::walkBlocks(Num count, int64_t stageNumbers, Nums carried, Begin begin, Body body) {
   Num none = k.index(0), one = k.index(1);
   if (tiling.stages == 1)
     return k.loop(none, count, one, carried, [&](Num n, Nums carried) {
@@ -119,7 +118,7 @@ Nums NarrowKernel::walkBlocks(Num count, int64_t stageNumbers, Nums carried, Beg
   });
 }
 
-void NarrowKernel::writeRows(const Nums &sums, int64_t width, const GlobalRows &rows) {
+void HalfKernel::writeRows(const Nums &sums, int64_t width, const GlobalRows &rows) {
   MatrixTile staged = tile(0, tiling.rows(), width);
   k.barrier(); // what lay there is read
   storePieces(k, type, sumsOf(width), sums, staged, warpRow);
@@ -148,7 +147,7 @@ HalfSoftmax QueryRows::startOf(int64_t width) const {
 void QueryRows::weigh(Nums &values, HalfSoftmax &softmax) {
   Nums kept;
   if (dropout.isOn())
-    kept = dropout.kept(part, place);
+    kept = dropout.kept(part, position);
   int64_t columns = part.columns.size();
   for (int64_t r = 0; r < part.rows.size(); ++r) {
     MutableArrayRef<Num> row = MutableArrayRef<Num>(values).slice(r * columns, columns);

@@ -58,12 +58,11 @@ private:
   llvm::SmallVector<Nums> held;
 };
 
-class NarrowKernel {
+class HalfKernel {
 protected:
   /// `flipped`: rows are keys, columns queries. `numbers`: size of the shared memory.
-  NarrowKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, mlir::Type type,
-               int64_t numbers, const OptionalOperands &optional, bool flipped = false,
-               int64_t alignment = 16);
+  HalfKernel(KernelBuilder &k, const AttentionShape &shape, const Tiling &tiling, mlir::Type type,
+             int64_t numbers, const OptionalOperands &optional, bool flipped = false, int64_t alignment = 16);
 
   /// The part of shared memory from number `first` on.
   MatrixTile tile(int64_t first, int64_t rows, int64_t columns);
@@ -97,9 +96,9 @@ protected:
   Scores scores;
   Dropout dropout;
   Memory pool;
-  Num warpRow;      ///< the warp's first row in the block
-  ScorePlace place; ///< of the warp's scores
-  Pieces pieces;    ///< of scores
+  Num warpRow;            ///< the warp's first row in the block
+  ScorePosition position; ///< of the warp's scores
+  Pieces pieces;          ///< of scores
   TilePart part;
   double unit; ///< of scores, in units of log 2
 
@@ -117,9 +116,9 @@ struct HalfSoftmax {
 };
 
 /// A forward kernel: rows are queries.
-class QueryRows : protected NarrowKernel {
+class QueryRows : protected HalfKernel {
 protected:
-  using NarrowKernel::NarrowKernel;
+  using HalfKernel::HalfKernel;
 
   HalfSoftmax startOf(int64_t width) const;
   /// Scores become weights; what was summed before is brought to the new maximum.

@@ -43,34 +43,34 @@ struct Plan {
   }
 };
 
-class HalfGradientKernel : protected NarrowKernel {
+class HalfGradientKernel : protected HalfKernel {
 protected:
   HalfGradientKernel(KernelBuilder &k, const Plan &plan, const Tiling &tiling, int64_t ownWidth,
                      ArrayRef<Memory> memory, const OptionalOperands &optional, bool flipped)
-      : NarrowKernel(k, plan.shape, tiling, memory[kQuery].element, plan.sharedNumbers(tiling, ownWidth),
-                     optional, flipped),
+      : HalfKernel(k, plan.shape, tiling, memory[kQuery].element, plan.sharedNumbers(tiling, ownWidth),
+                   optional, flipped),
         plan(plan), memory(memory), passing(plan.passingAt(tiling, ownWidth)) {}
 
   GlobalRows queries(Num first) const {
-    return headRows(memory[kQuery], shape.q, place.batch, place.head, first, shape.queries - first,
+    return headRows(memory[kQuery], shape.q, position.batch, position.head, first, shape.queries - first,
                     shape.depth);
   }
   GlobalRows gradients(Num first) const {
-    return headRows(memory[kGradient], shape.o, place.batch, place.head, first, shape.queries - first,
+    return headRows(memory[kGradient], shape.o, position.batch, position.head, first, shape.queries - first,
                     shape.valueDepth);
   }
   GlobalRows keys(Num keyHead, Num first) const {
-    return headRows(memory[kKey], shape.k, place.batch, keyHead, first, shape.keys - first, shape.depth);
+    return headRows(memory[kKey], shape.k, position.batch, keyHead, first, shape.keys - first, shape.depth);
   }
   GlobalRows values(Num keyHead, Num first) const {
-    return headRows(memory[kValue], shape.v, place.batch, keyHead, first, shape.keys - first,
+    return headRows(memory[kValue], shape.v, position.batch, keyHead, first, shape.keys - first,
                     shape.valueDepth);
   }
   void fill(const MatrixTile &tile, const GlobalRows &rows, Num shift) {
     beginFill(k, tile, rows, tiling.threads(), shift);
   }
   Num statisticsAt(Num query) {
-    return (place.batch * shape.queryHeads + place.head) * shape.queries + query;
+    return (position.batch * shape.queryHeads + position.head) * shape.queries + query;
   }
 
   /// Factor and gradient of the warp's scores, before scale: weight (gradient of the weight - delta).
@@ -139,7 +139,7 @@ public:
     int64_t heads = shape.batch * shape.queryHeads;
     Num block = (ceilDiv(shape.queries, tiling.rows()) - 1) - k.block() / heads, head = k.block() % heads;
     firstQuery = block * tiling.rows();
-    place = {head / shape.queryHeads, head % shape.queryHeads, firstQuery + warpRow, k.index(0)};
+    position = {head / shape.queryHeads, head % shape.queryHeads, firstQuery + warpRow, k.index(0)};
     run();
   }
 
@@ -154,19 +154,19 @@ private:
       k.barrier();
     }
     for (int64_t r = 0; r < part.rows.size(); ++r) {
-      Num at = statisticsAt(min(place.query + part.rows.at(r), k.index(shape.queries - 1)));
+      Num at = statisticsAt(min(position.query + part.rows.at(r), k.index(shape.queries - 1)));
       lse.push_back(k.load(memory[kLse], at)), delta.push_back(k.load(memory[kDelta], at));
     }
     Num count = (visibleKeys(k, shape, firstQuery, tiling.rows()) + (tiling.columns - 1)) / tiling.columns;
     auto begin = [&](Num n, Num shift) {
-      Num keyHead = place.head / shape.group();
+      Num keyHead = position.head / shape.group();
       fill(keyTile, keys(keyHead, n * tiling.columns), shift);
       fill(valueTile, values(keyHead, n * tiling.columns), shift);
     };
     bool mayBeNone = shape.visibleKeys(std::min(tiling.rows(), shape.queries) - 1) == 0;
     Nums sums = walk(count, mayBeNone, plan.stageNumbers(tiling), zeros(sumsOf(plan.depth).size()), begin,
                      [&](Num n, Num shift, Nums sums) {
-                       place.key = n * tiling.columns;
+                       position.key = n * tiling.columns;
                        return keyBlock(shift, sums);
                      });
     GlobalRows rows = queries(firstQuery);
@@ -230,7 +230,7 @@ public:
     Num head = k.block() % heads;
     keyHead = head % shape.keyHeads;
     firstKey = k.block() / heads * tiling.rows();
-    place = {head / shape.keyHeads, keyHead, k.index(0), firstKey + warpRow};
+    position = {head / shape.keyHeads, keyHead, k.index(0), firstKey + warpRow};
     run();
   }
 
@@ -256,13 +256,13 @@ private:
     // Which head and which queries block number n of the walk is.
     auto moveTo = [&](Num n) {
       Num perHead = max(blocks, k.index(1)), member = shape.group() == 1 ? k.index(0) : n / perHead;
-      place.head = keyHead * shape.group() + member;
-      place.query = (firstBlock + (n - member * perHead)) * tiling.columns;
+      position.head = keyHead * shape.group() + member;
+      position.query = (firstBlock + (n - member * perHead)) * tiling.columns;
     };
     auto begin = [&](Num n, Num shift) {
       moveTo(n);
-      fill(queryTile, queries(place.query), shift);
-      fill(gradientTile, gradients(place.query), shift);
+      fill(queryTile, queries(position.query), shift);
+      fill(gradientTile, gradients(position.query), shift);
     };
     auto body = [&](Num n, Num shift, Nums sums) {
       moveTo(n);
@@ -293,7 +293,7 @@ private:
   Nums statistics(Memory from) {
     Nums values;
     for (int64_t r = 0; r < part.rows.size(); r += 2) {
-      Num query = place.query + part.rows.at(r);
+      Num query = position.query + part.rows.at(r);
       if (shape.queries % tiling.columns == 0) { // none is missing, and pairs are aligned
         Num pair = k.load(from, statisticsAt(query), 2);
         values.append({k.lane(pair, 0), k.lane(pair, 1)});
@@ -347,10 +347,10 @@ void writeStatistics(KernelBuilder &k, const Plan &plan, int64_t lanes, unsigned
   Num own = k.block() * perBlock + k.thread() / lanes, query = min(own, k.index(plan.statistics() - 1));
   Num lane = k.thread() % lanes;
   Nums index = k.split(query, {s.batch, s.queryHeads, s.queries});
-  Num place = k.dot(index, {s.o.batch, s.o.head, s.o.row}) + s.o.offset;
+  Num position = k.dot(index, {s.o.batch, s.o.head, s.o.row}) + s.o.offset;
   Num step = k.index(lanes * width);
   Num sum = k.loop(lane * width, k.index(s.valueDepth), step, {k.f32(0)}, [&](Num at, Nums sum) -> Nums {
-    Num left = k.load(gradient, place + at, width), right = k.load(o, place + at, width);
+    Num left = k.load(gradient, position + at, width), right = k.load(o, position + at, width);
     for (unsigned v = 0; v < width; ++v)
       sum[0] = fma(k.lane(left, v), k.lane(right, v), sum[0]);
     return sum;

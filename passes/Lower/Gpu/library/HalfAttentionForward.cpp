@@ -52,7 +52,7 @@ public:
     // Of causal heads the last queries see most keys: they begin first.
     Num block = (plan.queryBlocks() - 1) - k.block() / heads, head = k.block() % heads;
     firstQuery = block * tiling.rows();
-    place = {head / shape.queryHeads, head % shape.queryHeads, firstQuery + warpRow, k.index(0)};
+    position = {head / shape.queryHeads, head % shape.queryHeads, firstQuery + warpRow, k.index(0)};
     run();
   }
 
@@ -60,7 +60,7 @@ private:
   void run() {
     Num left = shape.queries - firstQuery;
     beginFill(k, queryTile,
-              headRows(memory[2], shape.q, place.batch, place.head, firstQuery, left, shape.depth),
+              headRows(memory[2], shape.q, position.batch, position.head, firstQuery, left, shape.depth),
               tiling.threads(), k.index(0));
     beginKeys(k.index(0));
     waitForFills(k); // here, for a block that sees no key
@@ -78,20 +78,20 @@ private:
 
   void beginKeys(Num key) {
     beginFill(k, keyTile,
-              headRows(memory[3], shape.k, place.batch, place.head / shape.group(), key, shape.keys - key,
-                       shape.depth),
+              headRows(memory[3], shape.k, position.batch, position.head / shape.group(), key,
+                       shape.keys - key, shape.depth),
               tiling.threads(), k.index(0));
   }
   void beginValues(Num key) {
     beginFill(k, valueTile,
-              headRows(memory[4], shape.v, place.batch, place.head / shape.group(), key, shape.keys - key,
-                       shape.valueDepth),
+              headRows(memory[4], shape.v, position.batch, position.head / shape.group(), key,
+                       shape.keys - key, shape.valueDepth),
               tiling.threads(), k.index(0));
   }
 
   /// Values come while scores are computed, the next keys while weights meet values.
   HalfSoftmax keyBlock(Num key, Num end, HalfSoftmax softmax) {
-    place.key = key;
+    position.key = key;
     waitForFills(k);
     k.barrier(); // keys are there, the values of the last block are read
     beginValues(key);
@@ -108,10 +108,11 @@ private:
   }
 
   void finish(HalfSoftmax softmax, Num left) {
-    Num sums = (place.batch * shape.queryHeads + place.head) * shape.queries + firstQuery;
+    Num sums = (position.batch * shape.queryHeads + position.head) * shape.queries + firstQuery;
     Nums values = finishRows(std::move(softmax), memory[1], sums, left);
-    writeRows(values, plan.valueDepth,
-              headRows(memory[0], shape.o, place.batch, place.head, firstQuery, left, shape.valueDepth));
+    writeRows(
+        values, plan.valueDepth,
+        headRows(memory[0], shape.o, position.batch, position.head, firstQuery, left, shape.valueDepth));
   }
 
   const HalfForward &plan;

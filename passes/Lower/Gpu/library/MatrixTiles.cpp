@@ -53,14 +53,14 @@ void multiplyAdd(KernelBuilder &k, Type type, const Pieces &pieces, int64_t i, i
 }
 
 /// The rows that threads move together: chunk number `number` of the tile for each of them.
-struct ChunkPlace {
+struct ChunkPosition {
   Num row, chunk;
 };
 /// Calls `body` for every chunk of a tile, shared among the threads.
-void forChunks(KernelBuilder &k, const MatrixTile &tile, int64_t threads, Fn<void(ChunkPlace)> body) {
+void forChunks(KernelBuilder &k, const MatrixTile &tile, int64_t threads, Fn<void(ChunkPosition)> body) {
   int64_t chunks = tile.chunks(), count = tile.rows * chunks;
   for (int64_t first = 0; first < count; first += threads) {
-    ChunkPlace place;
+    ChunkPosition place;
     if (threads % chunks == 0) {
       place = {k.thread() / chunks + first / chunks, k.thread() % chunks};
     } else {
@@ -171,7 +171,7 @@ Num kedge::lower::gpu::fastExp2(Num x) {
 void kedge::lower::gpu::beginFill(KernelBuilder &k, const MatrixTile &tile, const GlobalRows &rows,
                                   int64_t threads, Num shift) {
   Memory from = asBits(k, rows.memory);
-  forChunks(k, tile, threads, [&](ChunkPlace place) {
+  forChunks(k, tile, threads, [&](ChunkPosition place) {
     Num to = tile.place(place.row, place.chunk) + shift, inside = place.row < rows.count;
     Num first = rows.first + min(place.row, rows.count - 1) * rows.stride, column = place.chunk * 8;
     if (rows.vector == 8) {
@@ -212,7 +212,7 @@ void kedge::lower::gpu::storePieces(KernelBuilder &k, Type type, const Pieces &p
 void kedge::lower::gpu::storeTile(KernelBuilder &k, const MatrixTile &tile, const GlobalRows &rows,
                                   int64_t threads) {
   Memory to = asBits(k, rows.memory);
-  forChunks(k, tile, threads, [&](ChunkPlace place) {
+  forChunks(k, tile, threads, [&](ChunkPosition place) {
     Num from = tile.place(place.row, place.chunk), column = place.chunk * 8;
     Num first = rows.first + place.row * rows.stride + column;
     int64_t width = rows.vector;

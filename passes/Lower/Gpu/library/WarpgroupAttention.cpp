@@ -30,7 +30,8 @@ public:
       if (dim == Row || counts[dim] > 1)
         boxes.dims.push_back(dim);
     llvm::stable_sort(boxes.dims, [&](Dim a, Dim b) { return strides[a] < strides[b]; });
-    boxes.map = {operand.place.value, 2 * view.offset, operand.element.isBF16(), {depth}, {}, {kSlabColumns}};
+    boxes.map = {operand.position.value, 2 * view.offset, operand.element.isBF16(), {depth}, {},
+                 {kSlabColumns}};
     int64_t least = 2 * depth;
     for (Dim dim : boxes.dims) {
       int64_t stride = 2 * strides[dim];
@@ -119,7 +120,7 @@ public:
     // Of causal heads the last queries see most keys: they begin first.
     Num block = (plan.queryBlocks() - 1) - k.block() / heads, head = k.block() % heads;
     firstQuery = block * plan.rows();
-    place = {head / shape.queryHeads, head % shape.queryHeads, firstQuery + warpRow, k.index(0)};
+    position = {head / shape.queryHeads, head % shape.queryHeads, firstQuery + warpRow, k.index(0)};
     count = (visibleKeys(k, shape, firstQuery, plan.rows()) + (plan.keys - 1)) / plan.keys;
     k.when(k.thread() < kConsumers, [&] { consume(); });
     k.when(k.thread() >= kConsumers, [&] {
@@ -135,15 +136,15 @@ private:
              Num barrier) {
     arrivals.expect(barrier, 2 * to.size());
     for (int64_t slab = 0; slab < to.slabs; ++slab)
-      bringBox(k, memory[map], boxes.coordinates(k.index(slab * kSlabColumns), {row, head, place.batch}),
+      bringBox(k, memory[map], boxes.coordinates(k.index(slab * kSlabColumns), {row, head, position.batch}),
                k.shifted(to.tile(k, slab).memory, shift), arrivals, barrier);
   }
 
   void produce() {
     for (int64_t map : {2, 3, 4})
       acquireMap(k, memory[map]);
-    Num none = k.index(0), keyHead = place.head / shape.group();
-    bring(2, *plan.q, queries, none, firstQuery, place.head, k.index(kQueries));
+    Num none = k.index(0), keyHead = position.head / shape.group();
+    bring(2, *plan.q, queries, none, firstQuery, position.head, k.index(kQueries));
     k.loop(none, count, k.index(1), [&](Num n) {
       Num stage = n % kStages, row = n * plan.keys;
       // Of a stage that queries pass through, their leaving is the first phase.
@@ -185,11 +186,11 @@ private:
 
   HalfSoftmax keyBlock(Num n, HalfSoftmax softmax) {
     Num stage = n % kStages, parity = n / kStages % 2;
-    place.key = n * plan.keys;
+    position.key = n * plan.keys;
     arrivals.wait(stage + kKeysCame, parity);
     auto queryWords = [&](int64_t, int64_t step) { return held[step]; };
     Nums products =
-        beginProductByRows(k, type, queryWords, keys, shiftOf(stage), plan.slabs * kSlabColumns / 16);
+        beginMatmulByRows(k, type, queryWords, keys, shiftOf(stage), plan.slabs * kSlabColumns / 16);
     Nums weights = waitForProducts(k, products);
     leave(stage + kKeysLeft);
     weights = scoresFrom(std::move(weights));
@@ -197,7 +198,7 @@ private:
     arrivals.wait(stage + kValuesCame, parity);
     auto words = [&](int64_t i, int64_t step) { return leftWords(k, type, pieces, weights, i, step); };
     softmax.values = waitForProducts(
-        k, beginProductByColumns(k, type, words, values, shiftOf(stage), plan.keys / 16, softmax.values));
+        k, beginMatmulByColumns(k, type, words, values, shiftOf(stage), plan.keys / 16, softmax.values));
     leave(stage + kValuesLeft);
     return softmax;
   }
@@ -205,10 +206,10 @@ private:
   /// Each lane stores its words: other warps may still read shared memory.
   void finish(HalfSoftmax softmax) {
     Num left = shape.queries - firstQuery;
-    Num sums = (place.batch * shape.queryHeads + place.head) * shape.queries + firstQuery;
+    Num sums = (position.batch * shape.queryHeads + position.head) * shape.queries + firstQuery;
     Nums results = finishRows(std::move(softmax), memory[1], sums, left);
     GlobalRows rows =
-        headRows(memory[0], shape.o, place.batch, place.head, firstQuery, left, shape.valueDepth);
+        headRows(memory[0], shape.o, position.batch, position.head, firstQuery, left, shape.valueDepth);
     Memory words{rows.memory.pointer, k.b.getI32Type()};
     Pieces all = sumsOf(plan.valueSlabs * kSlabColumns);
     for (int64_t half = 0; half < 2; ++half) {

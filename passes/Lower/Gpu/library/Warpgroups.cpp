@@ -92,8 +92,8 @@ struct Right {
 
 /// One wgmma after the other, on the same sums; without sums, the first one's are 0. In one piece of text, so
 /// that nothing moves what the tensor cores write.
-Nums beginProducts(KernelBuilder &k, Type type, int64_t width, LeftWords left, const Right &right,
-                   int64_t steps, const Nums &sums) {
+Nums beginMatmuls(KernelBuilder &k, Type type, int64_t width, LeftWords left, const Right &right,
+                  int64_t steps, const Nums &sums) {
   int64_t results = width / 2, words = results + static_cast<int64_t>(sums.size()),
           places = words + 4 * steps;
   SmallVector<Value> operands;
@@ -190,21 +190,21 @@ void kedge::lower::gpu::bringBox(KernelBuilder &k, Memory map, ArrayRef<Num> coo
       constraints);
 }
 
-Nums kedge::lower::gpu::beginProductByRows(KernelBuilder &k, Type type, LeftWords left,
-                                           const SlabMatrix &right, Num shift, int64_t steps) {
+Nums kedge::lower::gpu::beginMatmulByRows(KernelBuilder &k, Type type, LeftWords left,
+                                          const SlabMatrix &right, Num shift, int64_t steps) {
   int64_t slab = right.rows * 128;
   auto offset = [&](int64_t step) { return step / 4 * slab + step % 4 * 32; };
-  return beginProducts(k, type, right.rows, left,
-                       {descriptor(k, k.shifted(right.memory, shift), 16), offset, false}, steps, {});
+  return beginMatmuls(k, type, right.rows, left,
+                      {descriptor(k, k.shifted(right.memory, shift), 16), offset, false}, steps, {});
 }
 
-Nums kedge::lower::gpu::beginProductByColumns(KernelBuilder &k, Type type, LeftWords left,
-                                              const SlabMatrix &right, Num shift, int64_t steps,
-                                              const Nums &sums) {
+Nums kedge::lower::gpu::beginMatmulByColumns(KernelBuilder &k, Type type, LeftWords left,
+                                             const SlabMatrix &right, Num shift, int64_t steps,
+                                             const Nums &sums) {
   auto offset = [&](int64_t step) { return step * 16 * 128; };
-  return beginProducts(k, type, right.slabs * kSlabColumns, left,
-                       {descriptor(k, k.shifted(right.memory, shift), right.rows * 128), offset, true}, steps,
-                       sums);
+  return beginMatmuls(k, type, right.slabs * kSlabColumns, left,
+                      {descriptor(k, k.shifted(right.memory, shift), right.rows * 128), offset, true}, steps,
+                      sums);
 }
 
 Nums kedge::lower::gpu::waitForProducts(KernelBuilder &k, const Nums &sums) {

@@ -54,11 +54,11 @@ struct SlabMatrix {
 /// waitForProducts. `shift`: elements that the matrix lies behind its place.
 
 /// A B^T of `steps` steps of 16; rows of B are the columns.
-Nums beginProductByRows(KernelBuilder &k, mlir::Type type, LeftWords left, const SlabMatrix &right, Num shift,
-                        int64_t steps);
+Nums beginMatmulByRows(KernelBuilder &k, mlir::Type type, LeftWords left, const SlabMatrix &right, Num shift,
+                       int64_t steps);
 /// sums + A B; rows of B are the steps' 16 numbers.
-Nums beginProductByColumns(KernelBuilder &k, mlir::Type type, LeftWords left, const SlabMatrix &right,
-                           Num shift, int64_t steps, const Nums &sums);
+Nums beginMatmulByColumns(KernelBuilder &k, mlir::Type type, LeftWords left, const SlabMatrix &right,
+                          Num shift, int64_t steps, const Nums &sums);
 /// Products' results, once all that the warpgroup began is done.
 Nums waitForProducts(KernelBuilder &k, const Nums &sums);
 

@@ -9,36 +9,36 @@ using namespace kedge::lower::gpu;
 
 ThreadEmitter::ThreadEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, ClusterNest &nest,
                              const GpuPlan &plan)
-    : b(builder), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc), place(ops, nest, plan),
-      memory(ops, kernel, place), scalars(ops, place, memory), folds(ops, kernel, place, scalars),
-      sums(ops, kernel, place, memory, scalars) {}
+    : b(builder), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc), position(ops, nest, plan),
+      memory(ops, kernel, position), scalars(ops, position, memory),
+      reductions(ops, kernel, position, scalars), sums(ops, kernel, position, memory, scalars) {}
 
 void ThreadEmitter::emit() {
   if (plan.walksRows)
     nest.reduced[plan.lanesDim] = true;
-  place.readPosition();
+  position.readPosition();
   if (!plan.summed.empty())
     return rowsInTurn();
   if (plan.team > 1) {
     // Threads of a team meet in shuffles and barriers: those without a group walk the last one and store
     // nothing.
-    place.enterGroup();
+    position.enterGroup();
     return group();
   }
-  place.guarded(std::exchange(place.groupValid, Value()), [&] {
-    place.enterGroup();
+  position.guarded(std::exchange(position.groupValid, Value()), [&] {
+    position.enterGroup();
     group();
   });
 }
 
 void ThreadEmitter::rowsInTurn() {
-  place.enterGroup();
+  position.enterGroup();
   auto turn = [&](OpBuilder &, Location, Value index, ValueRange inner) {
     totals = Values(inner);
-    place.enterRow(index);
+    position.enterRow(index);
     group();
-    place.leaveSlots();
-    // Shared memory of the folds is written again in the next turn.
+    position.leaveSlots();
+    // Shared memory of the reductions is written again in the next turn.
     if (plan.team > 32)
       mlir::gpu::BarrierOp::create(b, loc);
     scf::YieldOp::create(b, loc, totals);
@@ -53,12 +53,12 @@ void ThreadEmitter::group() {
   scalars.wantAll();
   scalars.emitAvailable();
   if (plan.walksRows)
-    place.enterSlots(arith::AddIOp::create(b, loc, place.begin, place.rank), plan.slots,
-                     plan.units % plan.chunk ? 0 : plan.chunk);
+    position.enterSlots(arith::AddIOp::create(b, loc, position.begin, position.rank), plan.slots,
+                        plan.units % plan.chunk ? 0 : plan.chunk);
   else if (plan.inRegisters)
-    place.enterSlots(place.rank, plan.slots, plan.units);
+    position.enterSlots(position.rank, plan.slots, plan.units);
   for (unsigned pass = 0; pass < nest.passes; ++pass)
-    foldPass(pass);
+    reductionPass(pass);
   pointPass();
   storeRows();
 }
@@ -68,10 +68,10 @@ ThreadEmitter::Values ThreadEmitter::unitLoop(Value from, Value to, bool masked,
   auto saved = scalars.known;
   int64_t step = plan.team * plan.slots;
   auto body = [&](OpBuilder &, Location, Value start, ValueRange inner) {
-    Value first = arith::AddIOp::create(b, loc, start, place.rank);
-    place.enterSlots(first, plan.slots, masked ? 0 : step);
+    Value first = arith::AddIOp::create(b, loc, start, position.rank);
+    position.enterSlots(first, plan.slots, masked ? 0 : step);
     scf::YieldOp::create(b, loc, leaf(Values(inner)));
-    place.leaveSlots();
+    position.leaveSlots();
   };
   auto loop = scf::ForOp::create(b, loc, from, to, number(step), accumulators, body);
   scalars.known = std::move(saved);
@@ -81,39 +81,39 @@ ThreadEmitter::Values ThreadEmitter::unitLoop(Value from, Value to, bool masked,
 ThreadEmitter::Values ThreadEmitter::overUnits(Values accumulators, Leaf leaf) {
   int64_t step = plan.team * plan.slots;
   if (plan.splits > 1) {
-    Value end = arith::AddIOp::create(b, loc, place.begin, number(plan.chunk));
-    return unitLoop(place.begin, end, plan.units % plan.chunk != 0, std::move(accumulators), leaf);
+    Value end = arith::AddIOp::create(b, loc, position.begin, number(plan.chunk));
+    return unitLoop(position.begin, end, plan.units % plan.chunk != 0, std::move(accumulators), leaf);
   }
   int64_t whole = plan.units / step * step, rest = plan.units - whole;
   if (whole)
     accumulators = unitLoop(number(0), number(whole), false, std::move(accumulators), leaf);
   if (rest) {
     auto saved = scalars.known;
-    Value first = arith::AddIOp::create(b, loc, number(whole), place.rank);
-    place.enterSlots(first, llvm::divideCeil(rest, plan.team), rest);
+    Value first = arith::AddIOp::create(b, loc, number(whole), position.rank);
+    position.enterSlots(first, llvm::divideCeil(rest, plan.team), rest);
     accumulators = leaf(std::move(accumulators));
-    place.leaveSlots();
+    position.leaveSlots();
     scalars.known = std::move(saved);
   }
   return accumulators;
 }
 
-void ThreadEmitter::foldPass(unsigned pass) {
+void ThreadEmitter::reductionPass(unsigned pass) {
   SmallVector<unsigned> points = pointsOf(pass);
-  folds.begin(pass);
+  reductions.begin(pass);
   want(points);
   scalars.emitAvailable();
   if (plan.inRegisters)
-    return folds.finishInRegisters();
-  folds.finish(overUnits(folds.identities(), [&](Values accumulators) {
+    return reductions.finishInRegisters();
+  reductions.finish(overUnits(reductions.identities(), [&](Values accumulators) {
     scalars.emitAvailable();
-    accumulators = folds.accumulate(std::move(accumulators));
+    accumulators = reductions.accumulate(std::move(accumulators));
     storePoints(points);
     return accumulators;
   }));
 }
 
-// What waits for no later fold is stored in the loop that has its scalars. In registers all of them stay
+// What waits for no later reduction is stored in the loop that has its scalars. In registers all of them stay
 // until the end.
 SmallVector<unsigned> ThreadEmitter::pointsOf(unsigned pass) {
   SmallVector<unsigned> numbers;
@@ -145,8 +145,8 @@ void ThreadEmitter::store(unsigned output, unsigned copy) {
 void ThreadEmitter::storePoints(ArrayRef<unsigned> outputs) {
   if (outputs.empty())
     return;
-  for (unsigned slot = 0; slot < place.slots.size(); ++slot)
-    place.guarded(place.both(place.slots[slot].valid, place.groupValid), [&] {
+  for (unsigned slot = 0; slot < position.slots.size(); ++slot)
+    position.guarded(position.both(position.slots[slot].valid, position.groupValid), [&] {
       for (unsigned output : outputs)
         store(output, slot);
     });
@@ -182,8 +182,8 @@ void ThreadEmitter::storeRows() {
   scalars.emitAvailable();
   Value isFirst;
   if (plan.team > 1)
-    isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, place.rank, number(0));
-  place.guarded(place.both(isFirst, place.groupValid), [&] {
+    isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, position.rank, number(0));
+  position.guarded(position.both(isFirst, position.groupValid), [&] {
     for (unsigned output : rows)
       store(output, 0);
   });

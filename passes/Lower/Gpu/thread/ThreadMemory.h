@@ -1,7 +1,7 @@
 // Loads and stores of a thread, and the indices that they need.
 #pragma once
 #include "passes/Lower/Gpu/GpuMemory.h"
-#include "passes/Lower/Gpu/thread/ThreadPlace.h"
+#include "passes/Lower/Gpu/thread/ThreadPosition.h"
 
 namespace kedge::lower::gpu {
 
@@ -10,9 +10,9 @@ public:
   using Values = llvm::SmallVector<mlir::Value>;
 
   /// The kernel's arguments are the nest's inputs, then its outputs.
-  ThreadMemory(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPlace &place)
-      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(place), nest(place.nest),
-        plan(place.plan) {}
+  ThreadMemory(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPosition &position)
+      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), position(position), nest(position.nest),
+        plan(position.plan) {}
 
   /// The copies of an input at this place.
   Values load(unsigned input);
@@ -27,13 +27,13 @@ private:
   mlir::Value expand(mlir::AffineExpr e, const Values &indices, unsigned lane);
   mlir::Value offset(const Access &access, const Values &indices, unsigned lane);
   mlir::Value lanes(llvm::function_ref<mlir::Value(unsigned)> make);
-  mlir::Value number(int64_t value) { return place.number(value); }
+  mlir::Value number(int64_t value) { return position.number(value); }
 
   ScalarOps &ops;
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::gpu::GPUFuncOp kernel;
-  ThreadPlace &place;
+  ThreadPosition &position;
   const ClusterNest &nest;
   const GpuPlan &plan;
 };

@@ -18,18 +18,18 @@ Value ThreadScalars::emitIndex(sched::IndexOp op, unsigned copy) {
 
 // One draw gives the numbers of four neighbours.
 std::optional<BodyWalk::Values> ThreadScalars::emitTogether(sched::RandomOp random) {
-  if (place.plan.width % 4 != 0 || !place.isInLanes(random))
+  if (position.plan.width % 4 != 0 || !position.isInLanes(random))
     return std::nullopt;
   for (Value scalar : {random.getSeed(), random.getStep(), random.getRow()})
-    if (place.isInLanes(scalar))
+    if (position.isInLanes(scalar))
       return std::nullopt;
-  auto element = nest.runOf(random.getElement(), place.plan.lanesDim);
+  auto element = nest.runOf(random.getElement(), position.plan.lanesDim);
   if (!element || element->stride != 1 || element->restDivisor % 4 != 0)
     return std::nullopt;
   Values values;
   for (unsigned copy = 0; copy < copiesOf(random); ++copy) {
     Value numbers;
-    for (unsigned lane = 0; lane < place.plan.width; lane += 4) {
+    for (unsigned lane = 0; lane < position.plan.width; lane += 4) {
       Value first = vector::ExtractOp::create(ops.builder, ops.loc, at(random.getElement(), copy), lane);
       Value block = ops.randomBlock(random, at(random.getSeed(), copy), at(random.getStep(), copy),
                                     at(random.getRow(), copy), first);

@@ -7,21 +7,21 @@ namespace kedge::lower::gpu {
 
 class ThreadScalars final : public BodyWalk {
 public:
-  ThreadScalars(ScalarOps &ops, const ThreadPlace &place, ThreadMemory &memory)
-      : BodyWalk(ops, place.nest), place(place), memory(memory) {}
+  ThreadScalars(ScalarOps &ops, const ThreadPosition &position, ThreadMemory &memory)
+      : BodyWalk(ops, position.nest), position(position), memory(memory) {}
 
 protected:
-  bool isEntered(mlir::Value v) const override { return place.isEntered(v); }
+  bool isEntered(mlir::Value v) const override { return position.isEntered(v); }
   Values load(unsigned input) override { return memory.load(input); }
   mlir::Value emitIndex(sched::IndexOp op, unsigned copy) override;
   std::optional<Values> emitTogether(sched::RandomOp random) override;
-  unsigned copiesOf(mlir::Value v) const override { return place.copiesOf(v); }
-  unsigned lanesOf(mlir::Value v) const override { return place.lanesOf(v); }
+  unsigned copiesOf(mlir::Value v) const override { return position.copiesOf(v); }
+  unsigned lanesOf(mlir::Value v) const override { return position.lanesOf(v); }
 
 private:
   mlir::Value joined(mlir::Value low, mlir::Value high);
 
-  const ThreadPlace &place;
+  const ThreadPosition &position;
   ThreadMemory &memory;
 };
 

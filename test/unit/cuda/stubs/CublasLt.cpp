@@ -144,7 +144,7 @@ void multiply(const Operation &op, const void *alpha, const void *beta, const La
       stream);
 }
 
-/// The model's n or k, which an H100 is slow with (PaddedProduct.h).
+/// The model's n or k, which an H100 is slow with (PaddedMatmul.h).
 bool isOdd(const Layout &a, const Layout &c) {
   const int64_t k = c.rows == 0 ? 0 : a.rows * a.columns / c.rows;
   return c.rows % 8 != 0 || k % 8 != 0;

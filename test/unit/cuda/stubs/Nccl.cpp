@@ -101,7 +101,7 @@ struct ncclComm {
   void sum(const Call &call, char *into, size_t begin, size_t bytes) const {
     std::memcpy(into, shared->slots[ranks - 1] + begin, bytes);
     for (int other = ranks - 1; other-- > 0;)
-      foldAs(call.type, call.op, shared->slots[other] + begin, into, bytes);
+      reduceAs(call.type, call.op, shared->slots[other] + begin, into, bytes);
   }
 
   void take(const Call &call, size_t offset, size_t bytes) const {

@@ -28,7 +28,7 @@ inline size_t sizeOf(ncclDataType_t type) {
   }
 }
 
-template <typename T, typename Wide> void fold(ncclRedOp_t op, const char *from, char *into, size_t bytes) {
+template <typename T, typename Wide> void reduce(ncclRedOp_t op, const char *from, char *into, size_t bytes) {
   for (size_t i = 0; i < bytes; i += sizeof(T)) {
     T a, b;
     std::memcpy(&a, into + i, sizeof(T));
@@ -39,22 +39,22 @@ template <typename T, typename Wide> void fold(ncclRedOp_t op, const char *from,
   }
 }
 
-inline void foldAs(ncclDataType_t type, ncclRedOp_t op, const char *from, char *into, size_t bytes) {
+inline void reduceAs(ncclDataType_t type, ncclRedOp_t op, const char *from, char *into, size_t bytes) {
   switch (type) {
   case ncclUint8:
-    return fold<uint8_t, uint8_t>(op, from, into, bytes);
+    return reduction<uint8_t, uint8_t>(op, from, into, bytes);
   case ncclFloat16:
-    return fold<kedge::rt::Float16, float>(op, from, into, bytes);
+    return reduction<kedge::rt::Float16, float>(op, from, into, bytes);
   case ncclBfloat16:
-    return fold<kedge::rt::BFloat16, float>(op, from, into, bytes);
+    return reduction<kedge::rt::BFloat16, float>(op, from, into, bytes);
   case ncclInt32:
-    return fold<int32_t, int32_t>(op, from, into, bytes);
+    return reduction<int32_t, int32_t>(op, from, into, bytes);
   case ncclInt64:
-    return fold<int64_t, int64_t>(op, from, into, bytes);
+    return reduction<int64_t, int64_t>(op, from, into, bytes);
   case ncclFloat64:
-    return fold<double, double>(op, from, into, bytes);
+    return reduction<double, double>(op, from, into, bytes);
   default:
-    return fold<float, float>(op, from, into, bytes);
+    return reduction<float, float>(op, from, into, bytes);
   }
 }
 

@@ -25,7 +25,7 @@ json shardJson(const std::string &form, const std::string &axis) {
 }
 
 /// Which element of the weight each element of all parts in a row is, as digits of base 8; 7: padding.
-int64_t placesOf(const rt::Shard &shard, const rt::Mesh &mesh, int64_t room) {
+int64_t pointersOf(const rt::Shard &shard, const rt::Mesh &mesh, int64_t room) {
   int64_t places = 0;
   const std::vector<int64_t> holders = mesh.groupOf(shard.axes(), 0).members;
   std::vector<int64_t> digits(holders.size() * static_cast<size_t>(room), 7);
@@ -44,7 +44,7 @@ public:
   BoxProgram(const std::string &mesh, const std::string &form, int64_t batch)
       : program(json::parse(programJson("line:" + std::to_string(batch)))), mesh(rt::Mesh::parse(mesh)),
         shardAsJson(shardJson(form, this->mesh.sizeOf("tensor") > 1 ? "tensor" : "data")),
-        shard(rt::shardOf(shardAsJson)) {
+        shard(rt::localShardOf(shardAsJson)) {
     const std::vector<int64_t> local = shard.localShape(this->mesh);
     for (const int64_t size : local)
       room *= size;
@@ -54,7 +54,7 @@ public:
       state["shape"] = local;
     }
     parts = this->mesh.sizeOf(shard.axes());
-    places = addConstant("places", placesOf(shard, this->mesh, room));
+    places = addConstant("places", pointersOf(shard, this->mesh, room));
     elements = addConstant("elements", parts * room);
     own = addConstant("own", room);
     const uint64_t bytes = static_cast<uint64_t>(parts * room) * 4;

@@ -24,7 +24,7 @@ bool isHalf(const Convolution &convolution) {
 }
 
 /// result = bias of the channel, or 0: products over nothing.
-void fillResult(CallKernels &kernels, const ImageProduct &product) {
+void fillResult(CallKernels &kernels, const ImageMatmul &product) {
   int64_t channels = product.groups * product.rows, plane = product.resultSize();
   if (!product.bias)
     return copyInset(kernels, product.result, product.result, {{product.resultElements(), 0, 0}});
@@ -35,7 +35,7 @@ void fillResult(CallKernels &kernels, const ImageProduct &product) {
 }
 
 void generateImages(CallKernels &kernels, const Convolution &convolution) {
-  ImageProduct product = ImageProduct::of(convolution);
+  ImageMatmul product = ImageMatmul::of(convolution);
   if (product.resultElements() == 0)
     return;
   if (product.groupWeights() == 0 || product.batch * product.depth * product.sourceSize() == 0)
@@ -112,10 +112,10 @@ void joinParts(CallKernels &kernels, const Operand &partials, const Operand &res
                   });
 }
 
-ImageProduct ImageProduct::of(const Convolution &convolution) {
+ImageMatmul ImageMatmul::of(const Convolution &convolution) {
   const ConvShape &shape = convolution.shape;
   bool isBack = convolution.roles.kind == ConvRoles::Kind::Data;
-  ImageProduct product;
+  ImageMatmul product;
   product.source = isBack ? convolution.result : convolution.image;
   product.result = isBack ? convolution.image : convolution.result;
   product.filter = convolution.filter, product.bias = convolution.bias;
@@ -131,7 +131,7 @@ ImageProduct ImageProduct::of(const Convolution &convolution) {
   return product;
 }
 
-Num ImageProduct::tap(ArrayRef<TapPhase> phases, ArrayRef<Num> number) const {
+Num ImageMatmul::tap(ArrayRef<TapPhase> phases, ArrayRef<Num> number) const {
   auto at = [&](int d) { return phases[d].first + number[d] * walks[d].tapStep; };
   return at(0) * tapSteps[0] + at(1) * tapSteps[1] + at(2);
 }

@@ -52,7 +52,7 @@ struct Convolution {
 };
 
 /// Y or X: for every image and group a product of weights and what the taps read.
-struct ImageProduct {
+struct ImageMatmul {
   Operand source, filter, result;
   std::optional<Operand> bias;
   mlir::Type storage, sum;
@@ -63,7 +63,7 @@ struct ImageProduct {
       depthStep; ///< between weights of neighbouring rows, of neighbouring channels of the source
   std::array<int64_t, 2> tapSteps; ///< weights between neighbouring taps of the first two dimensions
 
-  static ImageProduct of(const Convolution &convolution);
+  static ImageMatmul of(const Convolution &convolution);
   int64_t taps() const { return walks[0].taps * walks[1].taps * walks[2].taps; }
   int64_t sourceSize() const { return walks[0].source * walks[1].source * walks[2].source; }
   int64_t resultSize() const { return walks[0].result * walks[1].result * walks[2].result; }
@@ -88,10 +88,10 @@ void joinParts(CallKernels &kernels, const Operand &partials, const Operand &res
                int64_t plane = 1);
 
 /// Products with few rows: a thread a position.
-void directImages(CallKernels &kernels, const ImageProduct &product);
-void tiledImages(CallKernels &kernels, const ImageProduct &product);
+void directImages(CallKernels &kernels, const ImageMatmul &product);
+void tiledImages(CallKernels &kernels, const ImageMatmul &product);
 /// Of 16-bit floats, on tensor cores.
-void halfImages(CallKernels &kernels, const ImageProduct &product);
+void halfImages(CallKernels &kernels, const ImageMatmul &product);
 /// The gradient of the weights of groups with few rows: a block a pair of channels.
 void directWeights(CallKernels &kernels, const Convolution &convolution);
 void tiledWeights(CallKernels &kernels, const Convolution &convolution);

@@ -30,7 +30,7 @@ Nums nest(KernelBuilder &k, ArrayRef<Num> counts, Nums index, Nums carried, Fn<N
 /// A thread: all rows of its group at one position.
 class DirectImage {
 public:
-  DirectImage(KernelBuilder &k, const ImageProduct &p, ArrayRef<Memory> memory)
+  DirectImage(KernelBuilder &k, const ImageMatmul &p, ArrayRef<Memory> memory)
       : k(k), p(p), source(memory[0]), filter(memory[1]), result(memory[2]) {
     if (memory.size() > 3)
       bias = memory[3];
@@ -89,7 +89,7 @@ private:
   }
 
   KernelBuilder &k;
-  const ImageProduct &p;
+  const ImageMatmul &p;
   Memory source, filter, result;
   std::optional<Memory> bias;
   Nums at, origin;
@@ -165,7 +165,7 @@ private:
     for (int64_t tap = 0; tap < plan.taps; ++tap)
       k.store(all, tap * kLine + k.thread(), sums[tap]);
     k.barrier();
-    auto fold = [&](Memory from, Num first, int64_t count, int64_t step) {
+    auto reduction = [&](Memory from, Num first, int64_t count, int64_t step) {
       return k.loop(k.index(1), k.index(count), k.index(1), {k.load(from, first)},
                     [&](Num at, Nums so) -> Nums { return {so[0] + k.load(from, first + at * step)}; })[0];
     };
@@ -193,7 +193,7 @@ private:
 
 } // namespace
 
-void directImages(CallKernels &kernels, const ImageProduct &product) {
+void directImages(CallKernels &kernels, const ImageMatmul &product) {
   SmallVector<Operand> operands = {product.source, product.filter, product.result};
   if (product.bias)
     operands.push_back(*product.bias);

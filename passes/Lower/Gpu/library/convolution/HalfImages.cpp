@@ -1,6 +1,6 @@
 // Y or X of 16 bits on tensor cores. Weights come by asynchronous copies. Of the source, whose channels lie
 // an image apart, a thread reads eight channels at one position and writes them next to each other.
-#include "passes/Lower/Gpu/library/HalfProductTiles.h"
+#include "passes/Lower/Gpu/library/HalfMatmulTiles.h"
 #include "passes/Lower/Gpu/library/convolution/Images.h"
 
 using namespace mlir;
@@ -33,7 +33,7 @@ public:
 private:
   /// A vector of eight channels each time.
   Nums load(const Nums &place) const {
-    SourcePlace at = sourcePlace(place);
+    SourcePosition at = sourcePosition(place);
     Num line = moves.line(k, 0) % moves.lines, channel = place[0] * plan.depth + line * kChunk;
     Num from = at.first + channel * p.sourceSize();
     Nums values;
@@ -53,13 +53,13 @@ private:
     });
   }
 
-  HalfProductTiles tiles;
+  HalfMatmulTiles tiles;
   TileMoves moves; ///< lines are chunks of channels
 };
 
 } // namespace
 
-void halfImages(CallKernels &kernels, const ImageProduct &product) {
+void halfImages(CallKernels &kernels, const ImageMatmul &product) {
   ImagePlan plan(product);
   HalfTileShape tile = HalfTileShape::of(product.rows, plan.columns, product.groups * plan.phases);
   if (ceilDiv(product.depth, tile.depth) * tile.depth * 4 > product.depth * 5)

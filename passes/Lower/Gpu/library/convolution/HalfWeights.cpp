@@ -1,6 +1,6 @@
 // The gradient of the weights of 16 bits on tensor cores: both operands run along their positions, as the
 // tensor cores read them.
-#include "passes/Lower/Gpu/library/HalfProductTiles.h"
+#include "passes/Lower/Gpu/library/HalfMatmulTiles.h"
 #include "passes/Lower/Gpu/library/convolution/Weights.h"
 
 using namespace mlir;
@@ -40,7 +40,7 @@ private:
     });
   }
 
-  HalfProductTiles tiles;
+  HalfMatmulTiles tiles;
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // What kernels of Y or X have in common.
 #include "passes/Lower/Gpu/library/convolution/Images.h"
-#include "passes/Lower/Gpu/library/ProductTiles.h"
+#include "passes/Lower/Gpu/library/MatmulTiles.h"
 #include <numeric>
 
 using namespace mlir;
@@ -8,7 +8,7 @@ using namespace kedge::lower::gpu;
 
 namespace kedge::lower::gpu::convolution {
 
-ImagePlan::ImagePlan(const ImageProduct &product) : product(product) {
+ImagePlan::ImagePlan(const ImageMatmul &product) : product(product) {
   columns = product.batch;
   isPointwise = isWhole = true;
   for (const TapWalk &walk : product.walks) {
@@ -33,7 +33,7 @@ void ImagePlan::cut(int64_t rows, int64_t tileWidth, int64_t tileDepth) {
 }
 
 void packWeights(CallKernels &kernels, const ImagePlan &plan, Operand packed, bool rowsFirst) {
-  const ImageProduct &p = plan.product;
+  const ImageMatmul &p = plan.product;
   SmallVector<int64_t> shape{p.groups, plan.rowTiles, plan.channelSteps, p.taps(), plan.depth, plan.tileRows};
   if (rowsFirst)
     std::swap(shape[4], shape[5]);
@@ -102,7 +102,7 @@ void ImageBlock::readFor(Num column) {
   plane = (position.image * p.groups + group) * p.depth;
 }
 
-ImageBlock::SourcePlace ImageBlock::sourcePlace(const Nums &place) const {
+ImageBlock::SourcePosition ImageBlock::sourcePosition(const Nums &place) const {
   Num inside = isColumn;
   Nums at;
   for (int d = 0; d < 3; ++d) {
@@ -157,7 +157,7 @@ void ImageBlock::storePositions(Num channel, Num column, ArrayRef<Num> values) {
 
 void generateImageKernels(CallKernels &kernels, const ImagePlan &plan, Operand packed,
                           CallKernels::Body body) {
-  const ImageProduct &product = plan.product;
+  const ImageMatmul &product = plan.product;
   Operand sums = partialsOf(kernels, product.result, product.sum, plan.parts, product.resultElements());
   SmallVector<Operand> operands = {product.source, packed, sums};
   if (product.bias && plan.parts == 1)

@@ -8,14 +8,14 @@
 namespace kedge::lower::gpu::convolution {
 
 struct ImagePlan {
-  const ImageProduct &product;
+  const ImageMatmul &product;
   int64_t phases = 1, columns; ///< columns: positions of a phase, of all images
   bool isPointwise;            ///< positions read what lies at their own place: neighbours are neighbours
   bool isWhole;                ///< neighbouring positions of the result are neighbours in memory
   int64_t tileRows = 0, tileColumns = 0, depth = 0; ///< depth: channels of the source a step
   int64_t rowTiles = 0, columnTiles = 0, channelSteps = 0, parts = 1, channelStepsOfPart = 0;
 
-  explicit ImagePlan(const ImageProduct &product);
+  explicit ImagePlan(const ImageMatmul &product);
   void cut(int64_t rows, int64_t columns, int64_t depth);
 
   int64_t blocks() const { return phases * product.groups * parts * columnTiles * rowTiles; }
@@ -58,10 +58,10 @@ protected:
 
   /// The position that the thread reads for, by its number in the block.
   void readFor(Num column);
-  struct SourcePlace {
+  struct SourcePosition {
     Num isInside, first; ///< first: the position in the first channel
   };
-  SourcePlace sourcePlace(const Nums &place) const;
+  SourcePosition sourcePosition(const Nums &place) const;
   /// `width` neighbouring positions in the channel that is `next` further than `channel`, which lies at
   /// `from`; zeros outside.
   Num loadChannel(Num from, Num channel, int64_t next, Num inside, unsigned width) const;
@@ -71,7 +71,7 @@ protected:
 
   KernelBuilder &k;
   const ImagePlan &plan;
-  const ImageProduct &p;
+  const ImageMatmul &p;
   Memory source, packed, result;
   std::optional<Memory> bias;
 

@@ -1,5 +1,5 @@
 // Y or X in tiles whose threads multiply.
-#include "passes/Lower/Gpu/library/ProductTiles.h"
+#include "passes/Lower/Gpu/library/MatmulTiles.h"
 #include "passes/Lower/Gpu/library/convolution/Images.h"
 
 using namespace mlir;
@@ -20,7 +20,7 @@ class ThreadImageKernel : ImageBlock {
 public:
   ThreadImageKernel(KernelBuilder &k, const ImagePlan &plan, const TileShape &tile, ArrayRef<Memory> memory)
       : ImageBlock(k, plan, memory), tiles(k, tile, p.sum, 0, 0),
-        weightMoves{tile.depth, tile.rows, ProductTiles::widthOf(p.sum)},
+        weightMoves{tile.depth, tile.rows, MatmulTiles::widthOf(p.sum)},
         sourceMoves{tile.depth, tile.columns, plan.readWidth()} {}
 
   void run() {
@@ -49,7 +49,7 @@ private:
   }
 
   Nums loadSource(const Nums &place) const {
-    SourcePlace at = sourcePlace(place);
+    SourcePosition at = sourcePosition(place);
     Num line = sourceMoves.line(k, 0) % plan.depth, channel = place[0] * plan.depth + line;
     Num from = at.first + channel * p.sourceSize();
     Nums values;
@@ -71,13 +71,13 @@ private:
     });
   }
 
-  ProductTiles tiles;
+  MatmulTiles tiles;
   TileMoves weightMoves, sourceMoves;
 };
 
 } // namespace
 
-void tiledImages(CallKernels &kernels, const ImageProduct &product) {
+void tiledImages(CallKernels &kernels, const ImageMatmul &product) {
   ImagePlan plan(product);
   TileShape tile = TileShape::of(product.rows, plan.columns, product.groups * plan.phases, product.sum);
   tile.depth = channelsOfStep(product.depth, tile.depth);

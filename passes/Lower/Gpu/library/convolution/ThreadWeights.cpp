@@ -12,8 +12,8 @@ public:
   ThreadWeightKernel(KernelBuilder &k, const WeightPlan &plan, const TileShape &tile, ArrayRef<Memory> memory)
       : WeightBlock(k, plan, memory),
         // Lines of shared memory are written along their depth: the pad spreads them over the banks.
-        tiles(k, tile, plan.call.sum, ProductTiles::widthOf(plan.call.sum),
-              ProductTiles::widthOf(plan.call.sum)) {}
+        tiles(k, tile, plan.call.sum, MatmulTiles::widthOf(plan.call.sum),
+              MatmulTiles::widthOf(plan.call.sum)) {}
 
   void run() {
     k.residentBlocks(1); // otherwise ptxas aims at 64 registers and spills the few that are more
@@ -40,7 +40,7 @@ private:
     });
   }
 
-  ProductTiles tiles;
+  MatmulTiles tiles;
 };
 
 } // namespace

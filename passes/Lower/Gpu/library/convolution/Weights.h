@@ -3,7 +3,7 @@
 // tensor cores share this.
 #pragma once
 #include "passes/Lower/Gpu/library/Copies.h"
-#include "passes/Lower/Gpu/library/ProductTiles.h"
+#include "passes/Lower/Gpu/library/MatmulTiles.h"
 #include "passes/Lower/Gpu/library/convolution/Convolution.h"
 
 namespace kedge::lower::gpu::convolution {

@@ -1,4 +1,4 @@
-#include "passes/Lower/Gpu/thread/ThreadPlace.h"
+#include "passes/Lower/Gpu/thread/ThreadPosition.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -8,17 +8,17 @@ using namespace kedge::lower;
 using namespace kedge::lower::gpu;
 using mlir::gpu::Dimension;
 
-Value ThreadPlace::threadId(Dimension dim) {
+Value ThreadPosition::threadId(Dimension dim) {
   Value id = mlir::gpu::ThreadIdOp::create(b, loc, b.getIndexType(), dim);
   return arith::IndexCastOp::create(b, loc, indexType(), id);
 }
 
-Value ThreadPlace::blockId(Dimension dim) {
+Value ThreadPosition::blockId(Dimension dim) {
   Value id = mlir::gpu::BlockIdOp::create(b, loc, b.getIndexType(), dim);
   return arith::IndexCastOp::create(b, loc, indexType(), id);
 }
 
-void ThreadPlace::readPosition() {
+void ThreadPosition::readPosition() {
   Value thread = threadId(Dimension::x), first = blockId(Dimension::x);
   if (!plan.summed.empty()) {
     rank = arith::RemUIOp::create(b, loc, thread, number(plan.team));
@@ -46,7 +46,7 @@ void ThreadPlace::readPosition() {
 }
 
 // Row-major: the last dim runs fastest.
-void ThreadPlace::decompose(Value position, ArrayRef<unsigned> dims, Values &indices) {
+void ThreadPosition::decompose(Value position, ArrayRef<unsigned> dims, Values &indices) {
   for (size_t level = dims.size(); level-- > 0;) {
     unsigned dim = dims[level];
     unsigned width = dim == plan.lanesDim ? plan.width : 1;
@@ -60,23 +60,23 @@ void ThreadPlace::decompose(Value position, ArrayRef<unsigned> dims, Values &ind
   }
 }
 
-void ThreadPlace::enterGroup() {
+void ThreadPosition::enterGroup() {
   Value position = groupNumber;
   if (groupValid)
     position = arith::MinUIOp::create(b, loc, position, number(plan.groups - 1));
   decompose(position, plan.parallel, groupIndices);
 }
 
-void ThreadPlace::enterRow(Value turn) {
+void ThreadPosition::enterRow(Value turn) {
   Value row = arith::MulIOp::create(b, loc, turn, number(plan.groupsPerBlock));
   decompose(arith::AddIOp::create(b, loc, row, team), plan.summed, groupIndices);
 }
 
-Value ThreadPlace::both(Value a, Value b) {
+Value ThreadPosition::both(Value a, Value b) {
   return !a ? b : !b ? a : Value(arith::AndIOp::create(this->b, loc, a, b));
 }
 
-void ThreadPlace::guarded(Value condition, llvm::function_ref<void()> body) {
+void ThreadPosition::guarded(Value condition, llvm::function_ref<void()> body) {
   if (!condition)
     return body();
   auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
@@ -85,7 +85,7 @@ void ThreadPlace::guarded(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
-bool ThreadPlace::variesBySlot(Value v) const {
+bool ThreadPosition::variesBySlot(Value v) const {
   if (plan.tileDim)
     return nest.has(v, *plan.tileDim);
   for (unsigned d : plan.reduced)
@@ -94,7 +94,7 @@ bool ThreadPlace::variesBySlot(Value v) const {
   return false;
 }
 
-void ThreadPlace::enterSlots(Value first, int64_t count, int64_t known, int64_t step) {
+void ThreadPosition::enterSlots(Value first, int64_t count, int64_t known, int64_t step) {
   inUnits = true;
   step = step ? step : plan.team;
   for (int64_t at = 0; at < count; ++at) {
@@ -111,7 +111,7 @@ void ThreadPlace::enterSlots(Value first, int64_t count, int64_t known, int64_t 
   }
 }
 
-void ThreadPlace::leaveSlots() {
+void ThreadPosition::leaveSlots() {
   slots.clear();
   inUnits = false;
 }

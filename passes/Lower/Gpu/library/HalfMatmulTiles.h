@@ -1,9 +1,9 @@
 // A block's part of a product of 16-bit numbers on tensor cores: rows x columns of f32 sums in the registers
 // of its warps, both operands in two buffers of shared memory, so that the next step is read while this one
-// is multiplied. As ProductTiles, whose threads multiply.
+// is multiplied. As MatmulTiles, whose threads multiply.
 #pragma once
+#include "passes/Lower/Gpu/library/MatmulTiles.h"
 #include "passes/Lower/Gpu/library/MatrixTiles.h"
-#include "passes/Lower/Gpu/library/ProductTiles.h"
 
 namespace kedge::lower::gpu {
 
@@ -20,9 +20,9 @@ struct HalfTileShape {
   static HalfTileShape of(int64_t rows, int64_t columns, int64_t products, int64_t wholeColumns = 0);
 };
 
-class HalfProductTiles {
+class HalfMatmulTiles {
 public:
-  HalfProductTiles(KernelBuilder &k, const HalfTileShape &tile, mlir::Type type);
+  HalfMatmulTiles(KernelBuilder &k, const HalfTileShape &tile, mlir::Type type);
 
   /// The sums over `steps` steps. `begin` starts asynchronous copies of the step at `place` to a buffer;
   /// `load` reads the rest of what the thread moves, `put` writes that. Past the last step both read whatever

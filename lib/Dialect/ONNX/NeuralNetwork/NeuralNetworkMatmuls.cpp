@@ -31,8 +31,8 @@ Value asMatrix(OpBuilder &builder, Location loc, Value v) {
 }
 
 /// numpy.matmul's shape; operands of rank 1 are a row (A) or a column (B) whose dim is dropped afterwards.
-LogicalResult inferProduct(std::optional<Location> loc, Value a, Value b, bool transA, bool transB,
-                           Type element, SmallVectorImpl<Type> &types) {
+LogicalResult inferMatmul(std::optional<Location> loc, Value a, Value b, bool transA, bool transB,
+                          Type element, SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> left(shapeOf(a)), right(shapeOf(b));
   bool dropRow = left.size() == 1, dropColumn = right.size() == 1;
   if (left.empty() || right.empty() || (dropRow && transA) || (dropColumn && transB))
@@ -92,8 +92,8 @@ std::pair<Value, Value> matrixGradients(OpBuilder &builder, MatMulOp forward, Va
 
 LogicalResult MatMulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
-  return inferProduct(loc, adaptor.getA(), adaptor.getB(), adaptor.getTransA(), adaptor.getTransB(),
-                      elementOf(adaptor.getA()), types);
+  return inferMatmul(loc, adaptor.getA(), adaptor.getB(), adaptor.getTransA(), adaptor.getTransB(),
+                     elementOf(adaptor.getA()), types);
 }
 
 LogicalResult MatMulOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
@@ -133,7 +133,7 @@ LogicalResult GemmOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
     return emitOptionalError(loc, "Gemm multiplies matrices, found ", a.getType(), " and ", b.getType());
   const bool wide = adaptor.getWide().value_or(false);
   Type element = wide ? Float32Type::get(a.getContext()) : elementOf(a);
-  if (failed(inferProduct(loc, a, b, adaptor.getTransA(), adaptor.getTransB(), element, types)))
+  if (failed(inferMatmul(loc, a, b, adaptor.getTransA(), adaptor.getTransB(), element, types)))
     return failure();
   if (wide && !(elementOf(a).isBF16() || elementOf(a).isF16()))
     return emitOptionalError(loc, "wide sums are of 16-bit matrices, found ", a.getType());

@@ -38,10 +38,10 @@ struct TileMoves {
   }
 };
 
-class ProductTiles {
+class MatmulTiles {
 public:
   /// `padA`, `padB`: elements between the lines of a step in shared memory beyond rows and columns.
-  ProductTiles(KernelBuilder &k, const TileShape &tile, mlir::Type sum, int64_t padA, int64_t padB);
+  MatmulTiles(KernelBuilder &k, const TileShape &tile, mlir::Type sum, int64_t padA, int64_t padB);
 
   /// The sums over `steps` steps. `first` is the first step's place; `advance` gives the next one's; `load`
   /// reads what the thread moves of a step, and past the last one whatever does not lie outside; `put` writes

@@ -1,4 +1,4 @@
-#include "runtime/calls/Product.h"
+#include "runtime/calls/BatchedMatmul.h"
 #include <algorithm>
 
 namespace kedge::rt::calls {
@@ -40,7 +40,7 @@ Shape broadcastBatch(const LibraryCall &call, const Shape &a, const Shape &b) {
 }
 
 /// When B is one matrix and A's rows follow each other, the batch of A is more rows.
-void mergeRows(Product &product) {
+void mergeRows(BatchedMatmul &product) {
   const auto &dims = product.layout.dims;
   if (product.transA || dims.size() != 1 || dims[0].size < 2 || dims[0].strideA != product.m * product.k ||
       dims[0].strideB != 0)
@@ -51,12 +51,12 @@ void mergeRows(Product &product) {
 
 } // namespace
 
-Product readMatMul(const LibraryCall &call) {
+BatchedMatmul readMatMul(const LibraryCall &call) {
   expectCounts(call, 2, 2, 1, 1);
   Shape a = call.inputs[0].shape, b = call.inputs[1].shape;
   if (a.empty() || b.empty())
     failCall(call, "a product needs operands of rank 1 or more");
-  Product result{};
+  BatchedMatmul result{};
   result.transA = boolAttr(call, "transA", false), result.transB = boolAttr(call, "transB", false);
   bool vectorA = a.size() == 1, vectorB = b.size() == 1;
   if ((vectorA && result.transA) || (vectorB && result.transB))
@@ -83,10 +83,10 @@ Product readMatMul(const LibraryCall &call) {
   return result;
 }
 
-Product readGemm(const LibraryCall &call) {
+BatchedMatmul readGemm(const LibraryCall &call) {
   expectCounts(call, 2, 3, 1, 1);
   const Shape &a = call.inputs[0].shape, &b = call.inputs[1].shape;
-  Product result{};
+  BatchedMatmul result{};
   result.transA = boolAttr(call, "transA", false), result.transB = boolAttr(call, "transB", false);
   if (b.size() != 2 || a.size() < 2 || (result.transA && a.size() != 2))
     failCall(call, "operands of rank 2 are expected");
@@ -103,7 +103,7 @@ Product readGemm(const LibraryCall &call) {
   return result;
 }
 
-Addend readGemmAddend(const LibraryCall &call, const Product &product) {
+Addend readGemmAddend(const LibraryCall &call, const BatchedMatmul &product) {
   Addend addend;
   addend.alpha = floatAttr(call, "alpha", 1), addend.beta = floatAttr(call, "beta", 1);
   addend.index = addend.beta == 0 ? -1 : inputIndex(call, 2);
@@ -170,7 +170,7 @@ double specialFunctionsOfEpilogue(const LibraryCall &call) {
   return isGelu ? static_cast<double>(call.outputs.at(0).elements()) : 0; // a tanh each
 }
 
-ScaledOperands readScaledProduct(const LibraryCall &call) {
+ScaledOperands readScaledMatmul(const LibraryCall &call) {
   expectCounts(call, 4, 5, 1, 1);
   for (size_t k = 0; k < call.inputs.size(); ++k) {
     const DType type = call.inputs[k].type;

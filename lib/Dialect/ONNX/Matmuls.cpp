@@ -1,10 +1,10 @@
-#include "lib/Dialect/ONNX/Products.h"
+#include "lib/Dialect/ONNX/Matmuls.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 
 using namespace mlir;
 using namespace kedge;
 
-bool onnx::isProduct(Operation *op) { return isa<MatMulOp, GemmOp>(op); }
+bool onnx::isMatmul(Operation *op) { return isa<MatMulOp, GemmOp>(op); }
 
 llvm::DenseSet<Operation *> onnx::headsBefore(Operation *terminator) {
   llvm::DenseSet<Operation *> heads;
@@ -15,7 +15,7 @@ llvm::DenseSet<Operation *> onnx::headsBefore(Operation *terminator) {
     Operation *op = value.getDefiningOp();
     if (!op || !seen.insert(value).second)
       continue;
-    if (isProduct(op))
+    if (isMatmul(op))
       heads.insert(op);
     else
       pending.append(op->operand_begin(), op->operand_end());

@@ -1,17 +1,17 @@
-// One product of a program (rt::calls::isProduct), as calls of cublasLtMatmul.
+// One product of a program (rt::calls::isMatmul), as calls of cublasLtMatmul.
 #pragma once
-#include "runtime/calls/PaddedProduct.h"
+#include "runtime/calls/PaddedMatmul.h"
 #include "runtime/cuda/library/CublasLt.h"
 
 namespace kedge::rt::cuda {
 using namespace calls;
 
-class ProductLaunch final : public LibraryLaunch {
+class MatmulLaunch final : public LibraryLaunch {
 public:
   /// With `padded` the product of wide matrices is computed; it needs setWorkspace if that has copies.
-  ProductLaunch(CublasLt &library, Gpu &gpu, MatmulCalls calls, const LaunchPlaces &places,
-                std::optional<PaddedProduct> padded = {});
-  ~ProductLaunch() override;
+  MatmulLaunch(CublasLt &library, Gpu &gpu, MatmulCalls calls, const LaunchPointers &pointers,
+               std::optional<PaddedMatmul> padded = {});
+  ~MatmulLaunch() override;
   void enqueue() override;
   bool leavesKernels() const override { return calls.apart; }
   uint64_t wantedWorkspaceBytes() const override { return padded ? padded->bytes : 0; }
@@ -46,8 +46,8 @@ private:
   CublasLt &library;
   Gpu &gpu;
   MatmulCalls calls;
-  LaunchPlaces places;
-  std::optional<PaddedProduct> padded;
+  LaunchPointers pointers;
+  std::optional<PaddedMatmul> padded;
   CUdeviceptr copies = 0;       ///< of matrices that are wide only there
   bool hasCopyOfB = false;      ///< an earlier launch made it
   std::unique_ptr<State> state; ///< null: there is nothing to multiply

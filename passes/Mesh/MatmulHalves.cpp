@@ -1,11 +1,11 @@
-#include "passes/Mesh/ProductHalves.h"
+#include "passes/Mesh/MatmulHalves.h"
 #include "lib/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Matmuls.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Products.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -28,7 +28,7 @@ bool isExchange(Operation *op) {
 
 /// Rows times a matrix, each row by itself.
 bool multipliesRows(Operation *op) {
-  if (!op || !isProduct(op))
+  if (!op || !isMatmul(op))
     return false;
   auto transposed = op->getAttrOfType<BoolAttr>("transA");
   return !(transposed && transposed.getValue()) && rankOf(op->getOperand(1)) == 2 &&
@@ -134,11 +134,11 @@ RankedTensorType HalvedRows::sentHalf() const {
   return RankedTensorType::get(half, sent.getElementType());
 }
 
-std::optional<ScatteredProduct> ScatteredProduct::match(Operation *op) {
+std::optional<ScatteredMatmul> ScatteredMatmul::match(Operation *op) {
   auto sum = dyn_cast<dist::ReduceScatterOp>(op);
   if (!sum || sum.getInputs().size() != 1 || !isAlongTensor(sum.group()))
     return std::nullopt;
-  ScatteredProduct found{.product = nullptr, .sum = sum, .rows = {}};
+  ScatteredMatmul found{.product = nullptr, .sum = sum, .rows = {}};
   Value value = behindReshapes(sum.getInputs().front());
   if (value.hasOneUse() && isExchange(value.getDefiningOp())) {
     found.rows.before = shapeOf(value)[1];
@@ -157,7 +157,7 @@ std::optional<ScatteredProduct> ScatteredProduct::match(Operation *op) {
   return rows.isDivisible() ? std::optional(found) : std::nullopt;
 }
 
-void ScatteredProduct::halve() {
+void ScatteredMatmul::halve() {
   PlacedBuilder builder(sum);
   builder.enter(placeOf(product));
   Value left = product->getOperand(0);
@@ -175,7 +175,7 @@ void ScatteredProduct::halve() {
   }
 }
 
-Halves ScatteredProduct::sample(Block &block) {
+Halves ScatteredMatmul::sample(Block &block) {
   OpBuilder builder(product->getContext());
   builder.setInsertionPointToEnd(&block);
   IRMapping mapping = placeholders(block, product);
@@ -187,11 +187,11 @@ Halves ScatteredProduct::sample(Block &block) {
   return {sent, {half}, {parts, joined.getDefiningOp()}};
 }
 
-std::optional<GatheredProducts> GatheredProducts::match(Operation *op) {
+std::optional<GatheredMatmuls> GatheredMatmuls::match(Operation *op) {
   auto gather = dyn_cast<dist::AllGatherOp>(op);
   if (!gather || gather.getInputs().size() != 1 || !isAlongTensor(gather.group()))
     return std::nullopt;
-  GatheredProducts found{.gather = gather, .views = {}, .products = {}, .others = {}, .rows = {}};
+  GatheredMatmuls found{.gather = gather, .views = {}, .products = {}, .others = {}, .rows = {}};
   HalvedRows &rows = found.rows;
   Value value = gather.getResult(0);
   rows.ranks = static_cast<int64_t>(gather.getRanks());
@@ -229,13 +229,13 @@ std::optional<GatheredProducts> GatheredProducts::match(Operation *op) {
       return std::nullopt;
   for (Operation *product : found.products)
     for (Value operand : product->getOperands())
-      if (Operation *maker = operand.getDefiningOp();
-          phaseOf(product) != phaseOf(first) || (maker && !maker->isBeforeInBlock(first)))
+      if (Operation *producer = operand.getDefiningOp();
+          phaseOf(product) != phaseOf(first) || (producer && !producer->isBeforeInBlock(first)))
         return std::nullopt;
   return rows.isDivisible() ? std::optional(found) : std::nullopt;
 }
 
-void GatheredProducts::halve() {
+void GatheredMatmuls::halve() {
   PlacedBuilder builder(products.front(), placeOf(gather));
   SplitOp parts = splitFlat(builder, gather.getInputs().front());
   SmallVector<dist::AllGatherOp> gathered;
@@ -272,7 +272,7 @@ void GatheredProducts::halve() {
   }
 }
 
-Halves GatheredProducts::sample(Block &block) {
+Halves GatheredMatmuls::sample(Block &block) {
   OpBuilder builder(gather->getContext());
   builder.setInsertionPointToEnd(&block);
   Value part = block.addArgument(gather.getInputs().front().getType(), gather->getLoc());

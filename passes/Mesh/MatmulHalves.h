@@ -32,25 +32,25 @@ struct HalvedRows {
 };
 
 /// The sum over ranks of a product, of which each rank keeps some rows.
-struct ScatteredProduct {
+struct ScatteredMatmul {
   mlir::Operation *product = nullptr;
   dist::ReduceScatterOp sum;
   HalvedRows rows;
 
-  static std::optional<ScatteredProduct> match(mlir::Operation *op);
+  static std::optional<ScatteredMatmul> match(mlir::Operation *op);
   /// The sum of the first half runs under the product of the second.
   void halve();
   Halves sample(mlir::Block &block);
 };
 
 /// Products of what is gathered. Other readers gather it themselves, where they are.
-struct GatheredProducts {
+struct GatheredMatmuls {
   dist::AllGatherOp gather;
   llvm::SmallVector<mlir::Operation *> views, ///< from the gathered to what is multiplied
       products, others;
   HalvedRows rows;
 
-  static std::optional<GatheredProducts> match(mlir::Operation *op);
+  static std::optional<GatheredMatmuls> match(mlir::Operation *op);
   /// The gather of the second half runs under the products of the first.
   void halve();
   Halves sample(mlir::Block &block);

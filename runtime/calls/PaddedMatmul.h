@@ -21,7 +21,7 @@ struct WideMatrix {
   }
 };
 
-struct PaddedProduct {
+struct PaddedMatmul {
   MatmulShape shape; ///< of the wide matrices
   WideMatrix a, b, y;
   uint64_t bytes = 0; ///< of all copies
@@ -34,6 +34,6 @@ struct PaddedProduct {
 
 /// The product with every such dimension that some operand's rows have room for rounded up; nothing if there
 /// is none, and for batches and epilogues. Columns that a bias lacks get what lies behind it.
-std::optional<PaddedProduct> paddedProductOf(const MatmulCalls &calls);
+std::optional<PaddedMatmul> paddedMatmulOf(const MatmulCalls &calls);
 
 } // namespace kedge::rt::calls

@@ -1,11 +1,11 @@
-#include "runtime/cuda/library/ProductLaunch.h"
+#include "runtime/cuda/library/MatmulLaunch.h"
 #include "runtime/io/Error.h"
 #include <algorithm>
 
 namespace kedge::rt::cuda {
 using namespace calls;
 
-void ProductLaunch::enqueue() {
+void MatmulLaunch::enqueue() {
   const Driver &driver = gpu.driver();
   const MatmulShape &shape = calls.shape;
   const uint64_t bytes = static_cast<uint64_t>(shape.m * shape.rowY * shape.batch) * calls.offsetsA.size() *
@@ -15,27 +15,27 @@ void ProductLaunch::enqueue() {
   if (!state) {
     // Sums of nothing; an addend of such a product is refused when the launch is made.
     if (bytes != 0 && !calls.broadcasts)
-      driver.check(driver.memsetD8Async(places.operand(calls.result), 0, bytes, gpu.stream()),
+      driver.check(driver.memsetD8Async(pointers.operand(calls.result), 0, bytes, gpu.stream()),
                    "a result cannot be cleared");
     return;
   }
   if (padded)
     return multiplyPadded();
   const bool whole = calls.addend >= 0 && !shape.bias && !calls.broadcasts;
-  const CUdeviceptr c = whole ? places.operand(calls.addend) : places.operand(calls.result);
+  const CUdeviceptr c = whole ? pointers.operand(calls.addend) : pointers.operand(calls.result);
   const auto after = [](CUdeviceptr base, int64_t elements, DType type) {
     return base + static_cast<uint64_t>(elements) * dtypeSize(type);
   };
   for (size_t call = 0; call < calls.offsetsA.size(); ++call) {
     const int64_t result = static_cast<int64_t>(call) * shape.batch * shape.m * shape.n;
-    multiply(after(places.inputs[0], calls.offsetsA[call], shape.typeA),
-             after(places.inputs[1], calls.offsetsB[call], shape.typeB), after(c, result, shape.type),
-             after(places.operand(calls.result), result, shape.type));
+    multiply(after(pointers.inputs[0], calls.offsetsA[call], shape.typeA),
+             after(pointers.inputs[1], calls.offsetsB[call], shape.typeB), after(c, result, shape.type),
+             after(pointers.operand(calls.result), result, shape.type));
   }
 }
 
 /// Elements of 16 bits.
-void ProductLaunch::clear(CUdeviceptr at, int64_t row, int64_t width, int64_t rows) {
+void MatmulLaunch::clear(CUdeviceptr at, int64_t row, int64_t width, int64_t rows) {
   if (width > 0 && rows > 0)
     gpu.driver().check(gpu.driver().memsetD2D16Async(at, static_cast<size_t>(row) * 2, 0,
                                                      static_cast<size_t>(width), static_cast<size_t>(rows),
@@ -45,7 +45,7 @@ void ProductLaunch::clear(CUdeviceptr at, int64_t row, int64_t width, int64_t ro
 
 /// Copies a matrix that has no room for its padding. Zeros where sums read; what lies elsewhere only gets
 /// into the padding of the result, which nobody reads.
-void ProductLaunch::prepare(const WideMatrix &matrix, CUdeviceptr own) {
+void MatmulLaunch::prepare(const WideMatrix &matrix, CUdeviceptr own) {
   const CUdeviceptr place = placeOf(matrix, own);
   const int64_t row = matrix.wideRow();
   if (matrix.isCopied)
@@ -58,37 +58,41 @@ void ProductLaunch::prepare(const WideMatrix &matrix, CUdeviceptr own) {
         matrix.wideRows - matrix.rows);
 }
 
-std::optional<LeftCopy> ProductLaunch::leftCopy() const {
+std::optional<LeftCopy> MatmulLaunch::leftCopy() const {
   if (!padded || !padded->b.isCopied)
     return std::nullopt;
   const WideMatrix &b = padded->b;
-  return LeftCopy{places.inputs[1], static_cast<uint64_t>(b.rows * b.row) * dtypeSize(b.type),
-                  b.offset,         b.rows,
-                  b.width,          b.row,
-                  b.wideRows,       b.wideWidth};
+  return LeftCopy{pointers.inputs[1],
+                  static_cast<uint64_t>(b.rows * b.row) * dtypeSize(b.type),
+                  b.offset,
+                  b.rows,
+                  b.width,
+                  b.row,
+                  b.wideRows,
+                  b.wideWidth};
 }
 
-void ProductLaunch::multiplyPadded() {
+void MatmulLaunch::multiplyPadded() {
   const WideMatrix &y = padded->y;
-  const CUdeviceptr own = places.operand(calls.result), result = placeOf(y, own);
-  prepare(padded->a, places.inputs[0]);
+  const CUdeviceptr own = pointers.operand(calls.result), result = placeOf(y, own);
+  prepare(padded->a, pointers.inputs[0]);
   if (!hasCopyOfB)
-    prepare(padded->b, places.inputs[1]);
+    prepare(padded->b, pointers.inputs[1]);
   const uint64_t element = dtypeSize(y.type);
   const bool adds = calls.addend >= 0 && !calls.shape.bias;
-  const CUdeviceptr addend = adds ? places.operand(calls.addend) : own;
+  const CUdeviceptr addend = adds ? pointers.operand(calls.addend) : own;
   if (adds && y.isCopied)
     copyRows(result, static_cast<uint64_t>(y.wideRow()) * element, addend,
              static_cast<uint64_t>(y.row) * element, static_cast<uint64_t>(y.width) * element, y.rows);
-  multiply(placeOf(padded->a, places.inputs[0]), placeOf(padded->b, places.inputs[1]),
+  multiply(placeOf(padded->a, pointers.inputs[0]), placeOf(padded->b, pointers.inputs[1]),
            y.isCopied ? result : addend, result);
   if (y.isCopied)
     copyRows(own, static_cast<uint64_t>(y.row) * element, result,
              static_cast<uint64_t>(y.wideRow()) * element, static_cast<uint64_t>(y.width) * element, y.rows);
 }
 
-void ProductLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source,
-                             uint64_t sourcePitch, uint64_t width, int64_t rows) {
+void MatmulLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source,
+                            uint64_t sourcePitch, uint64_t width, int64_t rows) {
   CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   copy.srcDevice = source;
@@ -101,7 +105,7 @@ void ProductLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch,
 }
 
 /// The first column of `rows` rows is there: copies double what is filled.
-void ProductLaunch::doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows) {
+void MatmulLaunch::doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows) {
   const uint64_t pitch = static_cast<uint64_t>(calls.shape.rowY) * element;
   for (int64_t filled = 1; filled < calls.shape.n; filled *= 2) {
     const uint64_t width = static_cast<uint64_t>(std::min(filled, calls.shape.n - filled)) * element;
@@ -109,7 +113,7 @@ void ProductLaunch::doubleColumns(CUdeviceptr y, uint64_t element, int64_t rows)
   }
 }
 
-void ProductLaunch::doubleRows(CUdeviceptr y, uint64_t element) {
+void MatmulLaunch::doubleRows(CUdeviceptr y, uint64_t element) {
   const uint64_t row = static_cast<uint64_t>(calls.shape.rowY) * element;
   for (int64_t filled = 1; filled < calls.shape.m; filled *= 2) {
     const uint64_t bytes = static_cast<uint64_t>(std::min(filled, calls.shape.m - filled)) * row;
@@ -121,13 +125,13 @@ void ProductLaunch::doubleRows(CUdeviceptr y, uint64_t element) {
 
 /// Rare (a Gemm with beta or alpha, or whose C is a column): by copies, so that no kernel has to exist for
 /// it.
-void ProductLaunch::broadcastAddend() {
+void MatmulLaunch::broadcastAddend() {
   const MatmulShape &shape = calls.shape;
   if (shape.m == 0 || shape.n == 0)
     return;
   const uint64_t element = dtypeSize(shape.type), row = static_cast<uint64_t>(shape.n) * element;
   const uint64_t pitch = static_cast<uint64_t>(shape.rowY) * element;
-  const CUdeviceptr c = places.operand(calls.addend), y = places.operand(calls.result);
+  const CUdeviceptr c = pointers.operand(calls.addend), y = pointers.operand(calls.result);
   const bool columns = calls.columnStride != 0, rows = calls.rowStride != 0;
   const int64_t height = rows ? shape.m : 1;
   copyRows(y, pitch, c, rows ? static_cast<uint64_t>(calls.rowStride) * element : row,
@@ -157,7 +161,7 @@ struct TimedPair {
 
 } // namespace
 
-double ProductLaunch::measure(const std::array<CUevent, 2> &events, int count) {
+double MatmulLaunch::measure(const std::array<CUevent, 2> &events, int count) {
   const Driver &driver = gpu.driver();
   driver.check(driver.eventRecord(events[0], gpu.stream()), "tuning");
   for (int i = 0; i < count; ++i)
@@ -170,7 +174,7 @@ double ProductLaunch::measure(const std::array<CUevent, 2> &events, int count) {
 }
 
 /// A small product takes less than the events around it, so several stand between them.
-std::optional<double> ProductLaunch::measure() {
+std::optional<double> MatmulLaunch::measure() {
   constexpr int kRuns = 11, kMost = 64;
   constexpr double kMicroseconds = 200;
   try {

@@ -1,4 +1,4 @@
-#include "runtime/calls/PaddedProduct.h"
+#include "runtime/calls/PaddedMatmul.h"
 
 namespace kedge::rt::calls {
 namespace {
@@ -32,15 +32,15 @@ bool isHalf(DType type) { return type == DType::BF16 || type == DType::F16; }
 
 } // namespace
 
-std::optional<PaddedProduct> paddedProductOf(const MatmulCalls &calls) {
+std::optional<PaddedMatmul> paddedMatmulOf(const MatmulCalls &calls) {
   const MatmulShape &s = calls.shape;
   if (!s.isPadded() || s.isEmpty() || s.batch != 1 || calls.offsetsA.size() != 1 || calls.broadcasts ||
       s.epilogue != Epilogue::None || !isHalf(s.typeA) || !isHalf(s.typeB))
     return std::nullopt;
-  PaddedProduct made{s,
-                     {s.transA ? s.k : s.m, s.widthA(), s.rowA},
-                     {s.transB ? s.n : s.k, s.widthB(), s.rowB},
-                     {s.m, s.n, s.rowY}};
+  PaddedMatmul made{s,
+                    {s.transA ? s.k : s.m, s.widthA(), s.rowA},
+                    {s.transB ? s.n : s.k, s.widthB(), s.rowB},
+                    {s.m, s.n, s.rowY}};
   made.a.type = s.typeA, made.b.type = s.typeB, made.y.type = s.type;
   const WideMatrix none;
   const int64_t m = wideOf(s.m, {s.transA ? made.a : none}),

@@ -13,8 +13,8 @@ struct LaneStep {
 
 /// The dims that loops around this place walk. A scalar of the cluster is one register value here, or
 /// `copies` vectors where it varies along the lanes.
-struct NestPlace {
-  NestPlace(const ClusterNest &nest, const LoopPlan &plan)
+struct NestPosition {
+  NestPosition(const ClusterNest &nest, const LoopPlan &plan)
       : nest(nest), plan(plan), indices(nest.rank()), entered(nest.rank()) {}
 
   void enter(unsigned dim, mlir::Value index) {

@@ -8,17 +8,17 @@ namespace kedge::lower::gpu {
 
 /// A scalar of the cluster is one register value here, or one for each unit that the thread holds (a slot); a
 /// value that varies along the lanes has `width` of them.
-class ThreadPlace {
+class ThreadPosition {
 public:
   using Values = llvm::SmallVector<mlir::Value>;
   /// A unit in hand. `valid` is null where the unit is known to exist; others are clamped to the last unit,
-  /// so that loads stay inside, and must neither be folded nor stored.
+  /// so that loads stay inside, and must neither be reduced nor stored.
   struct Slot {
     Values indices; ///< by dim
     mlir::Value unit, valid;
   };
 
-  ThreadPlace(ScalarOps &ops, const ClusterNest &nest, const GpuPlan &plan)
+  ThreadPosition(ScalarOps &ops, const ClusterNest &nest, const GpuPlan &plan)
       : ops(ops), b(ops.builder), loc(ops.loc), nest(nest), plan(plan), groupIndices(nest.rank()) {}
 
   void readPosition();
@@ -56,10 +56,10 @@ public:
   const ClusterNest &nest;
   const GpuPlan &plan;
   mlir::Value groupNumber, rank, begin; ///< this thread's group, place in its team, first unit of its block
-  mlir::Value team, column;             ///< place of the team in the block; of the thread across the fold
-  mlir::Value groupValid;               ///< null: always
-  Values groupIndices;                  ///< of parallel dims, by dim
-  llvm::SmallVector<Slot> slots;        ///< empty: no unit in hand
+  mlir::Value team, column;      ///< place of the team in the block; of the thread across the reduction
+  mlir::Value groupValid;        ///< null: always
+  Values groupIndices;           ///< of parallel dims, by dim
+  llvm::SmallVector<Slot> slots; ///< empty: no unit in hand
   bool inUnits = false;
 };
 

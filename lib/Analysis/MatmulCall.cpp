@@ -1,32 +1,32 @@
-#include "lib/Analysis/ProductCall.h"
+#include "lib/Analysis/MatmulCall.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 
 using namespace mlir;
 
 namespace kedge::analysis {
 
-std::optional<ProductCall> ProductCall::of(Operation *op) {
+std::optional<MatmulCall> MatmulCall::of(Operation *op) {
   auto call = dyn_cast_or_null<sched::LibraryOp>(op);
   if (!call || !call.callsAny<onnx::MatMulOp, onnx::GemmOp>())
     return std::nullopt;
-  return ProductCall(call);
+  return MatmulCall(call);
 }
 
-DictionaryAttr ProductCall::attributes() const { return library.getAttrs(); }
+DictionaryAttr MatmulCall::attributes() const { return library.getAttrs(); }
 
-bool ProductCall::unpacksB() const { return attributes().contains("unpack"); }
+bool MatmulCall::unpacksB() const { return attributes().contains("unpack"); }
 
-bool ProductCall::flag(StringRef name) const {
+bool MatmulCall::flag(StringRef name) const {
   auto given = attributes().getAs<BoolAttr>(name);
   return given && given.getValue();
 }
 
-double ProductCall::factor(StringRef name) const {
+double MatmulCall::factor(StringRef name) const {
   auto given = attributes().getAs<FloatAttr>(name);
   return given ? given.getValueAsDouble() : 1;
 }
 
-void ProductCall::setWidth(unsigned tensor, int64_t width) {
+void MatmulCall::setWidth(unsigned tensor, int64_t width) {
   const auto widthOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape().back(); };
   SmallVector<int64_t> widths{widthOf(a()), widthOf(b()), widthOf(y())};
   if (auto known = attributes().getAs<DenseI64ArrayAttr>("widths"))

@@ -13,9 +13,9 @@ int roomFor(int count) {
 }
 
 /// The slots of the steps, one after the other: slot 1 and on, 1 + i * (size - 2) / count without divisions.
-class Places {
+class Positions {
 public:
-  Places(int count, int size)
+  Positions(int count, int size)
       : count(std::max(count, 1)), each((size - 2) / this->count), rest((size - 2) % this->count) {}
   int next() {
     int result = slot;
@@ -33,15 +33,15 @@ private:
 
 } // namespace
 
-void RematSequence::broadcast(const std::vector<int> &sequence) {
+void RematSequence::distribute(const std::vector<int> &sequence) {
   int count = static_cast<int>(sequence.size()), size = roomFor(count);
   clear(size);
   for (int value = 0; value < model.valueCount; ++value)
     if (model.problem.values[value].given)
       values[value].makes.append(0);
-  Places places(count, size);
+  Positions positions(count, size);
   for (int node : sequence)
-    append(places.next(), node);
+    append(positions.next(), node);
   for (int value = 0; value < model.valueCount; ++value)
     if (model.problem.values[value].keptToEnd) {
       orphans += values[value].makes.empty();
@@ -67,11 +67,11 @@ void RematSequence::respread() {
   savedBefore.assign(size, 0);
   nodesBefore.assign(size, -1);
   totalCost = 0;
-  Places places(steps, size);
+  Positions positions(steps, size);
   for (int slot = 1; slot < before; ++slot) {
     if (nodeAt[slot] < 0)
       continue;
-    int at = newSlot[slot] = places.next();
+    int at = newSlot[slot] = positions.next();
     std::fill(bytesBefore.begin() + last + 1, bytesBefore.begin() + at, bytes(slot) - addedBy(slot));
     bytesBefore[at] = bytes(slot);
     savedBefore[at] = saved[slot];

@@ -5,12 +5,12 @@
 namespace kedge::analysis {
 
 /// Y = alpha op(A) op(B) + beta C, of onnx.MatMul or onnx.Gemm.
-class ProductCall {
+class MatmulCall {
 public:
   static constexpr unsigned kA = 0, kB = 1, kC = 2;
 
   /// None where `op` (null, too) is no such call.
-  static std::optional<ProductCall> of(mlir::Operation *op);
+  static std::optional<MatmulCall> of(mlir::Operation *op);
 
   sched::LibraryOp call() const { return library; }
   mlir::Value a() const { return operand(kA); }
@@ -29,7 +29,7 @@ public:
   void setWidth(unsigned tensor, int64_t width);
 
 private:
-  explicit ProductCall(sched::LibraryOp library) : library(library) {}
+  explicit MatmulCall(sched::LibraryOp library) : library(library) {}
   mlir::Value operand(unsigned number) const { return library->getOperand(number); }
   mlir::DictionaryAttr attributes() const;
   bool flag(llvm::StringRef name) const;

@@ -1,4 +1,4 @@
-#include "passes/Autodiff/GradientFolds.h"
+#include "passes/Autodiff/GradientReductions.h"
 #include "lib/Dialect/ONNX/GradientUtils.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
@@ -9,7 +9,7 @@
 using namespace mlir;
 
 namespace kedge::autodiff {
-/// The last dimensions are one, which is folded first: rows of a few numbers, as a filter's taps are, would
+/// The last dimensions are one, which is reduced first: rows of a few numbers, as a filter's taps are, would
 /// leave as many sums as there are numbers.
 SmallVector<int64_t> longRowsOf(ArrayRef<int64_t> shape) {
   constexpr int64_t kLong = 256;
@@ -58,41 +58,41 @@ Value sumOfSquares(OpBuilder &builder, Value gradient) {
                                                llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), false);
 }
 
-void GradientFold::add(OpBuilder &builder, Value gradient) {
+void GradientReduction::add(OpBuilder &builder, Value gradient) {
   if (isShort(gradient))
     shortRows[elementOf(gradient)].push_back(asRow(builder, gradient));
   else
-    addFolded(foldRows(builder, gradient));
+    addReduced(reduceRows(builder, gradient));
 }
 
-Value GradientFold::foldRows(OpBuilder &builder, Value gradient) const {
-  return asRow(builder, foldLast(builder, inLongRows(builder, gradient)));
+Value GradientReduction::reduceRows(OpBuilder &builder, Value gradient) const {
+  return asRow(builder, reduceLast(builder, inLongRows(builder, gradient)));
 }
 
-Value GradientFold::join(OpBuilder &builder, Location loc) {
+Value GradientReduction::join(OpBuilder &builder, Location loc) {
   Value total;
-  auto take = [&](ArrayRef<Value> rows, auto &&fold) {
+  auto take = [&](ArrayRef<Value> rows, auto &&reduction) {
     for (; !rows.empty(); rows = rows.drop_front(std::min(kPieces, rows.size()))) {
       ArrayRef<Value> pieces = rows.take_front(kPieces);
       Value row =
           pieces.size() == 1 ? pieces[0] : Value(onnx::ConcatOp::create(builder, loc, ValueRange(pieces), 0));
-      Value one = fold(row);
+      Value one = reduce(row);
       total = total ? combine(builder, total, one) : one;
     }
   };
   for (auto &[type, rows] : shortRows)
-    take(rows, [&](Value row) { return foldLast(builder, row); });
-  take(folded, [&](Value row) { return foldAgain(builder, row); });
+    take(rows, [&](Value row) { return reduceLast(builder, row); });
+  take(reduced, [&](Value row) { return reduceAgain(builder, row); });
   return total;
 }
 
-Value SumOfSquares::foldLast(OpBuilder &builder, Value values) const {
+Value SumOfSquares::reduceLast(OpBuilder &builder, Value values) const {
   values = asF32(builder, values);
   return onnx::ReduceSumSquareOp::create(builder, values.getLoc(), values,
                                          ArrayRef<int64_t>{rankOf(values) - 1}, false);
 }
 
-Value SumOfSquares::foldAgain(OpBuilder &builder, Value row) const {
+Value SumOfSquares::reduceAgain(OpBuilder &builder, Value row) const {
   return onnx::ReduceSumOp::create(builder, row.getLoc(), row, ArrayRef<int64_t>{0}, false);
 }
 
@@ -100,13 +100,13 @@ Value SumOfSquares::combine(OpBuilder &builder, Value a, Value b) const {
   return onnx::AddOp::create(builder, a.getLoc(), a, b);
 }
 
-Value AnyNotFinite::foldLast(OpBuilder &builder, Value values) const {
+Value AnyNotFinite::reduceLast(OpBuilder &builder, Value values) const {
   Value flags = train::NotFiniteOp::create(builder, values.getLoc(), values);
   return onnx::ReduceMaxOp::create(builder, values.getLoc(), flags, ArrayRef<int64_t>{rankOf(values) - 1},
                                    false);
 }
 
-Value AnyNotFinite::foldAgain(OpBuilder &builder, Value row) const {
+Value AnyNotFinite::reduceAgain(OpBuilder &builder, Value row) const {
   return onnx::ReduceMaxOp::create(builder, row.getLoc(), row, ArrayRef<int64_t>{0}, false);
 }
 

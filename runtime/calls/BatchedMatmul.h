@@ -30,7 +30,7 @@ struct BatchLayout {
   }
 };
 
-struct Product {
+struct BatchedMatmul {
   int64_t m, n, k;
   bool transA, transB; ///< A is stored as [k, m], B as [n, k]
   BatchLayout layout;  ///< the i-th C starts at i * m * n
@@ -41,7 +41,7 @@ struct Product {
   int64_t offsetB(int64_t batch) const { return offset(batch, &BatchLayout::Dim::strideB); }
   CallWork work() const {
     double points = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(batches());
-    return {CallWork::Kind::Product, 2 * points * static_cast<double>(k), 0, {}, {}, 0};
+    return {CallWork::Kind::Matmul, 2 * points * static_cast<double>(k), 0, {}, {}, 0};
   }
 
 private:
@@ -66,9 +66,9 @@ struct Addend {
 };
 
 /// Shapes as in numpy's matmul, with the attributes transA and transB.
-Product readMatMul(const LibraryCall &call);
-Product readGemm(const LibraryCall &call);
-Addend readGemmAddend(const LibraryCall &call, const Product &product);
+BatchedMatmul readMatMul(const LibraryCall &call);
+BatchedMatmul readGemm(const LibraryCall &call);
+Addend readGemmAddend(const LibraryCall &call, const BatchedMatmul &product);
 
 /// A Gemm with the attribute `wide`: 16-bit A and B, f32 C and result.
 bool isWideSum(const LibraryCall &call);
@@ -87,9 +87,9 @@ double specialFunctionsOfEpilogue(const LibraryCall &call);
 /// train.scaled_product: inputs A and B of 8-bit floats, a factor for each, and optionally C. alpha is
 /// applied, too. The result is of bf16, or without C of f32.
 struct ScaledOperands {
-  Product product;
+  BatchedMatmul product;
   Addend addend;
 };
-ScaledOperands readScaledProduct(const LibraryCall &call);
+ScaledOperands readScaledMatmul(const LibraryCall &call);
 
 } // namespace kedge::rt::calls

@@ -1,6 +1,6 @@
 // onnx.MatMulInteger, QLinearMatMul, ConvInteger: products of 8-bit integers, forward only.
+#include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/ConvShape.h"
-#include "runtime/calls/Product.h"
 #include "runtime/cpu/Kernel.h"
 #include "runtime/cpu/Registration.h"
 #include "runtime/cpu/gemm/IntegerBlock.h"
@@ -67,7 +67,7 @@ struct Rescale {
   }
 };
 
-Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zeroB, const Product &p,
+Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zeroB, const BatchedMatmul &p,
                       Rescale rescale, int threads) {
   const DType typeA = call.inputs[0].type, typeB = call.inputs[b].type;
   integerRange(call, typeA), integerRange(call, typeB);
@@ -100,14 +100,14 @@ Pointer integerMatMul(const LibraryCall &call, int b, PerLine zeroA, PerLine zer
 
 Pointer makeMatMulInteger(const LibraryCall &call, int threads) {
   expectCounts(call, 2, 4, 1, 1);
-  Product p = readMatMul(plainCall(call, call.inputs[0], call.inputs[1]));
+  BatchedMatmul p = readMatMul(plainCall(call, call.inputs[0], call.inputs[1]));
   return integerMatMul(call, 1, perLine(call, inputIndex(call, 2), p.m),
                        perLine(call, inputIndex(call, 3), p.n), p, {}, threads);
 }
 
 Pointer makeQLinearMatMul(const LibraryCall &call, int threads) {
   expectCounts(call, 8, 8, 1, 1);
-  Product p = readMatMul(plainCall(call, call.inputs[0], call.inputs[3]));
+  BatchedMatmul p = readMatMul(plainCall(call, call.inputs[0], call.inputs[3]));
   Rescale rescale{perLine(call, 1, p.m),
                   perLine(call, 4, p.n),
                   perLine(call, 6, 1),

@@ -6,7 +6,7 @@
 namespace kedge::onnx {
 
 /// MatMul or Gemm.
-bool isProduct(mlir::Operation *op);
+bool isMatmul(mlir::Operation *op);
 /// The products that feed `terminator` without another product in between. In a language model that is the
 /// head.
 llvm::DenseSet<mlir::Operation *> headsBefore(mlir::Operation *terminator);

@@ -1,4 +1,4 @@
-#include "passes/Lower/Gpu/library/HalfProductTiles.h"
+#include "passes/Lower/Gpu/library/HalfMatmulTiles.h"
 #include "passes/Lower/Gpu/library/CallKernels.h"
 
 using namespace mlir;
@@ -30,7 +30,7 @@ HalfTileShape HalfTileShape::of(int64_t rows, int64_t columns, int64_t products,
   return best;
 }
 
-HalfProductTiles::HalfProductTiles(KernelBuilder &k, const HalfTileShape &tile, Type type)
+HalfMatmulTiles::HalfMatmulTiles(KernelBuilder &k, const HalfTileShape &tile, Type type)
     : k(k), tile(tile), type(type), pieces(tile.pieces()),
       a(k.shared(k.b.getI16Type(), 2 * tile.rows * tile.depth), tile.rows, tile.depth),
       b(k.shared(k.b.getI16Type(), 2 * tile.columns * tile.depth), tile.columns, tile.depth) {
@@ -43,17 +43,17 @@ HalfProductTiles::HalfProductTiles(KernelBuilder &k, const HalfTileShape &tile, 
     k.residentBlocks(1);
 }
 
-void HalfProductTiles::store(const MatrixTile &tile, Num buffer, Num row, Num depth, Num values) {
+void HalfMatmulTiles::store(const MatrixTile &tile, Num buffer, Num row, Num depth, Num values) {
   Num place = tile.place(row, depth / 8) + depth % 8;
   k.store(tile.memory, buffer * tile.size() + place, values);
 }
 
-void HalfProductTiles::copyA(Num buffer, Memory from, Num first) {
+void HalfMatmulTiles::copyA(Num buffer, Memory from, Num first) {
   GlobalRows rows{from, first, tile.depth, k.index(tile.rows), tile.depth, 8};
   beginFill(k, a, rows, kTileThreads, buffer * a.size());
 }
 
-Nums HalfProductTiles::addStep(Num buffer, Nums sums) const {
+Nums HalfMatmulTiles::addStep(Num buffer, Nums sums) const {
   PartReader left(k, a, PartReader::Below, warpRow), right(k, b, PartReader::Beside, warpColumn);
   Num shiftA = buffer * a.size(), shiftB = buffer * b.size();
   return multiplyByRows(
@@ -61,7 +61,7 @@ Nums HalfProductTiles::addStep(Num buffer, Nums sums) const {
       right, shiftB, tile.depth / 16, std::move(sums));
 }
 
-Nums HalfProductTiles::sumSteps(Num steps, Nums first, Advance advance, Begin begin, Load load, Put put) {
+Nums HalfMatmulTiles::sumSteps(Num steps, Nums first, Advance advance, Begin begin, Load load, Put put) {
   size_t places = first.size();
   auto fill = [&](const Nums &place, Num buffer, Fn<void()> meanwhile) {
     begin(place, buffer);
@@ -88,7 +88,7 @@ Nums HalfProductTiles::sumSteps(Num steps, Nums first, Advance advance, Begin be
   return Nums(ArrayRef<Num>(last).drop_front(places + 1));
 }
 
-void HalfProductTiles::forEachPair(ArrayRef<Num> sums, Pair body) const {
+void HalfMatmulTiles::forEachPair(ArrayRef<Num> sums, Pair body) const {
   TilePart part = pieces.part(k);
   for (int64_t r = 0; r < part.rows.size(); ++r)
     for (int64_t j = 0; j < pieces.columnTiles; ++j) {

@@ -1,4 +1,4 @@
-#include "passes/Lower/Gpu/library/ProductTiles.h"
+#include "passes/Lower/Gpu/library/MatmulTiles.h"
 #include "passes/Lower/Gpu/library/CallKernels.h"
 
 using namespace mlir;
@@ -21,7 +21,7 @@ TileShape TileShape::of(int64_t rows, int64_t columns, int64_t products, Type su
   return best;
 }
 
-ProductTiles::ProductTiles(KernelBuilder &k, const TileShape &tile, Type sum, int64_t padA, int64_t padB)
+MatmulTiles::MatmulTiles(KernelBuilder &k, const TileShape &tile, Type sum, int64_t padA, int64_t padB)
     : k(k), tile(tile), sum(sum), strideA(tile.rows + padA), strideB(tile.columns + padB),
       a(k.shared(sum, 2 * tile.depth * strideA)), b(k.shared(sum, 2 * tile.depth * strideB)) {
   int64_t across = tile.columns / tile.own, width = widthOf(sum);
@@ -33,7 +33,7 @@ ProductTiles::ProductTiles(KernelBuilder &k, const TileShape &tile, Type sum, in
     k.residentBlocks(1);
 }
 
-Nums ProductTiles::loadShare(Memory memory, Num from, const Share &share) const {
+Nums MatmulTiles::loadShare(Memory memory, Num from, const Share &share) const {
   Memory line = k.shifted(memory, from);
   Nums values;
   for (int64_t g = 0; g < share.groups; ++g) {
@@ -44,7 +44,7 @@ Nums ProductTiles::loadShare(Memory memory, Num from, const Share &share) const 
   return values;
 }
 
-Nums ProductTiles::addStep(Num buffer, Nums sums) const {
+Nums MatmulTiles::addStep(Num buffer, Nums sums) const {
   for (int64_t depth = 0; depth < tile.depth; ++depth) {
     Nums left = loadShare(a, place(buffer, k.index(depth), rows.group(0), strideA), rows);
     Nums right = loadShare(b, place(buffer, k.index(depth), columns.group(0), strideB), columns);
@@ -55,7 +55,7 @@ Nums ProductTiles::addStep(Num buffer, Nums sums) const {
   return sums;
 }
 
-Nums ProductTiles::sumSteps(Num steps, Nums first, Advance advance, Load load, Put put) {
+Nums MatmulTiles::sumSteps(Num steps, Nums first, Advance advance, Load load, Put put) {
   size_t places = first.size();
   put(k.index(0), load(first));
   k.barrier();
@@ -77,7 +77,7 @@ Nums ProductTiles::sumSteps(Num steps, Nums first, Advance advance, Load load, P
   return Nums(ArrayRef<Num>(last).drop_front(places + 1));
 }
 
-void ProductTiles::forEachGroup(ArrayRef<Num> sums, Group body) const {
+void MatmulTiles::forEachGroup(ArrayRef<Num> sums, Group body) const {
   for (int64_t r = 0; r < rows.size(); ++r)
     for (int64_t g = 0; g < columns.groups; ++g)
       body(rows.at(r), columns.group(g), sums.slice(r * tile.own + g * columns.vec, columns.vec));
