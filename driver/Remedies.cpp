@@ -66,9 +66,9 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
   if (options.precision == pipelines::Precision::Fp32)
     remedies.push_back(
         {"--precision bf16", [](CompileOptions &o) { o.precision = pipelines::Precision::Bf16; }});
-  if (options.update.optimizer == "adamw" || options.update.optimizer == "adam")
-    remedies.push_back({fmt::format("--optimizer {}8bit", options.update.optimizer),
-                        [](CompileOptions &o) { o.update.optimizer += "8bit"; }});
+  if (const auto narrow = autodiff::factsOf(options.update.optimizer).in8bits)
+    remedies.push_back({fmt::format("--optimizer {}", wordOf(*narrow)),
+                        [narrow](CompileOptions &o) { o.update.optimizer = *narrow; }});
   for (const char *what : {"activations", "optimizer"})
     if (!options.offloads(what))
       remedies.push_back(

@@ -7,7 +7,7 @@ namespace kedge::driver {
 
 /// Whether the command says what is minimized.
 inline bool namesLoss(const ModelOptions &options) {
-  return !options.loss.empty() || !options.lossOutput.empty();
+  return options.loss.has_value() || !options.lossOutput.empty();
 }
 
 /// That cross-entropy fits the outputs of a level-1 @model, and how, as a sentence for the user. Throws

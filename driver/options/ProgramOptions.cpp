@@ -113,7 +113,7 @@ static bool isLossElsewhere(func::FuncOp step) {
 json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   json facts = {{key::batch, 1},
                 {key::tokensPerRow, 1},
-                {key::lossKind, options.loss.kind == "none" ? "mean" : "items"}};
+                {key::lossKind, options.loss.kind == LossKind::None ? "mean" : "items"}};
   bool first = true, tokensKnown = false;
   for (BlockArgument argument : step.getArguments()) {
     auto input = train::bindingOfArgument(step, argument.getArgNumber(), train::BindingKind::Input);
@@ -122,14 +122,14 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     if (first)
       facts[key::batch] = shapeOf(argument)[0];
     first = false;
-    if (input.getName() == options.loss.labels && options.loss.kind != "none")
+    if (input.getName() == options.loss.labels && options.loss.kind != LossKind::None)
       facts[key::labels] = options.loss.labels;
     if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && input.getName() != options.loss.labels) {
       facts[key::tokensPerRow] = elementCount(shapeOf(argument).drop_front());
       tokensKnown = true;
     }
   }
-  if (options.loss.kind == "none")
+  if (options.loss.kind == LossKind::None)
     return facts;
   double nominal = train::NominalItemsNote(step->getContext()).getAttr(step).getValueAsDouble();
   facts[key::nominalItems] = nominal;
@@ -139,7 +139,7 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
       nominal / static_cast<double>(accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
   if (options.isPipelined() && isLossElsewhere(step))
     facts[key::itemsPerBatch] = 0; // the ranks' items are added up
-  facts[key::loss] = options.loss.kind;
+  facts[key::loss] = wordOf(options.loss.kind);
   facts[key::logits] = options.loss.logits;
   if (options.loss.classAxis != -100)
     facts[key::classAxis] = options.loss.classAxis;
@@ -163,7 +163,7 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
   const bool joins = options.isPipelined() || options.joinsMicroBatches();
   json result = {{key::accumulate, joins ? 1 : options.accumulate},
                  {key::ranks, options.worlds.empty() ? options.model.ranks : options.worlds},
-                 {key::optimizer, options.update.optimizer},
+                 {key::optimizer, wordOf(options.update.optimizer)},
                  {key::lr, options.lr},
                  {key::betas, options.betasOrDefault()},
                  {key::eps, options.epsOrDefault()},

@@ -32,9 +32,9 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   pipelines::StepOptions step = options;
   const ModelOptions &m = options.model;
   step.loss = m;
-  step.loss.kind = !m.loss.empty() ? m.loss : m.lossOutput.empty() ? "cross-entropy" : "none";
+  step.loss.kind = m.loss.value_or(m.lossOutput.empty() ? LossKind::CrossEntropy : LossKind::None);
   if (!model.trainingInfo.empty()) {
-    step.loss.kind = "none";
+    step.loss.kind = LossKind::None;
     if (m.lossOutput.empty())
       step.loss.lossOutput = derivedValue(model);
   }
@@ -45,7 +45,7 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   if (options.isPipelined())
     step.stages.room = roomOfRank(options);
   step.update.momentum = options.momentumOrDefault();
-  step.update.nesterov |= options.update.optimizer == "muon";
+  step.update.nesterov |= options.update.optimizer == autodiff::Optimizer::Muon;
   step.lossScale.scales |= options.precision == pipelines::Precision::Fp16;
   return step;
 }

@@ -3,6 +3,7 @@
 // metadata. Values of weights are read only where a rule needs them (masks, repairs).
 #pragma once
 #include "lib/Model/Model.h"
+#include "lib/Support/LossKind.h"
 #include <functional>
 #include <set>
 
@@ -44,7 +45,7 @@ struct Initializer {
 };
 
 struct LintOptions {
-  std::string loss; // "", "none", "cross-entropy", "mse", "bce-with-logits"; "" when not given
+  std::optional<LossKind> loss;
   std::string logits;
   std::string labels = "labels";
   std::string lossOutput;

@@ -27,14 +27,9 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     func::FuncOp function = getOperation();
     if (train::kindOf(function) != train::FunctionKind::Model || function.isExternal())
       return;
-    if (!llvm::is_contained({"none", "cross-entropy", "mse", "bce-with-logits"}, kind.getValue())) {
-      function.emitError() << "unknown loss '" << kind.getValue()
-                           << "': expected none, cross-entropy, mse or bce-with-logits";
-      return signalPassFailure();
-    }
     PlacedBuilder builder(returnOf(function),
                           PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
-    bool done = kind == "none" ? takeLossOutput(function, builder) : appendLoss(function, builder);
+    bool done = kind == LossKind::None ? takeLossOutput(function, builder) : appendLoss(function, builder);
     if (!done)
       return signalPassFailure();
     addStatistic("kedge-add-loss", "results added", results);
@@ -83,7 +78,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
                            << ", expected floats: name another output (--logits NAME)";
       return false;
     }
-    bool classes = kind == "cross-entropy";
+    bool classes = kind == LossKind::CrossEntropy;
     // It reads 16-bit logits as they are and computes in f32: no wider copy of them is needed.
     if (classes)
       prediction = withoutWidening(prediction);
@@ -167,17 +162,17 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (typeFits && found.getShape() == expected.getShape())
       return true;
     function.emitError() << "the labels input '" << labels.getValue() << "' is " << found << ", expected "
-                         << expected << " for --loss " << kind.getValue();
+                         << expected << " for --loss " << wordOf(kind.getValue());
     return false;
   }
 
   Value lossOfItems(OpBuilder &builder, Location loc, Value prediction, Value target) {
-    if (kind == "cross-entropy")
+    if (kind == LossKind::CrossEntropy)
       return train::CrossEntropyOp::create(
                  builder, loc, prediction, target, axisOf(tensorType(prediction)), ignoreIndex,
                  APFloat(classWeights.empty() ? labelSmoothing.getValue().value : 0.0))
           .getLosses();
-    if (kind == "bce-with-logits")
+    if (kind == LossKind::BceWithLogits)
       return binaryLoss(builder, loc, prediction, target);
     Value difference = onnx::SubOp::create(builder, loc, prediction, target);
     return onnx::MulOp::create(builder, loc, difference, difference);

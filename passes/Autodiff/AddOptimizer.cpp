@@ -34,12 +34,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   bool countsItems = false; // the loss divides by items that are counted as the program runs
 
   void runOnOperation() override {
-    rule = updateRule(optimizer.getValue());
-    if (!rule) {
-      getOperation().emitError() << "unknown optimizer '" << optimizer.getValue() << "': expected one of "
-                                 << llvm::join(optimizerNames(), ", ");
-      return signalPassFailure();
-    }
+    rule = updateRule(optimizer);
     settings = {optimizer, momentum, nesterov, moments, averageDecay};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);

@@ -1,8 +1,7 @@
-// The optimizers by name: rule and defaults, which are those of PyTorch and bitsandbytes.
+// Facts of the optimizers: their defaults are those of PyTorch and bitsandbytes.
 #pragma once
-#include "llvm/ADT/StringRef.h"
-#include <string>
-#include <vector>
+#include "passes/Autodiff/OptionWords.h"
+#include <optional>
 
 namespace kedge::autodiff {
 
@@ -10,9 +9,14 @@ struct OptimizerDefaults {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0;
 };
 
-/// In the order of help texts and messages.
-std::vector<std::string> optimizerNames();
-/// `optimizer` is one of optimizerNames().
-const OptimizerDefaults &defaultsOf(llvm::StringRef optimizer);
+struct OptimizerFacts {
+  OptimizerDefaults defaults;
+  bool hasMomentum = false; ///< takes --momentum
+  bool hasMoments = false;  ///< takes --moments; sgd does with momentum
+  std::optional<Optimizer> in8bits = std::nullopt;
+};
+
+const OptimizerFacts &factsOf(Optimizer optimizer);
+inline const OptimizerDefaults &defaultsOf(Optimizer optimizer) { return factsOf(optimizer).defaults; }
 
 } // namespace kedge::autodiff

@@ -1,13 +1,31 @@
 // Words of this room's options.
 #pragma once
-#include "lib/Support/Words.h"
+#include "lib/Support/LossKind.h"
 
 namespace kedge::autodiff {
+
+/// An update rule. Its formula is that of its op in lib/Dialect/Train/Optimizer.
+enum class Optimizer { AdamW, Adam, Sgd, Lion, Adafactor, Muon, RmsProp, Adagrad, AdamW8bit, Adam8bit };
 
 /// The type of an optimizer's moments.
 enum class Moments { Fp32, Bf16, Int8 };
 
 } // namespace kedge::autodiff
+
+template <> struct kedge::Words<kedge::autodiff::Optimizer> {
+  using enum autodiff::Optimizer;
+  static constexpr Word<autodiff::Optimizer> list[] = {
+      {AdamW, "adamw", "Adam with decoupled weight decay"},
+      {Adam, "adam", "weight decay is part of the gradient"},
+      {Sgd, "sgd", "with or without momentum"},
+      {Lion, "lion", "the sign of an interpolated moment"},
+      {Adafactor, "adafactor", "second moments as sums of rows and columns"},
+      {Muon, "muon", "orthogonalised momentum for matrices, AdamW for the rest"},
+      {RmsProp, "rmsprop", "second moments alone"},
+      {Adagrad, "adagrad", "sums of squares"},
+      {AdamW8bit, "adamw8bit", "moments in 8-bit dynamic codes, as bitsandbytes has them"},
+      {Adam8bit, "adam8bit", "the same for adam"}};
+};
 
 template <> struct kedge::Words<kedge::autodiff::Moments> {
   using enum autodiff::Moments;

@@ -93,45 +93,36 @@ SmallVector<NamedAttribute> ParameterUpdate::attributes() {
 }
 
 namespace {
-struct Optimizer {
-  StringLiteral name;
+struct OptimizerRow {
+  Optimizer optimizer;
   UpdateRule rule;
-  OptimizerDefaults defaults;
+  OptimizerFacts facts;
 };
 
-constexpr Optimizer kOptimizers[] = {{"adamw", updateAdam, {.weightDecay = 0.01}},
-                                     {"adam", updateAdam, {}},
-                                     {"sgd", updateSGD, {}},
-                                     {"lion", updateLion, {.beta2 = 0.99}},
-                                     {"adafactor", updateAdafactor, {.eps = 1e-3}},
-                                     {"muon", updateMuon, {.weightDecay = 0.1, .momentum = 0.95}},
-                                     {"rmsprop", updateRMSprop, {.beta2 = 0.99}},
-                                     {"adagrad", updateAdagrad, {.eps = 1e-10}},
-                                     {"adamw8bit", updateAdam8bit, {.weightDecay = 0.01}},
-                                     {"adam8bit", updateAdam8bit, {}}};
+constexpr OptimizerRow kOptimizers[] = {
+    {Optimizer::AdamW,
+     updateAdam,
+     {.defaults = {.weightDecay = 0.01}, .hasMoments = true, .in8bits = Optimizer::AdamW8bit}},
+    {Optimizer::Adam, updateAdam, {.defaults = {}, .hasMoments = true, .in8bits = Optimizer::Adam8bit}},
+    {Optimizer::Sgd, updateSGD, {.defaults = {}, .hasMomentum = true}},
+    {Optimizer::Lion, updateLion, {.defaults = {.beta2 = 0.99}, .hasMoments = true}},
+    {Optimizer::Adafactor, updateAdafactor, {.defaults = {.eps = 1e-3}}},
+    {Optimizer::Muon, updateMuon, {.defaults = {.weightDecay = 0.1, .momentum = 0.95}, .hasMomentum = true}},
+    {Optimizer::RmsProp, updateRMSprop, {.defaults = {.beta2 = 0.99}, .hasMomentum = true}},
+    {Optimizer::Adagrad, updateAdagrad, {.defaults = {.eps = 1e-10}}},
+    {Optimizer::AdamW8bit, updateAdam8bit, {.defaults = {.weightDecay = 0.01}}},
+    {Optimizer::Adam8bit, updateAdam8bit, {}}};
 
-const Optimizer *find(StringRef name) {
-  const Optimizer *found = llvm::find_if(kOptimizers, [&](const Optimizer &one) { return one.name == name; });
-  return found == std::end(kOptimizers) ? nullptr : found;
+const OptimizerRow &rowOf(Optimizer optimizer) {
+  const OptimizerRow *found =
+      llvm::find_if(kOptimizers, [&](const OptimizerRow &row) { return row.optimizer == optimizer; });
+  assert(found != std::end(kOptimizers) && "each optimizer has a row");
+  return *found;
 }
 } // namespace
 
-std::vector<std::string> optimizerNames() {
-  std::vector<std::string> names;
-  for (const Optimizer &one : kOptimizers)
-    names.push_back(one.name.str());
-  return names;
-}
+const OptimizerFacts &factsOf(Optimizer optimizer) { return rowOf(optimizer).facts; }
 
-const OptimizerDefaults &defaultsOf(StringRef optimizer) {
-  const Optimizer *found = find(optimizer);
-  assert(found && "expected one of optimizerNames()");
-  return found->defaults;
-}
-
-UpdateRule updateRule(StringRef optimizer) {
-  const Optimizer *found = find(optimizer);
-  return found ? found->rule : nullptr;
-}
+UpdateRule updateRule(Optimizer optimizer) { return rowOf(optimizer).rule; }
 
 } // namespace kedge::autodiff

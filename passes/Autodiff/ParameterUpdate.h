@@ -15,7 +15,7 @@ struct Scaler {
 };
 
 struct UpdateSettings {
-  std::string optimizer;
+  Optimizer optimizer = Optimizer::AdamW;
   double momentum = 0;
   bool nesterov = false;
   Moments moments = Moments::Fp32;
@@ -65,8 +65,7 @@ private:
 };
 
 using UpdateRule = void (*)(ParameterUpdate &);
-/// Null for an optimizer that is none.
-UpdateRule updateRule(llvm::StringRef optimizer);
+UpdateRule updateRule(Optimizer optimizer);
 
 void updateAdam(ParameterUpdate &update);
 void updateSGD(ParameterUpdate &update);

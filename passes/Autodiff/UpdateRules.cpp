@@ -55,7 +55,7 @@ static SmallVector<Value> adamNumbers(ParameterUpdate &u, bool decoupled) {
 }
 
 void updateAdam(ParameterUpdate &u) {
-  const bool decoupled = u.settings.optimizer != "adam";
+  const bool decoupled = u.settings.optimizer != Optimizer::Adam;
   if (isCompanded(u))
     return updateCompanded(u, decoupled ? "adamw" : "adam",
                            {{Role::Moment1, "moment1"}, {Role::Moment2, "moment2"}},

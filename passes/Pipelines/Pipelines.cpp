@@ -79,13 +79,13 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
   if (!options.mesh.empty() || options.sameBits > 0)
     manager.addPass(partition::createSetMesh({options.mesh, options.sameBits}));
   manager.addPass(levels::createNoteUpdates());
-  if (options.update.optimizer == "muon")
+  if (options.update.optimizer == autodiff::Optimizer::Muon)
     manager.addPass(autodiff::createChooseMatrices({options.muon}));
   addPrecisionPipeline(manager, options);
   autodiff::AddLossOptions loss = options.loss;
   loss.accumulate = options.accumulate;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
-  if (loss.kind == "cross-entropy")
+  if (loss.kind == LossKind::CrossEntropy)
     manager.addPass(autodiff::createBoundLabels({loss.labels}));
   manager.addPass(autodiff::createSplitFunctions({options.accumulate}));
   if (options.lossScale.scales)

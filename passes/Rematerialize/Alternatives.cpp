@@ -202,22 +202,10 @@ private:
 
 } // namespace
 
-StringRef nameOf(Decision decision) {
-  switch (decision) {
-  case Decision::Keep:
-    return "keep";
-  case Decision::Recompute:
-    return "recompute";
-  case Decision::Offload:
-    return "offload";
-  }
-  return "";
-}
-
 std::optional<Decision> decisionNamed(StringRef name) {
-  for (Decision decision : {Decision::Keep, Decision::Recompute, Decision::Offload})
-    if (nameOf(decision) == name)
-      return decision;
+  for (const auto &word : Words<Decision>::list)
+    if (word.text == name)
+      return word.value;
   return std::nullopt;
 }
 

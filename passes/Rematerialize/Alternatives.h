@@ -1,14 +1,11 @@
 // A plan with another decision about one value: kept, computed again or moved to host memory.
 #pragma once
 #include "passes/Rematerialize/Graph.h"
+#include "passes/Rematerialize/OptionWords.h"
 #include <optional>
 
 namespace kedge::remat {
 
-enum class Decision { Keep, Recompute, Offload };
-
-/// "keep", "recompute", "offload".
-llvm::StringRef nameOf(Decision decision);
 std::optional<Decision> decisionNamed(llvm::StringRef name);
 
 /// What `sequence` does with a value: it is fetched, or made several times, or else kept. None for what no

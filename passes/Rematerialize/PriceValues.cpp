@@ -13,6 +13,7 @@
 #include "passes/Rematerialize/PackSequence.h"
 #include "passes/Rematerialize/Passes.h"
 #include "runtime/io/Error.h"
+#include <fmt/ranges.h>
 
 namespace kedge::remat {
 #define GEN_PASS_DEF_PRICEVALUES
@@ -56,7 +57,8 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
       fail("kedge-price-values: the module has no plan: run kedge-choose-recompute first");
     const std::optional<Decision> forced = decisionNamed(force);
     if (!force.empty() && !forced)
-      fail("kedge-price-values: force '{}': expected keep, recompute or offload", force.getValue());
+      fail("kedge-price-values: force '{}': expected {}", force.getValue(),
+           fmt::join(wordsOf<Decision>(), ", "));
     model = analysis::loadDevice(device);
     std::vector<Planned> all;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -172,11 +174,11 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     if (SmallVector<Attribute> views = viewsOf(graph.values[value]); !views.empty())
       facts.set("views", b.getArrayAttr(views));
     if (std::optional<Decision> chosen = decisionIn(graph, planned.sequence, value))
-      facts.set("chosen", b.getStringAttr(nameOf(*chosen)));
+      facts.set("chosen", b.getStringAttr(wordOf(*chosen)));
     if (isWanted) {
       ++priced;
       for (Decision decision : {Decision::Keep, Decision::Recompute, Decision::Offload})
-        facts.set(nameOf(decision), priceOf(planned, value, decision, all));
+        facts.set(wordOf(decision), priceOf(planned, value, decision, all));
     }
     return facts.getDictionary(&getContext());
   }
@@ -225,7 +227,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
   void decide(Planned &planned, int value, Decision decision, const std::vector<Planned> &all) {
     Alternative changed = withDecision(planned.graph, planned.sequence, value, decision);
     if (changed.sequence.empty())
-      fail("kedge-price-values: force {}: {}", nameOf(decision).str(), changed.obstacle);
+      fail("kedge-price-values: force {}: {}", wordOf(decision), changed.obstacle);
     Builder b(&getContext());
     const int64_t peak = peakWith(planned, changed.sequence, all);
     noteDecision(planned, changed.sequence, peak);

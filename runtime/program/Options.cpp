@@ -5,6 +5,8 @@
 #include "runtime/program/ParseErrors.h"
 #include "runtime/program/Version.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/ranges.h>
 #include <limits>
 #include <sstream>
 
@@ -120,8 +122,8 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--epochs", o.epochs, "in place of --steps: how often all rows are used");
   app.add_option("--lr", s.lr, "learning rate");
   app.add_option("--min-lr", s.minLr, "learning rate at the end of a schedule (0)");
-  app.add_option("--schedule", t.schedule, "constant, linear, cosine or wsd")
-      ->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}));
+  app.add_option("--schedule", t.schedule, "how the learning rate changes (constant)")
+      ->check(CLI::IsMember(scheduleNames()));
   app.add_option("--warmup", s.warmup, "steps of linear warm-up (0)");
   app.add_option("--warmup-start", s.warmupStart, "fraction of --lr that warm-up starts from (0)");
   app.add_option("--decay-steps", s.decaySteps,
@@ -270,17 +272,19 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
 
 } // namespace
 
-std::string scheduleName(ScheduleKind kind) {
-  constexpr const char *names[] = {"constant", "linear", "cosine", "wsd"};
-  return names[static_cast<int>(kind)];
+const std::vector<std::string> &scheduleNames() {
+  static const std::vector<std::string> names = {"constant", "linear", "cosine", "wsd"};
+  return names;
 }
 
+std::string scheduleName(ScheduleKind kind) { return scheduleNames()[static_cast<size_t>(kind)]; }
+
 ScheduleKind parseSchedule(const std::string &name) {
-  for (ScheduleKind kind :
-       {ScheduleKind::Constant, ScheduleKind::Linear, ScheduleKind::Cosine, ScheduleKind::Wsd})
-    if (scheduleName(kind) == name)
-      return kind;
-  fail("unknown schedule '{}': expected constant, linear, cosine or wsd", name);
+  const std::vector<std::string> &names = scheduleNames();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    fail("unknown schedule '{}': expected {}", name, fmt::join(names, ", "));
+  return static_cast<ScheduleKind>(found - names.begin());
 }
 
 std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,

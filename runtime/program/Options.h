@@ -70,6 +70,8 @@ struct Options {
 std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
                                 bool speaks = true);
 
+/// In the order of ScheduleKind.
+const std::vector<std::string> &scheduleNames();
 std::string scheduleName(ScheduleKind kind);
 ScheduleKind parseSchedule(const std::string &name);
 

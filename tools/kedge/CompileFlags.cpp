@@ -2,7 +2,7 @@
 #include "driver/SavedIr.h"
 #include "driver/program/GpuTarget.h"
 #include "lib/Support/Error.h"
-#include "passes/Autodiff/Optimizers.h"
+#include "runtime/program/Options.h"
 #include "tools/kedge/AdapterFlags.h"
 #include "tools/kedge/AutoFlags.h"
 #include "tools/kedge/Flags.h"
@@ -32,8 +32,7 @@ std::string isOffloaded(const std::string &entry) {
 
 void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Optimizer");
-  flags.word("--optimizer", o.update.optimizer, autodiff::optimizerNames(), "update rule")
-      ->capture_default_str();
+  flags.word("--optimizer", o.update.optimizer, "update rule")->capture_default_str();
   flags.add("--muon", o.muon,
             "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the "
             "head); AdamW updates the rest");
@@ -68,7 +67,7 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   flags.add("--weight-decay", o.weightDecay,
             "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)");
   flags.add("--schedule", o.schedule.kind, "default schedule of the program (constant)")
-      ->check(CLI::IsMember({"constant", "linear", "cosine", "wsd"}));
+      ->check(CLI::IsMember(rt::scheduleNames()));
   flags.add("--warmup", o.schedule.warmup, "default warm-up of the program, in steps (0)");
   flags.add("--warmup-start", o.schedule.warmupStart,
             "default share of the rate that warm-up starts from (0)");
@@ -218,8 +217,8 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
       if (option->count() > 0 && excluded)
         o.trainingOptions.push_back(name);
     }
-    if (!o.model.loss.empty() && o.model.loss != "none")
-      o.trainingOptions.push_back("--loss " + o.model.loss);
+    if (o.model.loss && o.model.loss != LossKind::None)
+      o.trainingOptions.push_back(fmt::format("--loss {}", wordOf(*o.model.loss)));
   });
 }
 } // namespace

@@ -38,11 +38,9 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
           "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; one for each input")
       ->group(group)
       ->allow_extra_args(false);
-  command.add_option("--loss", options.loss, "the loss (default: cross-entropy, where it fits)")
-      ->check(CLI::IsMember({"none", "cross-entropy", "mse", "bce-with-logits"}))
-      ->group(group);
   constexpr double kAny = 0x1p63; // a whole number that fits 64 bits
   Flags flags(command, group);
+  flags.word("--loss", options.loss, "the loss (default: cross-entropy, where it fits)");
   flags.add("--logits", options.logits, "output that the loss reads; default: the only float output");
   flags.add("--labels", options.labels, "input that holds the labels; made when the graph has none")
       ->capture_default_str();

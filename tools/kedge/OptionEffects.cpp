@@ -1,5 +1,6 @@
 #include "tools/kedge/OptionEffects.h"
 #include "lib/Support/Error.h"
+#include "passes/Autodiff/Optimizers.h"
 #include <algorithm>
 
 namespace kedge::tool {
@@ -28,22 +29,24 @@ bool has(const std::vector<Precision> &list, Precision value) {
 }
 
 std::vector<Rule> optimizerRules(const CompileOptions &o) {
-  const bool isSgd = o.update.optimizer == "sgd", isMuon = o.update.optimizer == "muon";
+  using autodiff::Optimizer;
+  const bool isSgd = o.update.optimizer == Optimizer::Sgd, isMuon = o.update.optimizer == Optimizer::Muon;
+  const autodiff::OptimizerFacts &facts = autodiff::factsOf(o.update.optimizer);
+  const char *name = wordOf(o.update.optimizer);
   return {
       {{"--momentum"},
-       isSgd || isMuon || o.update.optimizer == "rmsprop" || o.momentum == 0.0,
-       fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", o.update.optimizer)},
+       facts.hasMomentum || o.momentum == 0.0,
+       fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", name)},
       {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
       {{"--nesterov"},
        isMuon || (isSgd && o.momentumOrDefault() > 0),
        "it is a form of momentum; give --optimizer sgd and --momentum with it"},
       {{"--moments"},
-       o.update.moments == autodiff::Moments::Fp32 || o.update.optimizer == "adamw" ||
-           o.update.optimizer == "adam" || o.update.optimizer == "lion" ||
+       o.update.moments == autodiff::Moments::Fp32 || facts.hasMoments ||
            (isSgd && o.momentumOrDefault() > 0),
        fmt::format(
            "--optimizer {} has no such moments; give adamw, adam, lion, or sgd and --momentum with it",
-           o.update.optimizer)},
+           name)},
       {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
       {{"--min-lr", "--decay-steps"},
        o.schedule.kind.value_or("constant") != "constant",
@@ -60,10 +63,10 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
 
 std::vector<Rule> lossRules(const CompileOptions &o) {
   const driver::ModelOptions &m = o.model;
-  const bool inGraph = !m.lossOutput.empty() || m.loss == "none",
-             classes = m.loss.empty() || m.loss == "cross-entropy";
+  const bool inGraph = !m.lossOutput.empty() || m.loss == LossKind::None,
+             classes = !m.loss || m.loss == LossKind::CrossEntropy;
   return {{{"--loss"},
-           m.lossOutput.empty() || m.loss == "none",
+           m.lossOutput.empty() || m.loss == LossKind::None,
            fmt::format("--loss-output {} is the loss; leave one of them out", m.lossOutput)},
           {{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing", "--class-weights",
             "--pos-weight", "--sample-weights"},
@@ -71,9 +74,10 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
            "the graph computes its loss itself; leave it out"},
           {{"--class-axis", "--ignore-index", "--label-smoothing", "--class-weights"},
            classes,
-           fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy", m.loss)},
+           fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
+                       m.loss ? wordOf(*m.loss) : "")},
           {{"--pos-weight"},
-           m.loss == "bce-with-logits",
+           m.loss == LossKind::BceWithLogits,
            "it is for --loss bce-with-logits; leave it out, or give that"}};
 }
 

@@ -1,5 +1,6 @@
 // kedge why MODEL TENSOR: what the plan does with one tensor, and what else could be done.
 #include "driver/why/Why.h"
+#include "passes/Rematerialize/OptionWords.h"
 #include "tools/kedge/AutoFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
@@ -24,10 +25,9 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
       ->required();
   command->add_flag("--json", options->json, "the answer for machines")->group("Output");
   command
-      ->add_option(
-          "--force", question->force,
-          "plan with this decision about the tensor in place of the plan's own: keep, recompute or offload")
-      ->check(CLI::IsMember({"keep", "recompute", "offload"}))
+      ->add_option("--force", question->force,
+                   "plan with this decision about the tensor in place of the plan's own")
+      ->check(CLI::IsMember(wordsOf<remat::Decision>()))
       ->group("Output");
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);

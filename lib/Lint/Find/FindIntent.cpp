@@ -30,17 +30,17 @@ const Node *sourceOf(const model::Graph &graph, std::string value) {
 /// Cross-entropy and bce-with-logits make probabilities of their input themselves.
 void checkActivation(FindingContext &context) {
   const LintOptions &options = context.options;
-  if (!options.lossOutput.empty() || options.loss == "none" || options.loss == "mse" ||
+  if (!options.lossOutput.empty() || options.loss == LossKind::None || options.loss == LossKind::Mse ||
       !context.evidence.model.trainingInfo.empty())
     return;
   const std::string logits = options.logits.empty() ? onlyFloatOutput(context.graph()) : options.logits;
   const Node *source = sourceOf(context.graph(), logits);
   if (!source || !(source->is("Softmax") || source->is("Sigmoid")))
     return;
-  const bool named = !options.loss.empty();
+  const bool named = options.loss.has_value();
   const std::string reason =
       fmt::format("the output '{}' comes from a {}, and {} in it already", logits, source->opType,
-                  named ? fmt::format("--loss {} has that", options.loss)
+                  named ? fmt::format("--loss {} has that", wordOf(*options.loss))
                         : std::string("cross-entropy and bce-with-logits have that"));
   context.findings.push_back({named ? Severity::Error : Severity::Note, "activation-before-loss",
                               nodeName(*source), logits, moduleOf(*source), reason,

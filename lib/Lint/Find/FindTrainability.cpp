@@ -57,19 +57,19 @@ void findUnused(FindingContext &context) {
 }
 
 void checkLabels(FindingContext &context) {
-  const std::string &loss = context.options.loss;
+  const std::optional<LossKind> loss = context.options.loss;
   const model::ValueInfo *labels = context.graph().findInput(context.options.labels);
-  if (!labels || loss.empty() || loss == "none" || labels->dtype == model::ElementType::Undefined)
+  if (!labels || !loss || loss == LossKind::None || labels->dtype == model::ElementType::Undefined)
     return;
-  bool classes = loss == "cross-entropy";
+  bool classes = loss == LossKind::CrossEntropy;
   bool fits = classes
                   ? labels->dtype == model::ElementType::Int64 || labels->dtype == model::ElementType::Int32
                   : model::isFloat(labels->dtype);
   if (!fits)
     context.findings.push_back(
         {Severity::Error, "label-type", "", labels->name, "",
-         fmt::format("{} takes {} labels, but input {} is {}", loss, classes ? "int64 or int32" : "float",
-                     labels->name, model::dtypeName(labels->dtype)),
+         fmt::format("{} takes {} labels, but input {} is {}", wordOf(*loss),
+                     classes ? "int64 or int32" : "float", labels->name, model::dtypeName(labels->dtype)),
          "name another input with --labels, or choose the loss that fits", false, ""});
 }
 } // namespace

@@ -139,9 +139,9 @@ TEST(LintFindings, LabelsOfTheWrongType) {
       .output("y");
   lint::LintOptions options;
   EXPECT_TRUE(checked(b, options).findings.empty());
-  options.loss = "cross-entropy";
+  options.loss = LossKind::CrossEntropy;
   EXPECT_EQ(codesOf(checked(b, options)), Codes{"label-type"});
-  options.loss = "mse";
+  options.loss = LossKind::Mse;
   EXPECT_TRUE(checked(b, options).findings.empty());
 }
 

@@ -1,0 +1,19 @@
+// The losses that Kedge computes itself, as options of the linter, of passes and of commands name them.
+#pragma once
+#include "lib/Support/Words.h"
+
+namespace kedge {
+
+/// None: the graph computes its loss itself.
+enum class LossKind { None, CrossEntropy, Mse, BceWithLogits };
+
+template <> struct Words<LossKind> {
+  using enum LossKind;
+  static constexpr Word<LossKind> list[] = {
+      {None, "none", "an output of the graph is the loss"},
+      {CrossEntropy, "cross-entropy", "of logits and classes"},
+      {Mse, "mse", "the squared error"},
+      {BceWithLogits, "bce-with-logits", "binary cross-entropy of logits"}};
+};
+
+} // namespace kedge
