@@ -9,8 +9,6 @@
 namespace kedge::driver {
 namespace {
 
-using Kind = DeepSpeedSection::Kind;
-
 std::vector<std::string> parts(const std::string &list) {
   std::vector<std::string> result(1);
   for (char c : list)
@@ -75,7 +73,6 @@ void DeepSpeedMapping::run() {
   scheduler();
   optimizer();
   checkpointing();
-  unused();
   top.finish();
 }
 
@@ -189,27 +186,6 @@ void DeepSpeedMapping::zero() {
   offload(zero, "offload_param", "params");
   zero.only("zero_quantized_weights", false, "Kedge sends parameters in their own type; leave it out");
   zero.only("zero_quantized_gradients", false, "Kedge sends gradients in their own type; leave it out");
-  const char *ownMemory = "every byte has its place in one arena at compile time";
-  zero.meaningless(
-      "overlap_comm", Kind::Flag,
-      "collectives always run at the same time as what computes, as far as the order of the step allows");
-  zero.meaningless("contiguous_gradients", Kind::Flag, ownMemory);
-  zero.meaningless("reduce_scatter", Kind::Flag, "gradients are always reduced by a reduce-scatter");
-  zero.meaningless("allgather_partitions", Kind::Flag, "parts are always gathered by an all-gather");
-  zero.meaningless("sub_group_size", Kind::Count,
-                   "each parameter is updated by itself, as soon as its gradient is final");
-  zero.meaningless("stage3_max_live_parameters", Kind::Count,
-                   "--memory-budget decides what gathered parameters stay");
-  zero.meaningless("stage3_max_reuse_distance", Kind::Count,
-                   "--memory-budget decides what gathered parameters stay");
-  zero.meaningless("stage3_prefetch_bucket_size", Kind::Count,
-                   "gathers start as early as memory allows, at compile time");
-  zero.meaningless("stage3_gather_16bit_weights_on_model_save", Kind::Flag, "exports are always whole");
-  zero.meaningless("round_robin_gradients", Kind::Flag, ownMemory);
-  zero.meaningless("ignore_unused_parameters", Kind::Flag,
-                   "unused parameters are known at compile time, and lint tells them");
-  zero.meaningless("elastic_checkpoint", Kind::Flag, "checkpoints fit any number of ranks");
-  zero.meaningless("load_from_fp32_weights", Kind::Flag, "masters are what the model file holds");
   zero.finish();
 }
 
@@ -240,22 +216,12 @@ static std::string directoryOf(DeepSpeedSection &section) {
 
 void DeepSpeedMapping::offload(DeepSpeedSection &zero, const char *key, const char *what) {
   DeepSpeedSection section = zero.section(key);
-  bool isFile = false;
   if (std::optional<std::string> device = section.word("device")) {
     if (*device != "none" && *device != "cpu" && *device != "nvme")
       section.refuse("device", "\"none\", \"cpu\" or \"nvme\"");
-    isFile = *device == "nvme";
+    const bool isFile = *device == "nvme";
     addOffload(section, "device", what + (isFile ? directoryOf(section) : std::string()), *device != "none");
   }
-  const char *copies = "copies are planned at compile time";
-  section.meaningless("pin_memory", Kind::Flag,
-                      "the host arena is pinned wherever the target copies from it");
-  for (const char *name : {"buffer_count", "buffer_size", "max_in_cpu"})
-    section.meaningless(name, Kind::Count, copies);
-  for (const char *name : {"pipeline", "pipeline_read", "pipeline_write", "fast_init"})
-    section.meaningless(name, Kind::Flag, copies);
-  if (!isFile)
-    section.meaningless("nvme_path", Kind::Word, "it is of the device \"nvme\"");
   if (std::optional<double> ratio = section.number("ratio")) {
     if (*ratio != 1)
       section.refuse("ratio", "1: --offload optimizer moves all of it; leave it out");
@@ -313,34 +279,11 @@ void DeepSpeedMapping::checkpointing() {
     apply(section, "number_checkpoints", "--recompute", fmt::format("segments={}", *number));
   if (std::optional<bool> onHost = section.flag("cpu_checkpointing"))
     addOffload(section, "cpu_checkpointing", "activations", *onHost);
-  section.meaningless("partition_activations", Kind::Flag,
-                      "activations are of a rank's own rows: no other rank has them too");
-  section.meaningless("contiguous_memory_optimization", Kind::Flag,
-                      "every byte has its place in one arena at compile time");
-  section.meaningless("synchronize_checkpoint_boundary", Kind::Flag,
-                      "the order of the step is fixed at compile time");
-  section.meaningless("profile", Kind::Flag, "the program's --profile shows what is computed again");
   section.finish();
   if (!number && !givenValue("--recompute") && !givenValue("--memory-budget"))
     top.ask("activation_checkpointing",
             "DeepSpeed leaves to the model's code what is computed again; give --recompute or "
             "--memory-budget");
-}
-
-void DeepSpeedMapping::unused() {
-  for (const char *key : {"wall_clock_breakdown", "dump_state", "memory_breakdown"})
-    top.meaningless(key, Kind::Flag, "the program's --profile and --memory-report tell times and bytes");
-  top.meaningless("steps_per_print", Kind::Count, "the program's --log has every step");
-  for (const char *key : {"tensorboard", "wandb", "csv_monitor", "comms_logger", "flops_profiler"})
-    top.meaningless(key, Kind::Object, "the program's --log and --profile tell what happens");
-  top.meaningless("prescale_gradients", Kind::Flag, "gradients are summed in fp32 and divided once");
-  top.meaningless("gradient_predivide_factor", Kind::Number, "gradients are summed in fp32 and divided once");
-  top.meaningless("sparse_gradients", Kind::Flag, "all gradients are dense");
-  top.meaningless("disable_allgather", Kind::Flag, "stage 0 reduces by a reduce-scatter and an all-gather");
-  for (const char *key : {"zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer"})
-    top.meaningless(key, Kind::Flag, "every optimizer works in every stage");
-  top.meaningless("dataloader_drop_last", Kind::Flag, "the program's rows wrap around the end of the data");
-  top.meaningless("aio", Kind::Object, "nothing goes to disks within a step");
 }
 
 } // namespace kedge::driver

@@ -144,9 +144,10 @@ std::optional<std::vector<double>> DeepSpeedSection::pair(const char *key) {
   return value->get<std::vector<double>>();
 }
 
-void DeepSpeedSection::meaningless(const char *key, Kind kind, const char *reason) {
+void DeepSpeedSection::noteWithoutEffect(const char *key, const DeepSpeedKey &fact) {
+  using Kind = DeepSpeedKey::Kind;
   bool isThere = false;
-  switch (kind) {
+  switch (fact.kind) {
   case Kind::Flag:
     isThere = flag(key).has_value();
     break;
@@ -164,7 +165,7 @@ void DeepSpeedSection::meaningless(const char *key, Kind kind, const char *reaso
     break;
   }
   if (isThere)
-    say(key, fmt::format("no effect here: {}", reason));
+    say(key, fmt::format("no effect here: {}", fact.reason));
 }
 
 void DeepSpeedSection::only(const char *key, bool value, const char *reason) {
@@ -175,14 +176,19 @@ void DeepSpeedSection::only(const char *key, bool value, const char *reason) {
     say(key, "applied: Kedge does nothing else");
 }
 
-void DeepSpeedSection::finish() const {
+void DeepSpeedSection::finish() {
   if (!object)
     return;
-  for (const auto &[key, value] : object->items())
-    if (!known.contains(key))
+  for (const auto &[key, value] : object->items()) {
+    if (known.contains(key))
+      continue;
+    const DeepSpeedKey *fact = keyWithoutEffect(pathOf(key.c_str()));
+    if (!fact)
       file.refuse(
           fmt::format("unknown key '{}'; mend its name, or leave it out (docs/guide/deepspeed.md lists all)",
                       pathOf(key.c_str())));
+    noteWithoutEffect(key.c_str(), *fact);
+  }
 }
 
 } // namespace kedge::driver

@@ -1,5 +1,6 @@
 // A DeepSpeed configuration as text: typed keys, what became of each, and errors that name them.
 #pragma once
+#include "driver/deepspeed/KeysWithoutEffect.h"
 #include "lib/Support/Error.h"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -52,17 +53,16 @@ public:
   void ask(const char *key, const std::string &what);
   [[noreturn]] void refuse(const char *key, const std::string &expected) const;
 
-  enum class Kind { Flag, Count, Number, Word, Object };
-  /// A key that Kedge has no use for, whatever its value.
-  void meaningless(const char *key, Kind kind, const char *reason);
   /// A key of which Kedge does only one value.
   void only(const char *key, bool value, const char *reason);
-  /// Throws on keys that are not known.
-  void finish() const;
+  /// Notes keys without effect (KeysWithoutEffect.h) that nobody asked for, and throws on those that are not
+  /// known.
+  void finish();
 
 private:
   /// Null when there is nothing to read.
   const nlohmann::ordered_json *find(const char *key);
+  void noteWithoutEffect(const char *key, const DeepSpeedKey &fact);
   DeepSpeedFile &file;
   const nlohmann::ordered_json *object;
   std::string path;

@@ -22,7 +22,6 @@ private:
   void offload(DeepSpeedSection &zero, const char *key, const char *what);
   void communication();
   void checkpointing();
-  void unused();
 
   // DeepSpeedTraining.cpp
   void precision();

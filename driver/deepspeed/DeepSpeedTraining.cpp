@@ -6,8 +6,6 @@
 
 namespace kedge::driver {
 
-using Kind = DeepSpeedSection::Kind;
-
 void DeepSpeedMapping::precision() {
   DeepSpeedSection fp16 = top.section("fp16"), bf16 = top.section("bf16");
   std::optional<bool> half = fp16.flag("enabled"), brain = bf16.flag("enabled");
@@ -33,13 +31,10 @@ void DeepSpeedMapping::precision() {
   decide(bf16, brain, "bf16");
   working = half == true ? "fp16" : brain == true ? "bf16" : given.empty() ? "fp32" : given;
   lossScale(fp16);
-  bf16.meaningless("immediate_grad_update", Kind::Flag,
-                   "micro-batches are always summed in fp32 as they come");
   bf16.finish();
 }
 
 void DeepSpeedMapping::lossScale(DeepSpeedSection &fp16) {
-  fp16.meaningless("auto_cast", Kind::Flag, "float inputs are always rounded as they enter the step");
   fp16.only("consecutive_hysteresis", false, "hysteresis refills when the scale grows; leave it out");
   std::optional<double> scale = fp16.number("loss_scale");
   const std::string given = givenValue("--loss-scale").value_or("dynamic");
@@ -96,7 +91,6 @@ void DeepSpeedMapping::optimizer() {
   }
   types.finish();
   DeepSpeedSection section = top.section("optimizer"), params = section.section("params");
-  section.meaningless("legacy_fusion", Kind::Flag, "updates are fused at compile time");
   std::string type = section.word("type").value_or("");
   std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
   if (type == "adam" || type == "adamw")
@@ -147,7 +141,6 @@ void DeepSpeedMapping::adam(DeepSpeedSection &params, const std::string &type) {
   applyDefault(params, "weight_decay", "--weight-decay", w && ofTorch == true ? "0.01" : "0");
   params.only("amsgrad", false, "Kedge has no AMSGrad; leave it out");
   params.only("bias_correction", true, "Kedge always corrects the moments; leave it out");
-  params.meaningless("fused", Kind::Flag, "updates are fused at compile time");
 }
 
 void DeepSpeedMapping::sgd(DeepSpeedSection &params) {
