@@ -36,6 +36,7 @@ inline void prepareProcess() {
     } catch (const std::bad_alloc &) {
       endWithoutMemory();
     } catch (...) {
+      std::abort();
     }
     std::abort();
   });

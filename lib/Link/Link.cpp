@@ -161,7 +161,6 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   if (isStatic) // -static-libstdc++ would have shared libraries taken from there on
     command.push_back("-lpthread");
   else if (job.form != OutputForm::Object)
-    // Equal but for sanitizers. NOLINTNEXTLINE(bugprone-branch-clone)
     StringRef(job.machine.empty() ? KEDGE_LINK_FLAGS : KEDGE_PLAIN_LINK_FLAGS).split(words, ' ', -1, false);
   command.insert(command.end(), words.begin(), words.end());
   runDriver(command, folder);

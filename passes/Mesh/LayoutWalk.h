@@ -351,7 +351,7 @@ private:
       const std::optional<CutLoop> under = cutAlong(op, rule, i, layout);
       if (!under || !isPossible(op, rule, *under))
         continue;
-      const CutLoop cut = *under;
+      const CutLoop &cut = *under;
       if (rule.loops[cut.loop].reduced && isForward(&op) && isOfWeight(op) && anyOpen(op))
         return cut; // and backward sends nothing
       const int64_t price = costOf(op, rule, cut);

@@ -27,7 +27,8 @@ public:
         reduced.push_back(dim);
     broadcast.assign(shape.size(), 1);
     broadcast[1] = shape[1];
-    count = static_cast<double>(elementCount(shape) / shape[1] * group.ranks * microBatches);
+    const int64_t ofChannel = elementCount(shape) / shape[1];
+    count = static_cast<double>(ofChannel * group.ranks * microBatches);
   }
 
   void write() {

@@ -121,9 +121,12 @@ std::vector<size_t> beginsOf(const std::vector<Piece> &pieces, size_t stages, co
   for (const Piece &piece : pieces)
     all += piece.seconds + piece.again;
   const double least = shortest(pieces, static_cast<int64_t>(stages)) * kSlack;
-  for (double longest = least; std::isfinite(room.bytes) && longest <= all * kSlack; longest *= kSlack)
+  double longest = least;
+  while (std::isfinite(room.bytes) && longest <= all * kSlack) {
     if (std::vector<size_t> begins = cutsOf(pieces, stages, longest, room); !begins.empty())
       return begins;
+    longest *= kSlack;
+  }
   // Every stage has a piece of its own: where one piece is longer than all others, more room than the longest
   // stage's is needed now and then.
   std::vector<size_t> begins;

@@ -20,7 +20,8 @@ bool moveOneBehind(const RematProblem &problem, std::vector<int> &sequence) {
   int64_t peak = 0;
   size_t fullest = fullestStep(problem, sequence, peak);
   std::vector<int> best;
-  for (size_t before = fullest; before-- > 0 && before + reach >= fullest;) {
+  const size_t first = fullest - std::min<size_t>(fullest, reach);
+  for (size_t before = fullest; before-- > first;) {
     std::vector<int> candidate = sequence;
     std::rotate(candidate.begin() + before, candidate.begin() + before + 1, candidate.begin() + fullest + 1);
     if (int64_t reached = solver::peakOf(problem, candidate); reached >= 0 && reached < peak) {

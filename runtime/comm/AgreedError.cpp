@@ -31,7 +31,7 @@ void failWithAgreedError(Communicator *ranks, const std::string &head, const std
   text.resize(kLongest);
   if (first != 0)
     ranks->sendToFirst(first, text.data(), text.data(), text.size());
-  throw AgreedError(head + text.c_str() + tail);
+  throw AgreedError(head + text.substr(0, text.find('\0')) + tail);
 }
 
 } // namespace kedge::rt

@@ -39,7 +39,7 @@ std::optional<Launched> launchedBy(const Names &names) {
     fail("{}={} and {}={} contradict each other: start the program by mpirun or srun", names.size, *size,
          names.rank, *rank);
   const char *perMachine = std::getenv(names.localSize); // Slurm also has "2(x3)"
-  const int64_t local = perMachine ? std::atoll(perMachine) : 1;
+  const int64_t local = perMachine ? std::strtoll(perMachine, nullptr, 10) : 1;
   Launched launched{
       {*rank, *size}, std::clamp<int64_t>(local, 1, *size), number(names.localRank).value_or(0), {}};
   return launched;
@@ -94,7 +94,7 @@ Launched launchedAs(bool withTorchrun) {
 int64_t rankForMessages() {
   for (const char *name : {kOpenMpi.rank, kPmi.rank, kPmix.rank, "SLURM_PROCID", "RANK"})
     if (const char *text = std::getenv(name))
-      return std::atoll(text);
+      return std::strtoll(text, nullptr, 10);
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <sys/mman.h>
 
 namespace kedge::rt {
@@ -118,7 +119,7 @@ public:
   ~HostDevice() override {
     copies.reset();
     if (!pending.empty()) { // an error left them: their messages may still come, until the process ends
-      new auto(std::move(functions));
+      new (std::nothrow) auto(std::move(functions));
       return;
     }
     functions.clear();

@@ -196,7 +196,7 @@ void Executor::stopWhere(const std::string &text) {
 }
 
 void Executor::poison(const Function &function, int after) {
-  const size_t at = static_cast<size_t>(after + 1);
+  const size_t at = static_cast<size_t>(int64_t{after} + 1);
   for (const auto &[begin, end] : dead.find(&function)->second[at])
     target->fill(begin, end - begin, 0xff);
   HostArena *host = target->hostArena();

@@ -142,7 +142,7 @@ std::string MemoryMeter::report(const Executor &executor, int64_t steps) const {
       report["communication"] = communicationOf(executor, steps);
   }
   if (nlohmann::json figures = device.memoryFigures(); !figures.is_null())
-    report["device"] = std::move(figures);
+    report["device"] = figures;
   report["reservations"] = list;
   report["arena_bytes"] = arena;
   report["host_bytes"] = host + (onHost ? 0 : staging);

@@ -141,6 +141,7 @@ float encodeDynamic(bool isSigned, std::span<const float> values, uint8_t *codes
   const float inverse = 1.0f / most;
   for (size_t k = 0; k < values.size(); ++k) {
     const float scaled = std::clamp(values[k] * inverse, -1.0f, 1.0f);
+    // Rounded as kernels do. NOLINTNEXTLINE(bugprone-incorrect-roundings)
     const int step = static_cast<int>((scaled + 1.0f) * 32767.5f + 0.5f);
     codes[k] = lookup[static_cast<size_t>(std::min(step, kSteps - 1))];
   }

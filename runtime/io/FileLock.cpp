@@ -4,6 +4,8 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sstream>
+#include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,9 +25,12 @@ struct Holder {
   std::string host;
 
   explicit Holder(int descriptor) {
-    char text[512] = "", name[256] = "";
-    if (pread(descriptor, text, sizeof(text) - 1, 0) > 0 &&
-        std::sscanf(text, "process %ld on %255s", &process, name) == 2)
+    char text[512] = "";
+    if (pread(descriptor, text, sizeof(text) - 1, 0) <= 0)
+      return;
+    std::istringstream words(text);
+    std::string before, between, name;
+    if (words >> before >> process >> between >> name && before == "process" && between == "on")
       host = name;
   }
   /// Only where the file system keeps no locks: elsewhere the lock itself says so.

@@ -158,6 +158,7 @@ void endWithoutMemory() {
     Unfinished::remove();
     _exit(1);
   } catch (...) {
+    std::abort();
   }
   std::abort();
 }

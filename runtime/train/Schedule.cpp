@@ -61,9 +61,9 @@ constexpr Formula kFormulas[] = {
     {"micro", [](const Context &c) { return static_cast<double>(c.point.micro); }},
     {"row_base",
      [](const Context &c) {
+       const int64_t ofPart = c.options.accumulate / c.options.parts;
        return static_cast<double>(rowsOfStep(c.point.world, c.options.batch, c.point.micro, c.options.parts,
-                                             c.options.accumulate / c.options.parts,
-                                             c.options.joinedMicroBatches)
+                                             ofPart, c.options.joinedMicroBatches)
                                       .first);
      }},
     {"nominal_items", [](const Context &c) { return c.options.nominalItems; }},

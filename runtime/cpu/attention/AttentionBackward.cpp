@@ -27,8 +27,7 @@ template <typename S, typename E> class AttentionBackward final : public Library
 
 public:
   AttentionBackward(AttentionShape shape, HeadView dO, int threads)
-      : s_(std::move(shape)), dO_(dO), threads_(threads), tile_(attentionTile<E>()),
-        rows_(attentionRows<T>()) {
+      : s_(shape), dO_(dO), threads_(threads), tile_(attentionTile<E>()), rows_(attentionRows<T>()) {
     MR_ = tile_.rows, NR_ = tile_.columns;
     queryBlock_ = (kHalf ? 64 : 96) / MR_ * MR_, keyBlock_ = 4 * NR_; // narrow weights are twice there
     // One task per head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.

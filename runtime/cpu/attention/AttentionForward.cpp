@@ -21,7 +21,7 @@ template <typename S, typename E> class AttentionForward final : public LibraryK
 
 public:
   AttentionForward(AttentionShape shape, int threads)
-      : s_(std::move(shape)), threads_(threads), tile_(attentionTile<E>()), rows_(attentionRows<T>()) {
+      : s_(shape), threads_(threads), tile_(attentionTile<E>()), rows_(attentionRows<T>()) {
     width_ = tile_.columns;
     keyBlock_ = std::min<int64_t>(240 / tile_.rows * tile_.rows, panels(s_.keys) * tile_.rows);
     int64_t heads = s_.batch * s_.keyHeads;

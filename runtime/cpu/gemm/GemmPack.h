@@ -194,6 +194,8 @@ int64_t packNeighbours(T *dst, int64_t width, Strided<S> src, int64_t lanes, int
       case 32:
         detail::copyNeighbours<32>(dst, src.base, src.columnStride, k);
         return detail::kNeighbours;
+      default:
+        return 0;
       }
   return 0;
 }

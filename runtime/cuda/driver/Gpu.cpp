@@ -47,7 +47,7 @@ std::optional<uint64_t> availableHostBytes() {
 } // namespace
 
 int capabilityOf(const std::string &arch) {
-  return arch.rfind("sm_", 0) == 0 ? std::atoi(arch.c_str() + 3) : 0;
+  return arch.rfind("sm_", 0) == 0 ? static_cast<int>(std::strtol(arch.c_str() + 3, nullptr, 10)) : 0;
 }
 
 Gpu::Gpu(const std::string &arch, int64_t localRank) {

@@ -260,7 +260,7 @@ std::unique_ptr<LibraryLaunch> CublasLt::makeLaunch(const LibraryCall &call, con
     fail("the program is damaged: {} has a workspace of {} bytes, expected {}", call.name,
          pointers.workspaceBytes, calls.shape.workspaceBytes);
   std::optional<PaddedMatmul> padded = paddedOf(calls);
-  return std::make_unique<MatmulLaunch>(*this, gpu, std::move(calls), pointers, std::move(padded));
+  return std::make_unique<MatmulLaunch>(*this, gpu, std::move(calls), pointers, padded);
 }
 
 std::optional<PaddedMatmul> CublasLt::paddedOf(const MatmulCalls &calls) const {
@@ -301,7 +301,7 @@ struct MatmulLaunch::State {
 MatmulLaunch::MatmulLaunch(CublasLt &library, Gpu &gpu, MatmulCalls made, const LaunchPointers &pointers,
                            std::optional<PaddedMatmul> wide)
     : library(library), gpu(gpu), calls(library.takenCalls(std::move(made), wide)), pointers(pointers),
-      padded(calls.broadcasts ? std::nullopt : std::move(wide)) {
+      padded(calls.broadcasts ? std::nullopt : wide) {
   const MatmulShape &shape = calls.shape;
   if (shape.isEmpty())
     return;

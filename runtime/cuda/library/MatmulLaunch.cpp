@@ -93,7 +93,7 @@ void MatmulLaunch::multiplyPadded() {
 
 void MatmulLaunch::copyRows(CUdeviceptr destination, uint64_t destinationPitch, CUdeviceptr source,
                             uint64_t sourcePitch, uint64_t width, int64_t rows) {
-  CUDA_MEMCPY2D copy{};
+  CUDA_MEMCPY2D copy{}; // NOLINT(bugprone-invalid-enum-default-initialization): both types are set
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   copy.srcDevice = source;
   copy.srcPitch = sourcePitch;

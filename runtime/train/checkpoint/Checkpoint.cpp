@@ -262,7 +262,7 @@ Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks) {
     found->folder.copy(folder.data(), folder.size() - 1);
   }
   ranks->broadcast(folder.data(), folder.size());
-  return found ? *found : readCheckpoint(folder.c_str(), /*files=*/false);
+  return found ? *found : readCheckpoint(folder.substr(0, folder.find('\0')), /*files=*/false);
 }
 
 } // namespace kedge::rt

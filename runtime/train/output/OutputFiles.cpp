@@ -47,6 +47,7 @@ void addWeights(Uses &uses, const std::string &path) {
     for (const std::string &file : TensorFile::open(path).paths())
       add(uses, "--weights", file);
   } catch (const RuntimeError &) {
+    return;
   }
 }
 

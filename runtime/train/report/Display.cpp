@@ -77,7 +77,7 @@ void writeBar(char *text, size_t room, int columns, const LogLine &line, int64_t
               const char *left) {
   constexpr int kFacts = 6, kShortest = 6, kLongest = 24;
   char facts[kFacts][48] = {}; // as they stand in the line
-  append(facts[0], 48, "%lld/%lld", static_cast<long long>(line.step + 1), static_cast<long long>(steps));
+  append(facts[0], 48, "%lld/%lld", static_cast<long long>(line.step) + 1, static_cast<long long>(steps));
   append(facts[1], 48, line.skipped ? "skipped" : "loss %.4f", line.loss);
   if (line.lr)
     append(facts[2], 48, "lr %.3g", *line.lr);
@@ -129,7 +129,7 @@ void Display::step(const LogLine &line) {
   if (!end && !line.evalLoss && line.step % every != 0)
     return;
   char text[kRoom] = "";
-  append(text, sizeof(text), "step %lld/%lld  ", static_cast<long long>(line.step + 1),
+  append(text, sizeof(text), "step %lld/%lld  ", static_cast<long long>(line.step) + 1,
          static_cast<long long>(steps));
   describe(text, sizeof(text) - 1, line, countsTokens);
   append(text, sizeof(text), "\n");
@@ -139,7 +139,7 @@ void Display::step(const LogLine &line) {
 /// An evaluation stays above the bar.
 void Display::keep(const LogLine &line) {
   char text[kRoom] = "";
-  append(text, sizeof(text), "step %lld/%lld  loss %.4f", static_cast<long long>(line.step + 1),
+  append(text, sizeof(text), "step %lld/%lld  loss %.4f", static_cast<long long>(line.step) + 1,
          static_cast<long long>(steps), line.loss);
   appendEvaluation(text, sizeof(text), line);
   text[std::min<size_t>(static_cast<size_t>(columnsOfTerminal() - 1), std::strlen(text))] = 0;
