@@ -4,6 +4,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
+#include "passes/Autodiff/Optimizers.h"
 #include "passes/Mesh/WideRegion.h"
 #include <algorithm>
 #include <fmt/format.h>

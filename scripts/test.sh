@@ -14,6 +14,9 @@ fi
 # As scripts/format.sh pins it.
 "$venv/bin/clang-format" --version 2>/dev/null | grep -q "version 22\." || "$venv/bin/pip" install -q 'clang-format==22.1.8' ||
   echo "clang-format 22 cannot be installed: its test is unsupported"
+# As scripts/check/each_file.py asks for it.
+"$venv/bin/clang-tidy" --version 2>/dev/null | grep -q "version 22\." || "$venv/bin/pip" install -q 'clang-tidy==22.1.8' ||
+  echo "clang-tidy 22 cannot be installed: its test is unsupported"
 python=
 "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null && python="$venv/bin/python"
 cmake --preset release -DKEDGE_TEST_PYTHON="$python" >/dev/null

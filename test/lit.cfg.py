@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `musl` (programs with it are linked), `aarch64-musl` (those for Arm), `cuda`, `no-nvidia-driver`, `no-cudnn`, `cudnn` (the real library, which plans without a GPU), `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
+# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `musl` (programs with it are linked), `aarch64-musl` (those for Arm), `cuda`, `no-nvidia-driver`, `no-cudnn`, `cudnn` (the real library, which plans without a GPU), `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `clang-tidy` (of the version that each_file.py asks for), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -132,6 +132,9 @@ if not config.kedge_sanitizers:
 formatter = os.path.join(config.test_source_root, "../scripts/format.sh")
 if subprocess.run([formatter, "--version"], capture_output=True).returncode == 0:
     config.available_features.add("clang-format")
+checker = os.path.join(config.test_source_root, "../scripts/check/each_file.py")
+if subprocess.run([config.python or "python3", checker, "--tidy"], capture_output=True).returncode == 0:
+    config.available_features.add("clang-tidy")
 # ONNX's backend node tests, of Debian's libonnx-testdata.
 if os.path.isdir("/usr/share/libonnx-testdata/data/node"):
     config.available_features.add("onnx-node-tests")

@@ -213,8 +213,8 @@ namespace {
 GatheredTrace traced(const DiffQuestion &question, const std::string &program, const TemporaryFolder &folder,
                      const char *name) {
   const std::string file = folder.file(name);
-  const int64_t ranks = ranksOf(program, folder.path().string());
-  runTraced(program, ranks, question.launcher, question.options, file);
+  const int64_t ranks = ranksOf(program, folder);
+  runTraced(program, ranks, question.launcher, question.options, folder, file);
   return GatheredTrace(file, ranks);
 }
 
@@ -255,7 +255,7 @@ json diffAgainst(const DiffQuestion &question, const TemporaryFolder &folder) {
          "rank "
          "compares those of several",
          question.a, a.ranks());
-  const Reference reference = runReference(question.against, folder.file("a"), folder.path().string());
+  const Reference reference = runReference(question.against, folder.file("a"), folder);
   const Trace b(reference.trace);
   const std::vector<TracedTensor> own = firstForward(a.tensors(anyReading, false), readingsIn(b.tensors()));
   json answer = comparisonOf(pairsOf(own, b.tensors()), question, question.against);

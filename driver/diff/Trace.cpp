@@ -5,20 +5,17 @@
 #include "lib/Model/Model.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
+#include "lib/Support/ToolRun.h"
 #include "runtime/format/Convert.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
-#include <spawn.h>
 #include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 namespace kedge::driver {
 namespace {
@@ -114,30 +111,15 @@ Trace::~Trace() {
     munmap(mapped, size);
 }
 
-void runCommand(std::vector<std::string> words, const std::string &output) {
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, argv.front(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0)
-    fail("{}: cannot be started: {}", words.front(), strerror(error));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return;
-  fail("{}: ended with {} {}:\n{}", words.front(), WIFEXITED(status) ? "exit code" : "signal",
-       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), contentOf(output));
+/// The words of a command, whose output goes to the file `output` and is shown when it fails.
+static void runToEnd(const std::vector<std::string> &words, const TemporaryFolder &folder,
+                     const std::string &output) {
+  const ToolEnding ending = runTool(words, folder, output);
+  if (ending.code != 0)
+    fail("{}: ended with {}:\n{}", words.front(), ending.how(), ending.text);
 }
 
-/// posix_spawnp looks for names without a slash in PATH.
+/// A name without a slash is a file here, not a command.
 static std::string pathOf(const std::string &program) {
   const std::string path = program.find('/') == std::string::npos ? "./" + program : program;
   if (access(path.c_str(), X_OK) != 0)
@@ -145,9 +127,9 @@ static std::string pathOf(const std::string &program) {
   return path;
 }
 
-int64_t ranksOf(const std::string &program, const std::string &folder) {
-  const std::string file = folder + "/plan";
-  runCommand({pathOf(program), "--plan"}, file);
+int64_t ranksOf(const std::string &program, const TemporaryFolder &folder) {
+  const std::string file = folder.file("plan");
+  runToEnd({pathOf(program), "--plan"}, folder, file);
   const std::string text = contentOf(file); // notes may come first
   const nlohmann::json plan = nlohmann::json::parse(text.substr(std::min(text.find('{'), text.size())),
                                                     nullptr, /*allow_exceptions=*/false);
@@ -164,7 +146,8 @@ int64_t ranksOf(const std::string &program, const std::string &folder) {
 }
 
 void runTraced(const std::string &program, int64_t ranks, const std::string &launcher,
-               const std::vector<std::string> &options, const std::string &file) {
+               const std::vector<std::string> &options, const TemporaryFolder &folder,
+               const std::string &file) {
   std::vector<std::string> words;
   if (ranks > 1) {
     std::istringstream text(launcher);
@@ -175,7 +158,7 @@ void runTraced(const std::string &program, int64_t ranks, const std::string &lau
   words.push_back(pathOf(program));
   words.insert(words.end(), options.begin(), options.end());
   words.insert(words.end(), {"--trace-values", file});
-  runCommand(words, file + ".txt");
+  runToEnd(words, folder, file + ".txt");
 }
 
 namespace {
@@ -200,15 +183,16 @@ std::string pythonWithOnnx() {
 
 } // namespace
 
-Reference runReference(const std::string &model, const std::string &trace, const std::string &folder) {
-  const std::string script = folder + "/reference.py", places = folder + "/places.json",
-                    engine = folder + "/engine";
-  Reference reference{"", folder + "/reference"};
+Reference runReference(const std::string &model, const std::string &trace, const TemporaryFolder &folder) {
+  const std::string script = folder.file("reference.py"), places = folder.file("places.json"),
+                    engine = folder.file("engine");
+  Reference reference{"", folder.file("reference")};
   writeText(script, kReferenceScript);
   writeText(places, placesOf(model::loadModel(model)).dump());
   const std::string python = pythonWithOnnx();
   try {
-    runCommand({python, script, model, trace, places, reference.trace, engine}, folder + "/python.txt");
+    runToEnd({python, script, model, trace, places, reference.trace, engine}, folder,
+             folder.file("python.txt"));
   } catch (const Error &error) {
     fail("--against {}: {}\n"
          "expected a Python with the packages onnx and numpy, and onnxruntime for speed: pip install onnx "

@@ -1,5 +1,6 @@
 // What programs write with --trace-values: of one rank, of several put together, of an ONNX model itself.
 #pragma once
+#include "lib/Support/TemporaryFolder.h"
 #include "runtime/format/Tensor.h"
 #include "runtime/program/Mesh.h"
 #include <nlohmann/json.hpp>
@@ -59,17 +60,15 @@ private:
   rt::Mesh ranks;
 };
 
-/// The words of a command, whose output is shown when it fails. Throws kedge::Error unless it ends with 0.
-void runCommand(std::vector<std::string> words, const std::string &output);
-
 std::string contentOf(const std::string &path);
 
 /// How many ranks the program is for.
-int64_t ranksOf(const std::string &program, const std::string &folder);
+int64_t ranksOf(const std::string &program, const TemporaryFolder &folder);
 
 /// Runs the program with these options and --trace-values FILE; several ranks by `launcher`, as in "mpirun".
 void runTraced(const std::string &program, int64_t ranks, const std::string &launcher,
-               const std::vector<std::string> &options, const std::string &file);
+               const std::vector<std::string> &options, const TemporaryFolder &folder,
+               const std::string &file);
 
 /// The values that an ONNX model itself gives, computed by onnxruntime or by ONNX's reference evaluator.
 struct Reference {
@@ -79,6 +78,6 @@ struct Reference {
 
 /// Runs `model` on the inputs of the first step that the program's `trace` holds, by a Python that has the
 /// packages onnx and numpy. Files go to `folder`. Throws kedge::Error where there is none.
-Reference runReference(const std::string &model, const std::string &trace, const std::string &folder);
+Reference runReference(const std::string &model, const std::string &trace, const TemporaryFolder &folder);
 
 } // namespace kedge::driver

@@ -25,7 +25,7 @@ constexpr int64_t kAllOps = 2'580'000, kOps = 60'000;
 /// What the numbers of a step depend on: statistics of a micro-batch, a loss of the graph that is a mean over
 /// it.
 bool dependsOnRows(Compilation &compilation, const CompileOptions &options) {
-  if (!options.model.lossOutput.empty() || options.model.loss == LossKind::None)
+  if (!options.model.lossOutput.empty() || options.model.loss == LossFunction::None)
     return true;
   bool found = false;
   compilation.module().walk([&](train::BatchNormOp) { found = true; });

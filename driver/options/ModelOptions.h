@@ -13,7 +13,7 @@ namespace kedge::driver {
 struct ModelOptions : autodiff::AddLossOptions {
   std::string model;
   std::map<std::string, std::vector<int64_t>> shapes; // per rank and micro-batch
-  std::optional<LossKind> loss;
+  std::optional<LossFunction> loss;
   std::vector<std::string> train, freeze, tie;
   std::vector<std::string> trainMode; // expressions; "true" where none was given
   bool repair = false, strict = false;

@@ -113,7 +113,7 @@ static bool isLossElsewhere(func::FuncOp step) {
 json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   json facts = {{key::batch, 1},
                 {key::tokensPerRow, 1},
-                {key::lossKind, options.loss.kind == LossKind::None ? "mean" : "items"}};
+                {key::lossKind, options.loss.kind == LossFunction::None ? "mean" : "items"}};
   bool first = true, tokensKnown = false;
   for (BlockArgument argument : step.getArguments()) {
     auto input = train::bindingOfArgument(step, argument.getArgNumber(), train::BindingKind::Input);
@@ -122,14 +122,14 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
     if (first)
       facts[key::batch] = shapeOf(argument)[0];
     first = false;
-    if (input.getName() == options.loss.labels && options.loss.kind != LossKind::None)
+    if (input.getName() == options.loss.labels && options.loss.kind != LossFunction::None)
       facts[key::labels] = options.loss.labels;
     if (isa<IntegerType>(elementOf(argument)) && !tokensKnown && input.getName() != options.loss.labels) {
       facts[key::tokensPerRow] = elementCount(shapeOf(argument).drop_front());
       tokensKnown = true;
     }
   }
-  if (options.loss.kind == LossKind::None)
+  if (options.loss.kind == LossFunction::None)
     return facts;
   double nominal = train::NominalItemsNote(step->getContext()).getAttr(step).getValueAsDouble();
   facts[key::nominalItems] = nominal;

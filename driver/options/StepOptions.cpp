@@ -32,9 +32,9 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   pipelines::StepOptions step = options;
   const ModelOptions &m = options.model;
   step.loss = m;
-  step.loss.kind = m.loss.value_or(m.lossOutput.empty() ? LossKind::CrossEntropy : LossKind::None);
+  step.loss.kind = m.loss.value_or(m.lossOutput.empty() ? LossFunction::CrossEntropy : LossFunction::None);
   if (!model.trainingInfo.empty()) {
-    step.loss.kind = LossKind::None;
+    step.loss.kind = LossFunction::None;
     if (m.lossOutput.empty())
       step.loss.lossOutput = derivedValue(model);
   }

@@ -21,8 +21,7 @@ public:
   explicit Reducer(const ReduceQuestion &question)
       : question(question), context(MLIRContext::Threading::DISABLED),
         silence(&context, [](Diagnostic &) { return success(); }), model(model::loadModel(question.model)),
-        shapes(question.shapes), candidate(question.output + ".candidate.onnx"),
-        log(question.output + ".log") {
+        shapes(question.shapes), candidate(question.output + ".candidate.onnx") {
     DialectRegistry registry;
     registerDialects(registry);
     context.appendDialectRegistry(registry);
@@ -31,7 +30,6 @@ public:
   ~Reducer() {
     std::error_code ignored;
     std::filesystem::remove(candidate, ignored);
-    std::filesystem::remove(log, ignored);
   }
 
   ReducedModel run() {
@@ -45,23 +43,23 @@ public:
     shrinkShapes();
     const size_t before = countNodes(KeptOps(opsOfModel(*module).size(), true));
     const KeptOps kept = removeNodes();
-    return {before, countNodes(kept), runs, wanted.text()};
+    return {before, countNodes(kept), runs, wanted.how()};
   }
 
 private:
   void checkFails() {
     if (question.command.find("{}") == std::string::npos)
       fail("--command '{}': expected {{}} in the place of the model", question.command);
-    wanted = runCommand(question.command, question.model, log);
+    wanted = runCommand(question.command, question.model, folder);
     if (wanted.code == 0)
       fail("--command: does not fail with {}, its exit code is 0", question.model);
     if (question.expect.empty() && !wanted.isSignal())
       fail("--command: ends with exit code {}, as it may for many reasons; give --expect TEXT, of the "
            "message that the "
            "smaller model is to end with. It says:\n{}",
-           wanted.code, wanted.output);
-    if (wanted.output.find(question.expect) == std::string::npos)
-      fail("--expect '{}': is not in what the command says:\n{}", question.expect, wanted.output);
+           wanted.code, wanted.text);
+    if (wanted.text.find(question.expect) == std::string::npos)
+      fail("--expect '{}': is not in what the command says:\n{}", question.expect, wanted.text);
   }
 
   OwningOpRef<ModuleOp> import() {
@@ -80,9 +78,9 @@ private:
     } catch (const Error &) {
       return false; // a part that ONNX has no form for
     }
-    const Ending ending = runCommand(question.command, candidate, log);
+    const ToolEnding ending = runCommand(question.command, candidate, folder);
     runs += 1;
-    if (ending.code != wanted.code || ending.output.find(question.expect) == std::string::npos)
+    if (ending.code != wanted.code || ending.text.find(question.expect) == std::string::npos)
       return false;
     std::filesystem::rename(candidate, question.output);
     return true;
@@ -149,9 +147,10 @@ private:
   ScopedDiagnosticHandler silence;
   model::Model model;
   std::map<std::string, std::vector<int64_t>> shapes;
-  std::string candidate, log;
+  std::string candidate;
+  const TemporaryFolder folder{"kedge-reduce"};
   OwningOpRef<ModuleOp> module;
-  Ending wanted;
+  ToolEnding wanted;
   size_t runs = 0;
 };
 

@@ -8,17 +8,7 @@ namespace kedge::analysis {
 /// What kind of work a launch does; this decides which rate of the device applies.
 /// Transfer: copies between device and host. Collective: between ranks. Vector: generated kernels.
 /// Moving: library kernels that copy. Irregular: element by element, through windows or indices.
-enum class WorkKind {
-  None,
-  Transfer,
-  Collective,
-  Vector,
-  Moving,
-  Irregular,
-  Product,
-  Convolution,
-  Attention
-};
+enum class WorkKind { None, Transfer, Collective, Vector, Moving, Irregular, Matmul, Convolution, Attention };
 /// Type of a product's operands.
 enum class MatmulType { F64, F32, BF16, F16, F8 };
 

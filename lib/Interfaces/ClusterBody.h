@@ -24,7 +24,7 @@ void describeBroadcast(mlir::Operation *op, llvm::ArrayRef<int64_t> domain, Clus
 mlir::AffineMap broadcastMap(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> domain,
                              llvm::ArrayRef<int64_t> shape);
 
-enum class Reduction { Add, Mul, Max, Min, And, Or };
+enum class ClusterReduction { Add, Mul, Max, Min, And, Or };
 
 /// Builds scalar arithmetic and picks the op of arith or math by type. All operands
 /// of a call have one type. Integers are signed unless `isUnsigned` is set.
@@ -43,9 +43,9 @@ public:
   mlir::Value index(unsigned dim);
   /// Reduces x over the reduced dims. Max and Min propagate NaN. The result is the same at all points along
   /// these dims.
-  mlir::Value reduce(Reduction kind, mlir::Value x);
-  mlir::Value sum(mlir::Value x) { return reduce(Reduction::Add, x); }
-  mlir::Value max(mlir::Value x) { return reduce(Reduction::Max, x); }
+  mlir::Value reduce(ClusterReduction kind, mlir::Value x);
+  mlir::Value sum(mlir::Value x) { return reduce(ClusterReduction::Add, x); }
+  mlir::Value max(mlir::Value x) { return reduce(ClusterReduction::Max, x); }
   /// A uniform random number in [0, 1) as f32: Philox with the key (seed, opId) and the counter (step,
   /// row, element). seed, step, row and element are i64. The same bits as runtime/format/Philox.h.
   mlir::Value random(mlir::Value seed, int64_t opId, mlir::Value step, mlir::Value row, mlir::Value element);

@@ -114,8 +114,8 @@ void writeFile(StringRef file, StringRef bytes) {
 
 void runDriver(const std::vector<std::string> &words, const TemporaryFolder &folder) {
   const ToolEnding ending = runTool(words, folder);
-  if (ending.status != 0)
-    fail("linking the program failed ({} exited with {}): {}", words.front(), ending.status, ending.text);
+  if (ending.code != 0)
+    fail("linking the program failed ({} ended with {}): {}", words.front(), ending.how(), ending.text);
 }
 
 /// What is linked with the objects, in this order.

@@ -3,7 +3,7 @@
 // metadata. Values of weights are read only where a rule needs them (masks, repairs).
 #pragma once
 #include "lib/Model/Model.h"
-#include "lib/Support/LossKind.h"
+#include "lib/Support/LossFunction.h"
 #include <functional>
 #include <set>
 
@@ -45,7 +45,7 @@ struct Initializer {
 };
 
 struct LintOptions {
-  std::optional<LossKind> loss;
+  std::optional<LossFunction> loss;
   std::string logits;
   std::string labels = "labels";
   std::string lossOutput;

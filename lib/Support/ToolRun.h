@@ -1,4 +1,5 @@
-// Other programs that the compiler runs: a linker, ptxas.
+// Other programs that the compiler runs: a linker, ptxas, a training program that is traced, a user's
+// command.
 #pragma once
 #include "lib/Support/TemporaryFolder.h"
 #include <string>
@@ -7,13 +8,20 @@
 namespace kedge {
 
 struct ToolEnding {
-  int status = 0;   ///< exit code; negative where a signal ended it
+  int code = 0;     ///< exit code; as shells tell it, 128 and the signal's number where one ended it
   std::string text; ///< what it said on both streams
+
+  bool isSignal() const { return code > 128; }
+  /// "exit code 1", "signal 11 (Segmentation fault)".
+  std::string how() const;
 };
 
-/// Runs `words`, a path and its arguments, until it ends. Its temporary files go to `folder`, since not every
-/// tool removes its own when a signal ends it. A signal that ends this process ends the tool and all that it
-/// started. Throws if it cannot be started. Not for two threads at once.
-ToolEnding runTool(const std::vector<std::string> &words, const TemporaryFolder &folder);
+/// Runs `words`, a program and its arguments, until it ends; a name without a slash is looked for in PATH. It
+/// reads nothing. Its output is kept in `output`, or where that is empty in a file of `folder`. Its temporary
+/// files go to `folder`, since not every tool removes its own when a signal ends it. A signal that ends this
+/// process ends the tool and all that it started. Throws if it cannot be started. Not for two threads at
+/// once.
+ToolEnding runTool(const std::vector<std::string> &words, const TemporaryFolder &folder,
+                   const std::string &output = "");
 
 } // namespace kedge

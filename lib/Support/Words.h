@@ -1,9 +1,7 @@
 // Enumerations that users give as words: one list of spellings for flags, options of passes and messages.
 #pragma once
-#include "llvm/Support/CommandLine.h"
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace kedge {
@@ -50,15 +48,6 @@ template <typename Enum> std::vector<std::string> wordsOf(const std::vector<Enum
   for (Enum value : values)
     words.push_back(wordOf(value));
   return words;
-}
-
-/// What an Option of a pass's .td takes after its description.
-template <typename Enum> llvm::cl::ValuesClass wordValues() {
-  constexpr auto &list = Words<Enum>::list;
-  return [&]<size_t... I>(std::index_sequence<I...>) {
-    return llvm::cl::values(
-        llvm::cl::OptionEnumValue{list[I].text, static_cast<int>(list[I].value), list[I].meaning}...);
-  }(std::make_index_sequence<std::size(Words<Enum>::list)>());
 }
 
 } // namespace kedge

@@ -1,6 +1,6 @@
 // Words of this room's options.
 #pragma once
-#include "lib/Support/Words.h"
+#include "lib/Support/WordParser.h"
 
 namespace kedge::adapters {
 

@@ -39,10 +39,8 @@ def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
     Option<"rank", "rank", "int64_t", "8", "columns of A's and B's product">,
     Option<"alpha", "alpha", "kedge::ExactDouble", "8.0", "of the scale alpha / rank">,
     Option<"dropout", "dropout", "kedge::ExactDouble", "0.0", "share of the adapter's input that is dropped in training">,
-    Option<"scaling", "scaling", "kedge::adapters::Scaling", "kedge::adapters::Scaling::Standard", "standard: alpha / rank; rslora: alpha / sqrt(rank)",
-           "kedge::wordValues<kedge::adapters::Scaling>()">,
-    Option<"init", "init", "kedge::adapters::FirstValues", "kedge::adapters::FirstValues::Kaiming", "of A: kaiming, uniform by the input's size, or gaussian, of deviation 1 / rank",
-           "kedge::wordValues<kedge::adapters::FirstValues>()">,
+    Option<"scaling", "scaling", "kedge::adapters::Scaling", "kedge::adapters::Scaling::Standard", "standard: alpha / rank; rslora: alpha / sqrt(rank)">,
+    Option<"init", "init", "kedge::adapters::FirstValues", "kedge::adapters::FirstValues::Kaiming", "of A: kaiming, uniform by the input's size, or gaussian, of deviation 1 / rank">,
     Option<"folder", "folder", "std::string", "\"\"", "adapters as peft saves them, in the place of the options above">
   ];
 }

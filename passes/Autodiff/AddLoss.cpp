@@ -29,7 +29,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       return;
     PlacedBuilder builder(returnOf(function),
                           PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
-    bool done = kind == LossKind::None ? takeLossOutput(function, builder) : appendLoss(function, builder);
+    bool done =
+        kind == LossFunction::None ? takeLossOutput(function, builder) : appendLoss(function, builder);
     if (!done)
       return signalPassFailure();
     addStatistic("kedge-add-loss", "results added", results);
@@ -78,7 +79,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
                            << ", expected floats: name another output (--logits NAME)";
       return false;
     }
-    bool classes = kind == LossKind::CrossEntropy;
+    bool classes = kind == LossFunction::CrossEntropy;
     // It reads 16-bit logits as they are and computes in f32: no wider copy of them is needed.
     if (classes)
       prediction = withoutWidening(prediction);
@@ -167,12 +168,12 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   }
 
   Value lossOfItems(OpBuilder &builder, Location loc, Value prediction, Value target) {
-    if (kind == LossKind::CrossEntropy)
+    if (kind == LossFunction::CrossEntropy)
       return train::CrossEntropyOp::create(
                  builder, loc, prediction, target, axisOf(tensorType(prediction)), ignoreIndex,
                  APFloat(classWeights.empty() ? labelSmoothing.getValue().value : 0.0))
           .getLosses();
-    if (kind == LossKind::BceWithLogits)
+    if (kind == LossFunction::BceWithLogits)
       return binaryLoss(builder, loc, prediction, target);
     Value difference = onnx::SubOp::create(builder, loc, prediction, target);
     return onnx::MulOp::create(builder, loc, difference, difference);

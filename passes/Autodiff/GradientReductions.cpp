@@ -71,7 +71,7 @@ Value GradientReduction::reduceRows(OpBuilder &builder, Value gradient) const {
 
 Value GradientReduction::join(OpBuilder &builder, Location loc) {
   Value total;
-  auto take = [&](ArrayRef<Value> rows, auto &&reduction) {
+  auto take = [&](ArrayRef<Value> rows, auto &&reduce) {
     for (; !rows.empty(); rows = rows.drop_front(std::min(kPieces, rows.size()))) {
       ArrayRef<Value> pieces = rows.take_front(kPieces);
       Value row =

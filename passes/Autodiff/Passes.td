@@ -36,8 +36,7 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"kind", "kind", "kedge::LossKind", "kedge::LossKind::CrossEntropy", "the loss",
-           "kedge::wordValues<kedge::LossKind>()">,
+    Option<"kind", "kind", "kedge::LossFunction", "kedge::LossFunction::CrossEntropy", "the loss">,
     Option<"logits", "logits", "std::string", "\"\"", "output that the loss reads (default: the only float output)">,
     Option<"labels", "labels", "std::string", "\"labels\"", "input that holds the labels">,
     Option<"classAxis", "class-axis", "int64_t", "-100", "axis of the classes (-100: the last up to rank 3, else 1)">,
@@ -294,12 +293,10 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"optimizer", "optimizer", "kedge::autodiff::Optimizer", "kedge::autodiff::Optimizer::AdamW", "the update rule, as in `kedge compile --optimizer`",
-           "kedge::wordValues<kedge::autodiff::Optimizer>()">,
+    Option<"optimizer", "optimizer", "kedge::autodiff::Optimizer", "kedge::autodiff::Optimizer::AdamW", "the update rule, as in `kedge compile --optimizer`">,
     Option<"momentum", "momentum", "kedge::ExactDouble", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
-    Option<"moments", "moments", "kedge::autodiff::Moments", "kedge::autodiff::Moments::Fp32", "of adamw, adam, lion and sgd: fp32, bf16 or int8 (companded, in groups of 32; see train.companded)",
-           "kedge::wordValues<kedge::autodiff::Moments>()">,
+    Option<"moments", "moments", "kedge::autodiff::Moments", "kedge::autodiff::Moments::Fp32", "of adamw, adam, lion and sgd: fp32, bf16 or int8 (companded, in groups of 32; see train.companded)">,
     Option<"averageDecay", "average-decay", "kedge::ExactDouble", "0.0", "of the moving average that is kept of each parameter; 0: none is kept">,
     Option<"clipNorm", "clip-norm", "kedge::ExactDouble", "0.0", "largest global gradient norm; 0: no clipping">,
     Option<"signedItems", "signed-items", "bool", "false", "weights of rows are counted: the sum of the items may be negative, the norm is not">,

@@ -36,7 +36,7 @@ void SquaresOfParts::add(OpBuilder &builder, Value gradient) {
 }
 
 Value SquaresOfParts::pieceOf(OpBuilder &builder, Value row, int64_t part) const {
-  if (reduces.size() == 1)
+  if (reductions.size() == 1)
     return row;
   const int64_t size = elementCount(shapeOf(row)) / static_cast<int64_t>(reductions.size());
   const auto at = [&](int64_t place) { return builder.getDenseI64ArrayAttr(place); };

@@ -89,7 +89,7 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
     Option<"optLevel", "opt-level", "int", "3", "0 to 3, of LLVM and ptxas">,
     Option<"clustersOnly", "clusters-only", "bool", "false", "Leave library calls out">,
     Option<"convolutions", "convolutions", "kedge::lower::Convolutions", "kedge::lower::Convolutions::Auto",
-           "What computes convolutions that cuDNN supports", "kedge::wordValues<kedge::lower::Convolutions>()">,
+           "What computes convolutions that cuDNN supports">,
     Option<"warpgroups", "warpgroups", "bool", "false", "Kernels of wgmma and the copy engine, for sm_90a">,
     Option<"statisticsOnly", "statistics-only", "bool", "false", "No PTX, only what ptxas says of each kernel">
   ];
@@ -129,7 +129,7 @@ def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"convolutions", "convolutions", "kedge::lower::Convolutions", "kedge::lower::Convolutions::Auto",
-           "What computes convolutions that cuDNN supports", "kedge::wordValues<kedge::lower::Convolutions>()">
+           "What computes convolutions that cuDNN supports">
   ];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::sched::SchedDialect", "kedge::train::TrainDialect",
                            "mlir::arith::ArithDialect", "mlir::math::MathDialect"];

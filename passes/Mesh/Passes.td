@@ -145,8 +145,7 @@ def HalveProducts : MeshPass<"kedge-halve-products"> {
     }
     ```
   }];
-  let options = [Option<"when", "when", "kedge::mesh::Overlap", "kedge::mesh::Overlap::Auto", "auto, on or off",
-                        "kedge::wordValues<kedge::mesh::Overlap>()">,
+  let options = [Option<"when", "when", "kedge::mesh::Overlap", "kedge::mesh::Overlap::Auto", "auto, on or off">,
                  Option<"device", "device", "std::string", "\"\"", "name or file, for auto; empty: this machine">];
 }
 

@@ -215,8 +215,8 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
 
   bool mayFollow(ClusterOp producer, ClusterOp reader) {
     return llvm::all_of(reader.getInputs(), [&](Value input) {
-      Operation *producer = input.getDefiningOp();
-      return !producer || producer == producer || producer->isBeforeInBlock(producer);
+      Operation *made = input.getDefiningOp();
+      return !made || made == producer || made->isBeforeInBlock(producer);
     });
   }
 

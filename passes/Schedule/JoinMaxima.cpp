@@ -20,7 +20,7 @@ constexpr int64_t kMostKept = 1 << 16;
 /// Maxima have the same bits in any order, so joined clusters may reduce in another one.
 bool reducesMaxima(ClusterOp cluster) {
   auto reductions = cluster.getBody().front().getOps<sched::ReduceOp>();
-  return !reduces.empty() && llvm::all_of(reductions, [](sched::ReduceOp reduction) {
+  return !reductions.empty() && llvm::all_of(reductions, [](sched::ReduceOp reduction) {
     return reduction.getKind() == sched::ReductionKind::Max;
   });
 }

@@ -17,7 +17,7 @@ std::string describe(const NonFinite &found) {
 void StepRunner::nameData(std::optional<NonFinite> &found, RowRange rows) {
   if (!found || found->launch >= 0)
     return;
-  const std::optional<Dataset::ArenaSlot> place = data.firstNonFinite(rows);
+  const std::optional<Dataset::Position> place = data.firstNonFinite(rows);
   foundInData = place && place->inBatch == found->element;
   if (foundInData)
     found->what +=
@@ -67,7 +67,7 @@ void StepRunner::explainLoss(const RunProgress &progress, int64_t micro, double 
 
 /// No scale helps against what is in a file. Ranks agree: all of them have the same sum.
 void StepRunner::refuseData(const RunProgress &progress, int64_t micro) {
-  const std::optional<Dataset::ArenaSlot> place = data.firstNonFinite(rowsOf(progress, micro));
+  const std::optional<Dataset::Position> place = data.firstNonFinite(rowsOf(progress, micro));
   std::optional<Word> word;
   if (place)
     word = {0,

@@ -13,6 +13,7 @@ all rooms, layout/tidy a slice of the joined files (`pip install clang-tidy==22.
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import re
@@ -93,13 +94,16 @@ def findings(source, flags, tidy):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("rooms", nargs="+", help="folders of sources, or single ones")
+    parser.add_argument("rooms", nargs="*", help="folders of sources, or single ones; --tidy without any says which clang-tidy it asks")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="a build of this tree")
     parser.add_argument("--slice", type=int, default=1, metavar="N", help="one file of N, others with another commit")
     parser.add_argument("--as", dest="like", metavar="SOURCE", help="the one file that is named is compiled as this source is")
     parser.add_argument("--tidy", action="store_true", help="ask clang-tidy")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
+    tidy = clang_tidy() if args.tidy else None
+    if tidy and not args.rooms:
+        return print(tidy)
     files = (joined if args.tidy and not args.like else one_by_one)(args.build.resolve())
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout
     if args.like:
@@ -109,8 +113,8 @@ def main():
               if any(f"{source}/".startswith(rooms) for source in sources)}
     if not inside:
         sys.exit("each_file.py: found no source that is compiled; expected rooms, such as runtime/calls lib/Analysis")
-    chosen = {file: flags for file, flags in inside.items() if zlib.crc32((commit + file).encode()) % args.slice == 0}
-    tidy = clang_tidy() if args.tidy else None
+    drawn = sorted(inside, key=lambda file: zlib.crc32((commit + os.path.relpath(file, ROOT)).encode()))
+    chosen = {file: inside[file] for file in sorted(drawn[:math.ceil(len(drawn) / args.slice)])}
     if tidy:
         for header in args.build.resolve().rglob("cmake_pch.hxx"):
             header.with_suffix(".hxx.txt").write_text(header.read_text())

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         model::parseModel({data, data + size}, "/nowhere/fuzz.onnx", {.requireExternalData = false});
     lint::LintOptions options;
     options.repair = options.trainMode = true;
-    options.loss = "none";
+    options.loss = LossFunction::None;
     lint::Report report = lint::prepare(model, options, importer::lintOperators(context));
     importer::ImportOptions importing;
     importing.roles = importer::rolesOf(report);

@@ -217,7 +217,7 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
       if (option->count() > 0 && excluded)
         o.trainingOptions.push_back(name);
     }
-    if (o.model.loss && o.model.loss != LossKind::None)
+    if (o.model.loss && o.model.loss != LossFunction::None)
       o.trainingOptions.push_back(fmt::format("--loss {}", wordOf(*o.model.loss)));
   });
 }

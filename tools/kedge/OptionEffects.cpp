@@ -63,10 +63,10 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
 
 std::vector<Rule> lossRules(const CompileOptions &o) {
   const driver::ModelOptions &m = o.model;
-  const bool inGraph = !m.lossOutput.empty() || m.loss == LossKind::None,
-             classes = !m.loss || m.loss == LossKind::CrossEntropy;
+  const bool inGraph = !m.lossOutput.empty() || m.loss == LossFunction::None,
+             classes = !m.loss || m.loss == LossFunction::CrossEntropy;
   return {{{"--loss"},
-           m.lossOutput.empty() || m.loss == LossKind::None,
+           m.lossOutput.empty() || m.loss == LossFunction::None,
            fmt::format("--loss-output {} is the loss; leave one of them out", m.lossOutput)},
           {{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing", "--class-weights",
             "--pos-weight", "--sample-weights"},
@@ -77,7 +77,7 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
                        m.loss ? wordOf(*m.loss) : "")},
           {{"--pos-weight"},
-           m.loss == LossKind::BceWithLogits,
+           m.loss == LossFunction::BceWithLogits,
            "it is for --loss bce-with-logits; leave it out, or give that"}};
 }
 

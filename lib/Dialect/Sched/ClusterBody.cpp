@@ -40,26 +40,26 @@ Value ClusterBodyBuilder::constantInt(Type type, int64_t value) {
 }
 Value ClusterBodyBuilder::index(unsigned dim) { return sched::IndexOp::create(builder, loc, dim); }
 
-Value ClusterBodyBuilder::reduce(Reduction kind, Value x) {
+Value ClusterBodyBuilder::reduce(ClusterReduction kind, Value x) {
   using sched::ReductionKind;
   ReductionKind reduction = ReductionKind::Add;
   switch (kind) {
-  case Reduction::Add:
+  case ClusterReduction::Add:
     reduction = ReductionKind::Add;
     break;
-  case Reduction::Mul:
+  case ClusterReduction::Mul:
     reduction = ReductionKind::Mul;
     break;
-  case Reduction::Max:
+  case ClusterReduction::Max:
     reduction = isUnsigned && !isFloat(x) ? ReductionKind::UMax : ReductionKind::Max;
     break;
-  case Reduction::Min:
+  case ClusterReduction::Min:
     reduction = isUnsigned && !isFloat(x) ? ReductionKind::UMin : ReductionKind::Min;
     break;
-  case Reduction::And:
+  case ClusterReduction::And:
     reduction = ReductionKind::And;
     break;
-  case Reduction::Or:
+  case ClusterReduction::Or:
     reduction = ReductionKind::Or;
     break;
   }

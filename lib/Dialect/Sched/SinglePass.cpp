@@ -50,7 +50,7 @@ static llvm::SetVector<Value> readLater(ClusterOp cluster) {
   auto addIfItWaits = [&](Value value) {
     llvm::SetVector<Value> reductions, sources;
     addSources(value, reductions, sources);
-    if (!reduces.empty())
+    if (!reductions.empty())
       arguments.insert(sources.begin(), sources.end());
   };
   for (auto reduction : cluster.getBody().front().getOps<ReduceOp>())
@@ -72,7 +72,7 @@ static bool reducesInOneWalk(ClusterOp cluster) {
 static bool isInLastWalk(ClusterOp cluster, Value yielded) {
   llvm::SetVector<Value> reductions, arguments;
   addSources(yielded, reductions, arguments);
-  if (!reduces.empty() && reducesInOneWalk(cluster))
+  if (!reductions.empty() && reducesInOneWalk(cluster))
     return true;
   for (size_t i = 0; i < reductions.size(); ++i)
     addSources(cast<ReduceOp>(reductions[i].getDefiningOp()).getInput(), reductions, arguments);

@@ -57,11 +57,11 @@ void findUnused(FindingContext &context) {
 }
 
 void checkLabels(FindingContext &context) {
-  const std::optional<LossKind> loss = context.options.loss;
+  const std::optional<LossFunction> loss = context.options.loss;
   const model::ValueInfo *labels = context.graph().findInput(context.options.labels);
-  if (!labels || !loss || loss == LossKind::None || labels->dtype == model::ElementType::Undefined)
+  if (!labels || !loss || loss == LossFunction::None || labels->dtype == model::ElementType::Undefined)
     return;
-  bool classes = loss == LossKind::CrossEntropy;
+  bool classes = loss == LossFunction::CrossEntropy;
   bool fits = classes
                   ? labels->dtype == model::ElementType::Int64 || labels->dtype == model::ElementType::Int32
                   : model::isFloat(labels->dtype);

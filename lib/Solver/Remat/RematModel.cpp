@@ -75,14 +75,14 @@ RematModel::RematModel(const RematProblem &problem, bool freeOrder)
     for (int other : n.overwrites)
       overwrittenBy[other].push_back(node);
   }
-  for (const std::vector<int> &producers : producers)
-    for (size_t i = 1; i < producers.size(); ++i) {
-      if (problem.nodes[producers[i]].required)
+  for (const std::vector<int> &ofValue : producers)
+    for (size_t i = 1; i < ofValue.size(); ++i) {
+      if (problem.nodes[ofValue[i]].required)
         throw std::invalid_argument("rematerialization: a value has two required producers, nodes " +
-                                    std::to_string(producers[0]) + " and " + std::to_string(producers[i]));
-      if (problem.nodes[producers[0]].required) {
-        runAfter[producers[i]].push_back(producers[0]);
-        optionalAfter[producers[0]].push_back(producers[i]);
+                                    std::to_string(ofValue[0]) + " and " + std::to_string(ofValue[i]));
+      if (problem.nodes[ofValue[0]].required) {
+        runAfter[ofValue[i]].push_back(ofValue[0]);
+        optionalAfter[ofValue[0]].push_back(ofValue[i]);
       }
     }
   for (size_t i = 0; i < problem.order.size(); ++i)

@@ -317,7 +317,7 @@ LogicalResult findDependences(ClusterNest &nest) {
     if (isa<sched::ReduceOp>(op)) {
       Type type = op.getResult(0).getType();
       if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32)
-        return op.emitOpError("reductions ") << type << "; widen it to f32 first";
+        return op.emitOpError("reduces ") << type << "; widen it to f32 first";
       bits.reset(reduced);
     }
     if (isa<sched::SumOp>(op))

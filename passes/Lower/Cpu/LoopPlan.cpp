@@ -74,7 +74,7 @@ unsigned chooseCopies(const ClusterNest &nest, const LoopPlan &plan) {
   int64_t copies = 4;
   if (plan.lanesReduced)
     copies = kPartials / plan.width;
-  else if (reduces)
+  else if (reductions)
     copies = reductions <= 2 ? 4 : 2;
   else if (nest.bodySize() > 24 && nest.body().getOps<sched::RandomOp>().empty())
     copies = nest.bodySize() > 80 ? 1 : 2;

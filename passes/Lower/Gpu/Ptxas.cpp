@@ -92,7 +92,7 @@ static LogicalResult assembleBy(const std::string &ptxas, GpuCode &code, StringR
   std::string gpuName = "-arch=" + arch.str(), level = "-O" + std::to_string(std::clamp(optLevel, 0, 3));
   const kedge::ToolEnding ending =
       kedge::runTool({ptxas, gpuName, level, "-v", "-fmad=false", source, "-o", cubin}, folder);
-  if (ending.status != 0) {
+  if (ending.code != 0) {
     *error = ptxas + " failed for " + arch.str() + ": " + ending.text;
     return failure();
   }

@@ -120,7 +120,7 @@ private:
 
   Windows windows_;
   std::vector<PoolTap> taps_; ///< of a row of the image; those that are outside for all results are left out
-  std::vector<Place> firstPlaces_; ///< in a row of the image, of each result's first tap inside; -1: none is
+  std::vector<Index> firstPlaces_; ///< in a row of the image, of each result's first tap inside; -1: none is
 };
 
 } // namespace kedge::rt::cpu

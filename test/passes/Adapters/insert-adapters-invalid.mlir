@@ -14,8 +14,8 @@
 // RUN: not kedge-opt %t/none.mlir --kedge-insert-adapters="weights=w rank=1" 2>&1 | FileCheck %s --check-prefix=MODEL
 // RUN: not kedge-opt %t/model.mlir --kedge-insert-adapters="folder=%t/nowhere" 2>&1 | FileCheck %s --check-prefix=FOLDER
 
-// SCALING: Cannot find option named 'half'!
-// INIT: Cannot find option named 'zero'!
+// SCALING: 'half': expected standard, rslora
+// INIT: 'zero': expected kaiming, gaussian
 // RANK: error: --lora-rank 0: expected a rank from 1
 // REGEX: error: --lora '(': not a regular expression
 // NONE: error: --lora 'nothing': no weight of a MatMul, Gemm or Conv has such a name

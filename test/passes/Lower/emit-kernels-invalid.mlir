@@ -4,7 +4,7 @@ func.func @short(%a: tensor<8x70xbf16>) -> tensor<8xbf16> {
   %0 = sched.cluster domain [8, 70] reduced [1] (%a)
        maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r)>] {
     ^bb0(%x: bf16):
-      // expected-error @+1 {{folds 'bf16'; widen it to f32 first}}
+      // expected-error @+1 {{reduces 'bf16'; widen it to f32 first}}
       %y = sched.reduce add %x : bf16
       sched.yield %y : bf16
   } : (tensor<8x70xbf16>) -> tensor<8xbf16>

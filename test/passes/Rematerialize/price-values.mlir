@@ -19,7 +19,7 @@
 // KEPT: clone = 1
 // KEPT-NOT: clone = 2
 // UNPLANNED: kedge-price-values: the module has no plan: run kedge-choose-recompute first
-// DROP: kedge-price-values: force 'drop': expected keep, recompute or offload
+// DROP: kedge-price-values: force 'drop': expected keep, recompute, offload
 // NOTHING: kedge-price-values: force keep: expected one value to decide about, found 0
 #id = affine_map<(d0) -> (d0)>
 #none = affine_map<(d0) -> ()>

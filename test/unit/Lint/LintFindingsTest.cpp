@@ -139,9 +139,9 @@ TEST(LintFindings, LabelsOfTheWrongType) {
       .output("y");
   lint::LintOptions options;
   EXPECT_TRUE(checked(b, options).findings.empty());
-  options.loss = LossKind::CrossEntropy;
+  options.loss = LossFunction::CrossEntropy;
   EXPECT_EQ(codesOf(checked(b, options)), Codes{"label-type"});
-  options.loss = LossKind::Mse;
+  options.loss = LossFunction::Mse;
   EXPECT_TRUE(checked(b, options).findings.empty());
 }
 

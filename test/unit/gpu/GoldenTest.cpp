@@ -36,7 +36,7 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
                                const std::string &precision = "fp32", bool forGpu = false) {
   model::Model model = model::loadModel(pathOf(golden), {.requireExternalData = false});
   lint::LintOptions options;
-  options.loss = valueOf<LossKind>(golden.loss);
+  options.loss = valueOf<LossFunction>(golden.loss);
   options.logits = golden.logits;
   options.lossOutput = golden.lossOutput;
   options.trainMode = golden.trainMode;
@@ -46,7 +46,7 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
   importing.roles = importer::rolesOf(findings);
   OwningOpRef<ModuleOp> module = importer::importModel(context, model, importing);
   pipelines::StepOptions step;
-  step.loss.kind = valueOf<LossKind>(golden.loss);
+  step.loss.kind = valueOf<LossFunction>(golden.loss);
   step.loss.logits = golden.logits;
   step.loss.lossOutput = golden.lossOutput;
   step.update.optimizer = valueOf<autodiff::Optimizer>(golden.optimizer);

@@ -17,7 +17,7 @@ LibraryCall callOf(const std::string &name, json attrs, const std::vector<Shape>
 
 TEST(CallWork, ProductsCountTheirMultiplyAdds) {
   const CallWork work = workOf(callOf("onnx.Gemm", {{"transB", 1}}, {{3, 5}, {7, 5}, {7}}, {3, 7}));
-  EXPECT_EQ(work.kind, CallWork::Kind::Product);
+  EXPECT_EQ(work.kind, CallWork::Kind::Matmul);
   EXPECT_EQ(work.flops, 2.0 * 3 * 5 * 7);
 }
 

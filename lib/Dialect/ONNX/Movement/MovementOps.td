@@ -90,14 +90,14 @@ def ONNX_GatherNDOp : ONNX_Op<"GatherND", [DifferentiableOperands]> {
 }
 
 def ONNX_ScatterElementsOp : ONNX_Op<"ScatterElements", [DifferentiableOperands]> {
-  let summary = "`data` with elements replaced or reduced in at indices along `axis`";
+  let summary = "`data` with elements replaced or combined at indices along `axis`";
   let arguments = (ins ONNX_Tensor:$data, ONNX_Tensor:$indices, ONNX_Tensor:$updates, I64Attr:$axis,
     StrAttr:$reduction);
   let results = (outs ONNX_Tensor:$output);
 }
 
 def ONNX_ScatterNDOp : ONNX_Op<"ScatterND", [DifferentiableOperands, WidestPrecision]> {
-  let summary = "`data` with slices replaced or reduced in at index tuples";
+  let summary = "`data` with slices replaced or combined at index tuples";
   let arguments = (ins ONNX_Tensor:$data, ONNX_Tensor:$indices, ONNX_Tensor:$updates, StrAttr:$reduction);
   let results = (outs ONNX_Tensor:$output);
 }

@@ -42,7 +42,7 @@ static Value prodGradient(const Point &p) {
   ClusterBodyBuilder &body = p.body;
   Value zero = p.isZero(p.x);
   Value nonZero = body.select(zero, p.number(1), p.x);
-  Value product = body.reduce(Reduction::Mul, nonZero);
+  Value product = body.reduce(ClusterReduction::Mul, nonZero);
   Value zeros = body.sum(body.select(zero, p.number(1), p.number(0)));
   Value othersZero =
       body.compare(Compare::GT, body.sub(zeros, body.select(zero, p.number(1), p.number(0))), p.number(0));

@@ -30,8 +30,7 @@ public:
       if (dim == Row || counts[dim] > 1)
         boxes.dims.push_back(dim);
     llvm::stable_sort(boxes.dims, [&](Dim a, Dim b) { return strides[a] < strides[b]; });
-    boxes.map = {operand.position.value, 2 * view.offset, operand.element.isBF16(), {depth}, {},
-                 {kSlabColumns}};
+    boxes.map = {operand.place.value, 2 * view.offset, operand.element.isBF16(), {depth}, {}, {kSlabColumns}};
     int64_t least = 2 * depth;
     for (Dim dim : boxes.dims) {
       int64_t stride = 2 * strides[dim];

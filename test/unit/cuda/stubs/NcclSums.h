@@ -42,19 +42,19 @@ template <typename T, typename Wide> void reduce(ncclRedOp_t op, const char *fro
 inline void reduceAs(ncclDataType_t type, ncclRedOp_t op, const char *from, char *into, size_t bytes) {
   switch (type) {
   case ncclUint8:
-    return reduction<uint8_t, uint8_t>(op, from, into, bytes);
+    return reduce<uint8_t, uint8_t>(op, from, into, bytes);
   case ncclFloat16:
-    return reduction<kedge::rt::Float16, float>(op, from, into, bytes);
+    return reduce<kedge::rt::Float16, float>(op, from, into, bytes);
   case ncclBfloat16:
-    return reduction<kedge::rt::BFloat16, float>(op, from, into, bytes);
+    return reduce<kedge::rt::BFloat16, float>(op, from, into, bytes);
   case ncclInt32:
-    return reduction<int32_t, int32_t>(op, from, into, bytes);
+    return reduce<int32_t, int32_t>(op, from, into, bytes);
   case ncclInt64:
-    return reduction<int64_t, int64_t>(op, from, into, bytes);
+    return reduce<int64_t, int64_t>(op, from, into, bytes);
   case ncclFloat64:
-    return reduction<double, double>(op, from, into, bytes);
+    return reduce<double, double>(op, from, into, bytes);
   default:
-    return reduction<float, float>(op, from, into, bytes);
+    return reduce<float, float>(op, from, into, bytes);
   }
 }
 

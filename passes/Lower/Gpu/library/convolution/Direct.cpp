@@ -165,20 +165,20 @@ private:
     for (int64_t tap = 0; tap < plan.taps; ++tap)
       k.store(all, tap * kLine + k.thread(), sums[tap]);
     k.barrier();
-    auto reduction = [&](Memory from, Num first, int64_t count, int64_t step) {
+    auto reduce = [&](Memory from, Num first, int64_t count, int64_t step) {
       return k.loop(k.index(1), k.index(count), k.index(1), {k.load(from, first)},
                     [&](Num at, Nums so) -> Nums { return {so[0] + k.load(from, first + at * step)}; })[0];
     };
     k.when(k.thread() < plan.taps * kFolders, [&] {
       Num first = k.thread() / kFolders * kLine + k.thread() % kFolders;
-      k.store(few, k.thread(), fold(all, first, PairPlan::kThreads / kFolders, kFolders));
+      k.store(few, k.thread(), reduce(all, first, PairPlan::kThreads / kFolders, kFolders));
     });
     k.barrier();
     Num tap = firstTap + k.thread();
     k.when((k.thread() < plan.taps) & (tap < c.taps()), [&] {
       Num pair = row * c.groupChannels() + column;
       k.store(filter, part * plan.elements() + pair * c.taps() + tap,
-              fold(few, k.thread() * kFolders, kFolders, 1));
+              reduce(few, k.thread() * kFolders, kFolders, 1));
     });
   }
 

@@ -5,11 +5,11 @@
 namespace kedge {
 
 /// None: the graph computes its loss itself.
-enum class LossKind { None, CrossEntropy, Mse, BceWithLogits };
+enum class LossFunction { None, CrossEntropy, Mse, BceWithLogits };
 
-template <> struct Words<LossKind> {
-  using enum LossKind;
-  static constexpr Word<LossKind> list[] = {
+template <> struct Words<LossFunction> {
+  using enum LossFunction;
+  static constexpr Word<LossFunction> list[] = {
       {None, "none", "an output of the graph is the loss"},
       {CrossEntropy, "cross-entropy", "of logits and classes"},
       {Mse, "mse", "the squared error"},
