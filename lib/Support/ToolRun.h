@@ -8,10 +8,11 @@
 namespace kedge {
 
 struct ToolEnding {
+  static constexpr int kLastSignal = 64; ///< of Linux: 255 is an exit code
   int code = 0;     ///< exit code; as shells tell it, 128 and the signal's number where one ended it
   std::string text; ///< what it said on both streams
 
-  bool isSignal() const { return code > 128; }
+  bool isSignal() const { return code > 128 && code <= 128 + kLastSignal; }
   /// "exit code 1", "signal 11 (Segmentation fault)".
   std::string how() const;
 };

@@ -1,5 +1,5 @@
-"""`kedge compile` ended by a signal while a tool that it runs has files open in the temporary folder and leaves them there:
-interrupted_tool.py FOLDER TOOL COMMAND... Nothing may be left."""
+"""`kedge` ended by a signal while a tool that it runs has files open in the temporary folder and leaves them there:
+interrupted_tool.py FOLDER TOOL COMMAND... Nothing may be left, and the tool has ended, too."""
 import os
 import signal
 import subprocess
@@ -13,7 +13,7 @@ os.makedirs(tools)
 SCRIPT = """#!/bin/sh
 echo object > "$TMPDIR/ccAbCdEf.cdtor.c"
 mkdir -p "$TMPDIR/inner/folder" && echo text > "$TMPDIR/inner/folder/file"
-touch {started}
+echo $$ > {started}.part && mv {started}.part {started}
 exec sleep 600
 """
 with open(os.path.join(tools, tool), "w") as file:
@@ -30,4 +30,9 @@ child.send_signal(signal.SIGTERM)
 code, left = child.wait(), os.listdir(temporary)
 if code != -signal.SIGTERM or left or os.path.exists(os.path.join(folder, "program")):
     sys.exit(f"exit code {code}, left {left}")
+deadline = time.time() + 10
+while os.path.exists(f"/proc/{open(started).read().strip()}/exe"):
+    if time.time() > deadline:
+        sys.exit(f"{tool} still runs")
+    time.sleep(0.01)
 print(f"{before} files are gone")
