@@ -296,7 +296,7 @@ template <typename E, typename PackA, typename PackB, typename Sum>
 void gemmBlocked(const GemmPlan &plan, PackA &&packA, PackB &&packB, Sum *c, int64_t ldc, GemmStart start,
                  const Sum *bias, const GemmFinish<Sum> *finish, void *workspace) {
   char *base = static_cast<char *>(workspace);
-  if (finish) {
+  if (finish) { // NOLINTNEXTLINE(clang-analyzer-core.NullPointerArithm): such a plan has a workspace
     c = reinterpret_cast<Sum *>(base + 2 * plan.panelBBytes + plan.bytesA());
     ldc = plan.nBlock;
   }
