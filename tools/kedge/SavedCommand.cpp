@@ -11,7 +11,8 @@ namespace {
 
 /// The last phase that an option still acts in; nullopt: it acted before the first file was written.
 std::optional<Phase> lastPhaseOf(const CLI::Option &option) {
-  const std::string name = option.get_name(), group = option.get_group();
+  const std::string name = option.get_name();
+  const std::string &group = option.get_group();
   for (const char *scalar : rt::scalarFlags()) // the program's defaults
     if (name == scalar)
       return Phase::Exec;
