@@ -92,8 +92,10 @@ Pointer makeRange(const LibraryCall &call, int) {
   return dispatchNumber(call, call.outputs[0].type, [&]<typename T>(TypeTag<T>) -> Pointer {
     return closure([count = call.outputs[0].elements()](Inputs in, Outputs out, void *) {
       using C = Compute<T>;
+      // Sums of whole numbers wrap. NOLINTBEGIN(bugprone-signed-char-misuse)
       C start = static_cast<C>(*static_cast<const T *>(in[0])),
         delta = static_cast<C>(*static_cast<const T *>(in[1]));
+      // NOLINTEND(bugprone-signed-char-misuse)
       for (int64_t i = 0; i < count; ++i)
         static_cast<T *>(out[0])[i] = static_cast<T>(start + static_cast<C>(i) * delta);
     });

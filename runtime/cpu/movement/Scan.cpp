@@ -36,6 +36,7 @@ Pointer makeCumSum(const LibraryCall &call, int threads) {
         Compute<T> sum = 0;
         for (int64_t i = 0; i < view.size; ++i) {
           int64_t place = (reverse ? view.size - 1 - i : i) * view.inner;
+          // Sums of whole numbers wrap. NOLINTNEXTLINE(bugprone-signed-char-misuse)
           Compute<T> value = static_cast<Compute<T>>(from[place]);
           to[place] = static_cast<T>(exclusive ? sum : sum + value);
           sum += value;
