@@ -28,26 +28,16 @@ constexpr DeepSpeedKey kKeys[] = {
      "unused parameters are known at compile time, and lint tells them"},
     {"zero_optimization.elastic_checkpoint", Kind::Flag, "checkpoints fit any number of ranks"},
     {"zero_optimization.load_from_fp32_weights", Kind::Flag, "masters are what the model file holds"},
-    {"zero_optimization.offload_optimizer.pin_memory", Kind::Flag,
+    {"zero_optimization.offload_*.pin_memory", Kind::Flag,
      "the host arena is pinned wherever the target copies from it"},
-    {"zero_optimization.offload_optimizer.buffer_count", Kind::Count, kPlannedCopies},
-    {"zero_optimization.offload_optimizer.buffer_size", Kind::Count, kPlannedCopies},
-    {"zero_optimization.offload_optimizer.max_in_cpu", Kind::Count, kPlannedCopies},
-    {"zero_optimization.offload_optimizer.pipeline", Kind::Flag, kPlannedCopies},
-    {"zero_optimization.offload_optimizer.pipeline_read", Kind::Flag, kPlannedCopies},
-    {"zero_optimization.offload_optimizer.pipeline_write", Kind::Flag, kPlannedCopies},
-    {"zero_optimization.offload_optimizer.fast_init", Kind::Flag, kPlannedCopies},
-    {"zero_optimization.offload_optimizer.nvme_path", Kind::Word, "it is of the device \"nvme\""},
-    {"zero_optimization.offload_param.pin_memory", Kind::Flag,
-     "the host arena is pinned wherever the target copies from it"},
-    {"zero_optimization.offload_param.buffer_count", Kind::Count, kPlannedCopies},
-    {"zero_optimization.offload_param.buffer_size", Kind::Count, kPlannedCopies},
-    {"zero_optimization.offload_param.max_in_cpu", Kind::Count, kPlannedCopies},
-    {"zero_optimization.offload_param.pipeline", Kind::Flag, kPlannedCopies},
-    {"zero_optimization.offload_param.pipeline_read", Kind::Flag, kPlannedCopies},
-    {"zero_optimization.offload_param.pipeline_write", Kind::Flag, kPlannedCopies},
-    {"zero_optimization.offload_param.fast_init", Kind::Flag, kPlannedCopies},
-    {"zero_optimization.offload_param.nvme_path", Kind::Word, "it is of the device \"nvme\""},
+    {"zero_optimization.offload_*.buffer_count", Kind::Count, kPlannedCopies},
+    {"zero_optimization.offload_*.buffer_size", Kind::Count, kPlannedCopies},
+    {"zero_optimization.offload_*.max_in_cpu", Kind::Count, kPlannedCopies},
+    {"zero_optimization.offload_*.pipeline", Kind::Flag, kPlannedCopies},
+    {"zero_optimization.offload_*.pipeline_read", Kind::Flag, kPlannedCopies},
+    {"zero_optimization.offload_*.pipeline_write", Kind::Flag, kPlannedCopies},
+    {"zero_optimization.offload_*.fast_init", Kind::Flag, kPlannedCopies},
+    {"zero_optimization.offload_*.nvme_path", Kind::Word, "it is of the device \"nvme\""},
     {"activation_checkpointing.partition_activations", Kind::Flag,
      "activations are of a rank's own rows: no other rank has them too"},
     {"activation_checkpointing.contiguous_memory_optimization", Kind::Flag, kOneArena},
@@ -77,7 +67,10 @@ constexpr DeepSpeedKey kKeys[] = {
     {"optimizer.params.fused", Kind::Flag, "updates are fused at compile time"}};
 } // namespace
 
-const DeepSpeedKey *keyWithoutEffect(std::string_view path) {
+const DeepSpeedKey *keyWithoutEffect(std::string path) {
+  for (const std::string_view section : {"offload_optimizer.", "offload_param."})
+    if (const size_t at = path.find(section); at != std::string::npos)
+      path.replace(at, section.size(), "offload_*."); // both have the same keys
   const auto *found = std::find_if(std::begin(kKeys), std::end(kKeys),
                                    [&](const DeepSpeedKey &key) { return key.path == path; });
   return found == std::end(kKeys) ? nullptr : found;

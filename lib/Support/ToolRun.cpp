@@ -32,6 +32,7 @@ std::vector<char *> pointersTo(std::vector<std::string> &texts) {
   return pointers;
 }
 
+/// LLVM's Program.h does not tell which signal ended a child.
 /// What a process begins with: its streams, and a session of its own, so that all that it starts ends with
 /// it.
 class Beginning {
