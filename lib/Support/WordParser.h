@@ -1,6 +1,7 @@
 // Enumerations with words (Words.h) as options of passes: what is no word is told with all that are.
 #pragma once
 #include "lib/Support/Words.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -11,12 +12,7 @@ concept HasWords = requires { Words<Enum>::list; };
 
 /// "fp32, bf16, int8"
 template <HasWords Enum> const std::string &listOfWords() {
-  static const std::string text = [] {
-    std::string joined;
-    for (const Word<Enum> &word : Words<Enum>::list)
-      joined += (joined.empty() ? "" : ", ") + std::string(word.text);
-    return joined;
-  }();
+  static const std::string text = llvm::join(wordsOf<Enum>(), ", ");
   return text;
 }
 
@@ -29,11 +25,10 @@ public:
   using basic_parser<Enum>::basic_parser;
 
   bool parse(Option &option, StringRef, StringRef text, Enum &value) {
-    for (const kedge::Word<Enum> &word : kedge::Words<Enum>::list)
-      if (word.text == text) {
-        value = word.value;
-        return false;
-      }
+    if (const std::optional<Enum> named = kedge::valueNamed<Enum>(text)) {
+      value = *named;
+      return false;
+    }
     return option.error("'" + text + "': expected " + kedge::listOfWords<Enum>());
   }
   static void print(raw_ostream &stream, Enum value) { stream << kedge::wordOf(value); }

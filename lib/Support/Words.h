@@ -1,5 +1,6 @@
 // Enumerations that users give as words: one list of spellings for flags, options of passes and messages.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,16 @@ template <typename Enum> constexpr const char *wordOf(Enum value) {
   return "";
 }
 
-/// `text` is one of the words: who reads it has checked that.
-template <typename Enum> constexpr Enum valueOf(std::string_view text) {
+template <typename Enum> constexpr std::optional<Enum> valueNamed(std::string_view text) {
   for (const Word<Enum> &word : Words<Enum>::list)
     if (word.text == text)
       return word.value;
-  return Words<Enum>::list[0].value;
+  return std::nullopt;
+}
+
+/// `text` is one of the words: who reads it has checked that.
+template <typename Enum> constexpr Enum valueOf(std::string_view text) {
+  return valueNamed<Enum>(text).value_or(Words<Enum>::list[0].value);
 }
 
 template <typename Enum> std::vector<Enum> valuesOfWords(const std::vector<std::string> &texts) {

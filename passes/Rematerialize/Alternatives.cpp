@@ -202,13 +202,6 @@ private:
 
 } // namespace
 
-std::optional<Decision> decisionNamed(StringRef name) {
-  for (const auto &word : Words<Decision>::list)
-    if (word.text == name)
-      return word.value;
-  return std::nullopt;
-}
-
 std::optional<Decision> decisionIn(const RecomputeGraph &graph, const std::vector<int> &sequence, int value) {
   int made = 0;
   for (int node : sequence)

@@ -6,8 +6,6 @@
 
 namespace kedge::remat {
 
-std::optional<Decision> decisionNamed(llvm::StringRef name);
-
 /// What `sequence` does with a value: it is fetched, or made several times, or else kept. None for what no
 /// launch makes.
 std::optional<Decision> decisionIn(const RecomputeGraph &graph, const std::vector<int> &sequence, int value);

@@ -55,7 +55,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     sched::RecomputeAttr known = sched::RecomputeNote(&getContext()).getAttr(getOperation());
     if (!known)
       fail("kedge-price-values: the module has no plan: run kedge-choose-recompute first");
-    const std::optional<Decision> forced = decisionNamed(force);
+    const std::optional<Decision> forced = valueNamed<Decision>(force.getValue());
     if (!force.empty() && !forced)
       fail("kedge-price-values: force '{}': expected {}", force.getValue(),
            fmt::join(wordsOf<Decision>(), ", "));
