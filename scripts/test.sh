@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Builds everything and runs all tests. The ONNX checks need the packages onnx and onnxruntime from PyPI; they are put
-# into a virtual environment outside the tree, and report themselves as unsupported when they cannot be had.
+# Builds and tests: test.sh [--all] [--shard K/N] [--since COMMIT]. Without options the quick tier, with --all the long one, too, or
+# a part of both; --since adds the long tests of what differs from a commit (test/run.py, test/tiers.txt). The ONNX checks need the
+# packages onnx and onnxruntime from PyPI; they are put into a virtual environment outside the tree, and report themselves as
+# unsupported when they cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+begin=$SECONDS
+targets=kedge-tests
+case " $* " in *" --all "*) targets=kedge-tests-all ;; esac
 scripts/setup.sh
-scripts/setup.sh g++-aarch64-linux-gnu qemu-user || echo "the cross compiler for 64-bit Arm cannot be installed: its tests are unsupported"
+[ $targets = kedge-tests ] || scripts/setup.sh g++-aarch64-linux-gnu qemu-user ||
+  echo "the cross compiler for 64-bit Arm cannot be installed: its tests are unsupported"
 venv=${KEDGE_TEST_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/kedge/test-venv}
 if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then
   { python3 -m venv "$venv" && "$venv/bin/pip" install -q onnx onnxruntime numpy; } || echo "onnx and onnxruntime cannot be installed: their tests are unsupported"
@@ -20,5 +26,8 @@ fi
 python=
 "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null && python="$venv/bin/python"
 cmake --preset release -DKEDGE_TEST_PYTHON="$python" >/dev/null
-cmake --build build/release -j"$(nproc)"
-cmake --build build/release --target check-kedge
+echo "building $targets: 10 to 15 minutes on two idle cores where nothing is built yet"
+cmake --build build/release -j"$(nproc)" --target all $targets
+echo "set up and built in $(((SECONDS - begin) / 60)) minutes"
+lit=$(sed -n 's/^KEDGE_LIT:FILEPATH=//p' build/release/CMakeCache.txt)
+exec python3 test/run.py --build build/release --lit "$lit" "$@"

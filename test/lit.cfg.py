@@ -1,34 +1,56 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `musl` (programs with it are linked), `aarch64-musl` (those for Arm), `cuda`, `no-nvidia-driver`, `no-cudnn`, `cudnn` (the real library, which plans without a GPU), `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `clang-tidy` (of the version that each_file.py asks for), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
+# A test says REQUIRES: where it needs a feature. Features that a package brings are in test/run.py, with the package; others:
+# `shared`, `faults`: cases as those of test/meaning; `aarch64` (programs for it are linked and emulated), `aarch64-units` (and
+# unit tests of its kernels); `musl`, `aarch64-musl`; `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
+# `cudnn` (the real library, which plans without a GPU); `nccl`; `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin);
+# `kedge-reduce`; `fuzz` (the fuzz targets were built); `wheel` (all that scripts/wheel.sh packs was built); `unit-compiled`;
+# `address-sanitizer`; `avx512` (this machine); `release`.
+# --param tier=quick leaves out the tests that test/tiers.txt names; --param since=COMMIT takes those back whose rooms differ.
 import ctypes
 import glob
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 
+sys.path.append(os.path.dirname(__file__))
+import tiers
+
 config.name = "kedge"
-config.test_format = lit.formats.ShTest(execute_external=False)
+
+
+class Tier(lit.formats.ShTest):
+    """The tests of the tier that is asked for."""
+
+    def __init__(self, left_out):
+        super().__init__(execute_external=False)
+        self.left_out = left_out
+
+    def getTestsInDirectory(self, *place):
+        return (test for test in super().getTestsInDirectory(*place) if "/".join(test.path_in_suite) not in self.left_out)
+
+
+config.test_format = Tier(tiers.left_out(lit_config.params.get("tier", "all"), lit_config.params.get("since")))
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "unit", "simulated"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.kedge_binary_dir, "test")
 
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.kedge_binary_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
+    [os.path.join(config.test_source_root, "support/bin"), os.path.join(config.kedge_binary_dir, "bin"), config.llvm_tools_dir,
+     os.environ["PATH"]])
 for variable in ("LSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
 
-# Jobs of MPI share the folder ompi.HOST.USER of their temporary files: each makes it and the last one takes it
-# away, so that a job may end because another ended just then. A folder in it keeps it there.
-mpi_files = os.path.join(config.test_exec_root, "mpi")
-os.makedirs(os.path.join(mpi_files, f"ompi.{os.uname().nodename}.{os.getuid()}", "kept"), exist_ok=True)
-config.environment["OMPI_MCA_orte_tmpdir_base"] = mpi_files
+# Session folders of mpirun's jobs (test/support/bin/mpirun).
+config.environment["KEDGE_MPI_FILES"] = os.path.join(config.test_exec_root, "mpi")
+os.makedirs(config.environment["KEDGE_MPI_FILES"], exist_ok=True)
 
 
 def has_packages(python, *packages):
@@ -105,6 +127,8 @@ if os.path.exists(os.path.join(config.kedge_binary_dir, "test/unit/cuda/stubs/li
     config.available_features.add("nccl")
 if os.path.exists(os.path.join(config.kedge_binary_dir, "bin/kedge-all")):
     config.available_features.add("wheel")
+if os.path.exists(os.path.join(config.kedge_binary_dir, "bin/kedge-fuzz-import")):
+    config.available_features.add("fuzz")
 if shutil.which("node"):
     config.available_features.add("node")
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -3,25 +3,22 @@
 (kedge_sees_mlir of cmake/KedgeTargets.cmake) they need not include themselves.
 
     scripts/check/each_file.py runtime/calls passes/Memory      every source of these rooms
-    scripts/check/each_file.py --slice 64 lib passes            one file of 64 of these rooms, others with each commit
     scripts/check/each_file.py --since main lib passes          those that differ from a commit
     scripts/check/each_file.py --tidy runtime/exec              what clang-tidy says of them (.clang-tidy)
 
 It looks at syntax and templates and makes no objects. It takes flags and generated headers from a build (--build build/release).
-clang-tidy reads sources as the build joins them: most of its time goes into headers. The test layout/each-file runs a slice of
-all rooms, layout/tidy a slice of the joined files (`pip install clang-tidy==22.1.8` in the tests' environment).
+clang-tidy reads sources as the build joins them: most of its time goes into headers (`pip install clang-tidy==22.1.8` in the tests' environment). scripts/check/static.sh reads
+all rooms by both.
 """
 import argparse
 import concurrent.futures
 import json
-import math
 import os
 import pathlib
 import re
 import shlex
 import subprocess
 import sys
-import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERSION = "22"
@@ -99,9 +96,8 @@ def findings(source, flags, tidy):
 
 
 def chosen_files(args):
-    """The files to look at, with their flags, and how many the rooms have."""
+    """The files to look at, with their flags."""
     files = (joined if args.tidy and not args.like else one_by_one)(args.build.resolve())
-    commit = git("rev-parse", "HEAD")
     if args.like:
         files = {args.rooms[0]: (files[args.like][0], args.rooms)}
     rooms = tuple(room.rstrip("/") + "/" for room in args.rooms)
@@ -114,16 +110,13 @@ def chosen_files(args):
             sys.exit(f"each_file.py: no source of these rooms differs from {args.since}")
     if not inside:
         sys.exit("each_file.py: found no source that is compiled; expected rooms, such as runtime/calls lib/Analysis")
-    drawn = sorted(inside, key=lambda file: zlib.crc32((commit + os.path.relpath(file, ROOT)).encode()))
-    chosen = {file: inside[file] for file in sorted(drawn[:math.ceil(len(drawn) / args.slice)])}
-    return chosen, len(inside)
+    return inside
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rooms", nargs="*", help="folders of sources, or single ones; --tidy without any says which clang-tidy it asks")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="a build of this tree")
-    parser.add_argument("--slice", type=int, default=1, metavar="N", help="one file of N, others with another commit")
     parser.add_argument("--since", metavar="COMMIT", help="files that differ from this commit alone")
     parser.add_argument("--as", dest="like", metavar="SOURCE", help="the one file that is named is compiled as this source is")
     parser.add_argument("--tidy", action="store_true", help="ask clang-tidy")
@@ -132,7 +125,7 @@ def main():
     tidy = clang_tidy() if args.tidy else None
     if tidy and not args.rooms:
         return print(tidy)
-    chosen, number = chosen_files(args)
+    chosen = chosen_files(args)
     if tidy:
         for header in args.build.resolve().rglob("cmake_pch.hxx"):
             header.with_suffix(".hxx.txt").write_text(header.read_text())
@@ -143,7 +136,7 @@ def main():
                 print(line, flush=True)
             said.update(lines)
     if not said:
-        print(f"each of {len(chosen)} of {number} files compiles by itself{', and clang-tidy has nothing to say' if tidy else ''}")
+        print(f"each of {len(chosen)} files compiles by itself{', and clang-tidy has nothing to say' if tidy else ''}")
     sys.exit(bool(said))
 
 

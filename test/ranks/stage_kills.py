@@ -17,7 +17,7 @@ import sys
 import time
 
 LAUNCH = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
-WITHIN = 40  # seconds, on a busy machine
+WITHIN = 200  # seconds; an idle machine takes 5
 PHASES = ("warm-up", "steady", "cool-down", "gradient exchange", "update", "evaluation")
 CALL = re.compile(r' *exec\.(?:launch|copy)\b(?: library)?(?: "([^"]+)")?')
 PART = re.compile(r"( *)// (forward|backward|update)\b")

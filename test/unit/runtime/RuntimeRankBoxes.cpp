@@ -38,7 +38,7 @@ protected:
     return names;
   }
   RunResult attempt(const Form &form, const std::string &arguments) {
-    return runCommand("timeout 120 mpirun --allow-run-as-root --oversubscribe -np " +
+    return runCommand("timeout 600 mpirun --allow-run-as-root --oversubscribe -np " +
                       std::to_string(form.ranks) + " " + tinyProgram() + " boxes/" + form.mesh + "/" +
                       form.cut + "/3 --threads 1 " + arguments);
   }

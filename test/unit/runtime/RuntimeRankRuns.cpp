@@ -20,7 +20,7 @@ protected:
     return "-np " + std::to_string(ranks) + " " + tinyProgram() + " " + arguments;
   }
   RunResult mpirun(const std::string &processes, const std::string &environment = "") {
-    return runCommand(environment + " timeout 120 mpirun --allow-run-as-root --oversubscribe " + processes);
+    return runCommand(environment + " timeout 600 mpirun --allow-run-as-root --oversubscribe " + processes);
   }
   /// Three ranks of two rows each.
   RunResult three(const std::string &arguments, const std::string &environment = "") {

@@ -15,7 +15,7 @@ protected:
     const auto begin = std::chrono::steady_clock::now();
     const std::string program = KEDGE_RANK_CHECKS " " + what + " " + path("in");
     RunResult result = runCommand(GetParam() == std::string("mpirun")
-                                      ? "timeout 120 mpirun --allow-run-as-root --oversubscribe -np " +
+                                      ? "timeout 600 mpirun --allow-run-as-root --oversubscribe -np " +
                                             std::to_string(ranks) + " " + program
                                       : torchrun(ranks, program));
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -27,7 +27,7 @@ protected:
   void expectLoss(const std::string &how, const std::string &words) {
     const RunResult result = check(3, how);
     EXPECT_NE(result.code, 0);
-    EXPECT_LT(seconds, 20);
+    EXPECT_LT(seconds, 120); // no hang; an idle machine takes 5
     EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
     const size_t first = result.err.find("kedge: error: ");
     ASSERT_NE(first, std::string::npos) << result.err;
@@ -66,7 +66,7 @@ TEST_P(RuntimeRanks, ARankThatLeavesEarly) { expectLoss("leave", "rank 2 is gone
 TEST_P(RuntimeRanks, ARankOfAMeshThatIsKilled) {
   const RunResult result = check(4, "mesh");
   EXPECT_NE(result.code, 0);
-  EXPECT_LT(seconds, 20);
+  EXPECT_LT(seconds, 120); // no hang; an idle machine takes 5
   EXPECT_NE(result.err.find("rank 3 (replica 1, data 1) is gone"), std::string::npos) << result.err;
   const bool along =
       result.err.find(

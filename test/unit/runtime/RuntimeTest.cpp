@@ -14,9 +14,17 @@ void RuntimeTest::SetUp() {
   std::string name = (std::filesystem::temp_directory_path() / "kedge-runtime-XXXXXX").string();
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   folder = name;
+  // Jobs that share Open MPI's session folder make and remove it under each other.
+  sessions = name + "-mpi";
+  ASSERT_TRUE(std::filesystem::create_directory(sessions));
+  ASSERT_EQ(setenv("OMPI_MCA_orte_tmpdir_base", sessions.c_str(), 1), 0);
 }
 
-void RuntimeTest::TearDown() { std::filesystem::remove_all(folder); }
+void RuntimeTest::TearDown() {
+  std::filesystem::remove_all(folder);
+  std::error_code left; // a killed job may still write there
+  std::filesystem::remove_all(sessions, left);
+}
 
 RunResult RuntimeTest::run(const std::string &arguments, const std::string &environment) {
   return runCommand(environment + " " + tinyProgram() + " " + arguments);

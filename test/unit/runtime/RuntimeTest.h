@@ -47,6 +47,7 @@ private:
   static std::string npy(const std::string &descr, const std::vector<int64_t> &shape,
                          const std::string &data);
   std::string folder;
+  std::string sessions; ///< of mpirun
 };
 
 /// Log lines without what depends on the clock.

@@ -2,6 +2,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
 #include "tools/CommandLine.h"
+#include "tools/Mains.h"
 #include "tools/kedge-translate/Translations.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
@@ -14,7 +15,7 @@ static void write(const std::string &bytes, const std::string &path) {
   llvm::outs() << bytes;
 }
 
-int main(int argc, char **argv) {
+int kedge::tool::translateMain(int argc, char **argv) {
   kedge::tool::prepareProcess();
   CLI::App app("ONNX models as level 1 of the compiler's IR, and back");
   kedge::tool::addVersion(app);

@@ -8,6 +8,7 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/Version.h"
 #include "tools/CommandLine.h"
+#include "tools/Mains.h"
 #include "tools/kedge-opt/DeclaredDialects.h"
 #include "tools/kedge-opt/ReadableChanges.h"
 #include "llvm/Support/CommandLine.h"
@@ -55,7 +56,7 @@ llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &regis
 }
 } // namespace
 
-int main(int argc, char **argv) {
+int kedge::tool::optMain(int argc, char **argv) {
   kedge::tool::prepareProcess();
   try {
     kedge::tool::checkOutputArgument(argc, argv, {"-o"});

@@ -1,0 +1,4 @@
+// kedge-opt: its process.
+#include "tools/Mains.h"
+
+int main(int argc, char **argv) { return kedge::tool::optMain(argc, argv); }
