@@ -8,6 +8,11 @@ if(KEDGE_PRECOMPILED_HEADERS)
     <random> <set> <sstream> <thread>)
 endif()
 
+# kedge_compile_alone(FILES...): tests whose helpers have names of other files' helpers are not compiled together with them.
+function(kedge_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # kedge_test_code(NAME): the target's files are tests that see no MLIR.
 function(kedge_test_code name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/test)

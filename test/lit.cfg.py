@@ -18,23 +18,11 @@ import sys
 import lit.formats
 
 sys.path.append(os.path.dirname(__file__))
+import tier_format
 import tiers
 
 config.name = "kedge"
-
-
-class Tier(lit.formats.ShTest):
-    """The tests of the tier that is asked for."""
-
-    def __init__(self, left_out):
-        super().__init__(execute_external=False)
-        self.left_out = left_out
-
-    def getTestsInDirectory(self, *place):
-        return (test for test in super().getTestsInDirectory(*place) if "/".join(test.path_in_suite) not in self.left_out)
-
-
-config.test_format = Tier(tiers.left_out(lit_config.params.get("tier", "all"), lit_config.params.get("since")))
+config.test_format = tier_format.Tier(tiers.left_out(lit_config.params.get("tier", "all"), lit_config.params.get("since")))
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "unit", "simulated"]
 config.test_source_root = os.path.dirname(__file__)

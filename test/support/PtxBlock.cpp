@@ -8,7 +8,7 @@ namespace kedge::test {
 namespace {
 
 using Kind = PtxInstruction::Kind;
-constexpr size_t kWarp = 32;
+constexpr size_t kLanes = 32;
 constexpr int64_t kMostInstructions = 4'000'000'000;
 
 uint64_t lowBytes(uint64_t value, int64_t bytes) {
@@ -46,7 +46,7 @@ void PtxBlock::begin(const std::array<int64_t, 3> &place) {
     const auto &[x, y, z] = launch.block;
     set(to, "%tid", {at % x, at / x % y, at / x / y});
     if (const auto lane = kernel.byName.find("%laneid"); lane != kernel.byName.end())
-      to[lane->second] = number % kWarp;
+      to[lane->second] = number % kLanes;
     threads[number] = Thread();
     if (kernel.hasArrivals)
       threads[number].changed.assign(first.size(), 0);
@@ -54,7 +54,7 @@ void PtxBlock::begin(const std::array<int64_t, 3> &place) {
   }
   shared.assign(kernel.sharedBytes, char(0xff));
   shadow = PtxShadow(kernel.sharedBytes);
-  arrivals = PtxArrivals(kernel.hasArrivals ? threads.size() / kWarp : 0, kernel.sharedBytes);
+  arrivals = PtxArrivals(kernel.hasArrivals ? threads.size() / kLanes : 0, kernel.sharedBytes);
   boxes.clear();
   std::shuffle(order.begin(), order.end(), interpreter.random);
 }
@@ -211,7 +211,7 @@ char *PtxBlock::access(uint64_t address, int64_t bytes, bool isShared, bool writ
     report(instruction, "an address outside of shared memory");
     return nullptr;
   }
-  const size_t warp = now->thread / kWarp;
+  const size_t warp = now->thread / kLanes;
   const char *wrong = kernel.hasArrivals
                           ? (writes ? arrivals.write(at, bytes, warp) : arrivals.read(at, bytes, warp))
                           : (writes ? shadow.write(at, bytes, *now) : shadow.read(at, bytes, *now));
@@ -293,8 +293,8 @@ void PtxBlock::end(Thread &thread) {
 
 bool PtxBlock::meetInWarps() {
   bool met = false;
-  for (size_t from = 0; from < threads.size(); from += kWarp) {
-    const size_t to = std::min(threads.size(), from + kWarp);
+  for (size_t from = 0; from < threads.size(); from += kLanes) {
+    const size_t to = std::min(threads.size(), from + kLanes);
     const auto isThere = [&](const Thread &thread) {
       return thread.state == State::Warp && thread.at == threads[from].at;
     };
@@ -331,7 +331,7 @@ void PtxBlock::meet(size_t from, size_t to, const PtxInstruction &instruction) {
     return;
   if (instruction.kind == Kind::Shuffle)
     return exchange(from, to, instruction);
-  if (to - from != kWarp)
+  if (to - from != kLanes)
     return report(instruction, "a warp that is not whole");
   matrices(from, to, instruction);
 }
@@ -345,7 +345,7 @@ void PtxBlock::exchange(size_t from, size_t to, const PtxInstruction &instructio
                     : instruction.shuffle == 'i' ? by & 31
                     : instruction.shuffle == 'u' ? lane - by
                                                  : lane + by;
-    if (other < 0 || other >= static_cast<int64_t>(kWarp))
+    if (other < 0 || other >= static_cast<int64_t>(kLanes))
       other = lane;
     if (from + other >= to || !(threads[at].registers[instruction.operands[3]] >> lane & 1)) {
       report(instruction, "takes part with a lane that is not there");
@@ -359,8 +359,8 @@ void PtxBlock::exchange(size_t from, size_t to, const PtxInstruction &instructio
 
 /// Words of each lane, as runMatrices takes them.
 void PtxBlock::matrices(size_t from, size_t to, const PtxInstruction &instruction) {
-  int32_t words[kWarp][10] = {};
-  std::array<int32_t *, kWarp> pointers;
+  int32_t words[kLanes][10] = {};
+  std::array<int32_t *, kLanes> pointers;
   const bool loads = instruction.kind == Kind::LoadMatrix;
   const size_t count = instruction.results.size(), first = loads ? 0 : 6;
   for (size_t at = from; at < to; ++at) {
