@@ -23,7 +23,7 @@ import time
 import tiers
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-RECORD = ROOT / "bench/last-whole-run.json"
+RECORD = ROOT / "test/last-whole-run.json"
 STALE = 200  # commits
 # What brings a feature that lit.cfg.py looks for.
 PACKAGES = {"python-onnx": "onnx and onnxruntime (PyPI)", "python-torch": "torch and onnxscript (PyPI; KEDGE_TORCH_PYTHON)",
