@@ -301,6 +301,7 @@ std::optional<int> parseOptions(int argc, char **argv, const std::string &progra
   for (CLI::Option *option : app.get_options())
     if (option->get_items_expected_max() > 1 && option->get_name() != "--help")
       option->allow_extra_args(takesSeveral(option->get_name()));
+  refuseEmptyValues(app, {argv + std::min(argc, 1), argv + argc});
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {
