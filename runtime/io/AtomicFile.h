@@ -6,8 +6,8 @@
 
 namespace kedge::rt {
 
-/// Throws the error that writing would end with, if it is known now: a folder, a pipe or a device of this name,
-/// or a folder that takes no files. Leaves nothing.
+/// Throws the error that writing would end with, if it is known now: a folder, a pipe or a device of this
+/// name, or a folder that takes no files. Leaves nothing.
 void checkWritable(const std::string &path);
 
 /// Writes to a temporary file beside `path`; commit() syncs and renames it. Without commit()

@@ -259,7 +259,8 @@ void LearningSession::checkpoint(const std::string &dir) {
   if (savedStep == progress.step)
     return;
   if (progress.step > 0)
-    checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
+    checkStatesFinite(*executor, progress.step - 1,
+                      "no checkpoint of this state is written" + epsilonHelp(scalars, program));
   if (!knowsFrozen)
     checkpoints.frozen = frozenTensors(*executor);
   knowsFrozen = true;
@@ -292,7 +293,7 @@ void LearningSession::exportOnnx(const std::string &path) {
   wanted.exportOnnx = path;
   asWrongCall([&] { checkOutputFiles(wanted, program); });
   if (progress.step > 0)
-    checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
+    checkStatesFinite(*executor, progress.step - 1, "nothing is exported" + epsilonHelp(scalars, program));
   rt::exportOnnx(path, *executor, image, options.model, "inference");
   for (const auto &note : program.exportTemplate.value("notes", nlohmann::json::array()))
     say(fmt::format("{}: {}", path, note.get<std::string>()));

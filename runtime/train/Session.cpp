@@ -313,7 +313,7 @@ bool Session::exportsWhenStopped() const {
 }
 
 void Session::exportStopped() {
-  checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
+  checkStatesFinite(*executor, progress.step - 1, "nothing is exported" + epsilonHelp(scalars, program));
   exportAll();
   if (world.isFirst())
     say(fmt::format("kedge: note: exported after step {} of {}: {}", progress.step, scalars.steps,
@@ -337,8 +337,7 @@ void Session::writeExports() {
         printExportNotes();
     });
   if (!options.exportOnnxAdapters.empty())
-    exports.run(
-        [&] { exportOnnx(options.exportOnnxAdapters, *executor, image, options.model, "adapters"); });
+    exports.run([&] { exportOnnx(options.exportOnnxAdapters, *executor, image, options.model, "adapters"); });
   if (!options.exportAdapter.empty())
     exports.run([&] { exportAdapter(options.exportAdapter, *executor); });
   if (!options.exportSafetensors.empty())
@@ -358,7 +357,7 @@ void Session::writeReports() {
 
 void Session::finish() {
   if (stepsRun > 0 && !exportFiles().empty())
-    checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
+    checkStatesFinite(*executor, progress.step - 1, "nothing is exported" + epsilonHelp(scalars, program));
   Attempts outputs(/*alone=*/!ranks); // one that fails takes no other with it
   for (const NamedFile &wanted : options.predict) {
     outputs.run([&] {

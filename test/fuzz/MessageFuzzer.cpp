@@ -1,6 +1,6 @@
-// Whole conversations of ranks over sockets: the hellos of both roles, with right and wrong proofs, the table of
-// addresses, and messages of ranks that have met. Whatever comes, nobody crashes or hangs, no stranger is let
-// in, and what is printed is clean.
+// Whole conversations of ranks over sockets: the hellos of both roles, with right and wrong proofs, the table
+// of addresses, and messages of ranks that have met. Whatever comes, nobody crashes or hangs, no stranger is
+// let in, and what is printed is clean.
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/messages/Watch.h"
 #include "runtime/comm/tcp/Greeting.h"
@@ -88,8 +88,8 @@ Digest proofOf(char side, const Hello &visitor, const Hello &host, bool knows) {
   std::string text(1, side);
   text.append(reinterpret_cast<const char *>(&visitor), sizeof(visitor));
   text.append(reinterpret_cast<const char *>(&host), sizeof(host));
-  return (knows ? kSecret : Secret("of another job")).sign(
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  return (knows ? kSecret : Secret("of another job"))
+      .sign({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
 bool isTrue(const Hello &own, const Hello &other) {
@@ -258,6 +258,7 @@ std::vector<std::vector<uint8_t>> fuzzSeeds() {
     seeds.push_back({2, 2, at, 'a', static_cast<uint8_t>(at + 1), 0});
   for (uint8_t kind = 0; kind < 5; ++kind)
     for (uint8_t peer = 0; peer < 4; ++peer)
-      seeds.push_back({3, peer, 0, kind, 1, 'a', 27, '[', '3', '1', 'm', 155, 10, 0, 0, 16, peer, 0, 0, 0, 0});
+      seeds.push_back(
+          {3, peer, 0, kind, 1, 'a', 27, '[', '3', '1', 'm', 155, 10, 0, 0, 16, peer, 0, 0, 0, 0});
   return seeds;
 }

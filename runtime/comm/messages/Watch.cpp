@@ -38,8 +38,8 @@ uint64_t hashOf(const char *text) {
 
 Watch::Watch(Messages &transport, const World &world, double timeoutSeconds)
     : transport(transport), world(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
-      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)),
-      peers(static_cast<size_t>(world.size)), known(static_cast<size_t>(world.size), 0) {}
+      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)), peers(static_cast<size_t>(world.size)),
+      known(static_cast<size_t>(world.size), 0) {}
 
 Watch::ProcessIdentity Watch::ownIdentity() {
   char name[256] = "";
@@ -174,11 +174,10 @@ void Watch::judge(int64_t now, const std::function<const char *()> &waitingFor) 
     peer.dead = died || lost;
     if (due && speaker() == world.rank) // the one that would have spoken for this rank is gone as well
       due = std::min(*due, now + kOwnWords);
-    const std::string what =
-        died   ? fmt::format("{} is gone: its process {} has ended", nameOf(rank), process)
-        : lost ? fmt::format("{} is gone: its connection has ended", nameOf(rank))
-               : fmt::format("{} has not been heard of for {} s (--comm-timeout)", nameOf(rank),
-                             static_cast<double>(timeout) / 1e9);
+    const std::string what = died ? fmt::format("{} is gone: its process {} has ended", nameOf(rank), process)
+                             : lost ? fmt::format("{} is gone: its connection has ended", nameOf(rank))
+                                    : fmt::format("{} has not been heard of for {} s (--comm-timeout)",
+                                                  nameOf(rank), static_cast<double>(timeout) / 1e9);
     const std::string where = collective ? fmt::format("in {}", collective) : "between collectives";
     report(Control::Kind::Loss,
            fmt::format("{}; {} was {}; the last checkpoint is whole", what, nameOf(world.rank), where), now);

@@ -66,8 +66,8 @@ public:
 private:
   struct Peer {
     int64_t heard = 0;
-    int64_t missed = 0;  ///< when it was first found dead or silent for too long; 0: it is alive
-    bool gone = false;   ///< lost, and reported
+    int64_t missed = 0; ///< when it was first found dead or silent for too long; 0: it is alive
+    bool gone = false;  ///< lost, and reported
     bool dead = false;
     Request beat = nullptr;
     std::array<Request, 2> telling{};

@@ -75,8 +75,8 @@ private:
     acceptAll(1);
     const std::vector<Address> addresses = addressesOfAll();
     for (int64_t rank = 1; rank < world.size; ++rank)
-      if (!peers[static_cast<size_t>(rank)].control.sendAll(
-              addresses.data(), addresses.size() * sizeof(Address), deadline))
+      if (!peers[static_cast<size_t>(rank)].control.sendAll(addresses.data(),
+                                                            addresses.size() * sizeof(Address), deadline))
         fail("rank 0 lost rank {} while the ranks met", rank);
   }
 
@@ -281,14 +281,12 @@ private:
 
   /// What will not change however often it is tried.
   [[noreturn]] void failRefused(Visit visited, int64_t rank, const std::string &place) const {
-    const char *why = visited == Visit::OtherJob
-                          ? "ranks of another job, or of another start of it, meet there "
-                            "(TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT)"
-                      : visited == Visit::OtherSize
-                          ? "it was started with another number of ranks (WORLD_SIZE)"
-                      : visited == Visit::OtherSecret
-                          ? "it has another secret, or one of both has none (KEDGE_JOB_SECRET)"
-                          : "it has met another process that says that it is this rank (RANK)";
+    const char *why =
+        visited == Visit::OtherJob      ? "ranks of another job, or of another start of it, meet there "
+                                          "(TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT)"
+        : visited == Visit::OtherSize   ? "it was started with another number of ranks (WORLD_SIZE)"
+        : visited == Visit::OtherSecret ? "it has another secret, or one of both has none (KEDGE_JOB_SECRET)"
+                                        : "it has met another process that says that it is this rank (RANK)";
     fail("rank {} of {} did not reach rank {} at {}: {}", world.rank, world.size, rank, place, why);
   }
 

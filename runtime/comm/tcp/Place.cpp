@@ -103,7 +103,8 @@ std::string hostOfFirst(const Rendezvous &rendezvous) {
 
 Socket listenAsFirst(const Rendezvous &rendezvous, bool hasSecret) {
   const std::string address = rendezvous.allHere ? kLoopback : hasSecret ? "" : addressOfFirst(rendezvous);
-  for (int64_t port = rendezvous.port + (rendezvous.isTaken ? 1 : 0); port <= rendezvous.port + kPorts; ++port)
+  for (int64_t port = rendezvous.port + (rendezvous.isTaken ? 1 : 0); port <= rendezvous.port + kPorts;
+       ++port)
     if (Socket listening = listenAt(port, address); listening.isOpen())
       return listening;
   fail("rank 0 cannot listen at a port from {} (MASTER_PORT) to {}: all are taken", rendezvous.port,

@@ -28,8 +28,7 @@ void Sha256::take(const uint8_t *block) {
     words[i] = bigEndian(block + 4 * i);
   for (size_t i = 16; i < 64; ++i) {
     const uint32_t early = words[i - 15], late = words[i - 2];
-    words[i] = words[i - 16] + words[i - 7] +
-               (std::rotr(early, 7) ^ std::rotr(early, 18) ^ (early >> 3)) +
+    words[i] = words[i - 16] + words[i - 7] + (std::rotr(early, 7) ^ std::rotr(early, 18) ^ (early >> 3)) +
                (std::rotr(late, 17) ^ std::rotr(late, 19) ^ (late >> 10));
   }
   auto [a, b, c, d, e, f, g, h] = state;

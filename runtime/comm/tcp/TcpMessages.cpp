@@ -195,7 +195,7 @@ private:
 
   const World world;
   const Rendezvous rendezvous;
-  const double timeout; ///< in seconds
+  const double timeout;                ///< in seconds
   std::vector<Connection> connections; ///< until the start
   std::vector<Peer> peers;
   std::vector<std::unique_ptr<Post>> made;
@@ -216,7 +216,7 @@ std::unique_ptr<messages::Messages> messagesOver(std::vector<Connection> connect
 
 std::unique_ptr<kedge::rt::Communicator>
 kedge::rt::connectByTcp(const World &world, const Rendezvous &rendezvous, double timeoutSeconds) {
-  return messages::communicateBy(std::make_unique<tcp::TcpMessages>(world, std::vector<tcp::Connection>(),
-                                                                    rendezvous, timeoutSeconds),
-                                 world, timeoutSeconds);
+  return messages::communicateBy(
+      std::make_unique<tcp::TcpMessages>(world, std::vector<tcp::Connection>(), rendezvous, timeoutSeconds),
+      world, timeoutSeconds);
 }

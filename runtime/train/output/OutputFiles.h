@@ -8,8 +8,8 @@ namespace kedge::rt {
 /// Throws rt::RuntimeError that names the two options. Also finds files that are the same through links.
 void checkOutputFiles(const Options &options, const Program &program);
 
-/// Throws the error that the run would end with, where it is known before the first step: an output is a folder,
-/// a pipe or a device, or its folder takes no files. `writes`: this rank writes them.
+/// Throws the error that the run would end with, where it is known before the first step: an output is a
+/// folder, a pipe or a device, or its folder takes no files. `writes`: this rank writes them.
 void checkOutputsWritable(const Options &options, const Program &program, bool writes);
 
 } // namespace kedge::rt

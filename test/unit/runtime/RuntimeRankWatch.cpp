@@ -46,8 +46,8 @@ public:
     std::memset(control.text, 'x', sizeof(control.text)); // what follows the message is none of it
     std::memcpy(control.text, text.c_str(), std::min(text.size() + 1, sizeof(control.text)));
     const size_t whole = std::min(offsetof(Control, text) + text.size() + 1, sizeof(control));
-    arriving.emplace_back(
-        from, std::string(reinterpret_cast<const char *>(&control), std::min(bytes, whole)));
+    arriving.emplace_back(from,
+                          std::string(reinterpret_cast<const char *>(&control), std::min(bytes, whole)));
   }
 
   bool lost[3] = {};
@@ -98,8 +98,7 @@ TEST_F(RuntimeWatch, TextIsCleanedAndEndsWithItsMessage) {
   messages.lost[0] = true; // it speaks for it
   testing::internal::CaptureStderr();
   tickFor(7);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "kedge: error: rank 0: red \\x1b[31m and \\x9b bytes\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "kedge: error: rank 0: red \\x1b[31m and \\x9b bytes\n");
 }
 
 TEST_F(RuntimeWatch, ATextWithoutAnEndEndsWithItsMessage) {
@@ -118,8 +117,7 @@ TEST_F(RuntimeWatch, AStopOfAnotherThanTheFirstIsTold) {
   testing::internal::CaptureStderr();
   tickFor(1);
   EXPECT_TRUE(watch.hasStopped());
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "kedge: error: rank 2 has ended the job: so it says\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "kedge: error: rank 2 has ended the job: so it says\n");
 }
 
 TEST_F(RuntimeWatch, AStopWithoutAWordIsTold) {
