@@ -55,8 +55,7 @@ struct Collective {
 };
 
 /// Scratch bytes that each of the `ranks` ranks of the group needs. Depends on the
-/// sizes of the tensors only, and never exceeds kMostWorkspace, or 256 bytes
-/// for each rank of more than 65,536.
+/// sizes of the tensors only, and never exceeds kMostWorkspace.
 size_t collectiveWorkspace(const Collective &collective, int64_t ranks);
 
 constexpr size_t kMostWorkspace = size_t(16) << 20;
