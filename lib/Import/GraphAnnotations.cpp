@@ -225,7 +225,7 @@ void GraphImporter::importAnnotations() {
   DenseMap<Value, StringAttr> states;
   for (const Argument &argument : arguments)
     if (FlatSymbolRefAttr symbol = argument.binding.getSymbol()) {
-      auto state = cast<train::StateOp>(SymbolTable::lookupSymbolIn(*module, symbol));
+      auto state = cast<train::StateOp>(this->states.lookup(symbol.getValue()));
       states[argument.value] = state.getOnnxNameAttr() ? state.getOnnxNameAttr() : symbol.getAttr();
     }
   (*module)->setAttr(dist::annotationsName,

@@ -12,6 +12,7 @@
 #include "lib/Lint/Lint.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TensorLimits.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -170,17 +171,22 @@ void GraphImporter::updateBuffer(const model::Node &node) {
 void GraphImporter::removeUnusedStates() {
   auto func = cast<func::FuncOp>(function);
   SmallVector<Argument> kept;
+  llvm::DenseSet<Attribute> updates;
+  for (const Result &result : results)
+    updates.insert(result.binding);
+  llvm::BitVector unused(func.front().getNumArguments());
   for (Argument &argument : arguments) {
     FlatSymbolRefAttr symbol = argument.binding.getSymbol();
-    bool set =
-        llvm::any_of(results, [&](const Result &result) { return result.binding == argument.binding; });
-    if (!symbol || set || !argument.value.use_empty()) {
+    if (!symbol || updates.contains(argument.binding) || !argument.value.use_empty()) {
       kept.push_back(argument);
       continue;
     }
-    SymbolTable::lookupSymbolIn(*module, symbol)->erase();
-    func.front().eraseArgument(cast<BlockArgument>(argument.value).getArgNumber());
+    const auto state = states.find(symbol.getValue());
+    state->second->erase();
+    states.erase(state);
+    unused.set(cast<BlockArgument>(argument.value).getArgNumber());
   }
+  func.front().eraseArguments(unused);
   arguments.assign(kept.begin(), kept.end());
 }
 

@@ -109,7 +109,8 @@ private:
   PlaceListener places;
   std::unique_ptr<ImportScope> scope;
   std::unique_ptr<interpret::ConstantEvaluator> evaluator;
-  std::map<std::string, int64_t> symbols; // sizes of symbolic dims
+  std::map<std::string, int64_t> symbols;    // sizes of symbolic dims
+  llvm::StringMap<mlir::Operation *> states; // ops by their symbols
   std::vector<Argument> arguments;
   std::vector<Result> results;
   llvm::StringMap<mlir::Value> updated; // variables of training_info after the algorithms imported so far

@@ -84,11 +84,12 @@ Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) 
   std::string symbol = tensor.name;
   // Functions of the program share the name space.
   auto isReserved = [](StringRef name) { return train::symbolizeFunctionKind(name).has_value(); };
-  for (int k = 0; symbol.empty() || isReserved(symbol) || SymbolTable::lookupSymbolIn(*module, symbol); ++k)
+  for (int k = 0; symbol.empty() || isReserved(symbol) || states.contains(symbol); ++k)
     symbol = fmt::format("{}.{}", tensor.name, k);
   OpBuilder atModule(function);
-  train::StateOp::create(atModule, loc, symbol, role, type, init, builder.getStringAttr(tensor.name),
-                         FlatSymbolRefAttr(), /*decay=*/true, llvm::APFloat(1.0), dist::ShardingAttr());
+  states[symbol] =
+      train::StateOp::create(atModule, loc, symbol, role, type, init, builder.getStringAttr(tensor.name),
+                             FlatSymbolRefAttr(), /*decay=*/true, llvm::APFloat(1.0), dist::ShardingAttr());
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::State, symbol)});
   return value;

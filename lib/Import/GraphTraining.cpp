@@ -68,8 +68,7 @@ void GraphImporter::initializeVariables(const model::TrainingInfo &info) {
           "{}: the initialization of '{}' ('{}') is not constant; such initializations are not available yet",
           source.path, key, value);
     FlatSymbolRefAttr symbol = variable(key);
-    auto state =
-        symbol ? dyn_cast_or_null<train::StateOp>(SymbolTable::lookupSymbolIn(*module, symbol)) : nullptr;
+    auto state = symbol ? dyn_cast_or_null<train::StateOp>(states.lookup(symbol.getValue())) : nullptr;
     if (!state)
       fail("{}: initialization_binding sets '{}', which no update_binding changes; expected a variable",
            source.path, key);

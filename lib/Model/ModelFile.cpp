@@ -101,7 +101,9 @@ std::string resolveExternalPath(const std::string &modelPath, const std::string 
   if (!isInside(real, realFolder) && !isInside(real, storageFolder))
     refuse("is a symbolic link to '" + real.string() + "', outside of the model's folder");
   if (!fs::exists(file, error) && fs::exists(storageFolder / normal, error))
-    return (storageFolder / normal).string();
+    file = storageFolder / normal;
+  if (fs::exists(file, error) && !fs::is_regular_file(file, error))
+    refuse("is a folder, a pipe or a device"); // reading would not end
   return file.string();
 }
 

@@ -1,5 +1,6 @@
 // Reading and changing one node; looking names up in a graph.
 #include "lib/Model/Model.h"
+#include "lib/Model/ShownName.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
 #include <cmath>
@@ -136,13 +137,21 @@ const std::string &Node::meta(const std::string &key) const {
   return entry == metadata.end() ? emptyName : entry->second;
 }
 
+std::string shownName(std::string_view name) {
+  constexpr size_t kMost = 400;
+  std::string shown(name.substr(0, kMost));
+  for (size_t at = 0; (at = shown.find('\0', at)) != std::string::npos;)
+    shown.replace(at, 1, "\\x00"); // which would end the message
+  return name.size() > kMost ? fmt::format("{}... ({} bytes)", shown, name.size()) : shown;
+}
+
 std::string Node::describe() const {
-  std::string type = domain.empty() ? opType : domain + "." + opType;
+  std::string type = shownName(domain.empty() ? opType : domain + "." + opType);
   if (!name.empty())
-    return fmt::format("node '{}' ({})", name, type);
+    return fmt::format("node '{}' ({})", shownName(name), type);
   for (const std::string &out : outputs)
     if (!out.empty())
-      return fmt::format("node that makes '{}' ({})", out, type);
+      return fmt::format("node that makes '{}' ({})", shownName(out), type);
   return fmt::format("unnamed node ({})", type);
 }
 
@@ -158,7 +167,8 @@ std::string ValueInfo::describe() const {
                                : kind == Kind::Optional ? "optional "
                                : kind == Kind::Map      ? "map to "
                                                         : "";
-  return fmt::format("'{}' ({}{}[{}])", name, container, dtypeName(dtype), hasShape ? shape : "any shape");
+  return fmt::format("'{}' ({}{}[{}])", shownName(name), container, dtypeName(dtype),
+                     hasShape ? shape : "any shape");
 }
 
 template <typename Range> static auto findByName(const Range &range, std::string_view name) {

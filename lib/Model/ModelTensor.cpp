@@ -1,6 +1,7 @@
 // Reading the elements of a tensor, wherever they are.
 #include "lib/Model/ModelWire.h"
 #include "lib/Model/NarrowTypes.h"
+#include "lib/Model/ShownName.h"
 #include "lib/Support/Error.h"
 #include <cmath>
 #include <cstring>
@@ -22,7 +23,7 @@ uint64_t Tensor::byteSize() const {
 }
 
 std::string Tensor::describe() const {
-  return fmt::format("tensor '{}' ({}[{}])", name, dtypeName(dtype), fmt::join(dims, "x"));
+  return fmt::format("tensor '{}' ({}[{}])", shownName(name), dtypeName(dtype), fmt::join(dims, "x"));
 }
 
 namespace {

@@ -61,6 +61,11 @@ private:
         names > 0 && names != static_cast<size_t>(configuration.devices))
       fail("{}: configuration '{}' is of {} devices, but names {}; expected a name for each, or none",
            model.path, configuration.name, configuration.devices, names);
+    std::set<std::string> devices;
+    for (const std::string &device : configuration.deviceNames)
+      if (!devices.insert(device).second)
+        fail("{}: configuration '{}' has two devices named '{}'; expected unique names", model.path,
+             configuration.name, device);
     for (const auto &[name, call] : model.annotatedCalls)
       if (name == configuration.name)
         fail(
@@ -99,6 +104,8 @@ private:
                fmt::join(node.inputs, ", "), fmt::join(node.outputs, ", "));
       if (!tensors.insert(spec.tensor).second)
         failOf(node, spec, "twice; expected one spec for each tensor");
+      if (spec.devices.empty() && !devices.stage && spec.shards() > 1)
+        failOf(node, spec, "of {} parts without devices; expected a device for each part", spec.shards());
       checkGroups(node, spec);
       checkParts(node, spec);
     }
@@ -178,10 +185,22 @@ private:
     if (stages.empty())
       return {};
     const int64_t first = *stages.begin(), count = static_cast<int64_t>(stages.size());
+    if (count == 1)
+      checkOnlyStage(first);
     if (*stages.rbegin() - first + 1 != count)
       fail("{}: configuration '{}' has the pipeline stages {}; expected consecutive numbers", model.path,
            configuration.name, fmt::join(stages, ", "));
     return {first, count};
+  }
+
+  /// One stage is none; if it is said of some nodes alone, others were forgotten.
+  void checkOnlyStage(int64_t stage) const {
+    for (const Node &node : model.graph.nodes)
+      if (const NodeDevices *devices = node.devicesFor(configuration.name); devices && !devices->stage)
+        failAt(node,
+               "has no pipeline stage, while others are of stage {}, the only one; expected a stage for each "
+               "annotated node, or none",
+               stage);
   }
 
   /// A node without a stage has the largest of its producers.

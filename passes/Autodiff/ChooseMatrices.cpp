@@ -26,9 +26,10 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
     }
     heads = onnx::headsBefore(returnOf(model));
     int64_t chosen = 0;
+    const SymbolTable symbols(getOperation());
     for (BlockArgument argument : model.getArguments()) {
       FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
-      auto state = symbol ? getOperation().lookupSymbol<train::StateOp>(symbol) : train::StateOp();
+      auto state = symbol ? symbols.lookup<train::StateOp>(symbol.getValue()) : train::StateOp();
       FailureOr<bool> wanted = state ? isWanted(state, argument) : false;
       if (failed(wanted))
         return signalPassFailure();

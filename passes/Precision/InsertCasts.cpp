@@ -68,6 +68,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
   /// enter.
   void useWorkingCopies(func::FuncOp model, Casts &casts) {
     SmallVector<CopiedState> made;
+    const SymbolTable symbols(getOperation()); // of the masters
     for (BlockArgument argument : model.getArguments()) {
       auto precision = model.getArgAttrOfType<TypeAttr>(argument.getArgNumber(), kPrecision);
       FlatSymbolRefAttr symbol = train::stateOfArgument(model, argument.getArgNumber());
@@ -76,7 +77,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
       model.removeArgAttr(argument.getArgNumber(), kPrecision);
       if (!symbol)
         continue; // an input: ops ask for the cast
-      auto master = getOperation().lookupSymbol<train::StateOp>(symbol);
+      auto master = symbols.lookup<train::StateOp>(symbol.getValue());
       if (master.getRole() == train::Role::Frozen) {
         // It never changes: this form of it is enough, and files have the digits that it lacks.
         auto type = cast<RankedTensorType>(master.getType()).clone(precision.getValue());

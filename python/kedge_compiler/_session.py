@@ -103,7 +103,29 @@ class Session:
         return self._library.kedge_notes(self._handle).decode().splitlines()
 
     def set_inputs(self, rows: Mapping[str, np.ndarray]) -> None:
-        """For the next step, evaluation or prediction. An array of the input's type in C order is read where it is, without a copy."""
+        """For the next step, evaluation or prediction, which forgets them, also when it fails. An array of the input's type in C order is
+        read where it is, without a copy."""
+        try:
+            self._set_inputs(rows)
+        except BaseException:
+            self._forget_inputs()
+            raise
+
+    def _forget_inputs(self) -> None:
+        given, self._inputs = self._inputs, {}
+        if self._handle is None:
+            return
+        for name in given:
+            self._library.kedge_set_input(self._handle, name.encode(), None, ctypes.c_int64(0))
+
+    def _read_inputs(self, rows: Optional[Mapping[str, np.ndarray]], function: str, *args: Any) -> None:
+        self.set_inputs(rows or {})
+        try:
+            self._call(function, *args)
+        finally:
+            self._inputs = {}  # the session has forgotten them
+
+    def _set_inputs(self, rows: Mapping[str, np.ndarray]) -> None:
         inputs = self.inputs
         for name, array in rows.items():
             if name not in inputs:
@@ -120,27 +142,26 @@ class Session:
 
     def step(self, rows: Optional[Mapping[str, np.ndarray]] = None) -> SessionStep:
         """One optimizer step on `rows`, or on what set_inputs was given."""
-        self.set_inputs(rows or {})
         result = _Result()
-        self._call("kedge_step", ctypes.byref(result))
+        self._read_inputs(rows, "kedge_step", ctypes.byref(result))
         return SessionStep(result.step, result.loss, result.learning_rate, result.gradient_norm, bool(result.skipped))
 
     def evaluate(self, rows: Optional[Mapping[str, np.ndarray]] = None) -> float:
-        self.set_inputs(rows or {})
         loss = ctypes.c_double()
-        self._call("kedge_evaluate", ctypes.byref(loss))
+        self._read_inputs(rows, "kedge_evaluate", ctypes.byref(loss))
         return loss.value
 
     def predict(self, output: str, rows: Optional[Mapping[str, np.ndarray]] = None) -> np.ndarray:
         """An output of all rows, in evaluation mode."""
         self.set_inputs(rows or {})
         if output not in self.outputs:
+            self._forget_inputs()
             raise KedgeError(f"the model has no float output '{output}'; it has {', '.join(self.outputs)}")
         dtype, shape = self.outputs[output]
         inputs = self.inputs
         count = next((len(array) for name, array in self._inputs.items() if inputs[name][1]), shape[0])
         values = np.empty((count, *shape[1:]), dtype)
-        self._call("kedge_predict", output.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+        self._read_inputs(None, "kedge_predict", output.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
         return values
 
     def _described(self, name: str) -> Tuple[type, Tuple[int, ...]]:

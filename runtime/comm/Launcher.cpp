@@ -21,6 +21,8 @@ std::optional<int64_t> number(const char *name) {
   return value;
 }
 
+constexpr int64_t kMostRanks = 1'000'000; // as --ranks
+
 /// A launcher's names of size, rank, and ranks and rank on this machine.
 struct Names {
   const char *size, *rank, *localSize, *localRank;
@@ -35,9 +37,9 @@ std::optional<Launched> launchedBy(const Names &names) {
   const auto size = number(names.size), rank = number(names.rank);
   if (!size || !rank)
     return std::nullopt;
-  if (*size < 1 || *rank >= *size)
-    fail("{}={} and {}={} contradict each other: start the program by mpirun or srun", names.size, *size,
-         names.rank, *rank);
+  if (*size < 1 || *size > kMostRanks || *rank >= *size)
+    fail("{}={} and {}={} contradict each other, or are too many: start the program by mpirun or srun",
+         names.size, *size, names.rank, *rank);
   const char *perMachine = std::getenv(names.localSize); // Slurm also has "2(x3)"
   const int64_t local = perMachine ? std::strtoll(perMachine, nullptr, 10) : 1;
   Launched launched{
@@ -62,8 +64,8 @@ std::optional<Launched> launchedByTorchrun() {
          "meet: start the "
          "program by torchrun --no-python, mpirun or srun",
          meeting.host, textOf("MASTER_PORT"));
-  meeting.job = fmt::format("{} {} {} {}", textOf("TORCHELASTIC_RUN_ID"),
-                            textOf("TORCHELASTIC_RESTART_COUNT"), meeting.port, launched->world.size);
+  meeting.job = fmt::format("{} {}", textOf("TORCHELASTIC_RUN_ID"), textOf("TORCHELASTIC_RESTART_COUNT"));
+  meeting.allHere = launched->localSize == launched->world.size;
   launched->meeting = meeting;
   return launched;
 }

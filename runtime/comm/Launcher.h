@@ -15,6 +15,7 @@ struct Rendezvous {
   bool isTaken = false;
   /// The same on all ranks of a job; different when the job is started again.
   std::string job;
+  bool allHere = false; ///< all ranks are on this machine
 };
 
 struct Launched {

@@ -8,6 +8,8 @@ namespace {
 constexpr size_t kAloneBytes = size_t(64) << 10;
 /// Large enough for the speed of memory, small enough that summing overlaps receiving.
 constexpr size_t kMessageBytes = size_t(256) << 10;
+/// A message holds elements, of however many ranks it is one.
+constexpr size_t kLeastBytes = 64;
 /// Nothing is summed or kept on the way, so the message may be larger.
 constexpr size_t kGatherBytes = size_t(1) << 20;
 
@@ -26,7 +28,7 @@ size_t messageLimit(CollectiveKind kind, int64_t ranks) {
   // Two rounds of messages from, and to, every other rank.
   const size_t share =
       kMostWorkspace / (2 * RoundSpace::kSlots) / static_cast<size_t>(std::max<int64_t>(1, ranks - 1));
-  return std::min(kMessageBytes, share / 64 * 64);
+  return std::clamp<size_t>(share / 64 * 64, kLeastBytes, kMessageBytes);
 }
 
 size_t packLimit(CollectiveKind kind, int64_t ranks) {

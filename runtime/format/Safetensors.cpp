@@ -3,6 +3,7 @@
 #include "runtime/io/Error.h"
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -25,6 +26,20 @@ std::string typeText(DType type) {
   return "";
 }
 
+/// 16.5 is no size, though it can be converted to one.
+template <typename Number>
+std::vector<Number> wholeNumbers(const nlohmann::json &entry, const char *key, const std::string &name,
+                                 const std::string &path) {
+  std::vector<Number> numbers;
+  for (const nlohmann::json &one : entry.at(key)) {
+    if (!one.is_number_unsigned() || one.get<uint64_t>() > uint64_t(std::numeric_limits<int64_t>::max()))
+      fail("{}: '{}' of tensor '{}' has the entry {}, expected whole numbers from 0", path, key, name,
+           one.is_structured() ? one.type_name() : one.dump());
+    numbers.push_back(one.get<Number>());
+  }
+  return numbers;
+}
+
 TensorView viewOf(const std::string &name, const nlohmann::json &entry, const char *data, uint64_t bytes,
                   const std::string &path) {
   TensorView view;
@@ -37,8 +52,8 @@ TensorView viewOf(const std::string &name, const nlohmann::json &entry, const ch
     }
   if (!known)
     fail("{}: tensor '{}' has the type {}, which this program does not read", path, name, type);
-  view.desc.shape = entry.at("shape").get<std::vector<int64_t>>();
-  const auto offsets = entry.at("data_offsets").get<std::vector<uint64_t>>();
+  view.desc.shape = wholeNumbers<int64_t>(entry, "shape", name, path);
+  const auto offsets = wholeNumbers<uint64_t>(entry, "data_offsets", name, path);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes ||
       checkedBytes(view.desc) != offsets[1] - offsets[0])
     fail("{}: the place of tensor '{}' does not fit its shape, or is outside the file", path, name);
@@ -63,7 +78,10 @@ nlohmann::json parseUnique(std::string_view text, const std::string &path) {
   return header;
 }
 
-void checkRanges(const std::map<std::string, TensorView> &views, const std::string &path) {
+/// As the format has it, tensors share no bytes and fill the file: what is left over would be lost without a
+/// word.
+void checkRanges(const std::map<std::string, TensorView> &views, const char *data, size_t bytes,
+                 const std::string &path) {
   std::vector<std::pair<const char *, std::string>> places; // empty tensors lie nowhere
   for (const auto &[name, view] : views)
     if (view.desc.bytes() != 0)
@@ -72,6 +90,17 @@ void checkRanges(const std::map<std::string, TensorView> &views, const std::stri
   for (size_t at = 1; at < places.size(); ++at)
     if (places[at - 1].first + views.at(places[at - 1].second).desc.bytes() > places[at].first)
       fail("{}: the tensors '{}' and '{}' share bytes", path, places[at - 1].second, places[at].second);
+  const char *end = data;
+  for (const auto &[begin, name] : places) {
+    if (begin != end)
+      fail("{}: {} bytes in front of tensor '{}' belong to no tensor: the file is damaged, or no safetensors "
+           "file",
+           path, begin - end, name);
+    end = begin + views.at(name).desc.bytes();
+  }
+  if (end != data + bytes)
+    fail("{}: {} bytes at its end belong to no tensor: the file is damaged, or no safetensors file", path,
+         data + bytes - end);
 }
 
 } // namespace
@@ -113,7 +142,7 @@ TensorFile TensorFile::openSafetensors(const std::string &path) {
     for (const auto &[name, entry] : header.items())
       if (name != kMetadata)
         result.views.emplace(name, viewOf(name, entry, data, file.size() - 8 - length, path));
-    checkRanges(result.views, path);
+    checkRanges(result.views, data, file.size() - 8 - length, path);
   } catch (const nlohmann::json::exception &error) {
     fail("{}: damaged safetensors header: {}", path, error.what());
   }

@@ -19,6 +19,8 @@ std::string replaceable(const std::string &path) {
 }
 } // namespace
 
+void checkWritable(const std::string &path) { const AtomicFile made(path); }
+
 AtomicFile::AtomicFile(const std::string &path)
     : target(replaceable(path)), file(fmt::format("{}.tmp.{}", target, getpid()), path),
       unfinished(file.path()) {}

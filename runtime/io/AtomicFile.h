@@ -6,6 +6,10 @@
 
 namespace kedge::rt {
 
+/// Throws the error that writing would end with, if it is known now: a folder, a pipe or a device of this
+/// name, or a folder that takes no files. Leaves nothing.
+void checkWritable(const std::string &path);
+
 /// Writes to a temporary file beside `path`; commit() syncs and renames it. Without commit()
 /// nothing remains. Follows links, and refuses anything but a regular file: as root, a rename
 /// would destroy a device. All errors are rt::RuntimeError with the file and the system's reason.

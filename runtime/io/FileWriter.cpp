@@ -1,5 +1,7 @@
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Interruption.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -86,7 +88,13 @@ void FileWriter::finish() {
 std::string FileWriter::checksum() const { return fmt::format("{:016x}", hash); }
 
 std::string checksumOf(const void *bytes, size_t count) {
-  return fmt::format("{:016x}", hashWords(kHashSeed, static_cast<const char *>(bytes), count));
+  constexpr size_t kPart = size_t(16) << 20; // a multiple of 8
+  uint64_t hash = kHashSeed;
+  for (size_t at = 0; at < count; at += kPart) {
+    askToGoOn();
+    hash = hashWords(hash, static_cast<const char *>(bytes) + at, std::min(kPart, count - at));
+  }
+  return fmt::format("{:016x}", hash);
 }
 
 void syncFolder(const std::string &path) {

@@ -114,6 +114,10 @@ void LearningSession::setInput(const std::string &name, const void *data, int64_
   const InputSpec *input = program.input(name);
   if (!input)
     throw WrongCall(fmt::format("the model has no input '{}'; kedge_input_at lists them", name));
+  if (!data && rows == 0) {
+    inputs.erase(name);
+    return;
+  }
   if (!data || rows < 1 || (!input->batched && rows != 1))
     throw WrongCall(fmt::format(
         "the input '{}' was given as {} rows at {}; expected {} at the address of the first", name, rows,
@@ -125,6 +129,12 @@ void LearningSession::setInput(const std::string &name, const void *data, int64_
                                 name, rows, rowBytes));
   inputs[name] = {data, rows};
 }
+
+/// The caller's rows are the session's until a call that reads them returns, whatever comes of it.
+struct LearningSession::InputsOfCall {
+  LearningSession &session;
+  ~InputsOfCall() { session.inputs.clear(); }
+};
 
 Dataset LearningSession::takeInputs(bool labelsNeeded) {
   const std::pair<const std::string, Lent> *first = nullptr;
@@ -152,6 +162,7 @@ void LearningSession::checkIntegers(const Dataset &data, RowRange rows) const {
 }
 
 kedge_step_result LearningSession::step() {
+  const InputsOfCall released{*this};
   requireWhole();
   if (scalars.steps != 0 && progress.step >= scalars.steps)
     throw WrongCall(
@@ -160,7 +171,6 @@ kedge_step_result LearningSession::step() {
   data.shuffle(scalars.shuffle);
   checkIntegers(data,
                 {progress.samples, rowsInStep(kAlone, program.options.batch, program.options.accumulate)});
-  inputs.clear();
   StepRunner runner(*executor, data, scalars, kAlone, whenNonFinite(*scaler, options.continueOnNan));
   kedge_step_result result{};
   result.step = progress.step;
@@ -181,14 +191,15 @@ kedge_step_result LearningSession::step() {
 }
 
 double LearningSession::evaluate() {
+  const InputsOfCall released{*this};
   requireWhole();
   const Dataset data = takeInputs(true);
   checkIntegers(data, {0, data.rows()});
-  inputs.clear();
   return *Evaluator(*executor, data, scalars).loss(progress);
 }
 
 void LearningSession::predict(const std::string &output, void *values, size_t bytes) {
+  const InputsOfCall released{*this};
   requireWhole();
   if (!functionWith(program, output))
     throw WrongCall(fmt::format("the model has no output '{}'; kedge_output_at lists them", output));
@@ -202,7 +213,6 @@ void LearningSession::predict(const std::string &output, void *values, size_t by
     throw WrongCall(fmt::format("the output '{}' of {} rows takes {} bytes ({}{}), the place for it has {}",
                                 output, data.rows(), whole.bytes(), dtypeName(whole.type),
                                 shapeText(whole.shape), values ? bytes : 0));
-  inputs.clear();
   char *to = static_cast<char *>(values);
   predictRows(*executor, data, scalars, progress, output, [&](const char *rows, size_t count) {
     std::memcpy(to, rows, count);
@@ -249,7 +259,8 @@ void LearningSession::checkpoint(const std::string &dir) {
   if (savedStep == progress.step)
     return;
   if (progress.step > 0)
-    checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
+    checkStatesFinite(*executor, progress.step - 1,
+                      "no checkpoint of this state is written" + epsilonHelp(scalars, program));
   if (!knowsFrozen)
     checkpoints.frozen = frozenTensors(*executor);
   knowsFrozen = true;
@@ -282,7 +293,7 @@ void LearningSession::exportOnnx(const std::string &path) {
   wanted.exportOnnx = path;
   asWrongCall([&] { checkOutputFiles(wanted, program); });
   if (progress.step > 0)
-    checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
+    checkStatesFinite(*executor, progress.step - 1, "nothing is exported" + epsilonHelp(scalars, program));
   rt::exportOnnx(path, *executor, image, options.model, "inference");
   for (const auto &note : program.exportTemplate.value("notes", nlohmann::json::array()))
     say(fmt::format("{}: {}", path, note.get<std::string>()));

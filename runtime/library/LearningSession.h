@@ -11,7 +11,7 @@
 
 namespace kedge::rt {
 
-/// An error of the caller; the session is unchanged.
+/// An error of the caller; the session is unchanged, but for inputs that were given for the call.
 struct WrongCall : RuntimeError {
   using RuntimeError::RuntimeError;
 };
@@ -49,6 +49,7 @@ public:
   void exportOnnx(const std::string &path);
 
 private:
+  struct InputsOfCall;
   struct Lent {
     const void *data = nullptr;
     int64_t rows = 0;

@@ -143,8 +143,9 @@ const kedge_functions kFunctions = {
     },
     [](kedge_session *session, double *loss) {
       return learning(session, [&](LearningSession &model) {
+        const double found = model.evaluate();
         require(loss, "loss");
-        *loss = model.evaluate();
+        *loss = found;
       });
     },
     [](kedge_session *session, const char *output, void *values, size_t bytes) {

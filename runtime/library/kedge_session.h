@@ -89,7 +89,8 @@ int kedge_output_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_state_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 
 /* Sets `rows` rows of an input, in its type, for the next kedge_step, kedge_evaluate or kedge_predict. `data`
- * is not copied: it must stay valid and unchanged until that call returns. A step takes the same rows as the
+ * is not copied: it must stay valid and unchanged until that call returns, with an error or without one: then
+ * all inputs are forgotten. `data` NULL and `rows` 0 take an input back. A step takes the same rows as the
  * program: with B rows a micro-batch and A micro-batches, step s takes rows sAB to sAB + AB - 1, modulo
  * `rows`. With AB rows every step takes all of them. For an input without a row dimension, `rows` is 1. */
 int kedge_set_input(kedge_session *session, const char *name, const void *data, int64_t rows);

@@ -287,6 +287,17 @@ ScheduleKind parseSchedule(const std::string &name) {
   return static_cast<ScheduleKind>(found - names.begin());
 }
 
+void splitAtNames(std::vector<NamedFile> &files, const std::function<bool(const std::string &)> &isKnown) {
+  for (NamedFile &file : files) {
+    const std::string whole = file.name + "=" + file.file;
+    size_t split = file.name.size();
+    while (split < whole.size() && !isKnown(whole.substr(0, split)))
+      split = std::min(whole.find('=', split + 1), whole.size());
+    if (split + 1 < whole.size() && !file.name.empty())
+      file = {whole.substr(0, split), whole.substr(split + 1)};
+  }
+}
+
 std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
                                 bool speaks) {
   CLI::App app{"Trains " + programName + ". Compiled by kedge."};
@@ -301,6 +312,7 @@ std::optional<int> parseOptions(int argc, char **argv, const std::string &progra
   for (CLI::Option *option : app.get_options())
     if (option->get_items_expected_max() > 1 && option->get_name() != "--help")
       option->allow_extra_args(takesSeveral(option->get_name()));
+  refuseEmptyValues(app, {argv + std::min(argc, 1), argv + argc});
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/format/Tensor.h"
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,6 +65,9 @@ struct Options {
   std::map<int64_t, double> inject; ///< step -> inf, -inf, nan
   std::string asGiven;              ///< the arguments, one per line
 };
+
+/// A name may have '=' in it: the file begins behind the first one that ends a name which the program knows.
+void splitAtNames(std::vector<NamedFile> &files, const std::function<bool(const std::string &)> &isKnown);
 
 /// The exit code if the program should end now (as after --help), else nothing. `speaks`: whether to print
 /// help.

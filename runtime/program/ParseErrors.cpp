@@ -1,5 +1,6 @@
 #include "runtime/program/ParseErrors.h"
 #include "runtime/format/NearMisses.h"
+#include "runtime/io/Error.h"
 #include <fmt/format.h>
 
 namespace kedge::rt {
@@ -27,7 +28,50 @@ std::string firstUnknown(const std::vector<std::string> &words) {
   return words.empty() ? "" : words.front();
 }
 
+/// A value, or one of several that the option's delimiter joins, is empty.
+bool hasEmptyPart(const std::string &value, char delimiter) {
+  if (value.empty())
+    return true;
+  const std::string twice(2, delimiter);
+  return delimiter != 0 &&
+         (value.front() == delimiter || value.back() == delimiter || value.find(twice) != std::string::npos);
+}
+
+[[noreturn]] void failEmpty(const std::string &flag, const std::string &value) {
+  if (flag.empty())
+    fail("an argument is empty; is a variable unset?");
+  fail("{} '{}': {} is empty; is a variable unset? Give a value, or leave {} out", flag, value,
+       value.empty() ? "its value" : "one of its values", flag);
+}
+
 } // namespace
+
+void refuseEmptyValues(const CLI::App &app, const std::vector<std::string> &words) {
+  const CLI::App *used = &app;
+  const CLI::Option *option = nullptr;
+  std::string flag; // the last one; empty after those that take no value
+  for (const std::string &word : words) {
+    if (used == &app && flag.empty())
+      for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+        if (command->get_name() == word)
+          used = command;
+    const size_t equals = word.find('=');
+    if (word.size() > 1 && word[0] == '-') {
+      flag = word.substr(0, equals);
+      option = used->get_option_no_throw(flag);
+      if (equals != std::string::npos && option &&
+          hasEmptyPart(word.substr(equals + 1), option->get_delimiter()))
+        failEmpty(flag, word.substr(equals + 1));
+      if (equals != std::string::npos || (option && option->get_items_expected_max() == 0))
+        flag.clear();
+      continue;
+    }
+    if (hasEmptyPart(word, !flag.empty() && option ? option->get_delimiter() : '\0'))
+      failEmpty(flag, word);
+    if (option && !option->get_allow_extra_args())
+      flag.clear();
+  }
+}
 
 std::string describeParseError(const CLI::App &app, const CLI::ParseError &error, int argc, char **argv) {
   const std::vector<CLI::App *> chosen = app.get_subcommands();

@@ -82,7 +82,16 @@ std::optional<Word> firstFault(const Executor &executor) {
 
 } // namespace
 
-void checkStatesFinite(const Executor &executor, int64_t step, const char *consequence) {
+std::string epsilonHelp(const RunScalars &scalars, const Program &program) {
+  const std::string &optimizer = program.options.optimizer;
+  const bool divides = optimizer != "sgd" && optimizer != "lion";
+  return divides && scalars.eps == 0
+             ? "; with --eps 0 the update of a weight that has had no gradient is 0 / 0: give "
+               "one above 0, such as --eps 1e-8"
+             : "";
+}
+
+void checkStatesFinite(const Executor &executor, int64_t step, const std::string &consequence) {
   failWithAgreedError(
       executor.communicator(), fmt::format("after step {} the ", step), firstFault(executor),
       fmt::format(

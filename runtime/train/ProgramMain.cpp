@@ -11,6 +11,7 @@
 #include "runtime/train/CrossRankChecks.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
+#include "runtime/train/output/OutputReader.h"
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -69,6 +70,15 @@ void moveFiles(Program &program, const std::string &directory) {
     part.directory = directory;
 }
 
+/// Who is named in NAME=FILE.
+void takeNames(Options &options, const Program &program) {
+  const auto isInput = [&](const std::string &name) { return program.input(name) != nullptr; };
+  for (auto *files : {&options.data, &options.tokens, &options.evalData, &options.evalTokens})
+    splitAtNames(*files, isInput);
+  splitAtNames(options.predict,
+               [&](const std::string &name) { return functionWith(program, name) != nullptr; });
+}
+
 int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   const std::unique_ptr<RollCall> roll = RollCall::begin();
   const Launched started = startedAs(whole.device != nullptr);
@@ -80,6 +90,7 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   try {
     if (const auto code = parseOptions(argc, argv, program.name, options, speaks))
       return withOutput(*code);
+    takeNames(options, program);
   } catch (const RuntimeError &) {
     wrong = std::current_exception(); // told among the ranks: it may be one alone that has it
   }

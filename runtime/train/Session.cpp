@@ -1,6 +1,7 @@
 #include "runtime/train/Session.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Interruption.h"
 #include "runtime/io/MapGuard.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
@@ -8,6 +9,7 @@
 #include "runtime/train/CompletedStep.h"
 #include "runtime/train/CrossRankChecks.h"
 #include "runtime/train/FiniteStates.h"
+#include "runtime/train/Signals.h"
 #include "runtime/train/output/Export.h"
 #include "runtime/train/output/OutputFiles.h"
 #include "runtime/train/report/Effects.h"
@@ -24,14 +26,29 @@
 namespace kedge::rt {
 namespace {
 
-/// An output that cannot be written is told before training, not after.
-void checkWritable(const char *flag, const std::string &path) {
-  if (path.empty())
-    return;
-  const std::string folder = folderOf(path);
-  if (access(folder.c_str(), W_OK) != 0)
-    fail("{} {}: cannot write into '{}': {}", flag, path, folder, std::strerror(errno));
-}
+/// What several outputs could not write. Ranks write together: there the first error ends all.
+class Attempts {
+public:
+  explicit Attempts(bool alone) : alone(alone) {}
+
+  template <typename Body> void run(Body &&body) {
+    if (!alone)
+      return body();
+    try {
+      body();
+    } catch (const RuntimeError &error) {
+      errors += (errors.empty() ? "" : "; ") + std::string(error.what());
+    }
+  }
+  void finish() const {
+    if (!errors.empty())
+      fail("{}", errors);
+  }
+
+private:
+  const bool alone;
+  std::string errors;
+};
 
 /// Beside the file itself, wherever links lead from.
 std::string lockOf(const std::string &path) {
@@ -59,22 +76,14 @@ Session::Session(const ProgramImage &image, const Program &program, const Option
 
 void Session::checkOptions() {
   checkOutputFiles(options, program);
-  checkWritable("--export-onnx", options.exportOnnx);
-  checkWritable("--export-safetensors", options.exportSafetensors);
-  checkWritable("--export-onnx-adapters", options.exportOnnxAdapters);
   checkAdapterOptions(program, options);
-  checkWritable("--log", options.log);
-  checkWritable("--profile", options.profile);
-  checkWritable("--memory-report", options.memoryReport);
-  checkWritable("--dump-gradients", options.dumpGradients);
-  checkWritable("--trace-values", options.traceValues);
+  checkOutputsWritable(options, program, world.isFirst());
   if (!options.exportOnnx.empty())
     exportTemplate(program, options.exportTrainingMode ? "training" : "inference");
   else if (options.exportTrainingMode)
     fail("--export-training-mode needs --export-onnx");
   for (const NamedFile &wanted : options.predict) {
     checkPredictable(program, wanted.name);
-    checkWritable("--predict", wanted.file);
     if (options.evalData.empty() && options.evalTokens.empty())
       fail("--predict needs --eval-data or --eval-tokens");
   }
@@ -92,7 +101,8 @@ void Session::checkOptions() {
     return;
   std::error_code failed;
   std::filesystem::create_directories(options.checkpointDir, failed);
-  checkWritable("--checkpoint-dir", options.checkpointDir + "/");
+  if (access(options.checkpointDir.c_str(), W_OK) != 0)
+    fail("--checkpoint-dir {}: cannot write into it: {}", options.checkpointDir, std::strerror(errno));
   if (world.isFirst())
     folderLock = std::make_unique<FileLock>(options.checkpointDir + "/.lock",
                                             fmt::format("--checkpoint-dir '{}'", options.checkpointDir));
@@ -203,10 +213,11 @@ void Session::makeEvaluator() {
     evaluator->measure(kinds);
 }
 
-int Session::run() {
-  guardMaps();
-  const std::unique_ptr<ReadFiles> read = ranks ? std::make_unique<ReadFiles>() : nullptr;
-  checkOptions();
+/// Reads what the first step needs.
+void Session::prepare(const ReadFiles *read) {
+  std::optional<Interruptible> reading;
+  if (!ranks) // several agree on it in their first step
+    reading.emplace(caughtSignal);
   resume();
   openData();
   makeExecutor();
@@ -214,6 +225,23 @@ int Session::run() {
   failIfLost();
   if (read)
     checkSameFiles(ranks, *read);
+}
+
+int Session::endBeforeFirstStep(int caught) {
+  say(fmt::format("kedge: note: stopped by {} before the first step: nothing was trained",
+                  caught == SIGINT ? "SIGINT" : "a signal"));
+  return 128 + caught;
+}
+
+int Session::run() {
+  guardMaps();
+  const std::unique_ptr<ReadFiles> read = ranks ? std::make_unique<ReadFiles>() : nullptr;
+  checkOptions();
+  try {
+    prepare(read.get());
+  } catch (const Interrupted &ended) {
+    return endBeforeFirstStep(ended.signal);
+  }
   if (evalData && evalData->hasLabels())
     makeEvaluator();
   if (!options.profile.empty()) {
@@ -285,7 +313,7 @@ bool Session::exportsWhenStopped() const {
 }
 
 void Session::exportStopped() {
-  checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
+  checkStatesFinite(*executor, progress.step - 1, "nothing is exported" + epsilonHelp(scalars, program));
   exportAll();
   if (world.isFirst())
     say(fmt::format("kedge: note: exported after step {} of {}: {}", progress.step, scalars.steps,
@@ -300,29 +328,24 @@ void Session::exportAll() {
 }
 
 void Session::writeExports() {
-  if (!options.exportOnnx.empty()) {
-    exportOnnx(options.exportOnnx, *executor, image, options.model,
-               options.exportTrainingMode ? "training" : "inference");
-    if (world.isFirst())
-      printExportNotes();
-  }
+  Attempts exports(/*alone=*/!ranks);
+  if (!options.exportOnnx.empty())
+    exports.run([&] {
+      exportOnnx(options.exportOnnx, *executor, image, options.model,
+                 options.exportTrainingMode ? "training" : "inference");
+      if (world.isFirst())
+        printExportNotes();
+    });
   if (!options.exportOnnxAdapters.empty())
-    exportOnnx(options.exportOnnxAdapters, *executor, image, options.model, "adapters");
+    exports.run([&] { exportOnnx(options.exportOnnxAdapters, *executor, image, options.model, "adapters"); });
   if (!options.exportAdapter.empty())
-    exportAdapter(options.exportAdapter, *executor);
+    exports.run([&] { exportAdapter(options.exportAdapter, *executor); });
   if (!options.exportSafetensors.empty())
-    exportSafetensors(options.exportSafetensors, *executor, options.exportType);
+    exports.run([&] { exportSafetensors(options.exportSafetensors, *executor, options.exportType); });
+  exports.finish();
 }
 
-void Session::finish() {
-  if (stepsRun > 0 && !exportFiles().empty())
-    checkStatesFinite(*executor, progress.step - 1, "nothing is exported");
-  for (const NamedFile &wanted : options.predict)
-    if ((signal = onAverages(*executor, options.evalAverage, [&] {
-           return predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file);
-         })) != 0)
-      return;
-  exportAll();
+void Session::writeReports() {
   if (!options.memoryReport.empty()) {
     AtomicFile file(ofRank(options.memoryReport, world));
     file.write(meter.report(*executor, stepsRun));
@@ -330,6 +353,24 @@ void Session::finish() {
   }
   if (profile)
     profile->finish(options.profile, ranks);
+}
+
+void Session::finish() {
+  if (stepsRun > 0 && !exportFiles().empty())
+    checkStatesFinite(*executor, progress.step - 1, "nothing is exported" + epsilonHelp(scalars, program));
+  Attempts outputs(/*alone=*/!ranks); // one that fails takes no other with it
+  for (const NamedFile &wanted : options.predict) {
+    outputs.run([&] {
+      signal = onAverages(*executor, options.evalAverage, [&] {
+        return predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file);
+      });
+    });
+    if (signal != 0)
+      return outputs.finish();
+  }
+  outputs.run([&] { exportAll(); });
+  outputs.run([&] { writeReports(); });
+  outputs.finish();
 }
 
 } // namespace kedge::rt

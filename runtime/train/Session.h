@@ -5,6 +5,7 @@
 #include "runtime/exec/Memory.h"
 #include "runtime/exec/Profile.h"
 #include "runtime/io/FileLock.h"
+#include "runtime/io/ReadFiles.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/Evaluate.h"
 #include "runtime/train/checkpoint/Best.h"
@@ -30,6 +31,8 @@ private:
   void warnOf(const std::string &text) const;
   void openData();
   void resume();
+  void prepare(const ReadFiles *read);
+  int endBeforeFirstStep(int caught);
   void makeExecutor();
   void setStates();
   void makeEvaluator();
@@ -53,6 +56,7 @@ private:
   std::optional<double> evaluate();
   void exportAll();
   void writeExports();
+  void writeReports();
   void saveBefore(const StepNotBegun &reason);
   void finish();
   void printExportNotes() const;

@@ -1,6 +1,7 @@
 // Why a step is not finite: it runs again, and every value is looked at.
 #include "runtime/comm/AgreedError.h"
 #include "runtime/io/Error.h"
+#include "runtime/train/FiniteStates.h"
 #include "runtime/train/Step.h"
 #include <cmath>
 
@@ -25,7 +26,8 @@ void StepRunner::nameData(std::optional<NonFinite> &found, RowRange rows) {
 }
 
 std::string StepRunner::remedy() const {
-  const std::string help = "; a lower --lr, a longer --warmup or --clip-norm may help";
+  const std::string help =
+      epsilonHelp(scalars, program) + "; a lower --lr, a longer --warmup or --clip-norm may help";
   return canSkipUpdates(program) ? help + "; --on-nan continue skips such a step" : help;
 }
 

@@ -74,7 +74,8 @@ void Session::checkpointIfDue(bool interrupted) {
                    (options.checkpointEvery != 0 && progress.step % options.checkpointEvery == 0);
   if (options.checkpointDir.empty() || !due)
     return;
-  checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
+  checkStatesFinite(*executor, progress.step - 1,
+                    "no checkpoint of this state is written" + epsilonHelp(scalars, program));
   writeCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints, options.keep);
   savedStep = progress.step;
 }
@@ -102,7 +103,8 @@ bool Session::keepIfBest(const LogLine &line) {
   const BestMetric metric = bestMetric(options);
   if (takeEvaluation(progress.best, metric, *line.evalLoss, line.metrics, progress.step) &&
       !options.keepBest.empty()) {
-    checkStatesFinite(*executor, progress.step - 1, "no checkpoint of this state is written");
+    checkStatesFinite(*executor, progress.step - 1,
+                      "no checkpoint of this state is written" + epsilonHelp(scalars, program));
     writeBestCheckpoint(options.checkpointDir, *executor, progress, scalars, checkpoints);
   }
   return options.stopAfter != 0 && progress.best.since >= options.stopAfter;

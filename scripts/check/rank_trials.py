@@ -5,7 +5,8 @@ FOLDER holds a golden model with the data of a perceptron (input.npy, labels.npy
 compiled once each. A trial starts one under mpirun and sends SIGKILL, SIGSTOP, SIGTERM or SIGINT to one rank in a phase: the
 start, MPI_Init, a step, a checkpoint, an evaluation, an export, MPI_Finalize. The job must end within the timeout and with the
 right exit code, its newest checkpoint must be whole, and resumed it must export what an uninterrupted run exports, to the bit.
-A rank that was stopped after all others had ended is only paused: it is told to go on, and must end well.
+A rank that was stopped after all others had ended is only paused (they left after an agreement with it that nothing is left to do): it is
+told to go on, and must end well, in whatever phase the stop was meant.
 A job whose ranks have all ended while mpirun itself has not is counted apart (last column), and must resume like the others.
 """
 import argparse
@@ -77,7 +78,7 @@ class Trial:
         self.program, self.phase, self.signal, self.choose = program, phase, number, choose
         self.checkpoints, self.log = program.folder / "ck", program.folder / "log.jsonl"
         self.export = program.folder / "trained.safetensors"
-        self.launcher_hung = False
+        self.launcher_hung = self.paused = False
 
     def clean(self):
         shutil.rmtree(self.checkpoints, ignore_errors=True)
@@ -103,13 +104,15 @@ class Trial:
         return self.export.exists() if self.phase == "finalize" else self.lines() >= self.line
 
     def target(self, job):
-        """A rank once the phase is reached; None when the job is faster."""
+        """A rank once the phase is reached; None when the job is faster. Processes are looked up before, so that the signal comes at once."""
         begin, rank = time.monotonic(), self.choose.randrange(self.program.ranks)
         self.line, self.delay = self.choose.randint(10, STEPS - 10), self.choose.uniform(0, 0.3)
+        process = None
         while job.poll() is None and time.monotonic() - begin < MOST:
-            if self.reached(begin) and (process := ranks_of(job).get(rank)):
+            process = process or ranks_of(job).get(rank)
+            if process and self.reached(begin):
                 return process
-            time.sleep(0.002)
+            time.sleep(0.0005)
         return None
 
     def run(self):
@@ -128,12 +131,9 @@ class Trial:
         except ProcessLookupError:
             process = None
         try:
-            code = job.wait(MOST)
+            code = self.wait(job, process)
         except subprocess.TimeoutExpired:
             alive = sorted(ranks_of(job))
-            if self.is_only_paused(job, process, alive):
-                os.kill(process, signal.SIGCONT)
-                return self.verdict(job.wait(MOST))
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
             if not alive:  # every rank has ended, and the launcher waits for itself: its exit code is ours
@@ -142,13 +142,28 @@ class Trial:
             return f"no end within {MOST} s, ranks {alive} alive: {(self.program.folder / 'said').read_text()[-400:]}"
         return self.verdict(code) if process else None
 
+    def wait(self, job, process):
+        """Who misses a rank says so within the timeout; where nobody has, and the stopped one alone is left, it goes on."""
+        for _ in range(MOST // (4 * TIMEOUT)):
+            try:
+                return job.wait(4 * TIMEOUT)
+            except subprocess.TimeoutExpired:
+                if self.is_only_paused(job, process, sorted(ranks_of(job))):
+                    self.paused = True
+                    os.kill(process, signal.SIGCONT)
+        return job.wait(1)
+
     def is_only_paused(self, job, process, alive):
-        return self.signal == signal.SIGSTOP and self.phase == "finalize" and [ranks_of(job)[rank] for rank in alive] == [process]
+        """The others have said nothing and ended: who misses a rank says so."""
+        said = (self.program.folder / "said").read_text()
+        return self.signal == signal.SIGSTOP and "kedge: error" not in said and [ranks_of(job)[rank] for rank in alive] == [process]
 
     def verdict(self, code):
         said = (self.program.folder / "said").read_text()
         begun = self.lines() > 0
         right = {128 + self.signal, 0} if self.signal in (signal.SIGTERM, signal.SIGINT) else set(range(self.phase != "finalize", 256))
+        if self.paused:
+            right = {0}
         if code not in right and (begun or code == 0):
             return f"exit code {code}: {said[-400:]}"
         newest = kills.newest(self.checkpoints) if self.checkpoints.exists() else -1

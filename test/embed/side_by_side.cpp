@@ -127,9 +127,23 @@ void wrongCalls(kedge::Session &session, const Rows &input) {
   wrong("many rows", [&] { session.setInput("input", input.data(), int64_t(1) << 62); });
   session.setInput("input", input.data(), 8);
   wrong("no labels", [&] { session.step(); });
+  session.setInput("labels", input.data(), 8);
+  wrong("forgotten by a step", [&] { session.step(); });
+  session.setInput("input", input.data(), 8);
+  wrong("no labels again", [&] { session.evaluate(); });
+  session.setInput("labels", input.data(), 8);
+  wrong("forgotten by an evaluation", [&] { session.evaluate(); });
+  session.setInput("input", input.data(), 8);
   session.setInput("labels", input.data(), 7);
   wrong("rows", [&] { session.step(); });
   std::vector<float> few(3);
+  session.setInput("input", input.data(), 8);
+  wrong("no output", [&] { session.predict("outputs", few); });
+  wrong("forgotten by a prediction", [&] { session.predict(session.outputs()[0].name, few); });
+  session.setInput("input", input.data(), 8);
+  if (int code = kedge_set_input(session.get(), "input", nullptr, 0))
+    throw kedge::Error(code, kedge_error(session.get()));
+  wrong("taken back", [&] { session.predict(session.outputs()[0].name, few); });
   wrong("state", [&] { session.getState("hidden.weights", few); });
   wrong("size", [&] { session.getState("hidden.weight", few); });
   wrong("output", [&] { session.predict("outputs", few); });

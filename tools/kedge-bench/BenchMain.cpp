@@ -18,6 +18,7 @@ int kedge::tool::benchMain(int argc, char **argv) {
   kedge::bench::addTuneCommand(app);
   try {
     checkOutputArgument(argc, argv, {"-o", "--output"});
+    kedge::rt::refuseEmptyValues(app, {argv + 1, argv + argc});
     app.parse(argc, argv);
     return withOutput("kedge-bench", 0);
   } catch (const CLI::ParseError &error) {

@@ -1,6 +1,7 @@
 // kedge-translate: ONNX models to level 1 as text, and back; IR as people read it.
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
+#include "runtime/program/ParseErrors.h"
 #include "tools/CommandLine.h"
 #include "tools/Mains.h"
 #include "tools/kedge-translate/Translations.h"
@@ -37,6 +38,11 @@ int kedge::tool::translateMain(int argc, char **argv) {
   app.add_flag("--keep-unsupported", options.keepUnsupported,
                "print onnx.unsupported ops instead of failing");
   app.add_flag("--locations", locations, "print where in the model each op came from");
+  try {
+    kedge::rt::refuseEmptyValues(app, {argv + 1, argv + argc});
+  } catch (const std::exception &error) {
+    return kedge::tool::sayError("kedge", error.what());
+  }
   CLI11_PARSE(app, argc, argv);
   try {
     kedge::tool::checkOutputArgument(argc, argv, {"-o"});

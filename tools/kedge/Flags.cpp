@@ -7,9 +7,14 @@ namespace kedge::tool {
 int64_t bytesGiven(const std::string &flag, const std::string &text) {
   if (text == "0")
     return 0;
-  MemoryBudget given = parseMemoryBudget(text);
+  MemoryBudget given;
+  try {
+    given = parseMemoryBudget(text);
+  } catch (const Error &) { // which speaks of budgets
+    given.kind = MemoryBudget::Kind::None;
+  }
   if (given.kind != MemoryBudget::Kind::Bytes)
-    fail("{} {}: expected bytes, such as 67108864 or 64MiB, or 0", flag, text);
+    fail("{} {}: expected bytes below 2^63, such as 67108864 or 64MiB, or 0", flag, text);
   return given.bytes;
 }
 

@@ -28,6 +28,7 @@ int kedge::tool::kedgeMain(int argc, char **argv) {
     addVersion(*command)->group("");
   try {
     std::vector<std::string> words = repeatShape(argc, argv);
+    kedge::rt::refuseEmptyValues(app, words);
     std::reverse(words.begin(), words.end()); // as CLI11 takes them
     app.parse(std::move(words));
     return withOutput("kedge", exitCode);

@@ -14,11 +14,11 @@ using nlohmann::json;
 namespace {
 /// Bytes that one run of the function copies to host memory or to files, and back.
 std::pair<int64_t, int64_t> copiedBytes(exec::FunctionOp function, bool onDisk) {
-  auto module = function->getParentOfType<ModuleOp>();
+  const SymbolTable symbols(function->getParentOfType<ModuleOp>());
   int64_t out = 0, in = 0;
   for (auto copy : function.getBody().getOps<exec::CopyOp>()) {
     FlatSymbolRefAttr state = (copy.fetches() ? copy.from() : copy.to()).getStateAttr();
-    const bool isInFile = state && sched::diskOf(module.lookupSymbol(state.getAttr()));
+    const bool isInFile = state && sched::diskOf(symbols.lookup(state.getValue()));
     if (isInFile == onDisk)
       (copy.fetches() ? in : out) += static_cast<int64_t>(copy.from().getSize());
   }
@@ -40,13 +40,16 @@ int64_t hostBytesOf(exec::HostArenaOp arena) {
 } // namespace
 
 llvm::DenseMap<Operation *, train::StateOp> kedge::exporter::statesInTransit(exec::FunctionOp function) {
-  auto module = function->getParentOfType<ModuleOp>();
   llvm::DenseMap<Operation *, train::StateOp> states;
+  const auto copies = function.getBody().getOps<exec::CopyOp>();
+  if (copies.empty())
+    return states;
+  const SymbolTable symbols(function->getParentOfType<ModuleOp>());
   for (auto copy : function.getBody().getOps<exec::CopyOp>()) {
     exec::BufferOp there = copy.fetches() ? copy.from() : copy.to(),
                    here = copy.fetches() ? copy.to() : copy.from();
     if (there.getStateAttr())
-      states[here] = module.lookupSymbol<train::StateOp>(there.getStateAttr().getAttr());
+      states[here] = symbols.lookup<train::StateOp>(there.getStateAttr().getValue());
   }
   return states;
 }

@@ -18,6 +18,15 @@ int64_t &shareOf(TransientBytes &bytes, train::Role role) {
                                             : bytes.optimizer;
 }
 
+void addTo(TransientBytes &sum, const TransientBytes &bytes) {
+  sum.gradients += bytes.gradients;
+  sum.workspace += bytes.workspace;
+  sum.communication += bytes.communication;
+  sum.parameters += bytes.parameters;
+  sum.optimizer += bytes.optimizer;
+  sum.live += bytes.live;
+}
+
 bool isUpdated(train::Role role) {
   return role == train::Role::Parameter || role == train::Role::WorkingCopy || role == train::Role::Moment1 ||
          role == train::Role::Moment2 || role == train::Role::Momentum || role == train::Role::Average ||
@@ -91,24 +100,30 @@ std::vector<TransientBytes> bytesAtLaunches(exec::FunctionOp function, int64_t p
   noteCollectives(function, gradients, sent);
   llvm::DenseMap<Operation *, train::StateOp> states = statesInTransit(function);
   int64_t launches = llvm::range_size(function.getBody().getOps<exec::LaunchInterface>());
-  std::vector<TransientBytes> at(launches + 2);
+  std::vector<TransientBytes> at(launches + 3); // what changes with each launch, then what there is
   for (auto buffer : function.getBody().getOps<exec::BufferOp>()) {
     auto found = turns.find(buffer);
     if (!isTransient(buffer, persistent) || found == turns.end())
       continue;
     const int64_t bytes = arenaBytes(buffer, buffer.getSize());
-    for (int64_t k = found->second.first; k <= found->second.second; ++k) {
-      at[k + 1].live += bytes;
+    train::StateOp state = states.lookup(buffer);
+    const auto add = [&](TransientBytes &change, int64_t bytes) {
+      change.live += bytes;
       if (gradients.contains(buffer))
-        at[k + 1].gradients += bytes;
+        change.gradients += bytes;
       else if (sent.contains(buffer))
-        at[k + 1].communication += bytes;
+        change.communication += bytes;
       else if (buffer.getName() == "workspace")
-        at[k + 1].workspace += bytes;
-      else if (train::StateOp state = states.lookup(buffer))
-        shareOf(at[k + 1], state.getRole()) += bytes;
-    }
+        change.workspace += bytes;
+      else if (state)
+        shareOf(change, state.getRole()) += bytes;
+    };
+    add(at[found->second.first + 1], bytes);
+    add(at[found->second.second + 2], -bytes);
   }
+  for (size_t k = 1; k < at.size(); ++k)
+    addTo(at[k], at[k - 1]);
+  at.pop_back();
   return at;
 }
 
@@ -129,11 +144,12 @@ TransientBytes kedge::exporter::fullestLaunch(exec::FunctionOp function, int64_t
 std::optional<TransientBytes> kedge::exporter::atUpdate(ModuleOp module, exec::FunctionOp function,
                                                         int64_t persistent) {
   int64_t index = 0;
+  const SymbolTable symbols(module);
   for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
     ++index;
     for (Value written : launch.getWrites()) {
       auto symbol = written.getDefiningOp<exec::BufferOp>().getStateAttr();
-      auto state = symbol ? module.lookupSymbol<train::StateOp>(symbol.getAttr()) : nullptr;
+      auto state = symbol ? symbols.lookup<train::StateOp>(symbol.getValue()) : nullptr;
       if (state && !isa<exec::CopyOp>(*launch) && isUpdated(state.getRole()))
         return bytesAtLaunches(function, persistent, turnsInUse(function))[index];
     }

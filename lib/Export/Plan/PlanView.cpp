@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 using namespace mlir;
 using namespace kedge;
@@ -50,7 +51,7 @@ const char *shareOf(train::Role role) {
 
 class Viewer {
 public:
-  explicit Viewer(ModuleOp module) : module(module) {}
+  explicit Viewer(ModuleOp module) : module(module), symbols(module) {}
 
   PlanView run() {
     for (auto arena : module.getOps<exec::ArenaOp>()) {
@@ -93,10 +94,12 @@ private:
     llvm::DenseMap<Operation *, StringRef> gradients; // the parameter of each
     for (auto gradient : op.getBody().getOps<exec::GradientOp>())
       gradients.try_emplace(gradient.getBuffer().getDefiningOp(), gradient.getParameter());
-    function.load.assign(function.launches.size() + 2, 0);
+    change.assign(function.launches.size() + 3, 0);
     for (auto buffer : op.getBody().getOps<exec::BufferOp>())
       if (isTransient(buffer))
         addRange(function, buffer, gradients.lookup(buffer));
+    function.load.resize(function.launches.size() + 2);
+    std::partial_sum(change.begin(), change.end() - 1, function.load.begin());
     view.functions.push_back(std::move(function));
   }
 
@@ -130,14 +133,14 @@ private:
   }
 
   StringRef parameterName(StringRef symbol) {
-    auto state = module.lookupSymbol<train::StateOp>(symbol);
+    auto state = symbols.lookup<train::StateOp>(symbol);
     return state ? state.getOnnxName().value_or(symbol) : symbol;
   }
 
   /// The parameter whose value or optimizer state the buffer is.
   std::optional<StringRef> updatedParameter(exec::BufferOp buffer) {
     auto symbol = buffer.getStateAttr();
-    auto state = symbol ? module.lookupSymbol<train::StateOp>(symbol.getAttr()) : nullptr;
+    auto state = symbol ? symbols.lookup<train::StateOp>(symbol.getValue()) : nullptr;
     if (!state || state.getRole() == train::Role::Buffer || state.getRole() == train::Role::Accumulator)
       return std::nullopt;
     return parameterName(state.getOf().value_or(state.getSymName()));
@@ -164,13 +167,15 @@ private:
     range.offset = buffer.getOffset();
     range.first = static_cast<int64_t>(buffer.getFirst());
     range.last = static_cast<int64_t>(buffer.getLast());
-    for (int64_t time = range.first; time <= range.last; ++time)
-      function.load[time + 1] += range.bytes;
+    change[range.first + 1] += range.bytes;
+    change[range.last + 2] -= range.bytes;
     function.ranges.push_back(std::move(range));
   }
 
   ModuleOp module;
+  SymbolTable symbols;
   PlanView view;
+  std::vector<int64_t> change; ///< of a function's load, from one launch to the next
   llvm::DenseMap<Operation *, train::StateOp> inTransit;
   llvm::DenseMap<Operation *, size_t> writers; ///< of a buffer: the first launch that writes it
 };

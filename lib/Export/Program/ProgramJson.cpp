@@ -104,7 +104,7 @@ void markSpace(json &entry, exec::BufferOp buffer) {
 /// Collects what functions say of the world outside: inputs, scalars, results.
 class TableBuilder {
 public:
-  TableBuilder(ModuleOp module, const ProgramFacts &facts) : module(module), facts(facts) {}
+  TableBuilder(ModuleOp module, const ProgramFacts &facts) : module(module), symbols(module), facts(facts) {}
 
   json functions() {
     json table = json::object();
@@ -160,7 +160,7 @@ private:
 
   /// Where ranks share the work, each has its part of a gradient.
   void markShard(json &entry, exec::GradientOp gradient) {
-    auto state = module.lookupSymbol<train::StateOp>(gradient.getParameter());
+    auto state = symbols.lookup<train::StateOp>(gradient.getParameter());
     const bool isFlat = cast<RankedTensorType>(gradient.getType()).getShape() != state.boxType().getShape();
     if (auto sharding = state.getSharding(); sharding && !sharding->getCuts().empty())
       entry[key::shard] = shardJson(*sharding, isFlat);
@@ -278,11 +278,12 @@ private:
   bool isUpdated(exec::BufferOp buffer) {
     if (!buffer.getStateAttr())
       return false;
-    train::Role role = module.lookupSymbol<train::StateOp>(buffer.getStateAttr().getAttr()).getRole();
+    train::Role role = symbols.lookup<train::StateOp>(buffer.getStateAttr().getValue()).getRole();
     return role != train::Role::Buffer && role != train::Role::Accumulator;
   }
 
   ModuleOp module;
+  SymbolTable symbols;
   const ProgramFacts &facts;
 };
 } // namespace

@@ -165,13 +165,23 @@ private:
 
   /// Empty where the file is not there: compiling needs its name alone.
   static std::string hashOf(train::WeightAttr weight) {
+    checkRegular(weight);
     auto bytes = llvm::MemoryBuffer::getFileSlice(weight.getFile(), weight.getLength(), weight.getOffset());
     if (!bytes || (*bytes)->getBufferSize() < static_cast<uint64_t>(weight.getLength()))
       return "";
     return rt::hashWeights((*bytes)->getBufferStart(), weight.getLength());
   }
 
+  /// Reading a pipe would not end. Saved IR may name anything.
+  static void checkRegular(train::WeightAttr weight) {
+    std::error_code error;
+    const std::filesystem::path path(weight.getFile().str());
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+      fail("{}: is no regular file, expected one with the weights of the model", path.string());
+  }
+
   json embedded(train::WeightAttr weight, const std::string &dtype) {
+    checkRegular(weight);
     std::string path = weight.getFile().str();
     std::ifstream file(path, std::ios::binary);
     std::vector<char> bytes(weight.getLength());

@@ -227,7 +227,9 @@ Rewritten ExportTemplateBuilder::rewriteGraph(model::Span span) {
   std::set<uint64_t> nodes{0};
   MessageParts parts;
   model::WireReader reader(*context.file, span, "a graph");
+  bool isNamed = false; // as ONNX's checker wants it
   while (reader.next()) {
+    isNamed |= reader.field() == 2 && reader.bytes().length > 0;
     bool isMessage = reader.type() == model::WireReader::Type::Bytes;
     if (edit && reader.field() == 1) {
       addNewNodes(*edit, reader.bytes().offset, parts);
@@ -246,6 +248,11 @@ Rewritten ExportTemplateBuilder::rewriteGraph(model::Span span) {
         fail("{}: {} should go before the node at byte {}, which the graph does not have", model.path,
              added.node.describe(), added.before);
     addNew(*edit, parts);
+  }
+  if (!isNamed) {
+    std::string name;
+    putBytes(name, 2, std::string("graph"));
+    parts.add(std::move(name));
   }
   return parts.take();
 }

@@ -157,7 +157,7 @@ std::string encodeGraph(const model::Graph &graph) {
   std::string out;
   for (const model::Node &node : graph.nodes)
     putBytes(out, 1, encodeNode(node));
-  putBytes(out, 2, graph.name);
+  putBytes(out, 2, graph.name.empty() ? "graph" : graph.name); // as ONNX wants one
   for (const model::Tensor &tensor : graph.initializers)
     putBytes(out, 5, encodeTensor(tensor));
   for (const model::ValueInfo &input : graph.inputs)

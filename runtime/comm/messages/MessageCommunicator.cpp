@@ -41,10 +41,11 @@ public:
     bytes.tensors.resize(1);
     bytes.name = "an agreement of all ranks";
     agreement.configure(std::move(bytes));
+    progress.watchOthers();
     const Watch::ProcessIdentity own = Watch::ownIdentity();
     std::vector<Watch::ProcessIdentity> identities(static_cast<size_t>(world.size));
     exchange(&own, sizeof(own), identities.data());
-    progress.watchOthers(identities);
+    progress.watchProcesses(identities);
     const uint64_t after = residentBytes();
     taken = after > before ? after - before : 0;
   }

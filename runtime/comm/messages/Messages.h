@@ -16,6 +16,11 @@ constexpr int kControlTag = 1;
 class Messages {
 public:
   static constexpr int64_t kAnyone = -1;
+  /// Who sent a control message, as the transport knows it: what a message says of its sender is not asked.
+  struct Sender {
+    int64_t rank = 0;
+    size_t count = 0; ///< bytes of the message
+  };
 
   virtual ~Messages() = default;
   /// Called first. Returns when every rank can be sent to; throws rt::RuntimeError if one cannot.
@@ -27,6 +32,8 @@ public:
   virtual Request receive(int64_t from, int tag, void *bytes, size_t count) = 0;
   /// True if the request is done or null; sets it to null. Allocates nothing.
   virtual bool test(Request &request) = 0;
+  /// The same of a receive from anyone, which is not null.
+  virtual bool testAnyones(Request &request, Sender &sender) = 0;
   /// True if all requests are done or null; sets them to null.
   virtual bool testAll(Request *requests, size_t count) = 0;
   /// Cancels a receive for which no message will come.

@@ -136,10 +136,14 @@ const char *Progress::waitingFor() {
   return elsewhere.load(std::memory_order_acquire);
 }
 
-void Progress::watchOthers(const std::vector<Watch::ProcessIdentity> &identities) {
-  watch.begin(identities);
-  lookout.begin();
+void Progress::watchOthers() {
+  watch.begin();
   watching.store(true, std::memory_order_release);
+}
+
+void Progress::watchProcesses(const std::vector<Watch::ProcessIdentity> &identities) {
+  watch.identify(identities);
+  lookout.begin();
 }
 
 void Progress::start(Exchange &operation) {

@@ -23,8 +23,10 @@ public:
 
   Messages &messages() const { return *transport; }
   const World &world() const { return ranks; }
-  /// Watches the heartbeats of the others from now on.
-  void watchOthers(const std::vector<Watch::ProcessIdentity> &identities);
+  /// Watches the heartbeats of the others from now on: nothing is waited for without.
+  void watchOthers();
+  /// And their processes.
+  void watchProcesses(const std::vector<Watch::ProcessIdentity> &identities);
   /// Messages name a rank so, beside its number; by rank.
   void nameRanks(std::vector<std::string> names) { watch.nameRanks(std::move(names)); }
 

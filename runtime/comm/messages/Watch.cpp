@@ -2,12 +2,14 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/exec/Yielder.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <unistd.h>
 
 namespace kedge::rt::messages {
@@ -36,10 +38,8 @@ uint64_t hashOf(const char *text) {
 
 Watch::Watch(Messages &transport, const World &world, double timeoutSeconds)
     : transport(transport), world(world), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
-      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)),
-      peers(static_cast<size_t>(world.size)) {
-  beating.rank = static_cast<int32_t>(world.rank);
-}
+      beatEvery(std::clamp(timeout / 10, 10 * kMillisecond, kSecond)), peers(static_cast<size_t>(world.size)),
+      known(static_cast<size_t>(world.size), 0) {}
 
 Watch::ProcessIdentity Watch::ownIdentity() {
   char name[256] = "";
@@ -49,24 +49,33 @@ Watch::ProcessIdentity Watch::ownIdentity() {
 
 int64_t Watch::interval() const { return std::min(beatEvery, kLookEvery); }
 
-void Watch::begin(const std::vector<ProcessIdentity> &identities) {
-  const ProcessIdentity own = ownIdentity();
+void Watch::begin() {
   lastTick = steadyNanoseconds();
+  for (Peer &peer : peers)
+    peer.heard = lastTick;
+}
+
+void Watch::identify(const std::vector<ProcessIdentity> &identities) {
+  const ProcessIdentity own = ownIdentity();
+  const std::lock_guard lock(mutex);
   for (size_t rank = 0; rank < peers.size(); ++rank) {
-    peers[rank].heard = lastTick;
-    // In another container a process has another number here, or none.
-    const bool visible =
-        identities[rank].host == own.host && kill(static_cast<pid_t>(identities[rank].process), 0) == 0;
-    if (visible && static_cast<int64_t>(rank) != world.rank)
-      peers[rank].process = identities[rank].process;
+    const auto [host, process] = identities[rank];
+    // In another container a process has another number here, or none. Other numbers than those of a process
+    // mean groups of them.
+    const bool visible = host == own.host && process > 0 && process <= std::numeric_limits<pid_t>::max() &&
+                         kill(static_cast<pid_t>(process), 0) == 0;
+    known[rank] = visible && static_cast<int64_t>(rank) != world.rank ? process : 0;
   }
 }
 
 std::vector<int64_t> Watch::processes() const {
-  std::vector<int64_t> found;
-  for (const Peer &peer : peers)
-    found.push_back(peer.process);
-  return found;
+  const std::lock_guard lock(mutex);
+  return known;
+}
+
+int64_t Watch::processOf(int64_t rank) {
+  const std::lock_guard lock(mutex);
+  return known[static_cast<size_t>(rank)];
 }
 
 bool Watch::isTested(Request &request) const { return transport.test(request); }
@@ -92,23 +101,45 @@ void Watch::hear(int64_t now) {
   for (;;) {
     if (!receiving)
       receiving = transport.receive(Messages::kAnyone, kControlTag, &incoming, sizeof(incoming));
-    if (!isTested(receiving))
+    Messages::Sender sender;
+    if (!transport.testAnyones(receiving, sender))
       return;
-    const size_t from = static_cast<size_t>(incoming.rank);
-    peers[from].heard = now;
-    if (incoming.kind == Control::Kind::Stop)
-      stopped.store(true, std::memory_order_release);
-    const bool isLoss = incoming.kind == Control::Kind::Loss;
-    const bool isFailure = incoming.kind == Control::Kind::Failure;
-    // The last message of a rank that has died since tells why.
-    if (((isLoss || isFailure) && !due) || (isFailure && peers[from].dead)) {
-      const bool own = incoming.text[0] == 0;
-      reason = isLoss ? std::string(incoming.text)
-               : own  ? fmt::format("{} has ended", nameOf(incoming.rank))
-                      : fmt::format("{}: {}", nameOf(incoming.rank), incoming.text);
-      due = now + (own ? kPatience : kOwnWords);
-    }
+    take(sender, now);
   }
+}
+
+void Watch::take(const Messages::Sender &sender, int64_t now) {
+  const auto [from, count] = sender;
+  if (from < 0 || from >= world.size || count <= offsetof(Control, text) || count > sizeof(Control) ||
+      incoming.kind > Control::Kind::Stop)
+    fail("rank {} sent {} bytes that are no control message: do all ranks run the same program?", from,
+         count);
+  Peer &peer = peers[static_cast<size_t>(from)];
+  peer.heard = now;
+  if (incoming.kind == Control::Kind::Beat)
+    return;
+  const std::string text =
+      printable({incoming.text, strnlen(incoming.text, count - offsetof(Control, text))});
+  const bool isLoss = incoming.kind == Control::Kind::Loss;
+  const bool isFailure = incoming.kind == Control::Kind::Failure;
+  if (incoming.kind == Control::Kind::Stop)
+    takeStop(from, text);
+  // The last message of a rank that has died since tells why.
+  if (((isLoss || isFailure) && !due) || (isFailure && peer.dead)) {
+    const bool own = text.empty();
+    reason = isLoss && !own ? text
+             : own          ? fmt::format("{} has ended", nameOf(from))
+                            : fmt::format("{}: {}", nameOf(from), text);
+    due = now + (own ? kPatience : kOwnWords);
+  }
+}
+
+/// The ranks before this one speak for it, and have said why. Who speaks over it, or says nothing, is named.
+void Watch::takeStop(int64_t from, const std::string &text) {
+  if (!hasStopped() && (from > world.rank || text.empty()))
+    say(fmt::format("kedge: error: {} has ended the job{}", nameOf(from),
+                    text.empty() ? " without saying why" : ": " + text));
+  stopped.store(true, std::memory_order_release);
 }
 
 void Watch::beat(int64_t now) {
@@ -127,7 +158,8 @@ void Watch::judge(int64_t now, const std::function<const char *()> &waitingFor) 
     Peer &peer = peers[static_cast<size_t>(rank)];
     if (rank == world.rank || peer.gone || hasStopped())
       continue;
-    const bool died = peer.process != 0 && kill(static_cast<pid_t>(peer.process), 0) != 0 && errno == ESRCH;
+    const int64_t process = processOf(rank);
+    const bool died = process != 0 && kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
     const bool lost = transport.isLost(rank);
     if (!died && !lost && now - peer.heard < timeout) {
       peer.missed = 0;
@@ -142,11 +174,10 @@ void Watch::judge(int64_t now, const std::function<const char *()> &waitingFor) 
     peer.dead = died || lost;
     if (due && speaker() == world.rank) // the one that would have spoken for this rank is gone as well
       due = std::min(*due, now + kOwnWords);
-    const std::string what =
-        died   ? fmt::format("{} is gone: its process {} has ended", nameOf(rank), peer.process)
-        : lost ? fmt::format("{} is gone: its connection has ended", nameOf(rank))
-               : fmt::format("{} has not been heard of for {} s (--comm-timeout)", nameOf(rank),
-                             static_cast<double>(timeout) / 1e9);
+    const std::string what = died ? fmt::format("{} is gone: its process {} has ended", nameOf(rank), process)
+                             : lost ? fmt::format("{} is gone: its connection has ended", nameOf(rank))
+                                    : fmt::format("{} has not been heard of for {} s (--comm-timeout)",
+                                                  nameOf(rank), static_cast<double>(timeout) / 1e9);
     const std::string where = collective ? fmt::format("in {}", collective) : "between collectives";
     report(Control::Kind::Loss,
            fmt::format("{}; {} was {}; the last checkpoint is whole", what, nameOf(world.rank), where), now);
@@ -207,7 +238,7 @@ void Watch::sayAndStop() {
   for (int64_t rank = 0; rank < world.size; ++rank)
     if (rank != world.rank &&
         !peers[static_cast<size_t>(rank)].dead) // one that was stopped hears it when it wakes
-      tell(rank, Control::Kind::Stop, "");
+      tell(rank, Control::Kind::Stop, reason);
   // They leave this process while it is still there.
   const int64_t end = steadyNanoseconds() + 2 * kSecond;
   Yielder yielder;
@@ -224,7 +255,6 @@ void Watch::tell(int64_t rank, Control::Kind kind, const std::string &text) {
   const size_t which = kind == Control::Kind::Stop ? 1 : 0;
   Control &message = peer.told[which];
   message.kind = kind;
-  message.rank = static_cast<int32_t>(world.rank);
   const size_t length = std::min(text.size(), Control::kText - 1);
   std::memcpy(message.text, text.data(), length);
   message.text[length] = 0;

@@ -13,18 +13,17 @@
 
 namespace kedge::rt::messages {
 
-/// A message between progress threads.
+/// A message between progress threads. Its sender is the one whose connection it came by.
 struct Control {
   enum class Kind : uint32_t {
     Beat,    ///< the sender lives
     Failure, ///< the sender ends, for the reason in `text`; empty: the receiver knows the reason
     Loss,    ///< the sender has lost contact with another rank, as `text` says
-    Stop     ///< end; the reason was already printed
+    Stop     ///< end; the reason, which is in `text`, was already printed
   };
   static constexpr size_t kText = 1536;
   Kind kind = Kind::Beat;
-  int32_t rank = 0;
-  char text[kText] = "";
+  char text[kText] = ""; ///< ends with 0
 };
 
 class Watch {
@@ -37,8 +36,10 @@ public:
     int64_t process = 0;
   };
   static ProcessIdentity ownIdentity();
-  /// `identities`: those of all ranks.
-  void begin(const std::vector<ProcessIdentity> &identities);
+  /// From now on each of the others must be heard of.
+  void begin();
+  /// From any thread: the identities of all ranks. Those of this machine are looked after, too.
+  void identify(const std::vector<ProcessIdentity> &identities);
 
   /// Sends and receives heartbeats and checks the others. If a rank is lost, asks `waitingFor`
   /// which collective this rank is in (null: none), for the message. Otherwise allocates nothing.
@@ -55,7 +56,7 @@ public:
   bool hasStopped() const { return stopped.load(std::memory_order_acquire); }
   /// From any thread: the number of a rank, and what else it is called.
   std::string nameOf(int64_t rank);
-  /// The processes that begin() found on this machine, by rank; 0: none that can be checked, and its own.
+  /// The processes that identify() found on this machine, by rank; 0: none that can be checked, and its own.
   std::vector<int64_t> processes() const;
   /// From any thread: this rank has begun to tell why the job ends.
   bool hasSpoken() const { return spoken.load(std::memory_order_acquire); }
@@ -65,15 +66,17 @@ public:
 private:
   struct Peer {
     int64_t heard = 0;
-    int64_t process = 0; ///< 0: cannot be checked
-    int64_t missed = 0;  ///< when it was first found dead or silent for too long; 0: it is alive
-    bool gone = false;   ///< lost, and reported
+    int64_t missed = 0; ///< when it was first found dead or silent for too long; 0: it is alive
+    bool gone = false;  ///< lost, and reported
     bool dead = false;
     Request beat = nullptr;
     std::array<Request, 2> telling{};
     std::array<Control, 2> told; ///< a failure, and the stop
   };
   void hear(int64_t now);
+  void take(const Messages::Sender &sender, int64_t now);
+  void takeStop(int64_t from, const std::string &text);
+  int64_t processOf(int64_t rank);
   void beat(int64_t now);
   void judge(int64_t now, const std::function<const char *()> &waitingFor);
   void takeOwn(int64_t now);
@@ -97,9 +100,10 @@ private:
   std::optional<int64_t> due; ///< when this rank prints the reason, unless another has
 
   std::atomic<bool> stopped{false}, spoken{false};
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::optional<std::string> announced; ///< guarded by mutex
   std::vector<std::string> names;       ///< the same
+  std::vector<int64_t> known;           ///< the same: processes, by rank
 };
 
 } // namespace kedge::rt::messages

@@ -35,6 +35,7 @@ Mpi bindAll() {
   bind(library, "MPI_Isend", mpi.Isend);
   bind(library, "MPI_Irecv", mpi.Irecv);
   bind(library, "MPI_Test", mpi.Test);
+  bind(library, "MPI_Get_count", mpi.Get_count);
   bind(library, "MPI_Testall", mpi.Testall);
   bind(library, "MPI_Cancel", mpi.Cancel);
   bind(library, "MPI_Request_free", mpi.Request_free);

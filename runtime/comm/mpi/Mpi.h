@@ -18,6 +18,7 @@ struct Mpi {
   decltype(&::MPI_Isend) Isend = nullptr;
   decltype(&::MPI_Irecv) Irecv = nullptr;
   decltype(&::MPI_Test) Test = nullptr;
+  decltype(&::MPI_Get_count) Get_count = nullptr;
   decltype(&::MPI_Testall) Testall = nullptr;
   decltype(&::MPI_Cancel) Cancel = nullptr;
   decltype(&::MPI_Request_free) Request_free = nullptr;

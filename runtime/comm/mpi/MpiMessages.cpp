@@ -49,15 +49,16 @@ public:
     return request;
   }
 
-  bool test(Request &request) override {
-    if (!request)
-      return true;
-    MPI_Request own = static_cast<MPI_Request>(request);
-    int flag = 0;
-    mpi->check(mpi->Test(&own, &flag, MPI_STATUS_IGNORE), "a heartbeat");
-    if (flag)
-      request = nullptr;
-    return flag != 0;
+  bool test(Request &request) override { return !request || isDone(request, MPI_STATUS_IGNORE); }
+
+  bool testAnyones(Request &request, Sender &sender) override {
+    MPI_Status status{};
+    if (!isDone(request, &status))
+      return false;
+    int count = 0;
+    mpi->check(mpi->Get_count(&status, mpi->byte, &count), "a heartbeat");
+    sender = {status.MPI_SOURCE, static_cast<size_t>(std::max(count, 0))};
+    return true;
   }
 
   bool testAll(Request *requests, size_t count) override {
@@ -81,6 +82,15 @@ public:
   void finish() override { mpi->check(mpi->Finalize(), "ending"); }
 
 private:
+  bool isDone(Request &request, MPI_Status *status) {
+    MPI_Request own = static_cast<MPI_Request>(request);
+    int flag = 0;
+    mpi->check(mpi->Test(&own, &flag, status), "a heartbeat");
+    if (flag)
+      request = nullptr;
+    return flag != 0;
+  }
+
   const Mpi *mpi = nullptr;
   const World world;
 };

@@ -2,6 +2,7 @@
 // connect to it and learn where each of them listens. At the end every two ranks are connected.
 #pragma once
 #include "runtime/comm/Launcher.h"
+#include "runtime/comm/tcp/Place.h"
 #include "runtime/comm/tcp/Socket.h"
 
 namespace kedge::rt::tcp {
@@ -12,10 +13,8 @@ struct Connection {
   Socket control, data;
 };
 
-/// By rank; the own entry is not open. Throws rt::RuntimeError that names the ranks missing after `seconds`.
+/// By rank; the own entry is not open. Throws rt::RuntimeError that names the ranks missing after `seconds`,
+/// or at once a rank that goes meanwhile, and what is different where a rank is refused.
 std::vector<Connection> meet(const World &world, const Rendezvous &rendezvous, double seconds);
-
-/// Number of ports after MASTER_PORT that are tried if it is in use.
-constexpr int64_t kPorts = 16;
 
 } // namespace kedge::rt::tcp

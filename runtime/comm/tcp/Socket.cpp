@@ -39,11 +39,42 @@ Socket prepared(int file) {
 
 struct Addresses {
   addrinfo *list = nullptr;
+  int code = 0;
+  Addresses(const std::string &host, int64_t port, int flags) {
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    wanted.ai_flags = flags;
+    code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &list);
+    if (code != 0)
+      list = nullptr;
+  }
   ~Addresses() {
     if (list)
       freeaddrinfo(list);
   }
+  Addresses(const Addresses &) = delete;
+  Addresses &operator=(const Addresses &) = delete;
 };
+
+std::string numbersOf(const sockaddr *place, socklen_t length) {
+  char text[NI_MAXHOST] = "";
+  return getnameinfo(place, length, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
+}
+
+/// Not open, with errno, if it cannot.
+Socket listenAtPlace(const addrinfo &place) {
+  Socket made(socket(place.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!made.isOpen())
+    return made;
+  const int on = 1, off = 0;
+  setsockopt(made.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (place.ai_family == AF_INET6)
+    setsockopt(made.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  if (bind(made.number(), place.ai_addr, place.ai_addrlen) != 0)
+    return Socket();
+  fcntl(made.number(), F_SETFL, fcntl(made.number(), F_GETFL) | O_NONBLOCK);
+  return listen(made.number(), 4096) == 0 ? std::move(made) : Socket();
+}
 
 } // namespace
 
@@ -71,6 +102,12 @@ std::optional<size_t> Socket::receiveSome(void *bytes, size_t count) const {
   return moved < 0 && isAgain() ? std::optional<size_t>(0) : std::nullopt;
 }
 
+bool Socket::isClosed() const {
+  char next = 0;
+  const ssize_t seen = recv(file, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return seen == 0 || (seen < 0 && !isAgain());
+}
+
 bool Socket::sendAll(const void *bytes, size_t count, int64_t deadline) const {
   for (const char *at = static_cast<const char *>(bytes), *end = at + count; at < end;) {
     const auto moved = sendSome(at, static_cast<size_t>(end - at));
@@ -91,36 +128,17 @@ bool Socket::receiveAll(void *bytes, size_t count, int64_t deadline) const {
   return true;
 }
 
-Socket listenAt(int64_t port) {
+Socket listenAt(int64_t port, const std::string &address) {
   // One socket of both kinds of addresses, or of the old kind where the machine has no other.
-  for (const int family : {AF_INET6, AF_INET}) {
-    Socket made(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!made.isOpen())
-      continue;
-    const int on = 1, off = 0;
-    setsockopt(made.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    sockaddr_storage place{};
-    socklen_t length = sizeof(sockaddr_in);
-    if (family == AF_INET6) {
-      setsockopt(made.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-      auto *six = reinterpret_cast<sockaddr_in6 *>(&place);
-      *six = {};
-      six->sin6_family = AF_INET6;
-      six->sin6_port = htons(static_cast<uint16_t>(port));
-      six->sin6_addr = in6addr_any;
-      length = sizeof(*six);
-    } else {
-      auto *four = reinterpret_cast<sockaddr_in *>(&place);
-      four->sin_family = AF_INET;
-      four->sin_port = htons(static_cast<uint16_t>(port));
+  for (const char *any : {"::", "0.0.0.0"}) {
+    const Addresses found(address.empty() ? any : address, port, AI_NUMERICHOST | AI_PASSIVE);
+    if (found.list) {
+      Socket made = listenAtPlace(*found.list);
+      if (made.isOpen() || errno == EADDRINUSE || errno == EACCES)
+        return made;
     }
-    if (bind(made.number(), reinterpret_cast<sockaddr *>(&place), length) != 0) {
-      if (errno == EADDRINUSE || errno == EACCES)
-        return Socket();
-      continue;
-    }
-    fcntl(made.number(), F_SETFL, fcntl(made.number(), F_GETFL) | O_NONBLOCK);
-    return listen(made.number(), 4096) == 0 ? std::move(made) : Socket();
+    if (!address.empty())
+      break;
   }
   return Socket();
 }
@@ -142,21 +160,38 @@ Socket acceptFrom(const Socket &listening, int64_t deadline, std::string *host) 
          0)
     if (!awaitSocket(listening.number(), POLLIN, deadline))
       return Socket();
-  char name[NI_MAXHOST] = "";
-  if (host && getnameinfo(reinterpret_cast<sockaddr *>(&place), length, name, sizeof(name), nullptr, 0,
-                          NI_NUMERICHOST) == 0)
-    *host = name;
+  if (host)
+    *host = numbersOf(reinterpret_cast<sockaddr *>(&place), length);
   return prepared(file);
 }
 
+std::string ownAddressOf(const Socket &connection) {
+  sockaddr_storage place{};
+  socklen_t length = sizeof(place);
+  if (getsockname(connection.number(), reinterpret_cast<sockaddr *>(&place), &length) != 0)
+    return "";
+  return numbersOf(reinterpret_cast<sockaddr *>(&place), length);
+}
+
+std::vector<std::string> addressesOf(const std::string &host) {
+  std::vector<std::string> found;
+  const Addresses all(host, 0, 0);
+  for (const addrinfo *place = all.list; place; place = place->ai_next)
+    found.push_back(numbersOf(place->ai_addr, place->ai_addrlen));
+  return found;
+}
+
+bool isAddress(const std::string &text) { return Addresses(text, 0, AI_NUMERICHOST).list != nullptr; }
+
+bool isLoopback(const std::string &address) {
+  return address.starts_with("127.") || address.starts_with("::ffff:127.") || address == "::1";
+}
+
 Socket connectTo(const std::string &host, int64_t port, int64_t deadline, std::string *reason) {
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  Addresses found;
-  if (const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found.list);
-      code != 0) {
+  const Addresses found(host, port, 0);
+  if (!found.list) {
     if (reason)
-      *reason = gai_strerror(code);
+      *reason = gai_strerror(found.code);
     return Socket();
   }
   for (const addrinfo *place = found.list; place; place = place->ai_next) {

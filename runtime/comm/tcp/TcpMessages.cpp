@@ -1,3 +1,4 @@
+#include "runtime/comm/tcp/TcpMessages.h"
 #include "runtime/comm/messages/MessageCommunicator.h"
 #include "runtime/comm/tcp/Channel.h"
 #include "runtime/comm/tcp/Connect.h"
@@ -14,7 +15,7 @@ namespace {
 using messages::kControlTag;
 using messages::Request;
 
-constexpr double kShortestMeeting = 60;
+constexpr double kShortestMeeting = 60, kShortestFarewell = 20;
 /// Of control messages: the last that a rank sends.
 constexpr int kFarewellTag = 2;
 constexpr size_t kControlBytes = 4096;
@@ -27,11 +28,14 @@ struct Mail {
 
 class TcpMessages final : public messages::Messages {
 public:
-  TcpMessages(const World &world, const Rendezvous &rendezvous, double seconds)
-      : world(world), rendezvous(rendezvous), seconds(seconds), peers(static_cast<size_t>(world.size)) {}
+  TcpMessages(const World &world, std::vector<Connection> connections, const Rendezvous &rendezvous,
+              double timeout)
+      : world(world), rendezvous(rendezvous), timeout(timeout), connections(std::move(connections)),
+        peers(static_cast<size_t>(world.size)) {}
 
   void start() override {
-    std::vector<Connection> connections = meet(world, rendezvous, seconds);
+    if (connections.empty())
+      connections = meet(world, rendezvous, std::max(timeout, kShortestMeeting));
     for (size_t rank = 0; rank < peers.size(); ++rank) {
       peers[rank].control.open(std::move(connections[rank].control));
       peers[rank].data.open(std::move(connections[rank].data));
@@ -63,6 +67,15 @@ public:
     if (!request)
       return true;
     advance();
+    return isTaken(request);
+  }
+
+  bool testAnyones(Request &request, Sender &sender) override {
+    Post *post = static_cast<Post *>(request);
+    advance();
+    if (!post->done)
+      return false;
+    sender = {speaker, post->count};
     return isTaken(request);
   }
 
@@ -101,9 +114,14 @@ public:
       return &peer != &peers[static_cast<size_t>(world.rank)] &&
              !(peer.saidFarewell && peer.control.isSent()) && !peer.control.hasEnded();
     };
+    const double seconds = std::max(timeout, kShortestFarewell);
+    const int64_t deadline = steadyNanoseconds() + static_cast<int64_t>(seconds * 1e9);
     while (std::any_of(peers.begin(), peers.end(), left)) {
       advance();
       std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (steadyNanoseconds() > deadline)
+        fail("rank {} did not come to the end of the job within {} s",
+             std::find_if(peers.begin(), peers.end(), left) - peers.begin(), seconds);
     }
   }
 
@@ -142,25 +160,34 @@ private:
   }
 
   void advance() {
-    for (Peer &peer : peers) {
-      if (!peer.data.isIdle())
-        peer.data.advance();
-      if (!peer.control.isIdle())
-        peer.control.advance();
-      if (peer.mail.post.done)
-        deliver(peer);
-    }
+    for (Peer &peer : peers)
+      try {
+        if (!peer.data.isIdle())
+          peer.data.advance();
+        if (!peer.control.isIdle())
+          peer.control.advance();
+        if (peer.mail.post.done)
+          deliver(peer);
+      } catch (const RuntimeError &error) {
+        fail("rank {} sent what is no message for this one: {}", rankOf(peer), error.what());
+      }
   }
+
+  int64_t rankOf(const Peer &peer) const { return &peer - peers.data(); }
 
   void deliver(Peer &peer) {
     const Post &mail = peer.mail.post;
     if (mail.tag == kFarewellTag) {
       peer.saidFarewell = true;
+    } else if (mail.tag != kControlTag) {
+      fail("{} bytes of kind {} came where a heartbeat was expected", mail.count, mail.tag);
     } else if (!closing) {
       if (!listening)
         return; // it waits; nothing more is read of this rank
-      std::copy_n(mail.into, std::min(mail.count, listening->count), listening->into);
+      listening->count = std::min(mail.count, listening->count);
+      std::copy_n(mail.into, listening->count, listening->into);
       listening->done = true;
+      speaker = rankOf(peer);
       listening = nullptr;
     }
     awaitMail(peer);
@@ -168,20 +195,28 @@ private:
 
   const World world;
   const Rendezvous rendezvous;
-  const double seconds;
+  const double timeout;                ///< in seconds
+  std::vector<Connection> connections; ///< until the start
   std::vector<Peer> peers;
   std::vector<std::unique_ptr<Post>> made;
   std::vector<Post *> unused;
   bool closing = false;
   Post *listening = nullptr; ///< for a control message of anyone
+  int64_t speaker = 0;       ///< whose it was
 };
 
 } // namespace
+
+std::unique_ptr<messages::Messages> messagesOver(std::vector<Connection> connections, const World &world,
+                                                 double timeoutSeconds) {
+  return std::make_unique<TcpMessages>(world, std::move(connections), Rendezvous{}, timeoutSeconds);
+}
+
 } // namespace kedge::rt::tcp
 
 std::unique_ptr<kedge::rt::Communicator>
 kedge::rt::connectByTcp(const World &world, const Rendezvous &rendezvous, double timeoutSeconds) {
-  const double seconds = std::max(timeoutSeconds, tcp::kShortestMeeting);
-  return messages::communicateBy(std::make_unique<tcp::TcpMessages>(world, rendezvous, seconds), world,
-                                 timeoutSeconds);
+  return messages::communicateBy(
+      std::make_unique<tcp::TcpMessages>(world, std::vector<tcp::Connection>(), rendezvous, timeoutSeconds),
+      world, timeoutSeconds);
 }

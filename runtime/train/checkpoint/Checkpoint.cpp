@@ -180,11 +180,17 @@ RunProgress progressOf(const ordered_json &manifest) {
   return progress;
 }
 
+/// Thousands of times those of large models on many ranks.
+constexpr size_t kLargestManifest = size_t(256) << 20;
+
 } // namespace
 
 Checkpoint readCheckpoint(const std::string &folder, bool files) {
   const std::string path = folder + "/" + kManifest;
   const FileMap map(path, "checkpoint manifest");
+  if (map.size() > kLargestManifest)
+    fail("{}: it has {} bytes, expected at most {}: it is no manifest of a checkpoint", path, map.size(),
+         kLargestManifest);
   try {
     const ordered_json manifest = openManifest({map.data(), map.size()});
     if (const std::string reason = files ? damage(folder, manifest) : ""; !reason.empty())

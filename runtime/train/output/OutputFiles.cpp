@@ -1,12 +1,16 @@
 #include "runtime/train/output/OutputFiles.h"
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/format/TensorFile.h"
+#include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/SameFile.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/weights/Weights.h"
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -115,7 +119,32 @@ std::string placeOf(const std::string &path) {
   return failed ? path : place.string();
 }
 
+/// These are written as the run goes on, and have checks of their own.
+bool isAppended(const Use &use) { return use.what == "--log" || use.what == "--trace-values"; }
+
+void checkPlace(const Use &output, bool writes) {
+  const std::string folder = folderOf(output.path);
+  if (access(folder.c_str(), W_OK) != 0)
+    fail("{} {}: cannot write into '{}': {}", output.what, output.path, folder, std::strerror(errno));
+  if (!writes || isAppended(output))
+    return;
+  try {
+    checkWritable(output.path);
+  } catch (const RuntimeError &error) {
+    fail("{} {}: {}", output.what, output.path, error.what());
+  }
+}
+
 } // namespace
+
+void checkOutputsWritable(const Options &options, const Program &program, bool writes) {
+  std::error_code failed; // what is wrong is told below
+  if (writes && !options.exportAdapter.empty())
+    std::filesystem::create_directories(options.exportAdapter, failed);
+  for (const Use &output : outputsOf(options, program))
+    if (writes || output.what != "--export-adapter")
+      checkPlace(output, writes);
+}
 
 void checkOutputFiles(const Options &options, const Program &program) {
   const Uses inputs = inputsOf(options, program), outputs = outputsOf(options, program);

@@ -1,5 +1,6 @@
 #include "runtime/train/weights/Weights.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/io/Interruption.h"
 #include "runtime/train/weights/Adapters.h"
 #include "runtime/train/weights/EncodedWeights.h"
 #include "runtime/train/weights/GivenWeights.h"
@@ -96,9 +97,11 @@ void loadInitialValues(Executor &executor, const ProgramImage &image, const Weig
     if (!onlyUnsaved || keptOf(state) != Kept::Values)
       states.push_back(&state);
   loader.match(states);
-  for (const State *state : states)
+  for (const State *state : states) {
+    askToGoOn();
     if (!state->shard || state->desc.elements() > 0) // else another stage holds it
       loader.load(*state);
+  }
 }
 
 Originals::Originals(Executor &executor, const ProgramImage &image, const WeightSources &given)
