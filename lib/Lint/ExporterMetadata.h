@@ -60,6 +60,7 @@ struct FxArgument {
 struct FxCall {
   std::string name;   // of its result: "linear_3"
   std::string target; // "linear", without namespace and overload
+  std::string overload; // "default", "Tensor"; "" for what is no function of torch.ops
   std::vector<FxArgument> arguments;
   std::map<std::string, FxArgument> keywords;
 
