@@ -182,7 +182,8 @@ private:
   Graph &graph;
   Scope scope;
   Producers producers;
-  std::unordered_map<std::string_view, ElementType> types; ///< of feeds; what nodes make is known to the importer
+  std::unordered_map<std::string_view, ElementType>
+      types; ///< of feeds; what nodes make is known to the importer
 };
 
 void checkDefaultOpset(const Model &model, int64_t version) {

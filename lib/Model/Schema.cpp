@@ -12,20 +12,24 @@ using Kind = Attribute::Kind;
 using Count = SchemaOperand::Count;
 
 constexpr std::pair<char, Kind> kKinds[] = {
-    {'f', Kind::Float},         {'i', Kind::Int},     {'s', Kind::String},    {'t', Kind::Tensor},
-    {'g', Kind::Graph},         {'F', Kind::Floats},  {'I', Kind::Ints},      {'S', Kind::Strings},
-    {'T', Kind::Tensors},       {'G', Kind::Graphs},  {'p', Kind::SparseTensor},
-    {'P', Kind::SparseTensors}, {'y', Kind::TypeProto}, {'Y', Kind::TypeProtos}};
+    {'f', Kind::Float},     {'i', Kind::Int},       {'s', Kind::String},       {'t', Kind::Tensor},
+    {'g', Kind::Graph},     {'F', Kind::Floats},    {'I', Kind::Ints},         {'S', Kind::Strings},
+    {'T', Kind::Tensors},   {'G', Kind::Graphs},    {'p', Kind::SparseTensor}, {'P', Kind::SparseTensors},
+    {'y', Kind::TypeProto}, {'Y', Kind::TypeProtos}};
 
 constexpr std::pair<char, ElementType> kTypes[] = {
-    {'f', ElementType::Float},        {'B', ElementType::UInt8},          {'b', ElementType::Int8},
-    {'W', ElementType::UInt16},       {'w', ElementType::Int16},          {'i', ElementType::Int32},
-    {'l', ElementType::Int64},        {'s', ElementType::String},         {'?', ElementType::Bool},
-    {'h', ElementType::Float16},      {'d', ElementType::Double},         {'I', ElementType::UInt32},
-    {'L', ElementType::UInt64},       {'c', ElementType::Complex64},      {'C', ElementType::Complex128},
-    {'g', ElementType::BFloat16},     {'1', ElementType::Float8E4M3FN},   {'2', ElementType::Float8E4M3FNUZ},
-    {'3', ElementType::Float8E5M2},   {'4', ElementType::Float8E5M2FNUZ}, {'5', ElementType::UInt4},
-    {'6', ElementType::Int4},         {'7', ElementType::Float4E2M1},     {'8', ElementType::Float8E8M0},
+    {'f', ElementType::Float},        {'B', ElementType::UInt8},
+    {'b', ElementType::Int8},         {'W', ElementType::UInt16},
+    {'w', ElementType::Int16},        {'i', ElementType::Int32},
+    {'l', ElementType::Int64},        {'s', ElementType::String},
+    {'?', ElementType::Bool},         {'h', ElementType::Float16},
+    {'d', ElementType::Double},       {'I', ElementType::UInt32},
+    {'L', ElementType::UInt64},       {'c', ElementType::Complex64},
+    {'C', ElementType::Complex128},   {'g', ElementType::BFloat16},
+    {'1', ElementType::Float8E4M3FN}, {'2', ElementType::Float8E4M3FNUZ},
+    {'3', ElementType::Float8E5M2},   {'4', ElementType::Float8E5M2FNUZ},
+    {'5', ElementType::UInt4},        {'6', ElementType::Int4},
+    {'7', ElementType::Float4E2M1},   {'8', ElementType::Float8E8M0},
     {'9', ElementType::UInt2},        {'0', ElementType::Int2}};
 
 template <typename Value, size_t Size>
@@ -57,7 +61,10 @@ SchemaOperand readOperand(std::string text) {
     text.pop_back();
   }
   const char end = text.back();
-  operand.count = end == '?' ? Count::Optional : end == '*' ? Count::Any : end == '+' ? Count::AtLeastOne : Count::One;
+  operand.count = end == '?'   ? Count::Optional
+                  : end == '*' ? Count::Any
+                  : end == '+' ? Count::AtLeastOne
+                               : Count::One;
   if (operand.count != Count::One)
     text.pop_back();
   operand.types = text;
@@ -81,7 +88,8 @@ void readAttributes(const std::string &text, Schema &schema) {
   schema.attributes.clear();
   for (const std::string &word : words(text, ' ')) {
     const size_t colon = word.find(':');
-    schema.attributes.push_back({word.substr(0, colon), meaning(kKinds, word[colon + 1]), word.back() == '!'});
+    schema.attributes.push_back(
+        {word.substr(0, colon), meaning(kKinds, word[colon + 1]), word.back() == '!'});
   }
 }
 
@@ -146,9 +154,7 @@ size_t leastOf(const std::vector<SchemaOperand> &operands) {
   return least;
 }
 
-bool isRequired(const SchemaOperand &operand) {
-  return operand.count == Count::One || operand.isVariadic();
-}
+bool isRequired(const SchemaOperand &operand) { return operand.count == Count::One || operand.isVariadic(); }
 
 void checkInputs(const Model &model, const Node &node, const Schema &schema) {
   const size_t count = std::max(node.inputs.size(), leastOf(schema.inputs));
@@ -169,8 +175,8 @@ void checkOutputs(const Model &model, const Node &node, const Schema &schema) {
   for (size_t k = 0; k < count; ++k)
     tooMany |= node.hasOutput(k) && !Schema::at(schema.outputs, k);
   if (tooMany || (count == 0 && leastOf(schema.outputs) > 0))
-    fail("{}: {} has {} outputs; {} of opset {} makes {}. Export the model again", model.path, node.describe(),
-         count, node.opType, node.opset, howMany(schema.outputs));
+    fail("{}: {} has {} outputs; {} of opset {} makes {}. Export the model again", model.path,
+         node.describe(), count, node.opType, node.opset, howMany(schema.outputs));
 }
 
 /// "; opsets 7 to 8 have it", where another opset has the attribute.
@@ -255,7 +261,8 @@ void checkTypes(const Model &model, const Node &node, const std::function<Elemen
     }
     const auto [first, isNew] = firstOf.try_emplace(operand->types, k);
     if (!isNew && !operand->mayDiffer && typeOf(first->second) != type)
-      fail("{}: {}: inputs {} ('{}') and {} ('{}') are of types {} and {}; {} of opset {} takes tensors of one "
+      fail("{}: {}: inputs {} ('{}') and {} ('{}') are of types {} and {}; {} of opset {} takes tensors of "
+           "one "
            "type there. Export the model again",
            model.path, node.describe(), first->second, node.input(first->second), k, node.input(k),
            dtypeName(typeOf(first->second)), dtypeName(type), node.opType, node.opset);

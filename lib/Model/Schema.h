@@ -10,7 +10,7 @@ extern const char *const schemaTable; // SchemaTable.cpp explains its form
 /// An input or an output.
 struct SchemaOperand {
   enum class Count : uint8_t { One, Optional, Any, AtLeastOne } count = Count::One;
-  std::string types; ///< name of a set of types; operands with the same name have the same type
+  std::string types;      ///< name of a set of types; operands with the same name have the same type
   bool mayDiffer = false; ///< of a variadic one: its values differ in type
 
   bool isVariadic() const { return count == Count::Any || count == Count::AtLeastOne; }
@@ -37,8 +37,8 @@ const Schema *schemaOf(const Node &);
 /// All of an operator, by opset; empty for a name that the table does not have.
 const std::vector<Schema> &schemasOf(const std::string &opType);
 
-/// Throws where a node's inputs, outputs or attributes are not those of its operator: their number, which may be
-/// left out, names and kinds.
+/// Throws where a node's inputs, outputs or attributes are not those of its operator: their number, which may
+/// be left out, names and kinds.
 void checkSignature(const Model &, const Node &);
 /// Throws where the type of an input is none that the operator takes, or where two that must be alike differ.
 /// `typeOf` gives Undefined where it does not know.

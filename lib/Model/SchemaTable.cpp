@@ -1,13 +1,14 @@
-// What the operators of the default domain take, in all opsets that are read. scripts/make/node_schemas.py writes this file
-// from the schemas of onnx 1.23.2.
+// What the operators of the default domain take, in all opsets that are read. scripts/make/node_schemas.py
+// writes this file from the schemas of onnx 1.23.2.
 #include "lib/Model/Schema.h"
 
 namespace kedge::model {
 
-// A line an operator, a part between semicolons for each opset that changed it: SINCE IN > OUT / ATTRIBUTES / TYPES. An input or
-// output is the name of its types, with ? where it may be left out, * or + where any number of them or at least one may
-// follow, and ~ where these may differ in type. An attribute is NAME:KIND, with ! where it must be there. TYPES are
-// NAME=LETTERS; "any": not checked. Parts that are as before are written as =.
+// A line an operator, a part between semicolons for each opset that changed it: SINCE IN > OUT / ATTRIBUTES /
+// TYPES. An input or output is the name of its types, with ? where it may be left out, * or + where any
+// number of them or at least one may follow, and ~ where these may differ in type. An attribute is NAME:KIND,
+// with ! where it must be there. TYPES are NAME=LETTERS; "any": not checked. Parts that are as before are
+// written as =.
 const char *const schemaTable = R"(
 Abs 6 T > T /  / T=BILWbdfhilw; 13 = / = / T=BILWbdfghilw
 Acos 7 T > T /  / T=dfh; 22 = / = / T=dfgh

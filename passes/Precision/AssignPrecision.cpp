@@ -101,14 +101,13 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
       }
   }
 
-  /// What a loss of the graph alone follows from, back to products and losses of the standard: those round their
-  /// operands or take them as they are.
+  /// What a loss of the graph alone follows from, back to products and losses of the standard: those round
+  /// their operands or take them as they are.
   void findLoss(func::FuncOp function) {
     lossOps.clear();
     Operation *end = function.getBody().front().getTerminator();
     const auto isLoss = [&](OpOperand &use) {
-      auto binding =
-          train::bindingOfResult(function, use.getOperandNumber(), train::BindingKind::Output);
+      auto binding = train::bindingOfResult(function, use.getOperandNumber(), train::BindingKind::Output);
       return binding && binding.getName() == lossOutput;
     };
     if (lossOutput.empty())

@@ -22,16 +22,17 @@ TYPES = {"float": "f", "uint8": "B", "int8": "b", "uint16": "W", "int16": "w", "
          "float4e2m1": "7", "float8e8m0": "8", "uint2": "9", "int2": "0"}
 # What files leave out though a schema wants it, because it is not read: (operator, opset, input).
 LEFT_OUT = {("Resize", 11, "roi"), ("Resize", 11, "scales")}
-HEAD = """// What the operators of the default domain take, in all opsets that are read. scripts/make/node_schemas.py writes this file
-// from the schemas of onnx {version}.
+HEAD = """// What the operators of the default domain take, in all opsets that are read. scripts/make/node_schemas.py
+// writes this file from the schemas of onnx {version}.
 #include "lib/Model/Schema.h"
 
 namespace kedge::model {
 
-// A line an operator, a part between semicolons for each opset that changed it: SINCE IN > OUT / ATTRIBUTES / TYPES. An input or
-// output is the name of its types, with ? where it may be left out, * or + where any number of them or at least one may
-// follow, and ~ where these may differ in type. An attribute is NAME:KIND, with ! where it must be there. TYPES are
-// NAME=LETTERS; "any": not checked. Parts that are as before are written as =.
+// A line an operator, a part between semicolons for each opset that changed it: SINCE IN > OUT / ATTRIBUTES /
+// TYPES. An input or output is the name of its types, with ? where it may be left out, * or + where any
+// number of them or at least one may follow, and ~ where these may differ in type. An attribute is NAME:KIND,
+// with ! where it must be there. TYPES are NAME=LETTERS; "any": not checked. Parts that are as before are
+// written as =.
 const char *const schemaTable = R"("""
 TAIL = """)";
 

@@ -97,8 +97,8 @@ static bool isOneNumber(Value updates) {
   return made && isa<onnx::ExpandOp>(made) && elementCount(shapeOf(made->getOperand(0))) == 1;
 }
 
-/// The standard leaves it open which of the updates of one place counts. `places` gives the number of the place
-/// that an index tuple names, over constant indices.
+/// The standard leaves it open which of the updates of one place counts. `places` gives the number of the
+/// place that an index tuple names, over constant indices.
 static void checkPlaces(NodeContext &node, size_t count, llvm::function_ref<int64_t(size_t)> place) {
   if (node.node.attrString("reduction", "none") != "none" || isOneNumber(node.require(2)))
     return;

@@ -2,8 +2,8 @@
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Find/LostArguments.h"
 #include <algorithm>
-#include <fmt/format.h>
 #include <cmath>
+#include <fmt/format.h>
 #include <sstream>
 
 namespace kedge::lint {
@@ -47,9 +47,10 @@ std::vector<double> numbersOf(std::string text) {
   return numbers;
 }
 
-/// Whether a factor gives just the size of the result, so that steps by it and by the sizes are alike; what the
-/// file does not say of sizes is taken for a difference.
-bool givesSizes(const FxCall &call, const Node &node, const model::Graph &graph, size_t dimension, double factor) {
+/// Whether a factor gives just the size of the result, so that steps by it and by the sizes are alike; what
+/// the file does not say of sizes is taken for a difference.
+bool givesSizes(const FxCall &call, const Node &node, const model::Graph &graph, size_t dimension,
+                double factor) {
   const std::vector<double> sizes = numbersOf(argumentAt(call, 1, "output_size"));
   const model::ValueInfo *input = node.is("Resize") ? graph.findValueInfo(node.input(0)) : nullptr;
   if (!input || !input->hasShape || dimension >= sizes.size() || input->dims.size() != sizes.size() + 2)
@@ -83,7 +84,8 @@ private:
   }
 
   bool isHarmless(const FxCall &call, const Node &node, const LostArgument &row) const {
-    const std::string given = argumentAt(call, row.place, row.name), found = given.empty() ? row.otherwise : given;
+    const std::string given = argumentAt(call, row.place, row.name),
+                      found = given.empty() ? row.otherwise : given;
     std::istringstream harmless(row.harmless);
     for (std::string text; harmless >> text;)
       if (equal(found, text))
@@ -101,11 +103,11 @@ private:
 
   void report(const Node &node, const FxCall &call, const LostArgument &row) {
     const std::string given = argumentAt(call, row.place, row.name);
-    context.findings.push_back(
-        {Severity::Error, "lost-argument", nodeName(node), node.output(0), moduleOf(node),
-         fmt::format("the exporter has no place for {} = {} of {}: {}", row.name,
-                     given.empty() ? row.otherwise : given, call.target, row.file),
-         row.remedy, false, ""});
+    context.findings.push_back({Severity::Error, "lost-argument", nodeName(node), node.output(0),
+                                moduleOf(node),
+                                fmt::format("the exporter has no place for {} = {} of {}: {}", row.name,
+                                            given.empty() ? row.otherwise : given, call.target, row.file),
+                                row.remedy, false, ""});
   }
 
   FindingContext &context;
@@ -124,10 +126,11 @@ std::string unknownArguments(const model::Model &model) {
     const bool mayLose = node.name.starts_with("node_") || node.is("ScatterElements");
     for (const LostArgument &row : lostArguments())
       if (found.empty() && mayLose && node.is(row.op) && !(row.isHarmless && row.isHarmless(node)))
-        found = fmt::format("whether torch's exporter dropped an argument, such as {} of {} at '{}': the file has no "
-                            "record of the calls",
-                            row.name, std::string_view(row.call).substr(0, std::string_view(row.call).find('.')),
-                            nodeName(node));
+        found = fmt::format(
+            "whether torch's exporter dropped an argument, such as {} of {} at '{}': the file has no "
+            "record of the calls",
+            row.name, std::string_view(row.call).substr(0, std::string_view(row.call).find('.')),
+            nodeName(node));
   }
   return model.producer == "pytorch" ? found : "";
 }

@@ -21,13 +21,14 @@ void findScatterOrder(FindingContext &context) {
   const std::set<std::string> data = ofData(context.graph());
   for (const Node &node : context.graph().nodes) {
     const bool scatters = node.is("ScatterND") || node.is("ScatterElements") || node.is("Scatter");
-    if (!scatters || node.attrString("reduction", "none") != "none" ||
-        !data.count(node.input(1)) || !context.evidence.reach.reaches(node.output(0)))
+    if (!scatters || node.attrString("reduction", "none") != "none" || !data.count(node.input(1)) ||
+        !context.evidence.reach.reaches(node.output(0)))
       continue;
-    context.findings.push_back({Severity::Note, "scatter-order", nodeName(node), node.input(1), moduleOf(node),
-                                "where its indices name a place twice, the standard leaves open which update counts "
-                                "(here the last); indices that are constant and repeat are an error of compile",
-                                "nothing to do where places do not repeat; else scatter with a reduction", false, ""});
+    context.findings.push_back(
+        {Severity::Note, "scatter-order", nodeName(node), node.input(1), moduleOf(node),
+         "where its indices name a place twice, the standard leaves open which update counts "
+         "(here the last); indices that are constant and repeat are an error of compile",
+         "nothing to do where places do not repeat; else scatter with a reduction", false, ""});
   }
 }
 

@@ -5,13 +5,13 @@ using Kind = LostArgument::Kind;
 
 namespace {
 
-constexpr const char *kPoolFile = "the file's AveragePool divides by the size of the window",
-                     *kPoolRemedy = "leave it out, and multiply by the size of the window over the divisor",
-                     *kFactorFile = "the file's Resize steps by the quotient of the sizes",
-                     *kFactorRemedy =
-                         "give the size of the result in place of scale_factor, or recompute_scale_factor=True",
-                     *kCornersFile = "the file's Resize places the antialias filter by other coordinates",
-                     *kCornersRemedy = "resize with align_corners=False, or without antialias";
+constexpr const char
+    *kPoolFile = "the file's AveragePool divides by the size of the window",
+    *kPoolRemedy = "leave it out, and multiply by the size of the window over the divisor",
+    *kFactorFile = "the file's Resize steps by the quotient of the sizes",
+    *kFactorRemedy = "give the size of the result in place of scale_factor, or recompute_scale_factor=True",
+    *kCornersFile = "the file's Resize places the antialias filter by other coordinates",
+    *kCornersRemedy = "resize with align_corners=False, or without antialias";
 
 bool isPlain(const model::Node &resize) { return !resize.attrBool("antialias", false); }
 bool hasFactors(const model::Node &resize) { return resize.hasInput(2); }
@@ -19,8 +19,17 @@ bool drawsOnce(const model::Node &multinomial) { return multinomial.attrInt("sam
 bool reduces(const model::Node &scatter) { return scatter.attrString("reduction", "none") != "none"; }
 
 LostArgument factor(const char *call, size_t place, const char *name, size_t dimension) {
-  return {Kind::Factor,  call,        "Resize",      place,     name, "None",
-          "None",        kFactorFile, kFactorRemedy, dimension, *call == '_' ? isPlain : hasFactors};
+  return {Kind::Factor,
+          call,
+          "Resize",
+          place,
+          name,
+          "None",
+          "None",
+          kFactorFile,
+          kFactorRemedy,
+          dimension,
+          *call == '_' ? isPlain : hasFactors};
 }
 
 } // namespace
@@ -30,8 +39,10 @@ const std::vector<LostArgument> &lostArguments() {
       {Kind::Value, "cross_entropy_loss", "SoftmaxCrossEntropyLoss", 5, "label_smoothing", "0.0", "0.0",
        "the file's SoftmaxCrossEntropyLoss does not smooth",
        "export the model without its loss, and compile with --loss cross-entropy --label-smoothing"},
-      {Kind::Value, "avg_pool2d", "AveragePool", 6, "divisor_override", "None", "None", kPoolFile, kPoolRemedy},
-      {Kind::Value, "avg_pool3d", "AveragePool", 6, "divisor_override", "None", "None", kPoolFile, kPoolRemedy},
+      {Kind::Value, "avg_pool2d", "AveragePool", 6, "divisor_override", "None", "None", kPoolFile,
+       kPoolRemedy},
+      {Kind::Value, "avg_pool3d", "AveragePool", 6, "divisor_override", "None", "None", kPoolFile,
+       kPoolRemedy},
       {Kind::Value, "scatter_reduce", "ScatterElements", 4, "reduce", "sum", "sum prod amax amin",
        "the file's ScatterElements keeps one of the values of a place",
        "scatter the sums, and divide by sums of ones scattered to the same places", 0, reduces},

@@ -1,12 +1,13 @@
-// What torch's exporter drops of its calls, as a table; scripts/make/exporter_arguments.py compares it with torch.
+// What torch's exporter drops of its calls, as a table; scripts/make/exporter_arguments.py compares it with
+// torch.
 #pragma once
 #include "lib/Model/Model.h"
 
 namespace kedge::lint {
 
 struct LostArgument {
-  /// Factor: harmless, too, where it gives just the size of the result along the dimension, and where the call aligns
-  /// corners, which does not read it.
+  /// Factor: harmless, too, where it gives just the size of the result along the dimension, and where the
+  /// call aligns corners, which does not read it.
   enum class Kind : uint8_t { Value, Factor } kind = Kind::Value;
   const char *call;      ///< of ATen, with its overload where others do not lose it
   const char *op;        ///< the node that stands for it

@@ -73,7 +73,7 @@ LogicalResult ScatterElementsOp::buildGradient(OpBuilder &builder, ValueRange dY
     return GatherElementsOp::create(builder, getLoc(), from, getIndices(), getAxis());
   };
   Places{{builder, getLoc()}, getData(), getUpdates(), getResult(), scatter, gather}.of(getReduction(), dY[0],
-                                                                                       dX);
+                                                                                        dX);
   return success();
 }
 
@@ -86,6 +86,6 @@ LogicalResult ScatterNDOp::buildGradient(OpBuilder &builder, ValueRange dY, Grad
     return GatherNDOp::create(builder, getLoc(), from, getIndices(), 0);
   };
   Places{{builder, getLoc()}, getData(), getUpdates(), getResult(), scatter, gather}.of(getReduction(), dY[0],
-                                                                                       dX);
+                                                                                        dX);
   return success();
 }
