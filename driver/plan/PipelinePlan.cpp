@@ -125,13 +125,18 @@ void PipelinePlan::planRank(const CompileOptions &options, int64_t place) {
                    {"stage", place},
                    {"peak_bytes", report["peak_bytes"]},
                    {"arena_bytes", report["arena_bytes"]},
+                   {"host_bytes", report["host_bytes"]},
+                   {"disk_bytes", report.value("disk_bytes", int64_t{0})},
                    {"added_time", report["recompute"]["overhead"]},
                    {"bubble", bubble},
                    {"in_flight", pipeline::inFlightOf(slots, places, place)}});
   const auto key = [](const json &of) {
     return std::pair(!of["fits"].get<bool>(), of["peak_bytes"].get<int64_t>());
   };
-  if (!shown || key(report) > key(whole)) {
+  // The rank that is asked about, else the one that has the least room.
+  const bool isShown =
+      options.rank ? place == *options.rank / (mesh.size() / places) : !shown || key(report) > key(whole);
+  if (isShown) {
     whole = std::move(report);
     shown = std::move(compilation);
     shownOptions = std::move(own);

@@ -2,6 +2,7 @@
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Import/GraphNode.h"
 #include "lib/Import/GraphPlaces.h"
+#include "lib/Model/Schema.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Diagnostics.h"
@@ -38,6 +39,36 @@ void checkSizes(const model::Node &node, const ImportScope &target, GraphNode &c
       if (auto type = dyn_cast<RankedTensorType>(value->tensor.getType()))
         if (std::string why = tooLarge(type.getShape()); !why.empty())
           context.fail("output '{}' cannot be computed: {}", name, why);
+}
+
+/// ONNX's type of a tensor's elements; Undefined for what no file has.
+model::ElementType modelTypeOf(const ImportedValue &value) {
+  using model::ElementType;
+  auto shaped = value.tensor ? dyn_cast<RankedTensorType>(value.tensor.getType()) : RankedTensorType();
+  if (value.narrow != ElementType::Undefined || !shaped)
+    return value.narrow;
+  const Type type = shaped.getElementType();
+  if (isa<FloatType>(type))
+    return type.isF32()    ? ElementType::Float
+           : type.isF64()  ? ElementType::Double
+           : type.isF16()  ? ElementType::Float16
+           : type.isBF16() ? ElementType::BFloat16
+                           : ElementType::Undefined;
+  const bool isUnsigned = type.isUnsignedInteger();
+  switch (isa<IntegerType>(type) ? type.getIntOrFloatBitWidth() : 0) {
+  case 1:
+    return ElementType::Bool;
+  case 8:
+    return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
+  case 16:
+    return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
+  case 32:
+    return isUnsigned ? ElementType::UInt32 : ElementType::Int32;
+  case 64:
+    return isUnsigned ? ElementType::UInt64 : ElementType::Int64;
+  default:
+    return ElementType::Undefined;
+  }
 }
 
 /// Narrow operands are codes: only operators that read or move them take them.
@@ -127,6 +158,7 @@ void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
 void GraphImporter::importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &target,
                                     Location loc) {
   GraphNode context(*this, target, node, loc);
+  model::checkTypes(source, node, [&](size_t k) { return modelTypeOf(context.imported(k)); });
   try {
     InferenceErrors errors(this->context);
     checkNarrow(context);

@@ -1,5 +1,4 @@
 #include "lib/Import/LintOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Import/NodeImporter.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
 #include "lib/Interfaces/DifferentiableOpInterface.h"
@@ -56,12 +55,6 @@ lint::Operators lintOperators(MLIRContext &context) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);
     return !name || name->hasInterface<DifferentiableOpInterface>() ||
            name->hasInterface<DecomposableOpInterface>();
-  };
-  operators.gradientGap = [](const model::Node &node) {
-    if (!node.is("ScatterElements") && !node.is("ScatterND"))
-      return std::string();
-    const std::string reduction = node.attrString("reduction", "none");
-    return onnx::scattersWithGradient(reduction) ? std::string() : fmt::format("reduction '{}'", reduction);
   };
   operators.isDifferentiable = [&context](const std::string &domain, const std::string &op, size_t operand) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);

@@ -66,7 +66,8 @@ const std::set<std::string> &allCodes() {
                                               "renamed-parameter",  "keyed-by-rank",
                                               "random-off",         "random-evaluation",
                                               "lost-detach",        "guessed-verdict",
-                                              "updated-buffer",     "lost-update"};
+                                              "updated-buffer",     "lost-update",
+                                              "lost-argument",      "scatter-order"};
   return codes;
 }
 
@@ -115,6 +116,8 @@ Report check(const Model &model, const LintOptions &options, const Operators &op
   findLostParameters(context);
   findMergedConstants(context);
   findLostStops(context);
+  findLostArguments(context);
+  findScatterOrder(context);
   findTraced(context);
   findInferenceMode(context);
   findTrainability(context);

@@ -111,7 +111,10 @@ std::optional<FxCall> FxCall::parse(const std::string &text) {
     ++end;
   call.name = all.substr(1, end - 1);
   target += std::string_view("call_function[target=").size();
-  call.target = shortTarget(all.substr(target, args - target));
+  const std::string_view full = all.substr(target, args - target);
+  call.target = shortTarget(full);
+  if (full.starts_with("torch.ops."))
+    call.overload = full.substr(full.rfind('.') + 1);
   for (std::string_view part : splitTopLevel(bracketed(all, all.find('(', args + 3))))
     call.arguments.push_back(parseArgument(part));
   if (size_t kwargs = all.find("kwargs = {", args); kwargs != std::string_view::npos)

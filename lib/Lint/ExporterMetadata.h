@@ -58,8 +58,9 @@ struct FxArgument {
 
 /// The call that a node came from, e.g. torch.ops.aten.linear.default(%x, %p_head_weight, %p_head_bias).
 struct FxCall {
-  std::string name;   // of its result: "linear_3"
-  std::string target; // "linear", without namespace and overload
+  std::string name;     // of its result: "linear_3"
+  std::string target;   // "linear", without namespace and overload
+  std::string overload; // "default", "Tensor"; "" for what is no function of torch.ops
   std::vector<FxArgument> arguments;
   std::map<std::string, FxArgument> keywords;
 

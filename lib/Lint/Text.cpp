@@ -50,6 +50,8 @@ Headline headlineOf(const std::string &code) {
       {"random-evaluation",
        {"random numbers are drawn in every mode", "operators draw random numbers in every mode", ""}},
       {"updated-buffer", {"a buffer is updated by forward", "buffers are updated by forward", ""}},
+      {"lost-argument", {"an argument of a call is lost", "arguments of calls are lost", ""}},
+      {"scatter-order", {"a scatter whose places may repeat", "scatters whose places may repeat", ""}},
       {"lost-update", {"a buffer would keep its first value", "buffers would keep their first values", ""}},
       {"lost-detach", {"a stop of the gradient is gone", "stops of the gradient are gone", ""}},
       {"guessed-verdict",

@@ -1,5 +1,6 @@
 // What lint cannot see, because the file does not hold it: said beside "clean".
 #include "lib/Lint/Find/Findings.h"
+#include "lib/Lint/Find/LostArguments.h"
 #include <fmt/format.h>
 #include <string_view>
 
@@ -78,6 +79,8 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
         "BatchNormalization: the file has none and no record of the modules; an export in inference mode "
         "folds it into a Conv, such as '{}'",
         nodeName(*node)));
+  if (std::string arguments = unknownArguments(evidence.model); !arguments.empty())
+    unknowns.push_back(std::move(arguments));
   if (evidence.model.trainingInfo.empty())
     unknowns.push_back(stopsOf(graph));
   return unknowns;

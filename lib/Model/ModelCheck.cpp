@@ -1,4 +1,5 @@
 #include "lib/Model/ModelCheck.h"
+#include "lib/Model/Schema.h"
 #include "lib/Support/Error.h"
 #include <queue>
 #include <unordered_map>
@@ -50,6 +51,12 @@ private:
 
   void defineFeeds() {
     std::unordered_set<std::string_view> initializers;
+    types.clear();
+    for (const Tensor &tensor : graph.initializers)
+      types[tensor.name] = tensor.dtype;
+    for (const ValueInfo &input : graph.inputs)
+      if (input.kind == ValueInfo::Kind::Tensor)
+        types.try_emplace(input.name, input.dtype);
     for (const Tensor &tensor : graph.initializers)
       if (!initializers.insert(tensor.name).second)
         fail("{}: graph '{}' has two initializers named '{}'; expected unique names. Export the model again",
@@ -108,7 +115,11 @@ private:
     std::vector<std::vector<size_t>> dependencies(graph.nodes.size());
     for (size_t k = 0; k < graph.nodes.size(); ++k) {
       const Node &node = graph.nodes[k];
-      checkInputs(model, node);
+      checkSignature(model, node);
+      checkTypes(model, node, [&](size_t operand) {
+        const auto known = types.find(node.input(operand));
+        return known == types.end() ? ElementType::Undefined : known->second;
+      });
       std::vector<std::string_view> uses(node.inputs.begin(), node.inputs.end());
       for (const Attribute &a : node.attributes)
         for (const auto &sub : a.graphs)
@@ -171,6 +182,8 @@ private:
   Graph &graph;
   Scope scope;
   Producers producers;
+  std::unordered_map<std::string_view, ElementType>
+      types; ///< of feeds; what nodes make is known to the importer
 };
 
 void checkDefaultOpset(const Model &model, int64_t version) {

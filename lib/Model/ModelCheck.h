@@ -14,10 +14,6 @@ void assignOpsets(const Model &, std::vector<Node> &, const std::map<std::string
 /// Checks names and sorts nodes, in all graphs. Throws on undefined or doubly defined values and on cycles.
 void checkAndSort(Model &);
 
-/// Throws where an operator's required input is left out, or where a node has more inputs than its operator
-/// takes.
-void checkInputs(const Model &, const Node &);
-
 /// Sets `id` of every node.
 void numberNodes(Model &);
 

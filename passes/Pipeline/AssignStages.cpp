@@ -28,7 +28,9 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   int64_t count = 1;
   DenseMap<Operation *, int64_t> stageOfOp;
   DenseMap<StringAttr, int64_t> stageOfState;
-  llvm::StringMap<int64_t> stageOfPlace;
+  llvm::StringMap<int64_t> stageOfPlace; ///< of the first forward op there
+  llvm::StringMap<int64_t> lastOfPlace;
+  DenseSet<Operation *> late; ///< of @micro: backward, and what follows from it
   std::vector<std::pair<rt::NamePattern, int64_t>> given;
   DenseMap<Attribute, int64_t> annotated; ///< stages of nodes by place, as the file says
   DenseSet<Value> everywhere;             ///< made of constants and numbers of the host
@@ -48,6 +50,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       return signalPassFailure();
     placeStates(micro);
     placeBackward(micro);
+    if (failed(verifyMicro(micro)))
+      return signalPassFailure();
     if (auto update = train::functionOf(getOperation(), train::FunctionKind::Update))
       placeUpdate(update);
     for (train::FunctionKind kind : {train::FunctionKind::Eval, train::FunctionKind::Predict})
@@ -145,14 +149,28 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     }
   }
 
-  /// Of states alone: it is where its result is read first.
+  /// Of states alone, or the cast of an input, which every stage has: it is where its result is read first.
   bool isOfStates(Operation &op) {
     const bool is = llvm::all_of(op.getOperands(), [&](Value value) {
       return ofStates.contains(value) || everywhere.contains(value);
     });
     if (is)
       ofStates.insert(op.result_begin(), op.result_end());
-    return is;
+    return is || (isa<onnx::CastOp>(op) && isInput(op.getOperand(0)));
+  }
+
+  static bool isInput(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+    return function && train::bindingOfArgument(function, argument.getArgNumber(), BindingKind::Input);
+  }
+
+  void notePlace(Operation *op, int64_t stage) {
+    if (!placeOf(op))
+      return;
+    stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);
+    int64_t &last = lastOfPlace.try_emplace(keyOf(placeOf(op)), stage).first->second;
+    last = std::max(last, stage);
   }
 
   void placeByReaders(ArrayRef<Operation *> ops) {
@@ -162,8 +180,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         if (auto found = stageOfOp.find(user); found != stageOfOp.end())
           stage = std::min(stage, found->second);
       stageOfOp[op] = stage;
-      if (placeOf(op))
-        stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);
+      notePlace(op, stage);
     }
   }
 
@@ -189,11 +206,20 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     placeByReaders(fromStates);
   }
 
+  void noteLate(func::FuncOp micro) {
+    for (Operation &op : micro.getBody().front().without_terminator())
+      if (!isEverywhere(op) && (!isForward(op) || llvm::any_of(op.getOperands(), [&](Value value) {
+            return late.contains(value.getDefiningOp());
+          })))
+        late.insert(&op);
+  }
+
   LogicalResult placeForward(func::FuncOp micro) {
     noteScalars(micro);
+    noteLate(micro);
     SmallVector<Operation *> forward, fromStates;
     for (Operation &op : micro.getBody().front().without_terminator())
-      if (!isEverywhere(op) && isForward(op)) {
+      if (!isEverywhere(op) && !late.contains(&op)) {
         if (isOfStates(op)) {
           fromStates.push_back(&op);
           continue;
@@ -223,7 +249,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         own = stageOfReaders(*op).value_or(0);
       const int64_t stage = std::max(own, least);
       stageOfOp[op] = stage;
-      stageOfPlace.try_emplace(keyOf(placeOf(op)), stage);
+      notePlace(op, stage);
     }
     placeByReaders(fromStates);
     for (int64_t stage = 0; stage < count; ++stage)
@@ -388,16 +414,46 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
           isSplit(op))
         continue;
       PlaceAttr place = placeOf(&op);
-      auto named = place ? stageOfPlace.find(keyOf(place)) : stageOfPlace.end();
-      int64_t stage = named != stageOfPlace.end() ? named->second : stageOfOperands(op);
+      auto named = place ? lastOfPlace.find(keyOf(place)) : lastOfPlace.end();
+      int64_t stage = named != lastOfPlace.end() ? named->second : count;
       if (auto state = updated.find(&op); state != updated.end())
         stage = stageOfState.lookup(state->second);
       for (Value operand : op.getOperands())
         if (Operation *producer = operand.getDefiningOp();
-            producer && !isForward(*producer) && stageOfOp.contains(producer))
+            late.contains(producer) && stageOfOp.contains(producer))
           stage = std::min(stage, stageOfOp.lookup(producer));
-      stageOfOp[&op] = stage;
+      // What no pass has given a place of the model stays where the gradients that it reads are.
+      stageOfOp[&op] = stage < count ? stage : stageOfOperands(op);
     }
+  }
+
+  /// Values go to later stages in forward, to earlier ones in backward, and a state's new value is made where
+  /// it is.
+  LogicalResult verifyMicro(func::FuncOp micro) {
+    const auto stageOf = [&](Operation *op) {
+      return op && stageOfOp.contains(op) ? stageOfOp.lookup(op) : -1;
+    };
+    const DenseMap<Operation *, StringAttr> updated = newStates(micro);
+    for (Operation &op : micro.getBody().front().without_terminator()) {
+      const int64_t own = stageOf(&op);
+      for (Operation *producer :
+           llvm::map_range(op.getOperands(), [](Value v) { return v.getDefiningOp(); })) {
+        const int64_t from = stageOf(producer);
+        const bool reads = own >= 0 && from >= 0,
+                   wrong = late.contains(&op) ? late.contains(producer) && from < own : from > own;
+        if (reads && wrong)
+          return op.emitOpError("is of stage ")
+                 << own << ", but reads a value of stage " << from << " (" << producer->getName()
+                 << "), which is made later: a pass that made one of them gave it the place of another "
+                    "module";
+      }
+      if (auto state = updated.find(&op);
+          state != updated.end() && own >= 0 && own != stageOfState.lookup(state->second))
+        return op.emitOpError("makes the new value of ")
+               << state->second << " on stage " << own << ", but stage " << stageOfState.lookup(state->second)
+               << " keeps it";
+    }
+    return success();
   }
 
   /// Tensors of several stages do not travel together.

@@ -29,6 +29,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
   PolicyFile overrides;
   llvm::DenseMap<Value, Flow> flows;
   llvm::DenseSet<Operation *> algorithm; ///< computes in f32: algorithms of training_info, updates of buffers
+  llvm::DenseSet<Operation *> lossOps;   ///< makes the graph's own loss, behind the last product
   int64_t lowOps = 0, fullOps = 0;
 
   void runOnOperation() override {
@@ -38,6 +39,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     if (failed(readOptions(function)))
       return signalPassFailure();
     findAlgorithm(function);
+    findLoss(function);
     Angles angles(function);
     for (BlockArgument argument : function.getArguments())
       if (!angles.areFrequencies(argument))
@@ -99,6 +101,31 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
       }
   }
 
+  /// What a loss of the graph alone follows from, back to products and losses of the standard: those round
+  /// their operands or take them as they are.
+  void findLoss(func::FuncOp function) {
+    lossOps.clear();
+    Operation *end = function.getBody().front().getTerminator();
+    const auto isLoss = [&](OpOperand &use) {
+      auto binding = train::bindingOfResult(function, use.getOperandNumber(), train::BindingKind::Output);
+      return binding && binding.getName() == lossOutput;
+    };
+    if (lossOutput.empty())
+      return;
+    for (Operation &op : llvm::reverse(function.getBody().front().without_terminator())) {
+      bool makesIt = false, alone = !op.use_empty();
+      for (OpOperand &use : op.getUses()) {
+        const bool ofLoss = use.getOwner() == end && isLoss(use);
+        makesIt |= ofLoss;
+        alone &= ofLoss || continuesLoss(use.getOwner());
+      }
+      if (makesIt || (alone && classOf(&op) != PrecisionClass::Low))
+        lossOps.insert(&op);
+    }
+  }
+
+  bool continuesLoss(Operation *op) { return lossOps.contains(op) && classOf(op) != PrecisionClass::Loss; }
+
   static void follow(ValueRange values, llvm::DenseSet<Operation *> &forward) {
     for (Value value : values)
       if (Operation *producer = value.getDefiningOp())
@@ -140,6 +167,11 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     if (!isMaster() || !(input || parameter))
       return;
     bool isFloat = isa<FloatType>(elementOf(argument));
+    if (input && !argument.use_empty() &&
+        llvm::all_of(argument.getUsers(), [&](Operation *user) { return continuesLoss(user); })) {
+      flows[argument] = {false, isFloat, false}; // targets
+      return;
+    }
     flows[argument] = {isCastable(argument), isFloat, false};
     // The algorithm of training_info reads the same value as the model: a model's products cast it.
     bool stays = parameter && train::isOfTrainingInfo(function);
@@ -187,7 +219,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
       return touched ? std::optional(full) : std::nullopt;
     if (!touched || (isMaster() && !flow.depends))
       return std::nullopt;
-    if (kind == PrecisionClass::Loss || flow.afterLoss)
+    if (kind == PrecisionClass::Loss || flow.afterLoss || (lossOps.contains(op) && !overridden))
       return full;
     if (kind == PrecisionClass::Low && (overridden || !isMaster()))
       return hasGoverned(op) ? std::optional(low) : std::nullopt;

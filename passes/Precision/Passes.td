@@ -64,7 +64,8 @@ def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
   let description = [{
     Sets `train.precision` to bf16, f16 or f32 on each op with f32 operands or results, and on the arguments that become
     16-bit. Nothing else changes. Policy `master`: everything that depends on a parameter or a float input is 16-bit,
-    except losses, values computed from a loss, and ops with only scalar results. Policy `autocast`: PyTorch's lists
+    except losses, values computed from a loss, and ops with only scalar results. A loss that the graph makes (`loss-output`) is f32
+    from the last product on, and so are the inputs that it alone reads. Policy `autocast`: PyTorch's lists
     (PrecisionOpInterface). `file` overrides either policy; the last line that matches an op counts:
 
     ```
@@ -99,7 +100,8 @@ def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
   let options = [
     Option<"type", "type", "std::string", "\"bf16\"", "bf16 or fp16">,
     Option<"policy", "policy", "std::string", "\"master\"", "master or autocast">,
-    Option<"file", "file", "std::string", "\"\"", "lines that override the policy by op or node">
+    Option<"file", "file", "std::string", "\"\"", "lines that override the policy by op or node">,
+    Option<"lossOutput", "loss-output", "std::string", "\"\"", "output that is the loss, where the graph makes it">
   ];
 }
 

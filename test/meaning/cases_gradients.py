@@ -243,23 +243,7 @@ class Chosen(nn.Module):
         return y[(y[:, 0] > 0).nonzero()[:, 0]]
 
 
-class Scattered(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.f = nn.Linear(6, 4)
-
-    def forward(self, x):
-        index = torch.tensor([0, 1, 0, 1, 1, 0, 0, 1])[:, None].expand(-1, 4)
-        return torch.zeros(2, 4).scatter_reduce(0, index, self.f(x), "prod", include_self=False)
-
-
 @case
 def refused_sizes(folder):
     export(Chosen().train(), (torch.randn(8, 6),), folder)
     record(folder, "lint and compile refuse a size that depends on values", {"lint": r"^error\[unsupported-op\] node_NonZero", "agree": True}, compile=MSE, command="lint")
-
-
-@case
-def refused_scatter(folder):
-    export(Scattered().train(), (torch.randn(8, 6),), folder)
-    record(folder, "lint and compile refuse a reduction without gradient", {"lint": r"^error\[no-gradient\].*ScatterElements", "agree": True}, compile=MSE, command="lint")

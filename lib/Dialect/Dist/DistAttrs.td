@@ -10,7 +10,7 @@ def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
     `module attributes {dist.mesh = #dist.mesh<["replica", "data"] = [2, 4]>}`. Ranks are numbered with the first axis outermost.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes, ArrayRefParameter<"int64_t">:$sizes);
-  let assemblyFormat = "`<` `[` $axes `]` `=` `[` $sizes `]` `>`";
+  let assemblyFormat = "`<` custom<List>($axes) `=` custom<List>($sizes) `>`";
   let extraClassDeclaration = [{
     /// Ranks along an axis, or along several that commas join; 0 when there is none of that name.
     int64_t sizeOf(::llvm::StringRef axes) const;
@@ -75,7 +75,7 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, OptionalArrayRefParameter<"CutAttr">:$cuts,
                         OptionalParameter<"::mlir::StringAttr">:$axis, DefaultValuedParameter<"int64_t", "1">:$ranks,
                         OptionalArrayRefParameter<"int64_t">:$stages, DefaultValuedParameter<"int64_t", "-1">:$own);
-  let assemblyFormat = "`<` `[` $shape `]` (`cut` `[` $cuts^ `]`)? (`over` $axis^ `=` $ranks)? (`on` `[` $stages^ `]` `from` $own)? `>`";
+  let assemblyFormat = "`<` custom<List>($shape) (`cut` `[` $cuts^ `]`)? (`over` $axis^ `=` $ranks)? (`on` `[` $stages^ `]` `from` $own)? `>`";
   let builders = [AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::StringAttr":$axis, "int64_t":$ranks), [{
     return $_get($_ctxt, shape, ::llvm::ArrayRef<CutAttr>(), axis, ranks, ::llvm::ArrayRef<int64_t>(), -1);
   }]>, AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::llvm::ArrayRef<CutAttr>":$cuts, "::mlir::StringAttr":$axis,
@@ -117,6 +117,6 @@ def Dist_TimetableAttr : AttrDef<Dist_Dialect, "Timetable"> {
     rank k % (ranks along `pipeline`).
   }];
   let parameters = (ins "::mlir::StringAttr":$schedule, "::mlir::DenseF64ArrayAttr":$seconds, "::mlir::ArrayAttr":$modules, ArrayRefParameter<"SlotAttr">:$slots);
-  let assemblyFormat = "`<` $schedule `seconds` $seconds `modules` $modules `slots` `[` $slots `]` `>`";
+  let assemblyFormat = "`<` $schedule `seconds` $seconds `modules` $modules `slots` custom<List>($slots) `>`";
 }
 #endif

@@ -8,6 +8,23 @@
 using namespace mlir;
 using namespace kedge::dist;
 
+/// A list in brackets that may be empty, which TableGen's own form of a list is not.
+template <typename Entry> static ParseResult parseList(AsmParser &parser, SmallVector<Entry> &list) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
+    FailureOr<Entry> entry = FieldParser<Entry>::parse(parser);
+    if (failed(entry))
+      return failure();
+    list.push_back(*entry);
+    return success();
+  });
+}
+
+template <typename Entry> static void printList(AsmPrinter &printer, ArrayRef<Entry> list) {
+  printer << '[';
+  printer.printStrippedAttrOrType(list);
+  printer << ']';
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "lib/Dialect/Dist/DistAttrs.cpp.inc"
 #include "lib/Dialect/Dist/DistDialect.cpp.inc"

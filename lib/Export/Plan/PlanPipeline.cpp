@@ -22,14 +22,31 @@ std::string modulesOf(const json &stage) {
   return groups.size() == 1 ? groups.front() : groups.front() + " to " + groups.back();
 }
 
+/// Columns of memory besides the device's, where a rank has any.
+std::vector<std::pair<std::string, const char *>> otherMemory(const json &ranks) {
+  std::vector<std::pair<std::string, const char *>> columns;
+  for (const auto &[title, key] : {std::pair("host memory", "host_bytes"), std::pair("disk", "disk_bytes")})
+    if (std::any_of(ranks.begin(), ranks.end(),
+                    [key = key](const json &rank) { return rank.value(key, int64_t{0}) != 0; }))
+      columns.emplace_back(title, key);
+  return columns;
+}
+
 std::string ranksText(const json &report) {
+  const json &ranks = report["ranks"];
+  const auto others = otherMemory(ranks);
   std::string text =
-      fmt::format("  {:<6}{:<7}{:>12}{:>9}{:>11}\n", "rank", "place", "peak", "bubble", "in flight");
-  for (const json &rank : report["ranks"])
-    text += fmt::format("  {:<6}{:<7}{:>12}{:>8.1f}%{:>11}\n", rank["rank"].get<int64_t>(),
+      fmt::format("  {:<6}{:<7}{:>12}{:>9}{:>11}", "rank", "place", "peak", "bubble", "in flight");
+  for (const auto &[title, key] : others)
+    text += fmt::format("{:>13}", title);
+  for (const json &rank : ranks) {
+    text += fmt::format("\n  {:<6}{:<7}{:>12}{:>8.1f}%{:>11}", rank["rank"].get<int64_t>(),
                         rank["stage"].get<int64_t>(), formatAmount(rank["peak_bytes"]),
                         100 * rank["bubble"].get<double>(), rank["in_flight"].get<int64_t>());
-  return text;
+    for (const auto &[title, key] : others)
+      text += fmt::format("{:>13}", formatAmount(rank.value(key, int64_t{0})));
+  }
+  return text + "\n";
 }
 
 std::string stagesText(const json &pipeline) {

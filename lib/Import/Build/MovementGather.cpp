@@ -6,6 +6,7 @@
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Import/Build/MovementUtils.h"
 #include "lib/Lint/Lint.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -87,14 +88,73 @@ static std::string reductionOf(NodeContext &node) {
   return reduction;
 }
 
+/// Whether all that is written is one number: then it does not matter which of equal places comes last.
+static bool isOneNumber(Value updates) {
+  DenseElementsAttr constant;
+  if (matchPattern(updates, m_Constant(&constant)))
+    return constant.isSplat();
+  Operation *made = updates.getDefiningOp();
+  return made && isa<onnx::ExpandOp>(made) && elementCount(shapeOf(made->getOperand(0))) == 1;
+}
+
+/// The standard leaves it open which of the updates of one place counts. `places` gives the number of the
+/// place that an index tuple names, over constant indices.
+static void checkPlaces(NodeContext &node, size_t count, llvm::function_ref<int64_t(size_t)> place) {
+  if (node.node.attrString("reduction", "none") != "none" || isOneNumber(node.require(2)))
+    return;
+  llvm::DenseMap<int64_t, size_t> first;
+  for (size_t k = 0; k < count; ++k)
+    if (auto [found, isNew] = first.try_emplace(place(k), k); !isNew)
+      node.fail("its constant indices repeat: updates {} and {} are for one place, and without a reduction "
+                "the standard leaves open which of them counts. TorchScript writes "
+                "index_put(accumulate=True) so: export with torch.onnx.export(..., dynamo=True), or write "
+                "it as scatter_add or index_add",
+                found->second, k);
+}
+
+static void checkElementPlaces(NodeContext &node, int64_t axis) {
+  const auto indices = node.maybeConstantInts(1);
+  if (!indices)
+    return;
+  const ArrayRef<int64_t> shape = shapeOf(node.require(1)), data = shapeOf(node.require(0));
+  checkPlaces(node, indices->size(), [&](size_t k) {
+    int64_t place = 0, rest = static_cast<int64_t>(k);
+    SmallVector<int64_t> at(shape.size());
+    for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
+      at[d] = rest % shape[d];
+    at[axis] = (*indices)[k] < 0 ? (*indices)[k] + data[axis] : (*indices)[k];
+    for (size_t d = 0; d < shape.size(); ++d)
+      place = place * data[d] + at[d];
+    return place;
+  });
+}
+
+static void checkTuplePlaces(NodeContext &node) {
+  const auto indices = node.maybeConstantInts(1);
+  const ArrayRef<int64_t> data = shapeOf(node.require(0)), shape = shapeOf(node.require(1));
+  if (!indices || shape.empty() || shape.back() == 0)
+    return;
+  const auto length = static_cast<size_t>(shape.back());
+  checkPlaces(node, indices->size() / length, [&](size_t k) {
+    int64_t place = 0;
+    for (size_t d = 0; d < length; ++d) {
+      const int64_t at = (*indices)[k * length + d];
+      place = place * data[d] + (at < 0 ? at + data[d] : at);
+    }
+    return place;
+  });
+}
+
 static void importScatterElements(NodeContext &node) {
   Value data = node.require(0);
   int64_t axis = axisOf(node, node.node.attrInt("axis", 0), rankOf(data));
+  checkElementPlaces(node, axis);
   node.setResult(0, onnx::ScatterElementsOp::create(node.builder, node.loc, data, node.require(1),
                                                     node.require(2), axis, reductionOf(node)));
 }
 
 static void importScatterND(NodeContext &node) {
+  checkTuplePlaces(node);
   node.setResult(0, onnx::ScatterNDOp::create(node.builder, node.loc, node.require(0), node.require(1),
                                               node.require(2), reductionOf(node)));
 }

@@ -29,16 +29,12 @@ void findMissingGradients(FindingContext &context) {
     if (initializer.verdict == Verdict::Parameter)
       trained.insert(initializer.name);
   for (const Node *node : context.evidence.reach.between(trained)) {
-    if (!context.operators.isSupported(node->domain, node->opType))
-      continue;
-    const std::string gap =
-        context.operators.gradientGap ? context.operators.gradientGap(*node) : std::string();
-    if (gap.empty() && context.operators.hasGradient(node->domain, node->opType))
+    if (!context.operators.isSupported(node->domain, node->opType) ||
+        context.operators.hasGradient(node->domain, node->opType))
       continue;
     context.findings.push_back(
         {Severity::Error, "no-gradient", nodeName(*node), node->output(0), moduleOf(*node),
-         fmt::format("parameters before this {} get no gradient: it has none yet{}", operatorName(*node),
-                     gap.empty() ? "" : " for " + gap),
+         fmt::format("parameters before this {} get no gradient: it has none yet", operatorName(*node)),
          "replace the operator, or freeze what is before it with --freeze", false, ""});
   }
 }

@@ -22,6 +22,10 @@ struct FindingContext {
 void findLostParameters(FindingContext &);
 /// merged-parameters: a parameter and a constant.
 void findMergedConstants(FindingContext &);
+/// lost-argument.
+void findLostArguments(FindingContext &);
+/// scatter-order.
+void findScatterOrder(FindingContext &);
 /// lost-detach.
 void findLostStops(FindingContext &);
 /// guessed-verdict.

@@ -85,7 +85,9 @@ Taps Sampling::taps(double coordinate, int64_t size) const {
   double x = alignCorners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
   if (mode == Mode::Nearest)
     x = std::nearbyint(x);
-  if (padding == Padding::Border) {
+  if (mode == Mode::Cubic) {
+    // Each tap is brought inside by itself: the kernel reaches beyond a border.
+  } else if (padding == Padding::Border) {
     slope = x <= 0 || x >= size - 1 ? 0 : slope;
     x = std::fmin(std::fmax(x, 0), size - 1);
   } else if (padding == Padding::Reflection) {

@@ -17,31 +17,6 @@ func.func @step(%x: tensor<f32>, %z: tensor<f32>) -> tensor<f32> attributes {tra
 
 // -----
 
-// An op whose gradient exists, but not for this form of it, says why and which.
-func.func @step(%x: tensor<4xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) -> tensor<2xf32> attributes {train.kind = #train.kind<step>} {
-  // expected-error @+2 {{has no gradient for reduction 'max'}}
-  // expected-error @+1 {{the gradient of 'onnx.ScatterElements' does not cover this form of it}}
-  %0 = onnx.ScatterElements %x, %i, %u {axis = 0 : i64, reduction = "max"}
-      : (tensor<4xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<4xf32>
-  %y = onnx.ReduceSum %0 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
-  %g = train.gradient_of %y, %u : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
-  return %g : tensor<2xf32>
-}
-
-// -----
-
-func.func @step(%x: tensor<4xf32>, %i: tensor<2x1xi64>, %u: tensor<2xf32>) -> tensor<2xf32> attributes {train.kind = #train.kind<step>} {
-  // expected-error @+2 {{has no gradient for reduction 'mul'}}
-  // expected-error @+1 {{the gradient of 'onnx.ScatterND' does not cover this form of it}}
-  %0 = onnx.ScatterND %x, %i, %u {reduction = "mul"}
-      : (tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>) -> tensor<4xf32>
-  %y = onnx.ReduceSum %0 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
-  %g = train.gradient_of %y, %u : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
-  return %g : tensor<2xf32>
-}
-
-// -----
-
 func.func @step(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> attributes {train.kind = #train.kind<step>} {
   // expected-error @+2 {{has no gradient through its mean and deviation results yet}}
   // expected-error @+1 {{the gradient of 'onnx.LayerNormalization' does not cover this form of it}}

@@ -60,3 +60,22 @@ module attributes {dist.mesh = #dist.mesh<["pipeline", "data"] = [2, 2]>} {
     return %b : tensor<4xf32>
   }
 }
+
+// -----
+
+// The cast of an input is where it is read first: the place that it shares with a product is that of the product's stage.
+// CHECK-LABEL: func.func @micro
+// CHECK: onnx.Cast {{.*}}dist.pipeline_stage = 1
+// CHECK: onnx.Exp {{.*}}dist.pipeline_stage = 0
+// CHECK: onnx.Mul {{.*}}dist.pipeline_stage = 1
+module attributes {dist.mesh = #dist.mesh<["pipeline"] = [2]>} {
+  func.func @micro(%x: tensor<4xf32> {train.binding = #train.binding<input "x">}, %t: tensor<4xf64> {train.binding = #train.binding<input "t">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<micro>} {
+    %c = onnx.Cast %t {kedge.place = #kedge.place<forward "b", "b">, to = f32} : (tensor<4xf64>) -> tensor<4xf32>
+    %a = onnx.Exp %x {kedge.place = #kedge.place<forward "a", "a">} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = onnx.Mul %a, %c {kedge.place = #kedge.place<forward "b", "b">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %b : tensor<4xf32>
+  }
+  func.func @update() attributes {train.kind = #train.kind<update>} {
+    return
+  }
+}

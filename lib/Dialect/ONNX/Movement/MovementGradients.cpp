@@ -114,32 +114,6 @@ LogicalResult GatherNDOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads
   return success();
 }
 
-bool onnx::scattersWithGradient(StringRef reduction) { return reduction == "none" || reduction == "add"; }
-
-bool ScatterElementsOp::isDifferentiableOperand(unsigned index) { return index != 1; }
-LogicalResult ScatterElementsOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &dX) {
-  Value data = dY[0];
-  if (!scattersWithGradient(getReduction()))
-    return emitOpError("has no gradient for reduction '") << getReduction() << "'";
-  if (getReduction() == "none") // what was overwritten gets nothing
-    data = ScatterElementsOp::create(builder, getLoc(), dY[0], getIndices(),
-                                     zerosLike(builder, getLoc(), getUpdates()), getAxis(), getReduction());
-  dX.append({data, Value(), GatherElementsOp::create(builder, getLoc(), dY[0], getIndices(), getAxis())});
-  return success();
-}
-
-bool ScatterNDOp::isDifferentiableOperand(unsigned index) { return index != 1; }
-LogicalResult ScatterNDOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &dX) {
-  Value data = dY[0];
-  if (!scattersWithGradient(getReduction()))
-    return emitOpError("has no gradient for reduction '") << getReduction() << "'";
-  if (getReduction() == "none")
-    data = ScatterNDOp::create(builder, getLoc(), dY[0], getIndices(),
-                               zerosLike(builder, getLoc(), getUpdates()), getReduction());
-  dX.append({data, Value(), GatherNDOp::create(builder, getLoc(), dY[0], getIndices(), 0)});
-  return success();
-}
-
 LogicalResult TriluOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &dX) {
   dX.push_back(TriluOp::create(builder, getLoc(), dY[0], getUpperAttr(), getKAttr()));
   return success();

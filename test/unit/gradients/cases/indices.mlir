@@ -32,6 +32,24 @@ func.func @scatter_nd(%x: tensor<4x3xf64>, %u: tensor<2x3xf64>, %v: tensor<5xf64
   %1 = onnx.ScatterND %x, %i, %v {reduction = "add"} : (tensor<4x3xf64>, tensor<5x2xi64>, tensor<5xf64>) -> tensor<4x3xf64>
   return %0, %1 : tensor<4x3xf64>, tensor<4x3xf64>
 }
+// Products with none, one and two zeros at a place; extremes that updates and data share.
+func.func @scatter_extremes(%x: tensor<3x4xf64>, %u: tensor<3x2xf64>, %i: tensor<3x2xi64> {check.below = 4}) -> (tensor<3x4xf64>, tensor<3x4xf64>, tensor<3x4xf64>, tensor<3x4xf64>) {
+  %c = onnx.Constant dense<[[0, 0], [3, -1], [1, 0]]> : tensor<3x2xi64>
+  %0 = onnx.ScatterElements %x, %c, %u {axis = 1 : i64, reduction = "max"} : (tensor<3x4xf64>, tensor<3x2xi64>, tensor<3x2xf64>) -> tensor<3x4xf64>
+  %1 = onnx.ScatterElements %x, %i, %u {axis = 1 : i64, reduction = "min"} : (tensor<3x4xf64>, tensor<3x2xi64>, tensor<3x2xf64>) -> tensor<3x4xf64>
+  %2 = onnx.ScatterElements %x, %c, %u {axis = 1 : i64, reduction = "mul"} : (tensor<3x4xf64>, tensor<3x2xi64>, tensor<3x2xf64>) -> tensor<3x4xf64>
+  %z = onnx.Constant dense<[[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]]> : tensor<3x2xf64>
+  %v = onnx.Mul %u, %z : (tensor<3x2xf64>, tensor<3x2xf64>) -> tensor<3x2xf64>
+  %3 = onnx.ScatterElements %x, %c, %v {axis = 1 : i64, reduction = "mul"} : (tensor<3x4xf64>, tensor<3x2xi64>, tensor<3x2xf64>) -> tensor<3x4xf64>
+  return %0, %1, %2, %3 : tensor<3x4xf64>, tensor<3x4xf64>, tensor<3x4xf64>, tensor<3x4xf64>
+}
+func.func @scatter_slices(%x: tensor<4x3xf64>, %u: tensor<2x3xf64>, %v: tensor<5xf64>, %i: tensor<5x2xi64> {check.below = 3}) -> (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) {
+  %c = onnx.Constant dense<[[1], [1]]> : tensor<2x1xi64>
+  %0 = onnx.ScatterND %x, %c, %u {reduction = "max"} : (tensor<4x3xf64>, tensor<2x1xi64>, tensor<2x3xf64>) -> tensor<4x3xf64>
+  %1 = onnx.ScatterND %x, %i, %v {reduction = "mul"} : (tensor<4x3xf64>, tensor<5x2xi64>, tensor<5xf64>) -> tensor<4x3xf64>
+  %2 = onnx.ScatterND %x, %c, %u {reduction = "min"} : (tensor<4x3xf64>, tensor<2x1xi64>, tensor<2x3xf64>) -> tensor<4x3xf64>
+  return %0, %1, %2 : tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>
+}
 func.func @reverse_sequence(%x: tensor<4x3x2xf64>, %y: tensor<1x1xf64>) -> (tensor<4x3x2xf64>, tensor<1x1xf64>) {
   %c = onnx.Constant dense<[4, 1, 3]> : tensor<3xi64>
   %0 = onnx.ReverseSequence %x, %c {batch_axis = 1 : i64, time_axis = 0 : i64} : (tensor<4x3x2xf64>, tensor<3xi64>) -> tensor<4x3x2xf64>
