@@ -10,6 +10,7 @@
 #include "lib/Dialect/Registration.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Dialect/Train/FunctionKind.h"
+#include "lib/Import/ForTraining.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/LintOps.h"
 #include "lib/Model/ShardingCheck.h"
@@ -82,6 +83,8 @@ Compilation::Compilation(const CompileOptions &options)
          "another path",
          path);
   model = model::loadModel(options.model.model, {.requireExternalData = false});
+  const std::vector<std::string> leftOut =
+      importer::settleForTraining(model, options.model.settled(), context);
   checkFiles(options, model);
   if (!options.model.configuration.empty())
     model::checkShardings(model, model::findConfiguration(model, options.model.configuration));
@@ -91,6 +94,7 @@ Compilation::Compilation(const CompileOptions &options)
   diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom,
                       &model);
   findings = lint::prepare(model, options.model.lintOptions(), importer::lintOperators(context));
+  findings.remarks.insert(findings.remarks.end(), leftOut.begin(), leftOut.end());
   bool shown = options.isTrial || !options.resumedFrom.empty();
   if (!shown)
     showFindings();

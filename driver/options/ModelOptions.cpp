@@ -30,4 +30,8 @@ lint::LintOptions ModelOptions::lintOptions() const {
   return options;
 }
 
+importer::Settled ModelOptions::settled() const {
+  return {shapes, values, lossOutput.empty() ? logits : lossOutput};
+}
+
 } // namespace kedge::driver

@@ -1,5 +1,6 @@
 // What lint, plan and compile are told about the model, as plain values.
 #pragma once
+#include "lib/Import/ForTraining.h"
 #include "lib/Lint/Lint.h"
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/Mesh.h"
@@ -13,6 +14,7 @@ namespace kedge::driver {
 struct ModelOptions : autodiff::AddLossOptions {
   std::string model;
   std::map<std::string, std::vector<int64_t>> shapes; // per rank and micro-batch
+  std::map<std::string, std::string> values;          // inputs that are constants
   std::optional<LossFunction> loss;
   std::vector<std::string> train, freeze, tie;
   std::vector<std::string> trainMode; // expressions; "true" where none was given
@@ -30,6 +32,7 @@ struct ModelOptions : autodiff::AddLossOptions {
   pipelines::AdapterOptions adapters;
 
   lint::LintOptions lintOptions() const;
+  importer::Settled settled() const;
 };
 
 } // namespace kedge::driver

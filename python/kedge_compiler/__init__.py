@@ -9,8 +9,10 @@
 Arrays are numpy's. `export` needs torch and onnxscript; nothing else does.
 """
 from ._export import export
+from ._keras import to_keras
+from ._onnx import initializers
 from ._program import Program, StepResult, compile, lint, load_torch_optimizer, plan, torch_optimizer_state
 from ._session import Session
 from ._tools import KedgeError, tool_version as version
 
-__all__ = ["export", "lint", "plan", "compile", "Program", "Session", "StepResult", "torch_optimizer_state", "load_torch_optimizer", "KedgeError", "version"]
+__all__ = ["export", "to_keras", "initializers", "lint", "plan", "compile", "Program", "Session", "StepResult", "torch_optimizer_state", "load_torch_optimizer", "KedgeError", "version"]

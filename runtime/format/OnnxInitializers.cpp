@@ -1,7 +1,10 @@
-// Reads the initializers of an ONNX file: only the fields of protobuf's wire format that they need.
+// Reads the weights of an ONNX file, wherever it has them: initializers, also of graphs within nodes,
+// Constants, and attributes of linear models. Only the fields of protobuf's wire format that they need.
 #include "runtime/format/Convert.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
+#include <algorithm>
+#include <set>
 
 namespace kedge::rt {
 namespace {
@@ -104,19 +107,100 @@ public:
     const std::string_view all(result.maps.front().data(), result.maps.front().size());
     for (Fields fields(all.data(), all.size(), path); fields.step();)
       if (fields.number == 7)
-        graph(fields.bytes);
+        graph(fields.bytes, 0);
+    for (const std::string &name : ambiguous)
+      result.views.erase(name);
   }
 
 private:
-  void graph(std::string_view bytes) {
+  /// Those of the main graph first: a name is theirs.
+  void graph(std::string_view bytes, int depth) {
+    if (depth > kDepth)
+      fail("{}: graphs are nested deeper than {}", path, kDepth);
     for (Fields fields(bytes.data(), bytes.size(), path); fields.step();)
       if (fields.number == 5)
-        tensor(fields.bytes);
+        tensor(fields.bytes, "", depth > 0);
+    for (Fields fields(bytes.data(), bytes.size(), path); fields.step();)
+      if (fields.number == 1)
+        node(fields.bytes, depth);
   }
 
-  void tensor(std::string_view bytes) {
+  struct Node {
+    std::string output, name, op, domain;
+    std::vector<std::string_view> attributes;
+  };
+
+  void node(std::string_view bytes, int depth) {
+    Node node;
+    for (Fields fields(bytes.data(), bytes.size(), path); fields.step();)
+      if (fields.number == 2 && node.output.empty())
+        node.output = std::string(fields.bytes);
+      else if (fields.number == 3)
+        node.name = std::string(fields.bytes);
+      else if (fields.number == 4)
+        node.op = std::string(fields.bytes);
+      else if (fields.number == 5)
+        node.attributes.push_back(fields.bytes);
+      else if (fields.number == 7)
+        node.domain = std::string(fields.bytes);
+    const bool isLinear = node.domain == "ai.onnx.ml" && node.op.rfind("Linear", 0) == 0;
+    for (const std::string_view attribute : node.attributes)
+      for (Fields fields(attribute.data(), attribute.size(), path); fields.step();)
+        if (fields.number == 6 || fields.number == 11)
+          graph(fields.bytes, depth + 1);
+        else if (fields.number == 5 && node.domain.empty() && node.op == "Constant")
+          tensor(fields.bytes, node.output, true);
+    if (isLinear)
+      linear(node);
+  }
+
+  /// The numbers of coefficients and intercepts, under the names that the compiler gives them.
+  void linear(const Node &node) {
+    const std::string owner = node.name.empty() ? node.output : node.name;
+    std::map<std::string, std::vector<char>> numbers;
+    int64_t targets = 1;
+    for (const std::string_view attribute : node.attributes) {
+      std::string name;
+      std::vector<char> values;
+      int64_t number = 0;
+      for (Fields fields(attribute.data(), attribute.size(), path); fields.step();)
+        if (fields.number == 1)
+          name = std::string(fields.bytes);
+        else if (fields.number == 3)
+          number = static_cast<int64_t>(fields.value);
+        else if (fields.number == 7) // one by one, or packed
+          values.insert(values.end(), fields.bytes.begin(), fields.bytes.end());
+      if (name == "targets")
+        targets = number;
+      if (name == "coefficients" || name == "intercepts")
+        numbers[name] = std::move(values);
+    }
+    const auto count = [&](const std::string &name) {
+      return static_cast<int64_t>(numbers[name].size() / 4);
+    };
+    const int64_t rows = std::max<int64_t>(1, count("intercepts") ? count("intercepts") : targets);
+    for (auto &[name, values] : numbers) {
+      TensorView view;
+      const int64_t all = static_cast<int64_t>(values.size() / 4);
+      view.desc.type = DType::F32;
+      view.desc.shape =
+          name == "coefficients" ? std::vector<int64_t>{rows, all / rows} : std::vector<int64_t>{all};
+      result.made.push_back(std::move(values));
+      view.data = result.made.back().data();
+      keep(owner + "." + name, std::move(view), true);
+    }
+  }
+
+  /// A name that several graphs use says nothing, but for the main graph's.
+  void keep(const std::string &name, TensorView view, bool isInner) {
+    if (!isInner)
+      mine.insert(name);
+    if (!result.views.emplace(name, std::move(view)).second && isInner && !mine.count(name))
+      ambiguous.insert(name);
+  }
+
+  void tensor(std::string_view bytes, std::string name, bool isInner) {
     TensorView view;
-    std::string name;
     std::string_view data;
     External external;
     uint64_t type = 0;
@@ -130,15 +214,15 @@ private:
         type = fields.value;
       else if (fields.number == 4 || fields.number == 9 || fields.number == 10)
         data = fields.bytes;
-      else if (fields.number == 8)
+      else if (fields.number == 8 && name.empty())
         name = std::string(fields.bytes);
       else if (fields.number == 13)
         readExternal(fields.bytes, external, path);
       else if (fields.number == 14)
         elsewhere = fields.value == 1;
     }
-    if (type == 8)
-      return; // strings are no weights
+    if (type == 8 || (isInner && type != 1 && type != 10 && type != 11 && type != 16))
+      return; // strings are no weights, and numbers of the graph are none
     view.desc.type = onnxType(type, name, path);
     const auto bytesNeeded = checkedBytes(view.desc);
     if (!bytesNeeded)
@@ -148,7 +232,7 @@ private:
     if (data.size() != *bytesNeeded)
       return; // stored element by element: no weight that a program takes; asked for, it is reported missing
     view.data = data.data();
-    result.views.emplace(name, std::move(view));
+    keep(name, std::move(view), isInner);
   }
 
   void packedDims(std::string_view bytes, std::vector<int64_t> &shape) {
@@ -180,8 +264,10 @@ private:
     return {file->data() + external.offset, length};
   }
 
+  static constexpr int kDepth = 64;
   TensorFile &result;
   const std::string &path;
+  std::set<std::string> mine, ambiguous;
 };
 
 TensorFile TensorFile::openOnnx(const std::string &path) {

@@ -39,6 +39,7 @@ public:
 private:
   friend class OnnxInitializers;
   std::vector<FileMap> maps;
+  std::vector<std::vector<char>> made; ///< elements that lie in no one place of a file
   bool isSafetensors = false;
   std::map<std::string, TensorView> views;
 };

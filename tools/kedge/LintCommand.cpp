@@ -24,12 +24,14 @@ lint::TextOptions terminalOptions() {
 }
 
 int runLint(const ModelOptions &options, bool json) {
-  model::Model model = model::loadModel(options.model, {.requireExternalData = false});
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
+  model::Model model = model::loadModel(options.model, {.requireExternalData = false});
+  const std::vector<std::string> leftOut = importer::settleForTraining(model, options.settled(), context);
   lint::Report report = lint::prepare(model, options.lintOptions(), importer::lintOperators(context));
+  report.remarks.insert(report.remarks.end(), leftOut.begin(), leftOut.end());
   std::string text = json ? lint::toJson(report) : lint::toText(report, model, terminalOptions());
   fwrite(text.data(), 1, text.size(), stdout);
   return report.hasErrors() ? 2 : 0;

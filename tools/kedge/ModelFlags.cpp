@@ -25,6 +25,13 @@ std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text)
   return {text.substr(0, equals), std::move(dims)};
 }
 
+static std::pair<std::string, std::string> parseValue(const std::string &text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    fail("--value {}: expected INPUT=16000", text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 void addModelOptions(CLI::App &command, ModelOptions &options) {
   const char *group = "Model";
   command.add_option("MODEL", options.model, "the ONNX file")->required();
@@ -36,6 +43,16 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
               options.shapes.insert_or_assign(parseShape(text).first, parseShape(text).second);
           },
           "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; one for each input")
+      ->group(group)
+      ->allow_extra_args(false);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--value",
+          [&options](const std::vector<std::string> &texts) {
+            for (const std::string &text : texts)
+              options.values.insert_or_assign(parseValue(text).first, parseValue(text).second);
+          },
+          "INPUT=16000: an input of one element whose value is known when compiling")
       ->group(group)
       ->allow_extra_args(false);
   constexpr double kAny = 0x1p63; // a whole number that fits 64 bits

@@ -133,6 +133,28 @@ Rewritten ExportTemplateBuilder::rewriteAttribute(model::Span span) {
   return parts.take();
 }
 
+/// Floats whose numbers come from a running program (Edits::fromState).
+static bool isOfState(const model::Attribute &attribute) {
+  return attribute.kind == model::Attribute::Kind::Floats && !attribute.tensors.empty();
+}
+
+/// Packed: the elements stand one after the other.
+static Pieces attributeOfState(const model::Attribute &attribute) {
+  constexpr uint64_t floats = 6; // AttributeProto.FLOATS
+  const model::Tensor &numbers = *attribute.tensors.front();
+  std::string head;
+  putBytes(head, 1, attribute.name);
+  putVarint(head, 20, floats);
+  Piece state;
+  state.kind = Piece::Kind::State;
+  state.state = {numbers.name, numbers.dtype, numbers.dims};
+  Piece values;
+  values.kind = Piece::Kind::Message;
+  values.field = 7;
+  values.parts = {std::move(state)};
+  return {literalPiece(std::move(head)), std::move(values)};
+}
+
 Rewritten ExportTemplateBuilder::rewriteNode(model::Span span) {
   const NodeEdit *given = find(edits.nodes, span.offset);
   static const NodeEdit noEdit;
@@ -184,9 +206,13 @@ Rewritten ExportTemplateBuilder::rewriteNode(model::Span span) {
   if (edit.opType)
     putBytes(added, 4, *edit.opType);
   for (const model::Attribute &a : edit.set)
-    putBytes(added, 5, encodeAttribute(a));
+    if (!isOfState(a))
+      putBytes(added, 5, encodeAttribute(a));
   putMetadata(added, 9, edit.metadata.set);
   parts.add(std::move(added));
+  for (const model::Attribute &a : edit.set)
+    if (isOfState(a))
+      parts.addMessage(5, attributeOfState(a));
   return parts.take();
 }
 

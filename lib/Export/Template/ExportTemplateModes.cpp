@@ -1,5 +1,6 @@
 // Ready-made edits.
 #include "lib/Export/Template/ExportTemplateEdits.h"
+#include "lib/Model/Specialize.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -7,8 +8,20 @@
 
 namespace kedge::exporter {
 
+/// An attribute's numbers are a state's where it has a tensor: of the state's name and shape.
 void Edits::fromState(const model::Tensor &tensor, std::string state) {
-  tensors[tensor.place].elements = StateElements{std::move(state), tensor.dtype, tensor.dims};
+  auto attribute = tensor.metadata.find(model::attributeKey);
+  if (attribute == tensor.metadata.end()) {
+    tensors[tensor.place].elements = StateElements{std::move(state), tensor.dtype, tensor.dims};
+    return;
+  }
+  model::Tensor numbers;
+  numbers.name = std::move(state);
+  numbers.dtype = tensor.dtype;
+  numbers.dims = tensor.dims;
+  model::Attribute floats = model::Attribute::makeFloats(attribute->second, {});
+  floats.tensors = {std::make_shared<model::Tensor>(std::move(numbers))};
+  nodes[tensor.place].set.push_back(std::move(floats));
 }
 
 namespace {

@@ -43,7 +43,7 @@ private:
       else
         mainGraph().initializers.push_back({tensor.name, tensor, tensor.metadata});
     for (const Tensor &tensor : before.graph.initializers)
-      if (!kept.count(tensor.place)) {
+      if (tensor.place && !kept.count(tensor.place)) {
         edits.tensors[tensor.place].remove = true;
         // Old files list initializers among the inputs, too.
         if (const model::ValueInfo *input = before.graph.findInput(tensor.name);
@@ -55,7 +55,10 @@ private:
   void nodes() {
     std::map<uint64_t, const Node *> old;
     std::map<uint64_t, size_t> sharing;
+    std::set<std::string> made; // by nodes that stand for others of the file: they are in no place of it
     for (const Node &node : before.graph.nodes) {
+      if (!node.place)
+        made.insert(node.output(0));
       old[node.place] = &node;
       ++sharing[node.place];
     }
@@ -63,6 +66,8 @@ private:
     removals(old, sharing);
     uint64_t next = 0;
     for (auto node = after.graph.nodes.rbegin(); node != after.graph.nodes.rend(); ++node) {
+      if (!node->place && made.count(node->output(0)))
+        continue;
       if (!node->place) {
         std::vector<NewNode> &added = mainGraph().nodes;
         added.insert(added.begin(), {next, *node});

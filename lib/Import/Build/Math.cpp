@@ -1,6 +1,6 @@
 // Elementwise arithmetic, functions, logic and casts, from any opset to the canonical ops.
 #include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
@@ -8,6 +8,8 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Import/Build/MathImporters.h"
+#include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/Build/NarrowCasts.h"
 #include "lib/Lint/Lint.h"
 
 using namespace mlir;
@@ -110,6 +112,26 @@ static void importPow(NodeContext &node) {
   node.setResult(0, isFold(x) && isRoot(node) ? rootOfFold(node, x, power) : power(x));
 }
 
+/// What `x` is the negative of; null when it is none. A factor that follows the sign is part of the result.
+static Value negated(NodeContext &node, Value x) {
+  if (auto neg = x.getDefiningOp<onnx::NegOp>())
+    return neg->getOperand(0);
+  if (auto product = x.getDefiningOp<onnx::MulOp>())
+    for (unsigned k : {0u, 1u})
+      if (auto neg = product->getOperand(k).getDefiningOp<onnx::NegOp>())
+        return onnx::MulOp::create(node.builder, node.loc, neg->getOperand(0), product->getOperand(1 - k));
+  return {};
+}
+
+/// TensorFlow's erfc(x) = 1 - erf(x), which tf2onnx names so; Keras' GELU takes it of a negative.
+static void importErfc(NodeContext &node) {
+  OpBuilder &b = node.builder;
+  Value x = node.require(0), one = scalarLike(b, node.loc, x, 1);
+  if (Value of = negated(node, x))
+    return node.setResult(0, onnx::AddOp::create(b, node.loc, onnx::ErfOp::create(b, node.loc, of), one));
+  node.setResult(0, onnx::SubOp::create(b, node.loc, one, onnx::ErfOp::create(b, node.loc, x)));
+}
+
 static void importMean(NodeContext &node) {
   Value sum = chain<onnx::AddOp>(node);
   Value count = scalarLike(node.builder, node.loc, sum, node.operandCount());
@@ -155,6 +177,94 @@ static void importWhere(NodeContext &node) {
       0, onnx::WhereOp::create(node.builder, node.loc, node.require(0), node.require(1), node.require(2)));
 }
 
+// Operators of ai.onnx.ml that compute on rows of numbers.
+namespace {
+/// These operators take any numbers and give float32.
+Value floats(NodeContext &node) { return castTo(node, node.require(0), node.builder.getF32Type()); }
+
+/// One number for each column, or one for all.
+Value columns(NodeContext &node, StringRef attribute, Value x) {
+  std::vector<float> values = node.node.attrFloats(attribute);
+  if (values.empty())
+    return {};
+  const int64_t size = shapeOf(x).empty() ? 1 : shapeOf(x).back(), count = values.size();
+  if (count != 1 && count != size)
+    node.fail("attribute {} has {} numbers, expected 1 or {}", attribute.str(), count, size);
+  return constantNumbers(node, elementOf(x), {count}, SmallVector<double>(values.begin(), values.end()));
+}
+
+void importNormalizer(NodeContext &node) {
+  OpBuilder &b = node.builder;
+  Location loc = node.loc;
+  Value x = floats(node), norm;
+  GradientBuilder math{b, loc};
+  const std::string kind = node.node.attrString("norm", "MAX");
+  const SmallVector<int64_t> axes = {rankOf(x) - 1};
+  if (kind == "MAX")
+    norm = onnx::ReduceMaxOp::create(b, loc, x, axes, /*keepdims=*/true);
+  else if (kind == "L1")
+    norm = onnx::ReduceSumOp::create(b, loc, onnx::AbsOp::create(b, loc, x), axes, /*keepdims=*/true);
+  else if (kind == "L2")
+    norm = onnx::ReduceSumOp::create(b, loc, math.mul(x, x), axes, /*keepdims=*/true);
+  else
+    node.fail("attribute norm is '{}', expected MAX, L1 or L2", kind);
+  // A row of zeros stays as it is.
+  Value isNone = onnx::EqualOp::create(b, loc, norm, scalarLike(b, loc, norm, 0));
+  norm = onnx::WhereOp::create(b, loc, isNone, scalarLike(b, loc, norm, 1), norm);
+  if (kind == "L2")
+    norm = onnx::SqrtOp::create(b, loc, norm);
+  node.setResult(0, math.div(x, norm));
+}
+
+void importScaler(NodeContext &node) {
+  GradientBuilder math{node.builder, node.loc};
+  Value x = floats(node);
+  if (Value offset = columns(node, "offset", x))
+    x = math.sub(x, offset);
+  if (Value scale = columns(node, "scale", x))
+    x = math.mul(x, scale);
+  node.setResult(0, x);
+}
+
+void importBinarizer(NodeContext &node) {
+  OpBuilder &b = node.builder;
+  Value x = floats(node);
+  Value above = onnx::GreaterOp::create(b, node.loc, x,
+                                        scalarLike(b, node.loc, x, node.node.attrFloat("threshold", 0)));
+  node.setResult(0, castTo(node, above, b.getF32Type()));
+}
+
+void importArrayFeatureExtractor(NodeContext &node) {
+  OpBuilder &b = node.builder;
+  Value x = node.require(0), indices = node.require(1);
+  Value flat = reshape(b, node.loc, indices, {elementCount(shapeOf(indices))});
+  Value chosen =
+      onnx::GatherOp::create(b, node.loc, x, flat, b.getI64IntegerAttr(rankOf(x) - 1), IntegerAttr());
+  if (rankOf(x) == 1) // a row of what is chosen
+    chosen = reshape(b, node.loc, chosen, {1, shapeOf(chosen)[0]});
+  node.setResult(0, chosen);
+}
+
+void importFeatureVectorizer(NodeContext &node) {
+  SmallVector<Value> parts;
+  for (size_t k = 0; k < node.operandCount(); ++k)
+    parts.push_back(castTo(node, node.require(k), node.builder.getF32Type()));
+  if (parts.empty())
+    node.fail("has no operand, expected at least one");
+  node.setResult(0, parts.size() == 1
+                        ? parts[0]
+                        : Value(onnx::ConcatOp::create(node.builder, node.loc, parts, rankOf(parts[0]) - 1)));
+}
+} // namespace
+
+static void addRowOperators(NodeImporters &importers) {
+  importers.add("Normalizer", importNormalizer, "ai.onnx.ml");
+  importers.add("Scaler", importScaler, "ai.onnx.ml");
+  importers.add("Binarizer", importBinarizer, "ai.onnx.ml");
+  importers.add("ArrayFeatureExtractor", importArrayFeatureExtractor, "ai.onnx.ml");
+  importers.add("FeatureVectorizer", importFeatureVectorizer, "ai.onnx.ml");
+}
+
 static void addFunctions(NodeImporters &importers) {
   importers.add("Neg", importUnary<onnx::NegOp>);
   importers.add("Abs", importUnary<onnx::AbsOp>);
@@ -164,6 +274,7 @@ static void addFunctions(NodeImporters &importers) {
   importers.add("Exp", importUnary<onnx::ExpOp>);
   importers.add("Log", importUnary<onnx::LogOp>);
   importers.add("Erf", importUnary<onnx::ErfOp>);
+  importers.add("Erfc", importErfc);
   importers.add("Sin", importUnary<onnx::SinOp>);
   importers.add("Cos", importUnary<onnx::CosOp>);
   importers.add("Tan", importUnary<onnx::TanOp>);
@@ -218,6 +329,7 @@ void kedge::importer::registerMathImporters(NodeImporters &importers) {
   addFunctions(importers);
   addArithmetic(importers);
   addLogic(importers);
+  addRowOperators(importers);
   addActivationImporters(importers);
   addQuantizeImporters(importers);
   addWindowImporters(importers);

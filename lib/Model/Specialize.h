@@ -1,0 +1,39 @@
+// What is settled before anything reads a graph: inputs whose values are known, branches that are taken,
+// where weights lie. Nodes and tensors keep their places in the file, so that an export finds them.
+#pragma once
+#include "lib/Model/Model.h"
+
+namespace kedge::model {
+
+/// Makes an input of one element a constant; `text` is its value, a number or true or false.
+void fixInput(Model &, const std::string &input, const std::string &text);
+
+/// By the id of an If whose condition is known: whether it takes its then_branch.
+using Branches = std::map<int64_t, bool>;
+/// Puts the nodes of these branches in the places of their Ifs.
+void takeBranches(Model &, const Branches &);
+
+/// Bodies of loops read what they carry around unchanged from outside.
+void readLoopConstants(Model &);
+
+/// Float initializers of graphs within nodes become initializers of the main graph. So do float Constants of
+/// rank 1 and above where no initializer of the file could be a weight: some exporters write weights so.
+void hoistWeights(Model &);
+
+/// Metadata of an initializer that is an attribute of the node at its place: the attribute's name.
+inline constexpr const char *attributeKey = "kedge.attribute";
+
+/// LinearRegressor and LinearClassifier become Gemm: their attributes become initializers, which remember the
+/// attribute that they are.
+void lowerLinearModels(Model &);
+
+/// The value is an output, whether the graph lists it or not; nothing where there is no such value.
+void addOutput(Model &, const std::string &value);
+
+/// Takes out the outputs, other than `loss`, that need what `isSupported` does not know, and the nodes that
+/// only they need. Returns one sentence for each.
+std::vector<std::string>
+pruneOutputs(Model &, const std::string &loss,
+             const std::function<bool(const std::string &domain, const std::string &op)> &isSupported);
+
+} // namespace kedge::model
