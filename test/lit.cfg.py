@@ -24,6 +24,9 @@ for variable in ("LSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
         config.environment[variable] = os.environ[variable]
 
 
+# Tests share compiled kernels; those of another build of the compiler have other keys.
+config.environment["KEDGE_KERNEL_CACHE"] = os.path.join(config.test_exec_root, "kernel-cache")
+
 # Jobs of MPI share the folder ompi.HOST.USER of their temporary files: each makes it and the last one takes it
 # away, so that a job may end because another ended just then. A folder in it keeps it there.
 mpi_files = os.path.join(config.test_exec_root, "mpi")
