@@ -55,7 +55,7 @@ std::string libraryOf(const std::string &text, const std::string &from, FileCach
       compiled(test::kernelsOnHost(*module->getOps<mlir::gpu::GPUModuleOp>().begin()), cache);
   const TemporaryFolder folder("kedge-gpu-on-host");
   const std::string library = folder.file("kernels.so");
-  std::vector<std::string> command = {"c++", "-shared", "-nostdlib", "-o", library};
+  std::vector<std::string> command = {"c++", "-shared", "-o", library};
   for (const ObjectFile &object : objects) {
     command.push_back(folder.file(fmt::format("{}.o", command.size())));
     writeText(command.back(), {object.data(), object.size()});
@@ -67,7 +67,7 @@ std::string libraryOf(const std::string &text, const std::string &from, FileCach
 
 void run(const std::string &from, const std::string &to) {
   lower::KernelCache cache("");
-  FileCache *files = cache.files();
+  FileCache *files = buildIdentity().empty() ? nullptr : cache.files();
   const std::string text = contentOf(from);
   const CacheKey key = CacheKey().add("gpu on host").add(buildIdentity()).add(kOptLevel).add(text);
   if (const auto found = files ? files->find(key) : std::nullopt)

@@ -51,8 +51,13 @@ KernelCache::KernelCache(const std::string &given) {
 }
 
 nlohmann::json KernelCache::facts() const {
-  if (!cache)
-    return trouble.empty() ? nlohmann::json() : nlohmann::json({{"trouble", trouble}});
+  if (!cache && trouble.empty())
+    return {};
+  if (!cache) {
+    nlohmann::json facts;
+    facts["trouble"] = trouble;
+    return facts;
+  }
   const FileCache::Counts &counts = cache->counts();
   nlohmann::json facts = {{"folder", cache->folder()},
                           {"hits", counts.hits},

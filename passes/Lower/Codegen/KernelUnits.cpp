@@ -61,7 +61,7 @@ public:
     joinUnused();
   }
 
-  /// The number of the group's first symbol.
+  /// A number that the group alone has.
   size_t of(size_t at) const { return *groups.findLeader(at); }
 
   SmallVector<SymbolOpInterface> declared, defined;
