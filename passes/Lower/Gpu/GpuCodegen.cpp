@@ -32,6 +32,7 @@
 #include <mutex>
 
 using namespace mlir;
+using namespace kedge;
 using namespace kedge::lower;
 using namespace kedge::lower::gpu;
 
