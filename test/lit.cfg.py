@@ -40,6 +40,10 @@ for variable in ("LSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
 config.environment["KEDGE_MPI_FILES"] = os.path.join(config.test_exec_root, "mpi")
 os.makedirs(config.environment["KEDGE_MPI_FILES"], exist_ok=True)
 
+# Tests share compiled kernels; those of another build of the compiler have other keys.
+config.environment["KEDGE_KERNEL_CACHE"] = os.path.join(config.test_exec_root, "kernel-cache")
+
+
 
 def has_packages(python, *packages):
     """Whether that interpreter finds the packages (without importing them)."""

@@ -35,9 +35,17 @@ void writeReport(Compilation &compilation, const CompileOptions &options) {
     writeReport(compilation.report(), compilation, options);
 }
 
-void writeReport(const nlohmann::json &report, Compilation &compilation, const CompileOptions &options) {
+void addToReport(Compilation &compilation, const CompileOptions &options, const nlohmann::json &ofCache) {
+  if (!options.report.empty() && !isPage(options) && !ofCache.is_null())
+    writeReport(compilation.report(), compilation, options, ofCache);
+}
+
+void writeReport(nlohmann::json report, Compilation &compilation, const CompileOptions &options,
+                 const nlohmann::json &ofCache) {
   if (options.report.empty())
     return;
+  if (!ofCache.is_null())
+    report["kernel_cache"] = ofCache;
   if (!isPage(options))
     return writeText(options.report, report.dump(2) + "\n");
   const nlohmann::json answers = compilation.prices() ? allAnswers(compilation, options) : nlohmann::json();

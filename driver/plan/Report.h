@@ -10,7 +10,11 @@ void checkReportFile(const std::string &path);
 ValueChooser pricedForPage(const CompileOptions &options);
 /// After plan(). An empty path is fine. A page answers what kedge why does, where its values were priced.
 void writeReport(Compilation &compilation, const CompileOptions &options);
-/// The same with a report that is not the compilation's own.
-void writeReport(const nlohmann::json &report, Compilation &compilation, const CompileOptions &options);
+/// The same with a report that is not the compilation's own. `ofCache`: facts of the kernel cache, for JSON;
+/// may be null.
+void writeReport(nlohmann::json report, Compilation &compilation, const CompileOptions &options,
+                 const nlohmann::json &ofCache = {});
+/// Writes the report of a program that is made: what it took is known now.
+void addToReport(Compilation &compilation, const CompileOptions &options, const nlohmann::json &ofCache);
 
 } // namespace kedge::driver

@@ -6,9 +6,10 @@ using namespace mlir;
 
 namespace kedge::driver {
 
-lower::gpu::GpuCode compileForGpu(ModuleOp kernels, const std::string &arch) {
+lower::gpu::GpuCode compileForGpu(ModuleOp kernels, const std::string &arch, FileCache *cache) {
   std::string error;
-  auto code = lower::gpu::compileGpu(*kernels.getOps<mlir::gpu::GPUModuleOp>().begin(), arch, 3, &error);
+  auto code =
+      lower::gpu::compileGpu(*kernels.getOps<mlir::gpu::GPUModuleOp>().begin(), arch, 3, &error, cache);
   if (failed(code))
     fail("code for {} could not be generated: {}", arch, error);
   return std::move(*code);

@@ -9,7 +9,7 @@ namespace kedge::driver {
 std::string architectureOf(const std::string &target);
 
 /// Machine code of the gpu.module in `kernels`, which is used up. Throws kedge::Error.
-lower::gpu::GpuCode compileForGpu(mlir::ModuleOp kernels, const std::string &arch);
+lower::gpu::GpuCode compileForGpu(mlir::ModuleOp kernels, const std::string &arch, FileCache *cache);
 
 /// The PTX after a comment with what ptxas says of each kernel.
 std::string ptxText(const lower::gpu::GpuCode &code, const std::string &arch);

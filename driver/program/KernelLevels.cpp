@@ -10,6 +10,8 @@ using namespace mlir;
 namespace kedge::driver {
 namespace key = abi::key;
 
+static constexpr int kOptLevel = 2;
+
 /// With SVE, kernels for vectors of 256 bits, which code for any length does not fill, are chosen at start,
 /// too.
 static std::vector<std::string> levelsOf(const std::string &name, const lower::KernelTarget &host) {
@@ -65,16 +67,17 @@ std::vector<std::string> KernelLevels::suffixes() const {
   return suffixes;
 }
 
-FailureOr<ObjectFiles> KernelLevels::compile(ModuleOp kernels, std::vector<std::string> &names) const {
+FailureOr<ObjectFiles> KernelLevels::compile(ModuleOp kernels, std::vector<std::string> &names,
+                                             FileCache *cache) const {
   if (!chosen)
-    return lower::compileKernels(kernels, lowest());
+    return lower::compileKernels(kernels, lowest(), kOptLevel, cache);
   ObjectFiles all;
   std::vector<std::string> suffixed;
   for (const lower::KernelTarget &target : targets) {
     OwningOpRef<ModuleOp> copy = kernels.clone();
     const std::string suffix = "." + target.name;
     lower::renameKernels(*copy, "", suffix);
-    FailureOr<ObjectFiles> objects = lower::compileKernels(*copy, target);
+    FailureOr<ObjectFiles> objects = lower::compileKernels(*copy, target, kOptLevel, cache);
     if (failed(objects))
       return failure();
     std::move(objects->begin(), objects->end(), std::back_inserter(all));

@@ -17,7 +17,8 @@ public:
   nlohmann::json target() const;
   /// Kernels of all levels. `names`: of the launches; becomes those in the objects. Destroys the module's
   /// contents.
-  mlir::FailureOr<ObjectFiles> compile(mlir::ModuleOp kernels, std::vector<std::string> &names) const;
+  mlir::FailureOr<ObjectFiles> compile(mlir::ModuleOp kernels, std::vector<std::string> &names,
+                                       FileCache *cache) const;
   const lower::KernelTarget &lowest() const { return targets.front(); }
   /// As KernelTarget::otherMachine: all targets are of one kind of machine.
   std::string otherMachine() const { return lowest().otherMachine(); }

@@ -72,14 +72,14 @@ int64_t ranksOfStage(const CompileOptions &options) {
 }
 
 /// Of all ranks; each program has its own rank's.
-void writeReportOfPipeline(const CompileOptions &options) {
+void writeReportOfPipeline(const CompileOptions &options, const nlohmann::json &ofCache) {
   if (!options.isPipelined() || options.report.empty())
     return;
   CompileOptions trial = options;
   trial.isTrial = true;
   trial.saveIr.clear();
   PipelinePlan plan(trial);
-  writeReport(plan.report(), plan.compilation(), plan.options());
+  writeReport(plan.report(), plan.compilation(), plan.options(), ofCache);
 }
 
 /// Several programs as one: their texts and data follow each other, and a table tells where.
@@ -131,7 +131,7 @@ private:
 
 } // namespace
 
-int compilePlansByWorld(const CompileOptions &given) {
+int compilePlansByWorld(const CompileOptions &given, lower::KernelCache &cache) {
   checkNumbers(given);
   const CompileOptions options = withChosenSchedule(given);
   Bundle bundle;
@@ -163,12 +163,12 @@ int compilePlansByWorld(const CompileOptions &given) {
                      world.stage ? fmt::format(", stage {}", *world.stage).c_str() : "",
                      budget.whyNothingFits(remediesText(one)).c_str()),
              2;
-    bundle.add(world, one.kernelPrefix, ProgramBuilder(compilation, one).parts());
+    bundle.add(world, one.kernelPrefix, ProgramBuilder(compilation, one, cache.files()).parts());
     if (world.stage)
       stages.push_back(compilation.textOfRanks());
   }
   checkTogether(stages, options.model.model);
-  writeReportOfPipeline(options);
+  writeReportOfPipeline(options, cache.facts());
   linkParts(bundle.finish(), options, options.output);
   return 0;
 }

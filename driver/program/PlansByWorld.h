@@ -3,11 +3,12 @@
 // size.
 #pragma once
 #include "driver/options/CompileOptions.h"
+#include "passes/Lower/Codegen/KernelCache.h"
 
 namespace kedge::driver {
 
 /// Compiles for each, links one program at `options.output`. Exit code: 0, or 2 when one fits no budget,
 /// which is told, and nothing is written.
-int compilePlansByWorld(const CompileOptions &options);
+int compilePlansByWorld(const CompileOptions &options, lower::KernelCache &cache);
 
 } // namespace kedge::driver

@@ -83,7 +83,7 @@ void ProgramBuilder::compileKernels(ProgramParts &made) {
     for (std::string &name : made.names)
       name = options.kernelPrefix + name;
   }
-  auto kernels = levels.compile(compilation.kernels(), made.names);
+  auto kernels = levels.compile(compilation.kernels(), made.names, cache);
   if (failed(kernels))
     compilation.raise(options.model.model + ": not compiled: no machine code could be generated");
   made.kernels = std::move(*kernels);
@@ -105,12 +105,12 @@ ProgramParts ProgramBuilder::parts() {
 
 std::string ProgramBuilder::ptx() {
   const std::string arch = architectureOf(options.target);
-  return ptxText(compileForGpu(compilation.kernels(), arch), arch);
+  return ptxText(compileForGpu(compilation.kernels(), arch, cache), arch);
 }
 
 nlohmann::json ProgramBuilder::gpuTarget(std::vector<uint8_t> &data) {
   const std::string arch = architectureOf(options.target);
-  lower::gpu::GpuCode code = compileForGpu(compilation.kernels(), arch);
+  lower::gpu::GpuCode code = compileForGpu(compilation.kernels(), arch, cache);
   if (!code.note.empty() && !options.isTrial)
     fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
   nlohmann::json target = {{key::kind, "cuda"}, {key::arch, arch}};

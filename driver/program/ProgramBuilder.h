@@ -2,7 +2,7 @@
 #pragma once
 #include "driver/Compilation.h"
 #include "lib/Export/Program/ProgramJson.h"
-#include "lib/Support/ObjectFile.h"
+#include "lib/Support/FileCache.h"
 #include <map>
 
 namespace kedge::driver {
@@ -20,9 +20,9 @@ void linkParts(const ProgramParts &parts, const CompileOptions &options, const s
 
 class ProgramBuilder {
 public:
-  /// `compilation` has been lowered.
-  ProgramBuilder(Compilation &compilation, const CompileOptions &options)
-      : compilation(compilation), options(options), module(compilation.module()) {}
+  /// `compilation` has been lowered. `cache`: of compiled kernels; may be null.
+  ProgramBuilder(Compilation &compilation, const CompileOptions &options, FileCache *cache)
+      : compilation(compilation), options(options), cache(cache), module(compilation.module()) {}
 
   /// Object code, launch table, executable at `output`.
   void link(const std::string &output);
@@ -44,6 +44,7 @@ private:
 
   Compilation &compilation;
   const CompileOptions &options;
+  FileCache *cache;
   mlir::ModuleOp module;
 };
 

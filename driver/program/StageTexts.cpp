@@ -7,7 +7,7 @@
 namespace kedge::driver {
 namespace {
 
-std::string textOf(const CompileOptions &options) {
+std::string textOf(const CompileOptions &options, FileCache *cache) {
   Compilation compilation(options);
   compilation.import();
   if (options.emit != Emit::Onnx)
@@ -19,16 +19,16 @@ std::string textOf(const CompileOptions &options) {
     return compilation.text();
   compilation.lower();
   if (options.emit == Emit::Ptx)
-    return ProgramBuilder(compilation, options).ptx();
+    return ProgramBuilder(compilation, options, cache).ptx();
   return options.emit == Emit::Llvm ? kernelText(compilation.kernels()) : compilation.text();
 }
 
 } // namespace
 
-std::string textsOfStages(const CompileOptions &given) {
+std::string textsOfStages(const CompileOptions &given, FileCache *cache) {
   const CompileOptions options = withChosenSchedule(given);
   if (options.emit == Emit::Onnx)
-    return textOf(options);
+    return textOf(options, cache);
   const rt::Mesh mesh = options.model.meshOfRanks();
   const int64_t places = mesh.sizeOf(rt::Mesh::kPipeline), each = mesh.size() / places;
   std::string texts;
@@ -38,7 +38,7 @@ std::string textsOfStages(const CompileOptions &given) {
     one.isTrial = place > 0; // notes are the same
     if (!options.saveIr.empty())
       one.saveIr = folderOfRank(options.saveIr, place * each);
-    texts += fmt::format("{}// rank {}\n", place == 0 ? "" : "// -----\n", place * each) + textOf(one);
+    texts += fmt::format("{}// rank {}\n", place == 0 ? "" : "// -----\n", place * each) + textOf(one, cache);
   }
   return texts;
 }

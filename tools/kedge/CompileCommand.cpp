@@ -12,8 +12,10 @@
 #include "driver/program/StageTexts.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
+#include "passes/Lower/Codegen/KernelCache.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
+#include "tools/kedge/Flags.h"
 #include "tools/kedge/SavedCommand.h"
 #include <cstdio>
 #include <fmt/ranges.h>
@@ -74,12 +76,12 @@ void checkText(const CompileOptions &options) {
         given, wordOf(options.emit));
 }
 
-int runCompile(const CompileOptions &options) {
+int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   checkText(options);
   if (options.joint.on) {
     const JointAnswer answer = planJointly(options);
     fputs(jointText(answer.report, options.joint.explains).c_str(), stderr);
-    return runCompile(answer.options);
+    return runCompile(answer.options, cache);
   }
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
@@ -105,11 +107,11 @@ int runCompile(const CompileOptions &options) {
   checkReportFile(options.report);
   if (options.isPipelined() && !options.printPipeline && options.resumedFrom.empty() &&
       !isProgram(options.emit))
-    return output(options, textsOfStages(options)), 0;
+    return output(options, textsOfStages(options, cache.files())), 0;
   if ((options.model.ranks.size() > 1 || options.replicas ||
        (options.isPipelined() && isProgram(options.emit))) &&
       !options.printPipeline)
-    return compilePlansByWorld(options);
+    return compilePlansByWorld(options, cache);
   Compilation compilation(options);
   if (options.printPipeline)
     return output(options, compilation.pipelineText()), 0;
@@ -126,20 +128,21 @@ int runCompile(const CompileOptions &options) {
   if (options.emit == Emit::Llvm)
     return output(options, kernelText(compilation.kernels())), 0;
   if (options.emit == Emit::Ptx)
-    return output(options, ProgramBuilder(compilation, options).ptx()), 0;
+    return output(options, ProgramBuilder(compilation, options, cache.files()).ptx()), 0;
   writeReport(compilation, options);
   if (options.emit == Emit::Exec)
     return output(options, compilation.text()), 0;
   const BudgetCheck budget(compilation.module(), options);
   if (!budget.fits())
     return fprintf(stderr, "%s", budget.whyNothingFits(remediesText(options)).c_str()), 2;
-  ProgramBuilder program(compilation, options);
+  ProgramBuilder program(compilation, options, cache.files());
   if (object)
     program.emitObject(options.output);
   else if (library)
     program.linkLibrary(options.output);
   else
     program.link(options.output);
+  addToReport(compilation, options, cache.facts());
   return 0;
 }
 } // namespace
@@ -147,8 +150,15 @@ int runCompile(const CompileOptions &options) {
 void addCompileCommand(CLI::App &app, int &exitCode) {
   CLI::App *command = app.add_subcommand("compile", "make the training program");
   auto options = std::make_shared<CompileOptions>();
+  auto kept = std::make_shared<std::string>();
   addCompileOptions(*command, *options);
   addProgramOptions(*command, *options);
+  Flags(*command, "Output")
+      .add("--kernel-cache", *kept,
+           "DIR: where compiled kernels are kept, so that the next compilation need not make them again; or "
+           "off "
+           "(default: the user's cache folder)")
+      ->check([](const std::string &folder) { return folder.empty() ? "expected DIR or off" : ""; });
   command->callback([=, &exitCode] {
     if (isSavedIr(options->model.model))
       *options = resumedOptions(*command, *options);
@@ -156,7 +166,8 @@ void addCompileCommand(CLI::App &app, int &exitCode) {
       options->arguments = argumentsOf(*command);
       *options = withDeepSpeedConfig(*command, *options);
     }
-    exitCode = runCompile(*options);
+    lower::KernelCache cache(*kept);
+    exitCode = runCompile(*options, cache);
   });
 }
 
@@ -167,7 +178,8 @@ void compileSavedIr(const std::string &ir, const std::string &program) {
   addProgramOptions(command, options);
   command.parse(
       std::vector<std::string>{program, "-o", ir}); // the last word is the first, as CLI11 takes them
-  if (runCompile(resumedOptions(command, options)) != 0)
+  lower::KernelCache cache("");
+  if (runCompile(resumedOptions(command, options), cache) != 0)
     fail("{}: no program could be made of it (above)", ir);
 }
 

@@ -64,7 +64,8 @@ SavedArguments argumentsOf(const CLI::App &command) {
   for (const CLI::Option *option : command.get_options()) {
     const std::string name = option->get_name();
     bool ofFiles = name == "-o" || name == "--emit" || name == "--save-ir" || name == "--report" ||
-                   name == "--print-pipeline" || name == "--with-places" || name == "--only";
+                   name == "--print-pipeline" || name == "--with-places" || name == "--only" ||
+                   name == "--kernel-cache";
     if (option->count() == 0 || name == "MODEL" || name == "--help" || ofFiles)
       continue;
     std::vector<std::string> values = option->results();

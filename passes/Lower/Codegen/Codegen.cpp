@@ -7,12 +7,14 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/Lower/Cluster/MathLowering.h"
 #include "passes/Lower/Codegen/CodegenInternal.h"
+#include "passes/Lower/Codegen/KernelUnits.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -96,24 +98,11 @@ LogicalResult toLLVMDialect(ModuleOp module) {
   return passes.run(module);
 }
 
-/// Moves the kernels into modules of a fixed number each: the split does not depend on the machine.
-std::vector<OwningOpRef<ModuleOp>> split(ModuleOp kernels) {
-  constexpr size_t kKernelsPerModule = 8;
-  std::vector<OwningOpRef<ModuleOp>> parts;
-  size_t count = 0;
-  for (Operation &op : llvm::make_early_inc_range(*kernels.getBody())) {
-    if (count++ % kKernelsPerModule == 0)
-      parts.emplace_back(ModuleOp::create(kernels.getLoc()));
-    op.moveBefore(parts.back()->getBody(), parts.back()->getBody()->end());
-  }
-  return parts;
-}
-
-bool compilePart(ModuleOp part, const KernelTarget &target, int level, ObjectFile &object) {
-  if (failed(toLLVMDialect(part)))
+bool compileUnit(ModuleOp unit, const KernelTarget &target, int level, ObjectFile &object) {
+  if (failed(toLLVMDialect(unit)))
     return false;
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(part, context, "kernels");
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(unit, context, "kernels");
   if (!module)
     return false;
   auto machine = codegen::createTargetMachine(target, level);
@@ -129,6 +118,28 @@ bool compilePart(ModuleOp part, const KernelTarget &target, int level, ObjectFil
   codegen::optimize(*module, *machine, level);
   object = codegen::emitObject(*module, *machine);
   return true;
+}
+
+/// What the cache does not have.
+struct Missing {
+  ModuleOp unit;
+  ObjectFile &object;
+  std::optional<CacheKey> key;
+  bool isDone = false;
+};
+
+LogicalResult compileMissing(std::vector<Missing> &missing, const KernelTarget &target, int level) {
+  if (missing.empty())
+    return success();
+  MLIRContext &context = *missing.front().unit.getContext();
+  loadDialects(context);
+  // A context that was told not to work in parallel does not guard its types and attributes either.
+  unsigned threads = context.isMultithreadingEnabled() ? 0 : 1;
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
+  for (Missing &each : missing)
+    pool.async([&] { each.isDone = compileUnit(each.unit, target, level, each.object); });
+  pool.wait();
+  return success(llvm::all_of(missing, [](const Missing &each) { return each.isDone; }));
 }
 
 } // namespace
@@ -242,18 +253,30 @@ void kedge::lower::renameKernels(ModuleOp kernels, StringRef prefix, StringRef s
 }
 
 FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const KernelTarget &target,
-                                                    int optLevel) {
-  loadDialects(*kernels.getContext());
-  auto parts = split(kernels);
-  ObjectFiles objects(parts.size());
-  std::vector<char> done(parts.size(), false);
-  // A context that was told not to work in parallel does not guard its types and attributes either.
-  unsigned threads = kernels.getContext()->isMultithreadingEnabled() ? 0 : 1;
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
-  for (size_t at = 0; at < parts.size(); ++at)
-    pool.async([&, at] { done[at] = compilePart(*parts[at], target, optLevel, objects[at]); });
-  pool.wait();
-  if (!llvm::all_of(done, [](char ok) { return ok; }))
+                                                    int optLevel, FileCache *cache) {
+  std::vector<codegen::KernelUnit> units = codegen::splitUnits(kernels);
+  ObjectFiles objects(units.size());
+  codegen::CodeKeys keys(CacheKey()
+                             .add("object")
+                             .add(target.triple)
+                             .add(target.cpu)
+                             .add(target.features)
+                             .add(target.vectorScale)
+                             .add(optLevel));
+  std::vector<Missing> missing;
+  for (size_t at = 0; at < units.size(); ++at) {
+    const auto key = cache ? keys.of(units[at].module.get()) : std::nullopt;
+    if (auto found = key ? cache->find(*key) : std::nullopt)
+      objects[at] = std::move(*found);
+    else
+      missing.push_back({cast<ModuleOp>(units[at].module.get()), objects[at], key});
+  }
+  if (failed(compileMissing(missing, target, optLevel)))
     return kernels.emitError("kernels could not be lowered to machine code");
+  for (const Missing &unit : missing)
+    if (unit.key)
+      cache->store(*unit.key, {unit.object.data(), unit.object.size()});
+  for (auto [unit, object] : llvm::zip_equal(units, objects))
+    codegen::nameSymbols(object, unit.symbols);
   return objects;
 }

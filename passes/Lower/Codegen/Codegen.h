@@ -1,6 +1,6 @@
 // Kernel functions -> native object code.
 #pragma once
-#include "lib/Support/ObjectFile.h"
+#include "lib/Support/FileCache.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 #include <string>
@@ -28,11 +28,12 @@ struct KernelTarget {
   std::string otherMachine() const;
 };
 
-/// Lowers a module of kernels (destroying its contents) and generates position-independent code, on a few
-/// threads. Equal modules give equal bytes. No value-changing transformation is used: results depend on the
-/// IR only, not on `optLevel` (0 to 3) or the target.
+/// Lowers a module of kernels (destroying its contents) and generates position-independent code, an object
+/// for each kernel, on a few threads. Equal modules give equal bytes, which come from `cache` where it has
+/// them. No value-changing transformation is used: results depend on the IR only, not on `optLevel` (0 to 3)
+/// or the target.
 mlir::FailureOr<ObjectFiles> compileKernels(mlir::ModuleOp kernels, const KernelTarget &target,
-                                            int optLevel = 2);
+                                            int optLevel = 2, FileCache *cache = nullptr);
 
 /// Puts `prefix` in front of the names of all kernels, and `suffix` behind.
 void renameKernels(mlir::ModuleOp kernels, llvm::StringRef prefix, llvm::StringRef suffix);

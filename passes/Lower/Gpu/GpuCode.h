@@ -1,5 +1,6 @@
 // A gpu.module of kernels -> PTX and machine code for NVIDIA GPUs.
 #pragma once
+#include "lib/Support/FileCache.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
 #include <vector>
@@ -27,12 +28,13 @@ struct GpuCode {
 
 /// Lowers the kernels (destroying the module's contents) for `arch` ("sm_90"). Without fast-math, without
 /// contraction, without calls: results depend on the IR only, not on `optLevel` (0 to 3) or `arch`. ptxas is
-/// looked for in CUDA_HOME, CUDA_PATH, PATH and /usr/local/cuda. On failure `error` says what was wrong.
+/// looked for in CUDA_HOME, CUDA_PATH, PATH and /usr/local/cuda. PTX and machine code come from `cache` where
+/// it has them. On failure `error` says what was wrong.
 mlir::FailureOr<GpuCode> compileGpu(mlir::gpu::GPUModuleOp module, llvm::StringRef arch, int optLevel,
-                                    std::string *error);
+                                    std::string *error, FileCache *cache = nullptr);
 
 /// The PTX alone, which ptxas would get.
 mlir::FailureOr<std::string> compileToPtx(mlir::gpu::GPUModuleOp module, llvm::StringRef arch, int optLevel,
-                                          std::string *error);
+                                          std::string *error, FileCache *cache = nullptr);
 
 } // namespace kedge::lower::gpu

@@ -17,6 +17,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "passes/Lower/Codegen/CodegenInternal.h"
+#include "passes/Lower/Codegen/KernelUnits.h"
 #include "passes/Lower/Gpu/GpuCode.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/GpuMath.h"
@@ -31,6 +32,7 @@
 #include <mutex>
 
 using namespace mlir;
+using namespace kedge;
 using namespace kedge::lower;
 using namespace kedge::lower::gpu;
 
@@ -138,14 +140,8 @@ bool isArchitecture(StringRef arch) {
   return known && known->isCPUStringValid(arch);
 }
 
-} // namespace
-
-FailureOr<std::string> kedge::lower::gpu::compileToPtx(mlir::gpu::GPUModuleOp module, StringRef arch,
-                                                       int optLevel, std::string *error) {
-  if (!isArchitecture(arch)) {
-    *error = "architecture '" + arch.str() + "': expected one like sm_80, sm_89, sm_90 or sm_100";
-    return failure();
-  }
+FailureOr<std::string> translateToPtx(mlir::gpu::GPUModuleOp module, StringRef arch, int optLevel,
+                                      std::string *error) {
   if (failed(toNvvm(module))) {
     *error = "GPU kernels could not be lowered (above)";
     return failure();
@@ -169,14 +165,54 @@ FailureOr<std::string> kedge::lower::gpu::compileToPtx(mlir::gpu::GPUModuleOp mo
   return ptx;
 }
 
+/// What the cache has, or else what is made and then kept.
+FailureOr<std::string> cached(FileCache *cache, const std::optional<CacheKey> &key,
+                              llvm::function_ref<FailureOr<std::string>()> make) {
+  if (auto found = key ? cache->find(*key) : std::nullopt)
+    return std::string(found->begin(), found->end());
+  FailureOr<std::string> made = make();
+  if (succeeded(made) && key)
+    cache->store(*key, *made);
+  return made;
+}
+
+/// A PTX module begins with its version, target and size of addresses, once.
+StringRef withoutHeader(StringRef ptx) { return ptx.split("\n.address_size 64\n").second; }
+
+} // namespace
+
+FailureOr<std::string> kedge::lower::gpu::compileToPtx(mlir::gpu::GPUModuleOp module, StringRef arch,
+                                                       int optLevel, std::string *error, FileCache *cache) {
+  if (!isArchitecture(arch)) {
+    *error = "architecture '" + arch.str() + "': expected one like sm_80, sm_89, sm_90 or sm_100";
+    return failure();
+  }
+  codegen::CodeKeys keys(CacheKey().add("ptx").add(arch).add(optLevel));
+  const std::vector<codegen::KernelUnit> units = codegen::splitUnits(module);
+  if (units.empty()) // PTX without a kernel is a module, too
+    return translateToPtx(module, arch, optLevel, error);
+  std::string all;
+  for (const codegen::KernelUnit &unit : units) {
+    const auto key = cache ? keys.of(unit.module.get()) : std::nullopt;
+    auto ptx = cached(cache, key, [&] {
+      return translateToPtx(cast<mlir::gpu::GPUModuleOp>(unit.module.get()), arch, optLevel, error);
+    });
+    if (failed(ptx))
+      return failure();
+    const std::string named = codegen::withNames(*ptx, unit.symbols);
+    all += all.empty() ? named : withoutHeader(named).str();
+  }
+  return all;
+}
+
 FailureOr<GpuCode> kedge::lower::gpu::compileGpu(mlir::gpu::GPUModuleOp module, StringRef arch, int optLevel,
-                                                 std::string *error) {
-  FailureOr<std::string> ptx = compileToPtx(module, arch, optLevel, error);
+                                                 std::string *error, FileCache *cache) {
+  FailureOr<std::string> ptx = compileToPtx(module, arch, optLevel, error, cache);
   if (failed(ptx))
     return failure();
   GpuCode result;
   result.ptx = std::move(*ptx);
-  if (failed(assemble(result, arch, optLevel, error)))
+  if (failed(assemble(result, arch, optLevel, error, cache)))
     return failure();
   return result;
 }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 using namespace mlir;
+using namespace kedge;
 using namespace kedge::lower::gpu;
 
 namespace {
@@ -73,36 +74,75 @@ std::vector<KernelStatistics> kedge::lower::gpu::parsePtxasReport(StringRef repo
   return kernels;
 }
 
-static LogicalResult assembleBy(const std::string &ptxas, GpuCode &code, StringRef arch, int optLevel,
-                                std::string *error) {
-  const kedge::TemporaryFolder folder("kedge-gpu");
+namespace {
+
+/// What ptxas gives.
+struct Assembled {
+  std::string report, cubin;
+
+  /// As an entry of the cache: the report's size, the report, the cubin.
+  std::string text() const { return std::to_string(report.size()) + "\n" + report + cubin; }
+  static Assembled of(StringRef text) {
+    size_t size = 0;
+    auto [number, rest] = text.split('\n');
+    number.getAsInteger(10, size);
+    return {rest.take_front(size).str(), rest.drop_front(std::min(size, rest.size())).str()};
+  }
+};
+
+/// ptxas with its options, but for names of files. The statistics are of the code that runs: no contraction,
+/// whatever the assembler may do by default.
+std::vector<std::string> commandOf(const std::string &ptxas, StringRef arch, int optLevel) {
+  return {ptxas, "-arch=" + arch.str(), "-O" + std::to_string(std::clamp(optLevel, 0, 3)), "-v",
+          "-fmad=false"};
+}
+
+/// By all that its output depends on, the assembler's own bytes among it; none where these cannot be read.
+std::optional<CacheKey> keyOf(const std::vector<std::string> &command, StringRef ptx) {
+  auto assembler = llvm::MemoryBuffer::getFile(command.front());
+  if (!assembler)
+    return std::nullopt;
+  CacheKey key;
+  key.add("cubin").add((*assembler)->getBuffer()).add(ptx);
+  for (const std::string &option : ArrayRef(command).drop_front())
+    key.add(option);
+  return key;
+}
+
+Assembled assembleBy(std::vector<std::string> command, StringRef ptx, StringRef arch) {
+  const TemporaryFolder folder("kedge-gpu");
   const std::string source = folder.file("kernels.ptx"), cubin = folder.file("kernels.cubin");
   std::error_code failed;
   if (llvm::raw_fd_ostream os(source, failed); !failed) {
-    os << code.ptx;
+    os << ptx;
     os.close();
     failed = os.error();
     os.clear_error();
   }
-  if (failed) {
-    *error = source + ": cannot be written for ptxas: " + failed.message();
-    return failure();
-  }
-  // The statistics are of the code that runs: no contraction, whatever the assembler may do by default.
-  std::string gpuName = "-arch=" + arch.str(), level = "-O" + std::to_string(std::clamp(optLevel, 0, 3));
-  const kedge::ToolEnding ending =
-      kedge::runTool({ptxas, gpuName, level, "-v", "-fmad=false", source, "-o", cubin}, folder);
-  if (ending.code != 0) {
-    *error = ptxas + " failed for " + arch.str() + ": " + ending.text;
-    return failure();
-  }
-  const std::string bytes = contentOf(cubin);
-  code.cubin.assign(bytes.begin(), bytes.end());
-  code.statistics = parsePtxasReport(ending.text);
-  return success();
+  if (failed)
+    fail("{}: cannot be written for ptxas: {}", source, failed.message());
+  command.insert(command.end(), {source, "-o", cubin});
+  const ToolEnding ending = runTool(command, folder);
+  if (ending.code != 0)
+    fail("{} failed for {}: {}", command.front(), arch.str(), ending.text);
+  return {ending.text, contentOf(cubin)};
 }
 
-LogicalResult kedge::lower::gpu::assemble(GpuCode &code, StringRef arch, int optLevel, std::string *error) {
+Assembled assembled(const std::vector<std::string> &command, StringRef ptx, StringRef arch,
+                    FileCache *cache) {
+  const auto key = cache ? keyOf(command, ptx) : std::nullopt;
+  if (const auto found = key ? cache->find(*key) : std::nullopt)
+    return Assembled::of({found->data(), found->size()});
+  Assembled made = assembleBy(command, ptx, arch);
+  if (key)
+    cache->store(*key, made.text());
+  return made;
+}
+
+} // namespace
+
+LogicalResult kedge::lower::gpu::assemble(GpuCode &code, StringRef arch, int optLevel, std::string *error,
+                                          FileCache *cache) {
   std::string ptxas = findPtxas();
   if (ptxas.empty()) {
     code.note = "no machine code for " + arch.str() +
@@ -111,7 +151,10 @@ LogicalResult kedge::lower::gpu::assemble(GpuCode &code, StringRef arch, int opt
     return success();
   }
   try {
-    return assembleBy(ptxas, code, arch, optLevel, error);
+    const Assembled made = assembled(commandOf(ptxas, arch, optLevel), code.ptx, arch, cache);
+    code.cubin.assign(made.cubin.begin(), made.cubin.end());
+    code.statistics = parsePtxasReport(made.report);
+    return success();
   } catch (const Error &problem) {
     *error = problem.what();
     return failure();

@@ -8,7 +8,8 @@ namespace kedge::lower::gpu {
 std::string findPtxas();
 
 /// Fills in the cubin and the statistics of `code.ptx`, or `code.note` when there is no ptxas.
-mlir::LogicalResult assemble(GpuCode &code, llvm::StringRef arch, int optLevel, std::string *error);
+mlir::LogicalResult assemble(GpuCode &code, llvm::StringRef arch, int optLevel, std::string *error,
+                             FileCache *cache);
 
 /// Reads what `ptxas -v` prints.
 std::vector<KernelStatistics> parsePtxasReport(llvm::StringRef report);
