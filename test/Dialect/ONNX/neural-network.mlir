@@ -34,6 +34,8 @@ func.func @pools(%x: tensor<1x2x5x5xf32>) {
   // A last window that would start in the end pad is none.
   %2 = onnx.AveragePool %x {kernel_shape = array<i64: 2, 2>, strides = array<i64: 3, 3>, pads = array<i64: 0, 0, 1, 1>,
     dilations = array<i64: 1, 1>, ceil_mode = true} : (tensor<1x2x5x5xf32>) -> tensor<1x2x2x2xf32>
+  %4 = onnx.AveragePool %x {kernel_shape = array<i64: 2, 2>, strides = array<i64: 5, 5>, pads = array<i64: 0, 0, 1, 1>,
+    dilations = array<i64: 1, 1>, ceil_mode = true} : (tensor<1x2x5x5xf32>) -> tensor<1x2x1x1xf32>
   // CHECK: onnx.GlobalAveragePool
   %3 = onnx.GlobalAveragePool %x : (tensor<1x2x5x5xf32>) -> tensor<1x2x1x1xf32>
   return

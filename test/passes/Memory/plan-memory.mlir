@@ -66,3 +66,51 @@ func.func @predict(%x: tensor<4x16xf32> {train.binding = #train.binding<input "x
   } : (tensor<4x16xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// An output that other launches read lives until the host reads it, after the last launch.
+// CHECK: exec.function @shown
+// CHECK: exec.buffer "y" at {{[0-9]+}} size 64 live[0, 3]
+// A square that is read along its columns is not overwritten along its rows.
+// CHECK: exec.function @turned
+// CHECK: %[[SQUARE:.*]] = exec.buffer "{{.*}}tensor<4x4xf32>
+// CHECK: exec.launch "cluster" reads(%[[SQUARE]]) writes(%[[SQUARE]])
+// CHECK-NEXT: exec.launch "cluster" reads(%[[SQUARE]]) writes(%[[TURNED:.*]])
+// CHECK-NEXT: exec.launch "cluster" reads(%[[TURNED]])
+#columns = affine_map<(d0, d1) -> (d1, d0)>
+func.func @shown(%x: tensor<16xf32> {train.binding = #train.binding<input "x">})
+    -> (tensor<16xf32> {train.binding = #train.binding<output "y">}, tensor<16xf32> {train.binding = #train.binding<output "z">}) {
+  %y = sched.cluster domain [16] reduced [] (%x) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    %t = arith.negf %a : f32
+    sched.yield %t : f32
+  } : (tensor<16xf32>) -> tensor<16xf32>
+  %more = sched.cluster domain [16] reduced [] (%y) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    %t = math.exp %a : f32
+    sched.yield %t : f32
+  } : (tensor<16xf32>) -> tensor<16xf32>
+  %z = sched.cluster domain [16] reduced [] (%more) maps [#id] -> [#id] {
+  ^bb0(%a: f32):
+    %t = math.sqrt %a : f32
+    sched.yield %t : f32
+  } : (tensor<16xf32>) -> tensor<16xf32>
+  return %y, %z : tensor<16xf32>, tensor<16xf32>
+}
+func.func @turned(%x: tensor<4x4xf32> {train.binding = #train.binding<input "x">}) -> (tensor<4xf32> {train.binding = #train.binding<output "y">}) {
+  %twice = sched.cluster domain [4, 4] reduced [] (%x) maps [#point] -> [#point] {
+  ^bb0(%a: f32):
+    %t = arith.addf %a, %a : f32
+    sched.yield %t : f32
+  } : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %turned = sched.cluster domain [4, 4] reduced [] (%twice) maps [#columns] -> [#point] {
+  ^bb0(%a: f32):
+    %t = arith.negf %a : f32
+    sched.yield %t : f32
+  } : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %y = sched.cluster domain [4, 4] reduced [1] (%turned) maps [#point] -> [#row] {
+  ^bb0(%a: f32):
+    %s = sched.reduce add %a : f32
+    sched.yield %s : f32
+  } : (tensor<4x4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

@@ -6,6 +6,8 @@
 module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
   // CHECK: train.state parameter @up tensor<4x3xf32> {sharding = #dist.sharding<[4, 5] cut[<1 over "tensor" = 2 unit 3>]>}
   train.state parameter @up tensor<4x5xf32> {dist.cut = #dist.cut<1 over "tensor" = 2 unit 3>}
+  // CHECK: train.state parameter @bias tensor<3xf32>
+  train.state parameter @bias tensor<5xf32> {dist.cut = #dist.cut<0 over "tensor" = 2 unit 3>}
   // CHECK-LABEL: func.func @step
   func.func @step(%x: tensor<7x4xf32> {train.binding = #train.binding<input "x">},
       %up: tensor<4x5xf32> {train.binding = #train.binding<state @up>})
@@ -23,5 +25,18 @@ module attributes {dist.mesh = #dist.mesh<["tensor"] = [2]>} {
     %s = onnx.ReduceSum %b {axes = array<i64: 0, 1>, dist.cut = #dist.cut<1 over "tensor" = 2 unit 3>, kedge.place = #forward} : (tensor<7x5xf32>) -> tensor<f32>
     // CHECK: onnx.Slice %{{.*}} : (tensor<7x6x1xf32>) -> tensor<7x5x1xf32>
     return %z, %s, %a : tensor<f32>, tensor<f32>, tensor<7x5xf32>
+  }
+  // Nor where a product adds what is not zero there.
+  // CHECK-LABEL: func.func @biased
+  func.func @biased(%x: tensor<7x4xf32> {train.binding = #train.binding<input "x">},
+      %up: tensor<4x5xf32> {train.binding = #train.binding<state @up>}, %bias: tensor<5xf32> {train.binding = #train.binding<state @bias>})
+      -> (tensor<f32> {train.binding = #train.binding<output "s">}) {
+    %c = onnx.Sigmoid %bias {dist.cut = #dist.cut<0 over "tensor" = 2 unit 3>, kedge.place = #forward} : (tensor<5xf32>) -> tensor<5xf32>
+    // CHECK: %[[G:.*]] = onnx.Gemm
+    %g = onnx.Gemm %x, %up, %c {dist.cut = #dist.cut<1 over "tensor" = 2 unit 3>, kedge.place = #forward} : (tensor<7x4xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<7x5xf32>
+    // CHECK: %[[ZEROS:.*]] = onnx.Where %{{.*}}, %[[G]]
+    // CHECK: onnx.ReduceSum %[[ZEROS]]
+    %s = onnx.ReduceSum %g {axes = array<i64: 0, 1>, dist.cut = #dist.cut<1 over "tensor" = 2 unit 3>, kedge.place = #forward} : (tensor<7x5xf32>) -> tensor<f32>
+    return %s : tensor<f32>
   }
 }

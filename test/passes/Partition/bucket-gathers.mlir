@@ -27,3 +27,13 @@ func.func @f(%a: tensor<1xf32>, %b: tensor<2xf32>, %c: tensor<2xf32>)
   %gy = dist.all_gather %y {ranks = 2 : i64} : (tensor<2xf32>) -> tensor<4xf32>
   return %na, %nb, %nc, %gx, %gy : tensor<2xf32>, tensor<3xf32>, tensor<4xf32>, tensor<3xf32>, tensor<4xf32>
 }
+
+// A bucket is along one axis of the mesh.
+// CHECK-LABEL: func.func @axes
+// CHECK: dist.all_gather %{{[^,]*}} {
+// CHECK: dist.all_gather %{{[^,]*}} {
+func.func @axes(%a: tensor<1xf32>, %b: tensor<1xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %wa = dist.all_gather %a {ranks = 2 : i64} : (tensor<1xf32>) -> tensor<2xf32>
+  %wb = dist.all_gather %b {axis = "replica", ranks = 2 : i64} : (tensor<1xf32>) -> tensor<2xf32>
+  return %wa, %wb : tensor<2xf32>, tensor<2xf32>
+}

@@ -66,3 +66,25 @@ func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}) 
   %d = sched.library "d"(%c, %a) {} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %d : tensor<16xf32>
 }
+
+// -----
+
+// What it reads was computed again as well: it reads the later one, so that the first one's bytes are free.
+#id = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @step
+// CHECK: %[[BOTH:.*]]:2 = sched.cluster
+// CHECK: sched.library "late"
+// CHECK: %[[DOUBLE:.*]] = sched.cluster domain [16] reduced [](%arg0)
+// CHECK: sched.cluster domain [16] reduced [](%[[DOUBLE]])
+func.func @step(%x: tensor<16xf32> {train.binding = #train.binding<input "x">}) -> (tensor<16xf32> {train.binding = #train.binding<output "y">})
+    attributes {sched.sequence = array<i64: 0, 1, 4, 3, 2>, train.kind = #train.kind<step>} {
+  %r:2 = sched.cluster domain [16] reduced [] (%x) maps [#id] -> [#id, #id] {
+  ^bb0(%a: f32):
+    %double = arith.addf %a, %a : f32
+    %minus = arith.negf %double : f32
+    sched.yield %minus, %double : f32, f32
+  } : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %late = sched.library "late"(%r#0, %r#1) {} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %end = sched.library "end"(%late, %r#0) {} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %end : tensor<16xf32>
+}

@@ -264,6 +264,38 @@ TEST(RuntimePieces, LearningRates) {
   EXPECT_DOUBLE_EQ(rt::learningRate(s, 4), 1);
 }
 
+TEST(RuntimePieces, TheDecayAtTheEndBeginsAtTheFullRate) {
+  rt::RunScalars s;
+  s.lr = 1;
+  s.minLr = 0.2;
+  s.steps = 10;
+  s.decaySteps = 4;
+  s.warmup = 2;
+  s.schedule = rt::ScheduleKind::Wsd;
+  EXPECT_DOUBLE_EQ(rt::learningRate(s, 0), 0.5);
+  EXPECT_DOUBLE_EQ(rt::learningRate(s, 6), 1);
+  EXPECT_DOUBLE_EQ(rt::learningRate(s, 7), 1 - 0.8 / 4);
+  EXPECT_DOUBLE_EQ(rt::learningRate(s, 9), 1 - 0.8 * 3 / 4);
+}
+
+/// A tensor of several slices of 1 MiB, in another order of dimensions than in memory.
+TEST_F(RuntimeData, LargeTensorsAreTransposedSliceBySlice) {
+  constexpr int64_t rows = 701, columns = 997;
+  std::vector<float> source(static_cast<size_t>(rows * columns));
+  for (size_t i = 0; i < source.size(); ++i)
+    source[i] = static_cast<float>(i);
+  rt::FileWriter writer(path("large.safetensors"));
+  rt::writeSafetensors(writer,
+                       {{"w", {rt::DType::F32, {columns, rows}}, source.data(), rt::DType::F32, {1, 0}}});
+  writer.finish();
+  const rt::TensorFile file = rt::TensorFile::open(path("large.safetensors"));
+  const rt::TensorView *found = file.find("w");
+  ASSERT_NE(found, nullptr);
+  for (int64_t column = 0; column < columns; column += 83)
+    for (int64_t row = 0; row < rows; row += 59)
+      ASSERT_EQ(rt::loadAsDouble(rt::DType::F32, found->data, column * rows + row), row * columns + column);
+}
+
 TEST(RuntimePieces, TransposeOfAnyRankAndType) {
   std::vector<float> source(24);
   for (size_t i = 0; i < 24; ++i)

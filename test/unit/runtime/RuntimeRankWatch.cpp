@@ -159,6 +159,20 @@ TEST_F(RuntimeWatch, NumbersThatAreNoProcessAreNotLookedAfter) {
   }
 }
 
+/// It could not hear the others meanwhile.
+TEST(RuntimeStoppedWatch, OneThatWasStoppedBlamesNobody) {
+  SilentMessages messages;
+  Watch watch(messages, rt::World{1, 3}, 0.4);
+  watch.begin();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  bool asked = false;
+  watch.tick([&] {
+    asked = true; // what it waits for is told with whom it blames
+    return "dist.all_reduce";
+  });
+  EXPECT_FALSE(asked);
+}
+
 /// Rank `rank` of three, whose rank 2 is a process that ends; rank 0 is this one.
 void lookOut(int64_t rank, bool passes) {
   SilentMessages messages;

@@ -1,10 +1,12 @@
 // The engine of ranks under real mpirun, and as torchrun starts them.
 #include "runtime/comm/Collective.h"
+#include "runtime/comm/Combine.h"
 #include "runtime/comm/Launcher.h"
 #include "runtime/comm/Rounds.h"
 #include "test/unit/runtime/RuntimeTest.h"
 #include "test/unit/runtime/Torchrun.h"
 #include <chrono>
+#include <cmath>
 
 namespace kedge::test {
 namespace {
@@ -81,6 +83,18 @@ TEST_P(RuntimeRanks, ARankOfAMeshThatIsKilled) {
 
 INSTANTIATE_TEST_SUITE_P(By, RuntimeRanks, ::testing::Values("mpirun", "torchrun"),
                          [](const auto &info) { return std::string(info.param); });
+
+TEST(RuntimeCombine, ANaNOfAnyRankStaysTheMaximum) {
+  for (size_t rank = 0; rank < 3; ++rank) {
+    float values[] = {1, 3, 2}, most = 0;
+    values[rank] = std::nanf("");
+    const char *sources[3];
+    for (size_t r = 0; r < 3; ++r)
+      sources[r] = reinterpret_cast<const char *>(&values[r]);
+    rt::combine(rt::Reduction::Max, false, rt::DType::F32, sources, 3, &most, 1);
+    EXPECT_TRUE(std::isnan(most)) << rank;
+  }
+}
 
 TEST(RuntimeRounds, EveryElementIsInOneRound) {
   for (int64_t ranks : {2, 3, 7, 64})
