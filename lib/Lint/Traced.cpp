@@ -105,7 +105,8 @@ bool isUniform(const Tensor &tensor) {
   }
 }
 
-TracedGraph::TracedGraph(const Graph &graph) : graph(graph), record(Signature::of(graph).present()) {
+TracedGraph::TracedGraph(const Graph &graph)
+    : graph(graph), values(graph), norms(values), record(Signature::of(graph).present()) {
   std::set<std::string> outputs;
   for (const model::ValueInfo &output : graph.outputs)
     outputs.insert(output.name);
@@ -207,6 +208,18 @@ std::string TracedGraph::weightName(size_t product, bool literally) const {
                                                                            : pathOf(module, "weight");
 }
 
+/// A group norm's scale and shift, which lie around its InstanceNormalization in the same module; "" for others.
+std::string TracedGraph::groupNormName(const TracedUse &use) const {
+  const Node &node = graph.nodes[use.node];
+  const NormPart part = norms.part(node, use.operand);
+  const Node *norm = norms.groupNorm(node.output(0));
+  if (!norm || (part != NormPart::Scale && part != NormPart::Shift) || tracedModule(*norm) != tracedModule(node))
+    return "";
+  const std::string name =
+      pathOf(moduleAt(node).value_or(""), part == NormPart::Scale ? "weight" : "bias");
+  return names.count(name) ? std::string() : name;
+}
+
 std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
   if (record || !isNameless(tensor.name) || !model::isFloat(tensor.dtype) || inner.count(tensor.name))
     return std::nullopt;
@@ -219,6 +232,7 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
   Nameless nameless{tensor.name, {}, {}, tensor.dims.size() == 2};
   const bool literally =
       isUniform(tensor); // equal values of different layers, or of one that is called twice
+  bool isNorm = true;
   for (const TracedUse &use : all.operands) {
     const Node &node = graph.nodes[use.node];
     const bool product = nameless.isMatrix && node.is("MatMul") && use.operand == 1;
@@ -226,8 +240,12 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
     if (!tracedModule(node) || !(product || sum) || inner.count(node.input(use.operand)))
       return std::nullopt;
     nameless.isMatrix = product;
-    NamedOperands &named = namedEntry(
-        nameless.names, product ? weightName(use.node, literally) + transposedSuffix : nodePath(node));
+    const std::string own = sum ? groupNormName(use) : std::string();
+    isNorm = isNorm && !own.empty();
+    NamedOperands &named =
+        namedEntry(nameless.names, product        ? weightName(use.node, literally) + transposedSuffix
+                                   : own.empty() ? nodePath(node)
+                                                 : own);
     named.operands.push_back(use);
     if (auto second = renaming.find(node.input(use.operand)); second != renaming.end())
       named.identity = second->second;
@@ -236,7 +254,7 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
     nameless.literal = weightName(nameless.names[0].operands[0].node, true) + transposedSuffix;
   // A mask of zeros and ones stays what it is; a scale of nothing but ones is 1 + weight, and not trained
   // yet.
-  if (!nameless.isMatrix && looksLikeMask(tensor) &&
+  if (!nameless.isMatrix && !isNorm && hasMaskValues(tensor) &&
       !(isUniform(tensor) && graph.nodes[all.operands[0].node].is("Mul")))
     return std::nullopt;
   return nameless;
@@ -280,6 +298,10 @@ std::vector<NamedOperands> TracedGraph::namesOf(const Tensor &tensor) const {
     for (const TracedUse &use : found->second) {
       const std::string &output = graph.nodes[use.node].output(0);
       if (auto second = renaming.find(output); second != renaming.end() && second->second == use.node) {
+        if (isNameless(output) && !isNameless(tensor.name) && !uniform) { // a copy of the tensor itself
+          self(self, output, name);
+          continue;
+        }
         self(self, output, output);
         if (!namedEntry(names, output).operands.empty())
           namedEntry(names, output).identity = use.node;

@@ -78,6 +78,11 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
         "BatchNormalization: the file has none and no record of the modules; an export in inference mode "
         "folds it into a Conv, such as '{}'",
         nodeName(*node)));
+  if (evidence.names.exporter() == "tf2onnx")
+    if (const size_t count = evidence.roles.productsWithoutBias(); count > 0)
+      unknowns.push_back(fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; "
+                                     "{} {} without a bias",
+                                     count, count == 1 ? "product is" : "products are"));
   if (evidence.model.trainingInfo.empty())
     unknowns.push_back(stopsOf(graph));
   return unknowns;

@@ -8,4 +8,7 @@ namespace kedge::rt {
 /// value after step `step`. `consequence` goes into the message.
 void checkStatesFinite(const Executor &executor, int64_t step, const char *consequence);
 
+/// The same of the weights that a run begins with.
+void checkFirstStatesFinite(const Executor &executor);
+
 } // namespace kedge::rt

@@ -165,6 +165,10 @@ private:
     return op != "MatMul" && op != "Gemm" && op != "LSTM" && op != "GRU" && op != "RNN";
   }
 
+  static bool isLeafOfNorm(const std::string &name) {
+    return name.ends_with(".weight") || name.ends_with(".bias");
+  }
+
   void note(const std::string &name, const std::string &former) {
     if (!isNameless(former))
       return;
@@ -181,6 +185,11 @@ private:
                       name),
           "none needed; --repair gives it PyTorch's layout and with it the name that PyTorch has", true,
           "is " + name);
+    else if (isComputed(former) && isLeafOfNorm(name) && context.trains(name))
+      add(Severity::Note, "renamed-parameter", *reader, former, parentModule(name),
+          fmt::format("the file lost its name: it is called '{}' here, after the module of its group norm; it trains",
+                      name),
+          "none needed", false, "is " + name);
     else if (isComputed(former) && context.trains(name))
       add(Severity::Warning, "computed-parameter", *reader, name, parentModule(name),
           "computed at export from parameters or buffers (1 + weight, a look-up of positions, a norm folded "

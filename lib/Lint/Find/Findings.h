@@ -24,8 +24,8 @@ void findLostParameters(FindingContext &);
 void findMergedConstants(FindingContext &);
 /// lost-detach.
 void findLostStops(FindingContext &);
-/// guessed-verdict.
-void findGuesses(FindingContext &);
+/// undecided-verdict, not-finite, frozen-norm; fused-batchnorm by names.
+void findVerdicts(FindingContext &);
 /// merged-parameters, untied-parameters, tied-parameters, renamed-parameter, computed-parameter,
 /// buffer-by-name in files without a record.
 void findTraced(FindingContext &);
