@@ -268,10 +268,33 @@ std::vector<Nameless> TracedGraph::nameless() const {
   return all;
 }
 
+bool isScopedName(const std::string &name) {
+  return (name.find('/') != std::string::npos && name.ends_with(":0")) || name.starts_with("const_fold_opt__");
+}
+
+/// foreignName() in files of tf2onnx: "f/norm_1/Reshape:0" where node "f/norm_1/mul" reads "f/norm/Reshape:0".
+std::string TracedGraph::foreignScope(const Tensor &tensor, const TracedUse &use) const {
+  auto scopeOf = [](const std::string &name) {
+    const size_t slash = name.rfind('/');
+    return slash == std::string::npos ? std::string() : name.substr(0, slash);
+  };
+  const std::string reader = scopeOf(graph.nodes[use.node].name);
+  std::string home = scopeOf(tensor.name);
+  if (home.empty() && readers.count(tensor.name))
+    home = scopeOf(graph.nodes[readers.at(tensor.name)[0].node].name);
+  const auto inside = [](const std::string &a, const std::string &b) { return a == b || b.starts_with(a + "/"); };
+  if (reader.empty() || home.empty() || inside(reader, home) || inside(home, reader))
+    return "";
+  const std::string name = reader + "/" + tensor.name.substr(tensor.name.rfind('/') + 1);
+  return names.count(name) ? std::string() : name;
+}
+
 /// The parameter that stood at an operand of another module's node: an optimizer of graphs left Identity
 /// nodes out. "" when the operand is no other parameter's.
 std::string TracedGraph::foreignName(const Tensor &tensor, const TracedUse &use, bool uniform) const {
   const Node &node = graph.nodes[use.node];
+  if (isScopedName(tensor.name))
+    return uniform && tensor.numElements() > 1 ? foreignScope(tensor, use) : std::string();
   const std::optional<std::string> module = moduleAt(node);
   const std::string owner = moduleOfPath(tensor.name);
   if (!module || *module == owner || isNameless(tensor.name))
@@ -308,7 +331,8 @@ std::vector<NamedOperands> TracedGraph::namesOf(const Tensor &tensor) const {
         continue;
       }
       const std::string other = name == tensor.name ? foreignName(tensor, use, uniform) : std::string();
-      readAtHome |= name == tensor.name && moduleAt(graph.nodes[use.node]) == owner;
+      readAtHome |= name == tensor.name && (moduleAt(graph.nodes[use.node]) == owner ||
+                                            (isScopedName(tensor.name) && other.empty()));
       if (other.empty())
         namedEntry(names, name).operands.push_back(use);
       else

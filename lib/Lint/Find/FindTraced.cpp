@@ -21,7 +21,7 @@ public:
 
   void find() {
     for (const SharedTensor &one : shared)
-      if (mayTrain(one))
+      if (isScopedName(one.tensor) ? context.trains(one.tensor) : mayTrain(one))
         report(one);
     for (const TableCopy &copy : copies)
       if (context.trains(copy.table) || context.trains(copy.copy))
@@ -103,8 +103,10 @@ private:
             parentModule(named.name),
             fmt::format("'{}' was merged with '{}' of equal content; one tensor would train for both",
                         named.name, one.tensor),
-            fmt::format("compile with --repair, or {}; --tie REGEX keeps those together that the model ties",
-                        exportFresh),
+            isScopedName(one.tensor)
+                ? std::string("compile with --repair; --tie REGEX keeps those together that the model ties")
+                : fmt::format("compile with --repair, or {}; --tie REGEX keeps those together that the model ties",
+                              exportFresh),
             true, "stands for " + named.name);
     }
   }
