@@ -179,7 +179,7 @@ private:
     if (found != readers.end())
       for (auto [node, operand] : found->second)
         if (isRunningStatistic(*node, operand))
-          return decide(out, Verdict::Buffer, "running statistics of a normalization");
+          return statistic(tensor, out);
     if (!evidence.reach.reaches(tensor.name))
       return decide(out, Verdict::Constant,
                     found == readers.end() ? "no node reads it" : "no gradient reaches it");
@@ -202,6 +202,20 @@ private:
     out.guessed = judgement.guessed;
     out.undecided = judgement.undecided;
     return true;
+  }
+
+  /// tf2onnx stores a fresh scale and a fresh variance, both ones, as one tensor.
+  bool statistic(const Tensor &tensor, Initializer &out) const {
+    if (names.exporter() == "tf2onnx")
+      for (const GraphRole &role : roles.of(tensor.name))
+        if (role.claim == Claim::Parameter && evidence.reach.reaches(tensor.name)) {
+          out.undecided = true;
+          return decide(out, Verdict::Buffer,
+                        "it is " + role.what + ", and running statistics of a norm: the exporter stored fresh "
+                                               "tensors of equal values once; set them apart, or train a step, before "
+                                               "the export");
+        }
+    return decide(out, Verdict::Buffer, "running statistics of a normalization");
   }
 
   bool guess(Initializer &out, Verdict verdict, std::string reason) const {

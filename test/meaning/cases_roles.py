@@ -178,7 +178,7 @@ def roles_decided(folder):
 @case
 def roles_folded_norm(folder):
     scaled(folder, "tf2onnx", "f/bn/batchnorm/mul:0", "f/bn/batchnorm/sub:0")
-    record(folder, "TensorFlow's names tell of the norm that is gone", {"lint": r"^error\[fused-batchnorm\]  f/bn/batchnorm/mul:0 .*KERAS_BACKEND", "agree": True}, MSE, command="lint")
+    record(folder, "TensorFlow's names tell of the norm that is gone", {"lint": r"^error\[fused-batchnorm\]  f/bn/batchnorm/mul:0 .*fused_batch_norm", "agree": True}, MSE, command="lint")
 
 
 @case

@@ -10,8 +10,8 @@ namespace kedge::lint {
 namespace {
 const char *const settles = "--train REGEX if it is learned, --freeze REGEX if it is not";
 const char *const kerasKeepsNorms =
-    "load the model under KERAS_BACKEND=torch and export it by torch.onnx.export(model, ..., optimize=False), "
-    "which keeps its norms; --allow fused-batchnorm trains what the file has";
+    "export a copy of the model whose norms call tf.compat.v1.nn.fused_batch_norm, which the exporter keeps (see "
+    "docs/guide/lint.md, Norms of Keras); --allow fused-batchnorm trains what the file has";
 
 std::string shapeOf(const model::Tensor &tensor) {
   return fmt::format("{}[{}]", model::dtypeName(tensor.dtype), fmt::join(tensor.dims, " x "));
