@@ -210,7 +210,7 @@ std::optional<GraphRole> Roles::ofSum(const std::string &value, const Node &node
           scale && values.isConstant(factor->input(k)) && longAxes(*scale) == longAxes(*dims))
         if (std::optional<Product> product = products.behind(factor->input(1 - k)))
           if (!isTail(node.output(0)) && Products::fits(*product, *dims))
-            return GraphRole{Claim::Affine, fmt::format("a summand a channel behind {}, in", calledHere(*product->node))};
+            return GraphRole{Claim::Affine, fmt::format("a summand a channel after {}, in", calledHere(*product->node))};
   if (leadsTo(node.output(0), {"Softmax", "LogSoftmax"}))
     return GraphRole{Claim::Mask, "added before a Softmax by"};
   const bool isRaw = values.isInput(other) || raw.count(other) != 0;
