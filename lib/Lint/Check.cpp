@@ -1,6 +1,7 @@
 #include "lib/Lint/BufferUpdates.h"
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Modes.h"
+#include "lib/Lint/Roles/RecurrentBias.h"
 #include "lib/Lint/Traced.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
@@ -65,8 +66,9 @@ const std::set<std::string> &allCodes() {
                                               "nothing-trained",    "unused-parameter",
                                               "renamed-parameter",  "keyed-by-rank",
                                               "random-off",         "random-evaluation",
-                                              "lost-detach",        "guessed-verdict",
+                                              "lost-detach",        "undecided-verdict",
                                               "updated-buffer",     "lost-update",
+                                              "frozen-norm",        "not-finite",
                                               "lost-argument",      "scatter-order"};
   return codes;
 }
@@ -74,7 +76,7 @@ const std::set<std::string> &allCodes() {
 /// What compile cannot do, whoever accepts it.
 const std::set<std::string> &unallowable() {
   static const std::set<std::string> codes = {"unsupported-op", "no-gradient", "label-type",
-                                              "nothing-trained"};
+                                              "nothing-trained", "undecided-verdict", "not-finite"};
   return codes;
 }
 
@@ -105,7 +107,11 @@ Report check(const Model &model, const LintOptions &options, const Operators &op
   Uses uses(model.graph, signature);
   Damage damage = findDamage(model.graph, signature, uses);
   Reach reach(model, gradientRoots(model, options), operators);
-  Evidence evidence{model, signature, uses, damage, reach};
+  const Names names(model, options.former);
+  const Roles roles(model.graph, [&](const model::Node &node, size_t operand) {
+    return reach.passes(node, operand);
+  });
+  Evidence evidence{model, signature, uses, damage, reach, names, roles};
   Report report;
   report.initializers = classify(evidence, options);
   Verdicts verdicts;
@@ -126,7 +132,7 @@ Report check(const Model &model, const LintOptions &options, const Operators &op
   findRankKeyed(context);
   findUpdatedBuffers(context);
   findRandom(context, report.drawsInEvaluation);
-  findGuesses(context);
+  findVerdicts(context);
   report.unknown = unknownsOf(evidence);
   applyAllow(report, options);
   std::stable_sort(report.findings.begin(), report.findings.end(),
@@ -166,6 +172,12 @@ static void makeInference(const Model &model, const Noise &noise, Report &report
   report.inference = std::make_shared<const Model>(std::move(off));
 }
 
+static std::set<std::string> trainedOf(const Report &report, std::set<std::string> names) {
+  std::erase_if(names,
+                [&](const std::string &name) { return report.verdict(name) != Verdict::Parameter; });
+  return names;
+}
+
 Report prepare(Model &model, const LintOptions &asked, const Operators &operators) {
   auto loaded = std::make_shared<const Model>(model);
   std::vector<std::string> changes;
@@ -196,6 +208,7 @@ Report prepare(Model &model, const LintOptions &asked, const Operators &operator
   updateBuffers(model.graph, findBufferUpdates(model.graph),
                 [&](const std::string &name) { return report.verdict(name) == Verdict::Buffer; });
   keepStatisticsAsPyTorch(model);
+  holdHalves(model.graph, trainedOf(report, heldHalves(model)));
   report.changes = std::move(changes);
   return report;
 }

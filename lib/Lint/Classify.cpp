@@ -1,11 +1,11 @@
 #include "lib/Lint/Classify.h"
 #include "lib/Lint/OperatorFacts.h"
+#include "lib/Lint/Roles/Judgement.h"
+#include "lib/Lint/Roles/RecurrentBias.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/NearMisses.h"
 #include "runtime/io/NamePattern.h"
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 
 namespace kedge::lint {
 using model::Model;
@@ -95,7 +95,8 @@ class Classifier {
 public:
   Classifier(const Evidence &evidence, const LintOptions &options)
       : evidence(evidence), train("--train", options.train, options.former),
-        freeze("--freeze", options.freeze, options.former), variables(trainingVariables(evidence.model)) {
+        freeze("--freeze", options.freeze, options.former), names(evidence.names), roles(evidence.roles),
+        held(heldHalves(evidence.model)), variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
       for (size_t k = 0; k < node->inputs.size(); ++k)
         readers[node->inputs[k]].push_back({node, k});
@@ -104,7 +105,7 @@ public:
   Initializer judge(const Tensor &tensor) {
     Initializer verdict{tensor.name, originalName(tensor, evidence), Verdict::Constant, ""};
     if (!byTrainingInfo(tensor, verdict) && !byMetadata(tensor, verdict))
-      byGradient(tensor, verdict);
+      byRole(tensor, verdict);
     byOption(tensor, verdict);
     return verdict;
   }
@@ -171,34 +172,50 @@ private:
     return false;
   }
 
-  bool byGradient(const Tensor &tensor, Initializer &out) const {
+  /// Files without a record: names, then roles; where these disagree or say nothing, nobody guesses.
+  bool byRole(const Tensor &tensor, Initializer &out) const {
+    const NameSays says = names.says(tensor.name);
     auto found = readers.find(tensor.name);
-    bool path = isModulePath(tensor.name);
     if (found != readers.end())
       for (auto [node, operand] : found->second)
         if (isRunningStatistic(*node, operand))
-          return decide(out, Verdict::Buffer, "running statistics of a normalization");
+          return statistic(tensor, out);
     if (!evidence.reach.reaches(tensor.name))
       return decide(out, Verdict::Constant,
                     found == readers.end() ? "no node reads it" : "no gradient reaches it");
-    if (found != readers.end())
-      for (auto [node, operand] : found->second)
-        if (node->is("DequantizeLinear") && operand == 1)
-          return decide(out, Verdict::Constant, "the scale of a quantised tensor");
-    const bool named = path || isOwnName(tensor.name);
-    if (tensor.isScalarLike() && !named)
-      return guess(out, Verdict::Constant, "one element, and no module path in its name");
-    bool weight = isWeightName(tensor.name) ||
-                  (found != readers.end() &&
-                   std::any_of(found->second.begin(), found->second.end(), [&](const auto &reader) {
-                     return isWeightOperand(*reader.first, reader.second);
-                   }));
-    if (!weight && !path && looksLikeMask(tensor) && !(named && isFresh(tensor)))
-      return guess(out, Verdict::Constant, "a mask: every element is 0, 1 or beyond 1e30");
-    if (isBufferName(tensor.name))
-      return guess(out, Verdict::Buffer, "PyTorch's libraries call a buffer so");
-    return weight ? decide(out, Verdict::Parameter, "a gradient reaches it")
-                  : guess(out, Verdict::Parameter, "a gradient reaches it");
+    if (says == NameSays::Buffer)
+      return names.isFrozenNorm(tensor.name)       ? decide(out, Verdict::Buffer, frozenNormReason)
+             : names.isSpectralVector(tensor.name) ? decide(out, Verdict::Buffer, bufferNameReason)
+             : names.exporter().empty() || names.exporter() == "PyTorch"
+                 ? guess(out, Verdict::Buffer, bufferNameReason)
+                 : decide(out, Verdict::Buffer, names.exporter() + " calls a statistic so");
+    const std::vector<GraphRole> claims = roles.of(tensor.name);
+    Judgement judgement = judgeByRole(tensor, says, claims);
+    if (judgement.undecided && std::any_of(claims.begin(), claims.end(), [&](const GraphRole &role) {
+          return role.node && names.isFusedNorm(*role.node);
+        }))
+      judgement = judgeByRole(tensor, NameSays::FusedNorm, claims);
+    out.verdict = judgement.verdict;
+    out.reason = judgement.reason;
+    if (held.count(tensor.name))
+      out.reason += "; its recurrent half, all zeros, stays so: Keras has one bias";
+    out.guessed = judgement.guessed;
+    out.undecided = judgement.undecided;
+    return true;
+  }
+
+  /// tf2onnx stores a fresh scale and a fresh variance, both ones, as one tensor.
+  bool statistic(const Tensor &tensor, Initializer &out) const {
+    if (names.exporter() == "tf2onnx")
+      for (const GraphRole &role : roles.of(tensor.name))
+        if (role.claim == Claim::Parameter && evidence.reach.reaches(tensor.name)) {
+          out.undecided = true;
+          return decide(out, Verdict::Buffer,
+                        "it is " + role.what + ", and running statistics of a norm: the exporter stored fresh "
+                                               "tensors of equal values once; set them apart, or train a step, before "
+                                               "the export");
+        }
+    return decide(out, Verdict::Buffer, "running statistics of a normalization");
   }
 
   bool guess(Initializer &out, Verdict verdict, std::string reason) const {
@@ -206,24 +223,16 @@ private:
     return decide(out, verdict, std::move(reason));
   }
 
-  /// The TorchScript exporter gives constants names such as '/Constant_output_0' and 'onnx::Mul_12'; others
-  /// are the model's own.
-  bool isOwnName(const std::string &name) const {
-    return evidence.model.producer == "pytorch" && !name.empty() &&
-           !isdigit(static_cast<unsigned char>(name[0])) && name.find_first_of("/:") == std::string::npos &&
-           name.find("_output_") == std::string::npos && !name.starts_with("Constant");
-  }
-
   void byOption(const Tensor &tensor, Initializer &out) {
     if (!model::isFloat(tensor.dtype))
       return;
     trainable.push_back(out.original);
-    const bool wanted = train.fits(out);
-    if (out.guessed && (wanted || freeze.fits(out))) { // the user has said it
-      out.guessed = false;
+    const bool wanted = train.fits(out), mayTrain = out.verdict == Verdict::Parameter || out.undecided;
+    if ((out.guessed || out.undecided) && (wanted || freeze.fits(out))) { // the user has said it
+      out.guessed = out.undecided = false;
       out.reason = wanted ? "--train" : "--freeze";
     }
-    if (out.verdict == Verdict::Parameter) {
+    if (mayTrain) {
       trained.push_back(out.original);
       if (freeze.fits(out))
         decide(out, Verdict::Frozen, "--freeze");
@@ -234,6 +243,9 @@ private:
 
   const Evidence &evidence;
   NameOption train, freeze;
+  const Names &names;
+  const Roles &roles;
+  std::set<std::string> held; ///< recurrent biases of which one half is none
   std::vector<std::string> trainable, trained; ///< names, before options
   std::map<std::string, Verdict> variables;
   std::map<std::string, std::vector<std::pair<const Node *, size_t>>> readers;
@@ -261,26 +273,6 @@ std::string originalName(const Tensor &tensor, const Evidence &evidence) {
   std::string agreed =
       model::isFloat(tensor.dtype) ? agreedPlaceholder(evidence.uses.of(tensor.name)) : std::string();
   return agreed.empty() ? tensor.name : evidence.signature.nameOf(agreed);
-}
-
-bool looksLikeMask(const Tensor &tensor) {
-  std::vector<double> values;
-  try {
-    values = tensor.floats();
-  } catch (const Error &) {
-    return false; // external data that is not there
-  }
-  return std::all_of(values.begin(), values.end(),
-                     [](double v) { return v == 0 || v == 1 || std::isinf(v) || std::abs(v) > 1e30; });
-}
-
-bool isFresh(const Tensor &tensor) {
-  try {
-    const std::vector<double> values = tensor.floats();
-    return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
-  } catch (const Error &) {
-    return false;
-  }
 }
 
 std::vector<Initializer> classify(const Evidence &evidence, const LintOptions &options) {

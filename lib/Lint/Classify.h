@@ -1,8 +1,10 @@
 // Decides whether a tensor is a parameter, buffer or constant. In this order: (1) the file says so, (2) a
-// signature leaves it out, (3) a gradient reaches it, (4) --train and --freeze.
+// signature leaves it out, (3) its name and its role in the graph, (4) --train and --freeze.
 #pragma once
 #include "lib/Lint/Damage.h"
 #include "lib/Lint/Reach.h"
+#include "lib/Lint/Roles/Names.h"
+#include "lib/Lint/Roles/Roles.h"
 #include <fmt/format.h>
 
 namespace kedge::lint {
@@ -14,17 +16,14 @@ struct Evidence {
   const Uses &uses;
   const Damage &damage;
   const Reach &reach;
+  const Names &names;
+  const Roles &roles;
 };
 
 std::vector<Initializer> classify(const Evidence &, const LintOptions &);
 
 /// The dotted name of the parameter that a tensor is or holds; its own name when nothing tells more.
 std::string originalName(const model::Tensor &, const Evidence &);
-
-/// All elements 0, 1, infinite or beyond 1e30. False when the values cannot be read.
-bool looksLikeMask(const model::Tensor &);
-/// All elements equal: fresh parameters are, masks are not.
-bool isFresh(const model::Tensor &);
 
 /// The expressions of an option as questions about a name; throws kedge::Error for a bad one.
 std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts,

@@ -103,7 +103,8 @@ bool Reach::mayCarry(const Node &node, size_t operand) const {
 }
 
 Reach::Reach(const Model &model, const std::vector<std::string> &roots, const Operators &operators)
-    : operators(operators), nodes(stepNodes(model)), reached(roots.begin(), roots.end()) {
+    : operators(operators), nodes(stepNodes(model)), outer(nodes.begin(), nodes.end()),
+      reached(roots.begin(), roots.end()) {
   std::set<std::string> integers;
   for (const auto *infos : {&model.graph.valueInfos, &model.graph.outputs})
     for (const model::ValueInfo &info : *infos)
@@ -122,6 +123,13 @@ Reach::Reach(const Model &model, const std::vector<std::string> &roots, const Op
       if (!reads[k].empty() && !integers.count(reads[k]) && mayCarry(**node, k))
         reached.insert(reads[k]);
   }
+}
+
+bool Reach::passes(const Node &node, size_t operand) const {
+  if (!mayCarry(node, operand))
+    return false;
+  return !outer.count(&node) || std::any_of(node.outputs.begin(), node.outputs.end(),
+                                            [&](const std::string &out) { return reached.count(out) != 0; });
 }
 
 std::vector<const Node *> Reach::between(const std::set<std::string> &parameters) const {

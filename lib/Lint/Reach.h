@@ -23,11 +23,15 @@ public:
   /// Nodes that must pass a gradient on from the roots to one of these values.
   std::vector<const model::Node *> between(const std::set<std::string> &parameters) const;
 
+  /// Whether a gradient may come to this operand of a node, of the graph or of a subgraph, from its results.
+  bool passes(const model::Node &, size_t operand) const;
+
 private:
   bool mayCarry(const model::Node &, size_t operand) const;
 
   const Operators &operators;
   std::vector<const model::Node *> nodes;
+  std::set<const model::Node *> outer; // the same
   std::set<std::string> reached;
 };
 

@@ -105,7 +105,8 @@ bool isUniform(const Tensor &tensor) {
   }
 }
 
-TracedGraph::TracedGraph(const Graph &graph) : graph(graph), record(Signature::of(graph).present()) {
+TracedGraph::TracedGraph(const Graph &graph)
+    : graph(graph), values(graph), norms(values), record(Signature::of(graph).present()) {
   std::set<std::string> outputs;
   for (const model::ValueInfo &output : graph.outputs)
     outputs.insert(output.name);
@@ -207,6 +208,18 @@ std::string TracedGraph::weightName(size_t product, bool literally) const {
                                                                            : pathOf(module, "weight");
 }
 
+/// A group norm's scale and shift, which lie around its InstanceNormalization in the same module; "" for others.
+std::string TracedGraph::groupNormName(const TracedUse &use) const {
+  const Node &node = graph.nodes[use.node];
+  const NormPart part = norms.part(node, use.operand);
+  const Node *norm = norms.groupNorm(node.output(0));
+  if (!norm || (part != NormPart::Scale && part != NormPart::Shift) || tracedModule(*norm) != tracedModule(node))
+    return "";
+  const std::string name =
+      pathOf(moduleAt(node).value_or(""), part == NormPart::Scale ? "weight" : "bias");
+  return names.count(name) ? std::string() : name;
+}
+
 std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
   if (record || !isNameless(tensor.name) || !model::isFloat(tensor.dtype) || inner.count(tensor.name))
     return std::nullopt;
@@ -219,6 +232,7 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
   Nameless nameless{tensor.name, {}, {}, tensor.dims.size() == 2};
   const bool literally =
       isUniform(tensor); // equal values of different layers, or of one that is called twice
+  bool isNorm = true;
   for (const TracedUse &use : all.operands) {
     const Node &node = graph.nodes[use.node];
     const bool product = nameless.isMatrix && node.is("MatMul") && use.operand == 1;
@@ -226,8 +240,12 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
     if (!tracedModule(node) || !(product || sum) || inner.count(node.input(use.operand)))
       return std::nullopt;
     nameless.isMatrix = product;
-    NamedOperands &named = namedEntry(
-        nameless.names, product ? weightName(use.node, literally) + transposedSuffix : nodePath(node));
+    const std::string own = sum ? groupNormName(use) : std::string();
+    isNorm = isNorm && !own.empty();
+    NamedOperands &named =
+        namedEntry(nameless.names, product        ? weightName(use.node, literally) + transposedSuffix
+                                   : own.empty() ? nodePath(node)
+                                                 : own);
     named.operands.push_back(use);
     if (auto second = renaming.find(node.input(use.operand)); second != renaming.end())
       named.identity = second->second;
@@ -236,7 +254,7 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
     nameless.literal = weightName(nameless.names[0].operands[0].node, true) + transposedSuffix;
   // A mask of zeros and ones stays what it is; a scale of nothing but ones is 1 + weight, and not trained
   // yet.
-  if (!nameless.isMatrix && looksLikeMask(tensor) &&
+  if (!nameless.isMatrix && !isNorm && hasMaskValues(tensor) &&
       !(isUniform(tensor) && graph.nodes[all.operands[0].node].is("Mul")))
     return std::nullopt;
   return nameless;
@@ -250,10 +268,33 @@ std::vector<Nameless> TracedGraph::nameless() const {
   return all;
 }
 
+bool isScopedName(const std::string &name) {
+  return (name.find('/') != std::string::npos && name.ends_with(":0")) || name.starts_with("const_fold_opt__");
+}
+
+/// foreignName() in files of tf2onnx: "f/norm_1/Reshape:0" where node "f/norm_1/mul" reads "f/norm/Reshape:0".
+std::string TracedGraph::foreignScope(const Tensor &tensor, const TracedUse &use) const {
+  auto scopeOf = [](const std::string &name) {
+    const size_t slash = name.rfind('/');
+    return slash == std::string::npos ? std::string() : name.substr(0, slash);
+  };
+  const std::string reader = scopeOf(graph.nodes[use.node].name);
+  std::string home = scopeOf(tensor.name);
+  if (home.empty() && readers.count(tensor.name))
+    home = scopeOf(graph.nodes[readers.at(tensor.name)[0].node].name);
+  const auto inside = [](const std::string &a, const std::string &b) { return a == b || b.starts_with(a + "/"); };
+  if (reader.empty() || home.empty() || inside(reader, home) || inside(home, reader))
+    return "";
+  const std::string name = reader + "/" + tensor.name.substr(tensor.name.rfind('/') + 1);
+  return names.count(name) ? std::string() : name;
+}
+
 /// The parameter that stood at an operand of another module's node: an optimizer of graphs left Identity
 /// nodes out. "" when the operand is no other parameter's.
 std::string TracedGraph::foreignName(const Tensor &tensor, const TracedUse &use, bool uniform) const {
   const Node &node = graph.nodes[use.node];
+  if (isScopedName(tensor.name))
+    return uniform && tensor.numElements() > 1 ? foreignScope(tensor, use) : std::string();
   const std::optional<std::string> module = moduleAt(node);
   const std::string owner = moduleOfPath(tensor.name);
   if (!module || *module == owner || isNameless(tensor.name))
@@ -280,13 +321,18 @@ std::vector<NamedOperands> TracedGraph::namesOf(const Tensor &tensor) const {
     for (const TracedUse &use : found->second) {
       const std::string &output = graph.nodes[use.node].output(0);
       if (auto second = renaming.find(output); second != renaming.end() && second->second == use.node) {
+        if (isNameless(output) && !isNameless(tensor.name) && !uniform) { // a copy of the tensor itself
+          self(self, output, name);
+          continue;
+        }
         self(self, output, output);
         if (!namedEntry(names, output).operands.empty())
           namedEntry(names, output).identity = use.node;
         continue;
       }
       const std::string other = name == tensor.name ? foreignName(tensor, use, uniform) : std::string();
-      readAtHome |= name == tensor.name && moduleAt(graph.nodes[use.node]) == owner;
+      readAtHome |= name == tensor.name && (moduleAt(graph.nodes[use.node]) == owner ||
+                                            (isScopedName(tensor.name) && other.empty()));
       if (other.empty())
         namedEntry(names, name).operands.push_back(use);
       else

@@ -3,6 +3,7 @@
 // were stored once there, transposed weights lost their names, and a tied head became a tensor of its own.
 #pragma once
 #include "lib/Lint/Lint.h"
+#include "lib/Lint/Roles/Norms.h"
 
 namespace kedge::lint {
 
@@ -56,12 +57,16 @@ private:
   void addReaders(const std::string &value, NamedOperands &) const;
   std::string foreignName(const model::Tensor &, const TracedUse &, bool uniform) const;
   std::string biasOf(size_t product) const;
+  std::string groupNormName(const TracedUse &) const;
+  std::string foreignScope(const model::Tensor &, const TracedUse &) const;
   std::string weightName(size_t product, bool literally) const;
   bool isLookedUp(const TracedUse &) const;
   bool isMultiplied(const TracedUse &) const;
   std::optional<TableCopy> copyOf(const model::Tensor &table, const model::Tensor &matrix) const;
 
   const model::Graph &graph;
+  Values values;
+  Norms norms;
   std::map<std::string, std::vector<TracedUse>> readers;
   std::map<std::string, size_t>
       renaming;                // output of an Identity that only gives an initializer a second name -> node
@@ -77,6 +82,10 @@ std::optional<std::string> tracedModule(const model::Node &);
 
 /// "onnx::MatMul_29": what the exporter calls a tensor that it made.
 bool isNameless(const std::string &name);
+
+/// "f/norm/Reshape:0", "const_fold_opt__7": as tf2onnx calls tensors. It stores those of equal values once, too,
+/// and the names of nodes tell of their layers.
+bool isScopedName(const std::string &name);
 
 /// Every element is the same. False when the values cannot be read.
 bool isUniform(const model::Tensor &);

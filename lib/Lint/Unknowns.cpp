@@ -1,7 +1,11 @@
 // What lint cannot see, because the file does not hold it: said beside "clean".
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Find/LostArguments.h"
+#include "lib/Lint/Traced.h"
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <string_view>
 
 namespace kedge::lint {
@@ -49,6 +53,49 @@ const Node *foldedConvolution(const model::Graph &graph) {
   return biased;
 }
 
+/// Filters that are all equal (a blur), or rows that are sines (a Fourier basis).
+bool looksLikeBuffer(const model::Tensor &tensor) {
+  if (tensor.dims.size() < 2 || tensor.dims[0] < 2 || !model::isFloat(tensor.dtype) ||
+      tensor.storage == model::Tensor::Storage::External || isUniform(tensor))
+    return false;
+  const std::vector<double> all = tensor.floats();
+  const auto rows = static_cast<size_t>(tensor.dims[0]);
+  const size_t length = all.size() / rows;
+  bool equal = tensor.dims.size() > 2 && length > 1, sines = length >= 8;
+  for (size_t row = 0; row < rows; ++row) {
+    const double *at = all.data() + row * length;
+    equal = equal && std::equal(at, at + length, all.data());
+    double dot = 0, square = 0; // x[t+1] + x[t-1] = k x[t]
+    for (size_t t = 1; sines && t + 1 < length; ++t) {
+      dot += (at[t + 1] + at[t - 1]) * at[t];
+      square += at[t] * at[t];
+    }
+    const double k = square > 0 ? dot / square : 0;
+    for (size_t t = 1; sines && t + 1 < length; ++t)
+      sines = std::abs(at[t + 1] + at[t - 1] - k * at[t]) <= 1e-3;
+  }
+  return equal || sines;
+}
+
+/// Module paths of buffers and of parameters are alike where nothing records which is which.
+std::string namedBuffers(const Evidence &evidence) {
+  std::vector<std::string> alike;
+  bool any = false;
+  for (const model::Tensor &tensor : evidence.model.graph.initializers)
+    if (evidence.names.says(tensor.name) == NameSays::Parameter && evidence.reach.reaches(tensor.name)) {
+      any = true;
+      if (looksLikeBuffer(tensor))
+        alike.push_back("'" + tensor.name + "'");
+    }
+  if (!any)
+    return "";
+  std::string text = "buffers: the file does not tell a buffer from a parameter of the same path";
+  if (!alike.empty())
+    text += fmt::format("; by {} values {} may be {}", alike.size() == 1 ? "its" : "their", fmt::join(alike, ", "),
+                        alike.size() == 1 ? "one" : "some");
+  return text;
+}
+
 /// What the file can show of gradients that the model stops.
 std::string stopsOf(const model::Graph &graph) {
   bool calls = false;
@@ -81,6 +128,14 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
         nodeName(*node)));
   if (std::string arguments = unknownArguments(evidence.model); !arguments.empty())
     unknowns.push_back(std::move(arguments));
+  if (evidence.names.exporter() == "PyTorch" && !evidence.signature.present())
+    if (std::string text = namedBuffers(evidence); !text.empty())
+      unknowns.push_back(std::move(text));
+  if (evidence.names.exporter() == "tf2onnx")
+    if (const size_t count = evidence.roles.productsWithoutBias(); count > 0)
+      unknowns.push_back(fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; "
+                                     "{} {} without a bias",
+                                     count, count == 1 ? "product is" : "products are"));
   if (evidence.model.trainingInfo.empty())
     unknowns.push_back(stopsOf(graph));
   return unknowns;

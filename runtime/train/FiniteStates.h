@@ -12,4 +12,7 @@ std::string epsilonHelp(const RunScalars &scalars, const Program &program);
 /// value after step `step`. `consequence` goes into the message.
 void checkStatesFinite(const Executor &executor, int64_t step, const std::string &consequence);
 
+/// The same of the weights that a run begins with.
+void checkFirstStatesFinite(const Executor &executor);
+
 } // namespace kedge::rt

@@ -197,6 +197,8 @@ void Session::setStates() {
   if (checkpoint)
     loadCheckpoint(*checkpoint, checkpoints.frozen, *executor);
   scaler = beginRun(*executor, scalars, progress, rows, checkpoint ? &*checkpoint : nullptr);
+  if (!checkpoint)
+    checkFirstStatesFinite(*executor);
 }
 
 void Session::makeEvaluator() {

@@ -177,22 +177,15 @@ def guesses_made(folder):
 
 
 @case
-def guesses_listed(folder):
-    export(Guessed().train(), (torch.zeros(2, 6),), folder, script=True)
-    lines = [r"(?m)", r"^note\[guessed-verdict\]  slopes .*taken for a parameter"]
-    record(folder, "lint lists each tensor whose verdict is a guess", {"lint": lines[1], "lint_not": r"guessed-verdict.* head\."}, compile=["--loss", "cross-entropy"], command="lint")
-
-
-@case
 def guesses_refused(folder):
     export(Guessed().train(), (torch.zeros(2, 6),), folder, script=True)
-    record(folder, "--strict asks for a choice", {"lint": r"^error\[guessed-verdict\]  slopes ", "agree": True}, compile=["--loss", "cross-entropy", "--strict"], command="lint")
+    record(folder, "--strict asks for a choice", {"lint": r"^error\[undecided-verdict\]  slopes ", "lint_not": r"undecided-verdict.* head\.", "agree": True}, compile=["--loss", "cross-entropy", "--strict"], command="lint")
 
 
 @case
 def guesses_settled(folder):
     export(Guessed().train(), (torch.zeros(2, 6),), folder, script=True)
-    record(folder, "--train and --freeze answer --strict", {"lint_not": "guessed", "agree": True},
+    record(folder, "--train and --freeze answer --strict", {"lint_not": "undecided", "agree": True},
            compile=["--loss", "cross-entropy", "--strict", "--train", "token|temperature", "--freeze", "slopes|mask"], command="compile")
 
 

@@ -21,7 +21,7 @@ public:
 
   void find() {
     for (const SharedTensor &one : shared)
-      if (mayTrain(one))
+      if (isScopedName(one.tensor) ? context.trains(one.tensor) : mayTrain(one))
         report(one);
     for (const TableCopy &copy : copies)
       if (context.trains(copy.table) || context.trains(copy.copy))
@@ -103,8 +103,10 @@ private:
             parentModule(named.name),
             fmt::format("'{}' was merged with '{}' of equal content; one tensor would train for both",
                         named.name, one.tensor),
-            fmt::format("compile with --repair, or {}; --tie REGEX keeps those together that the model ties",
-                        exportFresh),
+            isScopedName(one.tensor)
+                ? std::string("compile with --repair; --tie REGEX keeps those together that the model ties")
+                : fmt::format("compile with --repair, or {}; --tie REGEX keeps those together that the model ties",
+                              exportFresh),
             true, "stands for " + named.name);
     }
   }
@@ -165,6 +167,10 @@ private:
     return op != "MatMul" && op != "Gemm" && op != "LSTM" && op != "GRU" && op != "RNN";
   }
 
+  static bool isLeafOfNorm(const std::string &name) {
+    return name.ends_with(".weight") || name.ends_with(".bias");
+  }
+
   void note(const std::string &name, const std::string &former) {
     if (!isNameless(former))
       return;
@@ -181,6 +187,11 @@ private:
                       name),
           "none needed; --repair gives it PyTorch's layout and with it the name that PyTorch has", true,
           "is " + name);
+    else if (isComputed(former) && isLeafOfNorm(name) && context.trains(name))
+      add(Severity::Note, "renamed-parameter", *reader, former, parentModule(name),
+          fmt::format("the file lost its name: it is called '{}' here, after the module of its group norm; it trains",
+                      name),
+          "none needed", false, "is " + name);
     else if (isComputed(former) && context.trains(name))
       add(Severity::Warning, "computed-parameter", *reader, name, parentModule(name),
           "computed at export from parameters or buffers (1 + weight, a look-up of positions, a norm folded "

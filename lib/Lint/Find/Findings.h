@@ -28,8 +28,8 @@ void findLostArguments(FindingContext &);
 void findScatterOrder(FindingContext &);
 /// lost-detach.
 void findLostStops(FindingContext &);
-/// guessed-verdict.
-void findGuesses(FindingContext &);
+/// undecided-verdict, not-finite, frozen-norm; fused-batchnorm by names.
+void findVerdicts(FindingContext &);
 /// merged-parameters, untied-parameters, tied-parameters, renamed-parameter, computed-parameter,
 /// buffer-by-name in files without a record.
 void findTraced(FindingContext &);
