@@ -78,6 +78,16 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
         "BatchNormalization: the file has none and no record of the modules; an export in inference mode "
         "folds it into a Conv, such as '{}'",
         nodeName(*node)));
+  if (!evidence.signature.present() && evidence.model.trainingInfo.empty())
+    for (const Node &node : graph.nodes)
+      if (const model::Tensor *table = node.is("Gather") ? graph.findInitializer(node.input(0)) : nullptr;
+          table && model::isFloat(table->dtype) && table->dims.size() == 2) {
+        unknowns.push_back(fmt::format(
+            "padding_idx: the file does not say which row of a table, such as '{}', gets no gradient; "
+            "--padding-row sets it",
+            table->name));
+        break;
+      }
   if (evidence.model.trainingInfo.empty())
     unknowns.push_back(stopsOf(graph));
   return unknowns;
