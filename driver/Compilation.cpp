@@ -99,20 +99,24 @@ Compilation::Compilation(const CompileOptions &options)
   if (!shown)
     showFindings();
   if (findings.hasErrors())
-    fail("{}: not compiled: lint found what would train wrongly (above). Mend the export, or use --repair, "
-         "--train-mode "
-         "or --allow CODE",
-         options.model.model);
+    fail("{}: not compiled: lint found {}", options.model.model, lint::refusal(findings));
   if (!options.resumedFrom.empty())
     resume();
 }
 
+/// What was mended in one sentence, and what may be wrong; what stops the compilation is its error.
 void Compilation::showFindings() {
-  if (!findings.findings.empty())
-    return (void)fprintf(stderr, "%s", lint::toText(findings, model).c_str());
-  for (const auto *sentences : {&findings.changes, &findings.remarks})
-    for (const std::string &sentence : *sentences)
-      fprintf(stderr, "kedge: note: %s\n", sentence.c_str());
+  std::vector<std::string> notes = findings.remarks;
+  if (std::string mended = lint::mendedText(findings); !mended.empty())
+    notes.insert(notes.begin(), std::move(mended));
+  for (const std::string &note : notes)
+    fprintf(stderr, "kedge: note: %s\n", rt::printable(note).c_str());
+  if (!findings.hasErrors() && !findings.findings.empty()) {
+    lint::Report left = findings;
+    left.changes.clear();
+    left.remarks.clear();
+    fprintf(stderr, "%s", lint::toText(left, model).c_str());
+  }
 }
 
 Compilation::~Compilation() = default;

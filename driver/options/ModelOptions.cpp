@@ -1,8 +1,31 @@
 #include "driver/options/ModelOptions.h"
 #include "driver/Adapters.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
 
 namespace kedge::driver {
+
+static lint::Repair repairOf(const ModelOptions &options) {
+  if (options.strict && options.repair == "true")
+    fail("--strict implies --repair=off; leave one of them out");
+  if (options.repair == "true")
+    return lint::Repair::All;
+  return options.repair == "off" || options.strict || !options.compiles ? lint::Repair::Off
+                                                                        : lint::Repair::Recorded;
+}
+
+static void setModes(const ModelOptions &from, lint::LintOptions &to) {
+  const bool off = std::find(from.trainMode.begin(), from.trainMode.end(), "off") != from.trainMode.end();
+  if (off && from.trainMode.size() > 1)
+    fail("--train-mode=off trains the file as it stands, and goes with no other --train-mode");
+  to.mode = off                       ? lint::Mode::AsFile
+            : !from.trainMode.empty() ? lint::Mode::Training
+            : from.compiles           ? lint::Mode::Recorded
+                                      : lint::Mode::Asked;
+  for (const std::string &modules : from.trainMode)
+    if (modules != "true" && modules != "off")
+      to.trainModules.push_back(modules);
+}
 
 lint::LintOptions ModelOptions::lintOptions() const {
   lint::LintOptions options;
@@ -19,12 +42,11 @@ lint::LintOptions ModelOptions::lintOptions() const {
     options.train.insert(options.train.end(), beside.begin(), beside.end());
   }
   options.tie = tie;
-  options.trainMode = !trainMode.empty();
-  for (const std::string &modules : trainMode)
-    if (modules != "true")
-      options.trainModules.push_back(modules);
+  setModes(*this, options);
   options.strict = strict;
-  options.repair = repair;
+  options.repair = repairOf(*this);
+  options.compiles = compiles;
+  options.paddingRows = paddingRows;
   options.allow.insert(allow.begin(), allow.end());
   options.severalRanks = std::any_of(ranks.begin(), ranks.end(), [](int64_t n) { return n > 1; });
   return options;

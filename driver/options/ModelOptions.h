@@ -17,8 +17,11 @@ struct ModelOptions : autodiff::AddLossOptions {
   std::map<std::string, std::string> values;          // inputs that are constants
   std::optional<LossFunction> loss;
   std::vector<std::string> train, freeze, tie;
-  std::vector<std::string> trainMode; // expressions; "true" where none was given
-  bool repair = false, strict = false;
+  std::vector<std::string> trainMode; // expressions; "true" where none was given, "off": as the file stands
+  std::string repair;                 // "" (what the record decides), "true" (all), "off"
+  std::map<std::string, int64_t> paddingRows; // expression -> row
+  bool strict = false;
+  bool compiles = true; ///< false: kedge lint, which mends nothing that it is not told to
   std::vector<std::string> allow;
   std::vector<int64_t> ranks = {1}; ///< in all; several: a plan each
   std::string mesh; ///< --mesh with all its axes, "replica=2,data=4"; empty: all ranks along `data`

@@ -220,6 +220,8 @@ OwningOpRef<ModuleOp> kedge::importer::importModel(MLIRContext &context, const m
     importer.importTraining();
   auto module = importer.finish();
   recordModuleClasses(*module, model);
+  for (const std::string &remark : importer.remarked())
+    emitRemark(module->getLoc()) << remark;
   std::vector<std::string> reports = importer.unsupported();
   if (!reports.empty() && !options.keepUnsupported)
     fail("{}: not supported:\n  {}", model.path, fmt::join(reports, "\n  "));

@@ -61,6 +61,7 @@ public:
   /// What could not be imported: one message for each operator or form of it, with all places where it
   /// occurs.
   std::vector<std::string> unsupported() const;
+  std::vector<std::string> remarked() const { return messagesOf(remarks); }
 
 private:
   friend class GraphNode;
@@ -95,6 +96,8 @@ private:
                        mlir::Location loc);
   void markUnsupported(const model::Node &node, ImportScope &scope, mlir::Location loc);
   void report(std::string place, const std::string &why);
+  /// What the import made of a node that says something else; one note for each `what`.
+  void remark(std::string place, const std::string &what);
   mlir::Value unsupportedValue(mlir::Location loc, llvm::StringRef what);
   void removeUnusedStates();
   /// What the nodes say of the configuration, with sizes checked.
@@ -118,7 +121,9 @@ private:
     std::string why;
     std::vector<std::string> places;
   };
-  std::vector<Report> reports;
+  static void add(std::vector<Report> &to, std::string place, const std::string &why);
+  static std::vector<std::string> messagesOf(const std::vector<Report> &reports);
+  std::vector<Report> reports, remarks;
 };
 
 /// Replaces values of at most `limit` elements that depend on no argument by onnx.Constant,

@@ -86,6 +86,22 @@ std::optional<SmallVector<int64_t>> GraphNode::maybeConstantInts(Value value) {
   return tensor ? std::optional(integersOf(*tensor)) : std::nullopt;
 }
 
+bool GraphNode::isZero(size_t k) {
+  if (!has(k))
+    return false;
+  const Value value = operand(k);
+  if (const interpret::HostTensor *tensor = importer.evaluator->evaluate(value))
+    return llvm::all_of(llvm::seq<int64_t>(tensor->elements()),
+                        [&](int64_t at) { return tensor->floatAt(at) == 0; });
+  const model::Tensor *tensor = importer.source.graph.findInitializer(node.input(k));
+  const auto role = importer.options.roles.find(node.input(k));
+  if (!tensor || (role != importer.options.roles.end() && role->second != train::Role::Constant))
+    return false;
+  return llvm::all_of(tensor->floats(), [](double value) { return value == 0; });
+}
+
+void GraphNode::remark(const std::string &what) { importer.remark(describePlace(node), what); }
+
 Value GraphNode::constantTensor(const model::Tensor &tensor) {
   if (!model::isNarrow(tensor.dtype))
     elementType(tensor.dtype); // not supported: says so with the node's place

@@ -18,6 +18,8 @@ public:
   std::optional<llvm::SmallVector<double>> constantFloats(size_t k, llvm::StringRef what) override;
   using NodeContext::maybeConstantInts;
   std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) override;
+  bool isZero(size_t k) override;
+  void remark(const std::string &what) override;
   mlir::Value constantTensor(const model::Tensor &tensor) override;
   using NodeContext::setResult;
   void setResult(size_t k, ImportedValue value) override;

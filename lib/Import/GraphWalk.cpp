@@ -18,7 +18,7 @@ namespace {
 class InferenceErrors {
 public:
   explicit InferenceErrors(MLIRContext &context)
-      : diagnostics(&context, [this](Diagnostic &diagnostic) { text += diagnostic.str(); }),
+      : diagnostics(&context, [this](Diagnostic &diagnostic) { keep(diagnostic); }),
         fatal(
             [](void *self, const char *reason, bool) { static_cast<InferenceErrors *>(self)->raise(reason); },
             this) {}
@@ -27,6 +27,11 @@ public:
   };
 
 private:
+  /// MLIR adds a remark, "location of op", and the node is named anyway.
+  void keep(Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      text += (text.empty() ? "" : "; ") + diagnostic.str();
+  }
   void raise(const char *reason) { throw Raised{text.empty() ? reason : text}; }
   std::string text;
   ScopedDiagnosticHandler diagnostics;
@@ -104,13 +109,25 @@ Value GraphImporter::unsupportedValue(Location loc, StringRef what) {
 }
 
 void GraphImporter::report(std::string place, const std::string &why) {
-  auto known = llvm::find_if(reports, [&](const Report &report) { return report.why == why; });
-  if (known == reports.end())
-    known = reports.insert(reports.end(), Report{why, {}});
+  add(reports, std::move(place), why);
+}
+
+void GraphImporter::remark(std::string place, const std::string &what) {
+  add(remarks, std::move(place), what);
+}
+
+void GraphImporter::add(std::vector<Report> &to, std::string place, const std::string &why) {
+  auto known = llvm::find_if(to, [&](const Report &report) { return report.why == why; });
+  if (known == to.end())
+    known = to.insert(to.end(), Report{why, {}});
   known->places.push_back(std::move(place));
 }
 
 std::vector<std::string> GraphImporter::unsupported() const {
+  return messagesOf(reports);
+}
+
+std::vector<std::string> GraphImporter::messagesOf(const std::vector<Report> &reports) {
   std::vector<std::string> messages;
   constexpr size_t shown = 3;
   for (const Report &report : reports) {

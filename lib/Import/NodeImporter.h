@@ -60,6 +60,10 @@ public:
   /// The same, but nullopt instead of an error for a value that is not constant.
   std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(size_t k);
   virtual std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) = 0;
+  /// Whether operand k is known at compile time, does not train, and holds nothing but zeros.
+  virtual bool isZero(size_t k) = 0;
+  /// What is made of a node that says something else: a note, one for all nodes with the same text.
+  virtual void remark(const std::string &what) = 0;
 
   /// The element type of an operand that holds codes; Undefined for any other operand.
   model::ElementType narrowType(size_t k) {

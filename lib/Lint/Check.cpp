@@ -5,6 +5,7 @@
 #include "lib/Lint/Traced.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
+#include <array>
 #include <fmt/ranges.h>
 
 namespace kedge::lint {
@@ -69,7 +70,8 @@ const std::set<std::string> &allCodes() {
                                               "lost-detach",        "undecided-verdict",
                                               "updated-buffer",     "lost-update",
                                               "frozen-norm",        "not-finite",
-                                              "lost-argument",      "scatter-order"};
+                                              "lost-argument",      "scatter-order",
+                                              "padding-row",        "sine-table"};
   return codes;
 }
 
@@ -133,6 +135,7 @@ Report check(const Model &model, const LintOptions &options, const Operators &op
   findUpdatedBuffers(context);
   findRandom(context, report.drawsInEvaluation);
   findVerdicts(context);
+  findTables(context);
   report.unknown = unknownsOf(evidence);
   applyAllow(report, options);
   std::stable_sort(report.findings.begin(), report.findings.end(),
@@ -148,12 +151,18 @@ static void keepStatisticsAsPyTorch(Model &model) {
   });
 }
 
+static std::vector<std::string> setModes(Model &model, const LintOptions &options) {
+  return options.mode == Mode::Training   ? setTrainMode(model, options.trainModules)
+         : options.mode == Mode::Recorded ? setRecordedModes(model)
+                                          : std::vector<std::string>();
+}
+
 static void turnOn(Model &model, const LintOptions &options, Report &report,
                    std::vector<std::string> &changes) {
-  const std::vector<std::string> done = setTrainMode(model, options.trainModules);
+  const std::vector<std::string> done = setModes(model, options);
   changes.insert(changes.end(), done.begin(), done.end());
   report.modes = done;
-  if (done.empty())
+  if (done.empty() && options.mode == Mode::Training)
     report.remarks.push_back(
         "--train-mode changed nothing: the file has no Dropout and no BatchNormalization that is not in "
         "training mode already");
@@ -178,21 +187,43 @@ static std::set<std::string> trainedOf(const Report &report, std::set<std::strin
   return names;
 }
 
+/// What compile would mend by itself, in a report that lists all.
+static void markMended(Report &report, Model model, LintOptions options, const Operators &operators) {
+  if (options.compiles || options.repair != Repair::Off || options.mode != Mode::Asked)
+    return;
+  options.repair = options.strict ? Repair::Off : Repair::Recorded;
+  options.mode = Mode::Recorded;
+  if (options.repair != Repair::Off) {
+    repair(model, options.repair);
+    repairTraced(model, options);
+  }
+  setModes(model, options);
+  std::set<std::array<std::string, 4>> left;
+  for (const Finding &finding : check(model, options, operators).findings)
+    if (finding.severity == Severity::Error)
+      left.insert({finding.code, finding.node, finding.tensor, finding.detail});
+  for (Finding &finding : report.findings)
+    finding.mended = finding.severity == Severity::Error && finding.repairable &&
+                     !left.count({finding.code, finding.node, finding.tensor, finding.detail});
+}
+
 Report prepare(Model &model, const LintOptions &asked, const Operators &operators) {
+  setPaddingRows(model, asked);
   auto loaded = std::make_shared<const Model>(model);
   std::vector<std::string> changes;
   auto note = [&](std::vector<std::string> more) { changes.insert(changes.end(), more.begin(), more.end()); };
   LintOptions options = asked;
   options.former = nameTraced(model);
   checkTie(model, options.tie);
-  if (options.repair) {
-    note(repair(model));
+  options.trainedAtExport = NormModes(model.graph).anyTrained();
+  if (options.repair != Repair::Off) {
+    note(repair(model, options.repair));
     note(repairTraced(model, options));
   }
   Model checked = model;
-  if (options.trainMode)
-    setTrainMode(checked, options.trainModules);
+  setModes(checked, options);
   Report report = check(checked, options, operators);
+  markMended(report, model, options, operators);
   if (!options.addsAdapters)
     findNothingTrained(checked, report);
   note(tieCopies(model));
@@ -201,9 +232,8 @@ Report prepare(Model &model, const LintOptions &asked, const Operators &operator
   report.exported = std::make_shared<const Model>(model);
   const Noise noise = findNoise(model.graph);
   makeInference(model, noise, report);
-  if (options.trainMode)
-    turnOn(model, options, report, changes);
-  report.trained = options.trainMode ? std::make_shared<const Model>(model) : report.exported;
+  turnOn(model, options, report, changes);
+  report.trained = report.modes.empty() ? report.exported : std::make_shared<const Model>(model);
   chooseByMode(model, noise);
   updateBuffers(model.graph, findBufferUpdates(model.graph),
                 [&](const std::string &name) { return report.verdict(name) == Verdict::Buffer; });

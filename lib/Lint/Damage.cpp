@@ -1,6 +1,10 @@
-#include "lib/Lint/Damage.h"
+#include "lib/Lint/Claims.h"
 #include "lib/Lint/Lint.h"
+#include "lib/Lint/Traced.h"
+#include "lib/Support/Error.h"
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <set>
 
 namespace kedge::lint {
@@ -18,6 +22,11 @@ const Merged *Damage::mergedOf(const std::string &tensor) const {
   auto found =
       std::find_if(merged.begin(), merged.end(), [&](const Merged &m) { return m.tensor == tensor; });
   return found == merged.end() ? nullptr : &*found;
+}
+
+bool Damage::isUnfolded(const std::string &tensor) const {
+  return std::any_of(unfoldings.begin(), unfoldings.end(),
+                     [&](const Unfolding &unfolding) { return unfolding.tensor == tensor; });
 }
 
 std::string agreedPlaceholder(const std::vector<Use> &uses) {
@@ -51,9 +60,20 @@ bool isMovement(const std::string &stem) {
 
 bool isSelection(const std::string &stem) {
   static const std::set<std::string> stems = {"slice",  "select", "expand",       "expand_as",
-                                              "repeat", "narrow", "index_select", "index"};
+                                              "repeat", "narrow"};
   return stems.count(stem);
 }
+
+bool isLookUp(const std::string &stem) {
+  return stem == "embedding" || stem == "index_select" || stem == "index" || stem == "gather";
+}
+
+/// What positions 0 to T - 1 go through: an offset of 0 is added, an axis for the batch put in front.
+bool isOfPositions(const std::string &stem) {
+  return stem == "arange" || stem == "add" || stem == "to" || stem == "_to_copy";
+}
+
+std::string lastPart(const std::string &dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 
 /// Values of the exporter itself ("val_7") and sizes: shapes and axes that moved data, not arithmetic on it.
 bool isHelper(const std::string &stem) { return stem == "val" || stem.starts_with("sym_size"); }
@@ -77,14 +97,18 @@ public:
       if (const SignatureEntry *entry = signature.byTarget(name);
           entry && entry->kind == TargetKind::Parameter)
         folded.sources.push_back(name);
-      else if (!entry)
-        between.push_back(stem(name));
       else
-        between.push_back("buffer");
+        between.push_back(!entry                         ? stem(name)
+                          : isIndexBuffer(lastPart(name)) ? lastPart(name)
+                                                         : std::string("buffer"));
     if (folded.sources.empty())
       return std::nullopt;
     if (folded.sources.size() == 1)
       folded.kind = kindOf(tensor, between);
+    else if (std::optional<std::string> bias = biasOfZeros(tensor, folded.sources))
+      folded.kind = Folding::FirstRow, folded.sources = {*bias};
+    if ((folded.isCopy() || folded.kind == Folding::Computed) && tensor.dtype == model::ElementType::Float)
+      byRecordedNumbers(tensor, between, folded);
     return folded;
   }
 
@@ -94,8 +118,8 @@ private:
     auto all = [&](auto accept) { return std::all_of(between.begin(), between.end(), accept); };
     if (all(isHelper) && own == "val")
       return layoutFromUses(tensor);
-    if (own == "embedding")
-      return Folding::Rows;
+    if (isLookUp(own))
+      return own == "embedding" ? rowsOf(tensor, between) : Folding::Rows;
     bool moved = all([](const std::string &s) { return isHelper(s) || isMovement(s); });
     if (moved && isMovement(own)) {
       bool exchanged =
@@ -105,6 +129,98 @@ private:
     }
     bool selected = all([](const std::string &s) { return isHelper(s) || isMovement(s) || isSelection(s); });
     return selected && (isSelection(own) || isMovement(own)) ? Folding::Part : Folding::Computed;
+  }
+
+  /// A Linear of zeros, the state before the first step of a recurrent layer that was unrolled: its bias,
+  /// repeated, where the weight, which the file holds as well, is not zero.
+  std::optional<std::string> biasOfZeros(const Tensor &tensor, const std::vector<std::string> &sources) const {
+    if (stem(tensor.name) != "linear" || sources.size() != 2)
+      return std::nullopt;
+    for (size_t k : {0, 1}) {
+      const Tensor *bias = graph.findInitializer(sources[k]), *weight = storedAs(sources[1 - k]);
+      if (bias && weight && bias->dims.size() == 1 && weight->dims.size() == 2 && !isUniform(*weight) &&
+          tensor.dims.size() > 1 && repeats(tensor, *bias))
+        return sources[k];
+    }
+    return std::nullopt;
+  }
+
+  /// The tensor that is this parameter, transposed or not.
+  const Tensor *storedAs(const std::string &name) const {
+    if (const Tensor *own = graph.findInitializer(name))
+      return own;
+    for (const Tensor &tensor : graph.initializers)
+      if (parseStringList(metadataOf(tensor, graph, key::foldedFrom)) == std::vector<std::string>{name})
+        return &tensor;
+    return nullptr;
+  }
+
+  static bool repeats(const Tensor &tensor, const Tensor &row) {
+    try {
+      const model::Bytes all = tensor.bytes(), one = row.bytes();
+      return one.size > 0 && all.size % one.size == 0 && std::memcmp(all.data, one.data, one.size) == 0 &&
+             std::memcmp(all.data, all.data + one.size, all.size - one.size) == 0;
+    } catch (const Error &) {
+      return false; // external data that is not there
+    }
+  }
+
+  /// Which rows of a table: numbers that the record tells, or others.
+  static Folding rowsOf(const Tensor &tensor, const std::vector<std::string> &between) {
+    auto all = [&](auto accept) { return std::all_of(between.begin(), between.end(), accept); };
+    auto any = [&](const char *one, const char *other) {
+      return std::any_of(between.begin(), between.end(),
+                         [&](const std::string &s) { return s == one || s == other; });
+    };
+    const auto moves = [](const std::string &s) { return isHelper(s) || isMovement(s) || isSelection(s); };
+    if (tensor.dims.size() > 1 && any("arange", "position_ids") &&
+        all([&](const std::string &s) { return moves(s) || isOfPositions(s) || s == "position_ids"; }))
+      return Folding::Places;
+    return any("zeros", "token_type_ids") &&
+                   all([&](const std::string &s) { return moves(s) || s == "zeros" || s == "token_type_ids"; })
+               ? Folding::FirstRow
+               : Folding::Rows;
+  }
+
+  /// Products and sums with numbers that the file still tells: alpha of an addition, the one of 1 + weight.
+  void byRecordedNumbers(const Tensor &tensor, const std::vector<std::string> &between, Folded &folded) const {
+    for (const Use &use : uses.of(tensor.name)) {
+      const FxCall *call = uses.call(use.node);
+      if (!call)
+        continue;
+      for (const char *factor : {"alpha", "beta", "value"})
+        if (auto found = call->keywords.find(factor);
+            found != call->keywords.end() && stem(tensor.name) == "val" && found->second.text != "1" &&
+            found->second.text != "1.0") {
+          char *end = nullptr;
+          folded.scale = std::strtod(found->second.text.c_str(), &end);
+          const bool known = (call->target == "add" || call->target == "sub") && use.operand == 1 &&
+                             *end == 0 && folded.scale != 0 && folded.sources.size() == 1;
+          folded.kind = known ? Folding::Moved : Folding::Computed;
+        }
+      const bool sum = stem(tensor.name) == "add" && folded.sources.size() == 1 &&
+                       std::all_of(between.begin(), between.end(), [](const std::string &s) {
+                         return isHelper(s) || s == "scalar_tensor_default" || s == "_to_copy" || s == "to";
+                       });
+      if (sum && addsOne(graph.nodes[use.node])) {
+        folded.kind = Folding::Moved;
+        folded.shift = 1;
+      }
+    }
+  }
+
+  /// Norms of the libraries that multiply by 1 + weight, by the class of their module.
+  static bool addsOne(const Node &node) {
+    static const std::set<std::string> classes = {
+        "GemmaRMSNorm",       "Gemma2RMSNorm",    "Gemma3RMSNorm",      "RecurrentGemmaRMSNorm", "T5GemmaRMSNorm",
+        "VaultGemmaRMSNorm",  "Qwen3NextRMSNorm", "NemotronLayerNorm1P", "Qwen3_5RMSNorm",
+        "Qwen3_5MoeRMSNorm", "T5Gemma2RMSNorm"};
+    const std::vector<std::string> all = parseStringList(node.meta(key::classHierarchy));
+    return all.size() > 1 && classes.count(lastPart(all[all.size() - 2])) != 0;
+  }
+
+  static bool isIndexBuffer(const std::string &leaf) {
+    return leaf == "position_ids" || leaf == "token_type_ids";
   }
 
   /// The exporter's own steps inside of one call: a Linear transposes its weight, a norm reshapes its
@@ -192,6 +308,7 @@ std::optional<DroppedBias> findDropped(const Graph &graph, size_t n, const Uses 
 Damage findDamage(const Graph &graph, const Signature &signature, const Uses &uses) {
   Damage damage;
   damage.shared = findSharedNodes(graph, signature, uses);
+  damage.unfoldings = findUnfoldings(graph, signature, uses);
   FoldingFinder folding(graph, signature, uses);
   for (const Tensor &tensor : graph.initializers) {
     if (std::optional<Folded> folded = folding.find(tensor))
@@ -205,6 +322,7 @@ Damage findDamage(const Graph &graph, const Signature &signature, const Uses &us
     if (std::optional<DroppedBias> dropped = findDropped(graph, n, uses))
       damage.dropped.push_back(std::move(*dropped));
   }
+  damage.contradictions = findContradictions(graph, signature, uses, damage);
   return damage;
 }
 

@@ -1,7 +1,7 @@
 // What the exporter did to the parameters, as far as its metadata proves it. Findings report it, repair
 // undoes it.
 #pragma once
-#include "lib/Lint/Uses.h"
+#include "lib/Lint/Unfoldings.h"
 
 namespace kedge::lint {
 
@@ -10,8 +10,11 @@ enum class Folding {
   Transposed, // a matrix, its two axes exchanged
   Vector,     // one value a channel, with axes of length 1 around
   Renamed,    // the parameter itself, in an order of elements that the file does not tell
-  Rows,       // rows of an embedding table that were gathered at export
+  Places,     // rows 0 to T - 1 of a table of positions
+  FirstRow,   // row 0 of a table, repeated (the type of all tokens)
+  Rows,       // rows of a table that were looked up at export by numbers that the file no longer has
   Part,       // a slice, or repeated by Expand
+  Moved,      // the parameter times `scale` plus `shift`, both recorded
   Computed    // the result of arithmetic: the parameter's own values are gone
 };
 
@@ -19,6 +22,7 @@ struct Folded {
   std::string tensor;
   Folding kind = Folding::Computed;
   std::vector<std::string> sources; // dotted names of the parameters that went into it
+  double scale = 1, shift = 0;
   bool isCopy() const {
     return kind == Folding::Transposed || kind == Folding::Vector || kind == Folding::Renamed;
   }
@@ -55,7 +59,14 @@ struct SharedNode {
 };
 std::vector<SharedNode> findSharedNodes(const model::Graph &, const Signature &, const Uses &);
 
+/// The record of a tensor or node does not fit the file.
+struct Contradiction {
+  std::string place, reason;
+};
+
 struct Damage {
+  std::vector<Contradiction> contradictions; // with any, nothing is mended
+  std::vector<Unfolding> unfoldings;
   std::vector<SharedNode> shared;
   std::vector<Folded> folded;
   std::vector<Merged> merged;
@@ -64,6 +75,7 @@ struct Damage {
 
   const Folded *foldedOf(const std::string &tensor) const;
   const Merged *mergedOf(const std::string &tensor) const;
+  bool isUnfolded(const std::string &tensor) const;
 };
 
 Damage findDamage(const model::Graph &, const Signature &, const Uses &);

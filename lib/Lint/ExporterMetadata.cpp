@@ -157,6 +157,8 @@ std::string moduleOf(const model::Node &node) {
 std::optional<int64_t> paddingIndex(const model::Node &node) {
   if (!node.is("Gather"))
     return std::nullopt;
+  if (const std::string &given = node.meta(key::paddingRow); !given.empty())
+    return std::stoll(given);
   std::optional<FxCall> call = FxCall::of(node);
   if (!call || call->target != "embedding")
     return std::nullopt;

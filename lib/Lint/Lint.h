@@ -34,6 +34,7 @@ struct Finding {
   std::string remedy;
   bool repairable = false; // by --repair or --train-mode
   std::string detail;      // text only: what differs between findings with the same reason
+  bool mended = false;     // text only: compile mends it by itself
 };
 
 struct Initializer {
@@ -45,6 +46,21 @@ struct Initializer {
   bool undecided = false; // nothing says what it is, or names and roles disagree: an error until an option does
 };
 
+/// What happens to what an export did to the parameters.
+enum class Repair {
+  Off,      ///< it is reported
+  Recorded, ///< what the file's own record decides is mended: what compile does by itself
+  All       ///< what rests on values, too: rows of tables that were looked up at export
+};
+
+/// In which mode Dropout and BatchNormalization train.
+enum class Mode {
+  Asked,    ///< as the nodes have it; a module in evaluation mode is an error
+  Recorded, ///< those in training mode that were so at export; without any, an error that asks
+  AsFile,   ///< --train-mode=off: as the nodes have it
+  Training  ///< --train-mode
+};
+
 struct LintOptions {
   std::optional<LossFunction> loss;
   std::string logits;
@@ -52,7 +68,10 @@ struct LintOptions {
   std::string lossOutput;
   std::vector<std::string> train,
       freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
-  bool trainMode = false, repair = false;
+  Mode mode = Mode::Asked;
+  Repair repair = Repair::Off;
+  bool compiles = false; ///< findings are what is left after what compile mends; else all, and which it mends
+  std::map<std::string, int64_t> paddingRows; ///< --padding-row: expression -> row that gets no gradient
   std::vector<std::string>
       trainModules;             ///< --train-mode=REGEX: these modules alone, whatever mode the exporter notes
   bool strict = false;          ///< verdicts that rest on a guess are errors
@@ -61,6 +80,7 @@ struct LintOptions {
   bool severalRanks = false;
   std::map<std::string, std::string>
       former;                // set by prepare(): name -> name in the file, where the file had lost it
+  bool trainedAtExport = false; // set by prepare(): some module of the file was in training mode
   bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
 };
 
@@ -76,7 +96,7 @@ struct Operators {
 struct Report {
   std::vector<Finding> findings; // errors, warnings, notes; each in the order of the graph
   std::vector<Initializer> initializers;
-  std::vector<std::string> changes; // what --repair and --train-mode changed, one sentence each
+  std::vector<std::string> changes; // what repairs and modes changed, one sentence each: "how many: which"
   std::vector<std::string> remarks; // options that found nothing to do, one sentence each
   std::vector<std::string> unknown; // what cannot be known from the file, one sentence each
   std::vector<std::string>
@@ -101,10 +121,11 @@ struct Report {
 /// Throws kedge::Error for a bad regular expression or a name that the model does not have.
 Report check(const model::Model &, const LintOptions &, const Operators &);
 
-/// Repairs in place what --repair can repair: splits merged parameters, restores biases of zero, makes the
-/// distinct rows of a folded embedding a parameter, and gives transposed weights back their name and layout
-/// (with a Transpose). Removes the metadata that showed the damage. Returns one sentence for each change.
-std::vector<std::string> repair(model::Model &);
+/// Repairs in place: splits merged parameters, restores biases of zero, undoes foldings, and gives transposed
+/// weights back their name and layout (with a Transpose). `Repair::All` also makes the distinct rows of a
+/// table that was looked up a parameter of a name of its own. Removes the metadata that showed the damage.
+/// Returns one sentence for each kind of change.
+std::vector<std::string> repair(model::Model &, Repair = Repair::All);
 
 /// Joins copies of one parameter that constant folding made (a tied weight and its transposed copy).
 /// Always done, since a transposed copy is the same parameter. Returns one sentence for each change.
@@ -114,12 +135,19 @@ std::vector<std::string> tieCopies(model::Model &);
 /// or module fits one of the expressions; without expressions all, but for norms that were in eval() beside
 /// others in train() when the file was exported. Returns one sentence for each change.
 std::vector<std::string> setTrainMode(model::Model &, const std::vector<std::string> &modules = {});
+/// The same for the modules that the record of the export shows in training mode, and no others.
+std::vector<std::string> setRecordedModes(model::Model &);
+
+/// The rows of --padding-row get no gradient through the Gathers that read these tables. Throws kedge::Error
+/// for an expression that fits no table, and for a row that it does not have.
+void setPaddingRows(model::Model &, const LintOptions &);
 
 /// Everything that compile, plan and lint do: repairs, ties and training mode, in place, as the
 /// options ask. The report is about the model before ties, so it still lists tensors that ties remove.
 Report prepare(model::Model &, const LintOptions &, const Operators &);
 
-/// The row of an embedding that gets no gradient through this Gather (padding_idx in the metadata fx_node).
+/// The row of an embedding that gets no gradient through this Gather (padding_idx in the metadata fx_node, or
+/// --padding-row).
 std::optional<int64_t> paddingIndex(const model::Node &);
 
 /// What PyTorch's function behind a node does to gradients, where the ONNX operators alone do not tell; by
@@ -140,8 +168,14 @@ std::string moduleOf(const model::Node &);
 struct TextOptions {
   bool colour = false;
   size_t width = 100;
+  bool all = false;    ///< every finding; else three examples of those with one code and remedy
+  std::string command; ///< "kedge compile m.onnx --loss mse", for the line that says what to type next
 };
 std::string toText(const Report &, const model::Model &, const TextOptions & = {});
+/// Why compile stops: what is wrong in at most four lines for each kind of error.
+std::string refusal(const Report &);
+/// What compile mended by itself, in one sentence; "" when nothing.
+std::string mendedText(const Report &);
 /// The report as JSON (docs/guide/lint.md): findings[] and initializers[].
 std::string toJson(const Report &);
 

@@ -59,8 +59,20 @@ std::optional<bool> wasTraining(const Node &node) {
   return text == "True" ? std::optional(true) : text == "False" ? std::optional(false) : std::nullopt;
 }
 
+std::optional<bool> wasDropoutTraining(const Node &node) {
+  const std::optional<FxCall> call = FxCall::of(node);
+  if (!call || call->target.find("dropout") == std::string::npos)
+    return std::nullopt;
+  constexpr size_t training = 2; // of dropout(input, p, train) and native_dropout
+  const std::string &text = call->arguments.size() > training ? call->arguments[training].text : "";
+  return text == "True" ? std::optional(true) : text == "False" ? std::optional(false) : std::nullopt;
+}
+
 NormModes::NormModes(const model::Graph &graph) {
+  const KnownValues values(graph);
   model::forEachNode(graph, [&](const Node &node) {
+    if (node.is("Dropout"))
+      someDropout |= isDropoutTraining(node, values) == true || wasDropoutTraining(node) == true;
     if (!node.is("BatchNormalization"))
       return;
     someTrained |= wasTraining(node) == true;

@@ -27,15 +27,21 @@ std::optional<bool> isDropoutTraining(const model::Node &, const KnownValues &);
 /// Mode in which PyTorch ran this BatchNormalization when the file was exported, by its form or the
 /// exporter's metadata; nullopt when neither tells.
 std::optional<bool> wasTraining(const model::Node &);
+/// The same of a Dropout, by the exporter's metadata alone.
+std::optional<bool> wasDropoutTraining(const model::Node &);
 
-/// Norms that were in eval() when others of the file were in train() were meant so.
+/// Modules that were in eval() when others of the file were in train() were meant so.
 class NormModes {
 public:
   explicit NormModes(const model::Graph &);
+  /// Beside norms in training mode, this one was not.
   bool staysFrozen(const model::Node &) const;
+  /// Some module of the file was in training mode.
+  bool anyTrained() const { return someTrained || someDropout; }
 
 private:
   bool someTrained = false, formTells = false; // formTells: nodes in training mode are the exporter's
+  bool someDropout = false;
 };
 
 /// --train-mode=REGEX: modules by their path, the names of their nodes or of the tensors that these read.

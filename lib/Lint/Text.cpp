@@ -1,5 +1,5 @@
 // The report as a reader wants it: one block a code, what is common said once, one aligned line a tensor.
-#include "lib/Lint/Lint.h"
+#include "lib/Lint/Find/Findings.h"
 #include "runtime/io/Printable.h"
 #include <algorithm>
 #include <array>
@@ -59,6 +59,8 @@ Headline headlineOf(const std::string &code) {
         "neither the file nor the graph says whether they are parameters"}},
       {"frozen-norm", {"a tensor of a frozen norm", "tensors of frozen norms", ""}},
       {"not-finite", {"a parameter is not finite", "parameters are not finite", ""}},
+      {"padding-row", {"a row of zeros trains", "rows of zeros train", ""}},
+      {"sine-table", {"a table of sines trains", "tables of sines train", ""}},
       {"renamed-parameter",
        {"a parameter is stored under another name", "parameters are stored under another name",
         "they train like all others"}},
@@ -66,6 +68,8 @@ Headline headlineOf(const std::string &code) {
   auto found = table.find(code);
   return found == table.end() ? Headline{"a finding", "findings", ""} : found->second;
 }
+
+constexpr size_t kExamples = 3;
 
 class Printer {
 public:
@@ -77,10 +81,23 @@ public:
         *part = rt::printable(*part); // names are the file's: only our own colours steer the terminal
     for (std::string &change : report.changes)
       change = rt::printable(change);
+    std::vector<const Finding *> kinds;
+    auto kindOf = [&kinds](const Finding &finding) {
+      auto same = [&](const Finding *kind) { return sameBlock(*kind, finding); };
+      return std::find_if(kinds.begin(), kinds.end(), same) - kinds.begin();
+    };
+    for (const Finding &finding : original.findings)
+      if (kindOf(finding) == static_cast<std::ptrdiff_t>(kinds.size()))
+        kinds.push_back(&finding);
+    std::stable_sort(report.findings.begin(), report.findings.end(),
+                     [&](const Finding &a, const Finding &b) { return kindOf(a) < kindOf(b); });
   }
 
   std::string print() {
     head();
+    if (!text.all)
+      for (std::string &change : report.changes)
+        change = shortened(change);
     for (const std::string &change : report.changes)
       wrapped(paint("32", "mended: ") + change, 8);
     for (const std::string &remark : report.remarks)
@@ -134,16 +151,36 @@ private:
     return digits;
   }
 
+  /// "mended 7 names: a, b, c, d, e": three of them are enough.
+  static std::string shortened(const std::string &change) {
+    size_t colon = change.find(": "), at = colon;
+    for (size_t shown = 0; at != std::string::npos && shown < kExamples; ++shown)
+      at = change.find(", ", at + 2);
+    if (colon == std::string::npos || at == std::string::npos)
+      return change;
+    size_t more = 1;
+    for (size_t next = change.find(", ", at + 2); next != std::string::npos; next = change.find(", ", next + 2))
+      ++more;
+    return fmt::format("{} and {} more", change.substr(0, at), more);
+  }
+
   void block(size_t from, size_t to) {
     const Finding &first = report.findings[from];
     Headline headline = headlineOf(first.code);
     std::string count = to - from == 1 ? headline.one : fmt::format("{} {}", to - from, headline.many);
+    const auto begin = report.findings.begin() + static_cast<std::ptrdiff_t>(from);
+    const size_t mended = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(to - from),
+                                        [](const Finding &finding) { return finding.mended; });
+    if (mended != 0)
+      count += mended == to - from ? to - from == 1 ? std::string("; compile mends it") : "; compile mends these"
+                                   : fmt::format("; compile mends {} of these", mended);
+    const size_t shown = text.all ? to : std::min(to, from + kExamples);
     out += fmt::format(
         "{} {}\n",
         paint(colourOf(first.severity), fmt::format("{}[{}]", severityName(first.severity), first.code)),
         paint("1", count));
     std::vector<std::pair<std::string, std::vector<const Finding *>>> reasons;
-    for (size_t at = from; at < to; ++at) {
+    for (size_t at = from; at < shown; ++at) {
       const Finding &finding = report.findings[at];
       const bool speaksForAll = !finding.detail.empty() && *headline.why;
       std::string reason = speaksForAll ? headline.why : finding.reason;
@@ -157,6 +194,8 @@ private:
       wrapped("  " + reason, 2);
       rows(findings);
     }
+    if (shown < to)
+      out += fmt::format("    and {} more; -v shows all\n", to - shown);
     wrapped("  " + paint("32", "fix: ") + first.remedy, 7);
     out += "\n";
   }
@@ -239,13 +278,19 @@ private:
   }
 
   void summary() {
-    size_t errors = 0, warnings = 0, notes = 0, repaired = 0, mode = 0;
+    size_t errors = 0, warnings = 0, notes = 0, mended = 0, repaired = 0, mode = 0;
+    const Finding *left = nullptr;
     for (const Finding &finding : report.findings) {
       errors += finding.severity == Severity::Error;
       warnings += finding.severity == Severity::Warning;
       notes += finding.severity == Severity::Note;
-      if (finding.severity == Severity::Error && finding.repairable)
-        ++(finding.code == "frozen-batchnorm" || finding.code == "dropout-off" ? mode : repaired);
+      if (finding.severity != Severity::Error)
+        continue;
+      mended += finding.mended;
+      if (!finding.mended && finding.repairable)
+        ++(isOfMode(finding) ? mode : repaired);
+      else if (!finding.mended && !left)
+        left = &finding;
     }
     auto plural = [](size_t n, const char *what) {
       return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
@@ -259,7 +304,7 @@ private:
       wrapped("  the file cannot show frozen parameters or a custom backward", 2);
       for (const std::string &unknown : report.unknown)
         wrapped("not known: " + unknown, 2);
-      return;
+      return next("");
     }
     std::vector<std::string> flags;
     if (repaired)
@@ -267,11 +312,24 @@ private:
     if (mode)
       flags.push_back("--train-mode");
     std::string hope;
+    if (mended)
+      hope = mended == errors ? std::string("; compile mends all errors")
+                              : fmt::format("; compile mends {} of the errors", mended);
     if (!flags.empty())
-      hope = repaired + mode == errors
-                 ? fmt::format("; {} mends all errors", fmt::join(flags, " with "))
-                 : fmt::format("; {} mends {} of the errors", fmt::join(flags, " with "), repaired + mode);
+      hope += repaired + mode + mended == errors && !mended
+                  ? fmt::format("; {} mends all errors", fmt::join(flags, " with "))
+                  : fmt::format("; {} mends {} of the errors", fmt::join(flags, " with "), repaired + mode);
     out += paint("1;31", counts) + hope + "\n";
+    if (left)
+      wrapped("next: " + left->remedy, 2);
+    else
+      next(flags.empty() ? std::string() : fmt::format(" {}", fmt::join(flags, " ")));
+  }
+
+  /// What to type next: the last line.
+  void next(const std::string &flags) {
+    if (!text.command.empty())
+      out += fmt::format("next: {}{}\n", rt::printable(text.command), flags);
   }
 
   Report report;
@@ -285,6 +343,11 @@ private:
 
 std::string toText(const Report &report, const model::Model &model, const TextOptions &text) {
   return Printer(report, model, text).print();
+}
+
+std::string headlineOf(const std::string &code, size_t n) {
+  const Headline headline = headlineOf(code);
+  return n == 1 ? headline.one : fmt::format("{} {}", n, headline.many);
 }
 
 } // namespace kedge::lint

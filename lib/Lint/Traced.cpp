@@ -105,6 +105,11 @@ bool isUniform(const Tensor &tensor) {
   }
 }
 
+bool isTie(const SharedTensor &one, const LintOptions &options) {
+  return options.trainedAtExport && std::all_of(one.names.begin() + 1, one.names.end(),
+                                                [](const NamedOperands &named) { return named.identity; });
+}
+
 TracedGraph::TracedGraph(const Graph &graph)
     : graph(graph), values(graph), norms(values), record(Signature::of(graph).present()) {
   std::set<std::string> outputs;

@@ -90,6 +90,10 @@ bool isScopedName(const std::string &name);
 /// Every element is the same. False when the values cannot be read.
 bool isUniform(const model::Tensor &);
 
+/// In training mode the exporter stores tensors once that are one in the model, and no others; optimizers of
+/// graphs, which leave no Identity, merge equal ones in any file.
+bool isTie(const SharedTensor &, const LintOptions &);
+
 /// The names of a group that --tie keeps on one tensor: those in which an expression is found, if they are
 /// two or more.
 std::set<std::string> tiedNames(const std::vector<std::string> &group, const std::vector<std::string> &tie);

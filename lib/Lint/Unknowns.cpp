@@ -136,6 +136,16 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
       unknowns.push_back(fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; "
                                      "{} {} without a bias",
                                      count, count == 1 ? "product is" : "products are"));
+  if (!evidence.signature.present() && evidence.model.trainingInfo.empty())
+    for (const Node &node : graph.nodes)
+      if (const model::Tensor *table = node.is("Gather") ? graph.findInitializer(node.input(0)) : nullptr;
+          table && model::isFloat(table->dtype) && table->dims.size() == 2) {
+        unknowns.push_back(fmt::format(
+            "padding_idx: the file does not say which row of a table, such as '{}', gets no gradient; "
+            "--padding-row sets it",
+            table->name));
+        break;
+      }
   if (evidence.model.trainingInfo.empty())
     unknowns.push_back(stopsOf(graph));
   return unknowns;

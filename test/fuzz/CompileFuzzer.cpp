@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     model::Model model =
         model::parseModel({data, data + size}, "/nowhere/fuzz.onnx", {.requireExternalData = false});
     lint::LintOptions options;
-    options.repair = options.trainMode = true;
+    options.repair = lint::Repair::All;
+    options.mode = lint::Mode::Training;
     options.loss = LossFunction::None;
     lint::Report report = lint::prepare(model, options, importer::lintOperators(context));
     importer::ImportOptions importing;

@@ -32,6 +32,16 @@ static std::pair<std::string, std::string> parseValue(const std::string &text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+static std::pair<std::string, int64_t> parsePaddingRow(const std::string &text) {
+  const size_t equals = text.rfind('=');
+  int64_t row = -1;
+  const char *end = text.data() + text.size();
+  if (equals == std::string::npos || equals == 0 ||
+      std::from_chars(text.data() + equals + 1, end, row).ptr != end || row < 0)
+    fail("--padding-row {}: expected REGEX=N, N a row from 0, as in 'word_embeddings=0'", text);
+  return {text.substr(0, equals), row};
+}
+
 void addModelOptions(CLI::App &command, ModelOptions &options) {
   const char *group = "Model";
   command.add_option("MODEL", options.model, "the ONNX file")->required();
@@ -85,7 +95,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command
       .add_flag("--train-mode", options.trainMode,
                 "put Dropout and BatchNormalization into training mode; --train-mode=REGEX: those of these "
-                "modules alone")
+                "modules alone; --train-mode=off: train the file as it stands. Default: as the file was "
+                "exported")
       ->group(group);
   command
       .add_option("--tie", options.tie,
@@ -93,7 +104,22 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
                   "whether the model ties them")
       ->group(group)
       ->allow_extra_args(false);
-  command.add_flag("--repair", options.repair, "undo what the exporter did to the parameters")->group(group);
+  command
+      .add_flag("--repair", options.repair,
+                "undo what the exporter did to the parameters, by their values where the file does not say it; "
+                "--repair=off: nothing. Default: what the file's own record decides")
+      ->check(CLI::IsMember({"true", "off"}))
+      ->group(group);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--padding-row",
+          [&options](const std::vector<std::string> &texts) {
+            for (const std::string &text : texts)
+              options.paddingRows.insert_or_assign(parsePaddingRow(text).first, parsePaddingRow(text).second);
+          },
+          "REGEX=N: row N of the tables of these names gets no gradient where it is looked up, as padding_idx")
+      ->group(group)
+      ->allow_extra_args(false);
   command
       .add_flag("--strict", options.strict,
                 "take no guess on whether a tensor is a parameter: --train or --freeze says so")

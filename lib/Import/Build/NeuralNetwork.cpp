@@ -42,11 +42,24 @@ void importQLinearMatMul(NodeContext &c) {
 
 //===--- Convolutions -----------------------------------------------------------------------------------===//
 
+/// onnxruntime reads as many elements of a bias as there are channels, whatever its shape. Of zeros it makes
+/// nothing; torch 2.15 writes [channels, 2] of them for a Conv3d without bias.
+Value convolutionBias(NodeContext &c, int64_t channels) {
+  Value bias = c.operand(2);
+  if (!bias || shapeOf(bias) == ArrayRef<int64_t>{channels} || elementCount(shapeOf(bias)) < channels ||
+      !c.isZero(2))
+    return bias;
+  c.remark("a bias of zeros whose shape does not fit is left out, as it adds nothing (onnxruntime reads one "
+           "zero a channel)");
+  return {};
+}
+
 void importConv(NodeContext &c) {
   Value x = c.require(0), w = c.require(1);
   ImportedWindow window = importWindow(c, x, shapeOf(w).drop_front(std::min<int64_t>(2, rankOf(w))));
-  c.setResult(0, ConvOp::create(c.builder, c.loc, x, w, c.operand(2), window.strides, window.pads,
-                                window.dilations, c.node.attrInt("group", 1)));
+  Value bias = convolutionBias(c, rankOf(w) ? shapeOf(w)[0] : 0);
+  c.setResult(0, ConvOp::create(c.builder, c.loc, x, w, bias, window.strides, window.pads, window.dilations,
+                                c.node.attrInt("group", 1)));
 }
 
 void importConvInteger(NodeContext &c) {
@@ -93,8 +106,10 @@ void importConvTranspose(NodeContext &c) {
     c.fail("output_shape and output_padding need one entry for each of {} spatial dimensions", input.size());
   if (wanted)
     padsForOutput(c, input, *wanted, window, outputPadding);
-  c.setResult(0, ConvTransposeOp::create(c.builder, c.loc, x, w, c.operand(2), window.strides, window.pads,
-                                         window.dilations, outputPadding, c.node.attrInt("group", 1)));
+  const int64_t group = c.node.attrInt("group", 1);
+  Value bias = convolutionBias(c, shapeOf(w)[1] * group);
+  c.setResult(0, ConvTransposeOp::create(c.builder, c.loc, x, w, bias, window.strides, window.pads,
+                                         window.dilations, outputPadding, group));
 }
 
 //===--- Recurrent --------------------------------------------------------------------------------------===//

@@ -10,6 +10,7 @@ using model::Node;
 
 namespace {
 const char *const trainModeRemedy = "compile with --train-mode";
+const char *const asItStands = "--train-mode=off trains the file as it stands";
 
 /// Statistics that the model computes from the batch are not frozen.
 bool isStored(const FindingContext &context, const std::string &statistic) {
@@ -50,11 +51,18 @@ public:
                                                     : "parameters before it train";
     const std::string &tensor = scaleTrains ? scale : biasTrains ? bias : node.input(3);
     const bool unnamed = !context.options.trainModules.empty();
-    if (unnamed || modes.staysFrozen(node)) {
+    if (context.options.mode == Mode::AsFile) {
+      context.findings.push_back({Severity::Note, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
+                                  asItStands, "none needed; --train-mode trains it in training mode", false,
+                                  ""});
+      return;
+    }
+    const bool other = context.options.trainedAtExport && wasTraining(node) != true;
+    if (unnamed || modes.staysFrozen(node) || other) {
       context.findings.push_back(
           {Severity::Note, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
            unnamed ? "no expression of --train-mode names it, and it keeps its running statistics"
-                   : "it was in eval() when other norms were in train(), and keeps its running statistics",
+                   : "it was in eval() when others were in train(), and keeps its running statistics",
            "nothing to do; --train-mode=REGEX names the modules that are in training mode", false, ""});
       return;
     }
@@ -100,6 +108,16 @@ void checkDropout(FindingContext &context, const Node &node, const KnownValues &
   std::optional<bool> training = isDropoutTraining(node, values);
   if (!ratio || !training || *ratio <= 0 || *training)
     return;
+  if (context.options.mode == Mode::AsFile ||
+      (context.options.trainedAtExport && wasDropoutTraining(node) != true)) {
+    context.findings.push_back({Severity::Note, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
+                                context.options.mode == Mode::AsFile
+                                    ? asItStands
+                                    : "it was in eval() when others were in train(), and does nothing",
+                                "none needed; --train-mode=REGEX names the modules that are in training mode",
+                                false, ""});
+    return;
+  }
   context.findings.push_back({Severity::Error, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
                               fmt::format("ratio {:.3g}, but not in training mode: it does nothing", *ratio),
                               trainModeRemedy, true, ""});

@@ -12,6 +12,13 @@ const char *const exportAgain = "export again with torch.onnx.export(..., optimi
 
 std::string mendOr(const std::string &otherwise) { return "compile with --repair, or " + otherwise; }
 
+/// Evidence that disagrees is not mended, whoever asks.
+void findContradictions(FindingContext &context) {
+  for (const Contradiction &one : context.evidence.damage.contradictions)
+    context.findings.push_back({Severity::Error, "undecided-verdict", "", one.place, "", one.reason,
+                                exportAgain, false, ""});
+}
+
 void findMergedParameters(FindingContext &context) {
   const Signature &signature = context.evidence.signature;
   for (const Merged &merged : context.evidence.damage.merged) {
@@ -77,6 +84,8 @@ std::string foldedReason(const Folded &folded, const Tensor &tensor) {
   std::string shape = fmt::format("{}", fmt::join(tensor.dims, "x"));
   switch (folded.kind) {
   case Folding::Rows:
+  case Folding::Places:
+  case Folding::FirstRow:
     return fmt::format("the rows of '{}' that the export looked up are a constant of shape {}",
                        folded.sources[0], shape);
   case Folding::Part:
@@ -93,7 +102,7 @@ void findFoldedParameters(FindingContext &context) {
     if (!folded.isLoss() || context.trains(folded.tensor))
       continue;
     const Use &use = context.evidence.uses.of(folded.tensor).front();
-    bool repairable = isRepairable(folded, tensor);
+    bool repairable = isRepairable(folded, tensor) || context.evidence.damage.isUnfolded(folded.tensor);
     std::string otherwise = folded.kind == Folding::Computed
                                 ? exportAgain
                                 : std::string("export again with dynamic_shapes or optimize=False");
@@ -212,6 +221,7 @@ void noteRenamed(FindingContext &context) {
 } // namespace
 
 void findLostParameters(FindingContext &context) {
+  findContradictions(context);
   findMergedParameters(context);
   findSharedNodesOf(context);
   findDroppedBiases(context);

@@ -89,12 +89,14 @@ private:
       if (tied.count(named.name) && leader.empty())
         leader = named.name;
       const std::string &other = follows ? leader : one.tensor;
-      if (follows || one.isTable)
+      const bool merged = !isTie(one, context.options);
+      if (follows || one.isTable || !merged)
         add(Severity::Note, "tied-parameters", nodeAt(named.operands), one.tensor, parentModule(named.name),
             fmt::format(
                 "'{}' and '{}' train as one tensor: {}", other, named.name,
-                follows ? "--tie says so"
-                        : "a table that is looked up and multiplied is taken for an embedding and its head"),
+                follows   ? "--tie says so"
+                : !merged ? "in training mode the exporter stores no others once"
+                          : "a table that is looked up and multiplied is taken for an embedding and its head"),
             follows ? "none needed"
                     : "none needed if the model ties them; otherwise " + std::string(exportFresh),
             false, fmt::format("is {}, too", named.name));

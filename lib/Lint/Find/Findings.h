@@ -52,6 +52,17 @@ void findUpdatedBuffers(FindingContext &);
 /// keyed-by-rank.
 void findRankKeyed(FindingContext &);
 
+/// padding-row, sine-table.
+void findTables(FindingContext &);
+
+/// Errors about modules in evaluation mode, which --train-mode mends.
+inline bool isOfMode(const Finding &finding) {
+  return finding.repairable && (finding.code == "frozen-batchnorm" || finding.code == "dropout-off");
+}
+
+/// "3 norms are gone", for findings of one code.
+std::string headlineOf(const std::string &code, size_t n);
+
 /// Name of a node in findings: its own, or its first output's.
 std::string nodeName(const model::Node &);
 /// "a.b.weight" -> "a.b".

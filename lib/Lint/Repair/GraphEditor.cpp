@@ -1,10 +1,35 @@
 #include "lib/Lint/Reach.h"
 #include "lib/Lint/Repair/Repair.h"
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace kedge::lint {
 using model::Node;
 using model::Tensor;
+
+Node makeNode(std::string opType, std::vector<std::string> inputs, std::string output) {
+  Node node;
+  node.opType = std::move(opType);
+  node.inputs = std::move(inputs);
+  node.name = "kedge/" + node.opType + "/" + output;
+  node.outputs = {std::move(output)};
+  return node;
+}
+
+std::string countOf(size_t n, const char *one, const char *many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+std::optional<int64_t> biasLength(const model::Graph &graph, const Node &node) {
+  const Tensor *weight = graph.findInitializer(node.input(1));
+  if (!weight || weight->dims.empty())
+    return std::nullopt;
+  if (node.is("Gemm"))
+    return weight->dims[node.attrInt("transB", 0) ? 0 : 1];
+  if (node.is("ConvTranspose"))
+    return weight->dims.size() < 2 ? std::nullopt : std::optional(weight->dims[1] * node.attrInt("group", 1));
+  return node.is("MatMul") ? weight->dims.back() : weight->dims[0];
+}
 
 Tensor *GraphEditor::tensor(const std::string &name) {
   auto found = std::find_if(graph.initializers.begin(), graph.initializers.end(),

@@ -12,17 +12,9 @@ using model::Node;
 using model::Tensor;
 
 namespace {
-Node makeNode(std::string opType, std::vector<std::string> inputs, std::string output) {
-  Node node;
-  node.opType = std::move(opType);
-  node.inputs = std::move(inputs);
-  node.name = "kedge/" + node.opType + "/" + output;
-  node.outputs = {std::move(output)};
-  return node;
-}
-
-std::string count(size_t n, const char *one, const char *many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
+bool holdsOther(const Tensor &a, const Tensor &b) {
+  const model::Bytes left = a.bytes(), right = b.bytes();
+  return left.size != right.size || std::memcmp(left.data, right.data, left.size) != 0;
 }
 
 class Repairer {
@@ -31,18 +23,26 @@ public:
       : graph(model.graph), signature(Signature::of(graph)), uses(graph, signature),
         damage(findDamage(graph, signature, uses)), edit(graph) {}
 
-  std::vector<std::string> repairAll() {
+  std::vector<std::string> repairAll(Repair how) {
+    if (!damage.contradictions.empty())
+      return {};
     restoreBiases();
     separateShared();
     splitMerged();
-    unfoldRows();
+    unfoldPlaces();
+    if (how == Repair::All)
+      unfoldRows();
     unfoldParts();
+    unfoldBlocks();
+    unfoldMoved();
     giveNamesBack(/*onlyTies=*/false);
     edit.finish();
     return std::move(changes);
   }
 
   std::vector<std::string> tie() {
+    if (!damage.contradictions.empty())
+      return {};
     giveNamesBack(/*onlyTies=*/true);
     edit.finish();
     return std::move(changes);
@@ -54,8 +54,13 @@ private:
   void splitMerged();
   void unfoldRows();
   void unfoldParts();
+  void unfoldPlaces();
+  void unfoldBlocks();
+  void unfoldMoved();
+  std::string piecesOf(const Unfolding &, const Tensor &, const Node &reader);
+  void replace(const Tensor &old, std::vector<Node> made);
+  void say(const std::vector<std::string> &names, const char *verb, const char *one, const char *many);
   void giveNamesBack(bool onlyTies);
-  std::optional<int64_t> biasLength(const Node &) const;
   std::string operandFor(const std::string &placeholder, const Tensor &source, Folding layout,
                          const Node &reader);
   void redirect(const std::vector<Use> &, const std::string &value);
@@ -73,23 +78,11 @@ private:
   std::vector<std::string> changes;
 };
 
-/// Elements of the bias that a product or norm adds; nullopt when its weight's shape is not told.
-std::optional<int64_t> Repairer::biasLength(const Node &node) const {
-  const Tensor *weight = graph.findInitializer(node.input(1));
-  if (!weight || weight->dims.empty())
-    return std::nullopt;
-  if (node.is("Gemm"))
-    return weight->dims[node.attrInt("transB", 0) ? 0 : 1];
-  if (node.is("ConvTranspose"))
-    return weight->dims.size() < 2 ? std::nullopt : std::optional(weight->dims[1] * node.attrInt("group", 1));
-  return node.is("MatMul") ? weight->dims.back() : weight->dims[0];
-}
-
 void Repairer::restoreBiases() {
   std::vector<std::string> names;
   for (const DroppedBias &dropped : damage.dropped) {
     Node &node = graph.nodes[dropped.node];
-    std::optional<int64_t> length = biasLength(node);
+    std::optional<int64_t> length = biasLength(graph, node);
     if (!length)
       continue;
     std::string name = signature.nameOf(dropped.placeholder);
@@ -115,7 +108,7 @@ void Repairer::restoreBiases() {
     names.push_back(name);
   }
   if (!names.empty())
-    changes.push_back(fmt::format("restored {}: {}", count(names.size(), "zero bias", "zero biases"),
+    changes.push_back(fmt::format("restored {}: {}", countOf(names.size(), "zero bias", "zero biases"),
                                   fmt::join(names, ", ")));
 }
 
@@ -194,7 +187,7 @@ void Repairer::separateShared() {
   }
   if (!names.empty())
     changes.push_back(fmt::format("gave {} their own nodes again: {}",
-                                  count(names.size(), "merged parameter", "merged parameters"),
+                                  countOf(names.size(), "merged parameter", "merged parameters"),
                                   fmt::join(names, ", ")));
 }
 
@@ -221,10 +214,12 @@ void Repairer::splitMerged() {
   }
   if (!names.empty())
     changes.push_back(fmt::format("gave {} their own tensors again: {}",
-                                  count(names.size(), "merged parameter", "merged parameters"),
+                                  countOf(names.size(), "merged parameter", "merged parameters"),
                                   fmt::join(names, ", ")));
 }
 
+/// Rows that were looked up by numbers which the file no longer has: the distinct ones train under a name of
+/// their own, since nothing tells their places in the table.
 void Repairer::unfoldRows() {
   struct Table {
     Tensor like;
@@ -239,61 +234,65 @@ void Repairer::unfoldRows() {
   };
   std::map<std::string, Table> tables;
   std::vector<std::pair<const Folded *, std::vector<int64_t>>> lookups;
-  auto rowOf = [](const Tensor &tensor, const model::Bytes &bytes, int64_t row) {
-    size_t size = tensor.dims.back() * model::dtypeBits(tensor.dtype) / 8;
-    return std::string(reinterpret_cast<const char *>(bytes.data) + row * size, size);
-  };
   for (const Folded &folded : damage.folded) {
     const Tensor *tensor = edit.tensor(folded.tensor);
     if (folded.kind != Folding::Rows || !tensor || damage.mergedOf(folded.tensor))
       continue;
     std::optional<DistinctRows> rows = distinctRows(*tensor);
-    const Tensor *existing = edit.tensor(folded.sources[0]);
-    if (!rows || (existing && (existing->dims.size() != 2 || existing->dims[1] != rows->length)))
+    if (!rows)
       continue;
     auto [table, isNew] = tables.try_emplace(folded.sources[0], Table{*tensor, {}, {}});
-    if (isNew && existing)
-      for (int64_t row = 0; row < existing->dims[0]; ++row)
-        table->second.add(rowOf(*existing, existing->bytes(), row));
-    model::Bytes bytes = tensor->bytes();
+    const model::Bytes bytes = tensor->bytes();
+    const size_t size = tensor->dims.back() * model::dtypeBits(tensor->dtype) / 8;
     std::vector<int64_t> indices;
     for (int64_t row : rows->indices)
-      indices.push_back(table->second.add(rowOf(*tensor, bytes, rows->first[row])));
+      indices.push_back(table->second.add(
+          std::string(reinterpret_cast<const char *>(bytes.data) + rows->first[row] * size, size)));
     lookups.push_back({&folded, std::move(indices)});
   }
+  std::map<std::string, std::string> own;
   for (auto &[name, table] : tables) {
-    if (Tensor *existing = edit.tensor(name)) {
-      if (existing->dims[0] < static_cast<int64_t>(table.rows.size()))
-        fail("parameter '{}': {} rows were folded that its tensor (float[{}]) does not hold; {}", name,
-             table.rows.size() - existing->dims[0], fmt::join(existing->dims, "x"),
-             "export again with optimize=False");
-      continue;
-    }
     std::vector<uint8_t> values;
     for (const std::string &row : table.rows)
       values.insert(values.end(), row.begin(), row.end());
-    const SignatureEntry *entry = signature.byTarget(name);
-    edit.addTensor(Tensor::make(name, table.like.dtype,
+    own[name] = edit.fresh(name + "/rows");
+    edit.addTensor(Tensor::make(own[name], table.like.dtype,
                                 {static_cast<int64_t>(table.rows.size()), table.like.dims.back()},
-                                std::move(values)),
-                   entry->placeholder);
+                                std::move(values)));
+    edit.tensor(own[name])->metadata[key::inputKind] = "PARAMETER";
   }
+  std::vector<std::string> done;
   for (auto &[folded, indices] : lookups) {
     Tensor old = *edit.tensor(folded->tensor);
     std::vector<int64_t> dims(old.dims.begin(), old.dims.end() - 1);
     std::string rows = edit.fresh(folded->tensor + "/rows");
     edit.addTensor(Tensor::makeInts(rows, dims, indices));
-    Node gather = makeNode("Gather", {folded->sources[0], rows}, folded->tensor);
+    Node gather = makeNode("Gather", {own[folded->sources[0]], rows}, folded->tensor);
     gather.set(Attribute::makeInt("axis", 0));
-    std::erase_if(graph.initializers, [&](const Tensor &t) { return t.name == folded->tensor; });
-    edit.addFront(std::move(gather), graph.nodes[uses.of(folded->tensor).front().node]);
-    changes.push_back(fmt::format("made the {} rows of '{}' that '{}' holds a parameter again",
-                                  edit.tensor(folded->sources[0])->dims[0], folded->sources[0],
-                                  folded->tensor));
+    replace(old, {std::move(gather)});
+    done.push_back(fmt::format("{} ({})", own[folded->sources[0]], folded->tensor));
   }
+  say(done, "made rows of", "a table a parameter", "tables parameters");
+}
+
+void Repairer::say(const std::vector<std::string> &names, const char *verb, const char *one,
+                   const char *many) {
+  if (!names.empty())
+    changes.push_back(
+        fmt::format("{} {}: {}", verb, countOf(names.size(), one, many), fmt::join(names, ", ")));
+}
+
+/// Nodes take the place of a tensor; the last one makes its value.
+void Repairer::replace(const Tensor &old, std::vector<Node> made) {
+  const Node &reader = graph.nodes[uses.of(old.name).front().node];
+  const std::string name = old.name;
+  std::erase_if(graph.initializers, [&](const Tensor &t) { return t.name == name; });
+  for (Node &node : made)
+    edit.addFront(std::move(node), reader);
 }
 
 void Repairer::unfoldParts() {
+  std::vector<std::string> done;
   for (const Folded &folded : damage.folded) {
     Tensor *tensor = edit.tensor(folded.tensor);
     const std::string &name = folded.kind == Folding::Part ? folded.sources[0] : folded.tensor;
@@ -312,17 +311,135 @@ void Repairer::unfoldParts() {
     }
     bool repeats = part.numElements() != old.numElements();
     edit.addTensor(std::move(part), signature.byTarget(name)->placeholder);
-    std::erase_if(graph.initializers, [&](const Tensor &t) { return t.name == folded.tensor; });
-    const std::vector<Use> &places = uses.of(folded.tensor);
     if (repeats) {
       std::string shape = edit.fresh(folded.tensor + "/shape");
       edit.addTensor(Tensor::makeInts(shape, {static_cast<int64_t>(old.dims.size())}, old.dims));
-      edit.addFront(makeNode("Expand", {name, shape}, folded.tensor), graph.nodes[places.front().node]);
+      replace(old, {makeNode("Expand", {name, shape}, folded.tensor)});
     } else {
-      redirect(places, name);
+      redirect(uses.of(folded.tensor), name);
+      edit.removeTensor(folded.tensor);
     }
-    changes.push_back(fmt::format("made what '{}' holds of '{}' a parameter again", folded.tensor, name));
+    done.push_back(fmt::format("{} ({})", name, folded.tensor));
   }
+  say(done, "undid slices and repetitions of", "parameter", "parameters");
+}
+
+/// Rows 0 to T - 1 of a table of positions, row 0 of a table of types: the file holds the rows, and their
+/// numbers are known.
+void Repairer::unfoldPlaces() {
+  std::vector<std::string> done;
+  for (const Folded &folded : damage.folded) {
+    const bool places = folded.kind == Folding::Places;
+    const Tensor *tensor = edit.tensor(folded.tensor);
+    if ((!places && folded.kind != Folding::FirstRow) || !tensor || damage.mergedOf(folded.tensor))
+      continue;
+    const Tensor old = *tensor;
+    const std::string &name = folded.sources[0];
+    std::optional<Tensor> rows = leadingRows(old, places ? old.dims[old.dims.size() - 2] : 1, name);
+    const Tensor *own = edit.tensor(name);
+    if (!rows || (own && (own->dims.back() != old.dims.back() || holdsOther(*own, *rows))) || (!own && edit.isTaken(name)))
+      continue;
+    if (!own)
+      edit.addTensor(std::move(*rows), signature.byTarget(name)->placeholder);
+    const std::string shape = edit.fresh(folded.tensor + "/shape");
+    edit.addTensor(Tensor::makeInts(shape, {static_cast<int64_t>(old.dims.size())}, old.dims));
+    replace(old, {makeNode("Expand", {name, shape}, folded.tensor)});
+    done.push_back(fmt::format("{} ({})", name, folded.tensor));
+  }
+  say(done, "made rows of", "table a parameter again", "tables parameters again");
+}
+
+/// The value that a tensor of an unfolding had: the rows of its parameters, joined in its order.
+std::string Repairer::piecesOf(const Unfolding &unfolding, const Tensor &old, const Node &reader) {
+  std::map<std::string, std::vector<std::string>> parts;
+  std::map<std::string, size_t> blocksOf;
+  for (const RowBlock &block : unfolding.blocks)
+    ++blocksOf[block.placeholder];
+  for (const auto &[placeholder, shape] : unfolding.shapes) {
+    const std::string name = signature.nameOf(placeholder);
+    if (!edit.tensor(name))
+      edit.addTensor(unfolded(old, unfolding, placeholder, name), placeholder);
+    const size_t count = blocksOf[placeholder];
+    if (count == 1) {
+      parts[placeholder] = {name};
+      continue;
+    }
+    Node split = makeNode("Split", {name, edit.fresh(name + "/sizes")}, edit.fresh(name + "/0"));
+    edit.addTensor(Tensor::makeInts(split.inputs[1], {static_cast<int64_t>(count)},
+                                    std::vector<int64_t>(count, shape[0] / static_cast<int64_t>(count))));
+    for (size_t k = 1; k < count; ++k)
+      split.outputs.push_back(edit.fresh(fmt::format("{}/{}", name, k)));
+    split.set(Attribute::makeInt("axis", 0));
+    parts[placeholder] = split.outputs;
+    edit.addFront(std::move(split), reader);
+  }
+  std::vector<std::string> pieces;
+  for (const RowBlock &block : unfolding.blocks)
+    if (block.placeholder.empty()) {
+      pieces.push_back(edit.fresh(old.name + "/constant"));
+      edit.addTensor(unfolded(old, unfolding, "", pieces.back()));
+      edit.tensor(pieces.back())->metadata[key::inputKind] = "CONSTANT_TENSOR";
+    } else {
+      pieces.push_back(parts[block.placeholder][block.first / block.rows]);
+    }
+  std::string value = pieces.front();
+  if (pieces.size() > 1) {
+    value = edit.fresh(old.name + "/joined");
+    Node join = makeNode("Concat", pieces, value);
+    join.set(Attribute::makeInt("axis", 0));
+    edit.addFront(std::move(join), reader);
+  }
+  return value;
+}
+
+void Repairer::unfoldBlocks() {
+  std::vector<std::string> done;
+  for (const Unfolding &unfolding : damage.unfoldings) {
+    const Tensor *tensor = edit.tensor(unfolding.tensor);
+    if (!tensor)
+      continue;
+    const Tensor old = *tensor;
+    const Node &reader = graph.nodes[unfolding.places.front().node];
+    std::string value = piecesOf(unfolding, old, reader);
+    const std::string result = edit.fresh(old.name + "/laid");
+    if (unfolding.transposed) {
+      Node node = makeNode("Transpose", {value}, result);
+      node.set(Attribute::makeInts("perm", {1, 0}));
+      edit.addFront(std::move(node), reader);
+      value = result;
+    } else if (old.dims != unfolding.shapes.begin()->second && old.dims.size() > 1) {
+      const std::string shape = edit.fresh(old.name + "/shape");
+      edit.addTensor(Tensor::makeInts(shape, {static_cast<int64_t>(old.dims.size())}, old.dims));
+      edit.addFront(makeNode("Reshape", {value, shape}, result), reader);
+      value = result;
+    }
+    redirect(unfolding.places, value);
+    edit.removeTensor(old.name);
+    for (const auto &[placeholder, shape] : unfolding.shapes)
+      done.push_back(signature.nameOf(placeholder));
+  }
+  say(done, "took apart what held", "parameter", "parameters");
+}
+
+/// 1 + weight, or a bias times alpha: the number is recorded, and computed in the step.
+void Repairer::unfoldMoved() {
+  std::vector<std::string> done;
+  for (const Folded &folded : damage.folded) {
+    const Tensor *tensor = edit.tensor(folded.tensor);
+    const std::string &name = folded.sources[0];
+    if (folded.kind != Folding::Moved || !tensor || damage.mergedOf(folded.tensor) || edit.isTaken(name))
+      continue;
+    const Tensor old = *tensor;
+    edit.addTensor(movedBack(old, folded.scale, folded.shift, name), signature.byTarget(name)->placeholder);
+    const bool scales = folded.scale != 1;
+    const std::string number = edit.fresh(old.name + "/number");
+    edit.addTensor(
+        Tensor::makeFloats(number, {}, {static_cast<float>(scales ? folded.scale : folded.shift)}));
+    edit.tensor(number)->metadata[key::inputKind] = "CONSTANT_TENSOR";
+    replace(old, {makeNode(scales ? "Mul" : "Add", {name, number}, old.name)});
+    done.push_back(fmt::format("{} ({})", name, folded.tensor));
+  }
+  say(done, "took a recorded number out of", "parameter", "parameters");
 }
 
 /// A tensor under another name that is one known parameter. Only ties: where another tensor of the file is
@@ -336,7 +453,7 @@ void Repairer::giveNamesBack(bool onlyTies) {
     const Folded *folded = damage.foldedOf(copy);
     const std::vector<Use> &places = uses.of(copy);
     const Tensor *tensor = edit.tensor(copy);
-    if (!tensor || places.empty() || damage.mergedOf(copy) || (folded && folded->isLoss()) ||
+    if (!tensor || places.empty() || damage.mergedOf(copy) || damage.isUnfolded(copy) || (folded && folded->isLoss()) ||
         !model::isFloat(tensor->dtype))
       continue;
     std::string placeholder;
@@ -363,12 +480,12 @@ void Repairer::giveNamesBack(bool onlyTies) {
   if (!names.empty())
     changes.push_back(fmt::format(
         fmt::runtime(onlyTies ? "tied {} to the tensor of the same parameter: {}" : "gave {} back: {}"),
-        onlyTies ? count(names.size(), "copy", "copies") : count(names.size(), "name", "names"),
+        onlyTies ? countOf(names.size(), "copy", "copies") : countOf(names.size(), "name", "names"),
         fmt::join(names, ", ")));
 }
 } // namespace
 
-std::vector<std::string> repair(model::Model &model) { return Repairer(model).repairAll(); }
+std::vector<std::string> repair(model::Model &model, Repair how) { return Repairer(model).repairAll(how); }
 std::vector<std::string> tieCopies(model::Model &model) { return Repairer(model).tie(); }
 
 } // namespace kedge::lint

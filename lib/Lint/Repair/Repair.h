@@ -7,6 +7,13 @@ namespace kedge::lint {
 /// Whether --repair can make this folded tensor a parameter again.
 bool isRepairable(const Folded &, const model::Tensor &);
 
+/// Elements of the bias that a product or norm adds; nullopt when its weight's shape is not told.
+std::optional<int64_t> biasLength(const model::Graph &, const model::Node &);
+
+model::Node makeNode(std::string opType, std::vector<std::string> inputs, std::string output);
+/// "1 name", "3 names".
+std::string countOf(size_t n, const char *one, const char *many);
+
 /// The rows of a folded embedding: which are distinct, and which place holds which.
 struct DistinctRows {
   std::vector<int64_t> first;   // row of the tensor that a row of the table is
@@ -16,6 +23,16 @@ struct DistinctRows {
 /// Rows along the last axis. Nullopt when all rows are one constant: the file no longer tells whether they
 /// are one row or many that were never trained.
 std::optional<DistinctRows> distinctRows(const model::Tensor &);
+
+/// The first `rows` slices of a tensor whose other leading slices repeat them, as [rows, last axis]; nullopt
+/// when they do not.
+std::optional<model::Tensor> leadingRows(const model::Tensor &, int64_t rows, std::string name);
+
+/// The values of one parameter of an unfolding.
+model::Tensor unfolded(const model::Tensor &, const Unfolding &, const std::string &placeholder,
+                       std::string name);
+/// `scale` and `shift` taken out of a tensor again.
+model::Tensor movedBack(const model::Tensor &, double scale, double shift, std::string name);
 
 /// How many leading axes of a repeated tensor hold equal slices, and so collapse to length 1.
 int64_t repeatedAxes(const model::Tensor &);

@@ -176,12 +176,19 @@ void splitOne(Editing &editing, const SharedTensor &shared, const LintOptions &o
   }
 }
 
+/// Without being told: fresh norms and biases, whose values are all equal. Copies of one start (the layers of
+/// nn.TransformerEncoder) look like ties, and an export in training mode merges ties alone.
+bool isSplit(const Model &model, const SharedTensor &one, const LintOptions &options) {
+  return !isTie(one, options) &&
+         (options.repair == Repair::All || isUniform(*model.graph.findInitializer(one.tensor)));
+}
+
 std::string splitAll(Model &model, const LintOptions &options) {
   const std::vector<SharedTensor> shared = TracedGraph(model.graph).shared();
   Editing editing(model);
   std::vector<std::string> done;
   for (const SharedTensor &one : shared)
-    if (!one.isTable)
+    if (!one.isTable && isSplit(model, one, options))
       splitOne(editing, one, options, done);
   editing.finish();
   return done.empty() ? std::string()
@@ -255,7 +262,8 @@ std::vector<std::string> repairTraced(Model &model, LintOptions &options) {
   std::vector<std::string> changes;
   changes.push_back(splitAll(model, options));
   changes.push_back(tieAll(model, options, !options.allow.count("untied-parameters")));
-  changes.push_back(giveLayoutsBack(model, options.former));
+  if (options.repair == Repair::All)
+    changes.push_back(giveLayoutsBack(model, options.former));
   return spoken(std::move(changes));
 }
 

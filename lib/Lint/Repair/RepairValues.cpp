@@ -63,14 +63,58 @@ Tensor transposed(const Tensor &tensor, std::string name) {
   return Tensor::make(std::move(name), tensor.dtype, {columns, rows}, std::move(out));
 }
 
+std::optional<Tensor> leadingRows(const Tensor &tensor, int64_t rows, std::string name) {
+  const model::Bytes bytes = tensor.bytes();
+  const int64_t length = tensor.dims.back();
+  const size_t slice = rows * length * model::dtypeBits(tensor.dtype) / 8;
+  if (slice == 0 || bytes.size % slice != 0 ||
+      std::memcmp(bytes.data, bytes.data + slice, bytes.size - slice) != 0)
+    return std::nullopt;
+  return Tensor::make(std::move(name), tensor.dtype, {rows, length},
+                      std::vector<uint8_t>(bytes.data, bytes.data + slice));
+}
+
+Tensor unfolded(const Tensor &tensor, const Unfolding &unfolding, const std::string &placeholder,
+                std::string name) {
+  const Tensor source = unfolding.transposed ? transposed(tensor, "") : tensor;
+  const model::Bytes bytes = source.bytes();
+  int64_t all = 0, own = 0;
+  for (const RowBlock &block : unfolding.blocks) {
+    all += block.rows;
+    own += block.placeholder == placeholder ? block.rows : 0;
+  }
+  const size_t row = bytes.size / all;
+  std::vector<uint8_t> values(own * row);
+  int64_t at = 0;
+  for (const RowBlock &block : unfolding.blocks) {
+    if (block.placeholder == placeholder)
+      std::memcpy(values.data() + block.first * row, bytes.data + at * row, block.rows * row);
+    at += block.rows;
+  }
+  auto shape = unfolding.shapes.find(placeholder);
+  std::vector<int64_t> dims = shape != unfolding.shapes.end() ? shape->second : unfolding.shapes.begin()->second;
+  return Tensor::make(std::move(name), tensor.dtype, std::move(dims), std::move(values));
+}
+
+Tensor movedBack(const Tensor &tensor, double scale, double shift, std::string name) {
+  std::vector<float> values;
+  for (double value : tensor.floats())
+    values.push_back(static_cast<float>((value - shift) / scale));
+  return Tensor::makeFloats(std::move(name), tensor.dims, values);
+}
+
 bool isRepairable(const Folded &folded, const Tensor &tensor) {
   try {
     if (folded.kind == Folding::Rows)
       return distinctRows(tensor).has_value();
+    if (folded.kind == Folding::Places)
+      return leadingRows(tensor, tensor.dims[tensor.dims.size() - 2], "").has_value();
+    if (folded.kind == Folding::FirstRow)
+      return leadingRows(tensor, 1, "").has_value();
   } catch (const Error &) {
     return true; // the values are not here to be looked at
   }
-  return folded.kind == Folding::Part;
+  return folded.kind == Folding::Part || folded.kind == Folding::Moved;
 }
 
 } // namespace kedge::lint

@@ -21,8 +21,8 @@ std::string freshName(const Graph &graph, std::string name) {
 
 class TrainMode {
 public:
-  TrainMode(Graph &graph, const std::vector<std::string> &modules)
-      : graph(graph), values(graph), choice(modules), modes(graph) {}
+  TrainMode(Graph &graph, const std::vector<std::string> &modules, bool recorded)
+      : graph(graph), values(graph), choice(modules), modes(graph), recorded(recorded) {}
 
   std::vector<std::string> run() {
     size_t norms = 0, dropouts = 0;
@@ -31,11 +31,12 @@ public:
       dropouts += node.is("Dropout") && isWanted(node) && turnOnDropout(node);
     });
     choice.checkUsed(graph);
+    const char *why = recorded ? ", as when the file was exported" : "";
     std::vector<std::string> changes;
     if (norms)
-      changes.push_back(fmt::format("{} BatchNormalization set to training mode", norms));
+      changes.push_back(fmt::format("{} BatchNormalization set to training mode{}", norms, why));
     if (dropouts)
-      changes.push_back(fmt::format("{} Dropout set to training mode", dropouts));
+      changes.push_back(fmt::format("{} Dropout set to training mode{}", dropouts, why));
     for (Tensor &tensor : added)
       graph.initializers.push_back(std::move(tensor));
     return changes;
@@ -43,6 +44,8 @@ public:
 
 private:
   bool isWanted(const Node &node) {
+    if (recorded)
+      return (node.is("Dropout") ? wasDropoutTraining(node) : wasTraining(node)) == true;
     return choice.given() ? choice.fits(node) : !(node.is("BatchNormalization") && modes.staysFrozen(node));
   }
 
@@ -86,13 +89,18 @@ private:
   KnownValues values;
   ModuleChoice choice;
   NormModes modes;
+  bool recorded;
   std::vector<Tensor> added; // behind the walk: the values above point into the initializers
   std::optional<std::string> on;
 };
 } // namespace
 
 std::vector<std::string> setTrainMode(model::Model &model, const std::vector<std::string> &modules) {
-  return TrainMode(model.graph, modules).run();
+  return TrainMode(model.graph, modules, /*recorded=*/false).run();
+}
+
+std::vector<std::string> setRecordedModes(model::Model &model) {
+  return TrainMode(model.graph, {}, /*recorded=*/true).run();
 }
 
 } // namespace kedge::lint

@@ -1,0 +1,157 @@
+"""Default exports (optimize=True), and the modes of an export, as printed: no option says anything of them."""
+import torch
+import torch.nn as nn
+
+from making import case, classes, export, norms, record, sgd, targets, train
+
+MSE = ["--loss", "mse", "--optimizer", "sgd", "--lr", "0.05"]
+
+
+def plain(folder, about, model, data, weights=(), rows=6, steps=8, options=(), loss="mse", **how):
+    """The file trains as the model does, exported by default unless `how` says otherwise."""
+    export(model, (torch.from_numpy(data["x"][:rows]),), folder, optimize=True, **how)
+    losses, trained = train(model, data, rows, steps, loss, sgd(0.05))
+    expect = {"loss": losses, "relative": 2e-5}
+    if weights:
+        expect.update(weights=norms(trained, model, weights), weights_relative=1e-4)
+    record(folder, about, expect, compile=[*MSE, *options], run=["--steps", str(steps)], data=data)
+
+
+class Recurrent(nn.Module):
+    """Fresh biases of zeros in both layers: the exporter stores them once."""
+
+    def __init__(self, kind, zeros, **options):
+        super().__init__()
+        self.layer, self.last = kind(4, 3, batch_first=True, **options), nn.Linear(6 if options.get("bidirectional") else 3, 2)
+        with torch.no_grad():
+            for name, value in self.layer.named_parameters():
+                if zeros and "bias" in name:
+                    value.zero_()
+
+    def forward(self, x):
+        return self.last(self.layer(x)[0].mean(1))
+
+
+@case
+def exported_gru(folder):
+    plain(folder, "a GRU's gates, reordered and joined at export, are its parameters again", Recurrent(nn.GRU, False, bidirectional=True),
+          targets(3, (5, 4), (2,), 18), ["layer.weight_ih_l0", "layer.weight_hh_l0_reverse", "layer.bias_hh_l0"])
+
+
+@case
+def exported_lstm(folder):
+    plain(folder, "two layers whose biases are zeros, stored once", Recurrent(nn.LSTM, True, num_layers=2),
+          targets(4, (5, 4), (2,), 18), ["layer.weight_ih_l1", "layer.bias_ih_l0", "layer.bias_hh_l1"])
+
+
+@case
+def exported_rnn(folder):
+    plain(folder, "a plain recurrent layer has one gate", Recurrent(nn.RNN, False), targets(5, (5, 4), (2,), 18), ["layer.weight_hh_l0"])
+
+
+class Fused(nn.Module):
+    """One product for query, key and value."""
+
+    def __init__(self):
+        super().__init__()
+        self.q_proj, self.k_proj, self.v_proj, self.last = (nn.Linear(6, n) for n in (6, 6, 6, 3))
+
+    def forward(self, x):
+        weight = torch.cat([self.q_proj.weight, self.k_proj.weight, self.v_proj.weight])
+        bias = torch.cat([self.q_proj.bias, self.k_proj.bias, self.v_proj.bias])
+        q, k, v = nn.functional.linear(x, weight, bias).chunk(3, -1)
+        return self.last((q.tanh() * k).softmax(-1) * v)
+
+
+@case
+def exported_joined(folder):
+    plain(folder, "query, key and value, joined at export, are parameters again", Fused(), targets(6, (6,), (3,), 18),
+          ["q_proj.weight", "k_proj.weight", "v_proj.weight", "k_proj.bias", "v_proj.bias"])
+
+
+class Positions(nn.Module):
+    """Rows 0 to T - 1 of a table, a class token repeated over the batch, a bias times a recorded number."""
+
+    def __init__(self):
+        super().__init__()
+        self.places, self.token, self.shift = nn.Embedding(9, 4), nn.Parameter(torch.randn(1, 1, 4)), nn.Parameter(torch.randn(4))
+        self.first, self.norm, self.second, self.last = nn.Linear(4, 4), nn.LayerNorm(4), nn.LayerNorm(4), nn.Linear(4, 2)
+        nn.init.zeros_(self.first.bias)
+
+    def forward(self, x):
+        x = torch.add(self.first(x), self.shift, alpha=2) + self.places(torch.arange(x.shape[1]))
+        x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], 1)
+        return self.last(self.second(self.norm(x).tanh()).mean(1))
+
+
+@case
+def exported_positions(folder):
+    plain(folder, "rows of positions, a repeated token, merged norms, a scaled and a dropped bias", Positions(), targets(7, (5, 4), (2,), 18),
+          ["token", "shift", "first.bias", "norm.weight", "second.weight"])
+
+
+class Modes(nn.Module):
+    """Beside a norm in eval() a Dropout of almost nothing, whose masks change no loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.still, self.live, self.last = nn.Linear(6, 5), nn.BatchNorm1d(5), nn.BatchNorm1d(5), nn.Linear(5, 3)
+        with torch.no_grad():
+            for norm in (self.still, self.live):
+                norm.running_mean.uniform_(-1, 1)
+                norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        return self.last(self.live(self.still(self.first(x)).tanh()))
+
+
+def moded(folder, about, training, later, options, expect=None):
+    """Exported with the modules of `training` in training mode, trained by PyTorch with those of `later`."""
+    model, data = Modes(), classes(8, (6,), 3, 18, shift=1)
+    for name, module in model.named_children():
+        module.train(name in training)
+    example = torch.from_numpy(data["x"][:6])
+    export(model, (example,), folder)
+    for name, module in model.named_children():
+        module.train(name in later)
+    losses, trained = train(model, data, 6, 6, "cross-entropy", sgd(0.05))
+    expect = expect or {"loss": losses, "relative": 1e-5, "weights": norms(trained, model, ["first.weight"]), "weights_relative": 1e-4}
+    record(folder, about, expect, compile=["--loss", "cross-entropy", *options, "--optimizer", "sgd", "--lr", "0.05"],
+           run=["--steps", "6"], data=data)
+
+
+@case
+def recorded_modes(folder):
+    moded(folder, "each module trains in the mode of its export", ("live",), ("live",), [])
+
+
+@case
+def recorded_off(folder):
+    moded(folder, "--train-mode=off trains the file as it stands", (), (), ["--train-mode=off"])
+
+
+@case
+def recorded_asked(folder):
+    moded(folder, "a file exported in evaluation mode asks, in three lines", (), (), [],
+          {"exit": 1, "stderr": r"error\[frozen-batchnorm\] 2 modules are in evaluation mode: still, live\n"
+                                r".*--train-mode to train.*\n.*--train-mode=off"})
+
+
+class Table(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.last = nn.Embedding(7, 4, padding_idx=0), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.last(self.words(x).mean(1))
+
+
+@case
+def padding_row(folder):
+    model, data = Table(), targets(9, (5,), (2,), 18)
+    data["x"] = (torch.arange(90).reshape(18, 5) * 5 % 7).numpy().astype("i8")
+    export(model, (torch.from_numpy(data["x"][:6]),), folder, script=True)
+    losses, trained = train(model, data, 6, 8, "mse", sgd(0.5))
+    record(folder, "--padding-row keeps row 0 as padding_idx does",
+           {"loss": losses, "relative": 1e-5, "weights": norms(trained, model, ["words.weight"]), "weights_relative": 1e-4},
+           compile=["--loss", "mse", "--padding-row", "words=0", "--optimizer", "sgd", "--lr", "0.5"], run=["--steps", "8"], data=data)
