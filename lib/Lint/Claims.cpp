@@ -16,7 +16,7 @@ namespace {
 std::string shapeText(const std::vector<int64_t> &dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
 
 /// One place of the file that is said to be a parameter, in the parameter's own shape where that is known.
-struct Claim {
+struct NameClaim {
   std::string place; // the tensor's name, or the node's
   const Tensor *tensor = nullptr;
   Folding layout = Folding::Renamed;
@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  void add(const std::string &placeholder, Claim claim) {
+  void add(const std::string &placeholder, NameClaim claim) {
     const std::string name = signature.nameOf(placeholder);
     const SignatureEntry *entry = signature.byPlaceholder(placeholder);
     if (signature.present() && (!entry || (entry->kind == TargetKind::Other)))
@@ -64,7 +64,7 @@ private:
       for (const auto &[use, placeholder] : shared.parameters)
         add(placeholder, ofTensor(graph.nodes[shared.node].inputs[use.operand]));
     for (const DroppedBias &dropped : damage.dropped) {
-      Claim claim{graph.nodes[dropped.node].output(0), nullptr, Folding::Renamed, std::nullopt, true};
+      NameClaim claim{graph.nodes[dropped.node].output(0), nullptr, Folding::Renamed, std::nullopt, true};
       if (std::optional<int64_t> length = biasLength(graph, graph.nodes[dropped.node]))
         claim.shape = std::vector<int64_t>{*length};
       add(dropped.placeholder, std::move(claim));
@@ -78,14 +78,14 @@ private:
         add(placeholder, {unfolding.tensor, nullptr, Folding::Renamed, shape, false});
     for (auto &[name, all] : claims)
       if (const Tensor *own = graph.findInitializer(name))
-        if (std::none_of(all.begin(), all.end(), [&](const Claim &claim) { return claim.tensor == own; }))
+        if (std::none_of(all.begin(), all.end(), [&](const NameClaim &claim) { return claim.tensor == own; }))
           all.push_back({name, own, Folding::Renamed, own->dims, false});
   }
 
-  Claim ofTensor(const std::string &name) const {
+  NameClaim ofTensor(const std::string &name) const {
     const Tensor *tensor = graph.findInitializer(name);
     const Folded *folded = damage.foldedOf(name);
-    Claim claim{name, tensor, folded ? folded->kind : Folding::Renamed, std::nullopt, false};
+    NameClaim claim{name, tensor, folded ? folded->kind : Folding::Renamed, std::nullopt, false};
     if (!tensor)
       return claim;
     if (!folded)
@@ -97,10 +97,10 @@ private:
     return claim;
   }
 
-  void compare(const std::string &name, const std::vector<Claim> &all) {
-    const Claim &first = all.front();
+  void compare(const std::string &name, const std::vector<NameClaim> &all) {
+    const NameClaim &first = all.front();
     for (size_t k = 1; k < all.size(); ++k) {
-      const Claim &other = all[k];
+      const NameClaim &other = all[k];
       if (first.shape && other.shape && *first.shape != *other.shape)
         found.push_back({first.place, fmt::format("its record makes it '{}' of shape {}, and '{}' is that "
                                                   "parameter with shape {}",
@@ -118,7 +118,7 @@ private:
     return std::all_of(bytes.data, bytes.data + bytes.size, [](uint8_t byte) { return byte == 0; });
   }
 
-  static bool differ(const Claim &a, const Claim &b) {
+  static bool differ(const NameClaim &a, const NameClaim &b) {
     try {
       if (a.zeros || b.zeros)
         return (a.tensor && !isZero(*a.tensor)) || (b.tensor && !isZero(*b.tensor));
@@ -139,7 +139,7 @@ private:
   const Signature &signature;
   const Uses &uses;
   const Damage &damage;
-  std::map<std::string, std::vector<Claim>> claims;
+  std::map<std::string, std::vector<NameClaim>> claims;
   std::vector<Contradiction> found;
 };
 
