@@ -51,7 +51,7 @@ struct KernelUnits : testing::Test {
   }
   static float run(const ObjectFiles &objects, const std::string &name) {
     float result = 0;
-    void *pointers[] = {&result};
+    char *pointers[] = {reinterpret_cast<char *>(&result)};
     JitProgram::create(objects)->lookup(name)(pointers, 0, 1);
     return result;
   }
