@@ -52,8 +52,7 @@ Headline headlineOf(const std::string &code) {
       {"updated-buffer", {"a buffer is updated by forward", "buffers are updated by forward", ""}},
       {"lost-update", {"a buffer would keep its first value", "buffers would keep their first values", ""}},
       {"lost-detach", {"a stop of the gradient is gone", "stops of the gradient are gone", ""}},
-      {"undecided-verdict",
-       {"what a tensor is, is not decided", "tensors are not decided", ""}},
+      {"undecided-verdict", {"what a tensor is, is not decided", "tensors are not decided", ""}},
       {"padding-row", {"a row of zeros trains", "rows of zeros train", ""}},
       {"sine-table", {"a table of sines trains", "tables of sines train", ""}},
       {"guessed-verdict",
@@ -157,7 +156,8 @@ private:
     if (colon == std::string::npos || at == std::string::npos)
       return change;
     size_t more = 1;
-    for (size_t next = change.find(", ", at + 2); next != std::string::npos; next = change.find(", ", next + 2))
+    for (size_t next = change.find(", ", at + 2); next != std::string::npos;
+         next = change.find(", ", next + 2))
       ++more;
     return fmt::format("{} and {} more", change.substr(0, at), more);
   }
@@ -170,8 +170,9 @@ private:
     const size_t mended = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(to - from),
                                         [](const Finding &finding) { return finding.mended; });
     if (mended != 0)
-      count += mended == to - from ? to - from == 1 ? std::string("; compile mends it") : "; compile mends these"
-                                   : fmt::format("; compile mends {} of these", mended);
+      count += mended == to - from
+                   ? to - from == 1 ? std::string("; compile mends it") : "; compile mends these"
+                   : fmt::format("; compile mends {} of these", mended);
     const size_t shown = text.all ? to : std::min(to, from + kExamples);
     out += fmt::format(
         "{} {}\n",
