@@ -17,7 +17,7 @@ static lint::Repair repairOf(const ModelOptions &options) {
 static void setModes(const ModelOptions &from, lint::LintOptions &to) {
   const bool off = std::find(from.trainMode.begin(), from.trainMode.end(), "off") != from.trainMode.end();
   if (off && from.trainMode.size() > 1)
-    fail("--train-mode=off trains the file as it stands, and goes with no other --train-mode");
+    fail("--train-mode=off trains the file as it is, and goes with no other --train-mode");
   to.mode = off                       ? lint::Mode::AsFile
             : !from.trainMode.empty() ? lint::Mode::Training
             : from.compiles           ? lint::Mode::Recorded

@@ -108,9 +108,7 @@ Value GraphImporter::unsupportedValue(Location loc, StringRef what) {
   return op.getResult(0);
 }
 
-void GraphImporter::report(std::string place, const std::string &why) {
-  add(reports, std::move(place), why);
-}
+void GraphImporter::report(std::string place, const std::string &why) { add(reports, std::move(place), why); }
 
 void GraphImporter::remark(std::string place, const std::string &what) {
   add(remarks, std::move(place), what);
@@ -123,9 +121,7 @@ void GraphImporter::add(std::vector<Report> &to, std::string place, const std::s
   known->places.push_back(std::move(place));
 }
 
-std::vector<std::string> GraphImporter::unsupported() const {
-  return messagesOf(reports);
-}
+std::vector<std::string> GraphImporter::unsupported() const { return messagesOf(reports); }
 
 std::vector<std::string> GraphImporter::messagesOf(const std::vector<Report> &reports) {
   std::vector<std::string> messages;

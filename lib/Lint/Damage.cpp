@@ -1,5 +1,5 @@
-#include "lib/Lint/Claims.h"
 #include "lib/Lint/Lint.h"
+#include "lib/Lint/Repair/Claims.h"
 #include "lib/Lint/Traced.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
@@ -59,8 +59,7 @@ bool isMovement(const std::string &stem) {
 }
 
 bool isSelection(const std::string &stem) {
-  static const std::set<std::string> stems = {"slice",  "select", "expand",       "expand_as",
-                                              "repeat", "narrow"};
+  static const std::set<std::string> stems = {"slice", "select", "expand", "expand_as", "repeat", "narrow"};
   return stems.count(stem);
 }
 
@@ -98,9 +97,9 @@ public:
           entry && entry->kind == TargetKind::Parameter)
         folded.sources.push_back(name);
       else
-        between.push_back(!entry                         ? stem(name)
+        between.push_back(!entry                          ? stem(name)
                           : isIndexBuffer(lastPart(name)) ? lastPart(name)
-                                                         : std::string("buffer"));
+                                                          : std::string("buffer"));
     if (folded.sources.empty())
       return std::nullopt;
     if (folded.sources.size() == 1)
@@ -133,7 +132,8 @@ private:
 
   /// A Linear of zeros, the state before the first step of a recurrent layer that was unrolled: its bias,
   /// repeated, where the weight, which the file holds as well, is not zero.
-  std::optional<std::string> biasOfZeros(const Tensor &tensor, const std::vector<std::string> &sources) const {
+  std::optional<std::string> biasOfZeros(const Tensor &tensor,
+                                         const std::vector<std::string> &sources) const {
     if (stem(tensor.name) != "linear" || sources.size() != 2)
       return std::nullopt;
     for (size_t k : {0, 1}) {
@@ -176,14 +176,16 @@ private:
     if (tensor.dims.size() > 1 && any("arange", "position_ids") &&
         all([&](const std::string &s) { return moves(s) || isOfPositions(s) || s == "position_ids"; }))
       return Folding::Places;
-    return any("zeros", "token_type_ids") &&
-                   all([&](const std::string &s) { return moves(s) || s == "zeros" || s == "token_type_ids"; })
+    return any("zeros", "token_type_ids") && all([&](const std::string &s) {
+             return moves(s) || s == "zeros" || s == "token_type_ids";
+           })
                ? Folding::FirstRow
                : Folding::Rows;
   }
 
   /// Products and sums with numbers that the file still tells: alpha of an addition, the one of 1 + weight.
-  void byRecordedNumbers(const Tensor &tensor, const std::vector<std::string> &between, Folded &folded) const {
+  void byRecordedNumbers(const Tensor &tensor, const std::vector<std::string> &between,
+                         Folded &folded) const {
     for (const Use &use : uses.of(tensor.name)) {
       const FxCall *call = uses.call(use.node);
       if (!call)
@@ -212,9 +214,9 @@ private:
   /// Norms of the libraries that multiply by 1 + weight, by the class of their module.
   static bool addsOne(const Node &node) {
     static const std::set<std::string> classes = {
-        "GemmaRMSNorm",       "Gemma2RMSNorm",    "Gemma3RMSNorm",      "RecurrentGemmaRMSNorm", "T5GemmaRMSNorm",
-        "VaultGemmaRMSNorm",  "Qwen3NextRMSNorm", "NemotronLayerNorm1P", "Qwen3_5RMSNorm",
-        "Qwen3_5MoeRMSNorm", "T5Gemma2RMSNorm"};
+        "GemmaRMSNorm",   "Gemma2RMSNorm",     "Gemma3RMSNorm",    "RecurrentGemmaRMSNorm",
+        "T5GemmaRMSNorm", "VaultGemmaRMSNorm", "Qwen3NextRMSNorm", "NemotronLayerNorm1P",
+        "Qwen3_5RMSNorm", "Qwen3_5MoeRMSNorm", "T5Gemma2RMSNorm"};
     const std::vector<std::string> all = parseStringList(node.meta(key::classHierarchy));
     return all.size() > 1 && classes.count(lastPart(all[all.size() - 2])) != 0;
   }

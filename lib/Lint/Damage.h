@@ -1,7 +1,7 @@
 // What the exporter did to the parameters, as far as its metadata proves it. Findings report it, repair
 // undoes it.
 #pragma once
-#include "lib/Lint/Unfoldings.h"
+#include "lib/Lint/Repair/Unfoldings.h"
 
 namespace kedge::lint {
 

@@ -11,7 +11,9 @@ namespace {
 constexpr size_t kNamed = 3;
 
 std::string nameFor(const Finding &finding) {
-  const std::string &name = !finding.tensor.empty() ? finding.tensor : finding.node;
+  const bool ofNode = finding.code == "unsupported-op" || finding.code == "no-gradient";
+  const std::string &name =
+      !finding.tensor.empty() && !(ofNode && !finding.node.empty()) ? finding.tensor : finding.node;
   return rt::printable(!finding.module.empty() && finding.tensor.empty() ? finding.module : name);
 }
 
@@ -41,7 +43,7 @@ std::string modeText(const std::vector<const Finding *> &findings) {
   return fmt::format(
       "error[{}] {} {} in evaluation mode: {}\n"
       "  compile with --train-mode to train them in training mode (statistics of the batch, dropout)\n"
-      "  or with --train-mode=off to train the file as it stands (frozen statistics, no dropout)",
+      "  or with --train-mode=off to train the file as it is (frozen statistics, no dropout)",
       fmt::join(codes, ", "), findings.size(), findings.size() == 1 ? "module is" : "modules are",
       examplesOf(findings, modulePart));
 }
@@ -60,8 +62,7 @@ std::string acceptedText(const Finding &finding) {
       {"dropout-off", "trains without dropout"},
   };
   auto found = table.find(finding.code);
-  return found == table.end() ? std::string()
-                              : fmt::format("\n  --allow {} {}", finding.code, found->second);
+  return found == table.end() ? std::string() : fmt::format("\n  --allow {} {}", finding.code, found->second);
 }
 
 /// In how many modules, where that is not the number of findings.
@@ -75,10 +76,9 @@ std::string placesOf(const std::vector<const Finding *> &findings) {
 
 std::string groupText(const std::vector<const Finding *> &findings) {
   const Finding &first = *findings.front();
-  return fmt::format("error[{}] {}{}: {}\n  {}\n  {}{}", first.code,
-                     headlineOf(first.code, findings.size()), placesOf(findings),
-                     examplesOf(findings, nameFor), rt::printable(first.reason), rt::printable(first.remedy),
-                     acceptedText(first));
+  return fmt::format("error[{}] {}{}: {}\n  {}\n  {}{}", first.code, headlineOf(first.code, findings.size()),
+                     placesOf(findings), examplesOf(findings, nameFor), rt::printable(first.reason),
+                     rt::printable(first.remedy), acceptedText(first));
 }
 } // namespace
 
@@ -112,8 +112,7 @@ std::string mendedText(const Report &report) {
   std::vector<std::string> kinds;
   for (const std::string &change : report.changes)
     kinds.push_back(change.substr(0, change.find(": ")));
-  return kinds.empty() ? std::string()
-                       : fmt::format("{} (kedge lint shows each)", fmt::join(kinds, "; "));
+  return kinds.empty() ? std::string() : fmt::format("{} (kedge lint shows each)", fmt::join(kinds, "; "));
 }
 
 } // namespace kedge::lint

@@ -159,7 +159,8 @@ private:
     if (colon == std::string::npos || at == std::string::npos)
       return change;
     size_t more = 1;
-    for (size_t next = change.find(", ", at + 2); next != std::string::npos; next = change.find(", ", next + 2))
+    for (size_t next = change.find(", ", at + 2); next != std::string::npos;
+         next = change.find(", ", next + 2))
       ++more;
     return fmt::format("{} and {} more", change.substr(0, at), more);
   }
@@ -172,8 +173,9 @@ private:
     const size_t mended = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(to - from),
                                         [](const Finding &finding) { return finding.mended; });
     if (mended != 0)
-      count += mended == to - from ? to - from == 1 ? std::string("; compile mends it") : "; compile mends these"
-                                   : fmt::format("; compile mends {} of these", mended);
+      count += mended == to - from
+                   ? to - from == 1 ? std::string("; compile mends it") : "; compile mends these"
+                   : fmt::format("; compile mends {} of these", mended);
     const size_t shown = text.all ? to : std::min(to, from + kExamples);
     out += fmt::format(
         "{} {}\n",

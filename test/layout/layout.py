@@ -106,6 +106,7 @@ EXCEPTIONS = {
     ("lib/Lint/Find/FindTraced.cpp", "runtime/io/NamePattern.h"): "REGEX means the same to the compiler and to programs",
     ("lib/Lint/Traced.cpp", "runtime/io/NamePattern.h"): "REGEX means the same to the compiler and to programs",
     ("lib/Model/ModelWire.cpp", "runtime/io/Printable.h"): "what is UTF-8 is so for the compiler and for programs",
+    ("lib/Lint/Refusal.cpp", "runtime/io/Printable.h"): "terminals are alike to the compiler and to programs",
     ("lib/Lint/Text.cpp", "runtime/io/Printable.h"): "terminals are alike to the compiler and to programs",
     ("runtime/cpu/Main.cpp", "runtime/train/LinkedProgram.h"): "main() of a program gives training its device",
     ("runtime/cuda/Main.cpp", "runtime/train/LinkedProgram.h"): "main() of a program gives training its device",

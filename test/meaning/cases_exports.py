@@ -127,7 +127,7 @@ def recorded_modes(folder):
 
 @case
 def recorded_off(folder):
-    moded(folder, "--train-mode=off trains the file as it stands", (), (), ["--train-mode=off"])
+    moded(folder, "--train-mode=off trains the file as it is", (), (), ["--train-mode=off"])
 
 
 @case

@@ -38,8 +38,8 @@ std::string compileCommand(const CLI::App &lint, const ModelOptions &options) {
       continue;
     const bool flag = option->get_items_expected_max() == 0;
     for (const std::string &value : option->reduced_results())
-      if (const std::string word = flag ? value == "true" ? name : quoted(name + "=" + value)
-                                        : name + " " + quoted(value);
+      if (const std::string word =
+              flag ? value == "true" ? name : quoted(name + "=" + value) : name + " " + quoted(value);
           (text + " ").find(" " + word + " ") == std::string::npos)
         text += " " + word;
   }

@@ -95,7 +95,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command
       .add_flag("--train-mode", options.trainMode,
                 "put Dropout and BatchNormalization into training mode; --train-mode=REGEX: those of these "
-                "modules alone; --train-mode=off: train the file as it stands. Default: as the file was "
+                "modules alone; --train-mode=off: train the file as it is. Default: as the file was "
                 "exported")
       ->group(group);
   command
@@ -105,9 +105,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->group(group)
       ->allow_extra_args(false);
   command
-      .add_flag("--repair", options.repair,
-                "undo what the exporter did to the parameters, by their values where the file does not say it; "
-                "--repair=off: nothing. Default: what the file's own record decides")
+      .add_flag(
+          "--repair", options.repair,
+          "undo what the exporter did to the parameters, by their values where the file does not say it; "
+          "--repair=off: nothing. Default: what the file's own record decides")
       ->check(CLI::IsMember({"true", "off"}))
       ->group(group);
   command
@@ -117,7 +118,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
             for (const std::string &text : texts)
               options.paddingRows.insert_or_assign(parsePaddingRow(text).first, parsePaddingRow(text).second);
           },
-          "REGEX=N: row N of the tables of these names gets no gradient where it is looked up, as padding_idx")
+          "REGEX=N: row N of the tables of these names gets no gradient where it is looked up, as "
+          "padding_idx")
       ->group(group)
       ->allow_extra_args(false);
   command

@@ -10,7 +10,7 @@ using model::Node;
 
 namespace {
 const char *const trainModeRemedy = "compile with --train-mode";
-const char *const asItStands = "--train-mode=off trains the file as it stands";
+const char *const asItIs = "--train-mode=off trains the file as it is";
 
 /// Statistics that the model computes from the batch are not frozen.
 bool isStored(const FindingContext &context, const std::string &statistic) {
@@ -53,8 +53,7 @@ public:
     const bool unnamed = !context.options.trainModules.empty();
     if (context.options.mode == Mode::AsFile) {
       context.findings.push_back({Severity::Note, "frozen-batchnorm", nodeName(node), tensor, moduleOf(node),
-                                  asItStands, "none needed; --train-mode trains it in training mode", false,
-                                  ""});
+                                  asItIs, "none needed; --train-mode trains it in training mode", false, ""});
       return;
     }
     const bool other = context.options.trainedAtExport && wasTraining(node) != true;
@@ -112,7 +111,7 @@ void checkDropout(FindingContext &context, const Node &node, const KnownValues &
       (context.options.trainedAtExport && wasDropoutTraining(node) != true)) {
     context.findings.push_back({Severity::Note, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
                                 context.options.mode == Mode::AsFile
-                                    ? asItStands
+                                    ? asItIs
                                     : "it was in eval() when others were in train(), and does nothing",
                                 "none needed; --train-mode=REGEX names the modules that are in training mode",
                                 false, ""});

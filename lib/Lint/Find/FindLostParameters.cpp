@@ -15,8 +15,8 @@ std::string mendOr(const std::string &otherwise) { return "compile with --repair
 /// Evidence that disagrees is not mended, whoever asks.
 void findContradictions(FindingContext &context) {
   for (const Contradiction &one : context.evidence.damage.contradictions)
-    context.findings.push_back({Severity::Error, "undecided-verdict", "", one.place, "", one.reason,
-                                exportAgain, false, ""});
+    context.findings.push_back(
+        {Severity::Error, "undecided-verdict", "", one.place, "", one.reason, exportAgain, false, ""});
 }
 
 void findMergedParameters(FindingContext &context) {

@@ -1,10 +1,8 @@
 // Tables that are looked up, whose values tell what no export does: rows of zeros (padding_idx), and sines
 // (requires_grad=False).
 #include "lib/Lint/Find/Findings.h"
-#include "lib/Lint/SineTable.h"
+#include "lib/Lint/Find/SineTable.h"
 #include "lib/Support/Error.h"
-#include "runtime/format/NearMisses.h"
-#include "runtime/io/NamePattern.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -20,7 +18,8 @@ std::vector<int64_t> zeroRows(const Tensor &table) {
     const model::Bytes bytes = table.bytes();
     const size_t row = bytes.size / table.dims[0];
     for (int64_t r = 0; r < table.dims[0]; ++r)
-      if (std::all_of(bytes.data + r * row, bytes.data + (r + 1) * row, [](uint8_t byte) { return byte == 0; }))
+      if (std::all_of(bytes.data + r * row, bytes.data + (r + 1) * row,
+                      [](uint8_t byte) { return byte == 0; }))
         rows.push_back(r);
   } catch (const Error &) {
     return {}; // external data that is not there
@@ -34,9 +33,10 @@ bool looksUp(const Node &node) { return node.is("Gather") && node.attrInt("axis"
 std::string asExpression(const std::string &name) {
   std::string text;
   for (char c : name)
-    text += std::string(c == '.' || c == '[' || c == ']' || c == '(' || c == ')' || c == '+' || c == '*' ? "\\"
-                                                                                                         : "") +
-            c;
+    text +=
+        std::string(c == '.' || c == '[' || c == ']' || c == '(' || c == ')' || c == '+' || c == '*' ? "\\"
+                                                                                                     : "") +
+        c;
   return text;
 }
 
@@ -50,10 +50,12 @@ void checkPadding(FindingContext &context, const Tensor &table, const std::vecto
     return;
   context.findings.push_back(
       {Severity::Warning, "padding-row", nodeName(*readers.front()), table.name, parentModule(table.name),
-       fmt::format("row {} of this table is all zeros, as Embedding(padding_idx={}) leaves it, and the file does "
-                   "not say whether it is: it trains",
-                   rows[0], rows[0]),
-       fmt::format("--padding-row '{}={}' where the model has padding_idx", asExpression(table.name), rows[0]),
+       fmt::format(
+           "row {} of this table is all zeros, as Embedding(padding_idx={}) leaves it, and the file does "
+           "not say whether it is: it trains",
+           rows[0], rows[0]),
+       fmt::format("--padding-row '{}={}' where the model has padding_idx", asExpression(table.name),
+                   rows[0]),
        false, ""});
 }
 
@@ -66,8 +68,8 @@ void checkSines(FindingContext &context, const Initializer &initializer, const T
        fmt::format("it equals a table of positions made by formula ({}), which the libraries keep with "
                    "requires_grad=False; no export says so: it trains",
                    *formula),
-       fmt::format("--freeze '{}' where the model does not train it", asExpression(initializer.original)), false,
-       ""});
+       fmt::format("--freeze '{}' where the model does not train it", asExpression(initializer.original)),
+       false, ""});
 }
 } // namespace
 
@@ -106,7 +108,7 @@ void setPaddingRows(model::Model &model, const LintOptions &options) {
     });
     if (!any)
       fail("{}: --padding-row '{}' matches no table that is looked up{}", model.path, text,
-           rt::nearMisses(text, tables));
+           similarNames(text, tables));
   }
 }
 

@@ -94,9 +94,10 @@ private:
         add(Severity::Note, "tied-parameters", nodeAt(named.operands), one.tensor, parentModule(named.name),
             fmt::format(
                 "'{}' and '{}' train as one tensor: {}", other, named.name,
-                follows   ? "--tie says so"
-                : !merged ? "in training mode the exporter stores no others once"
-                          : "a table that is looked up and multiplied is taken for an embedding and its head"),
+                follows ? "--tie says so"
+                : !merged
+                    ? "in training mode the exporter stores no others once"
+                    : "a table that is looked up and multiplied is taken for an embedding and its head"),
             follows ? "none needed"
                     : "none needed if the model ties them; otherwise " + std::string(exportFresh),
             false, fmt::format("is {}, too", named.name));

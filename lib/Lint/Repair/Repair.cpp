@@ -337,7 +337,8 @@ void Repairer::unfoldPlaces() {
     const std::string &name = folded.sources[0];
     std::optional<Tensor> rows = leadingRows(old, places ? old.dims[old.dims.size() - 2] : 1, name);
     const Tensor *own = edit.tensor(name);
-    if (!rows || (own && (own->dims.back() != old.dims.back() || holdsOther(*own, *rows))) || (!own && edit.isTaken(name)))
+    if (!rows || (own && (own->dims.back() != old.dims.back() || holdsOther(*own, *rows))) ||
+        (!own && edit.isTaken(name)))
       continue;
     if (!own)
       edit.addTensor(std::move(*rows), signature.byTarget(name)->placeholder);
@@ -453,8 +454,8 @@ void Repairer::giveNamesBack(bool onlyTies) {
     const Folded *folded = damage.foldedOf(copy);
     const std::vector<Use> &places = uses.of(copy);
     const Tensor *tensor = edit.tensor(copy);
-    if (!tensor || places.empty() || damage.mergedOf(copy) || damage.isUnfolded(copy) || (folded && folded->isLoss()) ||
-        !model::isFloat(tensor->dtype))
+    if (!tensor || places.empty() || damage.mergedOf(copy) || damage.isUnfolded(copy) ||
+        (folded && folded->isLoss()) || !model::isFloat(tensor->dtype))
       continue;
     std::string placeholder;
     if (folded && signature.byTarget(folded->sources[0]))

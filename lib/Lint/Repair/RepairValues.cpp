@@ -92,7 +92,8 @@ Tensor unfolded(const Tensor &tensor, const Unfolding &unfolding, const std::str
     at += block.rows;
   }
   auto shape = unfolding.shapes.find(placeholder);
-  std::vector<int64_t> dims = shape != unfolding.shapes.end() ? shape->second : unfolding.shapes.begin()->second;
+  std::vector<int64_t> dims =
+      shape != unfolding.shapes.end() ? shape->second : unfolding.shapes.begin()->second;
   return Tensor::make(std::move(name), tensor.dtype, std::move(dims), std::move(values));
 }
 

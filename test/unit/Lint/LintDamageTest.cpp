@@ -167,7 +167,7 @@ TEST(LintDamage, AConvolutionWithoutBiasIsWhole) {
   EXPECT_TRUE(checked(b).findings.empty());
 }
 
-TEST(LintDamage, AFoldedEmbeddingBecomesItsDistinctRows) {
+TEST(LintDamage, RowsOfPositionsAreTheParameterAgain) {
   ModelBuilder b;
   b.input("x", model::ElementType::Float, {2, 2, 2}).signature({{"p_wpe", "wpe.weight"}});
   b.floats("embedding_1", {2, 2, 2}, {1, 2, 3, 4, 1, 2, 3, 4},
@@ -182,16 +182,32 @@ TEST(LintDamage, AFoldedEmbeddingBecomesItsDistinctRows) {
   EXPECT_TRUE(report.findings.empty());
   EXPECT_EQ(verdictOf(report, "wpe.weight"), "parameter");
   EXPECT_EQ(tensorOf(b.model, "wpe.weight")->dims, (std::vector<int64_t>{2, 2}));
+  const model::Node &repeated = b.model.graph.nodes[0];
+  EXPECT_EQ(repeated.opType, "Expand");
+  EXPECT_EQ(repeated.outputs[0], "embedding_1");
+  EXPECT_EQ(tensorOf(b.model, repeated.inputs[1])->ints(), (std::vector<int64_t>{2, 2, 2}));
+}
+
+TEST(LintDamage, RowsOfUnknownNumbersGetANameOfTheirOwnOnRequest) {
+  ModelBuilder b;
+  b.input("x", model::ElementType::Float, {2, 2, 2}).signature({{"p_t", "t.weight"}});
+  b.floats("embedding_1", {2, 2, 2}, {1, 2, 3, 4, 1, 2, 3, 4},
+           foldedFrom("['abs', 'log', 't.weight', 'val_3']"));
+  b.node("Add", {"x", "embedding_1"}, {"y"}, call("y", "add.Tensor", "%x, %embedding_1")).output("y");
+  EXPECT_TRUE(lint::repair(b.model, lint::Repair::Recorded).empty());
+  EXPECT_EQ(codesOf(checked(b)), Codes{"folded-parameter"});
+  EXPECT_FALSE(lint::repair(b.model).empty());
+  EXPECT_EQ(verdictOf(checked(b), "t.weight/rows"), "parameter");
+  EXPECT_EQ(tensorOf(b.model, "t.weight"), nullptr);
   const model::Node &gather = b.model.graph.nodes[0];
   EXPECT_EQ(gather.opType, "Gather");
-  EXPECT_EQ(gather.outputs[0], "embedding_1");
   EXPECT_EQ(tensorOf(b.model, gather.inputs[1])->ints(), (std::vector<int64_t>{0, 1, 0, 1}));
 }
 
 TEST(LintDamage, RowsThatNeverTrainedCannotBeTold) {
   ModelBuilder b;
   b.input("x", model::ElementType::Float, {1, 2, 2}).signature({{"p_wpe", "wpe.weight"}});
-  b.floats("embedding", {1, 2, 2}, {0, 0, 0, 0}, foldedFrom("['wpe.weight', 'arange']"));
+  b.floats("embedding", {1, 2, 2}, {0, 0, 0, 0}, foldedFrom("['wpe.weight', 'bucket']"));
   b.node("Add", {"x", "embedding"}, {"y"}).output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(codesOf(report), Codes{"folded-parameter"});

@@ -1,4 +1,4 @@
-#include "lib/Lint/Unfoldings.h"
+#include "lib/Lint/Repair/Unfoldings.h"
 #include "lib/Lint/Traced.h"
 #include <algorithm>
 #include <cctype>
@@ -50,8 +50,8 @@ private:
     size_t layer = 0;
     for (size_t sibling : uses.siblings(n))
       layer += sibling < n && graph.nodes[sibling].opType == graph.nodes[n].opType;
-    const std::vector<std::string> &all = call.arguments.size() > list ? call.arguments[list].refs
-                                                                       : std::vector<std::string>();
+    const std::vector<std::string> &all =
+        call.arguments.size() > list ? call.arguments[list].refs : std::vector<std::string>();
     if (all.size() % each != 0 || all.size() < (layer + 1) * each)
       return {};
     std::vector<std::string> names(all.begin() + static_cast<std::ptrdiff_t>(layer * each),
@@ -74,8 +74,7 @@ private:
     const int64_t directions = state->dims[0], hidden = state->dims[2];
     if ((directions != 1 && directions != 2) || input->dims[0] != directions ||
         input->dims[1] != count * hidden || state->dims[1] != count * hidden ||
-        (node.hasInput(3) &&
-         (!bias || bias->dims != std::vector<int64_t>{directions, 2 * count * hidden})))
+        (node.hasInput(3) && (!bias || bias->dims != std::vector<int64_t>{directions, 2 * count * hidden})))
       return;
     const bool biases = node.hasInput(3);
     const std::vector<std::string> names = layerOf(n, call, directions, biases);
@@ -131,7 +130,9 @@ private:
 /// 0, 1, 2 for a name of the query, key or value, which is taken out of it; nullopt for others.
 std::optional<size_t> takeLetter(std::string &name) {
   static const char *const words[3][2] = {{"query", "q"}, {"key", "k"}, {"value", "v"}};
-  auto isLetter = [&](size_t at) { return at < name.size() && isalnum(static_cast<unsigned char>(name[at])); };
+  auto isLetter = [&](size_t at) {
+    return at < name.size() && isalnum(static_cast<unsigned char>(name[at]));
+  };
   for (size_t letter = 0; letter < 3; ++letter)
     for (const std::string word : words[letter])
       for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {

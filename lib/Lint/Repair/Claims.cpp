@@ -1,4 +1,4 @@
-#include "lib/Lint/Claims.h"
+#include "lib/Lint/Repair/Claims.h"
 #include "lib/Lint/Repair/Repair.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
@@ -44,13 +44,13 @@ private:
     const SignatureEntry *entry = signature.byPlaceholder(placeholder);
     if (signature.present() && (!entry || (entry->kind == TargetKind::Other)))
       return (void)found.push_back(
-          {claim.place, fmt::format("its record names '{}', which the graph's signature does not list",
-                                    placeholder)});
+          {claim.place,
+           fmt::format("its record names '{}', which the graph's signature does not list", placeholder)});
     for (const SignatureEntry &other : signature.all())
       if ((other.target == name) != (other.placeholder == placeholder))
         return (void)found.push_back(
-            {claim.place, fmt::format("the graph's signature makes '{}' '{}', and '{}' '{}'", placeholder, name,
-                                      other.placeholder, other.target)});
+            {claim.place, fmt::format("the graph's signature makes '{}' '{}', and '{}' '{}'", placeholder,
+                                      name, other.placeholder, other.target)});
     claims[name].push_back(std::move(claim));
   }
 
@@ -102,10 +102,10 @@ private:
     for (size_t k = 1; k < all.size(); ++k) {
       const NameClaim &other = all[k];
       if (first.shape && other.shape && *first.shape != *other.shape)
-        found.push_back({first.place, fmt::format("its record makes it '{}' of shape {}, and '{}' is that "
-                                                  "parameter with shape {}",
-                                                  name, shapeText(*first.shape), other.place,
-                                                  shapeText(*other.shape))});
+        found.push_back(
+            {first.place, fmt::format("its record makes it '{}' of shape {}, and '{}' is that "
+                                      "parameter with shape {}",
+                                      name, shapeText(*first.shape), other.place, shapeText(*other.shape))});
       else if (differ(first, other))
         found.push_back({first.place, fmt::format("its record makes it '{}', and so does that of '{}', which "
                                                   "holds other values",
@@ -124,7 +124,8 @@ private:
         return (a.tensor && !isZero(*a.tensor)) || (b.tensor && !isZero(*b.tensor));
       if (!a.tensor || !b.tensor || a.tensor == b.tensor)
         return (!a.tensor && b.tensor) || (a.tensor && !b.tensor); // rows in a folded tensor, and a tensor
-      const bool exchanged = a.layout == Folding::Transposed, otherExchanged = b.layout == Folding::Transposed;
+      const bool exchanged = a.layout == Folding::Transposed,
+                 otherExchanged = b.layout == Folding::Transposed;
       const Tensor left = exchanged ? transposed(*a.tensor, "") : *a.tensor;
       const Tensor right = otherExchanged ? transposed(*b.tensor, "") : *b.tensor;
       const bool known = a.shape && b.shape;
@@ -145,8 +146,8 @@ private:
 
 } // namespace
 
-std::vector<Contradiction> findContradictions(const Graph &graph, const Signature &signature, const Uses &uses,
-                                              const Damage &damage) {
+std::vector<Contradiction> findContradictions(const Graph &graph, const Signature &signature,
+                                              const Uses &uses, const Damage &damage) {
   return ClaimCheck(graph, signature, uses, damage).find();
 }
 

@@ -17,7 +17,7 @@ struct Unfolding {
   std::vector<Use> places; // operands that stand for these parameters
   std::vector<RowBlock> blocks;
   std::map<std::string, std::vector<int64_t>> shapes; // placeholder -> the parameter's shape
-  bool transposed = false; // a matrix whose columns are the rows
+  bool transposed = false;                            // a matrix whose columns are the rows
 };
 
 std::vector<Unfolding> findUnfoldings(const model::Graph &, const Signature &, const Uses &);

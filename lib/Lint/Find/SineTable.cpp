@@ -1,4 +1,4 @@
-#include "lib/Lint/SineTable.h"
+#include "lib/Lint/Find/SineTable.h"
 #include "lib/Support/Error.h"
 #include <cmath>
 #include <functional>
@@ -95,9 +95,8 @@ std::optional<std::string> formulaOf(const Table &table) {
   const int64_t first = isZeroRow(table) ? 1 : 0; // of the class token
   if (const std::optional<int64_t> side = sideOf(table.rows - first); side && width % 4 == 0)
     for (bool rowsFirst : {true, false})
-      if (equals(table, first, [&](int64_t row, int64_t column) {
-            return onGrid(row, *side, column, width, rowsFirst);
-          }))
+      if (equals(table, first,
+                 [&](int64_t row, int64_t column) { return onGrid(row, *side, column, width, rowsFirst); }))
         return "sines and cosines of two axes";
   if (equalsNormalised(table))
     return "sines and cosines in turn, normalised";
