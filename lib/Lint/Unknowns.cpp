@@ -90,8 +90,8 @@ std::string namedBuffers(const Evidence &evidence) {
     return "";
   std::string text = "buffers: the file does not tell a buffer from a parameter of the same path";
   if (!alike.empty())
-    text += fmt::format("; by {} values {} may be {}", alike.size() == 1 ? "its" : "their", fmt::join(alike, ", "),
-                        alike.size() == 1 ? "one" : "some");
+    text += fmt::format("; by {} values {} may be {}", alike.size() == 1 ? "its" : "their",
+                        fmt::join(alike, ", "), alike.size() == 1 ? "one" : "some");
   return text;
 }
 
@@ -130,9 +130,10 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
       unknowns.push_back(std::move(text));
   if (evidence.names.exporter() == "tf2onnx")
     if (const size_t count = evidence.roles.productsWithoutBias(); count > 0)
-      unknowns.push_back(fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; "
-                                     "{} {} without a bias",
-                                     count, count == 1 ? "product is" : "products are"));
+      unknowns.push_back(
+          fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; "
+                      "{} {} without a bias",
+                      count, count == 1 ? "product is" : "products are"));
   if (evidence.model.trainingInfo.empty())
     unknowns.push_back(stopsOf(graph));
   return unknowns;
