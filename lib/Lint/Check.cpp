@@ -77,7 +77,7 @@ const std::set<std::string> &allCodes() {
 
 /// What compile cannot do, whoever accepts it.
 const std::set<std::string> &unallowable() {
-  static const std::set<std::string> codes = {"unsupported-op", "no-gradient", "label-type",
+  static const std::set<std::string> codes = {"unsupported-op",  "no-gradient",       "label-type",
                                               "nothing-trained", "undecided-verdict", "not-finite"};
   return codes;
 }
@@ -110,9 +110,8 @@ Report check(const Model &model, const LintOptions &options, const Operators &op
   Damage damage = findDamage(model.graph, signature, uses);
   Reach reach(model, gradientRoots(model, options), operators);
   const Names names(model, options.former);
-  const Roles roles(model.graph, [&](const model::Node &node, size_t operand) {
-    return reach.passes(node, operand);
-  });
+  const Roles roles(model.graph,
+                    [&](const model::Node &node, size_t operand) { return reach.passes(node, operand); });
   Evidence evidence{model, signature, uses, damage, reach, names, roles};
   Report report;
   report.initializers = classify(evidence, options);
@@ -182,8 +181,7 @@ static void makeInference(const Model &model, const Noise &noise, Report &report
 }
 
 static std::set<std::string> trainedOf(const Report &report, std::set<std::string> names) {
-  std::erase_if(names,
-                [&](const std::string &name) { return report.verdict(name) != Verdict::Parameter; });
+  std::erase_if(names, [&](const std::string &name) { return report.verdict(name) != Verdict::Parameter; });
   return names;
 }
 

@@ -211,9 +211,10 @@ private:
         if (role.claim == Claim::Parameter && evidence.reach.reaches(tensor.name)) {
           out.undecided = true;
           return decide(out, Verdict::Buffer,
-                        "it is " + role.what + ", and running statistics of a norm: the exporter stored fresh "
-                                               "tensors of equal values once; set them apart, or train a step, before "
-                                               "the export");
+                        "it is " + role.what +
+                            ", and running statistics of a norm: the exporter stored fresh "
+                            "tensors of equal values once; set them apart, or train a step, before "
+                            "the export");
         }
     return decide(out, Verdict::Buffer, "running statistics of a normalization");
   }
@@ -245,7 +246,7 @@ private:
   NameOption train, freeze;
   const Names &names;
   const Roles &roles;
-  std::set<std::string> held; ///< recurrent biases of which one half is none
+  std::set<std::string> held;                  ///< recurrent biases of which one half is none
   std::vector<std::string> trainable, trained; ///< names, before options
   std::map<std::string, Verdict> variables;
   std::map<std::string, std::vector<std::pair<const Node *, size_t>>> readers;

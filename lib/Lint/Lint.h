@@ -42,8 +42,9 @@ struct Initializer {
   std::string original; // the exporter's dotted name, if known; otherwise `name`
   Verdict verdict = Verdict::Constant;
   std::string reason;
-  bool guessed = false;   // neither the file nor the operator that reads it says what it is
-  bool undecided = false; // nothing says what it is, or names and roles disagree: an error until an option does
+  bool guessed = false; // neither the file nor the operator that reads it says what it is
+  bool undecided =
+      false; // nothing says what it is, or names and roles disagree: an error until an option does
 };
 
 /// What happens to what an export did to the parameters.

@@ -213,15 +213,16 @@ std::string TracedGraph::weightName(size_t product, bool literally) const {
                                                                            : pathOf(module, "weight");
 }
 
-/// A group norm's scale and shift, which lie around its InstanceNormalization in the same module; "" for others.
+/// A group norm's scale and shift, which lie around its InstanceNormalization in the same module; "" for
+/// others.
 std::string TracedGraph::groupNormName(const TracedUse &use) const {
   const Node &node = graph.nodes[use.node];
   const NormPart part = norms.part(node, use.operand);
   const Node *norm = norms.groupNorm(node.output(0));
-  if (!norm || (part != NormPart::Scale && part != NormPart::Shift) || tracedModule(*norm) != tracedModule(node))
+  if (!norm || (part != NormPart::Scale && part != NormPart::Shift) ||
+      tracedModule(*norm) != tracedModule(node))
     return "";
-  const std::string name =
-      pathOf(moduleAt(node).value_or(""), part == NormPart::Scale ? "weight" : "bias");
+  const std::string name = pathOf(moduleAt(node).value_or(""), part == NormPart::Scale ? "weight" : "bias");
   return names.count(name) ? std::string() : name;
 }
 
@@ -248,7 +249,7 @@ std::optional<Nameless> TracedGraph::namelessOf(const Tensor &tensor) const {
     const std::string own = sum ? groupNormName(use) : std::string();
     isNorm = isNorm && !own.empty();
     NamedOperands &named =
-        namedEntry(nameless.names, product        ? weightName(use.node, literally) + transposedSuffix
+        namedEntry(nameless.names, product       ? weightName(use.node, literally) + transposedSuffix
                                    : own.empty() ? nodePath(node)
                                                  : own);
     named.operands.push_back(use);
@@ -274,10 +275,12 @@ std::vector<Nameless> TracedGraph::nameless() const {
 }
 
 bool isScopedName(const std::string &name) {
-  return (name.find('/') != std::string::npos && name.ends_with(":0")) || name.starts_with("const_fold_opt__");
+  return (name.find('/') != std::string::npos && name.ends_with(":0")) ||
+         name.starts_with("const_fold_opt__");
 }
 
-/// foreignName() in files of tf2onnx: "f/norm_1/Reshape:0" where node "f/norm_1/mul" reads "f/norm/Reshape:0".
+/// foreignName() in files of tf2onnx: "f/norm_1/Reshape:0" where node "f/norm_1/mul" reads
+/// "f/norm/Reshape:0".
 std::string TracedGraph::foreignScope(const Tensor &tensor, const TracedUse &use) const {
   auto scopeOf = [](const std::string &name) {
     const size_t slash = name.rfind('/');
@@ -287,7 +290,9 @@ std::string TracedGraph::foreignScope(const Tensor &tensor, const TracedUse &use
   std::string home = scopeOf(tensor.name);
   if (home.empty() && readers.count(tensor.name))
     home = scopeOf(graph.nodes[readers.at(tensor.name)[0].node].name);
-  const auto inside = [](const std::string &a, const std::string &b) { return a == b || b.starts_with(a + "/"); };
+  const auto inside = [](const std::string &a, const std::string &b) {
+    return a == b || b.starts_with(a + "/");
+  };
   if (reader.empty() || home.empty() || inside(reader, home) || inside(home, reader))
     return "";
   const std::string name = reader + "/" + tensor.name.substr(tensor.name.rfind('/') + 1);

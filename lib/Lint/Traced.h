@@ -83,8 +83,8 @@ std::optional<std::string> tracedModule(const model::Node &);
 /// "onnx::MatMul_29": what the exporter calls a tensor that it made.
 bool isNameless(const std::string &name);
 
-/// "f/norm/Reshape:0", "const_fold_opt__7": as tf2onnx calls tensors. It stores those of equal values once, too,
-/// and the names of nodes tell of their layers.
+/// "f/norm/Reshape:0", "const_fold_opt__7": as tf2onnx calls tensors. It stores those of equal values once,
+/// too, and the names of nodes tell of their layers.
 bool isScopedName(const std::string &name);
 
 /// Every element is the same. False when the values cannot be read.

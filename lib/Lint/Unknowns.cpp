@@ -91,8 +91,8 @@ std::string namedBuffers(const Evidence &evidence) {
     return "";
   std::string text = "buffers: the file does not tell a buffer from a parameter of the same path";
   if (!alike.empty())
-    text += fmt::format("; by {} values {} may be {}", alike.size() == 1 ? "its" : "their", fmt::join(alike, ", "),
-                        alike.size() == 1 ? "one" : "some");
+    text += fmt::format("; by {} values {} may be {}", alike.size() == 1 ? "its" : "their",
+                        fmt::join(alike, ", "), alike.size() == 1 ? "one" : "some");
   return text;
 }
 

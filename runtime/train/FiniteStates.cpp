@@ -101,9 +101,10 @@ void checkStatesFinite(const Executor &executor, int64_t step, const std::string
 }
 
 void checkFirstStatesFinite(const Executor &executor) {
-  failWithAgreedError(executor.communicator(), "before the first step the ", firstFault(executor),
-                      ": a step would spread it over all parameters; mend the weights, or compile with --freeze "
-                      "where the tensor is a mask");
+  failWithAgreedError(
+      executor.communicator(), "before the first step the ", firstFault(executor),
+      ": a step would spread it over all parameters; mend the weights, or compile with --freeze "
+      "where the tensor is a mask");
 }
 
 } // namespace kedge::rt

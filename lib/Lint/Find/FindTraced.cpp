@@ -108,8 +108,9 @@ private:
                         named.name, one.tensor),
             isScopedName(one.tensor)
                 ? std::string("compile with --repair; --tie REGEX keeps those together that the model ties")
-                : fmt::format("compile with --repair, or {}; --tie REGEX keeps those together that the model ties",
-                              exportFresh),
+                : fmt::format(
+                      "compile with --repair, or {}; --tie REGEX keeps those together that the model ties",
+                      exportFresh),
             true, "stands for " + named.name);
     }
   }
@@ -192,8 +193,9 @@ private:
           "is " + name);
     else if (isComputed(former) && isLeafOfNorm(name) && context.trains(name))
       add(Severity::Note, "renamed-parameter", *reader, former, parentModule(name),
-          fmt::format("the file lost its name: it is called '{}' here, after the module of its group norm; it trains",
-                      name),
+          fmt::format(
+              "the file lost its name: it is called '{}' here, after the module of its group norm; it trains",
+              name),
           "none needed", false, "is " + name);
     else if (isComputed(former) && context.trains(name))
       add(Severity::Warning, "computed-parameter", *reader, name, parentModule(name),

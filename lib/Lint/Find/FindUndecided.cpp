@@ -1,4 +1,5 @@
-// Tensors of which neither the file nor the graph says what they are, and what names and values say of others.
+// Tensors of which neither the file nor the graph says what they are, and what names and values say of
+// others.
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Roles/Judgement.h"
 #include "lib/Support/Error.h"
@@ -10,7 +11,8 @@ namespace kedge::lint {
 namespace {
 const char *const settles = "--train REGEX if it is learned, --freeze REGEX if it is not";
 const char *const kerasKeepsNorms =
-    "export a copy of the model whose norms call tf.compat.v1.nn.fused_batch_norm, which the exporter keeps (see "
+    "export a copy of the model whose norms call tf.compat.v1.nn.fused_batch_norm, which the exporter keeps "
+    "(see "
     "docs/guide/lint.md, Norms of Keras); --allow fused-batchnorm trains what the file has";
 
 std::string shapeOf(const model::Tensor &tensor) {
@@ -38,7 +40,8 @@ public:
             kerasKeepsNorms, "");
       if (initializer.reason == frozenNormReason)
         add(Severity::Note, "frozen-norm", initializer,
-            "running_mean and running_var are used in arithmetic with it: a frozen norm, of which nothing trains",
+            "running_mean and running_var are used in arithmetic with it: a frozen norm, of which nothing "
+            "trains",
             "none needed if it is one; --train trains it", "");
       if (context.trains(initializer.name))
         checkFinite(initializer, *found->second);
@@ -47,10 +50,9 @@ public:
 
 private:
   static std::string asked(const Initializer &initializer, const model::Tensor &tensor) {
-    return initializer.undecided
-               ? fmt::format("{}, {}", shapeOf(tensor), initializer.reason)
-               : fmt::format("{}, taken for a {} by {}", shapeOf(tensor), verdictName(initializer.verdict),
-                             initializer.reason);
+    return initializer.undecided ? fmt::format("{}, {}", shapeOf(tensor), initializer.reason)
+                                 : fmt::format("{}, taken for a {} by {}", shapeOf(tensor),
+                                               verdictName(initializer.verdict), initializer.reason);
   }
 
   void add(Severity severity, const char *code, const Initializer &initializer, std::string reason,

@@ -30,9 +30,8 @@ Judgement beforeSoftmax(const Tensor &tensor, NameSays says, const GraphRole &ro
     return guessed(Verdict::Buffer, "its name: no learned bias, " + role.what);
   if (says == NameSays::Parameter)
     return undecided("its name is a parameter's, but it is " + role.what + ": a learned bias, or a mask");
-  return hasMaskValues(tensor) || hasTwoValues(tensor)
-             ? decided(Verdict::Constant, "a mask: " + role.what)
-                               : undecided("no mask by its values, but " + role.what);
+  return hasMaskValues(tensor) || hasTwoValues(tensor) ? decided(Verdict::Constant, "a mask: " + role.what)
+                                                       : undecided("no mask by its values, but " + role.what);
 }
 
 /// A name that is a parameter's.

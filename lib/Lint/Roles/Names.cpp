@@ -20,8 +20,8 @@ struct ExporterNames {
   std::vector<NameRow> rows; // the first that fits says it
 };
 
-/// Which names exporters give, each with where they come from. Biases, scales and weights that have no name of
-/// their own there (jax2onnx' const_N, tf2onnx' const_fold_opt__N) are left to their roles.
+/// Which names exporters give, each with where they come from. Biases, scales and weights that have no name
+/// of their own there (jax2onnx' const_N, tf2onnx' const_fold_opt__N) are left to their roles.
 const std::vector<ExporterNames> &exporterTable() {
   using enum NameSays;
   static const std::vector<ExporterNames> table = {
@@ -55,8 +55,13 @@ const std::vector<ExporterNames> &exporterTable() {
         {"*.w_#", Parameter},
         {"*.b_#", Parameter},
         {"create_parameter_#*", Parameter}}},
-      {"Paddle", "", "*linear_#.w_0", {{"batch_norm*.w_1", Buffer}, {"batch_norm*.w_2", Buffer},
-                                       {"*.w_#", Parameter}, {"*.b_#", Parameter}}},
+      {"Paddle",
+       "",
+       "*linear_#.w_0",
+       {{"batch_norm*.w_1", Buffer},
+        {"batch_norm*.w_2", Buffer},
+        {"*.w_#", Parameter},
+        {"*.b_#", Parameter}}},
       // jax2onnx numbers all of its constants; parameters that are passed as inputs keep their names.
       {"jax2onnx", "jax2onnx", "", {}},
       // skl2onnx calls attributes of estimators after scikit-learn's (coefs_, intercepts_ of
@@ -78,9 +83,15 @@ const std::vector<ExporterNames> &exporterTable() {
         {"*_weight", Parameter},
         {"*_bias", Parameter},
         {"*_alpha", Parameter}}},
-      {"MXNet", "", "*_running_mean", {{"*_running_mean", Buffer}, {"*_running_var", Buffer},
-                                       {"*_gamma", Parameter}, {"*_beta", Parameter},
-                                       {"*_weight", Parameter}, {"*_bias", Parameter}}},
+      {"MXNet",
+       "",
+       "*_running_mean",
+       {{"*_running_mean", Buffer},
+        {"*_running_var", Buffer},
+        {"*_gamma", Parameter},
+        {"*_beta", Parameter},
+        {"*_weight", Parameter},
+        {"*_bias", Parameter}}},
       // Caffe2's brew: blob and suffix; rm and riv are running mean and inverse variance
       // (caffe2/python/helpers).
       {"Caffe2",
@@ -144,9 +155,14 @@ std::string upTo(const std::string &name, std::string_view leaf) {
 
 /// Names that torch.export gives to what is no parameter, and numbered values.
 bool isNumbered(std::string_view name) {
-  static const std::vector<std::string_view> patterns = {
-      "val_#", "lifted_tensor_#", "_lifted_tensor_constant#", "_tensor_constant#", "c_lifted_tensor_#", "const_#",
-      "_to_copy*", "onnx::*"};
+  static const std::vector<std::string_view> patterns = {"val_#",
+                                                         "lifted_tensor_#",
+                                                         "_lifted_tensor_constant#",
+                                                         "_tensor_constant#",
+                                                         "c_lifted_tensor_#",
+                                                         "const_#",
+                                                         "_to_copy*",
+                                                         "onnx::*"};
   return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view p) { return globFits(p, name); });
 }
 
@@ -238,8 +254,9 @@ NameSays saysBeforeSoftmax(const std::string &name) {
   const std::string_view leaf = leafOf(name);
   if (leaf.find("alibi") != std::string_view::npos || leaf.find("mask") != std::string_view::npos)
     return NameSays::Buffer;
-  const bool position = leaf.find("pos") != std::string_view::npos || leaf.find("rel") != std::string_view::npos ||
-                        leaf == "attention_biases" || leaf.find("temperature") != std::string_view::npos;
+  const bool position = leaf.find("pos") != std::string_view::npos ||
+                        leaf.find("rel") != std::string_view::npos || leaf == "attention_biases" ||
+                        leaf.find("temperature") != std::string_view::npos;
   return position ? NameSays::Parameter : NameSays::Nothing;
 }
 

@@ -40,8 +40,8 @@ private:
 
 /// mean, std and the like: what a module that normalizes inputs calls its buffers.
 bool isStatisticName(const std::string &name);
-/// alibi, attn_mask and the like, and pos_bias, relative_position_bias and the like: which of the two a tensor
-/// is that is added before a Softmax.
+/// alibi, attn_mask and the like, and pos_bias, relative_position_bias and the like: which of the two a
+/// tensor is that is added before a Softmax.
 NameSays saysBeforeSoftmax(const std::string &name);
 
 } // namespace kedge::lint

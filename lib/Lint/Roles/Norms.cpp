@@ -193,7 +193,7 @@ void Norms::visitNormalized(const Node &node) {
       // One element is the scale of one channel, which only norms of single channels have.
       if (done || (values.hasOneElement(other) && !groupNorm(in)))
         return;
-      const NormPart part = node.is("Mul")                   ? NormPart::Scale
+      const NormPart part = node.is("Mul")                     ? NormPart::Scale
                             : node.is("Add") || node.is("Sub") ? NormPart::Shift
                                                                : NormPart::None;
       if (part == NormPart::None)

@@ -66,8 +66,9 @@ OperandPart operandPart(const Node &node, size_t operand) {
 }
 
 bool isProduct(const Node &node) {
-  static const std::set<std::string> ops = {"MatMul", "Gemm", "Conv", "ConvTranspose", "DeformConv",
-                                            "Einsum", "FusedMatMul", "FusedGemm", "FusedConv"};
+  static const std::set<std::string> ops = {"MatMul",        "Gemm",       "Conv",
+                                            "ConvTranspose", "DeformConv", "Einsum",
+                                            "FusedMatMul",   "FusedGemm",  "FusedConv"};
   return ops.count(node.opType) != 0 && (node.domain.empty() || node.domain == "com.microsoft");
 }
 
@@ -142,7 +143,8 @@ std::optional<Product> Products::search(const std::string &value, bool open, int
     return std::nullopt;
   if (isProduct(*node)) {
     const bool biased = std::any_of(node->inputs.begin(), node->inputs.end(), [&](const std::string &in) {
-      return !in.empty() && operandPart(*node, static_cast<size_t>(&in - node->inputs.data())) == OperandPart::Bias;
+      return !in.empty() &&
+             operandPart(*node, static_cast<size_t>(&in - node->inputs.data())) == OperandPart::Bias;
     });
     return open && biased ? std::nullopt : productOf(*node);
   }

@@ -14,10 +14,12 @@ bool isProduct(const model::Node &);
 /// A product with a constant that stands before a value.
 struct Product {
   const model::Node *node = nullptr;
-  int64_t features = -1; // length of the axis, or of the axes, that the weight gives its result; -1: not known
-  bool spatial = false;  // a convolution: the axis is that of the channels
-  size_t fromLast = 0;   // where that axis is, counted from the last; of convolutions the number of spatial axes
-  bool moved = false;    // axes have changed since
+  int64_t features =
+      -1;               // length of the axis, or of the axes, that the weight gives its result; -1: not known
+  bool spatial = false; // a convolution: the axis is that of the channels
+  size_t fromLast =
+      0;              // where that axis is, counted from the last; of convolutions the number of spatial axes
+  bool moved = false; // axes have changed since
 };
 
 class Products {

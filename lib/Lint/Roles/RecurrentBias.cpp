@@ -51,7 +51,8 @@ std::set<std::string> heldHalves(const model::Model &model) {
     return held;
   for (const Node &node : model.graph.nodes)
     for (size_t k = 0; k < node.inputs.size(); ++k) {
-      const Tensor *tensor = k == biasOperand && hasOneBias(node) ? model.graph.findInitializer(node.inputs[k]) : nullptr;
+      const Tensor *tensor =
+          k == biasOperand && hasOneBias(node) ? model.graph.findInitializer(node.inputs[k]) : nullptr;
       if (tensor && tensor->dtype == model::ElementType::Float && isSecondHalfZero(*tensor))
         held.insert(tensor->name);
       else

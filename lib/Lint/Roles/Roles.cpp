@@ -17,8 +17,9 @@ std::string calledHere(const Node &node) {
 
 /// Operators of one operand that make other numbers of a constant: the role is that of the result.
 bool isFunctionOfOne(const Node &node) {
-  return isOneOf(node, {"Neg", "Exp", "Log", "Softplus", "Sigmoid", "Tanh", "Abs", "Sqrt", "Reciprocal", "Relu",
-                        "Softmax", "Clip", "ReduceL2", "ReduceSumSquare", "ReduceSum", "ReduceMean", "ReduceMax"});
+  return isOneOf(node,
+                 {"Neg", "Exp", "Log", "Softplus", "Sigmoid", "Tanh", "Abs", "Sqrt", "Reciprocal", "Relu",
+                  "Softmax", "Clip", "ReduceL2", "ReduceSumSquare", "ReduceSum", "ReduceMean", "ReduceMax"});
 }
 /// What the body of a loop calls an operand; "" where it has no name there.
 std::string innerName(const Node &node, size_t operand) {
@@ -45,7 +46,8 @@ void Roles::findInputs() {
       const bool constant = values.isConstant(in);
       const OperandPart part = operandPart(*node, k);
       const Tensor *tensor = values.tensor(in);
-      if (constant && node->is("Concat") && tensor && model::isFloat(tensor->dtype) && !tensor->isScalarLike())
+      if (constant && node->is("Concat") && tensor && model::isFloat(tensor->dtype) &&
+          !tensor->isScalarLike())
         first = false; // a token may be a parameter
       if (constant && part != OperandPart::None && part != OperandPart::InitialState &&
           (!tensor || model::isFloat(tensor->dtype)))
@@ -102,7 +104,8 @@ void Roles::collect(const std::string &value, int depth, std::vector<GraphRole> 
           collect(output, depth + 1, roles);
       continue;
     }
-    if (const std::string inner = depth < 16 ? innerName(node, reader.operand) : ""; values.isConstant(inner)) {
+    if (const std::string inner = depth < 16 ? innerName(node, reader.operand) : "";
+        values.isConstant(inner)) {
       collect(inner, depth + 1, roles);
       continue;
     }
@@ -116,9 +119,9 @@ GraphRole Roles::roleOf(const std::string &value, const Node &node, size_t opera
   if (std::optional<GraphRole> role = byOperator(value, node, operand))
     return {role->claim, role->what + " " + calledHere(node), &node};
   const bool sum = node.is("Add") || node.is("Sub") || node.is("Sum");
-  if (std::optional<GraphRole> role = sum ? ofSum(value, node, operand)
-                                     : node.is("Mul") || node.is("Div") ? ofProduct(value, node, operand)
-                                                                        : std::nullopt)
+  if (std::optional<GraphRole> role = sum                                ? ofSum(value, node, operand)
+                                      : node.is("Mul") || node.is("Div") ? ofProduct(value, node, operand)
+                                                                         : std::nullopt)
     return {role->claim, role->what + " " + calledHere(node), &node};
   if (std::optional<GraphRole> role = isSumOrProduct(node) ? atEnds(value, node, operand) : std::nullopt)
     return {role->claim, role->what + " " + calledHere(node), &node};
@@ -150,8 +153,9 @@ std::optional<GraphRole> Roles::byOperator(const std::string &value, const Node 
       return GraphRole{Claim::Weak, "a number in"};
     return GraphRole{Claim::Parameter, "the bias of"};
   case OperandPart::Table:
-    return isRotary(node.output(0)) ? GraphRole{Claim::Constant, "a table of a rotary embedding, looked up by"}
-                                    : GraphRole{Claim::Parameter, "the table of"};
+    return isRotary(node.output(0))
+               ? GraphRole{Claim::Constant, "a table of a rotary embedding, looked up by"}
+               : GraphRole{Claim::Parameter, "the table of"};
   case OperandPart::Slope:
     return GraphRole{Claim::Parameter, "the slope of"};
   case OperandPart::Scale:
@@ -197,7 +201,8 @@ std::optional<GraphRole> Roles::ofSum(const std::string &value, const Node &node
   if (values.isConstant(other))
     return std::nullopt;
   if (!node.is("Sub"))
-    if (std::optional<Product> product = products.openBehind(other); product && Products::fits(*product, *dims)) {
+    if (std::optional<Product> product = products.openBehind(other);
+        product && Products::fits(*product, *dims)) {
       const Tensor *tensor = values.tensor(value);
       if (tensor && holdsInfinity(*tensor)) // a mask over the vocabulary; a bias is finite
         return GraphRole{Claim::Mask, "a mask in"};
@@ -210,7 +215,8 @@ std::optional<GraphRole> Roles::ofSum(const std::string &value, const Node &node
           scale && values.isConstant(factor->input(k)) && longAxes(*scale) == longAxes(*dims))
         if (std::optional<Product> product = products.behind(factor->input(1 - k)))
           if (!isTail(node.output(0)) && Products::fits(*product, *dims))
-            return GraphRole{Claim::Affine, fmt::format("a summand a channel after {}, in", calledHere(*product->node))};
+            return GraphRole{Claim::Affine,
+                             fmt::format("a summand a channel after {}, in", calledHere(*product->node))};
   if (leadsTo(node.output(0), {"Softmax", "LogSoftmax"}))
     return GraphRole{Claim::Mask, "added before a Softmax by"};
   const bool isRaw = values.isInput(other) || raw.count(other) != 0;
@@ -295,10 +301,12 @@ bool Roles::sharesRoot(const std::string &a, const std::string &b) const {
     return roots;
   };
   const std::set<std::string> left = rootsOf(a), right = rootsOf(b);
-  return std::any_of(left.begin(), left.end(), [&](const std::string &root) { return right.count(root) != 0; });
+  return std::any_of(left.begin(), left.end(),
+                     [&](const std::string &root) { return right.count(root) != 0; });
 }
 
-/// q * cos + turned(q) * sin: every reader multiplies with it and adds another such product of the same value.
+/// q * cos + turned(q) * sin: every reader multiplies with it and adds another such product of the same
+/// value.
 bool Roles::isRotary(const std::string &value, int depth) const {
   const std::vector<Reader> &readers = values.readers(value);
   if (readers.empty() || depth > 8)

@@ -19,7 +19,7 @@ enum class Claim {
 
 struct GraphRole {
   Claim claim = Claim::None;
-  std::string what;                 // "the bias of MatMul 'm'"; of None: "an operand of Mul 'x'"
+  std::string what;                  // "the bias of MatMul 'm'"; of None: "an operand of Mul 'x'"
   const model::Node *node = nullptr; // that reads the tensor, behind moves
   bool operator==(const GraphRole &other) const { return claim == other.claim && what == other.what; }
 };

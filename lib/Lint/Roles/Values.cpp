@@ -130,7 +130,8 @@ namespace {
 Dims broadcast(const Dims &a, const Dims &b) {
   Dims result(std::max(a.size(), b.size()), 1);
   for (size_t k = 0; k < result.size(); ++k) {
-    const int64_t left = k < a.size() ? a[a.size() - 1 - k] : 1, right = k < b.size() ? b[b.size() - 1 - k] : 1;
+    const int64_t left = k < a.size() ? a[a.size() - 1 - k] : 1,
+                  right = k < b.size() ? b[b.size() - 1 - k] : 1;
     result[result.size() - 1 - k] = left == 1 ? right : right == 1 ? left : std::max(left, right);
   }
   return result;

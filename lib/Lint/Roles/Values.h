@@ -1,5 +1,5 @@
-// The values of a graph and of its subgraphs: who makes and who reads them, which follow from constants alone,
-// and shapes as far as they are at hand.
+// The values of a graph and of its subgraphs: who makes and who reads them, which follow from constants
+// alone, and shapes as far as they are at hand.
 #pragma once
 #include "lib/Model/Model.h"
 #include <map>

@@ -6,7 +6,7 @@
 Needs torch and onnx from PyPI, and no TensorFlow: the graph is written here node by node. Sequences come with the batch
 first and are transposed, since LSTM has time first (layout 0). Each layer has its weights as one W, R and B of gates in the order
 i, o, f, c, the recurrent half of B zero; lengths and initial states are nodes of their own. Directions are split, squeezed and
-joined; the second layer gives its last state. The trace is PyTorch's with the same weights.
+joined; the second layer gives its last state. The trace is PyTorch's with the same weights, the half of zeros frozen: Keras has one bias.
 """
 import json
 
@@ -32,6 +32,7 @@ class Reference(nn.Module):
         for name, parameter in self.named_parameters():
             if "bias_hh" in name:  # Keras has one bias
                 nn.init.zeros_(parameter)
+                parameter.requires_grad_(False)
 
     def forward(self, input):
         x, _ = self.both(input)
