@@ -78,7 +78,7 @@ TEST_F(KernelUnits, WhatIsComputedMakesTheDifference) {
   };
   const std::string key = keys(before).front();
   EXPECT_NE(key, changed("fadd", "fmul"));
-  EXPECT_NE(key, changed("%other, %place", "%number, %place"));              // another operand
+  EXPECT_NE(key, changed("%other, %place", "%number, %place"));  // another operand
   EXPECT_NE(key, changed("%place :", "%place {nontemporal} :")); // a flag
   EXPECT_NE(key, changed("llvm.fadd %number, %number : f32",
                          "llvm.fadd %number, %number {fastmathFlags = #llvm.fastmath<fast>} : f32"));
