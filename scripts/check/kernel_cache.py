@@ -147,8 +147,8 @@ class Check:
         self.mounted("full", f"mount -t tmpfs -o size=32k none '{place}'", place / "cache")
 
     def others(self):
-        (self.folder / "a-file").write_text("no folder")
-        self.troubled("a-file", self.folder / "a-file")
+        (self.folder / "no-folder").write_text("a file")
+        self.troubled("a-file", self.folder / "no-folder")
         self.troubled("no-home", None, HOME=None, XDG_CACHE_HOME=None, KEDGE_KERNEL_CACHE=None)
         off = self.once("off", None, KEDGE_KERNEL_CACHE="off")
         assert off is None, off

@@ -42,7 +42,8 @@ bool isShown(Operation *symbol) {
 bool isDeclaration(SymbolOpInterface symbol) {
   if (auto global = llvm::dyn_cast<LLVM::GlobalOp>(symbol.getOperation()))
     return !global.getValueAttr() && global.getInitializerRegion().empty() && isShown(global);
-  return symbol.isDeclaration();
+  auto function = llvm::dyn_cast<FunctionOpInterface>(symbol.getOperation());
+  return function && function.isExternal();
 }
 
 /// Symbols of a module, joined where one uses the other.

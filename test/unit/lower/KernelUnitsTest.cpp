@@ -78,8 +78,8 @@ TEST_F(KernelUnits, WhatIsComputedMakesTheDifference) {
   };
   const std::string key = keys(before).front();
   EXPECT_NE(key, changed("fadd", "fmul"));
-  EXPECT_NE(key, changed("%other, %place", "%number, %place"));              // another operand
-  EXPECT_NE(key, changed("f32, !llvm.ptr", "f32, !llvm.ptr {nontemporal}")); // a flag
+  EXPECT_NE(key, changed("%other, %place", "%number, %place"));  // another operand
+  EXPECT_NE(key, changed("%place :", "%place {nontemporal} :")); // a flag
   EXPECT_NE(key, changed("llvm.fadd %number, %number : f32",
                          "llvm.fadd %number, %number {fastmathFlags = #llvm.fastmath<fast>} : f32"));
   EXPECT_NE(key, changed("%until: i64)", "%until: i64) attributes {passthrough = [\"noinline\"]}"));
@@ -128,7 +128,7 @@ TEST_F(KernelUnits, KernelsStayTogetherWithWhatTheyUse) {
 }
 
 TEST_F(KernelUnits, NumbersInTextGetNames) {
-  const std::vector<codegen::KernelUnit> units = codegen::splitUnits(*parsed(kernel("a", "1.0")));
+  std::vector<codegen::KernelUnit> units = codegen::splitUnits(*parsed(kernel("a", "1.0")));
   auto symbol = *units.front().module->getRegion(0).getOps<SymbolOpInterface>().begin();
   const std::string number = symbol.getName().str();
   EXPECT_EQ(codegen::withNames(number + "(" + number + "_param_0)", units.front().symbols), "a(a_param_0)");
