@@ -80,9 +80,9 @@ struct LintOptions {
   std::set<std::string> allow;
   bool severalRanks = false;
   std::map<std::string, std::string>
-      former;                // set by prepare(): name -> name in the file, where the file had lost it
+      former;                   // set by prepare(): name -> name in the file, where the file had lost it
   bool trainedAtExport = false; // set by prepare(): some module of the file was in training mode
-  bool addsAdapters = false; ///< what trains is added to the model (adapters), besides what --train names
+  bool addsAdapters = false;    ///< what trains is added to the model (adapters), besides what --train names
 };
 
 /// The questions about operators that lint asks the compiler; see lintOperators() in LintOps.h.
