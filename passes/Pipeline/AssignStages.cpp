@@ -2,6 +2,7 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"

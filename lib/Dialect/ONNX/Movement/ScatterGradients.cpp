@@ -1,7 +1,7 @@
 // Gradients of scatters: of what stays of data, and of the updates that count.
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 
@@ -48,7 +48,8 @@ struct Places {
                                     areEqual(zeros, scalarLike(math.builder, math.loc, zeros, 1)));
     Value without = gather(math.mul(dY, scatter(data, oneWhere(isOnlyOne, updates), "mul")));
     Value quotient = math.div(gather(math.mul(dY, result)), oneWhere(areZeros, updates));
-    dX.append({dData, Value(), WhereOp::create(math.builder, math.loc, isOnlyOne, without, quotient)});
+    Value dUpdates = WhereOp::create(math.builder, math.loc, isOnlyOne, without, quotient);
+    dX.append({dData, Value(), dUpdates});
   }
 
   void of(StringRef reduction, Value dY, Grads &dX) const {
