@@ -42,6 +42,12 @@ class Setting:
         return f"{self.op} {self.attributes} {[None if x is None else list(x.shape) for x in self.inputs]}"
 
 
+def apart(random, shape):
+    """Numbers in any order that a step brings neither past each other nor past 0."""
+    count = int(np.prod(shape))
+    return random.permutation(np.linspace(-3, 3, count + count % 2)[:count]).reshape(shape).astype("f4")
+
+
 def grid_sample():
     random = np.random.default_rng(1)
     for spatial, modes in (((5, 4), ("nearest", "linear", "cubic")), ((3, 4, 5), ("nearest", "linear"))):
@@ -96,7 +102,7 @@ def roi_align():
     rois = np.array([[0.5, 0.5, 5.2, 6.1], [-2, -1, 9, 9], [2, 3, 2.4, 3.2], [6, 6, 12, 11]], "f4")
     for mode, where, ratio, scale in itertools.product(("avg", "max"), ("half_pixel", "output_half_pixel"), (0, 1, 3), (1.0, 0.5)):
         yield Setting("RoiAlign", {"mode": mode, "coordinate_transformation_mode": where, "sampling_ratio": ratio, "spatial_scale": scale, "output_height": 3,
-                                   "output_width": 2}, [random.standard_normal((2, 2, 8, 9)).astype("f4"), rois, np.array([0, 1, 1, 0], "i8")])
+                                   "output_width": 2}, [apart(random, (2, 2, 8, 9)), rois, np.array([0, 1, 1, 0], "i8")])
 
 
 def pools():
@@ -113,10 +119,10 @@ def pools():
                 elif op == "MaxPool":
                     beside = lambda x, a=a, rank=rank: getattr(F, f"max_pool{rank}d")(x, a["kernel_shape"], a["strides"], a["pads"][:rank], a["dilations"],
                                                                                       bool(a["ceil_mode"]))
-                yield Setting(op, a, [random.standard_normal(shape).astype("f4")], 1, beside)
+                yield Setting(op, a, [apart(random, shape)], 1, beside)
         for auto in ("SAME_UPPER", "SAME_LOWER", "VALID"):
             if not ceil:
-                yield Setting(op, {"kernel_shape": [3] * rank, "strides": [2] * rank, "auto_pad": auto}, [random.standard_normal(shape).astype("f4")])
+                yield Setting(op, {"kernel_shape": [3] * rank, "strides": [2] * rank, "auto_pad": auto}, [apart(random, shape)])
 
 
 def transforms():
