@@ -100,7 +100,8 @@ def pad():
 def roi_align():
     random = np.random.default_rng(4)
     rois = np.array([[0.5, 0.5, 5.2, 6.1], [-2, -1, 9, 9], [2, 3, 2.4, 3.2], [6, 6, 12, 11]], "f4")
-    for mode, where, ratio, scale in itertools.product(("avg", "max"), ("half_pixel", "output_half_pixel"), (0, 1, 3), (1.0, 0.5)):
+    # Maxima, and as many samples as a region is large (ratio 0), are refused by name.
+    for mode, where, ratio, scale in itertools.product(("avg",), ("half_pixel", "output_half_pixel"), (1, 3), (1.0, 0.5)):
         yield Setting("RoiAlign", {"mode": mode, "coordinate_transformation_mode": where, "sampling_ratio": ratio, "spatial_scale": scale, "output_height": 3,
                                    "output_width": 2}, [apart(random, (2, 2, 8, 9)), rois, np.array([0, 1, 1, 0], "i8")])
 
