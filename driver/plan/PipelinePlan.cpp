@@ -78,6 +78,7 @@ std::optional<Candidate> tried(const CompileOptions &options, const std::string 
   CompileOptions one = options;
   one.pipeline.schedule = name;
   one.isTrial = true;
+  one.rank.reset();
   one.saveIr.clear();
   one.emit = Emit::Exe;
   try {

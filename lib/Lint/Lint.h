@@ -88,8 +88,6 @@ struct LintOptions {
 /// The questions about operators that lint asks the compiler; see lintOperators() in LintOps.h.
 struct Operators {
   std::function<bool(const std::string &domain, const std::string &op)> isSupported, hasGradient;
-  /// Why this form of an operator that has a gradient has none: "reduction 'max'"; "" when it has.
-  std::function<std::string(const model::Node &)> gradientGap;
   /// `operand` is ONNX's operand number. Called only where ONNX itself defines a gradient.
   std::function<bool(const std::string &domain, const std::string &op, size_t operand)> isDifferentiable;
 };

@@ -459,10 +459,16 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
 
   /// Tensors of several stages do not travel together.
   bool isSplit(Operation &op) {
+    const bool isLate = late.erase(&op); // the op may be gone afterwards
     SmallVector<std::pair<Operation *, int64_t>> parts =
         splitByStage(&op, [&](Value value) { return std::max<int64_t>(0, stageOfValue(value)); });
-    for (auto [part, stage] : parts)
+    if (parts.empty() && isLate)
+      late.insert(&op);
+    for (auto [part, stage] : parts) {
       stageOfOp[part] = stage;
+      if (isLate)
+        late.insert(part);
+    }
     return !parts.empty();
   }
 

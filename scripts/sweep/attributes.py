@@ -4,7 +4,7 @@
     attributes.py OUT [FAMILY...]
 
 All settings of a family are nodes of one model, each with tensors of its own, so that a family is one program. A setting is right
-if what it gives is ONNX Runtime's, if its gradients are PyTorch's where PyTorch has the function, and if they are, along a random
+if what it gives is ONNX Runtime's, and if its gradients are PyTorch's where PyTorch has the function, elsewhere, along a random
 direction, the central difference of ONNX Runtime's own results. Needs numpy, onnx, onnxruntime and, in PATH, kedge; without torch
 the second comparison is left out. What ONNX Runtime refuses is counted apart.
 """
@@ -42,13 +42,19 @@ class Setting:
         return f"{self.op} {self.attributes} {[None if x is None else list(x.shape) for x in self.inputs]}"
 
 
+def apart(random, shape):
+    """Numbers in any order that a step brings neither past each other nor past 0."""
+    count = int(np.prod(shape))
+    return random.permutation(np.linspace(-3, 3, count + count % 2)[:count]).reshape(shape).astype("f4")
+
+
 def grid_sample():
     random = np.random.default_rng(1)
     for spatial, modes in (((5, 4), ("nearest", "linear", "cubic")), ((3, 4, 5), ("nearest", "linear"))):
         points = (3, 4) if len(spatial) == 2 else (2, 3, 2)
         for mode, padding, corners in itertools.product(modes, ("zeros", "border", "reflection"), (0, 1)):
             grid = random.uniform(-1.9, 1.9, (2, *points, len(spatial))).astype("f4")
-            grid[0, 0, 0], grid[0, 0, 1], grid[0, 1, 0] = 3.3, -2.6, 0.1  # far outside, and within
+            grid[0, 0, 0], grid[0, 0, 1], grid[0, 1, 0] = 3.31, -2.63, 0.1  # far outside, and within
             x = random.standard_normal((2, 3, *spatial)).astype("f4")
             named = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
             yield Setting("GridSample", {"mode": mode, "padding_mode": padding, "align_corners": corners}, [x, grid], 2,
@@ -94,9 +100,10 @@ def pad():
 def roi_align():
     random = np.random.default_rng(4)
     rois = np.array([[0.5, 0.5, 5.2, 6.1], [-2, -1, 9, 9], [2, 3, 2.4, 3.2], [6, 6, 12, 11]], "f4")
-    for mode, where, ratio, scale in itertools.product(("avg", "max"), ("half_pixel", "output_half_pixel"), (0, 1, 3), (1.0, 0.5)):
+    # Maxima, and as many samples as a region is large (ratio 0), are refused by name.
+    for mode, where, ratio, scale in itertools.product(("avg",), ("half_pixel", "output_half_pixel"), (1, 3), (1.0, 0.5)):
         yield Setting("RoiAlign", {"mode": mode, "coordinate_transformation_mode": where, "sampling_ratio": ratio, "spatial_scale": scale, "output_height": 3,
-                                   "output_width": 2}, [random.standard_normal((2, 2, 8, 9)).astype("f4"), rois, np.array([0, 1, 1, 0], "i8")])
+                                   "output_width": 2}, [apart(random, (2, 2, 8, 9)), rois, np.array([0, 1, 1, 0], "i8")])
 
 
 def pools():
@@ -113,10 +120,10 @@ def pools():
                 elif op == "MaxPool":
                     beside = lambda x, a=a, rank=rank: getattr(F, f"max_pool{rank}d")(x, a["kernel_shape"], a["strides"], a["pads"][:rank], a["dilations"],
                                                                                       bool(a["ceil_mode"]))
-                yield Setting(op, a, [random.standard_normal(shape).astype("f4")], 1, beside)
+                yield Setting(op, a, [apart(random, shape)], 1, beside)
         for auto in ("SAME_UPPER", "SAME_LOWER", "VALID"):
             if not ceil:
-                yield Setting(op, {"kernel_shape": [3] * rank, "strides": [2] * rank, "auto_pad": auto}, [random.standard_normal(shape).astype("f4")])
+                yield Setting(op, {"kernel_shape": [3] * rank, "strides": [2] * rank, "auto_pad": auto}, [apart(random, shape)])
 
 
 def transforms():
@@ -236,7 +243,7 @@ def kedge(model, folder):
     for words in (["kedge", "compile", folder / "model.onnx", "--loss", "none", "--loss-output", "loss", "--train", ".*", "--optimizer", "sgd", "--lr", "0", "-o",
                    folder / "program"],
                   [folder / "program", "--data", f"x={folder / 'x.npy'}", "--eval-data", f"x={folder / 'x.npy'}", "--steps", 1, "--threads", 1, "--predict",
-                   f"each={folder / 'each.npy'}", "--dump-gradients", folder / "gradients", "--dump-step", 1]):
+                   f"each={folder / 'each.npy'}", "--dump-gradients", folder / "gradients", "--dump-step", 0]):
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(" ".join(done.stderr.split())[:1500])
@@ -269,15 +276,17 @@ def check(name, out):
         said = []
         if not abs(each[number] - wanted[number]) <= FORWARD * max(1, abs(wanted[number])):
             said.append(f"forward {each[number]} instead of {wanted[number]}")
+        checked = 0
         along = sum(float((own[k].astype("f8") * d).sum()) for k, d in directions[number].items() if own[k] is not None)
         difference = (up[number] - down[number]) / (2 * STEP)
-        if not abs(along - difference) <= DIFFERENCE * max(1.0, abs(difference), size / 10):
-            said.append(f"slope {along} instead of {difference}")
         if torch is not None and setting.beside is not None:
-            beside += 1
+            beside, checked = beside + 1, 1
             for k, want in enumerate(torches(setting, number, outs[number])):
                 if own[k] is None or far(own[k], want) > GRADIENT:
                     said.append(f"gradient of input {k} {far(own[k], want) if own[k] is not None else 'missing'} off PyTorch's")
+        # A step over a kink of an interpolation is no slope: PyTorch decides where it has the function.
+        if not checked and not abs(along - difference) <= DIFFERENCE * max(1.0, abs(difference), size / 10):
+            said.append(f"slope {along} instead of {difference}")
         wrong += bool(said)
         if said:
             print(f"  WRONG {setting.text()}: {'; '.join(said)}", flush=True)

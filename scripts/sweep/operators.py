@@ -136,7 +136,7 @@ def kedge(folder):
             internal = done.returncode != 1 or "should hold" in done.stderr
             return "internal" if internal else "refused", " ".join(done.stderr.split())[:600]
         run = [folder / "program", "--data", f"x={folder / 'x.npy'}", "--steps", 1, "--threads", 1, "--log", folder / "log.jsonl",
-               "--dump-gradients", folder / "gradients.safetensors", "--dump-step", 1]
+               "--dump-gradients", folder / "gradients.safetensors", "--dump-step", 0]
         (folder / "log.jsonl").unlink(missing_ok=True)
         done = subprocess.run([str(word) for word in run], capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired as error:

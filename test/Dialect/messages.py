@@ -15,6 +15,8 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 GUARDS = {
     "kernels could not be lowered to machine code": "LLVM takes all that our emitter makes",
     "is no function, but its": "MLIR asks dialects about arguments and results of functions alone",
+    "which is made later: a pass that made one of them gave it the place of another": "stages are given so that values go on, and back",
+    "makes the new value of": "the same",
     "cannot be decomposed": "every op that has a decomposition today has one in all its forms",
 }
 

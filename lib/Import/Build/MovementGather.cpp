@@ -112,8 +112,14 @@ static void checkPlaces(NodeContext &node, size_t count, llvm::function_ref<int6
                 found->second, k);
 }
 
+/// Those that are known at compile time, where there are not too many to look at.
+static std::optional<SmallVector<int64_t>> constantPlaces(NodeContext &node) {
+  constexpr int64_t most = 1 << 22;
+  return elementCount(shapeOf(node.require(1))) <= most ? node.maybeConstantInts(1) : std::nullopt;
+}
+
 static void checkElementPlaces(NodeContext &node, int64_t axis) {
-  const auto indices = node.maybeConstantInts(1);
+  const auto indices = constantPlaces(node);
   if (!indices)
     return;
   const ArrayRef<int64_t> shape = shapeOf(node.require(1)), data = shapeOf(node.require(0));
@@ -130,7 +136,7 @@ static void checkElementPlaces(NodeContext &node, int64_t axis) {
 }
 
 static void checkTuplePlaces(NodeContext &node) {
-  const auto indices = node.maybeConstantInts(1);
+  const auto indices = constantPlaces(node);
   const ArrayRef<int64_t> data = shapeOf(node.require(0)), shape = shapeOf(node.require(1));
   if (!indices || shape.empty() || shape.back() == 0)
     return;

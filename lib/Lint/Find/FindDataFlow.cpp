@@ -50,12 +50,25 @@ private:
   }
 
   void checkOperands(const Node &node) {
+    const std::optional<FxCall> call = FxCall::of(node);
     for (size_t k = 0; k < node.inputs.size(); ++k)
       if (depends(node.input(k)) && decidesShape(node, k))
         report(node,
-               fmt::format("input {} ('{}') must be known at compile time, but depends on data", k,
-                           node.input(k)),
-               "export the model with that value fixed");
+               fmt::format("input {} ('{}') must be known at compile time, but depends on data{}", k,
+                           node.input(k), call ? ": it is part of PyTorch's " + call->target : ""),
+               remedyFor(call ? call->target : ""));
+  }
+
+  /// Of calls that can be written with sizes that are known.
+  static const char *remedyFor(std::string_view call) {
+    if (call == "masked_scatter")
+      return "write it as where(mask, source.flatten()[(mask.flatten().cumsum(0) - 1).clamp(0)].view_as(x), "
+             "x)";
+    if (call == "masked_select" || call == "nonzero" || call == "index")
+      return "keep all elements, and weigh those that the mask leaves out by 0, as with where()";
+    if (call == "embedding_renorm")
+      return "leave max_norm out of the Embedding";
+    return "export the model with that value fixed";
   }
 
   void visitIf(const Node &node) {

@@ -49,7 +49,8 @@ struct Places {
                                     areEqual(zeros, scalarLike(math.builder, math.loc, zeros, 1)));
     Value without = gather(math.mul(dY, scatter(data, oneWhere(isOnlyOne, updates), "mul")));
     Value quotient = math.div(gather(math.mul(dY, result)), oneWhere(areZeros, updates));
-    dX.append({dData, Value(), WhereOp::create(math.builder, math.loc, isOnlyOne, without, quotient)});
+    Value dUpdates = WhereOp::create(math.builder, math.loc, isOnlyOne, without, quotient);
+    dX.append({dData, Value(), dUpdates});
   }
 
   void of(StringRef reduction, Value dY, Grads &dX) const {
