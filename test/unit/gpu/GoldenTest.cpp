@@ -39,7 +39,7 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
   options.loss = valueOf<LossFunction>(golden.loss);
   options.logits = golden.logits;
   options.lossOutput = golden.lossOutput;
-  options.trainMode = golden.trainMode;
+  options.mode = golden.trainMode ? lint::Mode::Training : lint::Mode::Asked;
   lint::Report findings = lint::prepare(model, options, importer::lintOperators(context));
   importer::ImportOptions importing;
   importing.shapes = golden.shapes;
