@@ -133,9 +133,10 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
       unknowns.push_back(std::move(text));
   if (evidence.names.exporter() == "tf2onnx")
     if (const size_t count = evidence.roles.productsWithoutBias(); count > 0)
-      unknowns.push_back(fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; "
-                                     "{} {} without a bias",
-                                     count, count == 1 ? "product is" : "products are"));
+      unknowns.push_back(
+          fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; "
+                      "{} {} without a bias",
+                      count, count == 1 ? "product is" : "products are"));
   if (!evidence.signature.present() && evidence.model.trainingInfo.empty())
     for (const Node &node : graph.nodes)
       if (const model::Tensor *table = node.is("Gather") ? graph.findInitializer(node.input(0)) : nullptr;

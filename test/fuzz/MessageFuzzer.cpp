@@ -140,7 +140,7 @@ void visitor(Words words) {
     words.edit(answer.proof);
     pair.other.sendAll(&answer, sizeof(answer), soon());
     Digest proof;
-    const Verdict verdict = static_cast<Verdict>(words.byte() % 4);
+    const GreetingVerdict verdict = static_cast<GreetingVerdict>(words.byte() % 4);
     const std::string more = words.rest();
     if (pair.other.receiveAll(&proof, sizeof(proof), soon()))
       pair.other.sendAll(more.empty() ? reinterpret_cast<const char *>(&verdict) : more.data(),

@@ -89,7 +89,7 @@ Visitor::State Visitor::answer(const Secret &secret) {
   return isPeer(own, other) ? State::Waiting : State::Refused;
 }
 
-Socket Visitor::dismiss(Verdict verdict) {
+Socket Visitor::dismiss(GreetingVerdict verdict) {
   (void)socket.sendSome(&verdict, sizeof(verdict)); // who has gone is noticed later
   return std::move(socket);
 }
@@ -113,14 +113,14 @@ Visit visit(const Socket &socket, Hello own, const Secret &secret, int64_t answe
   if (!isSame(answer.proof, proofOf(true, own, other, secret)))
     return Visit::OtherSecret;
   const Digest proof = proofOf(false, own, other, secret);
-  Verdict verdict{};
+  GreetingVerdict verdict{};
   if (!socket.sendAll(&proof, sizeof(proof), deadline) ||
       !socket.receiveAll(&verdict, sizeof(verdict), deadline))
     return Visit::Silent;
   if (host)
     *host = other;
-  return verdict == Verdict::Welcome        ? Visit::Welcome
-         : verdict == Verdict::TwoProcesses ? Visit::TwoProcesses
+  return verdict == GreetingVerdict::Welcome        ? Visit::Welcome
+         : verdict == GreetingVerdict::TwoProcesses ? Visit::TwoProcesses
                                             : Visit::Silent;
 }
 

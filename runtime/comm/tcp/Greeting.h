@@ -29,7 +29,7 @@ struct Answer {
 static_assert(std::has_unique_object_representations_v<Answer>);
 
 /// The host's last word.
-enum class Verdict : uint32_t { Welcome = 1, TwoProcesses = 2 };
+enum class GreetingVerdict : uint32_t { Welcome = 1, TwoProcesses = 2 };
 
 /// Fills in what is random of a connection.
 void drawNonce(Hello &hello);
@@ -56,7 +56,7 @@ public:
   const Hello &hello() const { return other; }
   const std::string &host() const { return from; }
   /// Tells it the verdict; the connection is the caller's then.
-  Socket dismiss(Verdict verdict);
+  Socket dismiss(GreetingVerdict verdict);
   int number() const { return socket.number(); }
   bool wasOfOtherSize() const { return otherSize; }
 

@@ -194,11 +194,11 @@ private:
     if (hello.rank < world.rank)
       return; // those are visited
     if (isKnown && known.process != hello.process) {
-      visitor.dismiss(Verdict::TwoProcesses);
+      visitor.dismiss(GreetingVerdict::TwoProcesses);
       fail("two processes say that they are rank {} of {} (RANK): each has its own", hello.rank, world.size);
     }
     known = {hello.process, visitor.host(), hello.port};
-    channelOf(peer, hello.channel) = visitor.dismiss(Verdict::Welcome);
+    channelOf(peer, hello.channel) = visitor.dismiss(GreetingVerdict::Welcome);
   }
 
   // The side of the other ranks.

@@ -146,7 +146,6 @@ train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3] on [1, 0] fr
 
 // -----
 
-// expected-error @+2 {{a slot "sideways" of micro-batch 0 on stage 1 from 0.000000e+00 : f64 to 1.000000e+00 : f64: expected "forward", "backward" or "weights", numbers from 0 and an end after the begin}}
-// expected-error @+1 {{failed to parse Dist_TimetableAttr parameter 'slots'}}
+// expected-error @+1 {{a slot "sideways" of micro-batch 0 on stage 1 from 0.000000e+00 : f64 to 1.000000e+00 : f64: expected "forward", "backward" or "weights", numbers from 0 and an end after the begin}}
 module attributes {dist.timetable = #dist.timetable<"1f1b" seconds [1.0] modules [] slots [<"sideways" of 0 stage 1, 0.0 to 1.0>]>} {
 }

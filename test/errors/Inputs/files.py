@@ -51,7 +51,7 @@ for name in ("model.safetensors", "optimizer.safetensors"):
     (long / name).touch()
     os.truncate(long / name, 1 << 40)
 entries = [{"name": name, "bytes": 1 << 40, "checksum": "0" * 16} for name in ("model.safetensors", "optimizer.safetensors")]
-(long / "manifest.json").write_text(json.dumps({"format": 1, "files": entries}))
+(long / "manifest.json").write_text(json.dumps({"format": 2, "files": entries}))
 job = subprocess.Popen([program, *data, "--steps", "3", "--checkpoint-dir", folder / "long", "--resume"], stderr=subprocess.PIPE, text=True)
 time.sleep(2.5)
 if job.poll() is None:

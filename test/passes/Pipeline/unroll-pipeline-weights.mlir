@@ -4,7 +4,7 @@
 // The gradient of @w1 is made where the file has it, or after what the first stage waits for.
 // TOGETHER: #[[W:.*]] = #kedge.place<backward "b", "gradient of w1">
 // TOGETHER: #[[A:.*]] = #kedge.place<backward "b", "gradient of a">
-// TOGETHER: module attributes {{.*}}dist.timetable = #dist.timetable<"1f1b" seconds [{{[^]]*}}] modules {{\[}}["a"], ["b"]] slots[<"forward" of 0 stage 0, {{.*}}<"backward" of
+// TOGETHER: module attributes {{.*}}dist.timetable = #dist.timetable<"1f1b" seconds [{{[^]]*}}] modules {{\[}}["a"], ["b"]] slots [<"forward" of 0 stage 0, {{.*}}<"backward" of
 // TOGETHER-NOT: "weights"
 // TOGETHER: dist.receive
 // TOGETHER: onnx.Mul {{.*}}#forward_b

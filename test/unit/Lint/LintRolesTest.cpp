@@ -23,7 +23,9 @@ TEST(LintRoles, ABiasIsOneWhateverItsValues) {
 TEST(LintRoles, OneElementIsABiasOnlyOfAnAxisOfLengthOne) {
   for (int64_t width : {1, 3}) {
     ModelBuilder b;
-    b.input("x").floats("w", {4, width}, fresh(static_cast<size_t>(4 * width), 0.5f)).floats("b", {1}, {0.5f});
+    b.input("x")
+        .floats("w", {4, width}, fresh(static_cast<size_t>(4 * width), 0.5f))
+        .floats("b", {1}, {0.5f});
     b.node("MatMul", {"x", "w"}, {"m"}).node("Add", {"m", "b"}, {"y"}).output("y");
     EXPECT_EQ(verdictOf(checked(b), "b"), width == 1 ? "parameter" : "constant");
   }
@@ -62,7 +64,9 @@ ModelBuilder attention(std::vector<float> values, const std::string &name, const
   b.model.producer = producer;
   b.input("x", model::ElementType::Float, {4, 4}).floats("q.weight", {4, 4}, fresh(16, 0.5f));
   b.floats(name, {4, 4}, std::move(values));
-  b.node("MatMul", {"x", "q.weight"}, {"q"}).node("Transpose", {"q"}, {"t"}).node("MatMul", {"q", "t"}, {"s"});
+  b.node("MatMul", {"x", "q.weight"}, {"q"})
+      .node("Transpose", {"q"}, {"t"})
+      .node("MatMul", {"q", "t"}, {"s"});
   b.node("Add", {"s", name}, {"a"}).node("Softmax", {"a"}, {"y"}).output("y");
   return b;
 }
@@ -76,15 +80,22 @@ TEST(LintRoles, WhatIsAddedBeforeASoftmaxIsAMaskByItsValues) {
   EXPECT_EQ(verdictOf(checked(attention(mask, "c", "")), "c"), "constant");
   EXPECT_TRUE(codesOf(checked(attention(learned, "c", ""))).count("undecided-verdict"));
   EXPECT_TRUE(codesOf(checked(attention(learned, "attn.slope", "pytorch"))).count("undecided-verdict"));
-  EXPECT_EQ(verdictOf(checked(attention(learned, "attn.rel_pos_bias", "pytorch")), "attn.rel_pos_bias"), "parameter");
+  EXPECT_EQ(verdictOf(checked(attention(learned, "attn.rel_pos_bias", "pytorch")), "attn.rel_pos_bias"),
+            "parameter");
   EXPECT_EQ(verdictOf(checked(attention(learned, "attn.alibi", "pytorch")), "attn.alibi"), "buffer");
 }
 
 TEST(LintRoles, TablesOfARotaryEmbeddingAreConstants) {
   ModelBuilder b;
-  b.input("x").floats("w", {4, 4}, fresh(16, 0.5f)).floats("cos", {2, 4}, fresh(8, 0.5f)).floats("sin", {2, 4}, fresh(8, 0.3f));
+  b.input("x")
+      .floats("w", {4, 4}, fresh(16, 0.5f))
+      .floats("cos", {2, 4}, fresh(8, 0.5f))
+      .floats("sin", {2, 4}, fresh(8, 0.3f));
   b.node("MatMul", {"x", "w"}, {"q"}).node("Neg", {"q"}, {"n"}).node("Mul", {"q", "cos"}, {"a"});
-  b.node("Mul", {"n", "sin"}, {"c"}).node("Add", {"a", "c"}, {"r"}).node("MatMul", {"r", "w"}, {"y"}).output("y");
+  b.node("Mul", {"n", "sin"}, {"c"})
+      .node("Add", {"a", "c"}, {"r"})
+      .node("MatMul", {"r", "w"}, {"y"})
+      .output("y");
   lint::Report report = checked(b);
   EXPECT_EQ(verdictOf(report, "cos"), "constant");
   EXPECT_EQ(verdictOf(report, "sin"), "constant");
@@ -102,14 +113,14 @@ TEST(LintRoles, RolesLookThroughMoves) {
 }
 
 TEST(LintRoles, ExportersNames) {
-  for (auto [producer, name, verdict] : std::initializer_list<std::array<const char *, 3>>{
-           {"tf2onnx", "f/gate/ReadVariableOp:0", "parameter"},
-           {"tf2onnx", "f/gate/mul/x:0", "constant"},
-           {"pytorch", "gate", "parameter"},
-           {"pytorch", "val_3", "constant"},
-           {"pytorch", "f.gate", "parameter"},
-           {"CNTK", "Parameter12", "parameter"},
-           {"", "c", "constant"}}) {
+  for (auto [producer, name, verdict] :
+       std::initializer_list<std::array<const char *, 3>>{{"tf2onnx", "f/gate/ReadVariableOp:0", "parameter"},
+                                                          {"tf2onnx", "f/gate/mul/x:0", "constant"},
+                                                          {"pytorch", "gate", "parameter"},
+                                                          {"pytorch", "val_3", "constant"},
+                                                          {"pytorch", "f.gate", "parameter"},
+                                                          {"CNTK", "Parameter12", "parameter"},
+                                                          {"", "c", "constant"}}) {
     ModelBuilder b;
     b.model.producer = producer;
     b.input("x").floats("w", {4, 4}, fresh(16, 0.5f)).floats(name, {1}, {0.5f});

@@ -18,7 +18,7 @@ using rt::tcp::Address;
 using rt::tcp::Connection;
 using rt::tcp::Hello;
 using rt::tcp::Socket;
-using rt::tcp::Verdict;
+using rt::tcp::GreetingVerdict;
 using rt::tcp::Visit;
 
 /// What each rank of `size` found out, each in a thread; "" where it met all others.
@@ -294,7 +294,7 @@ public:
         state = visitor.advance({});
       ASSERT_EQ(state, rt::tcp::Visitor::State::Proven);
       visitorsPort = visitor.hello().port;
-      open.push_back(visitor.dismiss(Verdict::Welcome));
+      open.push_back(visitor.dismiss(GreetingVerdict::Welcome));
     }
   }
 
