@@ -31,6 +31,17 @@ private:
     return isMain || taken.insert(name).second ? name : freshName(name, used);
   }
 
+  /// One number in a graph within a node is a bound, a step or a factor of it.
+  Node constantOf(Tensor tensor) const {
+    Node node;
+    node.opType = "Constant";
+    node.outputs = {tensor.name};
+    node.opset = model.opsets.count("") ? model.opsets.at("") : 13;
+    tensor.place = 0;
+    node.attributes = {Attribute::makeTensor("value", std::move(tensor))};
+    return node;
+  }
+
   template <typename Visit> void forGraphsWithin(Graph &graph, Visit visit) {
     for (Node &node : graph.nodes)
       for (Attribute &attribute : node.attributes)
@@ -45,7 +56,12 @@ private:
     if (!isMain) {
       Renaming names;
       std::vector<Tensor> kept;
+      std::vector<Node> numbers;
       for (Tensor &tensor : graph.initializers) {
+        if (isFloat(tensor.dtype) && tensor.isScalarLike() && !graph.findInput(tensor.name)) {
+          numbers.push_back(constantOf(std::move(tensor)));
+          continue;
+        }
         if (!isFloat(tensor.dtype) || graph.findInput(tensor.name)) {
           kept.push_back(std::move(tensor));
           continue;
@@ -54,6 +70,9 @@ private:
         hoist(std::move(tensor), names);
       }
       graph.initializers = std::move(kept);
+      numbers.insert(numbers.end(), std::make_move_iterator(graph.nodes.begin()),
+                     std::make_move_iterator(graph.nodes.end()));
+      graph.nodes = std::move(numbers);
       renameReadsOf(graph, names);
     }
     forGraphsWithin(graph, [&](Graph &inner) { moveInitializers(inner, false); });
