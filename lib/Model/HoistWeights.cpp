@@ -54,7 +54,7 @@ private:
 
   void moveInitializers(Graph &graph, bool isMain) {
     if (!isMain) {
-      Renaming names;
+      NewNames names;
       std::vector<Tensor> kept;
       std::vector<Node> numbers;
       for (Tensor &tensor : graph.initializers) {
@@ -79,7 +79,7 @@ private:
   }
 
   void moveConstants(Graph &graph, bool isMain) {
-    Renaming names;
+    NewNames names;
     std::vector<Node> kept;
     for (Node &node : graph.nodes) {
       const Tensor *value =
@@ -105,12 +105,12 @@ private:
     forGraphsWithin(graph, [&](Graph &inner) { moveConstants(inner, false); });
   }
 
-  void hoist(Tensor tensor, const Renaming &names) {
+  void hoist(Tensor tensor, const NewNames &names) {
     tensor.name = names.at(tensor.name);
     model.graph.initializers.push_back(std::move(tensor));
   }
 
-  static void renameReadsOf(Graph &graph, Renaming names) {
+  static void renameReadsOf(Graph &graph, NewNames names) {
     std::erase_if(names, [](const auto &entry) { return entry.first == entry.second; });
     if (names.empty())
       return;
