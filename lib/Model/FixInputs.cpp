@@ -66,12 +66,12 @@ std::string listOf(const std::vector<ValueInfo> &values) {
 }
 
 /// What a body hands on as it got it: its name within -> the name outside.
-Renaming carriedUnchanged(const Node &loop, const Graph &body) {
+NewNames carriedUnchanged(const Node &loop, const Graph &body) {
   std::map<std::string, std::string> copies;
   for (const Node &node : body.nodes)
     if (node.is("Identity"))
       copies[node.output(0)] = node.input(0);
-  Renaming names;
+  NewNames names;
   for (size_t k = 2; k < loop.inputs.size() && k < body.inputs.size() && k - 1 < body.outputs.size(); ++k) {
     std::string handed = body.outputs[k - 1].name;
     for (auto copy = copies.find(handed); copy != copies.end(); copy = copies.find(handed))
@@ -87,7 +87,7 @@ void readLoopConstants(Graph &graph) {
     for (Attribute &attribute : node.attributes)
       for (std::shared_ptr<Graph> &inner : attribute.graphs) {
         auto body = std::make_shared<Graph>(*inner);
-        const Renaming names = node.is("Loop") ? carriedUnchanged(node, *body) : Renaming();
+        const NewNames names = node.is("Loop") ? carriedUnchanged(node, *body) : NewNames();
         for (Node &reader : body->nodes)
           renameReads(reader, names);
         readLoopConstants(*body);

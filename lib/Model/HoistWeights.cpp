@@ -31,6 +31,17 @@ private:
     return isMain || taken.insert(name).second ? name : freshName(name, used);
   }
 
+  /// One number in a graph within a node is a bound, a step or a factor of it.
+  Node constantOf(Tensor tensor) const {
+    Node node;
+    node.opType = "Constant";
+    node.outputs = {tensor.name};
+    node.opset = model.opsets.count("") ? model.opsets.at("") : 13;
+    tensor.place = 0;
+    node.attributes = {Attribute::makeTensor("value", std::move(tensor))};
+    return node;
+  }
+
   template <typename Visit> void forGraphsWithin(Graph &graph, Visit visit) {
     for (Node &node : graph.nodes)
       for (Attribute &attribute : node.attributes)
@@ -43,9 +54,14 @@ private:
 
   void moveInitializers(Graph &graph, bool isMain) {
     if (!isMain) {
-      Renaming names;
+      NewNames names;
       std::vector<Tensor> kept;
+      std::vector<Node> numbers;
       for (Tensor &tensor : graph.initializers) {
+        if (isFloat(tensor.dtype) && tensor.isScalarLike() && !graph.findInput(tensor.name)) {
+          numbers.push_back(constantOf(std::move(tensor)));
+          continue;
+        }
         if (!isFloat(tensor.dtype) || graph.findInput(tensor.name)) {
           kept.push_back(std::move(tensor));
           continue;
@@ -54,13 +70,16 @@ private:
         hoist(std::move(tensor), names);
       }
       graph.initializers = std::move(kept);
+      numbers.insert(numbers.end(), std::make_move_iterator(graph.nodes.begin()),
+                     std::make_move_iterator(graph.nodes.end()));
+      graph.nodes = std::move(numbers);
       renameReadsOf(graph, names);
     }
     forGraphsWithin(graph, [&](Graph &inner) { moveInitializers(inner, false); });
   }
 
   void moveConstants(Graph &graph, bool isMain) {
-    Renaming names;
+    NewNames names;
     std::vector<Node> kept;
     for (Node &node : graph.nodes) {
       const Tensor *value =
@@ -86,12 +105,12 @@ private:
     forGraphsWithin(graph, [&](Graph &inner) { moveConstants(inner, false); });
   }
 
-  void hoist(Tensor tensor, const Renaming &names) {
+  void hoist(Tensor tensor, const NewNames &names) {
     tensor.name = names.at(tensor.name);
     model.graph.initializers.push_back(std::move(tensor));
   }
 
-  static void renameReadsOf(Graph &graph, Renaming names) {
+  static void renameReadsOf(Graph &graph, NewNames names) {
     std::erase_if(names, [](const auto &entry) { return entry.first == entry.second; });
     if (names.empty())
       return;

@@ -16,8 +16,9 @@ void takeBranches(Model &, const Branches &);
 /// Bodies of loops read what they carry around unchanged from outside.
 void readLoopConstants(Model &);
 
-/// Float initializers of graphs within nodes become initializers of the main graph. So do float Constants of
-/// rank 1 and above where no initializer of the file could be a weight: some exporters write weights so.
+/// Float initializers of graphs within nodes become initializers of the main graph; those of one element
+/// become Constants where they are. Float Constants of rank 1 and above become initializers where no
+/// initializer of the file could be a weight: some exporters write weights so.
 void hoistWeights(Model &);
 
 /// Metadata of an initializer that is an attribute of the node at its place: the attribute's name.

@@ -39,7 +39,7 @@ private:
     if (branch.outputs.size() != node.outputs.size())
       fail("{}: {} has {} outputs, its branch '{}' has {}. Export the model again", model.path,
            node.describe(), node.outputs.size(), branch.name, branch.outputs.size());
-    Renaming names; // two branches may use the same names
+    NewNames names; // two branches may use the same names
     for (const std::string &name : definedIn(branch))
       if (std::string fresh = freshName(name, visible); fresh != name)
         names[name] = fresh;

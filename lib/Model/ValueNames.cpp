@@ -4,14 +4,14 @@
 namespace kedge::model {
 namespace {
 
-void rename(std::string &name, const Renaming &names) {
+void replaceName(std::string &name, const NewNames &names) {
   if (auto found = names.find(name); found != names.end())
     name = found->second;
 }
 
 /// The renaming as a graph within sees it: its own names hide those of outside.
-Renaming visibleIn(const Graph &graph, const Renaming &names) {
-  Renaming visible = names;
+NewNames visibleIn(const Graph &graph, const NewNames &names) {
+  NewNames visible = names;
   for (const std::string &own : definedIn(graph))
     visible.erase(own);
   return visible;
@@ -46,35 +46,35 @@ std::set<std::string> definedBelow(const Graph &graph) {
   return names;
 }
 
-void renameReads(Node &node, const Renaming &names) {
+void renameReads(Node &node, const NewNames &names) {
   for (std::string &input : node.inputs)
-    rename(input, names);
+    replaceName(input, names);
   for (Attribute &attribute : node.attributes)
     for (std::shared_ptr<Graph> &graph : attribute.graphs) {
-      const Renaming visible = visibleIn(*graph, names);
+      const NewNames visible = visibleIn(*graph, names);
       if (visible.empty())
         continue;
       auto copy = std::make_shared<Graph>(*graph);
       for (Node &inner : copy->nodes)
         renameReads(inner, visible);
       for (ValueInfo &output : copy->outputs)
-        rename(output.name, visible);
+        replaceName(output.name, visible);
       graph = std::move(copy);
     }
 }
 
-void renameAll(Graph &graph, const Renaming &names) {
+void renameAll(Graph &graph, const NewNames &names) {
   if (names.empty())
     return;
   for (auto *infos : {&graph.inputs, &graph.outputs, &graph.valueInfos})
     for (ValueInfo &info : *infos)
-      rename(info.name, names);
+      replaceName(info.name, names);
   for (Tensor &tensor : graph.initializers)
-    rename(tensor.name, names);
+    replaceName(tensor.name, names);
   for (Node &node : graph.nodes) {
     renameReads(node, names);
     for (std::string &output : node.outputs)
-      rename(output, names);
+      replaceName(output, names);
   }
 }
 

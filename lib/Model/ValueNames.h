@@ -6,7 +6,7 @@
 namespace kedge::model {
 
 /// Old name -> new name.
-using Renaming = std::map<std::string, std::string>;
+using NewNames = std::map<std::string, std::string>;
 
 /// What the graph itself defines: inputs, initializers, outputs of its nodes.
 std::set<std::string> definedIn(const Graph &);
@@ -14,9 +14,9 @@ std::set<std::string> definedIn(const Graph &);
 std::set<std::string> definedBelow(const Graph &);
 
 /// Operands of the node, and what the graphs within it read of outside. Graphs are copied before they change.
-void renameReads(Node &, const Renaming &);
+void renameReads(Node &, const NewNames &);
 /// Everything of that name in a graph: what it defines and what it reads.
-void renameAll(Graph &, const Renaming &);
+void renameAll(Graph &, const NewNames &);
 
 /// `wanted`, or with a number where it is used; the result is used from then on.
 std::string freshName(const std::string &wanted, std::set<std::string> &used);

@@ -32,6 +32,7 @@ def _gates(order: Tuple[int, ...]) -> _Way:
 
 def _ways(array: np.ndarray) -> Iterator[_Way]:
     yield lambda a: a, _back_to(array.shape)
+    yield lambda a: -a, lambda values, like: -values.reshape(like.shape)  # PReLU's slope
     if array.ndim == 2:
         yield lambda a: a.T, lambda values, like: values.reshape(like.T.shape).T
     if array.ndim in (3, 4, 5):  # kernels of convolutions: Keras has space first, ONNX last
@@ -46,32 +47,40 @@ def _ways(array: np.ndarray) -> Iterator[_Way]:
 
 
 def _words(name: str) -> Set[str]:
-    return set(re.split(r"[/:.]", name))
+    """Parts of a name; tracing a model again numbers its layers."""
+    return {re.sub(r"_\d+$", "", word) for word in re.split(r"[/:.]", name)}
 
 
-def _begins_with(held: np.ndarray, wanted: np.ndarray) -> bool:
-    """All of it, or its first half: Keras' one bias is the first of ONNX' two."""
-    flat = held.reshape(-1)
-    return flat.size in (wanted.size, 2 * wanted.size) and np.array_equal(flat[:wanted.size], wanted.reshape(-1)) and not flat[wanted.size:].any()
+def _block_of(held: np.ndarray, wanted: np.ndarray) -> Optional[int]:
+    """Where it begins: ONNX packs both directions of a recurrent layer, and two biases for Keras' one."""
+    flat, size = held.reshape(-1), wanted.size
+    if size == 0 or flat.size not in (size, 2 * size, 4 * size):
+        return None
+    return next((at for at in range(0, flat.size, size) if np.array_equal(flat[at:at + size], wanted.reshape(-1))), None)
 
 
-def _place_of(path: str, array: np.ndarray, file: Mapping[str, np.ndarray], learned: Mapping[str, np.ndarray], taken: Set[str]) -> Optional[Tuple[str, _Way]]:
-    """The tensor of the file with this variable's values; of several the one that shares most words of its name, not taken yet."""
-    found: List[Tuple[int, bool, str, _Way]] = []
+_Place = Tuple[str, int, _Way]
+
+
+def _place_of(path: str, array: np.ndarray, file: Mapping[str, np.ndarray], learned: Mapping[str, np.ndarray], taken: Set[Tuple[str, int]]) -> Optional[_Place]:
+    """The tensor of the file with this variable's values, and where in it; of several the one that shares most words of its name, of this
+    very size, and not taken yet."""
+    found: List[Tuple[Tuple[int, bool, bool], _Place]] = []
+    own = _words(path)
     for way in _ways(array):
         wanted = way[0](array)
         for name, held in file.items():
-            if held.dtype == array.dtype and _begins_with(held, wanted):
-                near = {re.sub(r"_\d+$", "", word) for word in _words(name)} | _words(name)
-                shared = len(near & (_words(path) | {re.sub(r"_\d+$", "", word) for word in _words(path)}))
-                found.append((shared, name not in taken, name, way))
+            at = _block_of(held, wanted) if held.dtype == array.dtype else None
+            if at is not None:
+                found.append(((len(own & _words(name)), held.size == array.size, (name, at) not in taken), (name, at, way)))
     if not found:
         return None
-    best = max(found, key=lambda entry: entry[:2])
-    for other in found:
-        if other[:2] == best[:2] and other[2] != best[2] and not np.array_equal(learned.get(other[2], file[other[2]]), learned.get(best[2], file[best[2]])):
-            raise KedgeError(f"{path}: '{best[2]}' and '{other[2]}' of the file had its values and learned others: set it by hand, from initializers(FILE)")
-    return best[2], best[3]
+    score, best = max(found, key=lambda entry: entry[0])
+    values = learned.get(best[0], file[best[0]])
+    for other_score, other in found:
+        if other_score == score and other[0] != best[0] and not np.array_equal(learned.get(other[0], file[other[0]]), values):
+            raise KedgeError(f"{path}: '{best[0]}' and '{other[0]}' of the file had its values and learned others: set it by hand, from initializers(FILE)")
+    return best
 
 
 def to_keras(model: Any, trained: Any, exported: Union[str, "os.PathLike[str]", None] = None) -> List[str]:
@@ -87,17 +96,18 @@ def to_keras(model: Any, trained: Any, exported: Union[str, "os.PathLike[str]", 
         learned = initializers(trained)
     if exported is None:
         raise KedgeError("to_keras: give the file that the Keras model was exported to, as `exported`")
-    before, taken, missing, found = initializers(exported), set(), [], []
+    before, missing, found = initializers(exported), [], []
+    taken: Set[Tuple[str, int]] = set()
     for variable in model.weights:
         array = np.asarray(variable.numpy() if hasattr(variable, "numpy") else variable)
         place = _place_of(variable.path, array, before, learned, taken)
         if place is None:
             missing.append(variable.path)
             continue
-        name, (_, back) = place
-        taken.add(name)
+        name, at, (_, back) = place
+        taken.add((name, at))
         if name in learned:
-            found.append((variable, back(np.asarray(learned[name]).reshape(-1)[:array.size], array)))
+            found.append((variable, back(np.asarray(learned[name]).reshape(-1)[at:at + array.size], array)))
     if not found:
         raise KedgeError(f"{exported}: no tensor has the values of the Keras model's weights: give the model that was exported, before it trains on")
     for variable, values in found:

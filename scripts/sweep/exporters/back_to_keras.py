@@ -22,23 +22,22 @@ PLAIN = ["mlp", "no-bias", "prelu", "conv1d", "conv2d", "conv3d", "depthwise", "
 
 
 def shake(path, to, weights):
-    """Changes what has the size and values of a weight; the rest are numbers of the graph."""
+    """Changes what holds the values of a weight, alone or as one block of several; the rest are numbers of the graph."""
     model, generator = onnx.load(str(path)), np.random.default_rng(5)
-    values = {tuple(np.sort(w.reshape(-1))) for w in weights}
+    values = {tuple(np.sort(np.abs(w.reshape(-1)))) for w in weights}
     for tensor in model.graph.initializer:
         array = onnx.numpy_helper.to_array(tensor)
-        if array.size < 2:
+        if array.dtype != np.float32 or array.size < 2:
             continue
-        packed = array.reshape(-1)[:array.size // 2] if array.size % 2 == 0 else array[:0]
-        if array.dtype == np.float32:
-            if tuple(np.sort(array.reshape(-1))) in values:
-                array = array + 0.1 * generator.standard_normal(array.shape).astype("f4")
-            elif tuple(np.sort(packed)) in values:  # biases of a recurrent layer: the second half stays zero
-                array = array.copy()
-                array.reshape(-1)[:packed.size] += 0.1 * generator.standard_normal(packed.shape).astype("f4")
-            else:
-                continue
-            tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+        flat, changed = array.reshape(-1).copy(), False
+        for parts in (1, 2, 4):
+            size = flat.size // parts
+            for at in range(0, size * parts, size) if flat.size % parts == 0 and not changed else []:
+                if tuple(np.sort(np.abs(flat[at:at + size]))) in values:
+                    flat[at:at + size] += 0.1 * generator.standard_normal(size).astype("f4")
+                    changed = True
+        if changed:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(flat.reshape(array.shape), tensor.name))
     onnx.save(model, str(to))
 
 

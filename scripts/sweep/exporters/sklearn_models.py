@@ -138,7 +138,7 @@ def mlp_regressor_relu():
 
 @model
 def mlp_regressor_tanh():
-    return mlp_regressor("tanh", 3)
+    return mlp_regressor("tanh")  # of several outputs skl2onnx writes one column
 
 
 @model

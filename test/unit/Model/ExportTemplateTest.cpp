@@ -1,7 +1,10 @@
 // Files written from skeletons: what was edited is new, everything else is as it was.
 #include "lib/Export/Template/ExportTemplate.h"
+#include "lib/Export/Template/ModelDiff.h"
 #include "lib/Model/ModelFile.h"
+#include "lib/Model/Specialize.h"
 #include "runtime/format/OnnxWriter.h"
+#include "runtime/format/TensorFile.h"
 #include "test/support/OnnxBytes.h"
 #include "test/support/TempFolder.h"
 #include <gtest/gtest.h>
@@ -55,6 +58,18 @@ Msg denseGraph(const Msg &weight) {
       .text(99, "an unknown field");
 }
 
+Msg tensorAttribute(const std::string &name, const Msg &tensor) {
+  return Msg().text(1, name).sub(5, tensor).varint(20, 4);
+}
+
+/// As protobuf writes it without packing.
+Msg floatsAttribute(const std::string &name, const std::vector<float> &values) {
+  Msg attribute = Msg().text(1, name).varint(20, 6);
+  for (float value : values)
+    attribute.real(7, value);
+  return attribute;
+}
+
 const Msg floatWeight = rawTensor<float>("w", 1, {2, 3}, {0, 0, 0, 0, 0, 0});
 
 TEST_F(ExportTemplate, WithoutEditsTheFileIsTheSame) {
@@ -75,6 +90,48 @@ TEST_F(ExportTemplate, StatesReplaceElements) {
   EXPECT_EQ(result.graph.metadata.at("note"), "kept");
   EXPECT_NE(folder.read("out/new.onnx").find("an unknown field"), std::string::npos);
   EXPECT_EQ(folder.list().size(), 2u);
+}
+
+TEST_F(ExportTemplate, ConstantsGetTheValuesOfTheirStates) {
+  Msg constant = node("Constant", {}, {"w"}, "").sub(5, tensorAttribute("value", floatWeight));
+  Msg graph = Msg().sub(1, constant).sub(1, node("MatMul", {"x", "w"}, {"y"})).sub(11, value("x", {-1, 2}));
+  model::Model source = load(modelOf(graph.sub(12, value("y", {-1, 3}))));
+  model::hoistWeights(source);
+  ASSERT_EQ(source.graph.initializers.size(), 1u);
+  ASSERT_EQ(source.graph.nodes.size(), 1u);
+  addState("w", {2, 3}, {1, 2, 3, 4, 5, 6});
+  Edits edits = exporter::editsBetween(source, source);
+  edits.fromState(source.graph.initializers[0], "w");
+  model::Model result = exported(source, edits);
+  ASSERT_EQ(result.graph.nodes.size(), 2u);
+  EXPECT_EQ(model::constantValue(result.graph.nodes[0]).floats(), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(ExportTemplate, AttributesGetTheValuesOfTheirStates) {
+  Msg linear = node("LinearRegressor", {"x"}, {"y"}, "lr").text(7, "ai.onnx.ml");
+  linear.sub(5, floatsAttribute("coefficients", {1, 2, 3, 4})).sub(5, intAttribute("targets", 2));
+  linear.sub(5, floatsAttribute("intercepts", {5, 6}));
+  Msg graph = Msg().sub(1, linear).sub(11, value("x", {-1, 2})).sub(12, value("y", {-1, 2}));
+  model::Model source = load(modelOf(graph).sub(8, opset("ai.onnx.ml", 3)));
+  model::lowerLinearModels(source);
+  ASSERT_EQ(source.graph.initializers.size(), 2u);
+  EXPECT_EQ(source.graph.initializers[0].name, "lr.coefficients");
+  EXPECT_EQ(source.graph.initializers[0].dims, (std::vector<int64_t>{2, 2}));
+  addState("a", {2, 2}, {10, 20, 30, 40});
+  addState("b", {2}, {50, 60});
+  Edits edits = exporter::editsBetween(source, source);
+  edits.fromState(source.graph.initializers[0], "a");
+  edits.fromState(source.graph.initializers[1], "b");
+  model::Model result = exported(source, edits);
+  ASSERT_EQ(result.graph.nodes.size(), 1u);
+  EXPECT_TRUE(result.graph.initializers.empty());
+  EXPECT_EQ(result.graph.nodes[0].attrFloats("coefficients"), (std::vector<float>{10, 20, 30, 40}));
+  EXPECT_EQ(result.graph.nodes[0].attrFloats("intercepts"), (std::vector<float>{50, 60}));
+  EXPECT_EQ(result.graph.nodes[0].attrInt("targets"), 2);
+  rt::TensorFile weights = rt::TensorFile::open(folder.path("out/new.onnx")); // by --weights
+  const rt::TensorView *found = weights.find("lr.coefficients");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->desc.shape, (std::vector<int64_t>{2, 2}));
 }
 
 TEST_F(ExportTemplate, StatesAreTransposedAndConverted) {
