@@ -25,8 +25,8 @@ EXAMPLES = {
     "dist.sharding": [("<[] on [0, 1] from 0>", "shape cuts axis"), ('<[] over "data" = 4>', "shape stages"), ("<[0] on [1] from 0>", ""),
                       (f"<[48, 144] cut [{CUT}]>", ""), (f'<[48, 144] cut [<0 over "a" = 2>, {CUT}] over "data" = 4 on [0, 2] from 1>', "")],
     "dist.slot": [('<"forward" of 2 stage 1, 5.000000e-01 to 1.000000e+00>', "part")],
-    "dist.timetable": [('<"" seconds array<f64> modules [] slots []>', "schedule seconds modules slots"),
-                       ('<"1f1b" seconds array<f64: 1.000000e-01> modules [[], ["h.0"]] slots [<"forward" of 0 stage 0, 0.000000e+00 to 0.000000e+00>]>', "")],
+    "dist.timetable": [('<"" seconds [] modules [] slots []>', "schedule seconds modules slots"),
+                       ('<"1f1b" seconds [1.000000e-01] modules [[], ["h.0"]] slots [<"forward" of 0 stage 0, 0.000000e+00 to 0.000000e+00>]>', "")],
     "exec.file": [('<"", 0>', "directory"), (f"<{ODD}, 4096>", "")],
     "exec.reservation": [('<"", 0, "">', "name source"), (f"<{ODD}, 1, {ODD}>", "")],
     "kedge.place": [('<forward "", "">', "module node"), (f"<update {ODD}, {ODD}>", "")],
@@ -41,7 +41,7 @@ EXAMPLES = {
     "train.kind": [("<model>", "")],
     "train.role": [(" parameter", ""), (" moment1", "")],
     "train.weight": [('<""[0, +0]>', "file"), (f"<{ODD}[8, +16]>", "")],
-    "tune.adapter": [('<a of @w scale 0.000000e+00 : f64 transposed false path "">', "path"), (f"<b of @w scale 2.000000e+00 : f64 transposed true path {ODD}>", "")],
+    "tune.adapter": [('<A of @w scale 0.000000e+00 : f64 transposed false path "">', "path"), (f"<B of @w scale 2.000000e+00 : f64 transposed true path {ODD}>", "")],
     "tune.encoding": [("<nf4 codes of tensor<f32> double true>", ""), ("<nf4 codes of tensor<0xf32> double false>", "")],
     "tune.format": [("<nf4>", "")],
     "tune.random": [("<normal 1.000000e+00 : f64>", "")],
@@ -74,7 +74,9 @@ def printed(temp, text):
 
 
 def check(temp, name, text):
-    first, error = printed(temp, f"module attributes {{it.is = #{name}{text}}} {{}}\n")
+    # A word alone stands in the dialect's brackets: #train<role parameter>.
+    attribute = "#{}<{}{}>".format(*name.split("."), text) if text.startswith(" ") else f"#{name}{text}"
+    first, error = printed(temp, f"module attributes {{it.is = {attribute}}} {{}}\n")
     if not first:
         return f"does not parse: {error.strip()[-300:]}"
     second, error = printed(temp, first)

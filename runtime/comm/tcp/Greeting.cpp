@@ -121,7 +121,7 @@ Visit visit(const Socket &socket, Hello own, const Secret &secret, int64_t answe
     *host = other;
   return verdict == GreetingVerdict::Welcome        ? Visit::Welcome
          : verdict == GreetingVerdict::TwoProcesses ? Visit::TwoProcesses
-                                            : Visit::Silent;
+                                                    : Visit::Silent;
 }
 
 } // namespace kedge::rt::tcp

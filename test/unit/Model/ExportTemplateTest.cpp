@@ -47,13 +47,13 @@ protected:
   std::vector<std::unique_ptr<std::vector<float>>> storage;
 };
 
-Msg denseGraph(const Msg &weight) {
+Msg denseGraph(const Msg &weight, int type = 1) {
   return Msg()
       .sub(1, node("MatMul", {"x", "w"}, {"y"}, "mm").sub(9, entry("module", "fc")))
       .text(2, "dense")
       .sub(5, weight)
-      .sub(11, value("x", {-1, 2}))
-      .sub(12, value("y", {-1, 3}))
+      .sub(11, value("x", {-1, 2}, type))
+      .sub(12, value("y", {-1, 3}, type))
       .sub(16, entry("note", "kept"))
       .text(99, "an unknown field");
 }
@@ -137,7 +137,7 @@ TEST_F(ExportTemplate, AttributesGetTheValuesOfTheirStates) {
 TEST_F(ExportTemplate, StatesAreTransposedAndConverted) {
   // float16 in int32_data becomes float16 in raw_data.
   Msg half = tensorHead("w", 10, {2, 3}).text(5, std::string(6, '\0'));
-  model::Model source = load(modelOf(denseGraph(half)));
+  model::Model source = load(modelOf(denseGraph(half, 10)));
   addState("fc.w", {3, 2}, {1, 4, 2, 5, 3, 6.5}, {1, 0});
   Edits edits;
   edits.fromState(source.graph.initializers[0], "fc.w");
@@ -204,7 +204,9 @@ TEST_F(ExportTemplate, ConstantsAndSubgraphsAreReachedByPlace) {
   Msg branch = Msg().text(2, "b").sub(1, constant).sub(12, value("k", {2}));
   Msg graph = Msg()
                   .sub(11, value("c", {}, 9))
-                  .sub(1, node("If", {"c"}, {"y"}).sub(5, graphAttribute("then_branch", branch)));
+                  .sub(1, node("If", {"c"}, {"y"})
+                              .sub(5, graphAttribute("then_branch", branch))
+                              .sub(5, graphAttribute("else_branch", branch)));
   model::Model source = load(modelOf(graph));
   addState("k", {2}, {3, 4});
   Edits edits;

@@ -16,9 +16,9 @@ namespace {
 using rt::Rendezvous;
 using rt::tcp::Address;
 using rt::tcp::Connection;
+using rt::tcp::GreetingVerdict;
 using rt::tcp::Hello;
 using rt::tcp::Socket;
-using rt::tcp::GreetingVerdict;
 using rt::tcp::Visit;
 
 /// What each rank of `size` found out, each in a thread; "" where it met all others.
