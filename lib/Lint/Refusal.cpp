@@ -1,5 +1,6 @@
 // Why compile stops, and what it mended by itself: a few lines, where kedge lint has a page.
 #include "lib/Lint/Find/Findings.h"
+#include "lib/Model/ShownName.h"
 #include "runtime/io/Printable.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,7 +15,8 @@ std::string nameFor(const Finding &finding) {
   const bool ofNode = finding.code == "unsupported-op" || finding.code == "no-gradient";
   const std::string &name =
       !finding.tensor.empty() && !(ofNode && !finding.node.empty()) ? finding.tensor : finding.node;
-  return rt::printable(!finding.module.empty() && finding.tensor.empty() ? finding.module : name);
+  return rt::printable(
+      model::shownName(!finding.module.empty() && finding.tensor.empty() ? finding.module : name));
 }
 
 /// "a, b, c and 4 more", each once.
@@ -32,7 +34,7 @@ std::string examplesOf(const std::vector<const Finding *> &findings,
 }
 
 std::string modulePart(const Finding &finding) {
-  return rt::printable(finding.module.empty() ? finding.node : finding.module);
+  return rt::printable(model::shownName(finding.module.empty() ? finding.node : finding.module));
 }
 
 /// Both ways out of a module that was exported in evaluation mode.

@@ -119,8 +119,8 @@ check(path, ["--loss", "mse", "--freeze", "(" * 5000], "is no ECMAScript express
 steering = model("steering", [h.make_node("Floor", ["x"], ["n"], name="n\x1b]0;t\x07"), h.make_node("MatMul", ["n", "w"], ["y"])],
                  [value("x", T.FLOAT, [8, 10])], [value("y", T.FLOAT, [8, 4])], [("w\x1b[31m", weight), ("w", weight)])
 # A pass refuses the node, whose name may look as an op's.
-for name in (long, "'" * 100000, "'a.b" * 20000 + "' op "):
-    single("ReverseSequence", f"node '{name}' (ReverseSequence): has no kernel for CUDA", [np.full(4, 2)], shape=(4, 4),
+for name in (long, "'" * 100000, "'a.b" * 20000 + "' op "):  # a long name is shown by its first 400 bytes
+    single("ReverseSequence", f"node '{name[:400]}... ({len(name)} bytes)' (ReverseSequence): has no kernel for CUDA", [np.full(4, 2)], shape=(4, 4),
            options=["--target", "cuda"], name=name)
 for command in ("lint", "compile"):
     words = ["kedge", command, steering, "--loss", "mse"] + (["-o", os.path.join(folder, "steer")] if command == "compile" else [])

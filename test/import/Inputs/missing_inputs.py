@@ -39,9 +39,18 @@ def cases():
             yield name, [*full, "more"], f"has {len(full) + 1} inputs"
 
 
+def type_of(name, position):
+    """A type that the operator takes there: floats where it takes them."""
+    schema = defs.get_schema(name, min(28, defs.onnx_opset_version()))
+    types = schema.inputs[position].types if position < len(schema.inputs) else {"tensor(float)"}
+    words = {"tensor(float)"} & set(types) or {"tensor(int64)"} & set(types) or {"tensor(int32)"} & set(types) or {"tensor(bool)"} & set(types)
+    word = next(iter(words), "tensor(float)").removeprefix("tensor(").removesuffix(")")
+    return onnx.TensorProto.DataType.Value(word.upper())
+
+
 def lint(folder, name, inputs):
     node = helper.make_node(name, inputs, ["y"], name="node")
-    values = [helper.make_tensor_value_info(x, onnx.TensorProto.FLOAT, [2, 2]) for x in inputs if x]
+    values = [helper.make_tensor_value_info(x, type_of(name, k), [2, 2]) for k, x in enumerate(inputs) if x]
     graph = helper.make_graph([node], "g", values, [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)])
     newest = min(28, defs.onnx_opset_version())
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", newest)], ir_version=9)

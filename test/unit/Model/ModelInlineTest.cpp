@@ -28,7 +28,7 @@ Msg call(const std::string &name, const std::vector<std::string> &inputs,
 }
 
 Msg modelWith(const std::vector<Msg> &nodes, const std::vector<Msg> &functions) {
-  Msg graph = Msg().sub(11, value("x", {1}));
+  Msg graph = Msg().sub(11, value("x", {1})).sub(11, value("c", {}, 9));
   for (const Msg &n : nodes)
     graph.sub(1, n);
   Msg model = modelOf(graph).sub(8, opset("local", 1));
@@ -73,7 +73,7 @@ TEST(ModelInline, InnerNamesStayUnique) {
 }
 
 TEST(ModelInline, AttributesByReference) {
-  Msg body = node("Concat", {"a", "a"}, {"b"}).sub(5, refAttribute("axis", "dim", 2));
+  Msg body = node("Softmax", {"a"}, {"b"}).sub(5, refAttribute("axis", "dim", 2));
   Msg withDefault = function("D", {"a"}, {"b"}, {body}).sub(11, intAttribute("dim", 7));
   Msg without = function("W", {"a"}, {"b"}, {body}).text(6, "dim");
   Model model =
@@ -116,17 +116,19 @@ TEST(ModelInline, OutputsThatAreInputs) {
 }
 
 TEST(ModelInline, SubgraphsOfBodiesAndCallsInSubgraphs) {
-  Msg branch = Msg().text(2, "b").sub(1, node("Neg", {"a"}, {"r"})).sub(12, value("r", {1}));
+  Msg branch = Msg().text(2, "b").sub(1, node("Not", {"a"}, {"r"})).sub(12, value("r", {1}));
   Msg f = function("F", {"a"}, {"b"},
                    {node("If", {"a"}, {"b"})
                         .sub(5, graphAttribute("then_branch", branch))
                         .sub(5, graphAttribute("else_branch", branch))});
-  Msg callBranch = Msg().text(2, "c").sub(1, call("F", {"x"}, {"r2"}, "in")).sub(12, value("r2", {1}));
-  Model model = load(modelWith({call("F", {"x"}, {"y"}, "f"),
-                                node("If", {"x"}, {"z"}).sub(5, graphAttribute("then_branch", callBranch))},
-                               {f}));
+  Msg callBranch = Msg().text(2, "c").sub(1, call("F", {"c"}, {"r2"}, "in")).sub(12, value("r2", {1}));
+  Model model =
+      load(modelWith({call("F", {"c"}, {"y"}, "f"), node("If", {"c"}, {"z"})
+                                                        .sub(5, graphAttribute("then_branch", callBranch))
+                                                        .sub(5, graphAttribute("else_branch", callBranch))},
+                     {f}));
   const Graph &inner = model.graph.nodes[0].attrGraph("then_branch");
-  EXPECT_EQ(inner.nodes[0].inputs[0], "x");
+  EXPECT_EQ(inner.nodes[0].inputs[0], "c");
   EXPECT_EQ(inner.nodes[0].outputs[0], inner.outputs[0].name);
   EXPECT_NE(inner.outputs[0].name, model.graph.nodes[0].attrGraph("else_branch").outputs[0].name);
   EXPECT_TRUE(model.graph.nodes[1].attrGraph("then_branch").nodes[0].is("If"));
