@@ -121,7 +121,7 @@ TEST_F(RuntimeErrors, FlagsThatDoNotFit) {
   expectError("line --steps 0 --export-safetensors none/a.safetensors", "cannot write into 'none'");
   write("file", "");
   expectError("line --steps 2 --checkpoint-dir file/ck",
-              "--checkpoint-dir file/ck/: cannot write into 'file/ck'");
+              "--checkpoint-dir file/ck: cannot write into it: Not a directory");
   expectError("line --steps 0 --predict y=p.npy", "--predict needs --eval-data");
   expectError("line --steps 0 --eval-data x=x.npy --predict z=p.npy", "no such output; it has 'y'");
   expectError("line --setps 2", "--setps");
