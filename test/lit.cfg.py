@@ -1,7 +1,7 @@
 # lit tests of the project. Substitutions: %shared (golden models), %python (any Python 3),
 # %test-python (one with onnx and onnxruntime), %inputs (files of the repository's tests), %build
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
-# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `musl` (programs with it are linked), `aarch64-musl` (those for Arm), `cuda`, `no-nvidia-driver`, `no-cudnn`, `cudnn` (the real library, which plans without a GPU), `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `clang-tidy` (of the version that each_file.py asks for), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
+# Features: `shared`, `faults` (cases as those of test/meaning), `python-onnx`, `mpirun`, `network-namespaces` (root may make networks), `ptxas`, `fail-malloc`, `aarch64` (programs for it are linked and emulated), `aarch64-units` (and unit tests of its kernels), `musl` (programs with it are linked), `aarch64-musl` (those for Arm), `cuda`, `no-nvidia-driver`, `no-cudnn`, `cudnn` (the real library, which plans without a GPU), `nccl`, `no-nccl`, `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin), `kedge-reduce`, `address-sanitizer`, `node`, `chromium` (%chromium prints a page's document after its scripts); `avx512` (this machine), `clang-format` (of the version that scripts/format.sh pins), `clang-tidy` (of the version that each_file.py asks for), `release`, `dpkg`, `zsh`, `fish`, `localedef`, `onnx-node-tests` (%node-tests), `wheel` (all that scripts/wheel.sh packs was built); say REQUIRES: where a test needs one.
 import ctypes
 import glob
 import os
@@ -54,6 +54,18 @@ if has_packages(torch_python, "torch", "onnxscript"):
     config.available_features.add("python-torch")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
+
+
+def can_unshare():
+    """Whether a process may have a network of its own here, as root."""
+    if not all(map(shutil.which, ("unshare", "nsenter", "ip", "ss"))):
+        return False
+    made = ["unshare", "--net", "ip", "link", "add", "kedge-a", "type", "veth", "peer", "name", "kedge-b"]
+    return subprocess.run(made, capture_output=True).returncode == 0
+
+
+if can_unshare():
+    config.available_features.add("network-namespaces")
 cuda_folders = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
 if shutil.which("ptxas") or any(folder and os.path.exists(f"{folder}/bin/ptxas") for folder in cuda_folders):
     config.available_features.add("ptxas")
