@@ -15,6 +15,7 @@
 #include "lib/Import/LintOps.h"
 #include "lib/Model/ShardingCheck.h"
 #include "lib/Support/Error.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/io/Printable.h"
 #include <algorithm>
@@ -29,6 +30,15 @@ DialectRegistry &dialects() {
   static DialectRegistry registry;
   registerDialects(registry);
   return registry;
+}
+
+/// Of so many ops that verifying all of them after each pass takes longer than most passes.
+bool isLarge(ModuleOp module) {
+  constexpr int64_t kMany = 20000;
+  int64_t ops = 0;
+  return module
+      .walk([&](Operation *) { return ++ops < kMany ? WalkResult::advance() : WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 void checkRanks(const CompileOptions &options) {
@@ -266,9 +276,11 @@ void Compilation::runPasses(PassManager &manager, Phase phase) {
 
 void Compilation::runPasses(PassManager &manager, const std::string &otherwise) {
   const FatalErrors fatal(*diagnostics, otherwise);
-  if (options.isTrial) // what it plans is compiled again, where it is chosen; a third of the time of a trial
+  const bool verifiesOnce = isLarge(*ir);
+  // What a trial plans is compiled again, where it is chosen; verifying takes a third of the time.
+  if (options.isTrial || verifiesOnce)
     manager.enableVerifier(false);
-  if (failed(manager.run(*ir)))
+  if (failed(manager.run(*ir)) || (verifiesOnce && !options.isTrial && failed(verify(*ir))))
     diagnostics->raise(otherwise);
 }
 

@@ -5,7 +5,7 @@
 # `shared`, `faults`: cases as those of test/meaning; `aarch64` (programs for it are linked and emulated), `aarch64-units` (and
 # unit tests of its kernels); `musl`, `aarch64-musl`; `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
 # `cudnn` (the real library, which plans without a GPU); `nccl`; `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin);
-# `kedge-reduce`; `fuzz` (the fuzz targets were built); `wheel` (all that scripts/wheel.sh packs was built); `unit-compiled`;
+# `network-namespaces` (root may make networks); `kedge-reduce`; `fuzz` (the fuzz targets were built); `wheel` (all that scripts/wheel.sh packs was built); `unit-compiled`;
 # `address-sanitizer`; `avx512` (this machine); `release`.
 # --param tier=quick leaves out the tests that test/tiers.txt names; --param since=COMMIT takes those back whose rooms differ.
 import ctypes
@@ -68,6 +68,18 @@ if has_packages(torch_python, "torch", "onnxscript"):
     config.available_features.add("python-torch")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
+
+
+def can_unshare():
+    """Whether a process may have a network of its own here, as root."""
+    if not all(map(shutil.which, ("unshare", "nsenter", "ip", "ss"))):
+        return False
+    made = ["unshare", "--net", "ip", "link", "add", "kedge-a", "type", "veth", "peer", "name", "kedge-b"]
+    return subprocess.run(made, capture_output=True).returncode == 0
+
+
+if can_unshare():
+    config.available_features.add("network-namespaces")
 cuda_folders = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
 if shutil.which("ptxas") or any(folder and os.path.exists(f"{folder}/bin/ptxas") for folder in cuda_folders):
     config.available_features.add("ptxas")

@@ -109,12 +109,11 @@ private:
   }
 
   size_t stateBuffer(train::BindingAttr state, Type type) {
-    for (auto [i, buffer] : llvm::enumerate(plan.buffers))
-      if (buffer.binding == state)
-        return i;
+    if (auto known = states.find(state); known != states.end())
+      return known->second;
     PlannedBuffer buffer = bound(state, type, -1, end);
     buffer.host = onHost.contains(state.getSymbol().getAttr());
-    return addBuffer(std::move(buffer));
+    return states[state] = addBuffer(std::move(buffer));
   }
 
   size_t constantBuffer(onnx::ConstantOp constant) {
@@ -203,6 +202,7 @@ private:
 
   FunctionPlan plan;
   ConstantTable &constants;
+  llvm::DenseMap<Attribute, size_t> states; ///< buffers by their bindings
   llvm::DenseSet<StringAttr> onHost;
   DenseMap<Operation *, int64_t> position;
   DenseMap<Value, size_t> bufferOf;

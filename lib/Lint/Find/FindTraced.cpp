@@ -7,6 +7,7 @@
 #include "runtime/io/NamePattern.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <unordered_map>
 
 namespace kedge::lint {
 using model::Node;
@@ -17,7 +18,11 @@ const char *const exportFresh = "export again with torch.onnx.export(..., dynamo
 class TracedFindings {
 public:
   explicit TracedFindings(FindingContext &context)
-      : context(context), traced(context.graph()), shared(traced.shared()), copies(traced.copies()) {}
+      : context(context), traced(context.graph()), shared(traced.shared()), copies(traced.copies()) {
+    for (const Node &node : context.graph().nodes)
+      for (size_t operand = 0; operand < node.inputs.size(); ++operand)
+        readers[node.inputs[operand]].emplace_back(&node, operand);
+  }
 
   void find() {
     for (const SharedTensor &one : shared)
@@ -132,23 +137,23 @@ private:
   /// Fresh norms and zero biases that an optimizer of graphs merged, in a file that has lost the paths of its
   /// nodes as well.
   void warnOfEqualValues(const Initializer &parameter) {
+    std::vector<const Node *> weighted;
+    for (const auto &[node, operand] : readersOf(parameter.name))
+      if (operand > 0 && isWeightOperand(*node, operand))
+        weighted.push_back(node);
+    if (weighted.size() < 2)
+      return;
     const model::Tensor *tensor = context.graph().findInitializer(parameter.name);
-    std::vector<const Node *> readers;
-    for (const Node &node : context.graph().nodes)
-      for (size_t operand = 1; operand < node.inputs.size(); ++operand)
-        if (node.inputs[operand] == parameter.name && isWeightOperand(node, operand))
-          readers.push_back(&node);
     const auto hasPath = [](const Node *node) {
       return tracedModule(*node) || !node->meta("namespace").empty();
     };
-    if (!tensor || readers.size() < 2 || std::any_of(readers.begin(), readers.end(), hasPath) ||
-        !isUniform(*tensor))
+    if (!tensor || std::any_of(weighted.begin(), weighted.end(), hasPath) || !isUniform(*tensor))
       return;
-    add(Severity::Warning, "merged-parameters", *readers[1], parameter.name, parentModule(parameter.name),
+    add(Severity::Warning, "merged-parameters", *weighted[1], parameter.name, parentModule(parameter.name),
         fmt::format("{} operators read it, all its values are equal, and the file has no paths of modules: "
                     "optimizers of graphs merge "
                     "fresh norms and zero biases so; what they merged trains as one",
-                    readers.size()),
+                    weighted.size()),
         fmt::format("none needed if the model shares it; otherwise train the file that the optimizer was "
                     "given, or {}",
                     exportFresh),
@@ -179,10 +184,9 @@ private:
     if (!isNameless(former))
       return;
     const Node *reader = nullptr;
-    for (const Node &node : context.graph().nodes)
-      if (!node.is("Identity") &&
-          std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end())
-        reader = reader ? reader : &node;
+    for (const auto &[node, operand] : readersOf(name))
+      if (!node->is("Identity"))
+        reader = reader ? reader : node;
     if (!reader)
       return;
     if (name != former && name.ends_with(transposedSuffix))
@@ -206,8 +210,16 @@ private:
           "");
   }
 
+  using Readers = std::vector<std::pair<const Node *, size_t>>; ///< with the operand
+  const Readers &readersOf(const std::string &name) const {
+    static const Readers none;
+    const auto found = readers.find(name);
+    return found == readers.end() ? none : found->second;
+  }
+
   FindingContext &context;
   TracedGraph traced;
+  std::unordered_map<std::string_view, Readers> readers; ///< in the order of nodes
   std::vector<SharedTensor> shared;
   std::vector<TableCopy> copies;
 };
