@@ -30,7 +30,7 @@ def main():
     make_model(out / "scaled.onnx")
     numpy.save(out / "x.npy", numpy.array([[0.1, 0.2, -0.3]], numpy.float32))
     options, steps = reference["options"], reference["steps"]
-    subprocess.run(["kedge", "compile", out / "scaled.onnx", "--loss", "none", "--loss-output", "loss", "--precision", precision,
+    subprocess.run(["kedge", "compile", out / "scaled.onnx", "--train", "w", "--loss", "none", "--loss-output", "loss", "--precision", precision,
                     "--loss-scale", "dynamic", "--loss-scale-init", str(options["initial_scale"]), "--loss-scale-growth",
                     str(options["growth_factor"]), "--loss-scale-backoff", str(options["backoff_factor"]),
                     "--loss-scale-window", str(options["growth_interval"]), "--lr", "0.1", *sys.argv[4:], "-o",

@@ -25,7 +25,8 @@ LOSS = (r"kedge: note: no --loss was given: cross-entropy over the 64 classes of
         r"are a new input 'labels'")
 
 # What is in the file, what it will take, and the program.
-journey.walk(["kedge", "lint", "gpt.onnx"], HEAD.format("gpt.onnx", 28, "28,288"), "", CLEAN.format(28, "28,288"), UNSHOWN, UNKNOWN, *STOPS)
+journey.walk(["kedge", "lint", "gpt.onnx"], HEAD.format("gpt.onnx", 28, "28,288"), "", CLEAN.format(28, "28,288"), UNSHOWN, UNKNOWN, *STOPS,
+             "next: kedge compile gpt.onnx")
 journey.walk(["kedge", "compile", "gpt.onnx", "--loss", "cross-entropy", "-o", "train"],
              r"kedge: error: gpt.onnx: dimension 0 of input 'input_ids' \(.*\) has no size \('.*'\); give it with --shape input_ids=NxN", code=1)
 shape = ["--shape", "input_ids=4x24"]
@@ -57,7 +58,8 @@ journey.walk(["./tune", *data, *held_out, "--steps", "3", "--lr", "1e-4", "--wei
              (STEP.format(3, "0.0001"), 2, 2), EVAL.format(3, "0.0001"))
 
 # What comes out goes in again.
-journey.walk(["kedge", "lint", "tuned.onnx"], HEAD.format("tuned.onnx", 28, "28,288"), "", CLEAN.format(28, "28,288"), UNSHOWN, UNKNOWN, *STOPS)
+journey.walk(["kedge", "lint", "tuned.onnx"], HEAD.format("tuned.onnx", 28, "28,288"), "", CLEAN.format(28, "28,288"), UNSHOWN, UNKNOWN, *STOPS,
+             "next: kedge compile tuned.onnx")
 journey.walk(["kedge", "compile", "tuned.onnx", *shape, "-o", "again"], LOSS)
 journey.walk(["./again", "--steps", "0", "--export-onnx", "again.onnx"])
 print(f"{journey.steps} commands said what they should")

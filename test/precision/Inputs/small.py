@@ -35,6 +35,8 @@ class Small:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.model = self.folder / "model.onnx"
         save_model(self.model, nodes, parameters, inputs, outputs, opset)
+        # These names and roles (a factor of an input) do not say that they train.
+        self.trains = [name for name, value in parameters.items() if value.dtype == numpy.float32 and value.size > 1]
         self.data = {}
         for name, value in inputs.items():
             self.add_data(name, value)
@@ -44,14 +46,18 @@ class Small:
         numpy.save(path, rows)
         self.data[name] = path
 
+    def says_what_trains(self, options):
+        given = {"--train", "--freeze", "--lora"}.intersection(options) or not self.trains
+        return [] if given else ["--train", f"^({'|'.join(self.trains)})$"]
+
     def compile(self, name, *options):
         program = self.folder / name
-        done = subprocess.run(["kedge", "compile", self.model, *options, "-o", program], capture_output=True, text=True)
+        done = subprocess.run(["kedge", "compile", self.model, *self.says_what_trains(options), *options, "-o", program], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return program
 
     def text(self, level, *options):
-        return subprocess.run(["kedge", "compile", self.model, *options, "--emit", level, "--with-places"], check=True, capture_output=True,
+        return subprocess.run(["kedge", "compile", self.model, *self.says_what_trains(options), *options, "--emit", level, "--with-places"], check=True, capture_output=True,
                               text=True).stdout
 
     def run(self, program, *options, expect=0):
