@@ -16,7 +16,7 @@ def linear(folder, rows, w):
 
 
 def plan(case, *options):
-    return json.loads(subprocess.run(["kedge", "plan", case.model, *GRAPH_LOSS, *options, "--json"], check=True, capture_output=True,
+    return json.loads(subprocess.run(["kedge", "plan", case.model, *case.says_what_trains(options), *GRAPH_LOSS, *options, "--json"], check=True, capture_output=True,
                                      text=True).stdout)
 
 
