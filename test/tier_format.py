@@ -1,4 +1,7 @@
-"""The format of lit's tests: shell tests of the tier that is asked for. A module of its own, since workers look the class up."""
+"""The formats of lit's tests: shell tests of the tier that is asked for, and unit programs. A module of its own, since workers look
+the classes up."""
+import os
+
 import lit.formats
 
 
@@ -9,3 +12,12 @@ class Tier(lit.formats.ShTest):
 
     def getTestsInDirectory(self, *place):
         return (test for test in super().getTestsInDirectory(*place) if "/".join(test.path_in_suite) not in self.left_out)
+
+
+class UnitPrograms(lit.formats.GoogleTest):
+    """The longest in shards; in others tests may rest on what the tests before them have seen."""
+    SHARDED = {"kedge-unit-gpu", "kedge-unit-runtime", "kedge-unit-cuda"}
+
+    def get_num_tests(self, path, *configuration):
+        number = super().get_num_tests(path, *configuration)
+        return number if number is None or os.path.basename(path) in self.SHARDED else min(number, 1)

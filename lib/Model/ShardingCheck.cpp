@@ -104,8 +104,12 @@ private:
                fmt::join(node.inputs, ", "), fmt::join(node.outputs, ", "));
       if (!tensors.insert(spec.tensor).second)
         failOf(node, spec, "twice; expected one spec for each tensor");
-      if (spec.devices.empty() && !devices.stage && spec.shards() > 1)
-        failOf(node, spec, "of {} parts without devices; expected a device for each part", spec.shards());
+      // onnx-ir writes none where the parts are those of all devices, in their order.
+      if (spec.devices.empty() && !devices.stage && spec.shards() > 1 &&
+          spec.shards() != configuration.devices)
+        failOf(node, spec,
+               "of {} parts without devices; expected a device for each part, or as many parts as {} devices",
+               spec.shards(), configuration.devices);
       checkGroups(node, spec);
       checkParts(node, spec);
     }
