@@ -141,8 +141,8 @@ TEST_F(RuntimeDisplaced, StaysUntilTheTimeIsOver) {
   const Spinner other(there);
   const Helper helper(Doing::GivesWay, both);
   const CallerStays stays;
-  for (const auto end = patience();
-       std::chrono::steady_clock::now() < end && isEqual(helper.allowed(), both);) {
+  for (const auto late = patience();
+       std::chrono::steady_clock::now() < late && isEqual(helper.allowed(), both);) {
     makeRoomForDisplaced();
     const bool isPut = !isEqual(helper.allowed(), both);
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
