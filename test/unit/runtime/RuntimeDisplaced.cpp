@@ -145,8 +145,8 @@ TEST_F(RuntimeDisplaced, StaysUntilTheTimeIsOver) {
        std::chrono::steady_clock::now() < late && isEqual(helper.allowed(), both);) {
     makeRoomForDisplaced();
     const bool isPut = !isEqual(helper.allowed(), both);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
-    while (isPut && std::chrono::steady_clock::now() < end)
+    const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (isPut && std::chrono::steady_clock::now() < soon)
       letDisplacedGo();
   }
   EXPECT_FALSE(isEqual(helper.allowed(), both));
