@@ -192,4 +192,5 @@ config.substitutions.append(("%build", config.kedge_binary_dir))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 config.substitutions.append(("%test-python", test_python or "python3"))
 config.substitutions.append(("%torch-python", torch_python or "python3"))
-config.substitutions.append(("%python", config.python or "python3"))
+# The interpreter that runs lit, not a wrapper that looks for one at each start.
+config.substitutions.append(("%python", sys.executable or config.python))

@@ -176,8 +176,9 @@ private:
     for (Value operand : result.getOwner()->getOperands()) {
       size_t candidate = bufferOf.lookup(operand);
       PlannedBuffer &buffer = plan.buffers[candidate];
-      if (buffer.persistent() || buffer.holdsOutput() || taken.contains(candidate) ||
-          deathOf(candidate) != at || !sched::mayOverwrite(result, sched::rootOf(operand)))
+      // Those of another size never fit: asked first, since the last question looks through all operands.
+      if (deathOf(candidate) != at || buffer.bytes != sched::bytesOf(result.getType()) || buffer.persistent() ||
+          buffer.holdsOutput() || taken.contains(candidate) || !sched::mayOverwrite(result, sched::rootOf(operand)))
         continue;
       taken.insert(candidate);
       extend(candidate, last);

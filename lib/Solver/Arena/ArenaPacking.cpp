@@ -119,6 +119,8 @@ private:
 /// ejection.
 void improve(const ArenaProblem &part, int64_t enough, const PackOptions &options, ArenaEffort &effort,
              PartResult &result) {
+  if (part.items.size() > mostFirstFitItems)
+    return;
   int64_t count = static_cast<int64_t>(part.items.size());
   if (searchSize(part) > largestSearch) {
     ArenaRandom random(options.seed);
