@@ -1,5 +1,6 @@
 """Which tests belong to the long tier (test/tiers.txt), and which of them a change asks for."""
 import pathlib
+import re
 import subprocess
 from typing import NamedTuple
 
@@ -16,6 +17,17 @@ class Long(NamedTuple):
 def long_tests(path=TESTS / "tiers.txt"):
     rows = (line.split() for line in path.read_text().splitlines() if line.strip() and not line.startswith("#"))
     return [Long(row[0], row[1] if len(row) > 1 else "", row[2:]) for row in rows]
+
+
+def exists(test, place=TESTS):
+    """Of a file: it is there; of a test in a unit program, PROGRAM/SUITE.NAME: a source of the program has it."""
+    if not test.startswith("kedge-unit-"):
+        return bool(test) and (place / test).exists()
+    program, _, name = test.removeprefix("kedge-unit-").partition("/")
+    suite, _, case = name.partition(".")
+    declared = re.compile(rf"TEST(_F|_P)?\({re.escape(suite)},\s*{re.escape(case)}\)")
+    return any(declared.search(file.read_text()) for folder in (place / "unit").glob("*") if folder.name.lower() == program
+               for file in folder.rglob("*.cpp"))
 
 
 def changed_since(commit):

@@ -26,23 +26,26 @@
 namespace kedge::rt {
 namespace {
 
-/// What several outputs could not write. Ranks write together: there the first error ends all.
+/// What several outputs could not write. Where ranks write together, an error that one of them alone knows ends all.
 class Attempts {
 public:
   explicit Attempts(bool alone) : alone(alone) {}
 
   template <typename Body> void run(Body &&body) {
-    if (!alone)
-      return body();
     try {
       body();
     } catch (const RuntimeError &error) {
+      if (!alone && !dynamic_cast<const AgreedError *>(&error))
+        throw; // the other ranks do not know of it
       errors += (errors.empty() ? "" : "; ") + std::string(error.what());
     }
   }
   void finish() const {
-    if (!errors.empty())
+    if (errors.empty())
+      return;
+    if (alone)
       fail("{}", errors);
+    throw AgreedError(errors);
   }
 
 private:

@@ -12,11 +12,11 @@ def findings():
     rows = tiers.long_tests(TESTS / "tiers.txt")
     names = [row.test for row in rows]
     for row in rows:
-        if not (TESTS / row.test).exists():
+        if not tiers.exists(row.test, TESTS):
             yield f"{row.test}: there is no such test"
         if names.count(row.test) > 1:
             yield f"{row.test}: stands twice"
-        if not row.witness or not (TESTS / row.witness).exists():
+        if not tiers.exists(row.witness, TESTS):
             yield f"{row.test}: expected a quick witness, found '{row.witness}', which is no test"
         if row.witness in names:
             yield f"{row.test}: expected a quick witness, found '{row.witness}', which is long itself"

@@ -76,10 +76,12 @@ void WholeStates::agreeOn(std::string &name) {
     executor.communicator()->broadcast(name.data(), name.size());
 }
 
-void WholeStates::finish() {
-  std::string noMore;
-  if (executor.communicator())
+void WholeStates::finish(const std::string &error) {
+  std::string noMore, why = error;
+  if (executor.communicator()) {
     agreeOn(noMore);
+    agreeOn(why);
+  }
   whole = {};
   joined = {};
 }
@@ -88,8 +90,13 @@ void WholeStates::serve() {
   for (;;) {
     std::string name;
     agreeOn(name);
-    if (name.empty())
+    if (name.empty()) {
+      std::string error;
+      agreeOn(error);
+      if (!error.empty())
+        throw AgreedError(error);
       return;
+    }
     const State *state = executor.program().state(name);
     if (!state)
       fail("the program is damaged: its ranks have other states than rank 0: '{}' is missing", name);

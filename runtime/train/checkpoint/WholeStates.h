@@ -13,9 +13,9 @@ public:
   /// On rank 0: the whole tensor, of type descOf(state); valid until the next call.
   const char *fetch(const State &state);
   TensorDesc descOf(const State &state) const;
-  /// Rank 0 calls this when it needs no more states.
-  void finish();
-  /// On all other ranks: sends parts to rank 0 until it has finished.
+  /// Rank 0 calls this when it needs no more states; `error`: what it could not do, or nothing.
+  void finish(const std::string &error);
+  /// On all other ranks: sends parts to rank 0 until it has finished. Throws AgreedError where rank 0 failed.
   void serve();
 
 private:
@@ -35,13 +35,20 @@ private:
 void gatherOnFirst(Communicator &ranks, const Shard &shard, DType type, const char *own,
                    std::vector<char> &whole);
 
-/// Rank 0 runs `body(WholeStates &)`; the others serve it.
+/// Rank 0 runs `body(WholeStates &)`; the others serve it. Where it fails, all ranks throw the same AgreedError.
 template <typename Body> void onFirstRank(const Executor &executor, Body &&body) {
   WholeStates states(executor);
   if (const Communicator *ranks = executor.communicator(); ranks && !ranks->world().isFirst())
     return states.serve();
-  body(states);
-  states.finish();
+  try {
+    body(states);
+  } catch (const RuntimeError &error) {
+    if (!executor.communicator() || dynamic_cast<const AgreedError *>(&error))
+      throw;
+    states.finish(error.what());
+    throw AgreedError(error.what());
+  }
+  states.finish("");
 }
 
 } // namespace kedge::rt

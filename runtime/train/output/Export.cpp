@@ -43,11 +43,11 @@ void exportOnnx(const std::string &path, const Executor &executor, const Program
   const std::string modelPath = !model.empty()          ? model
                                 : program.files.empty() ? std::string()
                                                         : program.files[0].path;
-  if (copiesFromModel(skeleton.value("model", nlohmann::json::array())) ||
-      copiesFromModel(skeleton.value("external", nlohmann::json::array())))
-    checkModelFile(program, model);
   const bool merges = std::string_view(mode) != "adapters";
   onFirstRank(executor, [&](WholeStates &states) {
+    if (copiesFromModel(skeleton.value("model", nlohmann::json::array())) ||
+        copiesFromModel(skeleton.value("external", nlohmann::json::array())))
+      checkModelFile(program, model);
     MergedWeights merged(executor, states, merges);
     writeOnnx(skeleton, image.data, image.dataSize, modelPath, path, [&](const std::string &name) {
       const State *state = program.state(name);
