@@ -29,6 +29,10 @@ bool isWeightName(const std::string &name);
 /// frozen statistics, a bias of logits that is never trained.
 bool isBufferName(const std::string &name);
 
+/// "onnx::Conv_" and a number: what PyTorch's older exporter calls a weight or bias of a convolution that it
+/// computed.
+bool isNumberedConv(std::string_view name);
+
 /// Operators that draw random numbers: in training mode, or always.
 bool isRandom(const model::Node &);
 

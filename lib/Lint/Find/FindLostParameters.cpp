@@ -1,4 +1,5 @@
 #include "lib/Lint/Find/Findings.h"
+#include "lib/Lint/OperatorFacts.h"
 #include "lib/Lint/Repair/Repair.h"
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -197,6 +198,20 @@ void findFusedNorms(FindingContext &context) {
   }
 }
 
+/// PyTorch's older exporter folds a norm in evaluation mode into the convolution before it, and gives both tensors
+/// numbers for names.
+void findMadeConvolutions(FindingContext &context) {
+  if (context.evidence.names.exporter() != "PyTorch" || context.evidence.signature.present())
+    return;
+  for (const Node &node : context.graph().nodes)
+    if (node.is("Conv") && node.hasInput(2) && isNumberedConv(node.input(1)) &&
+        isNumberedConv(node.input(2)) && context.trains(node.input(1)))
+      context.findings.push_back(
+          {Severity::Error, "fused-batchnorm", nodeName(node), node.input(1), parentModule(nodeName(node)),
+           "the exporter multiplied a norm in evaluation mode into the weights of a Conv; it is gone",
+           "export again with torch.onnx.export(..., training=torch.onnx.TrainingMode.PRESERVE)", false, ""});
+}
+
 void noteRenamed(FindingContext &context) {
   for (const Initializer &initializer : context.initializers) {
     if (initializer.verdict != Verdict::Parameter || initializer.original == initializer.name ||
@@ -228,6 +243,7 @@ void findLostParameters(FindingContext &context) {
   findFoldedParameters(context);
   findComputedConstants(context);
   findFusedNorms(context);
+  findMadeConvolutions(context);
   noteRenamed(context);
 }
 

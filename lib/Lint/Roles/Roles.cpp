@@ -392,6 +392,30 @@ size_t Roles::productsWithoutBias() const {
   return count;
 }
 
+size_t Roles::normsWithoutShift() const {
+  auto holds = [&](const Node &node, NormPart part) {
+    for (size_t k = 0; k < node.inputs.size(); ++k)
+      if (normalizations.part(node, k) == part)
+        return true;
+    return false;
+  };
+  size_t count = 0;
+  for (const Node *node : values.nodes()) {
+    if (!holds(*node, NormPart::Scale))
+      continue;
+    std::vector<std::string> open = {node->output(0)};
+    bool shifted = false;
+    for (size_t at = 0; at < open.size() && open.size() < 32; ++at)
+      for (const Reader &reader : values.readers(open[at])) {
+        shifted = shifted || holds(*reader.node, NormPart::Shift);
+        if (normalizations.isNormalized(reader.node->output(0)))
+          open.push_back(reader.node->output(0));
+      }
+    count += shifted ? 0 : 1;
+  }
+  return count;
+}
+
 bool hasMaskValues(const Tensor &tensor) {
   try {
     const std::vector<double> all = tensor.floats();

@@ -35,6 +35,8 @@ public:
   const Norms &norms() const { return normalizations; }
   /// Products with weights that get no bias.
   size_t productsWithoutBias() const;
+  /// Norms that are scaled, but get no shift.
+  size_t normsWithoutShift() const;
 
 private:
   void collect(const std::string &value, int depth, std::vector<GraphRole> &roles) const;

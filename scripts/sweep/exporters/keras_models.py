@@ -142,6 +142,15 @@ def losses_of(model, x, y, classes):
     return [model.train_on_batch(rows_of(x, s), rows_of(y, s)) for s in range(STEPS)]
 
 
+def held_losses(model, x, y, classes):
+    """Losses of a fresh model whose variables of zeros do not train: those that the exporter removes from the file."""
+    for layer in model._flatten_layers():
+        for weight in layer.weights:
+            if not np.any(keras.ops.convert_to_numpy(weight)):
+                weight.trainable = False
+    return losses_of(model, x, y, classes)
+
+
 def scalar(value):
     return float(np.asarray(value).reshape(-1)[0])
 
@@ -162,9 +171,14 @@ def make(out, name, trained):
         path = pathlib.Path(temporary) / "model.onnx"
         model.export(str(path), format="onnx", verbose=False)
         entry = onnx.load(str(path)).graph.input[0].name
+        first = model.get_weights()
         losses = [scalar(value) for value in losses_of(model, x, y, classes)]
+        held = None
+        if not trained:
+            model.set_weights(first)
+            held = [scalar(value) for value in held_losses(model, x, y, classes)]
         write(pathlib.Path(out) / f"keras-{name}-{'trained' if trained else 'fresh'}", path, {entry: x}, y, losses,
-              "cross-entropy" if classes else "mse")
+              "cross-entropy" if classes else "mse", without_zeros=held)
 
 
 def main():
