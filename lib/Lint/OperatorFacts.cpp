@@ -221,6 +221,10 @@ bool isNumberedConv(std::string_view name) {
          name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
 }
 
+bool isFoldedNorm(const Node &node) {
+  return node.is("Conv") && node.hasInput(2) && isNumberedConv(node.input(1)) && isNumberedConv(node.input(2));
+}
+
 bool isRandom(const Node &node) {
   static const std::set<std::string> ops = {"Dropout",      "RandomNormalLike", "RandomUniformLike",
                                             "Bernoulli",    "Multinomial",      "RandomNormal",

@@ -291,7 +291,19 @@ def roles_folded_convolution(folder):
         node.doc_string = ""
     onnx.save(file, folder / "model.onnx")
     record(folder, "the older exporter folds a norm in evaluation mode into its convolution, and numbers the tensors that it makes",
-           {"lint": r"^error\[fused-batchnorm\] .*onnx::Conv_\d+ .*TrainingMode.PRESERVE", "agree": True}, MSE, command="lint")
+           {"lint": r"^error\[fused-batchnorm\] .*TrainingMode.PRESERVE", "agree": True}, MSE, command="lint")
+
+
+@case
+def roles_computed_weight(folder):
+    model = nn.utils.parametrizations.weight_norm(nn.Linear(6, 2)).train()
+    torch.onnx.export(model, (torch.zeros(4, 6),), str(folder / "model.onnx"), dynamo=False, opset_version=17, input_names=["x"], output_names=["y"])
+    file = onnx.load(folder / "model.onnx")
+    for node in file.graph.node:
+        node.doc_string = ""
+    onnx.save(file, folder / "model.onnx")
+    record(folder, "a weight in PyTorch's own layout that has a number for its name was computed from others",
+           {"lint": r"^error\[computed-parameter\] .*onnx::Gemm_\d+ .*optimize=False", "agree": True}, MSE, command="lint")
 
 
 class Removed(nn.Module):

@@ -198,14 +198,11 @@ void findFusedNorms(FindingContext &context) {
   }
 }
 
-/// PyTorch's older exporter folds a norm in evaluation mode into the convolution before it, and gives both tensors
-/// numbers for names.
 void findMadeConvolutions(FindingContext &context) {
   if (context.evidence.names.exporter() != "PyTorch" || context.evidence.signature.present())
     return;
   for (const Node &node : context.graph().nodes)
-    if (node.is("Conv") && node.hasInput(2) && isNumberedConv(node.input(1)) &&
-        isNumberedConv(node.input(2)) && context.trains(node.input(1)))
+    if (isFoldedNorm(node) && context.trains(node.input(1)))
       context.findings.push_back(
           {Severity::Error, "fused-batchnorm", nodeName(node), node.input(1), parentModule(nodeName(node)),
            "the exporter multiplied a norm in evaluation mode into the weights of a Conv; it is gone",
