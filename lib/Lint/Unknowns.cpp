@@ -111,11 +111,13 @@ std::string removedBiases(const Evidence &evidence) {
       counts.push_back(fmt::format("{} {} without a {}", count, count == 1 ? one : many, lacks));
   };
   add(evidence.roles.productsWithoutBias(), "product is", "products are", "bias");
-  add(evidence.roles.normsWithoutShift(), "norm is", "norms are", "shift");
+  const Roles::LackingNorms norms = evidence.roles.lackingNorms();
+  add(norms.scale, "norm is", "norms are", "scale");
+  add(norms.shift, "norm is", "norms are", "shift");
   if (counts.empty())
     return "";
-  return fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; {}. What is not in "
-                     "the file does not train: give biases other values before the export",
+  return fmt::format("biases of zeros (and scales of ones): TensorFlow's exporter removes them from a fresh model; {}. What "
+                     "is not in the file does not train: give them other values before the export",
                      fmt::join(counts, ", "));
 }
 

@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2] / "test/meaning"))
 from check import Case  # noqa: E402
 
-TOLD = re.compile(r"biases of zeros: .* without a (bias|shift)")
+TOLD = re.compile(r"biases of zeros .* without a (bias|scale|shift)")
 
 
 def reason_of(words):
