@@ -222,7 +222,8 @@ bool isNumberedConv(std::string_view name) {
 }
 
 bool isFoldedNorm(const Node &node) {
-  return node.is("Conv") && node.hasInput(2) && isNumberedConv(node.input(1)) && isNumberedConv(node.input(2));
+  return node.is("Conv") && node.hasInput(2) && isNumberedConv(node.input(1)) &&
+         isNumberedConv(node.input(2));
 }
 
 bool isRandom(const Node &node) {

@@ -65,7 +65,8 @@ std::vector<SignatureEntry> fromRepr(const std::string &text) {
 std::vector<SignatureEntry> mutationsOf(const std::string &text) {
   std::vector<SignatureEntry> mutations;
   const std::string kind = "BUFFER_MUTATION";
-  const bool isRepr = text.find("OutputSpec(") != std::string::npos; // a search back from each line would be long
+  const bool isRepr =
+      text.find("OutputSpec(") != std::string::npos; // a search back from each line would be long
   for (size_t at = text.find(kind); at != std::string::npos; at = text.find(kind, at + kind.size())) {
     const size_t line = text.rfind('\n', at) + 1, colon = text.find(": ", line),
                  spec = isRepr ? text.rfind("OutputSpec(", at) : std::string::npos;

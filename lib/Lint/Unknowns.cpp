@@ -116,9 +116,10 @@ std::string removedBiases(const Evidence &evidence) {
   add(norms.shift, "norm is", "norms are", "shift");
   if (counts.empty())
     return "";
-  return fmt::format("biases of zeros (and scales of ones): TensorFlow's exporter removes them from a fresh model; {}. What "
-                     "is not in the file does not train: give them other values before the export",
-                     fmt::join(counts, ", "));
+  return fmt::format(
+      "biases of zeros (and scales of ones): TensorFlow's exporter removes them from a fresh model; {}. What "
+      "is not in the file does not train: give them other values before the export",
+      fmt::join(counts, ", "));
 }
 
 std::vector<std::string> unknownsOf(const Evidence &evidence) {

@@ -116,9 +116,10 @@ void FirstValues::see(const State &state, const State &as, const char *values) {
 }
 
 void FirstValues::check(Communicator *ranks) const {
-  failWithAgreedError(ranks, "before the first step the ", fault,
-                      ": a step would spread it over all parameters; mend the weights, or compile with --freeze "
-                      "where the tensor is a mask");
+  failWithAgreedError(
+      ranks, "before the first step the ", fault,
+      ": a step would spread it over all parameters; mend the weights, or compile with --freeze "
+      "where the tensor is a mask");
 }
 
 } // namespace kedge::rt

@@ -206,7 +206,8 @@ private:
           "is " + name);
     else if (isWeight && context.trains(name))
       add(Severity::Error, "computed-parameter", *reader, name, parentModule(name),
-          "computed at export from parameters that the file does not have (weight norm, spectral norm, LoRA): "
+          "computed at export from parameters that the file does not have (weight norm, spectral norm, "
+          "LoRA): "
           "it would train in their stead",
           exportFresh, false, "");
     else if (isComputed(former) && isLeafOfNorm(name) && context.trains(name))
