@@ -1,5 +1,6 @@
-"""Writes .npy files (version 1.0) with nothing but Python: what numpy.save would write."""
+"""Writes and reads .npy files (version 1.0) with nothing but Python: what numpy.save would write."""
 import array
+import ast
 import math
 import sys
 
@@ -18,3 +19,14 @@ def save(path, kind, shape, values):
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
         numbers.tofile(file)
+
+
+def load(path):
+    """Shape and numbers, in row order, of a file in C order."""
+    with open(path, "rb") as file:
+        file.seek(8)
+        header = ast.literal_eval(file.read(int.from_bytes(file.read(2), "little")).decode())
+        numbers = array.array(CODES[header["descr"]], file.read())
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return header["shape"], numbers

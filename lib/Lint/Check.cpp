@@ -136,6 +136,8 @@ Report check(const Model &model, const LintOptions &options, const Operators &op
   findVerdicts(context);
   findTables(context);
   report.unknown = unknownsOf(evidence);
+  if (std::string text = removedBiases(evidence); options.compiles && !text.empty())
+    report.remarks.push_back("not known: " + text);
   applyAllow(report, options);
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding &a, const Finding &b) { return a.severity < b.severity; });

@@ -215,6 +215,17 @@ bool isBufferName(const std::string &name) {
   return leaves.count(name.substr(name.find_last_of("./") + 1));
 }
 
+bool isNumberedConv(std::string_view name) {
+  constexpr std::string_view prefix = "onnx::Conv_";
+  return name.starts_with(prefix) && name.size() > prefix.size() &&
+         name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
+}
+
+bool isFoldedNorm(const Node &node) {
+  return node.is("Conv") && node.hasInput(2) && isNumberedConv(node.input(1)) &&
+         isNumberedConv(node.input(2));
+}
+
 bool isRandom(const Node &node) {
   static const std::set<std::string> ops = {"Dropout",      "RandomNormalLike", "RandomUniformLike",
                                             "Bernoulli",    "Multinomial",      "RandomNormal",

@@ -29,6 +29,12 @@ bool isWeightName(const std::string &name);
 /// frozen statistics, a bias of logits that is never trained.
 bool isBufferName(const std::string &name);
 
+/// "onnx::Conv_" and a number: what PyTorch's older exporter calls a weight or bias of a convolution that it
+/// computed.
+bool isNumberedConv(std::string_view name);
+/// A convolution whose weight and bias are such: a norm in evaluation mode was folded into it.
+bool isFoldedNorm(const model::Node &);
+
 /// Operators that draw random numbers: in training mode, or always.
 bool isRandom(const model::Node &);
 

@@ -57,6 +57,7 @@ std::string acceptedText(const Finding &finding) {
       {"untied-parameters", "trains them apart"},
       {"dropped-bias", "trains without them"},
       {"folded-parameter", "trains all else, and keeps what they became as it is"},
+      {"computed-parameter", "trains what was computed from them"},
       {"fused-batchnorm", "trains the weights that hold their effect, without the norms"},
       {"lost-detach", "lets the gradient pass there"},
       {"lost-update", "keeps their first values"},

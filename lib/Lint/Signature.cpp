@@ -65,9 +65,11 @@ std::vector<SignatureEntry> fromRepr(const std::string &text) {
 std::vector<SignatureEntry> mutationsOf(const std::string &text) {
   std::vector<SignatureEntry> mutations;
   const std::string kind = "BUFFER_MUTATION";
+  const bool isRepr =
+      text.find("OutputSpec(") != std::string::npos; // a search back from each line would be long
   for (size_t at = text.find(kind); at != std::string::npos; at = text.find(kind, at + kind.size())) {
     const size_t line = text.rfind('\n', at) + 1, colon = text.find(": ", line),
-                 spec = text.rfind("OutputSpec(", at);
+                 spec = isRepr ? text.rfind("OutputSpec(", at) : std::string::npos;
     size_t cursor = at;
     std::string value;
     if (spec != std::string::npos)

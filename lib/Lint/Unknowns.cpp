@@ -1,6 +1,7 @@
 // What lint cannot see, because the file does not hold it: said beside "clean".
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Find/LostArguments.h"
+#include "lib/Lint/OperatorFacts.h"
 #include "lib/Lint/Traced.h"
 #include <algorithm>
 #include <cmath>
@@ -31,13 +32,6 @@ bool has(const model::Graph &graph, const char *op) {
   bool found = false;
   model::forEachNode(graph, [&](const Node &node) { found |= node.is(op); });
   return found;
-}
-
-/// onnx::Conv_ and a number: what the legacy exporter calls a weight that it made.
-bool isNumberedConv(std::string_view name) {
-  constexpr std::string_view prefix = "onnx::Conv_";
-  return name.substr(0, prefix.size()) == prefix && name.size() > prefix.size() &&
-         name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
 }
 
 /// A convolution with a bias, which a folded BatchNormalization leaves behind; the legacy exporter also names
@@ -108,6 +102,26 @@ std::string stopsOf(const model::Graph &graph) {
 
 } // namespace
 
+std::string removedBiases(const Evidence &evidence) {
+  if (evidence.names.exporter() != "tf2onnx")
+    return "";
+  std::vector<std::string> counts;
+  auto add = [&](size_t count, const char *one, const char *many, const char *lacks) {
+    if (count > 0)
+      counts.push_back(fmt::format("{} {} without a {}", count, count == 1 ? one : many, lacks));
+  };
+  add(evidence.roles.productsWithoutBias(), "product is", "products are", "bias");
+  const Roles::LackingNorms norms = evidence.roles.lackingNorms();
+  add(norms.scale, "norm is", "norms are", "scale");
+  add(norms.shift, "norm is", "norms are", "shift");
+  if (counts.empty())
+    return "";
+  return fmt::format(
+      "biases of zeros (and scales of ones): TensorFlow's exporter removes them from a fresh model; {}. What "
+      "is not in the file does not train: give them other values before the export",
+      fmt::join(counts, ", "));
+}
+
 std::vector<std::string> unknownsOf(const Evidence &evidence) {
   const model::Graph &graph = evidence.model.graph;
   std::vector<std::string> unknowns;
@@ -131,12 +145,8 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
   if (evidence.names.exporter() == "PyTorch" && !evidence.signature.present())
     if (std::string text = namedBuffers(evidence); !text.empty())
       unknowns.push_back(std::move(text));
-  if (evidence.names.exporter() == "tf2onnx")
-    if (const size_t count = evidence.roles.productsWithoutBias(); count > 0)
-      unknowns.push_back(
-          fmt::format("biases of zeros: TensorFlow's exporter removes them from a fresh model; "
-                      "{} {} without a bias",
-                      count, count == 1 ? "product is" : "products are"));
+  if (std::string text = removedBiases(evidence); !text.empty())
+    unknowns.push_back(std::move(text));
   if (!evidence.signature.present() && evidence.model.trainingInfo.empty())
     for (const Node &node : graph.nodes)
       if (const model::Tensor *table = node.is("Gather") ? graph.findInitializer(node.input(0)) : nullptr;

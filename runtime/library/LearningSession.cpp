@@ -73,10 +73,13 @@ LearningSession::LearningSession(const OptionTexts &texts, const TaskRunner &len
   });
   executor =
       std::make_unique<Executor>(program, image, options.threads != 0 ? options.threads : physicalCores());
+  FirstValues first(program);
   loadInitialValues(
       *executor, image,
       {options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed},
-      /*onlyUnsaved=*/false);
+      /*onlyUnsaved=*/false,
+      [&first](const State &state, const State &as, const char *values) { first.see(state, as, values); });
+  first.check(nullptr);
   originals =
       std::make_unique<Originals>(*executor, image,
                                   WeightSources{options.model, options.weights, options.weightsPartial,

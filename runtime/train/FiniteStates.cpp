@@ -1,5 +1,4 @@
 #include "runtime/train/FiniteStates.h"
-#include "runtime/comm/AgreedError.h"
 #include "runtime/format/Convert.h"
 #include "runtime/train/weights/StateValues.h"
 #include <algorithm>
@@ -51,31 +50,27 @@ int64_t firstNotFinite(DType type, const char *data, int64_t count) {
   return -1;
 }
 
-/// Whether a launch of a step writes into it. What none writes is as the user gave it: masks may be infinite.
-bool isWritten(const Program &program, const State &state) {
-  for (const auto &[name, function] : program.functions)
-    for (const Launch &launch : function.launches)
-      for (size_t i = launch.reads; i < launch.args.size(); ++i) {
-        const Space space = static_cast<int>(i) == launch.hostArg ? Space::Host : Space::Device;
-        if (space == state.space && launch.args[i] >= state.offset &&
-            launch.args[i] < state.offset + state.desc.bytes())
-          return true;
-      }
-  return false;
+bool holdsTrained(const State &state) { return isFloat(state.desc.type) && keptOf(state) == Kept::Values; }
+
+/// Nullopt: all are finite. `order`: which of the messages of several states is the first.
+std::optional<Word> faultOf(const State &state, DType type, const char *data, int64_t order) {
+  const int64_t at = firstNotFinite(type, data, state.desc.elements());
+  if (at < 0)
+    return std::nullopt;
+  return Word{order, fmt::format("{} '{}' is not finite ({} at element {})", roleName(state.role),
+                                 state.onnxName.empty() ? state.name : state.onnxName,
+                                 loadAsDouble(type, data, at), at)};
 }
 
 std::optional<Word> firstFault(const Executor &executor) {
+  const WrittenPlaces written(executor.program());
   int64_t order = 0;
   for (const State &state : executor.program().states) {
     ++order;
-    if (!isFloat(state.desc.type) || keptOf(state) != Kept::Values || !isWritten(executor.program(), state))
+    if (!holdsTrained(state) || !written.hold(state))
       continue;
-    const char *data = executor.read(state);
-    const int64_t at = firstNotFinite(state.desc.type, data, state.desc.elements());
-    if (at >= 0)
-      return Word{order, fmt::format("{} '{}' is not finite ({} at element {})", roleName(state.role),
-                                     state.onnxName.empty() ? state.name : state.onnxName,
-                                     loadAsDouble(state.desc.type, data, at), at)};
+    if (std::optional<Word> fault = faultOf(state, state.desc.type, executor.read(state), order))
+      return fault;
   }
   return std::nullopt;
 }
@@ -100,9 +95,29 @@ void checkStatesFinite(const Executor &executor, int64_t step, const std::string
           consequence));
 }
 
-void checkFirstStatesFinite(const Executor &executor) {
+WrittenPlaces::WrittenPlaces(const Program &program) {
+  for (const auto &[name, function] : program.functions)
+    for (const Launch &launch : function.launches)
+      for (size_t i = launch.reads; i < launch.args.size(); ++i)
+        places[static_cast<int>(i) == launch.hostArg].push_back(launch.args[i]);
+  for (std::vector<uint64_t> &offsets : places)
+    std::sort(offsets.begin(), offsets.end());
+}
+
+bool WrittenPlaces::hold(const State &state) const {
+  const std::vector<uint64_t> &offsets = places[state.space == Space::Host];
+  const auto found = std::lower_bound(offsets.begin(), offsets.end(), state.offset);
+  return found != offsets.end() && *found < state.offset + state.desc.bytes();
+}
+
+void FirstValues::see(const State &state, const State &as, const char *values) {
+  if (!fault && isFloat(as.desc.type) && holdsTrained(state) && written.hold(state))
+    fault = faultOf(state, as.desc.type, values, &state - program.states.data());
+}
+
+void FirstValues::check(Communicator *ranks) const {
   failWithAgreedError(
-      executor.communicator(), "before the first step the ", firstFault(executor),
+      ranks, "before the first step the ", fault,
       ": a step would spread it over all parameters; mend the weights, or compile with --freeze "
       "where the tensor is a mask");
 }

@@ -190,7 +190,11 @@ void Session::makeExecutor() {
 void Session::setStates() {
   const WeightSources sources{options.model,   options.weights, options.weightsPartial,
                               options.adapter, options.init,    scalars.seed};
-  loadInitialValues(*executor, image, sources, checkpoint.has_value());
+  FirstValues first(program);
+  loadInitialValues(
+      *executor, image, sources, checkpoint.has_value(),
+      [&first](const State &state, const State &as, const char *values) { first.see(state, as, values); });
+  first.check(executor->communicator());
   originals = std::make_unique<Originals>(*executor, image, sources);
   executor->setOriginals(originals.get());
   checkpoints.world = world;
@@ -200,8 +204,6 @@ void Session::setStates() {
   if (checkpoint)
     loadCheckpoint(*checkpoint, checkpoints.frozen, *executor);
   scaler = beginRun(*executor, scalars, progress, rows, checkpoint ? &*checkpoint : nullptr);
-  if (!checkpoint)
-    checkFirstStatesFinite(*executor);
 }
 
 void Session::makeEvaluator() {

@@ -260,3 +260,72 @@ def roles_spectral_norm(folder):
     onnx.save(file, folder / "model.onnx")
     model.a.weight = model.a.weight.detach()  # as a copy can be made of it
     learned(folder, "the vectors of a spectral norm are buffers, and an Identity of its weight is that weight", model, targets(7, (6,), (2,), 12), 4, relative=1e-3)
+
+
+class Positioned(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enter, self.head = nn.Linear(3, 6), nn.Linear(6, 2)
+        angles = torch.arange(4.0)[:, None] * 10000.0 ** (-torch.arange(0, 6, 2) / 6)
+        self.register_buffer("sines", torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[None])
+
+    def forward(self, x):
+        return self.head(torch.tanh(self.enter(x) + self.sines))
+
+
+@case
+def roles_sine_table(folder):
+    model = Positioned()
+    w, b, v, c, sines = values(model, "enter.weight", "enter.bias", "head.weight", "head.bias", "sines")
+    nodes = [("MatMul", "x w", "m"), ("Add", "m b", "e"), ("Add", "e s", "p"), ("Tanh", "p", "t"), ("MatMul", "t v", "n"), ("Add", "n c", "y")]
+    write(folder, nodes, {"w": w.T.copy(), "b": b, "s": sines, "v": v.T.copy(), "c": c}, [4, 4, 3], [4, 4, 2])
+    learned(folder, "a table of positions without a name that equals sines and cosines is a constant", model, targets(8, (4, 3), (4, 2), 12), 4)
+
+
+@case
+def roles_folded_convolution(folder):
+    model = Images(nn.BatchNorm2d(4)).eval()
+    torch.onnx.export(model, (torch.zeros(4, 2, 5, 5),), str(folder / "model.onnx"), dynamo=False, opset_version=17, input_names=["x"], output_names=["y"])
+    file = onnx.load(folder / "model.onnx")
+    for node in file.graph.node:
+        node.doc_string = ""
+    onnx.save(file, folder / "model.onnx")
+    record(folder, "the older exporter folds a norm in evaluation mode into its convolution, and numbers the tensors that it makes",
+           {"lint": r"^error\[fused-batchnorm\] .*TrainingMode.PRESERVE", "agree": True}, MSE, command="lint")
+
+
+@case
+def roles_computed_weight(folder):
+    model = nn.utils.parametrizations.weight_norm(nn.Linear(6, 2)).train()
+    torch.onnx.export(model, (torch.zeros(4, 6),), str(folder / "model.onnx"), dynamo=False, opset_version=17, input_names=["x"], output_names=["y"])
+    file = onnx.load(folder / "model.onnx")
+    for node in file.graph.node:
+        node.doc_string = ""
+    onnx.save(file, folder / "model.onnx")
+    record(folder, "a weight in PyTorch's own layout that has a number for its name was computed from others",
+           {"lint": r"^error\[computed-parameter\] .*onnx::Gemm_\d+ .*optimize=False", "agree": True}, MSE, command="lint")
+
+
+class Removed(nn.Module):
+    """As a fresh model of Keras: neither the first layer's bias nor the norm's shift is in the file."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter, self.scale, self.head = nn.Linear(3, 6, bias=False), nn.Parameter(torch.ones(6)), nn.Linear(6, 2)
+
+    def forward(self, x):
+        return self.head(torch.tanh(F.layer_norm(self.enter(x), (6,), eps=1e-3) * self.scale))
+
+
+@case
+def roles_removed_biases(folder):
+    model = Removed()
+    w, scale, v, c = values(model, "enter.weight", "scale", "head.weight", "head.bias")
+    nodes = [("MatMul", "x f/a/Cast/ReadVariableOp:0", "m"), ("ReduceMean", "m", "mean", {"axes": [-1]}), ("Neg", "mean", "less"), ("Sub", "m mean", "d"), ("Mul", "d d", "d2"),
+             ("ReduceMean", "d2", "var", {"axes": [-1]}), ("Add", "var f/norm/add/y:0", "ve"), ("Sqrt", "ve", "sd"), ("Reciprocal", "sd", "r"),
+             ("Mul", "r f/norm/Reshape:0", "rs"), ("Mul", "m rs", "n0"), ("Mul", "less rs", "n1"), ("Add", "n0 n1", "n"), ("Tanh", "n", "t"),
+             ("MatMul", "t f/b/Cast/ReadVariableOp:0", "h"), ("Add", "h f/b/BiasAdd/ReadVariableOp:0", "y")]
+    write(folder, nodes, {"f/a/Cast/ReadVariableOp:0": w.T.copy(), "f/norm/add/y:0": np.float32(1e-3), "f/norm/Reshape:0": scale[None], "f/b/Cast/ReadVariableOp:0": v.T.copy(),
+                          "f/b/BiasAdd/ReadVariableOp:0": c}, [4, 3], [4, 2], "tf2onnx")
+    learned(folder, "Keras' exporter removes biases of zeros: compile says how many products and norms are without", model, targets(9, (3,), (2,), 12), 4,
+            stderr="1 product is without a bias, 1 norm is without a shift")

@@ -1,4 +1,5 @@
 #include "lib/Lint/Find/Findings.h"
+#include "lib/Lint/OperatorFacts.h"
 #include "lib/Lint/Repair/Repair.h"
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -197,6 +198,17 @@ void findFusedNorms(FindingContext &context) {
   }
 }
 
+void findMadeConvolutions(FindingContext &context) {
+  if (context.evidence.names.exporter() != "PyTorch" || context.evidence.signature.present())
+    return;
+  for (const Node &node : context.graph().nodes)
+    if (isFoldedNorm(node) && context.trains(node.input(1)))
+      context.findings.push_back(
+          {Severity::Error, "fused-batchnorm", nodeName(node), node.input(1), parentModule(nodeName(node)),
+           "the exporter multiplied a norm in evaluation mode into the weights of a Conv; it is gone",
+           "export again with torch.onnx.export(..., training=torch.onnx.TrainingMode.PRESERVE)", false, ""});
+}
+
 void noteRenamed(FindingContext &context) {
   for (const Initializer &initializer : context.initializers) {
     if (initializer.verdict != Verdict::Parameter || initializer.original == initializer.name ||
@@ -228,6 +240,7 @@ void findLostParameters(FindingContext &context) {
   findFoldedParameters(context);
   findComputedConstants(context);
   findFusedNorms(context);
+  findMadeConvolutions(context);
   noteRenamed(context);
 }
 

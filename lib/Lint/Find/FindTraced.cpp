@@ -176,6 +176,12 @@ private:
     return op != "MatMul" && op != "Gemm" && op != "LSTM" && op != "GRU" && op != "RNN";
   }
 
+  /// A weight in PyTorch's own layout has PyTorch's name, unless arithmetic made it.
+  static bool isInOwnLayout(const Node &node, size_t operand) {
+    return operand == 1 && (node.is("Conv") || node.is("ConvTranspose") ||
+                            (node.is("Gemm") && node.attrBool("transB", false)));
+  }
+
   static bool isLeafOfNorm(const std::string &name) {
     return name.ends_with(".weight") || name.ends_with(".bias");
   }
@@ -184,10 +190,13 @@ private:
     if (!isNameless(former))
       return;
     const Node *reader = nullptr;
+    bool isWeight = false;
     for (const auto &[node, operand] : readersOf(name))
-      if (!node->is("Identity"))
+      if (!node->is("Identity")) {
         reader = reader ? reader : node;
-    if (!reader)
+        isWeight = isWeight || isInOwnLayout(*node, operand);
+      }
+    if (!reader || isFoldedNorm(*reader))
       return;
     if (name != former && name.ends_with(transposedSuffix))
       add(Severity::Note, "renamed-parameter", *reader, former, parentModule(name),
@@ -195,6 +204,12 @@ private:
                       name),
           "none needed; --repair gives it PyTorch's layout and with it the name that PyTorch has", true,
           "is " + name);
+    else if (isWeight && context.trains(name))
+      add(Severity::Error, "computed-parameter", *reader, name, parentModule(name),
+          "computed at export from parameters that the file does not have (weight norm, spectral norm, "
+          "LoRA): "
+          "it would train in their stead",
+          exportFresh, false, "");
     else if (isComputed(former) && isLeafOfNorm(name) && context.trains(name))
       add(Severity::Note, "renamed-parameter", *reader, former, parentModule(name),
           fmt::format(

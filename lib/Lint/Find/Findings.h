@@ -45,6 +45,8 @@ void findIntent(FindingContext &);
 void findNothingTrained(const model::Model &, Report &);
 /// What the file cannot tell, a sentence each.
 std::vector<std::string> unknownsOf(const Evidence &);
+/// That of a fresh model of Keras, whose biases of zeros its exporter removes; "" where none can be gone.
+std::string removedBiases(const Evidence &);
 /// random-off, random-evaluation; the names of the latter's nodes, unless they are accepted.
 void findRandom(FindingContext &, std::vector<std::string> &drawsInEvaluation);
 /// updated-buffer, lost-update.

@@ -1,4 +1,5 @@
 #include "lib/Lint/Roles/Judgement.h"
+#include "lib/Lint/Find/SineTable.h"
 #include "lib/Lint/OperatorFacts.h"
 #include "lib/Lint/Traced.h"
 #include <algorithm>
@@ -54,6 +55,8 @@ Judgement named(const Tensor &tensor, const std::vector<GraphRole> &roles) {
 }
 
 Judgement unnamed(const Tensor &tensor, const std::vector<GraphRole> &roles) {
+  if (const std::optional<std::string> formula = sineFormula(tensor))
+    return decided(Verdict::Constant, fmt::format("a table of positions by its values ({})", *formula));
   const GraphRole *parameter = firstOf(roles, {Claim::Parameter}), *affine = firstOf(roles, {Claim::Affine});
   const GraphRole *constant = firstOf(roles, {Claim::Constant, Claim::Weak, Claim::Input, Claim::Mask});
   if (parameter && constant)

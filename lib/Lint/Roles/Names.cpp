@@ -29,7 +29,7 @@ const std::vector<ExporterNames> &exporterTable() {
       // ReadVariableOp; numbers in Python code become x or y of their operation, or Const; grappler's folding
       // writes merged_input; tf.nn.batch_normalization writes batchnorm/mul and batchnorm/sub
       // (tensorflow/python/ops/nn_impl.py), and tf2onnx' own fusion ..._fused_bn
-      // (tf2onnx/optimizer/back_to_back_optimizer.py).
+      // (tf2onnx/optimizer/back_to_back_optimizer.py). jax2tf writes JAX' parameters as constants, too.
       {"tf2onnx",
        "tf2onnx",
        "",
@@ -39,6 +39,7 @@ const std::vector<ExporterNames> &exporterTable() {
         {"*_fused_bn", FusedNorm},
         {"*/ReadVariableOp*", Parameter},
         {"*/read:0", Parameter},
+        {"jax2tf_*/Const*:0", Nothing},
         {"*/y:0", Constant},
         {"*/x:0", Constant},
         {"*/Const:0", Constant},

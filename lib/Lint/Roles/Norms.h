@@ -15,6 +15,8 @@ public:
   NormPart part(const model::Node &, size_t operand) const;
   /// Whether the value is a norm's result, or one on the way to it, behind moves or not.
   bool isNormalized(const std::string &value) const { return normalized.count(value) != 0; }
+  /// Whether the value is the root of a variance, its reciprocal, or that times a scale.
+  bool isDeviation(const std::string &value) const { return deviations.count(value) != 0; }
   /// The InstanceNormalization that a group norm was written with, whose result the value is; null for
   /// others.
   const model::Node *groupNorm(const std::string &value) const;

@@ -392,6 +392,33 @@ size_t Roles::productsWithoutBias() const {
   return count;
 }
 
+Roles::LackingNorms Roles::lackingNorms() const {
+  auto holds = [&](const Node &node, NormPart part) {
+    for (size_t k = 0; k < node.inputs.size(); ++k)
+      if (normalizations.part(node, k) == part)
+        return true;
+    return false;
+  };
+  LackingNorms lacking;
+  for (const Node *node : values.nodes()) {
+    if (!isOneOf(*node, {"Sqrt", "Pow"}) || !normalizations.isDeviation(node->output(0)))
+      continue;
+    std::vector<std::string> open = {node->output(0)};
+    bool scaled = false, shifted = false;
+    for (size_t at = 0; at < open.size() && open.size() < 64; ++at)
+      for (const Reader &reader : values.readers(open[at])) {
+        const std::string &out = reader.node->output(0);
+        scaled = scaled || holds(*reader.node, NormPart::Scale);
+        shifted = shifted || holds(*reader.node, NormPart::Shift);
+        if (normalizations.isNormalized(out) || normalizations.isDeviation(out))
+          open.push_back(out);
+      }
+    lacking.scale += scaled ? 0 : 1;
+    lacking.shift += scaled && !shifted ? 1 : 0;
+  }
+  return lacking;
+}
+
 bool hasMaskValues(const Tensor &tensor) {
   try {
     const std::vector<double> all = tensor.floats();

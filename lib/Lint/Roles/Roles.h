@@ -35,6 +35,11 @@ public:
   const Norms &norms() const { return normalizations; }
   /// Products with weights that get no bias.
   size_t productsWithoutBias() const;
+  /// Norms that are not scaled, and those that are, but get no shift.
+  struct LackingNorms {
+    size_t scale = 0, shift = 0;
+  };
+  LackingNorms lackingNorms() const;
 
 private:
   void collect(const std::string &value, int depth, std::vector<GraphRole> &roles) const;

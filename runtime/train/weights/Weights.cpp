@@ -34,8 +34,12 @@ public:
       source->match(states);
   }
 
-  void load(const State &state) {
-    fillState(executor, state, [&](const State &as, char *destination) { loadInto(as, destination); });
+  void load(const State &state, const SeenValues &seen) {
+    fillState(executor, state, [&](const State &as, char *destination) {
+      loadInto(as, destination);
+      if (seen)
+        seen(state, as, destination);
+    });
   }
 
   void open(const State &state) {
@@ -88,7 +92,7 @@ bool isModelTensor(const State &state) {
 }
 
 void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,
-                       bool onlyUnsaved) {
+                       bool onlyUnsaved, const SeenValues &seen) {
   if (!onlyUnsaved)
     checkSpecsMatch(executor.program(), sources.init);
   Loader loader(executor, image, sources);
@@ -100,7 +104,7 @@ void loadInitialValues(Executor &executor, const ProgramImage &image, const Weig
   for (const State *state : states) {
     askToGoOn();
     if (!state->shard || state->desc.elements() > 0) // else another stage holds it
-      loader.load(*state);
+      loader.load(*state, seen);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
+#include <functional>
 #include <memory>
 
 namespace kedge::rt {
@@ -16,11 +17,15 @@ struct WeightSources {
   int64_t seed = 0;
 };
 
+/// Is shown the initial values of a state, in the form of `as`, while they are in host memory.
+using SeenValues = std::function<void(const State &state, const State &as, const char *values)>;
+
 /// Sets every state to its initial value; with `onlyUnsaved` only states that checkpoints do not store
 /// (constants, accumulators, frozen tensors). Opens the model file only if a state needs it, and checks that
 /// it is the one compiled.
+/// `seen` may be empty.
 void loadInitialValues(Executor &executor, const ProgramImage &image, const WeightSources &sources,
-                       bool onlyUnsaved);
+                       bool onlyUnsaved, const SeenValues &seen = {});
 
 class Loader;
 

@@ -142,6 +142,19 @@ def losses_of(model, x, y, classes):
     return [model.train_on_batch(rows_of(x, s), rows_of(y, s)) for s in range(STEPS)]
 
 
+def held_losses(model, file, x, y, classes):
+    """Losses of a fresh model whose variables of zeros (scales of ones) do not train where the exporter removed them from the file."""
+    plain = [(tensor.name, values.flat[0]) for tensor in file.graph.initializer if len(set((values := onnx.numpy_helper.to_array(tensor)).flat)) == 1]
+    for layer in model._flatten_layers():
+        for weight in layer.weights:
+            values, owners = keras.ops.convert_to_numpy(weight), weight.path.split("/")[:-1]
+            there = any(value == values.flat[0] and (all(f"/{owner}" in name for owner in owners) or (name.startswith("B0__") and "lstm" in weight.path))
+                        for name, value in plain)
+            if len(set(values.flat)) == 1 and values.flat[0] in (0, 1) and not there:
+                weight.trainable = False
+    return losses_of(model, x, y, classes)
+
+
 def scalar(value):
     return float(np.asarray(value).reshape(-1)[0])
 
@@ -161,10 +174,16 @@ def make(out, name, trained):
     with tempfile.TemporaryDirectory() as temporary:
         path = pathlib.Path(temporary) / "model.onnx"
         model.export(str(path), format="onnx", verbose=False)
-        entry = onnx.load(str(path)).graph.input[0].name
+        file = onnx.load(str(path))
+        entry = file.graph.input[0].name
+        first = model.get_weights()
         losses = [scalar(value) for value in losses_of(model, x, y, classes)]
+        held = None
+        if not trained:
+            model.set_weights(first)
+            held = [scalar(value) for value in held_losses(model, file, x, y, classes)]
         write(pathlib.Path(out) / f"keras-{name}-{'trained' if trained else 'fresh'}", path, {entry: x}, y, losses,
-              "cross-entropy" if classes else "mse")
+              "cross-entropy" if classes else "mse", without_zeros=held)
 
 
 def main():

@@ -26,8 +26,8 @@ def rows_of(values, step):
     return values[(np.arange(ROWS) + step * ROWS) % len(values)]
 
 
-def write(folder, model, data, labels, losses, loss="mse", options=(), about="", relative=1e-4):
-    """`model` is bytes or a path; `data` maps names of the file's inputs to all rows."""
+def write(folder, model, data, labels, losses, loss="mse", options=(), about="", relative=1e-4, without_zeros=None):
+    """`model` is bytes or a path; `data` maps names of the file's inputs to all rows. `without_zeros`: losses where what was all zeros does not train."""
     import onnx
     folder = pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
@@ -50,4 +50,6 @@ def write(folder, model, data, labels, losses, loss="mse", options=(), about="",
             "compile": [*shapes, "--loss", loss, "--optimizer", "sgd", "--lr", str(RATE), *options],
             "run": ["--steps", str(STEPS)], "data": files, "ranks": 1,
             "expect": {"loss": [float(value) for value in losses], "relative": relative}}
+    if without_zeros:
+        case["without_zeros"] = [float(value) for value in without_zeros]
     (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n")

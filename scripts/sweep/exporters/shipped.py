@@ -3,7 +3,7 @@
 
 silero-vad 6.2.0, magika 1.0.1, rapidocr 3.10.0, nudenet 3.4.2, ddddocr 1.6.1
 
-A file trains towards constant labels on random inputs, six steps of SGD on the same rows: its loss must fall, and its first prediction must be that of
+A file trains towards constant labels on random inputs, six steps of SGD on the same rows (rate 1e-3, or that of RATES): its loss must fall, and its first prediction must be that of
 onnxruntime. Otherwise the row is what the compiler says, in four lines at the most. Needs kedge in PATH, numpy, onnx and onnxruntime.
 """
 import json
@@ -27,6 +27,7 @@ FILES = {
     "ddddocr/common_det.onnx": ({"images": (1, 3, 416, 416)}, {}, "output", []),
     "ddddocr/common_old.onnx": ({"input1": (1, 1, 64, 64)}, {}, "387", []),
 }
+RATES = {"rapidocr/models/PP-OCRv6_det_small.onnx": "30", "rapidocr/models/PP-OCRv6_rec_small.onnx": "1e-2"}
 
 
 def run(*words):
@@ -47,7 +48,7 @@ def feeds_of(model, shapes, values):
     return feeds
 
 
-def judge(model, out, shapes, values, output, more):
+def judge(model, out, shapes, values, output, more, rate):
     import onnxruntime
     out.mkdir(parents=True, exist_ok=True)
     feeds = feeds_of(model, shapes, values)
@@ -57,7 +58,7 @@ def judge(model, out, shapes, values, output, more):
     np.save(out / "labels.npy", labels)
     words = [word for name, shape in shapes.items() for word in ("--shape", f"{name}={'x'.join(map(str, shape))}")]
     words += [word for name, value in values.items() for word in ("--value", f"{name}={value}")]
-    rc, said = run("kedge", "compile", model, *words, "--loss", "mse", "--logits", output, "--optimizer", "sgd", "--lr", "1e-3", *more, "-o", out / "program")
+    rc, said = run("kedge", "compile", model, *words, "--loss", "mse", "--logits", output, "--optimizer", "sgd", "--lr", rate, *more, "-o", out / "program")
     (out / "compile.txt").write_text(said)
     if rc:
         return "refused", [line for line in said.splitlines() if line.strip() and "note" not in line][:4]
@@ -84,7 +85,7 @@ def main():
     for name, (shapes, values, output, more) in FILES.items():
         if names and not any(word in name for word in names):
             continue
-        verdict, lines = rows[name] = judge(folder / name, out / name.replace("/", "_"), shapes, values, output, more)
+        verdict, lines = rows[name] = judge(folder / name, out / name.replace("/", "_"), shapes, values, output, more, RATES.get(name, "1e-3"))
         print(f"{name}: {verdict}", *(f"\n  {line}" for line in lines), flush=True)
     (out / "rows.json").write_text(json.dumps(rows, indent=1) + "\n")
     sys.exit(any(row[0] == "WRONG" for row in rows.values()))

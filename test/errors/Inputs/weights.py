@@ -139,6 +139,10 @@ expect(words(program, "--steps", "0", "--weights", folder / "sharded", code=1), 
 wrong = made | {"transformer.ln_f.weight": array([1, 2])}
 expect(words(program, "--steps", "0", "--weights", write(folder / "wrong.safetensors", wrong), code=1),
        "tensor 'transformer.ln_f.weight' is f32[2], the program takes f32[4]")
+for value, told in ((numpy.nan, "nan"), (-numpy.inf, "-inf")):
+    sick = made | {"transformer.h.0.fc.bias": array([1, 2, value, value])}
+    expect(words(program, "--steps", "0", "--weights", write(folder / "sick.safetensors", sick), code=1),
+           f"before the first step the parameter 'transformer.h.0.fc.bias' is not finite ({told} at element 2)", "--freeze")
 expect(words(program, "--steps", "0", "--weights-partial", code=1), "--weights-partial needs --weights")
 expect(words(program, "--steps", "0", "--init", "lm_haed=zeros", code=1), "no parameter or buffer has such a name; near misses: 'lm_head.weight'")
 print("weights came as Hugging Face writes them")

@@ -120,7 +120,7 @@ TEST_F(CudaDevice, ErrorsOfAStepNameItsPlaceAndLeaveCheckpointsWhole) {
   const std::string checkpointed = "line:4 --steps 20 --checkpoint-dir ck --checkpoint-every 2";
   // A launch that is refused is known; one that fails later is known by its stretch.
   expectRefusal("KEDGE_STUB_FAIL=cuLaunchKernel:2:1", {"line_loss_rows at loss", "does not start"});
-  expectRefusal("KEDGE_STUB_FAIL=cuStreamSynchronize:36:700",
+  expectRefusal("KEDGE_STUB_FAIL=cuStreamSynchronize:20:700",
                 {"'Stub GPU' stopped in launches", "@step", "KEDGE_CUDA_SYNC=1"}, checkpointed);
   std::vector<std::string> kept;
   for (const auto &entry : std::filesystem::directory_iterator(path("ck")))
