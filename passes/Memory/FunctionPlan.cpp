@@ -177,8 +177,9 @@ private:
       size_t candidate = bufferOf.lookup(operand);
       PlannedBuffer &buffer = plan.buffers[candidate];
       // Those of another size never fit: asked first, since the last question looks through all operands.
-      if (deathOf(candidate) != at || buffer.bytes != sched::bytesOf(result.getType()) || buffer.persistent() ||
-          buffer.holdsOutput() || taken.contains(candidate) || !sched::mayOverwrite(result, sched::rootOf(operand)))
+      if (deathOf(candidate) != at || buffer.bytes != sched::bytesOf(result.getType()) ||
+          buffer.persistent() || buffer.holdsOutput() || taken.contains(candidate) ||
+          !sched::mayOverwrite(result, sched::rootOf(operand)))
         continue;
       taken.insert(candidate);
       extend(candidate, last);

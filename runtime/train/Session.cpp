@@ -26,7 +26,8 @@
 namespace kedge::rt {
 namespace {
 
-/// What several outputs could not write. Where ranks write together, an error that one of them alone knows ends all.
+/// What several outputs could not write. Where ranks write together, an error that one of them alone knows
+/// ends all.
 class Attempts {
 public:
   explicit Attempts(bool alone) : alone(alone) {}

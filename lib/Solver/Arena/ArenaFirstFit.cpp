@@ -120,7 +120,7 @@ private:
   const std::vector<ArenaItem> &items;
   const bool backward;
   std::map<int64_t, int64_t> gaps{{0, std::numeric_limits<int64_t>::max()}}; ///< begin and end
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends;            ///< of those that live
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends;           ///< of those that live
 };
 
 using Less = std::function<bool(const ArenaItem &, const ArenaItem &)>;

@@ -10,8 +10,8 @@ struct ArenaPlacement {
   int64_t height = 0;           ///< units
 };
 
-/// What the orders of first fit, which take quadratic time, are tried for. Larger problems are placed in the order
-/// of time, forward and backward, and not improved.
+/// What the orders of first fit, which take quadratic time, are tried for. Larger problems are placed in the
+/// order of time, forward and backward, and not improved.
 constexpr size_t mostFirstFitItems = 20'000;
 
 /// The best of several orders (by size, area, length, start, end). Stops at `enough` units.

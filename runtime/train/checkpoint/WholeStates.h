@@ -35,7 +35,8 @@ private:
 void gatherOnFirst(Communicator &ranks, const Shard &shard, DType type, const char *own,
                    std::vector<char> &whole);
 
-/// Rank 0 runs `body(WholeStates &)`; the others serve it. Where it fails, all ranks throw the same AgreedError.
+/// Rank 0 runs `body(WholeStates &)`; the others serve it. Where it fails, all ranks throw the same
+/// AgreedError.
 template <typename Body> void onFirstRank(const Executor &executor, Body &&body) {
   WholeStates states(executor);
   if (const Communicator *ranks = executor.communicator(); ranks && !ranks->world().isFirst())
