@@ -29,13 +29,14 @@ void endChild() {
   if (child == 0)
     return;
   // Until its last process is gone it may still write. A child that has just begun has no group yet, and may
-  // not hear the first signal.
-  constexpr int kTries = 200;
+  // not hear the first signal; one that hears a second while it removes its files leaves them.
+  constexpr int kTries = 500, kTriesOfSignal = 50;
   constexpr timespec pause{0, 10'000'000};
   bool isGone = false;
   for (int attempt = 0; attempt < kTries; ++attempt) {
     isGone = isGone || waitpid(child, nullptr, WNOHANG) == child;
-    if (kill(-child, SIGTERM) != 0 && (isGone || kill(child, SIGTERM) != 0))
+    const int number = attempt % kTriesOfSignal == 0 ? SIGTERM : 0; // 0 asks whether it is there
+    if (kill(-child, number) != 0 && (isGone || kill(child, number) != 0))
       return;
     nanosleep(&pause, nullptr);
   }
