@@ -84,11 +84,12 @@ def module_of(operator, sample):
                         setattr(self, name, torch.nn.Parameter(value))
                     else:
                         self.register_buffer(name, value)
-            self.weights = []
+            self.differentiable = None  # which results have gradients in PyTorch; null: all
 
         def results(self):
             first, args, kwargs = replaced(self.given, {key: getattr(self, name) for key, name in self.held.items()})
-            return [value for value in flat(operator.op(first, *args, **kwargs)) if value.is_floating_point()]
+            all_of_them = [value for value in flat(operator.op(first, *args, **kwargs)) if value.is_floating_point()]
+            return [value for k, value in enumerate(all_of_them) if self.differentiable is None or self.differentiable[k]]
 
         def forward(self, x):
             total = x.sum()
@@ -107,9 +108,10 @@ def export(folder, operator, sample):
     if any(p.numel() == 0 for p in module.parameters()) or sum(p.numel() for p in module.parameters()) > 20000:
         return "empty or large"
     random = torch.Generator().manual_seed(1)
-    outs = module.results()
-    if not any(value.requires_grad for value in outs):
+    module.differentiable = [value.requires_grad for value in module.results()]  # saved statistics have none
+    if not any(module.differentiable):
         return "nothing to differentiate"
+    outs = module.results()
     for number, value in enumerate(outs):
         module.register_buffer(f"weight{number}", torch.rand(value.shape, generator=random) + 0.5)
     x = torch.full((1, 1), 0.25)
@@ -187,6 +189,14 @@ def variants(samples, count):
     return [*seen.values(), *rest][:count]
 
 
+def cause(error):
+    """What the exporter's error comes from, without the numbers of nodes."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    words = " ".join((str(error).strip().splitlines() or [""])[0].split())
+    return re.sub(r"%\S+|node '\S+'|\b\d{2,}\b", "*", f"{type(error).__name__}: {words}")[:300]
+
+
 def tried(out):
     path = out / "results.jsonl"
     return {(row["name"], row["sample"]): row for row in map(json.loads, path.read_text().splitlines())} if path.exists() else {}
@@ -225,7 +235,7 @@ def sweep(given):
                         why = export(folder, operator, sample)
                     outcome = "not exported" if why else "exported"
                 except Exception as error:
-                    outcome, why = "not exported", f"{type(error).__name__}: {str(error).strip().splitlines()[-1:]}"[:300]
+                    outcome, why = "not exported", cause(error)
                 row = {"name": name, "sample": number, "outcome": outcome, "why": why or "", "kwargs": repr(sample.kwargs)[:200], "folder": folder.name}
                 if outcome == "exported" and not given.export_only:
                     row["outcome"], row["why"] = kedge(folder)
