@@ -1,7 +1,8 @@
 #include "driver/why/Named.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
-#include "lib/Lint/Uses.h"
+#include "lib/Lint/ExporterMetadata.h"
+#include "lib/Lint/Find/Findings.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/NearMisses.h"
 #include <map>
@@ -80,19 +81,20 @@ private:
     return false;
   }
 
-  /// Names that only the record knows, with the tensor that is read there.
+  /// Names that only the record knows, with the tensor that nodes of their modules read.
   const std::map<std::string, std::string> &tiedNames() {
     if (tied)
       return *tied;
     tied.emplace();
-    const lint::Signature signature = lint::Signature::of(model.graph);
-    const lint::Uses uses(model.graph, signature);
-    for (const auto &[tensor, all] : uses.all())
-      for (const lint::Use &use : all)
-        if (use.placeholder && lint::Signature::isParameter(*use.placeholder))
-          if (const std::string other = signature.nameOf(*use.placeholder);
-              other != tensor && !model.graph.findInitializer(other))
-            tied->emplace(other, tensor);
+    for (const lint::SignatureEntry &entry : lint::Signature::of(model.graph).all()) {
+      if (entry.kind != lint::TargetKind::Parameter || model.graph.findInitializer(entry.target))
+        continue;
+      for (const model::Node &node : model.graph.nodes)
+        if (lint::moduleOf(node) == lint::parentModule(entry.target))
+          for (const std::string &input : node.inputs)
+            if (model.graph.findInitializer(input))
+              tied->emplace(entry.target, input);
+    }
     return *tied;
   }
 
