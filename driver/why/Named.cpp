@@ -86,7 +86,8 @@ private:
     if (tied)
       return *tied;
     tied.emplace();
-    for (const lint::SignatureEntry &entry : lint::Signature::of(model.graph).all()) {
+    const lint::Signature signature = lint::Signature::of(model.graph);
+    for (const lint::SignatureEntry &entry : signature.all()) {
       if (entry.kind != lint::TargetKind::Parameter || model.graph.findInitializer(entry.target))
         continue;
       for (const model::Node &node : model.graph.nodes)

@@ -184,7 +184,7 @@ class Trial:
         copies = int(axes.get("data", 1)) * int(axes.get("replica", 1))
         code, words = self.compile(ROWS // copies // self.accumulate, "--mesh", self.mesh, "--accumulate", self.accumulate, *self.own)
         if code:
-            return ("refused" if code in (1, 2) and "should hold" not in words and "cannot be read again" not in words else "internal"), words
+            return ("refused" if code in (1, 2) and "should hold" not in words and "' op " not in words and "cannot be read again" not in words else "internal"), words
         if compile_only:
             return "compiled", ""
         ranks = int(np.prod([int(size) for size in axes.values()]))

@@ -11,7 +11,6 @@ exported (and why), wrong.
 import argparse
 import collections
 import contextlib
-import copy
 import io
 import json
 import logging
@@ -136,13 +135,12 @@ def export(folder, operator, sample):
 
 def in_double(module, x):
     """Gradients in fp64, which decide where fp32's differ; none where the operator has no fp64."""
-    wide = copy.deepcopy(module).double()
-    wide.zero_grad()
+    module.zero_grad()
     try:
-        wide(x.double()).backward()
+        module.double()(x.double()).backward()
     except Exception:
         return {}
-    return {name: p.grad for name, p in wide.named_parameters() if p.grad is not None}
+    return {name: p.grad for name, p in module.named_parameters() if p.grad is not None}
 
 
 def kedge(folder):

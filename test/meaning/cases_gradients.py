@@ -276,3 +276,23 @@ class NormOfAll(nn.Module):
 def norm_of_all(folder):
     learned(folder, "a layer norm of a whole parameter, an RMS norm of a vector", NormOfAll(), targets(10, (6,), (3,), 16), MSE,
             names=["table", "norm.weight", "norm.bias", "scale.weight", "bias"])
+
+
+class Masked(nn.Module):
+    """Masks that are buffers decide shapes, and are known when compiling; stacks are loops over a sequence in the file."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.rows = nn.Linear(6, 4), nn.Linear(6, 2), nn.Parameter(torch.randn(3, 6))
+        self.register_buffer("here", torch.tensor([True, False, True, True, False, False]))
+
+    def forward(self, x):
+        y = torch.hstack([torch.tanh(self.a(x)), self.b(x)])
+        y = y.masked_scatter(self.here.expand(8, 6), self.rows.repeat(2, 1).reshape(-1)[:24] * y.mean())
+        return y[:, self.here]
+
+
+@case
+def masks_of_buffers(folder):
+    learned(folder, "masked_scatter and an index by masks that are buffers, hstack", Masked(), targets(11, (6,), (3,), 16), MSE,
+            names=["a.weight", "b.weight", "rows"])

@@ -112,7 +112,8 @@ static void importSequenceMap(NodeContext &node) {
     for (size_t k = 0; k < node.operandCount(); ++k) {
       ImportedValue input = node.imported(k);
       if (input.sequence && input.sequence->size() != count)
-        node.fail("input {} is a sequence of {}, expected as many as input 0 has: {}", k, input.sequence->size(), count);
+        node.fail("input {} is a sequence of {}, expected as many as input 0 has: {}", k,
+                  input.sequence->size(), count);
       inputs.push_back(input.sequence ? ImportedValue{(*input.sequence)[element]} : input);
     }
     for (auto [k, value] : llvm::enumerate(node.importSubgraph(body, inputs))) {
