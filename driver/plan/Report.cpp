@@ -6,6 +6,7 @@
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
 #include <filesystem>
+#include <fstream>
 
 namespace kedge::driver {
 namespace {
@@ -38,6 +39,14 @@ void writeReport(Compilation &compilation, const CompileOptions &options) {
 void addToReport(Compilation &compilation, const CompileOptions &options, const nlohmann::json &ofCache) {
   if (!options.report.empty() && !isPage(options) && !ofCache.is_null())
     writeReport(compilation.report(), compilation, options, ofCache);
+}
+
+void addToReport(const CompileOptions &options, const char *key, const nlohmann::json &value) {
+  if (options.report.empty() || isPage(options) || !std::filesystem::exists(options.report))
+    return;
+  nlohmann::json report = nlohmann::json::parse(std::ifstream(options.report));
+  report[key] = value;
+  writeText(options.report, report.dump(2) + "\n");
 }
 
 void writeReport(nlohmann::json report, Compilation &compilation, const CompileOptions &options,

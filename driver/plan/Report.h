@@ -14,6 +14,8 @@ void writeReport(Compilation &compilation, const CompileOptions &options);
 /// may be null.
 void writeReport(nlohmann::json report, Compilation &compilation, const CompileOptions &options,
                  const nlohmann::json &ofCache = {});
+/// Adds to a report in JSON that is written; where there is none, nothing.
+void addToReport(const CompileOptions &options, const char *key, const nlohmann::json &value);
 /// Writes the report of a program that is made: what it took is known now.
 void addToReport(Compilation &compilation, const CompileOptions &options, const nlohmann::json &ofCache);
 

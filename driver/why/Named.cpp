@@ -1,6 +1,8 @@
 #include "driver/why/Named.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
+#include "lib/Lint/ExporterMetadata.h"
+#include "lib/Lint/Find/Findings.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/NearMisses.h"
 #include <map>
@@ -32,8 +34,8 @@ public:
         values(plannedValues(sched::PricesNote(module.getContext()).getAttr(module))) {}
 
   Named run() {
-    for (auto attempt : {&Resolver::asNumber, &Resolver::asState, &Resolver::asInput, &Resolver::asNode,
-                         &Resolver::asModule, &Resolver::asBackward})
+    for (auto attempt : {&Resolver::asNumber, &Resolver::asState, &Resolver::asTied, &Resolver::asInput,
+                         &Resolver::asNode, &Resolver::asModule, &Resolver::asBackward})
       if ((this->*attempt)())
         return std::move(found);
     throw UnknownName(
@@ -62,6 +64,39 @@ private:
         return true;
       }
     return false;
+  }
+
+  /// Another name of a tied parameter: the file has one tensor, and the record of torch's exporter all names.
+  bool asTied() {
+    const auto stored = tiedNames().find(name);
+    if (stored == tiedNames().end())
+      return false;
+    for (auto state : module.getOps<train::StateOp>())
+      if (state.getOnnxName() == StringRef(stored->second)) {
+        found.kind = Named::Kind::State;
+        found.state = state.getSymName().str();
+        found.meaning = meaningOf(state) + ", which the file calls '" + stored->second + "'";
+        return true;
+      }
+    return false;
+  }
+
+  /// Names that only the record knows, with the tensor that nodes of their modules read.
+  const std::map<std::string, std::string> &tiedNames() {
+    if (tied)
+      return *tied;
+    tied.emplace();
+    const lint::Signature signature = lint::Signature::of(model.graph);
+    for (const lint::SignatureEntry &entry : signature.all()) {
+      if (entry.kind != lint::TargetKind::Parameter || model.graph.findInitializer(entry.target))
+        continue;
+      for (const model::Node &node : model.graph.nodes)
+        if (lint::moduleOf(node) == lint::parentModule(entry.target))
+          for (const std::string &input : node.inputs)
+            if (model.graph.findInitializer(input))
+              tied->emplace(entry.target, input);
+    }
+    return *tied;
   }
 
   bool asInput() {
@@ -182,9 +217,11 @@ private:
     return !found.values.empty();
   }
 
-  std::vector<std::string> allNames() const {
+  std::vector<std::string> allNames() {
     std::vector<std::string> names;
     std::set<std::string> modules;
+    for (const auto &[other, stored] : tiedNames())
+      names.push_back(other);
     for (auto state : ModuleOp(module).getOps<train::StateOp>())
       if (state.getOnnxName())
         names.push_back(state.getOnnxName()->str());
@@ -205,6 +242,7 @@ private:
   ModuleOp module;
   const model::Model &model;
   std::vector<PlannedValue> values;
+  std::optional<std::map<std::string, std::string>> tied;
   Named found;
 };
 

@@ -90,6 +90,9 @@ private:
   /// A constant: in the IR if it is small, otherwise a state of role constant.
   mlir::Value importConstant(const model::Tensor &tensor, mlir::Location loc);
   mlir::Value importState(const model::Tensor &tensor, train::Role role);
+  /// Gives the evaluator the integers and masks among the buffers that `value` follows from and that no step
+  /// changes. Whether there are any.
+  bool bindMasks(mlir::Value value);
   void importNodes(const model::Graph &graph, ImportScope &scope);
   void importNode(const model::Node &node, ImportScope &scope);
   void importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &scope,

@@ -47,6 +47,9 @@ const interpret::HostTensor &GraphNode::evaluate(size_t k, StringRef what) {
     importer.evaluator->bind(value, interpret::HostTensor::fromAttribute(attribute));
     return *importer.evaluator->evaluate(value);
   }
+  if (importer.bindMasks(value))
+    if (const interpret::HostTensor *known = importer.evaluator->evaluate(value))
+      return *known;
   unsupported(
       fmt::format("{} ('{}') must be known at compile time, but depends on data", what.str(), node.input(k)));
 }
@@ -99,6 +102,8 @@ bool GraphNode::isZero(size_t k) {
     return false;
   return llvm::all_of(tensor->floats(), [](double value) { return value == 0; });
 }
+
+llvm::StringRef GraphNode::producer() const { return importer.source.producer; }
 
 void GraphNode::remark(const std::string &what) { importer.remark(describePlace(node), what); }
 

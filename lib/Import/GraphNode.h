@@ -19,6 +19,7 @@ public:
   using NodeContext::maybeConstantInts;
   std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) override;
   bool isZero(size_t k) override;
+  llvm::StringRef producer() const override;
   void remark(const std::string &what) override;
   mlir::Value constantTensor(const model::Tensor &tensor) override;
   using NodeContext::setResult;

@@ -5,7 +5,9 @@
 #include "lib/Import/GraphPlaces.h"
 #include "lib/Import/ImportScope.h"
 #include "lib/Import/NodeConstants.h"
+#include "lib/Lint/ExporterMetadata.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -93,4 +95,36 @@ Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) 
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::State, symbol)});
   return value;
+}
+
+bool GraphImporter::bindMasks(Value value) {
+  constexpr int64_t most = 1 << 20;
+  const lint::Signature signature = lint::Signature::of(source.graph);
+  auto isChanged = [&](const std::string &name) {
+    return llvm::any_of(signature.mutations(),
+                        [&](const lint::SignatureEntry &entry) { return entry.target == name; });
+  };
+  bool any = false;
+  llvm::SetVector<Value> behind;
+  behind.insert(value);
+  for (size_t k = 0; k < behind.size(); ++k) {
+    const Value one = behind[k];
+    if (Operation *op = one.getDefiningOp()) {
+      behind.insert(op->operand_begin(), op->operand_end());
+      continue;
+    }
+    auto argument = llvm::find_if(arguments, [&](const Argument &entry) { return entry.value == one; });
+    auto type = dyn_cast<RankedTensorType>(one.getType());
+    if (argument == arguments.end() || !type || !type.getElementType().isInteger() ||
+        type.getNumElements() > most)
+      continue;
+    auto state = dyn_cast_or_null<train::StateOp>(states.lookup(argument->binding.getName()));
+    const model::Tensor *tensor =
+        state && state.getOnnxName() ? source.graph.findInitializer(*state.getOnnxName()) : nullptr;
+    if (!tensor || isChanged(tensor->name))
+      continue;
+    evaluator->bind(one, interpret::HostTensor::fromAttribute(denseAttribute(type, *tensor)));
+    any = true;
+  }
+  return any;
 }

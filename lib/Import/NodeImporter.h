@@ -62,6 +62,8 @@ public:
   virtual std::optional<llvm::SmallVector<int64_t>> maybeConstantInts(mlir::Value value) = 0;
   /// Whether operand k is known at compile time, does not train, and holds nothing but zeros.
   virtual bool isZero(size_t k) = 0;
+  /// The program that wrote the file.
+  virtual llvm::StringRef producer() const = 0;
   /// What is made of a node that says something else: a note, one for all nodes with the same text.
   virtual void remark(const std::string &what) = 0;
 

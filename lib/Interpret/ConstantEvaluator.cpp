@@ -104,6 +104,7 @@ bool kedge::interpret::interpret(Operation *op, ArrayRef<const HostTensor *> ope
 }
 
 void ConstantEvaluator::bind(Value value, HostTensor tensor) {
+  refused.clear(); // what follows from the value may be known now
   known[value] = std::make_unique<HostTensor>(std::move(tensor));
 }
 

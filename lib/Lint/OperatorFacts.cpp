@@ -24,7 +24,7 @@ const std::map<std::string, std::set<size_t>> &gradientOperands() {
       {"Pad", {0}},
       {"Resize", {0}},
       {"Upsample", {0}},
-      {"Clip", {0}},
+      {"Clip", {0, 1, 2}},
       {"Dropout", {0}},
       {"Gather", {0}},
       {"GatherElements", {0}},

@@ -240,6 +240,16 @@ void checkSignature(const Model &model, const Node &node) {
   checkAttributes(model, node, *schema);
 }
 
+namespace {
+/// What torch's exporter writes though the operator cannot take it, and what to do.
+const char *remedyFor(const Node &node, size_t operand) {
+  const bool takesLabels = node.is("SoftmaxCrossEntropyLoss") || node.is("NegativeLogLikelihoodLoss");
+  return takesLabels && operand == 1 ? "Probabilities are no labels: write cross_entropy(x, p) as -(p * "
+                                       "x.log_softmax(1)).sum(1).mean()"
+                                     : "Export the model again";
+}
+} // namespace
+
 void checkTypes(const Model &model, const Node &node, const std::function<ElementType(size_t)> &typeOf) {
   const Schema *schema = schemaOf(node);
   if (!schema)
@@ -255,9 +265,9 @@ void checkTypes(const Model &model, const Node &node, const std::function<Elemen
       std::vector<std::string_view> names;
       for (ElementType one : takes->second)
         names.push_back(dtypeName(one));
-      fail("{}: {}: input {} ('{}') is of type {}; {} of opset {} takes {} there. Export the model again",
-           model.path, node.describe(), k, node.input(k), dtypeName(type), node.opType, node.opset,
-           fmt::join(names, ", "));
+      fail("{}: {}: input {} ('{}') is of type {}; {} of opset {} takes {} there. {}", model.path,
+           node.describe(), k, node.input(k), dtypeName(type), node.opType, node.opset,
+           fmt::join(names, ", "), remedyFor(node, k));
     }
     const auto [first, isNew] = firstOf.try_emplace(operand->types, k);
     if (!isNew && !operand->mayDiffer && typeOf(first->second) != type)

@@ -176,12 +176,18 @@ private:
     for (exec::BufferOp buffer : order[to].sources())
       if (static_cast<int64_t>(buffer.getLast()) == from)
         end.push_back(buffer);
+    SmallVector<exec::GradientOp> whole; // gradients that a collective completes
+    for (auto gradient : order[to].op->getBlock()->getOps<exec::GradientOp>())
+      if (static_cast<int64_t>(gradient.getAfter()) == from)
+        whole.push_back(gradient);
     auto shifted = [&](int64_t index) { return index >= to && index < from ? index + 1 : index; };
     lifetimes.renumber(shifted);
     for (exec::BufferOp buffer : begin)
       buffer.setFirst(to);
     for (exec::BufferOp buffer : unread)
       buffer.setLast(to);
+    for (exec::GradientOp gradient : whole)
+      gradient.setAfter(to);
     for (exec::BufferOp buffer : end)
       buffer.setLast(lastTouch(buffer, from));
   }

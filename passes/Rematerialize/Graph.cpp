@@ -220,7 +220,9 @@ private:
         continue;
       solver::RematNode node;
       node.required = false;
-      node.cost = graph.problem.nodes[launch].cost * shareOf(cluster, result, slice);
+      node.cost = costs && costs->ofResults
+                      ? costAlone(cluster, result)
+                      : graph.problem.nodes[launch].cost * shareOf(cluster, result, slice);
       node.outputs = {graph.valueOf.lookup(cluster.getResult(result))};
       auto read = [&](Value value) {
         if (auto found = graph.valueOf.find(rootOf(value));
@@ -261,6 +263,15 @@ private:
       if (all)
         node.reuses.push_back({0, static_cast<int>(place)});
     }
+  }
+
+  double costAlone(sched::ClusterOp cluster, unsigned result) {
+    OpBuilder builder(cluster);
+    const SmallVector<Value> results(cluster->getResults());
+    sched::ClusterOp alone = cloneResult(builder, cluster, result, cluster.getInputs(), results);
+    const double seconds = costs->seconds(alone);
+    alone.erase();
+    return seconds;
   }
 
   /// The part of the launch's time that one result takes: its share of the bytes moved.

@@ -36,6 +36,9 @@ struct GraphCosts {
   llvm::function_ref<double(mlir::Operation *)> seconds;
   llvm::function_ref<double(int64_t bytes)> transfer; ///< seconds, one way
   llvm::function_ref<mlir::FailureOr<int64_t>(mlir::Operation *)> workspace;
+  /// A result alone takes the time of the cluster that would make it; else a share of that of all, which
+  /// takes less work to find.
+  bool ofResults = false;
 };
 
 /// Needs kedge-bind-results. Costs may be left out where only the structure matters (all are 1 then). Node

@@ -87,7 +87,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
       return analysis::workspaceOf(op, team);
     };
-    GraphCosts costs{seconds, transfer, workspace};
+    GraphCosts costs{seconds, transfer, workspace, /*ofResults=*/true};
     FailureOr<RecomputeGraph> graph = buildGraph(function, &costs);
     if (failed(graph))
       fail("kedge-price-values: @{} has a launch without a kernel", function.getName().str());

@@ -28,7 +28,8 @@ ResizeOptions readOptions(const LibraryCall &call) {
   return options;
 }
 
-/// Where output element i lies among the input's elements; ONNX's coordinate_transformation_mode.
+/// Where output element i lies among the input's elements; ONNX's coordinate_transformation_mode. The length
+/// of the result is a fraction where a scale gives one, as in the standard's reference.
 double sourceCoordinate(const LibraryCall &call, const std::string &mode, const AxisSizes &a, int64_t i) {
   double x = static_cast<double>(i), width = a.scale * static_cast<double>(a.in),
          last = static_cast<double>(a.in - 1);
@@ -39,17 +40,24 @@ double sourceCoordinate(const LibraryCall &call, const std::string &mode, const 
     return offset + (x + 0.5) / a.scale - 0.5;
   }
   if (mode == "pytorch_half_pixel")
-    return a.out > 1 ? (x + 0.5) / a.scale - 0.5 : 0;
+    return width > 1 ? (x + 0.5) / a.scale - 0.5 : 0;
   if (mode == "tf_half_pixel_for_nn") // of opset 11 only
     return (x + 0.5) / a.scale;
   if (mode == "align_corners")
-    return a.out > 1 ? x * last / (width - 1) : 0;
+    return width == 1 ? 0 : x * last / (width - 1);
   if (mode == "asymmetric")
     return x / a.scale;
   if (mode == "tf_crop_and_resize")
-    return a.out > 1 ? a.roiStart * last + x * (a.roiEnd - a.roiStart) * last / (width - 1)
+    return width > 1 ? a.roiStart * last + x * (a.roiEnd - a.roiStart) * last / (width - 1)
                      : 0.5 * (a.roiStart + a.roiEnd) * last;
   failCall(call, "coordinate_transformation_mode '{}' is not known", mode);
+}
+
+/// Element 3 by a scale of 0.6 is element 5 of the source, as PyTorch and onnxruntime find in fp32: in fp64
+/// the scale's rounding to fp32 would make it 4. `asymmetric` is what PyTorch's nearest becomes.
+double withoutRounding(const std::string &coordinates, double x) {
+  const double whole = std::round(x);
+  return coordinates == "asymmetric" && std::abs(x - whole) <= 2e-7 * (std::abs(x) + 1) ? whole : x;
 }
 
 int64_t nearestIndex(const LibraryCall &call, const std::string &mode, double x) {
@@ -105,7 +113,8 @@ AxisTable makeTable(const LibraryCall &call, const ResizeOptions &o, const AxisS
       table.sources.push_back(i);
       table.weights.push_back(1);
     } else if (o.mode == "nearest") {
-      table.sources.push_back(std::clamp<int64_t>(nearestIndex(call, o.nearest, x), 0, a.in - 1));
+      table.sources.push_back(
+          std::clamp<int64_t>(nearestIndex(call, o.nearest, withoutRounding(o.coordinates, x)), 0, a.in - 1));
       table.weights.push_back(1);
     } else {
       appendFiltered(table, o, a, x);

@@ -47,14 +47,13 @@ std::optional<ScaleCollapse> LossScaler::collapse(const LossScale &before, const
     return std::nullopt;
   constexpr const char *remedy =
       "; no scale is small enough: a lower --lr, a longer --warmup, --clip-norm, or --precision bf16 may "
-      "help; the last checkpoint is whole";
+      "help";
   const CompiledOptions &options = executor.program().options;
   if (options.lossScaleFixed && skipsInRow >= kMostSkipsInRow)
     return ScaleCollapse{
         fmt::format("step {} overflowed, the {}th step in a row, and --loss-scale {} stays as it is", step,
                     skipsInRow, before.scale),
-        "; a smaller one, --loss-scale dynamic, a lower --lr or --precision bf16 may help; the last "
-        "checkpoint is whole"};
+        "; a smaller one, --loss-scale dynamic, a lower --lr or --precision bf16 may help"};
   if (options.lossScaleMin > 0 && before.scale <= options.lossScaleMin && before.hysteresis <= 1)
     return ScaleCollapse{fmt::format("step {} overflowed at the smallest loss scale, {} (--loss-scale-min)",
                                      step, before.scale),

@@ -2,6 +2,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Interruption.h"
+#include "runtime/io/LastCheckpoint.h"
 #include "runtime/io/MapGuard.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
@@ -202,8 +203,10 @@ void Session::setStates() {
   checkpoints.id = checkpoint ? checkpoint->run : newRunId();
   if (checkpoint || !options.checkpointDir.empty())
     checkpoints.frozen = frozenTensors(*executor);
-  if (checkpoint)
+  if (checkpoint) {
     loadCheckpoint(*checkpoint, checkpoints.frozen, *executor);
+    hasCheckpoint = true;
+  }
   scaler = beginRun(*executor, scalars, progress, rows, checkpoint ? &*checkpoint : nullptr);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random compositions of options over ten meshes: compositions.py OUT [--count N] [--seed S] [--seconds T] [--compile-only].
+"""Random compositions of options over ten meshes: compositions.py OUT [--count N] [--first K] [--seed S] [--seconds T] [--compile-only].
 
 Models with a parameter and a buffer of rank 0, two towers, an auxiliary loss, an encoder and a decoder, BatchNormalization, and an
 LSTM, made here. A composition is right if the losses of its ranks are those of one rank with as many rows, refused if a message
@@ -129,13 +129,13 @@ def composition(dice):
         own += ["--pipeline-schedule", dice.choice(["1f1b", "gpipe", "interleaved=2", "zero-bubble"])]
     if "data" in mesh and dice.random() < 0.7:
         own += ["--zero", dice.choice(["1", "2", "3"])]
-    for flag, values in (("--recompute", ["full", "auto"]), ("--feed-forward-chunk", ["256"]), ("--offload", ["optimizer"]), ("--gradient-type", ["fp32"])):
+    for flag, values in (("--recompute", ["full", "auto"]), ("--feed-forward-chunk", ["256"]), ("--offload", ["optimizer"]), ("--grad-dtype", ["fp32"])):
         if dice.random() < 0.2:
             own += [flag, dice.choice(values)]
     return dice.randrange(len(MODELS)), mesh, accumulate, common, own
 
 
-def command(*words, seconds=120):
+def command(*words, seconds=400):
     try:
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=seconds)
         return done.returncode, " ".join((done.stdout[-300:] + done.stderr).split())
@@ -184,7 +184,7 @@ class Trial:
         copies = int(axes.get("data", 1)) * int(axes.get("replica", 1))
         code, words = self.compile(ROWS // copies // self.accumulate, "--mesh", self.mesh, "--accumulate", self.accumulate, *self.own)
         if code:
-            return ("refused" if code in (1, 2) and "should hold" not in words and "cannot be read again" not in words else "internal"), words
+            return ("refused" if code in (1, 2) and "should hold" not in words and "' op " not in words and "cannot be read again" not in words else "internal"), words
         if compile_only:
             return "compiled", ""
         ranks = int(np.prod([int(size) for size in axes.values()]))
@@ -208,6 +208,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="leave out the compositions before this one")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=10**9)
     parser.add_argument("--compile-only", action="store_true")
@@ -217,6 +218,8 @@ def main():
     with (given.out / "log.txt").open("a") as log:
         for number in range(given.count):
             trial = Trial(given.out, number, dice)
+            if number < given.first:
+                continue
             if time.time() - begin > given.seconds:
                 break
             outcome, words = trial.run(known, given.compile_only)

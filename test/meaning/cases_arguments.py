@@ -81,6 +81,43 @@ def argument_harmless(folder):
 
 
 @case
+def argument_scales(folder):
+    """Corners of whole sizes (9.6 by 3.6 are 9 by 3), element 3 / 0.6 is 5, and 0.7 of 10 is 7."""
+    corners = lambda y: F.interpolate(y, scale_factor=(1.6, 0.6), mode="bilinear", align_corners=True)
+    nearest = lambda y: F.interpolate(F.pad(y, (0, 4, 0, 1)), scale_factor=(0.6, 0.7), mode="nearest")
+    learned(folder, "factors of sizes that are no products of whole numbers", Pooled(lambda y: nearest(y) + corners(y)[:, :, :1, :1]),
+            targets(11, (2, 6, 6), (2,), 16), ["conv.weight", "head.weight"])
+
+
+@case
+def argument_scales_script(folder):
+    corners = lambda y: F.interpolate(y, scale_factor=(1.6, 0.6), mode="bilinear", align_corners=True)
+    learned(folder, "the same by TorchScript's exporter", Pooled(corners), targets(12, (2, 6, 6), (2,), 16), ["conv.weight", "head.weight"], script=True)
+
+
+class Projected(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.LSTM(4, 5, proj_size=3, batch_first=True), nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.head(self.rnn(x)[0][:, -1])
+
+
+@case
+def argument_projection(folder):
+    export(Projected().train(), (torch.randn(2, 6, 4),), folder)
+    record(folder, "LSTM(proj_size=3)", {"lint": r"^error\[lost-argument\] .*proj_size of lstm", "agree": True, "stderr": "proj_size of lstm"}, compile=MSE,
+           command="lint")
+
+
+@case
+def argument_probabilities(folder):
+    export(Loss().train(), (torch.randn(4, 6), torch.rand(4, 5).softmax(1)), folder, input_names=["x", "t"], output_names=["loss"])
+    record(folder, "cross_entropy of probabilities", {"exit": 1, "stderr": "Probabilities are no labels"}, compile=IN_GRAPH, command="compile")
+
+
+@case
 def argument_smoothing(folder):
     export(Loss(label_smoothing=0.1).train(), (torch.randn(4, 6), torch.randint(0, 5, (4,))), folder, input_names=["x", "t"], output_names=["loss"])
     record(folder, "cross_entropy(label_smoothing=0.1) in the graph", {"lint": r"^error\[lost-argument\] .*label_smoothing = 0.1", "agree": True}, compile=IN_GRAPH,

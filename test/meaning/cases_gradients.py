@@ -240,3 +240,59 @@ class Chosen(nn.Module):
 def refused_sizes(folder):
     export(Chosen().train(), (torch.randn(8, 6),), folder)
     record(folder, "lint and compile refuse a size that depends on values", {"lint": r"^error\[unsupported-op\] node_NonZero", "agree": True}, compile=MSE, command="lint")
+
+
+class LearnedClip(nn.Module):
+    """Bounds that train, as in learned quantisation."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = nn.Linear(6, 8), nn.Linear(8, 3)
+        self.low, self.high = nn.Parameter(torch.tensor(-0.2)), nn.Parameter(torch.tensor(0.3))
+
+    def forward(self, x):
+        return self.outer(torch.clamp_max(torch.clamp_min(self.inner(x), self.low), self.high))
+
+
+@case
+def learned_bounds(folder):
+    learned(folder, "bounds of clamp_min and clamp_max that are parameters get what does not pass", LearnedClip(), targets(9, (6,), (3,), 16), MSE,
+            names=["inner.weight", "low", "high"])
+
+
+class NormOfAll(nn.Module):
+    """Norms whose rows are all there is: a gradient of a scale is no sum."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.norm, self.scale = nn.Parameter(torch.randn(3, 6)), nn.LayerNorm([3, 6]), nn.RMSNorm(5)
+        self.bias = nn.Parameter(torch.randn(5))
+
+    def forward(self, x):
+        return x @ self.norm(self.table).T + self.scale(self.bias)[:3]
+
+
+@case
+def norm_of_all(folder):
+    learned(folder, "a layer norm of a whole parameter, an RMS norm of a vector", NormOfAll(), targets(10, (6,), (3,), 16), MSE,
+            names=["table", "norm.weight", "norm.bias", "scale.weight", "bias"])
+
+
+class Masked(nn.Module):
+    """Masks that are buffers decide shapes, and are known when compiling; stacks are loops over a sequence in the file."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.rows = nn.Linear(6, 4), nn.Linear(6, 2), nn.Parameter(torch.randn(3, 6))
+        self.register_buffer("here", torch.tensor([True, False, True, True, False, False]))
+
+    def forward(self, x):
+        y = torch.hstack([torch.tanh(self.a(x)), self.b(x)])
+        y = y.masked_scatter(self.here.expand(8, 6), self.rows.repeat(2, 1).reshape(-1)[:24] * y.mean())
+        return y[:, self.here]
+
+
+@case
+def masks_of_buffers(folder):
+    learned(folder, "masked_scatter and an index by masks that are buffers, hstack", Masked(), targets(11, (6,), (3,), 16), MSE,
+            names=["a.weight", "b.weight", "rows"])

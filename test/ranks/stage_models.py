@@ -1,7 +1,7 @@
 """Models that stages of a pipeline once refused, beside one rank: stage_models.py SCRIPTS OUT
 
 A parameter and a buffer of rank 0; two towers with a loss over both in 16 bits; rows of feed-forwards in chunks on stages with a tensor
-axis. The models and the comparison are those of SCRIPTS/compositions.py.
+axis; gradients that a gather of blocks completes, which starts early. The models and the comparison are those of SCRIPTS/compositions.py.
 """
 import pathlib
 import sys
@@ -14,7 +14,8 @@ LOW = [["--precision", kind, *PLAIN[2:]] for kind in ("bf16", "fp16")]
 CASES = [(compositions.scalar, "pipeline=2", PLAIN, []), (compositions.scalar, "pipeline=2", LOW[0], ["--pipeline-schedule", "interleaved=2"]),
          (compositions.towers, "pipeline=2", LOW[0], []), (compositions.towers, "pipeline=2", LOW[1], ["--pipeline-schedule", "gpipe"]),
          (compositions.encoder_decoder, "pipeline=2,tensor=2", PLAIN, ["--feed-forward-chunk", "256"]),
-         (compositions.batch_norm, "pipeline=2,tensor=2", PLAIN, ["--feed-forward-chunk", "1KiB"])]
+         (compositions.batch_norm, "pipeline=2,tensor=2", PLAIN, ["--feed-forward-chunk", "1KiB"]),
+         (compositions.scalar, "tensor=2", ["--precision", "bf16", "--optimizer", "adafactor", "--lr", "0.01"], [])]
 
 
 def main():

@@ -81,7 +81,9 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   if (options.joint.on) {
     const JointAnswer answer = planJointly(options);
     fputs(jointText(answer.report, options.joint.explains).c_str(), stderr);
-    return runCompile(answer.options, cache);
+    const int code = runCompile(answer.options, cache);
+    addToReport(answer.options, "auto", answer.report);
+    return code;
   }
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",

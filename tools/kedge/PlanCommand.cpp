@@ -168,7 +168,7 @@ int runPlan(const CompileOptions &given, const Joint &joint = {}) {
   if (joint.report)
     report["auto"] = *joint.report;
   writeTables(compilation, options);
-  writeReport(compilation, options);
+  writeReport(report, compilation, options);
   return show(report, compilation, options, stored, joint);
 }
 

@@ -16,8 +16,8 @@ namespace {
 int runShard(const CompileOptions &options, ShardRequest request) {
   const rt::Mesh mesh = options.model.meshOfRanks();
   if (mesh.sizeOf(rt::Mesh::kTensor) == 1 && mesh.sizeOf(rt::Mesh::kPipeline) == 1)
-    fail("shard: expected a mesh with an axis 'tensor' or 'pipeline', as in --mesh tensor=2; found {} ranks",
-         mesh.size());
+    fail("shard: expected a mesh with an axis 'tensor' or 'pipeline', as in --mesh tensor=2; found {} rank{}",
+         mesh.size(), mesh.size() == 1 ? "" : "s");
   if (mesh.sizeOf(rt::Mesh::kTensor) > 1 && mesh.sizeOf(rt::Mesh::kPipeline) > 1)
     fail("shard: axes 'tensor' and 'pipeline' together are not available yet; give one of both");
   if (request.output.empty() && !request.check && !request.explain && !options.json)

@@ -25,6 +25,17 @@ Value narrow(OpBuilder &builder, Location loc, Value scalar, Type type) {
   return scalar.getType() == type ? scalar : arith::TruncFOp::create(builder, loc, type, scalar).getResult();
 }
 
+/// Where no dim is reduced, a reduction is of one element. It must not stay: fused into a cluster that
+/// reduces, it would reduce there.
+void dropReductionsOfOne(sched::ClusterOp cluster) {
+  if (!cluster.getReduced().empty())
+    return;
+  for (auto reduce : llvm::make_early_inc_range(cluster.getBody().front().getOps<sched::ReduceOp>())) {
+    reduce.getResult().replaceAllUsesWith(reduce.getInput());
+    reduce.erase();
+  }
+}
+
 /// Erases body ops and inputs that no yielded scalar needs.
 void dropUnused(sched::ClusterOp cluster) {
   Block &block = cluster.getBody().front();
@@ -79,6 +90,7 @@ sched::ClusterOp kedge::buildCluster(OpBuilder &builder, Operation *op, const ll
   for (unsigned i : used.set_bits())
     yielded.push_back(narrow(builder, op->getLoc(), results[i], scalarType(op->getResult(i).getType())));
   sched::YieldOp::create(builder, op->getLoc(), yielded);
+  dropReductionsOfOne(cluster);
   dropUnused(cluster);
   return cluster;
 }

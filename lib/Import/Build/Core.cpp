@@ -40,10 +40,13 @@ static void importSize(NodeContext &node) {
 }
 
 static void importIf(NodeContext &node) {
-  auto condition = node.maybeConstantInts(0);
-  if (!condition)
+  std::optional<SmallVector<int64_t>> condition;
+  try {
+    condition = node.constantInts(0, "the condition");
+  } catch (const UnsupportedNode &) {
     node.unsupported(
         "the condition depends on data; only an If whose condition is known at compile time works");
+  }
   if (condition->size() != 1)
     node.fail("the condition has {} elements, expected one", condition->size());
   const model::Graph &branch = node.node.attrGraph((*condition)[0] ? "then_branch" : "else_branch");

@@ -34,9 +34,23 @@ void setScales(NodeContext &node, Resampling &to, ArrayRef<int64_t> shape, Array
     double extent = to.coordinates == "tf_crop_and_resize" && !to.roi.empty()
                         ? to.roi[shape.size() + axis] - to.roi[axis]
                         : 1.0;
-    to.scales[axis] = scale;
-    to.sizes[axis] = static_cast<int64_t>(std::floor(shape[axis] * extent * (float)scale));
+    to.scales[axis] = scale * extent;
+    // In fp32, as ONNX's inference of shapes: 10 by 0.7 are 7.
+    to.sizes[axis] = static_cast<int64_t>(std::floor(float(shape[axis]) * float(extent) * float(scale)));
   }
+}
+
+/// PyTorch aligns the corners of whole sizes, also where the file gives the scale that they come from; ONNX
+/// takes the product of scale and size.
+void takeWholeSizes(NodeContext &node, Resampling &to, ArrayRef<int64_t> shape) {
+  if (to.coordinates != "align_corners" || node.producer() != "pytorch")
+    return;
+  for (auto [size, extent, scale] : llvm::zip(to.sizes, shape, to.scales))
+    if (std::abs(double(extent) * scale - double(size)) > 1e-4)
+      node.remark(
+          "aligns the corners of whole sizes, as PyTorch and onnxruntime do; by ONNX's standard the size "
+          "of the result would be a fraction");
+  to.scales.clear();
 }
 
 void setSizes(NodeContext &node, Resampling &to, ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
@@ -135,9 +149,10 @@ static void importResize(NodeContext &node) {
       axes.push_back(axisOf(node, axis, shape.size()));
   }
   setRoi(node, to, shape.size(), axes);
-  if (Floats scales = floatsIf(node, 2, "scales"))
+  if (Floats scales = floatsIf(node, 2, "scales")) {
     setScales(node, to, shape, axes, *scales);
-  else if (auto sizes = node.constantInts(3, "sizes"))
+    takeWholeSizes(node, to, shape);
+  } else if (auto sizes = node.constantInts(3, "sizes"))
     setSizes(node, to, shape, axes, *sizes);
   else
     node.fail("neither scales nor sizes are given");

@@ -150,6 +150,29 @@ template <typename Op> void setRecurrentAttrs(NodeContext &c, Op op) {
   op.setClipAttr(b.getF32FloatAttr(clip));
 }
 
+/// Biases, lengths, first states and peepholes; the op checks X, W and R.
+void checkRecurrentShapes(NodeContext &c, int64_t hidden) {
+  const int64_t directions = c.node.attrString("direction", "forward") == "bidirectional" ? 2 : 1;
+  const int64_t gates = c.node.opType == "LSTM" ? 4 : c.node.opType == "GRU" ? 3 : 1;
+  if (rankOf(c.require(0)) != 3)
+    return;
+  const bool batchFirst = c.node.attrInt("layout", 0) == 1;
+  const int64_t batch = shapeOf(c.require(0))[batchFirst ? 0 : 1];
+  const SmallVector<int64_t> state = batchFirst ? SmallVector<int64_t>{batch, directions, hidden}
+                                                : SmallVector<int64_t>{directions, batch, hidden};
+  auto expect = [&](size_t k, const char *what, ArrayRef<int64_t> shape) {
+    if (c.has(k) && shapeOf(c.operand(k)) != shape)
+      c.fail("{} ('{}') is [{}], expected [{}] with hidden_size {}: export the model again{}", what,
+             c.node.input(k), fmt::join(shapeOf(c.operand(k)), ", "), fmt::join(shape, ", "), hidden,
+             c.node.opType == "LSTM" ? "; ONNX's LSTM has no projection (proj_size of PyTorch)" : "");
+  };
+  expect(3, "B", {directions, 2 * gates * hidden});
+  expect(4, "sequence_lens", {batch});
+  expect(5, "initial_h", state);
+  expect(6, "initial_c", state);
+  expect(7, "P", {directions, 3 * hidden});
+}
+
 struct RecurrentBasics {
   IntegerAttr hidden, layout;
   StringAttr direction;
@@ -160,6 +183,7 @@ struct RecurrentBasics {
     hidden = c.builder.getI64IntegerAttr(c.node.attrInt("hidden_size", size));
     layout = c.builder.getI64IntegerAttr(c.node.attrInt("layout", 0));
     direction = c.builder.getStringAttr(c.node.attrString("direction", "forward"));
+    checkRecurrentShapes(c, hidden.getInt());
   }
 };
 

@@ -102,6 +102,30 @@ static void importConcatFromSequence(NodeContext &node) {
   node.setResult(0, onnx::ConcatOp::create(node.builder, node.loc, sequence, axis));
 }
 
+/// The body once for each element; the other operands are sequences of as many, or tensors for all.
+static void importSequenceMap(NodeContext &node) {
+  const model::Graph &body = node.node.attrGraph("body");
+  const size_t count = node.sequence(0).size();
+  std::vector<Sequence> results(body.outputs.size());
+  for (size_t element = 0; element < count; ++element) {
+    SmallVector<ImportedValue> inputs;
+    for (size_t k = 0; k < node.operandCount(); ++k) {
+      ImportedValue input = node.imported(k);
+      if (input.sequence && input.sequence->size() != count)
+        node.fail("input {} is a sequence of {}, expected as many as input 0 has: {}", k,
+                  input.sequence->size(), count);
+      inputs.push_back(input.sequence ? ImportedValue{(*input.sequence)[element]} : input);
+    }
+    for (auto [k, value] : llvm::enumerate(node.importSubgraph(body, inputs))) {
+      if (value.sequence)
+        node.fail("output {} of the body is a sequence, expected a tensor", k);
+      results[k].push_back(value.tensor);
+    }
+  }
+  for (auto [k, result] : llvm::enumerate(results))
+    node.setResult(k, ImportedValue{Value(), std::move(result)});
+}
+
 void kedge::importer::registerSequenceImporters(NodeImporters &importers) {
   importers.add("SplitToSequence", importSplitToSequence);
   importers.add("SequenceAt", importSequenceAt);
@@ -109,6 +133,7 @@ void kedge::importer::registerSequenceImporters(NodeImporters &importers) {
   importers.add("SequenceEmpty", importSequenceEmpty);
   importers.add("SequenceInsert", importSequenceInsert);
   importers.add("SequenceErase", importSequenceErase);
+  importers.add("SequenceMap", importSequenceMap);
   importers.add("SequenceLength", importSequenceLength);
   importers.add("ConcatFromSequence", importConcatFromSequence);
 }

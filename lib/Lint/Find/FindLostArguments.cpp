@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 #include <sstream>
 
 namespace kedge::lint {
@@ -70,6 +71,7 @@ public:
         for (const LostArgument &row : lostArguments())
           if (isCall(*call, row.call) && stands(nodes[n], n, row) && !isHarmless(*call, nodes[n], row))
             report(nodes[n], *call, row);
+    findProjections();
   }
 
 private:
@@ -99,6 +101,25 @@ private:
       return factor && givesSizes(call, node, context.graph(), row.dimension, *factor);
     }
     return false;
+  }
+
+  /// The exporter takes the weights of a layer four at a time, where one with a projection has five.
+  void findProjections() {
+    std::set<std::string> seen; // its other nodes have the same call
+    for (size_t n = 0; n < context.graph().nodes.size(); ++n) {
+      const FxCall *call = context.evidence.uses.call(n);
+      if (!call || call->target != "lstm" ||
+          argumentAt(*call, 2, "params").find("weight_hr") == std::string::npos ||
+          !seen.insert(call->name).second)
+        continue;
+      const Node &node = context.graph().nodes[n];
+      context.findings.push_back(
+          {Severity::Error, "lost-argument", nodeName(node), node.output(0), moduleOf(node),
+           "the exporter has no place for proj_size of lstm: the file's LSTM has the weights of other "
+           "layers, "
+           "and no projection",
+           "leave proj_size out, or write the layer as a loop over time steps", false, ""});
+    }
   }
 
   void report(const Node &node, const FxCall &call, const LostArgument &row) {

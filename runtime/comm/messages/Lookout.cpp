@@ -1,5 +1,6 @@
 #include "runtime/comm/messages/Lookout.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/LastCheckpoint.h"
 #include "runtime/io/Say.h"
 #include <cerrno>
 #include <chrono>
@@ -83,9 +84,8 @@ bool Lookout::isFirstLeft() const {
 void Lookout::speak() {
   for (size_t other = 0; other < processes.size(); ++other)
     if (isGone(other))
-      return say(
-          fmt::format("kedge: error: {} is gone: its process {} has ended; the last checkpoint is whole",
-                      watch.nameOf(static_cast<int64_t>(other)), processes[other]));
+      return say(fmt::format("kedge: error: {} is gone: its process {} has ended; {}",
+                             watch.nameOf(static_cast<int64_t>(other)), processes[other], checkpointWords()));
 }
 
 } // namespace kedge::rt::messages

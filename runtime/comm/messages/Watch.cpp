@@ -2,6 +2,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/exec/Yielder.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/LastCheckpoint.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
 #include <algorithm>
@@ -180,7 +181,7 @@ void Watch::judge(int64_t now, const std::function<const char *()> &waitingFor) 
                                                   nameOf(rank), static_cast<double>(timeout) / 1e9);
     const std::string where = collective ? fmt::format("in {}", collective) : "between collectives";
     report(Control::Kind::Loss,
-           fmt::format("{}; {} was {}; the last checkpoint is whole", what, nameOf(world.rank), where), now);
+           fmt::format("{}; {} was {}; {}", what, nameOf(world.rank), where, checkpointWords()), now);
   }
 }
 

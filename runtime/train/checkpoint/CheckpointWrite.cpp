@@ -1,5 +1,6 @@
 // Writing checkpoints: rank 0 what is whole and the manifest, every rank its own parts.
 #include "runtime/io/Error.h"
+#include "runtime/io/LastCheckpoint.h"
 #include "runtime/io/Unfinished.h"
 #include "runtime/train/Manifest.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
@@ -330,6 +331,7 @@ void writeCheckpoint(const std::string &dir, const Executor &executor, const Run
     return;
   orRemove(temporary, [&] { putInPlace(dir, temporary, progress.step); });
   run.whole.insert(progress.step);
+  hasCheckpoint = true;
   removeOlder(dir, progress.step, run, keep);
 }
 

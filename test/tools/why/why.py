@@ -72,8 +72,7 @@ def check_prices(value):
         found = why(value["id"], "--force", decision)["plan"]
         expect(f"{value['id']}: peak with {decision}", found["peak_bytes"], price["peak_bytes"])
         seconds = found["step_seconds"] - plan["step_seconds"]
-        # One result of a cluster is priced by its share of the bytes; the cluster of its own may round that up.
-        if abs(seconds - price["seconds_change"]) > 2e-3 * plan["step_seconds"]:
+        if abs(seconds - price["seconds_change"]) > 1e-6 * plan["step_seconds"]:
             sys.exit(f"{value['id']}: {decision} adds {seconds} s, priced {price['seconds_change']}")
         forced += 1
     if value.get("chosen") and "obstacle" in value["prices"][value["chosen"]]:

@@ -35,6 +35,29 @@ TEST(KernelResize, LinearKnownValues) {
   expectNear(resize(Array::of<float>({1, 4}, {1, 2, 3, 4}), {1, 2}, attrs), {1, 1 + 3 / 1.4}, 1e-6);
 }
 
+/// ONNX's reference with a size of 1.7: the coordinate of element 0 is 0.5 / 0.34 - 0.5.
+TEST(KernelResize, OneElementOfAFractionIsNotTheFirst) {
+  Array x = Array::of<float>({5}, {0, 1, 2, 3, 4});
+  json attrs = {
+      {"mode", "linear"}, {"coordinate_transformation_mode", "pytorch_half_pixel"}, {"scales", {0.34}}};
+  expectNear(resize(x, {1}, attrs), {0.5 / 0.34 - 0.5}, 1e-6);
+  attrs["scales"] = {0.2};
+  expectNear(resize(x, {1}, attrs), {0}, 1e-6);
+}
+
+/// 3 / 0.6 is 5, though 0.6 in fp32 is larger than 0.6; elsewhere scales are what they are in fp32.
+TEST(KernelResize, NearestByAScaleIsPyTorchs) {
+  std::vector<float> values{0, 1, 2, 3, 4, 5, 6, 7};
+  Array x = Array::of<float>({8}, values);
+  json attrs = {{"mode", "nearest"},
+                {"coordinate_transformation_mode", "asymmetric"},
+                {"nearest_mode", "floor"},
+                {"scales", {double(0.6f)}}};
+  expectNear(resize(x, {4}, attrs), {0, 1, 3, 5}, 0);
+  Array rows = resize(x, {18}, {{"mode", "nearest"}, {"scales", {double(2.3f)}}});
+  EXPECT_EQ(rows.doubles()[11], 5);
+}
+
 TEST(KernelResize, CropExtrapolatesOutside) {
   Array x = Array::of<float>({4}, {1, 2, 3, 4});
   json attrs = {{"mode", "linear"},

@@ -60,7 +60,7 @@ TEST(Extrema, TiesShareTheGradient) {
   EXPECT_EQ(harness.run(binary<onnx::MinOp>(), {large, small}), (Doubles{3}));
 }
 
-/// Nothing passes on the bounds, as in PyTorch's clamp.
+/// Nothing passes on the bounds, as in PyTorch's clamp; the bounds get what does not pass.
 TEST(Clip, PassesInsideTheBounds) {
   OpHarness harness;
   auto clip = [](OpBuilder &b, Location loc, ValueRange in) -> Value {
@@ -70,6 +70,9 @@ TEST(Clip, PassesInsideTheBounds) {
   EXPECT_EQ(harness.run(clip, {x, {{}, {-1}, {}}, {{}, {1}, {}}}), (Doubles{-1, -1, 0.5, 1, 1}));
   EXPECT_EQ(harness.gradients(clip, {x, {{}, {-1}, {}}, {{}, {1}, {}}})[0], (Doubles{0, 0, 1, 0, 0}));
   EXPECT_EQ(harness.gradients(clip, {x, {{}, {-1}, {}}})[0], (Doubles{0, 0, 1, 1, 1}));
+  const auto ofBounds = harness.gradients(clip, {x, {{}, {-1.5}, {}}, {{}, {2}, {}}});
+  EXPECT_EQ(ofBounds[1], (Doubles{1}));
+  EXPECT_EQ(ofBounds[2], (Doubles{1}));
 }
 
 TEST(Pow, GradientsOfBaseAndExponent) {

@@ -89,7 +89,7 @@ TEST_F(RuntimeWatch, ItSpeaksWhenTheOtherIsLostToo) {
   EXPECT_TRUE(watch.hasStopped());
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "kedge: error: rank 2 is gone: its connection has ended; rank 1 was in "
-            "dist.all_reduce; the last checkpoint is whole\n");
+            "dist.all_reduce; there is no checkpoint yet\n");
 }
 
 TEST_F(RuntimeWatch, TextIsCleanedAndEndsWithItsMessage) {
@@ -200,9 +200,10 @@ void lookOut(int64_t rank, bool passes) {
 
 TEST(RuntimeLookoutDeathTest, ItSpeaksWhereTheProgressThreadDoesNotGoOn) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(lookOut(0, false), testing::ExitedWithCode(1),
-              "^kedge: error: rank 2 \\(data 2\\) is gone: its process [0-9]+ has ended; the last checkpoint "
-              "is whole\n$");
+  EXPECT_EXIT(
+      lookOut(0, false), testing::ExitedWithCode(1),
+      "^kedge: error: rank 2 \\(data 2\\) is gone: its process [0-9]+ has ended; there is no checkpoint "
+      "yet\n$");
 }
 
 TEST(RuntimeLookoutDeathTest, TheProgressThreadSpeaksWhereItGoesOn) {

@@ -34,16 +34,22 @@ LogicalResult ClipOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                     SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};
   Value grad = resultGrads[0];
-  if (getLow())
-    grad = math.pointwise("ClipLow", {grad, getX(), getLow()});
-  if (getHigh())
-    grad = math.pointwise("ClipHigh", {grad, getX(), getHigh()});
+  SmallVector<Value> ofBounds;
+  for (auto [bound, rule] : {std::pair{getLow(), "ClipLow"}, std::pair{getHigh(), "ClipHigh"}}) {
+    if (!bound)
+      continue;
+    Value within = math.pointwise(rule, {grad, getX(), bound});
+    // A learned bound gets what does not pass.
+    const bool isLearned = !bound.getDefiningOp<ConstantOp>();
+    ofBounds.push_back(isLearned ? reduceTo(builder, getLoc(), math.sub(grad, within), bound) : Value());
+    grad = within;
+  }
   operandGrads.push_back(grad);
-  operandGrads.resize(getNumOperands());
+  llvm::append_range(operandGrads, ofBounds);
   return success();
 }
 
-bool ClipOp::isDifferentiableOperand(unsigned index) { return index == 0; }
+bool ClipOp::isDifferentiableOperand(unsigned) { return true; }
 
 LogicalResult PowOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                       SmallVectorImpl<Type> &types) {

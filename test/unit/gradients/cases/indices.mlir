@@ -63,7 +63,7 @@ func.func @where(%c: tensor<2x1xi1>, %a: tensor<2x3xf64>, %b: tensor<3xf64>, %s:
   %2 = onnx.Where %f, %e, %b : (tensor<0x1xi1>, tensor<0x3xf64>, tensor<3xf64>) -> tensor<0x3xf64>
   return %0, %1, %2 : tensor<2x3xf64>, tensor<2x3xf64>, tensor<0x3xf64>
 }
-func.func @clip(%x: tensor<2x5xf64> {check.range = [-2.0, 2.0]}, %l: tensor<f64> {check.constant, check.range = [-1.0, -0.5]}, %h: tensor<f64> {check.constant, check.range = [0.5, 1.0]}, %y: tensor<0xf64>, %z: tensor<f64>) -> (tensor<2x5xf64>, tensor<2x5xf64>, tensor<0xf64>, tensor<f64>) {
+func.func @clip(%x: tensor<2x5xf64> {check.range = [-2.0, 2.0]}, %l: tensor<f64> {check.range = [-1.0, -0.5]}, %h: tensor<f64> {check.range = [0.5, 1.0]}, %y: tensor<0xf64>, %z: tensor<f64>) -> (tensor<2x5xf64>, tensor<2x5xf64>, tensor<0xf64>, tensor<f64>) {
   %0 = "onnx.Clip"(%x, %l, %h) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<2x5xf64>, tensor<f64>, tensor<f64>) -> tensor<2x5xf64>
   %1 = "onnx.Clip"(%x, %h) {operandSegmentSizes = array<i32: 1, 0, 1>} : (tensor<2x5xf64>, tensor<f64>) -> tensor<2x5xf64>
   %2 = "onnx.Clip"(%y, %l) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<0xf64>, tensor<f64>) -> tensor<0xf64>
