@@ -176,8 +176,10 @@ private:
     if (tensor.dims.size() > 1 && any("arange", "position_ids") &&
         all([&](const std::string &s) { return moves(s) || isOfPositions(s) || s == "position_ids"; }))
       return Folding::Places;
+    // Zeros that are looked up at any places are zeros.
     return any("zeros", "token_type_ids") && all([&](const std::string &s) {
-             return moves(s) || s == "zeros" || s == "token_type_ids";
+             return moves(s) || s == "zeros" || s == "token_type_ids" || s == "gather" || s == "index" ||
+                    s == "arange" || s == "position_ids";
            })
                ? Folding::FirstRow
                : Folding::Rows;
