@@ -110,6 +110,32 @@ def exported_types(folder):
     plain(folder, "row 0 of a table of types, whose numbers are zeros that are looked up", Types(), targets(8, (5, 4), (2,), 18), ["first.bias", "last.weight"])
 
 
+class GemmaRMSNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * (1.0 + self.weight)
+
+
+class Scales(nn.Module):
+    """Fresh: the results of 1 + weight are equal, and the exporter keeps one."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.three = (GemmaRMSNorm(6) for _ in range(3))
+        self.first, self.last = nn.Linear(6, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.last(self.three(self.two(self.first(self.one(x))).tanh()))
+
+
+@case
+def exported_scales(folder):
+    plain(folder, "1 + weight of three fresh norms, which the exporter stored once", Scales(), targets(9, (6,), (3,), 18), ["one.weight", "two.weight", "three.weight"])
+
+
 class Modes(nn.Module):
     """Beside a norm in eval() a Dropout of almost nothing, whose masks change no loss."""
 
