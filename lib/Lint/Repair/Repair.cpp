@@ -429,8 +429,7 @@ void Repairer::unfoldMoved() {
     const Tensor *tensor = edit.tensor(folded.tensor);
     const std::string &name = folded.sources[0];
     if (folded.kind != Folding::Moved || !tensor || damage.mergedOf(folded.tensor) || edit.isTaken(name) ||
-        std::any_of(folded.others.begin(), folded.others.end(),
-                    [&](const auto &other) { return edit.isTaken(other.first); }))
+        std::ranges::any_of(folded.others, [&](const auto &other) { return edit.isTaken(other.first); }))
       continue;
     const Tensor old = *tensor;
     edit.addTensor(movedBack(old, folded.scale, folded.shift, name), signature.byTarget(name)->placeholder);
@@ -442,8 +441,7 @@ void Repairer::unfoldMoved() {
     replace(old, {makeNode(scales ? "Mul" : "Add", {name, number}, old.name)});
     done.push_back(fmt::format("{} ({})", name, folded.tensor));
     for (const auto &[owner, places] : folded.others) {
-      edit.addTensor(movedBack(old, folded.scale, folded.shift, owner),
-                     signature.byTarget(owner)->placeholder);
+      edit.addTensor(movedBack(old, 1, folded.shift, owner), signature.byTarget(owner)->placeholder);
       const std::string value = edit.fresh(old.name + "/" + owner);
       edit.addFront(makeNode("Add", {owner, number}, value), graph.nodes[places.front().node]);
       redirect(places, value);
