@@ -176,8 +176,10 @@ private:
     if (tensor.dims.size() > 1 && any("arange", "position_ids") &&
         all([&](const std::string &s) { return moves(s) || isOfPositions(s) || s == "position_ids"; }))
       return Folding::Places;
+    // Zeros that are looked up at any places are zeros.
     return any("zeros", "token_type_ids") && all([&](const std::string &s) {
-             return moves(s) || s == "zeros" || s == "token_type_ids";
+             return moves(s) || s == "zeros" || s == "token_type_ids" || s == "gather" || s == "index" ||
+                    s == "arange" || s == "position_ids";
            })
                ? Folding::FirstRow
                : Folding::Rows;
@@ -209,6 +211,26 @@ private:
         folded.shift = 1;
       }
     }
+    if (folded.shift == 1 && folded.kind == Folding::Moved && !findOthers(tensor, folded))
+      folded.kind = Folding::Computed;
+  }
+
+  /// Readers whose call names another value: the exporter stored results of equal values once. Each is of the
+  /// parameter of its own module; false where none is known.
+  bool findOthers(const Tensor &tensor, Folded &folded) const {
+    for (const Use &use : uses.of(tensor.name)) {
+      const FxCall *call = uses.call(use.node);
+      const std::vector<std::string> refs = call ? call->refs() : std::vector<std::string>();
+      if (!call || std::find(refs.begin(), refs.end(), tensor.name) != refs.end())
+        continue;
+      const std::string owner = moduleOf(graph.nodes[use.node]) + ".weight";
+      const SignatureEntry *entry = signature.byTarget(owner);
+      if (!entry || entry->kind != TargetKind::Parameter || owner == folded.sources[0] ||
+          graph.findInitializer(owner) || !addsOne(graph.nodes[use.node]))
+        return false;
+      folded.others[owner].push_back(use);
+    }
+    return true;
   }
 
   /// Norms of the libraries that multiply by 1 + weight, by the class of their module.

@@ -23,6 +23,8 @@ struct Folded {
   Folding kind = Folding::Computed;
   std::vector<std::string> sources; // dotted names of the parameters that went into it
   double scale = 1, shift = 0;
+  /// Of equal results the exporter kept this tensor: the parameters of the others, and who reads them.
+  std::map<std::string, std::vector<Use>> others = {};
   bool isCopy() const {
     return kind == Folding::Transposed || kind == Folding::Vector || kind == Folding::Renamed;
   }

@@ -90,6 +90,52 @@ def exported_positions(folder):
           ["token", "shift", "first.bias", "norm.weight", "second.weight"])
 
 
+class Types(nn.Module):
+    """As in BERT: the number of the type is looked up in a buffer of zeros, at the positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.places, self.types, self.first, self.last = nn.Embedding(9, 4), nn.Embedding(2, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+        self.register_buffer("position_ids", torch.arange(9)[None])
+        self.register_buffer("token_type_ids", torch.zeros(1, 9, dtype=torch.long))
+
+    def forward(self, x):
+        ids = self.position_ids[:, :x.shape[1]]
+        kinds = torch.gather(self.token_type_ids.expand(ids.shape[0], -1), 1, ids).expand(x.shape[0], x.shape[1])
+        return self.last((self.first(x) + self.types(kinds) + self.places(ids)).tanh().mean(1))
+
+
+@case
+def exported_types(folder):
+    plain(folder, "row 0 of a table of types, whose numbers are zeros that are looked up", Types(), targets(8, (5, 4), (2,), 18), ["first.bias", "last.weight"])
+
+
+class GemmaRMSNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * (1.0 + self.weight)
+
+
+class Scales(nn.Module):
+    """Fresh: the results of 1 + weight are equal, and the exporter keeps one."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.three = (GemmaRMSNorm(6) for _ in range(3))
+        self.first, self.last = nn.Linear(6, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.last(self.three(self.two(self.first(self.one(x))).tanh()))
+
+
+@case
+def exported_scales(folder):
+    plain(folder, "1 + weight of three fresh norms, which the exporter stored once", Scales(), targets(9, (6,), (3,), 18), ["one.weight", "two.weight", "three.weight"])
+
+
 class Modes(nn.Module):
     """Beside a norm in eval() a Dropout of almost nothing, whose masks change no loss."""
 

@@ -428,7 +428,8 @@ void Repairer::unfoldMoved() {
   for (const Folded &folded : damage.folded) {
     const Tensor *tensor = edit.tensor(folded.tensor);
     const std::string &name = folded.sources[0];
-    if (folded.kind != Folding::Moved || !tensor || damage.mergedOf(folded.tensor) || edit.isTaken(name))
+    if (folded.kind != Folding::Moved || !tensor || damage.mergedOf(folded.tensor) || edit.isTaken(name) ||
+        std::ranges::any_of(folded.others, [&](const auto &other) { return edit.isTaken(other.first); }))
       continue;
     const Tensor old = *tensor;
     edit.addTensor(movedBack(old, folded.scale, folded.shift, name), signature.byTarget(name)->placeholder);
@@ -439,6 +440,13 @@ void Repairer::unfoldMoved() {
     edit.tensor(number)->metadata[key::inputKind] = "CONSTANT_TENSOR";
     replace(old, {makeNode(scales ? "Mul" : "Add", {name, number}, old.name)});
     done.push_back(fmt::format("{} ({})", name, folded.tensor));
+    for (const auto &[owner, places] : folded.others) {
+      edit.addTensor(movedBack(old, 1, folded.shift, owner), signature.byTarget(owner)->placeholder);
+      const std::string value = edit.fresh(old.name + "/" + owner);
+      edit.addFront(makeNode("Add", {owner, number}, value), graph.nodes[places.front().node]);
+      redirect(places, value);
+      done.push_back(fmt::format("{} ({})", owner, folded.tensor));
+    }
   }
   say(done, "took a recorded number out of", "parameter", "parameters");
 }

@@ -144,12 +144,12 @@ def losses_of(model, x, y, classes):
 
 def held_losses(model, file, x, y, classes):
     """Losses of a fresh model whose variables of zeros (scales of ones) do not train where the exporter removed them from the file."""
-    plain = [(tensor.name, values.flat[0]) for tensor in file.graph.initializer if len(set((values := onnx.numpy_helper.to_array(tensor)).flat)) == 1]
+    plain = [(tensor.name, values.flat[0], values.size) for tensor in file.graph.initializer if len(set((values := onnx.numpy_helper.to_array(tensor)).flat)) == 1]
     for layer in model._flatten_layers():
         for weight in layer.weights:
             values, owners = keras.ops.convert_to_numpy(weight), weight.path.split("/")[:-1]
-            there = any(value == values.flat[0] and (all(f"/{owner}" in name for owner in owners) or (name.startswith("B0__") and "lstm" in weight.path))
-                        for name, value in plain)
+            there = any(value == values.flat[0] and (size == values.size and all(f"/{owner}" in name for owner in owners) or
+                                                     name.startswith("B0__") and "lstm" in weight.path) for name, value, size in plain)
             if len(set(values.flat)) == 1 and values.flat[0] in (0, 1) and not there:
                 weight.trainable = False
     return losses_of(model, x, y, classes)

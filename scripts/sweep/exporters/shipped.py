@@ -27,7 +27,7 @@ FILES = {
     "ddddocr/common_det.onnx": ({"images": (1, 3, 416, 416)}, {}, "output", []),
     "ddddocr/common_old.onnx": ({"input1": (1, 1, 64, 64)}, {}, "387", []),
 }
-RATES = {"rapidocr/models/PP-OCRv6_det_small.onnx": "30", "rapidocr/models/PP-OCRv6_rec_small.onnx": "1e-2"}
+RATES = {"rapidocr/models/PP-OCRv6_det_small.onnx": "0.3", "rapidocr/models/PP-OCRv6_rec_small.onnx": "1e-2"}
 
 
 def run(*words):
