@@ -22,6 +22,10 @@ constexpr size_t kShownHeader = 200;
 } // namespace
 
 Npy::Npy(const std::string &path) : file(path, "data file") {
+  if (file.size() >= 4 && std::memcmp(file.data(), "PK\x03\x04", 4) == 0)
+    fail("{}: is an archive of arrays, as numpy.savez writes them (.npz), or of torch.save; save each array by "
+         "itself: numpy.save('x.npy', numpy.load(FILE)['x'])",
+         path);
   if (file.size() < 10 || std::memcmp(file.data(), "\x93NUMPY", 6) != 0)
     fail("{}: not an npy file (numpy.save writes one)", path);
   const auto *bytes = reinterpret_cast<const unsigned char *>(file.data());

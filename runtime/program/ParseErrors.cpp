@@ -1,6 +1,8 @@
 #include "runtime/program/ParseErrors.h"
 #include "runtime/format/NearMisses.h"
 #include "runtime/io/Error.h"
+#include "runtime/program/Options.h"
+#include "runtime/program/OtherFlags.h"
 #include <fmt/format.h>
 
 namespace kedge::rt {
@@ -42,6 +44,24 @@ bool hasEmptyPart(const std::string &value, char delimiter) {
     fail("an argument is empty; is a variable unset?");
   fail("{} '{}': {} is empty; is a variable unset? Give a value, or leave {} out", flag, value,
        value.empty() ? "its value" : "one of its values", flag);
+}
+
+bool has(const CLI::App &app, const std::string &flag) { return app.get_option_no_throw(flag) != nullptr; }
+
+/// Of a flag that this command or program does not have: where it is, by its own name or by another tool's.
+std::string whereIs(const CLI::App &used, const std::string &flag, bool isTool) {
+  const OtherFlag *other = otherFlag(flag);
+  const std::string own = other ? other->flag : flag;
+  if (other && has(used, own))
+    return fmt::format(": here it is {}", other->how);
+  const std::vector<std::string> program = isTool ? programFlags() : std::vector<std::string>();
+  if (std::find(program.begin(), program.end(), own) != program.end())
+    return fmt::format(": it is an option of the program that kedge compile makes, ./PROGRAM {}",
+                       other ? other->how : own);
+  if (!isTool && isCompilers(own))
+    return fmt::format(": it is an option of kedge compile ({}), and a program has what it was compiled with",
+                       other ? other->how : own);
+  return "";
 }
 
 } // namespace
@@ -91,6 +111,8 @@ std::string describeParseError(const CLI::App &app, const CLI::ParseError &error
   if (word[0] != '-')
     return fmt::format("'{}' is one argument too many{}", word, help);
   const std::string flag = word.substr(0, word.find('='));
+  if (const std::string where = whereIs(used, flag, !commands.empty()); !where.empty())
+    return fmt::format("there is no option {}{}", flag, where);
   return fmt::format("there is no option {}{}", flag, orElse(flag, optionNames(used), help));
 }
 

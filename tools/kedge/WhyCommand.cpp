@@ -24,11 +24,11 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
           "an input, a parameter, a node or its output, a module, or a value of the plan as FUNCTION#N")
       ->required();
   command->add_flag("--json", options->json, "the answer for machines")->group("Output");
-  command
-      ->add_option("--force", question->force,
-                   "plan with this decision about the tensor in place of the plan's own")
-      ->check(CLI::IsMember(wordsOf<remat::Decision>()))
-      ->group("Output");
+  rt::checkWord(command
+                    ->add_option("--force", question->force,
+                                 "plan with this decision about the tensor in place of the plan's own")
+                    ->group("Output"),
+                wordsOf<remat::Decision>());
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
     const nlohmann::json answer = why(*options, *question);
