@@ -135,7 +135,9 @@ public:
   void checkOptions(const std::vector<Initializer> &verdicts) const {
     const std::string &path = evidence.model.path;
     train.checkUsed(path, verdicts, trainable, "that can train");
-    trainOnly.checkUsed(path, verdicts, trained, "that trains");
+    trainOnly.checkUsed(path, verdicts, trainable, "that can train");
+    if (trainOnly.given() && !onlySome)
+      fail("{}: --train-only changes nothing: it matches all that trains; leave it out", path);
     if (!adapts) // which freeze all
       freeze.checkUsed(path, verdicts, trained, "that trains");
   }
@@ -255,7 +257,7 @@ private:
     if (!model::isFloat(tensor.dtype))
       return;
     trainable.push_back(out.original);
-    const bool wanted = train.fits(out), kept = freeze.fits(out);
+    const bool wanted = train.fits(out), kept = freeze.fits(out), open = out.undecided;
     if ((out.guessed || out.undecided) && (wanted || kept)) { // the user has said it
       out.guessed = out.undecided = false;
       out.reason = wanted ? "--train" : "--freeze";
@@ -263,11 +265,11 @@ private:
     }
     if (trainOnly.given())
       byTrainOnly(out);
-    if (out.verdict == Verdict::Parameter || out.undecided) {
+    if (out.verdict == Verdict::Parameter || open) {
       trained.push_back(out.original);
       if (kept && wanted)
-        return train.decides(out); // it wins
-      if (kept) {
+        train.decides(out); // it wins
+      else if (kept) {
         freeze.decides(out);
         decide(out, Verdict::Frozen, "--freeze");
       }
@@ -282,17 +284,19 @@ private:
   void byTrainOnly(Initializer &out) {
     if (out.verdict != Verdict::Parameter && out.verdict != Verdict::Frozen && !out.undecided)
       return;
-    const bool wanted = trainOnly.fits(out);
+    const bool wanted = trainOnly.fits(out), changes = wanted != (out.verdict == Verdict::Parameter);
+    onlySome = onlySome || changes || out.undecided || out.guessed;
     out.guessed = out.undecided = false; // the user has said it
     if (wanted)
       trainOnly.decides(out);
-    if (wanted != (out.verdict == Verdict::Parameter))
+    if (changes)
       decide(out, wanted ? Verdict::Parameter : Verdict::Frozen, "--train-only");
   }
 
   const Evidence &evidence;
   NameOption train, trainOnly, freeze;
   bool adapts; ///< adapters train, and what --train names
+  bool onlySome = false; ///< --train-only has changed a verdict
   const Names &names;
   const Roles &roles;
   std::set<std::string> held;                  ///< recurrent biases of which one half is none

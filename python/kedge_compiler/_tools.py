@@ -37,7 +37,8 @@ class KedgeWarning(UserWarning):
 _KINDS = [(re.compile(r"there is no option -|would have no effect"), KedgeTypeError),
           (re.compile(r"cannot open '[^']*': No such file|No such file or directory|is missing: expected a file"), KedgeFileNotFoundError),
           (re.compile(r"has no such input|has no (float )?output '|has no input '|has no state '"), KedgeKeyError),
-          (re.compile(r"error: (.*: )?--[\w-]+[^:]*: |expected |matches nothing|changes nothing| needs --"), KedgeValueError)]
+          (re.compile(r"error: (.*: )?--[\w-]+[^:]*: |expected |matches nothing|changes nothing| needs --|"
+                     r"rows have shape|has shape|out of range|numbers of rows|holds elements|not an npy file|is an archive"), KedgeValueError)]
 
 
 def error_of(text: str) -> KedgeError:

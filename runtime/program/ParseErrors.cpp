@@ -96,16 +96,24 @@ void refuseEmptyValues(const CLI::App &app, const std::vector<std::string> &word
 std::string describeParseError(const CLI::App &app, const CLI::ParseError &error, int argc, char **argv) {
   const std::vector<CLI::App *> chosen = app.get_subcommands();
   const std::vector<const CLI::App *> commands = app.get_subcommands([](const CLI::App *) { return true; });
+  std::vector<std::string> names;
+  for (const CLI::App *command : commands)
+    names.push_back(command->get_name());
+  if (!commands.empty() && argc == 1)
+    return fmt::format("expected a command: {}; {} COMMAND --help says what it takes", fmt::join(names, ", "),
+                       app.get_name());
   if (!commands.empty() && chosen.empty() && argc > 1 && argv[1][0] != '-') {
-    std::vector<std::string> names;
-    for (const CLI::App *command : commands)
-      names.push_back(command->get_name());
+    if (argv[1] == std::string_view("train") || argv[1] == std::string_view("run"))
+      return fmt::format("'{}' is no command of {}: the program that kedge compile makes trains; kedge compile "
+                         "MODEL -o PROGRAM, then ./PROGRAM",
+                         argv[1], app.get_name());
     return fmt::format("'{}' is no command of {}{}", argv[1], app.get_name(),
                        orElse(argv[1], names, fmt::format("; there are {}", fmt::join(names, ", "))));
   }
   const CLI::App &used = chosen.empty() ? app : *chosen.front();
   const std::string word = firstUnknown(app.remaining(/*recurse=*/true));
-  const char *help = "; --help lists the options";
+  const bool answered = std::string_view(error.what()).find("did you mean") != std::string_view::npos;
+  const char *help = answered ? "" : "; --help lists the options";
   if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr || word.empty())
     return error.what() + std::string(help);
   if (word[0] != '-')

@@ -80,7 +80,7 @@ def what_trains():
     assert "the file cannot show a custom backward" in kedge.lint(frozen) and "cannot show frozen parameters" in kedge.lint(OUT / "model.onnx")
     raises([ValueError], "--train 'head' changes nothing: 'head.weight' trains without it; --train-only 'head'", lambda: compiled("a", train="head"))
     raises([ValueError], "--freeze 'body' changes nothing: 'body.weight' is frozen already (the file says", lambda: compiled("a", frozen, freeze="body"))
-    raises([ValueError], "--train-only 'tail' matches nothing that trains", lambda: compiled("a", train_only="tail"))
+    raises([ValueError], "--train-only 'tail' matches nothing that can train", lambda: compiled("a", train_only="tail"))
     raises([kedge.KedgeError], "'kedge.requires_grad' of the initializer 'body.weight' is 'no'; expected 'true' or 'false'",
            lambda: compiled("a", model(OUT / "odd.onnx", said="no")))
     print("what trains: frozen by the file, train, train_only, freeze; 4 refused", flush=True)

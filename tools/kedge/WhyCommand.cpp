@@ -1,6 +1,7 @@
 // kedge why MODEL TENSOR: what the plan does with one tensor, and what else could be done.
 #include "driver/why/Why.h"
 #include "passes/Rematerialize/OptionWords.h"
+#include "runtime/program/WordFlags.h"
 #include "tools/kedge/AutoFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"

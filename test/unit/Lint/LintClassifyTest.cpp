@@ -150,6 +150,8 @@ TEST(LintClassify, TrainOnlyFreezesAllOthers) {
   options = {};
   options.trainOnly = {"decoder"};
   EXPECT_THROW(checked(dense(), options), Error) << "nothing would train";
+  options.trainOnly = {"."};
+  EXPECT_THROW(checked(dense(), options), Error) << "all of it trains without the option";
 }
 
 TEST(LintClassify, TrainingInfoBindings) {
