@@ -71,9 +71,10 @@ private:
                          "freezes all others",
                          tensor.original, text);
     if (tensor.verdict == Verdict::Parameter)
-      return fmt::format("changes nothing: '{}' trains by --train, which wins; --train-only REGEX freezes all "
-                         "that it does not match",
-                         tensor.original);
+      return fmt::format(
+          "changes nothing: '{}' trains by --train, which wins; --train-only REGEX freezes all "
+          "that it does not match",
+          tensor.original);
     if (tensor.verdict == Verdict::Frozen)
       return fmt::format("changes nothing: '{}' is frozen already ({}); --train-only REGEX freezes all that "
                          "it does not match",
@@ -117,8 +118,9 @@ public:
   Classifier(const Evidence &evidence, const LintOptions &options)
       : evidence(evidence), train("--train", options.train, options.former),
         trainOnly("--train-only", options.trainOnly, options.former),
-        freeze("--freeze", options.freeze, options.former), adapts(options.addsAdapters), names(evidence.names),
-        roles(evidence.roles), held(heldHalves(evidence.model)), variables(trainingVariables(evidence.model)) {
+        freeze("--freeze", options.freeze, options.former), adapts(options.addsAdapters),
+        names(evidence.names), roles(evidence.roles), held(heldHalves(evidence.model)),
+        variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
       for (size_t k = 0; k < node->inputs.size(); ++k)
         readers[node->inputs[k]].push_back({node, k});
@@ -295,7 +297,7 @@ private:
 
   const Evidence &evidence;
   NameOption train, trainOnly, freeze;
-  bool adapts; ///< adapters train, and what --train names
+  bool adapts;           ///< adapters train, and what --train names
   bool onlySome = false; ///< --train-only has changed a verdict
   const Names &names;
   const Roles &roles;

@@ -195,10 +195,12 @@ std::string Dataset::aboutPixels() const {
     if (input.labels || !input.batched || !isFloat(input.desc.type) || input.desc.shape.size() < 2 ||
         static_cast<int64_t>(entry.rowBytes / dtypeSize(input.desc.type)) < kFewestPixels)
       continue;
-    if (const auto largest = largestByte(*entry.source, input, entry.rowBytes); largest && *largest >= kBright)
-      return fmt::format("the input '{}' ({}) holds whole numbers up to {}, as pictures are stored, and takes "
-                         "them as they are; networks expect about -1 to 1: divide by 255",
-                         input.name, entry.file, *largest);
+    if (const auto largest = largestByte(*entry.source, input, entry.rowBytes);
+        largest && *largest >= kBright)
+      return fmt::format(
+          "the input '{}' ({}) holds whole numbers up to {}, as pictures are stored, and takes "
+          "them as they are; networks expect about -1 to 1: divide by 255",
+          input.name, entry.file, *largest);
   }
   return "";
 }

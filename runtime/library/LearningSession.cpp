@@ -106,7 +106,8 @@ void LearningSession::parse(const OptionTexts &texts) {
 /// As if the session had been opened with it.
 void LearningSession::setOption(const std::string &name, const std::string &value) {
   asWrongCall([&] {
-    if (name != "--steps" && std::find(scalarFlags().begin(), scalarFlags().end(), name) == scalarFlags().end())
+    if (name != "--steps" &&
+        std::find(scalarFlags().begin(), scalarFlags().end(), name) == scalarFlags().end())
       fail("'{}' cannot change in an open session; --steps {} can", name, fmt::join(scalarFlags(), " "));
     std::vector<std::string> words = {program.name, name + "=" + value};
     std::vector<char *> argv = {words[0].data(), words[1].data(), nullptr};

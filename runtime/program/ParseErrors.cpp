@@ -51,7 +51,7 @@ bool has(const CLI::App &app, const std::string &flag) { return app.get_option_n
 /// Of a flag that this command or program does not have: where it is, by its own name or by another tool's.
 std::string whereIs(const CLI::App &used, const std::string &flag, bool isTool) {
   const OtherFlag *other = otherFlag(flag);
-  const std::string own = other ? other->flag : flag;
+  const std::string own = other ? dashed(other->flag) : flag;
   if (other && has(used, own))
     return fmt::format(": here it is {}", other->how);
   const std::vector<std::string> program = isTool ? programFlags() : std::vector<std::string>();
@@ -104,9 +104,10 @@ std::string describeParseError(const CLI::App &app, const CLI::ParseError &error
                        app.get_name());
   if (!commands.empty() && chosen.empty() && argc > 1 && argv[1][0] != '-') {
     if (argv[1] == std::string_view("train") || argv[1] == std::string_view("run"))
-      return fmt::format("'{}' is no command of {}: the program that kedge compile makes trains; kedge compile "
-                         "MODEL -o PROGRAM, then ./PROGRAM",
-                         argv[1], app.get_name());
+      return fmt::format(
+          "'{}' is no command of {}: the program that kedge compile makes trains; kedge compile "
+          "MODEL -o PROGRAM, then ./PROGRAM",
+          argv[1], app.get_name());
     return fmt::format("'{}' is no command of {}{}", argv[1], app.get_name(),
                        orElse(argv[1], names, fmt::format("; there are {}", fmt::join(names, ", "))));
   }

@@ -72,10 +72,10 @@ std::string introduction(const Program &program, const std::string &command) {
   size_t width = 0;
   for (const InputSpec &input : program.inputs)
     width = std::max(width, input.name.size());
-  std::string text = fmt::format("{}: trains a model of {} parameters ({}) in steps of {} rows; compiled by {}\n"
-                                 "inputs, a file of rows each (--data INPUT=FILE.npy, as numpy.save writes it):\n",
-                                 program.name, options.parameters, lossOf(options),
-                                 options.batch * options.accumulate, version());
+  std::string text = fmt::format(
+      "{}: trains a model of {} parameters ({}) in steps of {} rows; compiled by {}\n"
+      "inputs, a file of rows each (--data INPUT=FILE.npy, as numpy.save writes it):\n",
+      program.name, options.parameters, lossOf(options), options.batch * options.accumulate, version());
   for (const InputSpec &input : program.inputs)
     text += lineOf(input, width);
   if (takesTokens(program))

@@ -121,13 +121,13 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
 
 void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
   CLI::Option *precision = command.add_option_function<std::vector<std::string>>(
-          "--precision",
-          [&o](const std::vector<std::string> &given) {
-            o.precisions = valuesOfWords<pipelines::Precision>(given);
-            o.precision = o.precisions.front();
-          },
-          "of weights in use, activations and gradients: fp32 (the default), bf16, fp16, or fp8: bf16 with "
-          "products of 8-bit floats; plan --compare takes several, as in bf16,fp32");
+      "--precision",
+      [&o](const std::vector<std::string> &given) {
+        o.precisions = valuesOfWords<pipelines::Precision>(given);
+        o.precision = o.precisions.front();
+      },
+      "of weights in use, activations and gradients: fp32 (the default), bf16, fp16, or fp8: bf16 with "
+      "products of 8-bit floats; plan --compare takes several, as in bf16,fp32");
   rt::checkWord(precision, wordsOf<pipelines::Precision>())
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -114,7 +114,7 @@ void findNothingTrained(const model::Model &model, Report &report) {
                          {Severity::Error, "nothing-trained", "", "", "", reason,
                           byFile != 0   ? "name what trains by --train"
                           : frozen != 0 ? "narrow --freeze, or name what trains by --train"
-                                      : "export the float model, or name what trains by --train",
+                                        : "export the float model, or name what trains by --train",
                           false, ""});
 }
 
