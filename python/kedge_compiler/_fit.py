@@ -47,10 +47,12 @@ def fit(model: Any, inputs: Any, targets: Any = None, *, epochs: Optional[int] =
     batches are inputs and targets. `targets`: integers are classes (loss="cross-entropy"), floats are values (loss="mse"). One epoch, unless
     `epochs` or `steps` says otherwise. Rows are shuffled (shuffle=None: they are not). `validation`: (inputs, targets), evaluated once an
     epoch. Other options are those of the compiler (optimizer="sgd", precision="bf16", train_only="head") and of runs (lr=1e-3,
-    schedule="cosine"). `folder` keeps the exported file, the program and its checkpoints. `History.program` is the program.
+    schedule="cosine"). `folder` keeps the exported file, the program and its checkpoints, in place of those of an earlier call; training begins from
+    the module's weights. `History.program` is the program.
     """
     given = {"shuffle": 0, **options}
     runs: Dict[str, Any] = {name: given.pop(name) for name in list(given) if name in _OF_RUNS}
+    runs.setdefault("resume", False)  # from the module's own weights, whatever the folder holds
     epochs = 1 if epochs is None and steps is None else epochs
     stream = is_stream(inputs)
     if stream:

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 import numpy as np
 
 from . import _safetensors
-from ._data import Stream, array_of, by_input, is_file, is_stream, rows_in, windows
+from ._data import array_of, by_input, is_file, is_stream, rows_in, windows
 from ._history import History, ProgressLine, StepResult
 from ._session import Session
 from ._tools import (KedgeError, KedgeFileNotFoundError, KedgeKeyError, KedgeTypeError, KedgeValueError, KedgeWarning, error_of, model_file, notes_in,

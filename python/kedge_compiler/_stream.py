@@ -1,7 +1,7 @@
 """Training from a loader or an iterator: batches go to a session in this process."""
 import os
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, TYPE_CHECKING, Union
+from typing import Any, Dict, Mapping, Optional, TYPE_CHECKING, Union
 
 import numpy as np
 
