@@ -102,7 +102,7 @@ Compilation::Compilation(const CompileOptions &options)
     checkTrainingInfo(options);
   checkRanks(options);
   diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom,
-                      &model);
+                      &model, options.isSilent);
   findings = lint::prepare(model, options.model.lintOptions(), importer::lintOperators(context));
   findings.remarks.insert(findings.remarks.end(), leftOut.begin(), leftOut.end());
   bool shown = options.isTrial || !options.resumedFrom.empty();

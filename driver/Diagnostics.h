@@ -10,8 +10,9 @@ namespace kedge::driver {
 class Diagnostics {
 public:
   /// `model`: whose nodes the locations name; null for a file of IR. `file` is named where no location has
-  /// one.
-  Diagnostics(mlir::MLIRContext &context, std::string file, const model::Model *model = nullptr);
+  /// one. `isSilent`: nothing but errors.
+  Diagnostics(mlir::MLIRContext &context, std::string file, const model::Model *model = nullptr,
+              bool isSilent = false);
   /// Prints what nobody has thrown.
   ~Diagnostics();
   /// All errors that were reported, a line each.
@@ -26,6 +27,7 @@ private:
 
   std::string file;
   const model::Model *model;
+  const bool isSilent;
   std::vector<std::string> errors;
   mlir::ScopedDiagnosticHandler handler;
 };

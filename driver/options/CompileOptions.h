@@ -72,7 +72,8 @@ struct CompileOptions : pipelines::StepOptions {
   std::map<std::string, std::string> *knownKernels =
       nullptr; ///< of several meshes: names of the kernels so far, by their text, prefix included; may be
                ///< null
-  bool isTrial = false; ///< one of several compilations: lint's findings have been printed
+  bool isTrial = false;  ///< one of several compilations: lint's findings have been printed
+  bool isSilent = false; ///< of these one that nobody may choose: passes say nothing
   std::string arenaFile, launchFile;
   std::optional<int64_t> rank; ///< --rank: of a pipeline, the one that is asked about
   AutoOptions joint;

@@ -34,8 +34,11 @@ lint::LintOptions ModelOptions::lintOptions() const {
   options.labels = labels;
   options.lossOutput = lossOutput;
   options.train = train;
+  options.trainOnly = trainOnly;
   options.freeze = freeze;
   if (adapters.inserts()) { // what --train does not name stays as it is
+    if (!trainOnly.empty())
+      fail("--train-only would have no effect: adapters train, and what --train names; leave it out");
     options.addsAdapters = true;
     options.freeze.push_back("");
     const std::vector<std::string> beside = trainedBeside(adapters);

@@ -77,7 +77,7 @@ struct Candidate {
 std::optional<Candidate> tried(const CompileOptions &options, const std::string &name, int64_t room) {
   CompileOptions one = options;
   one.pipeline.schedule = name;
-  one.isTrial = true;
+  one.isTrial = one.isSilent = true;
   one.rank.reset();
   one.saveIr.clear();
   one.emit = Emit::Exe;

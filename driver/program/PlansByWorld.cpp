@@ -76,7 +76,7 @@ void writeReportOfPipeline(const CompileOptions &options, const nlohmann::json &
   if (!options.isPipelined() || options.report.empty())
     return;
   CompileOptions trial = options;
-  trial.isTrial = true;
+  trial.isTrial = trial.isSilent = true;
   trial.saveIr.clear();
   PipelinePlan plan(trial);
   writeReport(plan.report(), plan.compilation(), plan.options(), ofCache);

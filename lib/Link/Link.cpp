@@ -211,9 +211,9 @@ std::vector<std::string> archiveFiles(const Runtime &runtime) {
 std::string exportScript(const std::string &symbol) {
   std::string names;
   for (const char *function :
-       {"open", "open_on", "close", "error", "notes", "input_at", "output_at", "state_at", "set_input",
-        "step", "evaluate", "predict", "get_state", "set_state", "steps_done", "set_steps_done", "checkpoint",
-        "resume", "export_onnx"})
+       {"open",       "open_on",        "close",      "error",      "notes",   "input_at",   "output_at",
+        "state_at",   "set_input",      "step",       "evaluate",   "predict", "get_state",  "set_state",
+        "steps_done", "set_steps_done", "set_option", "checkpoint", "resume",  "export_onnx"})
     names += fmt::format("kedge_{}; ", function);
   return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", names, symbol, symbol);
 }

@@ -138,6 +138,7 @@ Report check(const Model &model, const LintOptions &options, const Operators &op
   report.unknown = unknownsOf(evidence);
   if (std::string text = removedBiases(evidence); options.compiles && !text.empty())
     report.remarks.push_back("not known: " + text);
+  report.showsFrozen = recordsRequiresGrad(model.graph);
   applyAllow(report, options);
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding &a, const Finding &b) { return a.severity < b.severity; });
@@ -167,6 +168,29 @@ static void turnOn(Model &model, const LintOptions &options, Report &report,
     report.remarks.push_back(
         "--train-mode changed nothing: the file has no Dropout and no BatchNormalization that is not in "
         "training mode already");
+}
+
+/// What stays as it is, since the file or --train-only says so.
+static void remarkFrozen(const Model &model, const LintOptions &options, Report &report) {
+  size_t trained = 0, others = 0, byFile = 0;
+  int64_t elements = 0;
+  for (const Initializer &initializer : report.initializers) {
+    if (const model::Tensor *tensor = model.graph.findInitializer(initializer.name);
+        tensor && initializer.verdict == Verdict::Parameter) {
+      ++trained;
+      elements += tensor->numElements();
+    }
+    const bool frozen = initializer.verdict == Verdict::Frozen;
+    others += frozen && initializer.reason == "--train-only";
+    byFile += frozen && initializer.reason[0] != '-';
+  }
+  if (!options.trainOnly.empty())
+    report.remarks.push_back(fmt::format("--train-only: {} tensors with {} elements train, and {} are frozen",
+                                         trained, elements, others + byFile));
+  else if (byFile != 0)
+    report.remarks.push_back(fmt::format("{} tensors stay as they are: the file says that they require no "
+                                         "gradient; --train REGEX trains them",
+                                         byFile));
 }
 
 /// The file without what ends with training: random numbers, updates of buffers.
@@ -226,6 +250,7 @@ Report prepare(Model &model, const LintOptions &asked, const Operators &operator
   markMended(report, model, options, operators);
   if (!options.addsAdapters)
     findNothingTrained(checked, report);
+  remarkFrozen(checked, options, report);
   note(tieCopies(model));
   note(tieTraced(model, options));
   report.loaded = std::move(loaded);

@@ -25,7 +25,7 @@ std::vector<rt::NamePattern> compileAll(const std::vector<std::string> &patterns
   return compiled;
 }
 
-/// Expressions of an option, and which of them have fitted a name. One that fits none was not meant so.
+/// Expressions of an option, and which of them change a verdict. One that changes none was not meant so.
 class NameOption {
 public:
   NameOption(const char *option, const std::vector<std::string> &texts,
@@ -33,16 +33,15 @@ public:
       : option(option), texts(texts), former(former), patterns(compileAll(texts, option)),
         used(texts.size(), false) {}
 
-  bool fits(const Initializer &tensor) {
-    bool any = false;
-    for (size_t i = 0; i < patterns.size(); ++i) {
-      auto old = former.find(tensor.name);
-      const bool found = patterns[i].isIn(tensor.name) || patterns[i].isIn(tensor.original) ||
-                         (old != former.end() && patterns[i].isIn(old->second));
-      used[i] = used[i] || found;
-      any |= found;
-    }
-    return any;
+  bool given() const { return !texts.empty(); }
+  bool fits(const Initializer &tensor) const {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](const rt::NamePattern &pattern) { return isIn(pattern, tensor); });
+  }
+  /// Those that fit this name decide what the tensor is.
+  void decides(const Initializer &tensor) {
+    for (size_t i = 0; i < patterns.size(); ++i)
+      used[i] = used[i] || isIn(patterns[i], tensor);
   }
 
   /// `all`: every initializer; `candidates`: those that the option can do something about.
@@ -52,15 +51,38 @@ public:
       if (used[i])
         continue;
       for (const Initializer &tensor : all)
-        if (patterns[i].isIn(tensor.original) || patterns[i].isIn(tensor.name))
-          fail("{}: {} '{}' matches '{}', which is a {} ({}), and nothing {}", model, option, texts[i],
-               tensor.original, verdictName(tensor.verdict), tensor.reason, what);
+        if (isIn(patterns[i], tensor))
+          fail("{}: {} '{}' {}", model, option, texts[i], whyUnused(tensor, texts[i], what));
       fail("{}: {} '{}' matches nothing {}{}", model, option, texts[i], what,
            rt::nearMisses(texts[i], candidates));
     }
   }
 
 private:
+  bool isIn(const rt::NamePattern &pattern, const Initializer &tensor) const {
+    auto old = former.find(tensor.name);
+    return pattern.isIn(tensor.name) || pattern.isIn(tensor.original) ||
+           (old != former.end() && pattern.isIn(old->second));
+  }
+
+  std::string whyUnused(const Initializer &tensor, const std::string &text, const char *what) const {
+    if (tensor.verdict == Verdict::Parameter && std::string_view(option) == "--train")
+      return fmt::format("changes nothing: '{}' trains without it; --train-only '{}' trains these alone, and "
+                         "freezes all others",
+                         tensor.original, text);
+    if (tensor.verdict == Verdict::Parameter)
+      return fmt::format(
+          "changes nothing: '{}' trains by --train, which wins; --train-only REGEX freezes all "
+          "that it does not match",
+          tensor.original);
+    if (tensor.verdict == Verdict::Frozen)
+      return fmt::format("changes nothing: '{}' is frozen already ({}); --train-only REGEX freezes all that "
+                         "it does not match",
+                         tensor.original, tensor.reason);
+    return fmt::format("matches '{}', which is a {} ({}), and nothing {}", tensor.original,
+                       verdictName(tensor.verdict), tensor.reason, what);
+  }
+
   const char *option;
   std::vector<std::string> texts;
   const std::map<std::string, std::string> &former; // names in the file, of tensors that it had not named
@@ -95,8 +117,10 @@ class Classifier {
 public:
   Classifier(const Evidence &evidence, const LintOptions &options)
       : evidence(evidence), train("--train", options.train, options.former),
-        freeze("--freeze", options.freeze, options.former), names(evidence.names), roles(evidence.roles),
-        held(heldHalves(evidence.model)), variables(trainingVariables(evidence.model)) {
+        trainOnly("--train-only", options.trainOnly, options.former),
+        freeze("--freeze", options.freeze, options.former), adapts(options.addsAdapters),
+        names(evidence.names), roles(evidence.roles), held(heldHalves(evidence.model)),
+        variables(trainingVariables(evidence.model)) {
     for (const Node *node : stepNodes(evidence.model))
       for (size_t k = 0; k < node->inputs.size(); ++k)
         readers[node->inputs[k]].push_back({node, k});
@@ -113,7 +137,11 @@ public:
   void checkOptions(const std::vector<Initializer> &verdicts) const {
     const std::string &path = evidence.model.path;
     train.checkUsed(path, verdicts, trainable, "that can train");
-    freeze.checkUsed(path, verdicts, trained, "that trains");
+    trainOnly.checkUsed(path, verdicts, trainable, "that can train");
+    if (trainOnly.given() && !onlySome)
+      fail("{}: --train-only changes nothing: it matches all that trains; leave it out", path);
+    if (!adapts) // which freeze all
+      freeze.checkUsed(path, verdicts, trained, "that trains");
   }
 
 private:
@@ -139,6 +167,9 @@ private:
     if (!model::isFloat(tensor.dtype) && !evidence.signature.present())
       return decide(out, Verdict::Constant,
                     fmt::format("{} values carry no gradient", model::dtypeName(tensor.dtype)));
+    if (const std::optional<bool> grad = requiresGrad(tensor, graph); grad && model::isFloat(tensor.dtype))
+      return *grad ? decide(out, Verdict::Parameter, "the file says that it requires a gradient")
+                   : decide(out, Verdict::Frozen, "the file says that it requires no gradient");
     std::string kind = metadataOf(tensor, graph, key::inputKind);
     if (kind == "PARAMETER")
       return decide(out, Verdict::Parameter, "the file marks it as a parameter");
@@ -228,22 +259,46 @@ private:
     if (!model::isFloat(tensor.dtype))
       return;
     trainable.push_back(out.original);
-    const bool wanted = train.fits(out), mayTrain = out.verdict == Verdict::Parameter || out.undecided;
-    if ((out.guessed || out.undecided) && (wanted || freeze.fits(out))) { // the user has said it
+    const bool wanted = train.fits(out), kept = freeze.fits(out), open = out.undecided;
+    if ((out.guessed || out.undecided) && (wanted || kept)) { // the user has said it
       out.guessed = out.undecided = false;
       out.reason = wanted ? "--train" : "--freeze";
+      (wanted ? train : freeze).decides(out);
     }
-    if (mayTrain) {
+    if (trainOnly.given())
+      byTrainOnly(out);
+    if (out.verdict == Verdict::Parameter || open) {
       trained.push_back(out.original);
-      if (freeze.fits(out))
+      if (kept && wanted)
+        train.decides(out); // it wins
+      else if (kept) {
+        freeze.decides(out);
         decide(out, Verdict::Frozen, "--freeze");
+      }
     }
-    if (out.verdict != Verdict::Parameter && wanted)
+    if (out.verdict != Verdict::Parameter && wanted) {
+      train.decides(out);
       decide(out, Verdict::Parameter, "--train");
+    }
+  }
+
+  /// Of the parameters, those that the file has frozen included, these train and no others.
+  void byTrainOnly(Initializer &out) {
+    if (out.verdict != Verdict::Parameter && out.verdict != Verdict::Frozen && !out.undecided)
+      return;
+    const bool wanted = trainOnly.fits(out), changes = wanted != (out.verdict == Verdict::Parameter);
+    onlySome = onlySome || changes || out.undecided || out.guessed;
+    out.guessed = out.undecided = false; // the user has said it
+    if (wanted)
+      trainOnly.decides(out);
+    if (changes)
+      decide(out, wanted ? Verdict::Parameter : Verdict::Frozen, "--train-only");
   }
 
   const Evidence &evidence;
-  NameOption train, freeze;
+  NameOption train, trainOnly, freeze;
+  bool adapts;           ///< adapters train, and what --train names
+  bool onlySome = false; ///< --train-only has changed a verdict
   const Names &names;
   const Roles &roles;
   std::set<std::string> held;                  ///< recurrent biases of which one half is none
@@ -252,6 +307,21 @@ private:
   std::map<std::string, std::vector<std::pair<const Node *, size_t>>> readers;
 };
 } // namespace
+
+std::optional<bool> requiresGrad(const Tensor &tensor, const model::Graph &graph) {
+  const std::string text = metadataOf(tensor, graph, key::requiresGrad);
+  if (text.empty())
+    return std::nullopt;
+  if (text != "true" && text != "false")
+    fail("the metadata '{}' of the initializer '{}' is '{}'; expected 'true' or 'false'", key::requiresGrad,
+         tensor.name, text);
+  return text == "true";
+}
+
+bool recordsRequiresGrad(const model::Graph &graph) {
+  return std::any_of(graph.initializers.begin(), graph.initializers.end(),
+                     [&](const Tensor &tensor) { return requiresGrad(tensor, graph).has_value(); });
+}
 
 std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts,
                                                                  const char *option) {

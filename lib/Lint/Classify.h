@@ -25,6 +25,12 @@ std::vector<Initializer> classify(const Evidence &, const LintOptions &);
 /// The dotted name of the parameter that a tensor is or holds; its own name when nothing tells more.
 std::string originalName(const model::Tensor &, const Evidence &);
 
+/// What the file itself says of a tensor (metadata kedge.requires_grad); nothing where it does not. Throws
+/// kedge::Error for another text than true and false.
+std::optional<bool> requiresGrad(const model::Tensor &, const model::Graph &);
+/// Whether the file says it of any tensor.
+bool recordsRequiresGrad(const model::Graph &);
+
 /// The expressions of an option as questions about a name; throws kedge::Error for a bad one.
 std::vector<std::function<bool(const std::string &)>> patternsOf(const std::vector<std::string> &texts,
                                                                  const char *option);

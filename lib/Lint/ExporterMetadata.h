@@ -13,7 +13,8 @@ inline const std::string fxNode = "pkg.torch.onnx.fx_node";
 inline const std::string nameScopes = "pkg.torch.onnx.name_scopes";
 inline const std::string classHierarchy = "pkg.torch.onnx.class_hierarchy";
 inline const std::string foldedFrom = "pkg.onnxscript.optimizer.folded_from";
-inline const std::string paddingRow = "kedge.padding_row"; // ours: --padding-row
+inline const std::string paddingRow = "kedge.padding_row";     // ours: --padding-row
+inline const std::string requiresGrad = "kedge.requires_grad"; // ours: on an initializer or its value
 inline const std::string ruleName = "pkg.onnxscript.rewriter.rule_name";
 } // namespace key
 

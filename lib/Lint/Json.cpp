@@ -14,7 +14,8 @@ std::string toJson(const Report &report) {
                         {"module", f.module},
                         {"reason", f.reason},
                         {"remedy", f.remedy},
-                        {"repairable", f.repairable}});
+                        {"repairable", f.repairable},
+                        {"mended", f.mended}});
   for (const Initializer &i : report.initializers)
     initializers.push_back({{"name", i.name},
                             {"original", i.original},

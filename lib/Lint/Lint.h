@@ -17,7 +17,7 @@ std::string_view severityName(Severity); // "error", "warning", "note"
 
 enum class Verdict {
   Parameter, // trained
-  Frozen,    // a parameter that --freeze keeps as it is
+  Frozen,    // a parameter that stays as it is: the file says so, or --freeze or --train-only does
   Buffer, // state that changes in training without a gradient (running statistics), or that the file marks so
   State,  // other variables of a training_info (moments, step counters)
   Constant
@@ -34,7 +34,7 @@ struct Finding {
   std::string remedy;
   bool repairable = false; // by --repair or --train-mode
   std::string detail;      // text only: what differs between findings with the same reason
-  bool mended = false;     // text only: compile mends it by itself
+  bool mended = false;     // compile mends it by itself
 };
 
 struct Initializer {
@@ -67,8 +67,9 @@ struct LintOptions {
   std::string logits;
   std::string labels = "labels";
   std::string lossOutput;
-  std::vector<std::string> train,
-      freeze; // ECMAScript expressions, searched in the name; --train wins over --freeze
+  /// ECMAScript expressions, searched in the name. --train-only freezes what it does not match, then --freeze
+  /// what it matches; --train wins over both.
+  std::vector<std::string> train, trainOnly, freeze;
   Mode mode = Mode::Asked;
   Repair repair = Repair::Off;
   bool compiles = false; ///< findings are what is left after what compile mends; else all, and which it mends
@@ -98,6 +99,7 @@ struct Report {
   std::vector<std::string> changes; // what repairs and modes changed, one sentence each: "how many: which"
   std::vector<std::string> remarks; // options that found nothing to do, one sentence each
   std::vector<std::string> unknown; // what cannot be known from the file, one sentence each
+  bool showsFrozen = false;         // the file says what was frozen when it was exported
   std::vector<std::string>
       allowed; // errors accepted by --allow; they stay in the findings and count as warnings
 

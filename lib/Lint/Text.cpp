@@ -303,7 +303,9 @@ private:
       out += fmt::format("{}: no damage found in {} with {} {} ({})\n", paint("1;32", "clean"),
                          plural(trainedTensors, "tensor"), grouped(trainedElements),
                          trainedElements == 1 ? "element" : "elements", counts);
-      wrapped("  the file cannot show frozen parameters or a custom backward", 2);
+      wrapped(report.showsFrozen ? "  the file cannot show a custom backward"
+                                 : "  the file cannot show frozen parameters or a custom backward",
+              2);
       for (const std::string &unknown : report.unknown)
         wrapped("not known: " + unknown, 2);
       return next("");

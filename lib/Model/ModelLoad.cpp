@@ -19,6 +19,9 @@ constexpr std::string_view kExport =
 constexpr ForeignFile kForeignFiles[] = {
     {0, "PK\x03\x04"sv, "a zip archive, as torch.save, torch.export.save, numpy.savez and Keras write them",
      kExport},
+    {0, "\x93NUMPY"sv, "an array that numpy.save wrote (.npy)",
+     "give the model's ONNX file; the program that compile makes takes data, by --data INPUT=FILE.npy"},
+    {0, "import "sv, "a Python program", kExport},
     {0, "\x80\x02"sv, "a Python pickle, as older versions of torch.save write them", kExport},
     {0, "\x80\x04\x95"sv, "a Python pickle", kExport},
     {8, "{\""sv, "a safetensors file, which holds weights and no graph",

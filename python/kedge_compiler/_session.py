@@ -1,14 +1,19 @@
 """A compiled model inside this process: the library of `kedge compile --emit lib`."""
 import ctypes
 import os
+import threading
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from ._tools import KedgeError, flag_of
+from ._data import array_of
+from ._tools import KedgeError, KedgeFileNotFoundError, KedgeKeyError, KedgeTypeError, KedgeValueError, flag_of
 
 _TYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16,
           11: np.float64, 12: np.uint32, 13: np.uint64}
+
+
+_WRONG_CALL = 2  # kedge_code of the C header
 
 
 class _Option(ctypes.Structure):
@@ -34,7 +39,8 @@ class SessionStep(NamedTuple):
 
 
 class Session:
-    """One model that learns. Not for several threads at once; several sessions may run side by side.
+    """One model that learns. A step, an evaluation or a prediction of one thread ends before that of another begins; several sessions
+    may run side by side.
 
     Options are flags of the compiled program: Session(path, lr=1e-3, threads=2).
     """
@@ -42,6 +48,9 @@ class Session:
     def __init__(self, library: Union[str, "os.PathLike[str]"], **options: Any) -> None:
         self._handle: Optional[ctypes.c_void_p] = None
         self._inputs: Dict[str, np.ndarray] = {}
+        self._lock = threading.RLock()
+        if not os.path.exists(library):
+            raise KedgeFileNotFoundError(f"the library '{library}' does not exist; kedge compile --emit lib makes one")
         self._library = ctypes.CDLL(str(library))
         self._library.kedge_error.restype = ctypes.c_char_p
         self._library.kedge_notes.restype = ctypes.c_char_p
@@ -51,14 +60,19 @@ class Session:
         code = self._library.kedge_open((_Option * (len(words) + 1))(*words, _Option(None, None)), ctypes.byref(handle))
         self._handle = handle
         if code != 0:
-            message = self._library.kedge_error(handle).decode()
+            error = self._error(code)
             self.close()
-            raise KedgeError(message)
+            raise error
+
+    def _error(self, code: int) -> KedgeError:
+        kind = KedgeValueError if code == _WRONG_CALL else KedgeError
+        return kind(self._library.kedge_error(self._handle).decode())
 
     def close(self) -> None:
-        if self._handle is not None:
-            self._library.kedge_close(self._handle)
-            self._handle = None
+        with self._lock:
+            if self._handle is not None:
+                self._library.kedge_close(self._handle)
+                self._handle = None
 
     def __enter__(self) -> "Session":
         return self
@@ -71,15 +85,17 @@ class Session:
             self.close()
 
     def _call(self, function: str, *args: Any) -> None:
-        if self._handle is None:
-            raise KedgeError("the session is closed")
-        if getattr(self._library, function)(self._handle, *args) != 0:
-            raise KedgeError(self._library.kedge_error(self._handle).decode())
+        with self._lock:
+            if self._handle is None:
+                raise KedgeValueError("the session is closed")
+            code = getattr(self._library, function)(self._handle, *args)
+            if code != 0:
+                raise self._error(code)
 
     def _tensors(self, function: str) -> Dict[str, Tuple[type, Tuple[int, ...]]]:
         found, tensor = {}, _Tensor()
         if self._handle is None:
-            raise KedgeError("the session is closed")
+            raise KedgeValueError("the session is closed")
         while getattr(self._library, function)(self._handle, ctypes.c_size_t(len(found)), ctypes.byref(tensor)) == 0:
             found[tensor.name.decode()] = (_TYPES[tensor.type], tuple(tensor.shape[: tensor.rank]))
         return found
@@ -105,11 +121,12 @@ class Session:
     def set_inputs(self, rows: Mapping[str, np.ndarray]) -> None:
         """For the next step, evaluation or prediction, which forgets them, also when it fails. An array of the input's type in C order is
         read where it is, without a copy."""
-        try:
-            self._set_inputs(rows)
-        except BaseException:
-            self._forget_inputs()
-            raise
+        with self._lock:
+            try:
+                self._set_inputs(rows)
+            except BaseException:
+                self._forget_inputs()
+                raise
 
     def _forget_inputs(self) -> None:
         given, self._inputs = self._inputs, {}
@@ -119,24 +136,27 @@ class Session:
             self._library.kedge_set_input(self._handle, name.encode(), None, ctypes.c_int64(0))
 
     def _read_inputs(self, rows: Optional[Mapping[str, np.ndarray]], function: str, *args: Any) -> None:
-        self.set_inputs(rows or {})
-        try:
-            self._call(function, *args)
-        finally:
-            self._inputs = {}  # the session has forgotten them
+        with self._lock:
+            self.set_inputs(rows if rows is not None else {})
+            try:
+                self._call(function, *args)
+            finally:
+                self._inputs = {}  # the session has forgotten them
 
     def _set_inputs(self, rows: Mapping[str, np.ndarray]) -> None:
         inputs = self.inputs
+        if not isinstance(rows, Mapping):
+            raise KedgeTypeError(f"expected the rows of each input by its name ({', '.join(inputs)}), found {type(rows).__name__}")
         for name, array in rows.items():
             if name not in inputs:
-                raise KedgeError(f"the model has no input '{name}'; it has {', '.join(inputs)}")
+                raise KedgeKeyError(f"the model has no input '{name}'; it has {', '.join(inputs)}")
             dtype, shape = inputs[name]
-            array = np.asarray(array)
+            array = array_of(array)
             if not np.can_cast(array.dtype, dtype, "same_kind"):
-                raise KedgeError(f"the input '{name}' is {np.dtype(dtype)}, and was given {array.dtype}")
+                raise KedgeTypeError(f"the input '{name}' is {np.dtype(dtype)}, and was given {array.dtype}")
             array = np.ascontiguousarray(array, dtype=dtype)
             if array.shape[1:] != shape[1:]:
-                raise KedgeError(f"the input '{name}' has rows of shape {list(shape[1:])}, and was given {list(array.shape[1:])}")
+                raise KedgeValueError(f"the input '{name}' has rows of shape {list(shape[1:])}, and was given {list(array.shape[1:])}")
             self._inputs[name] = array  # must live until the next call returns
             self._call("kedge_set_input", name.encode(), array.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(len(array) if array.ndim else 1))
 
@@ -153,21 +173,22 @@ class Session:
 
     def predict(self, output: str, rows: Optional[Mapping[str, np.ndarray]] = None) -> np.ndarray:
         """An output of all rows, in evaluation mode."""
-        self.set_inputs(rows or {})
-        if output not in self.outputs:
-            self._forget_inputs()
-            raise KedgeError(f"the model has no float output '{output}'; it has {', '.join(self.outputs)}")
-        dtype, shape = self.outputs[output]
-        inputs = self.inputs
-        count = next((len(array) for name, array in self._inputs.items() if inputs[name][1]), shape[0])
-        values = np.empty((count, *shape[1:]), dtype)
-        self._read_inputs(None, "kedge_predict", output.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
-        return values
+        with self._lock:
+            self.set_inputs(rows if rows is not None else {})
+            if output not in self.outputs:
+                self._forget_inputs()
+                raise KedgeKeyError(f"the model has no float output '{output}'; it has {', '.join(self.outputs)}")
+            dtype, shape = self.outputs[output]
+            inputs = self.inputs
+            count = next((len(array) for name, array in self._inputs.items() if inputs[name][1]), shape[0])
+            values = np.empty((count, *shape[1:]), dtype)
+            self._read_inputs(None, "kedge_predict", output.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+            return values
 
     def _described(self, name: str) -> Tuple[type, Tuple[int, ...]]:
         states = self.states
         if name not in states:
-            raise KedgeError(f"the model has no state '{name}'")
+            raise KedgeKeyError(f"the model has no state '{name}'")
         return states[name]
 
     def get_state(self, name: str) -> np.ndarray:
@@ -180,7 +201,7 @@ class Session:
         dtype, shape = self._described(name)
         values = np.ascontiguousarray(values, dtype=dtype)
         if values.shape != shape:
-            raise KedgeError(f"'{name}' is {list(shape)}, and was given {list(values.shape)}")
+            raise KedgeValueError(f"'{name}' is {list(shape)}, and was given {list(values.shape)}")
         self._call("kedge_set_state", name.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
 
     def state_dict(self) -> Dict[str, np.ndarray]:
@@ -199,6 +220,11 @@ class Session:
     @steps_done.setter
     def steps_done(self, steps: int) -> None:
         self._call("kedge_set_steps_done", ctypes.c_int64(steps))
+
+    def set(self, **options: Any) -> None:
+        """Changes lr, min_lr, schedule, warmup, decay_steps, weight_decay, betas, eps or steps, from the next step on."""
+        for name, value in options.items():
+            self._call("kedge_set_option", flag_of(name).encode(), _text(value).encode())
 
     def checkpoint(self, folder: Union[str, "os.PathLike[str]"]) -> None:
         self._call("kedge_checkpoint", str(folder).encode())

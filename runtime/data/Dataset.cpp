@@ -164,6 +164,47 @@ std::string Dataset::aboutLabels() const {
   return "";
 }
 
+namespace {
+
+constexpr int64_t kLookedAt = 16;     // rows
+constexpr int64_t kFewestPixels = 64; // of a row: fewer numbers are a table's
+constexpr double kBright = 128;       // of 255; counts and classes rarely get there
+
+/// The largest of these rows, if all are whole numbers of a byte.
+std::optional<double> largestByte(const Source &source, const InputSpec &input, size_t rowBytes) {
+  std::vector<char> row(rowBytes);
+  const int64_t elements = static_cast<int64_t>(rowBytes / dtypeSize(input.desc.type));
+  double largest = 0;
+  for (int64_t i = 0; i < std::min(kLookedAt, source.rows()); ++i) {
+    source.read(i, row.data());
+    for (int64_t element = 0; element < elements; ++element) {
+      const double value = loadAsDouble(input.desc.type, row.data(), element);
+      if (!(value >= 0 && value <= 255) || value != std::floor(value))
+        return std::nullopt;
+      largest = std::max(largest, value);
+    }
+  }
+  return largest;
+}
+
+} // namespace
+
+std::string Dataset::aboutPixels() const {
+  for (const Bound &entry : sources) {
+    const InputSpec &input = *entry.input;
+    if (input.labels || !input.batched || !isFloat(input.desc.type) || input.desc.shape.size() < 2 ||
+        static_cast<int64_t>(entry.rowBytes / dtypeSize(input.desc.type)) < kFewestPixels)
+      continue;
+    if (const auto largest = largestByte(*entry.source, input, entry.rowBytes);
+        largest && *largest >= kBright)
+      return fmt::format(
+          "the input '{}' ({}) holds whole numbers up to {}, as pictures are stored, and takes "
+          "them as they are; networks expect about -1 to 1: divide by 255",
+          input.name, entry.file, *largest);
+  }
+  return "";
+}
+
 bool Dataset::bound(const InputSpec &input) const {
   return std::any_of(sources.begin(), sources.end(),
                      [&](const Bound &entry) { return entry.input == &input; });

@@ -34,6 +34,9 @@ public:
   /// What to warn of: labels that equal an input. Empty: nothing.
   std::string aboutLabels() const;
 
+  /// What to warn of: bytes of pictures as they are stored. Empty: nothing. Looks at the first rows.
+  std::string aboutPixels() const;
+
   /// Permutes the samples anew in each epoch. Without a seed they stay in order.
   void shuffle(std::optional<int64_t> seed) { shuffleSeed = seed; }
 

@@ -2,6 +2,7 @@
 #include "runtime/data/Source.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
+#include <algorithm>
 #include <cstring>
 
 namespace kedge::rt {
@@ -76,6 +77,29 @@ private:
   int64_t rowElements;
 };
 
+/// What rows of another shape most likely are; empty: that cannot be told.
+std::string meantShape(const Npy &npy, const InputSpec &input) {
+  const std::vector<int64_t> &want = input.desc.shape, &have = npy.shape;
+  const bool classes = input.labels && isInteger(input.desc.type);
+  if (classes && input.hi && have.size() == want.size() + 1 &&
+      std::count(have.begin() + 1, have.end(), *input.hi + 1) > 0)
+    return fmt::format("; these are one-hot labels: give the numbers of the classes, labels.argmax(axis={})",
+                       have.back() == *input.hi + 1 ? -1 : 1);
+  int64_t elements = 1;
+  for (size_t axis = 1; axis < have.size(); ++axis)
+    elements *= have[axis];
+  if (elements == elementsOfRow(input))
+    return fmt::format("; the numbers are as many: give array.reshape(-1{})", [&] {
+      std::string sizes;
+      for (size_t axis = 1; axis < want.size(); ++axis)
+        sizes += fmt::format(", {}", want[axis]);
+      return sizes;
+    }());
+  if (input.labels && !classes && isInteger(npy.type) && elements == 1)
+    return "; these are numbers of classes: compile with --loss cross-entropy, which takes them";
+  return "";
+}
+
 } // namespace
 
 std::unique_ptr<Source> rowsInMemory(const void *data, int64_t rows, const InputSpec &input) {
@@ -92,8 +116,9 @@ std::unique_ptr<Source> openNpy(const std::string &path, const InputSpec &input)
   } else if (npy.shape.size() != want.size() ||
              !std::equal(want.begin() + 1, want.end(), npy.shape.begin() + 1)) {
     fail("{}: rows have shape {}, the input '{}' takes rows of shape {} (file {}, compiled for {}); "
-         "give rows of that shape, or compile with another --shape",
-         path, rowShape(npy.shape), input.name, rowShape(want), shapeText(npy.shape), shapeText(want));
+         "give rows of that shape, or compile with another --shape{}",
+         path, rowShape(npy.shape), input.name, rowShape(want), shapeText(npy.shape), shapeText(want),
+         meantShape(npy, input));
   }
   if (isFloat(npy.type) && isInteger(input.desc.type))
     fail("{}: holds {}, the input '{}' takes {}: convert it with numpy's astype", path, dtypeName(npy.type),

@@ -22,8 +22,16 @@ constexpr size_t kShownHeader = 200;
 } // namespace
 
 Npy::Npy(const std::string &path) : file(path, "data file") {
+  if (file.size() >= 4 && std::memcmp(file.data(), "PK\x03\x04", 4) == 0)
+    fail("{}: is an archive of arrays, as numpy.savez writes them (.npz), or of torch.save; save each array "
+         "by "
+         "itself: numpy.save('x.npy', numpy.load(FILE)['x'])",
+         path);
   if (file.size() < 10 || std::memcmp(file.data(), "\x93NUMPY", 6) != 0)
-    fail("{}: not an npy file (numpy.save writes one)", path);
+    fail("{}: not an npy file (numpy.save writes one{})", path,
+         path.ends_with(".csv") || path.ends_with(".tsv")
+             ? "; scripts/make/make_data.py csv makes one of a table"
+             : "");
   const auto *bytes = reinterpret_cast<const unsigned char *>(file.data());
   const int version = bytes[6];
   if (version < 1 || version > 3 || (version > 1 && file.size() < 12))

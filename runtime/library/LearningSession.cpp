@@ -106,6 +106,25 @@ void LearningSession::parse(const OptionTexts &texts) {
   });
 }
 
+/// As if the session had been opened with it.
+void LearningSession::setOption(const std::string &name, const std::string &value) {
+  asWrongCall([&] {
+    if (name != "--steps" &&
+        std::find(scalarFlags().begin(), scalarFlags().end(), name) == scalarFlags().end())
+      fail("'{}' cannot change in an open session; --steps {} can", name, fmt::join(scalarFlags(), " "));
+    std::vector<std::string> words = {program.name, name + "=" + value};
+    std::vector<char *> argv = {words[0].data(), words[1].data(), nullptr};
+    Options changed;
+    changed.scalars = options.scalars;
+    parseOptions(2, argv.data(), program.name, changed, /*speaks=*/false);
+    const RunScalars going = resolveScalars(changed.scalars, saved, program.options);
+    checkEffects(changed, going, program.options, progress.step);
+    checkSchedule(going);
+    options.scalars = changed.scalars;
+    scalars = going;
+  });
+}
+
 void LearningSession::requireWhole() const {
   if (broken)
     throw BrokenSession("an earlier call failed half-way, and the states are no longer those of a step: call "
@@ -274,6 +293,7 @@ void LearningSession::checkpoint(const std::string &dir) {
 void LearningSession::resume(const std::string &dir) {
   const Checkpoint from = newestCheckpoint(dir);
   const RunScalars going = resolveScalars(options.scalars, from.scalars, program.options);
+  saved = from.scalars;
   if (!knowsFrozen)
     checkpoints.frozen = frozenTensors(*executor);
   knowsFrozen = true;

@@ -44,6 +44,7 @@ public:
   void setState(const std::string &name, const void *values, size_t bytes);
   int64_t stepsDone() const { return progress.step; }
   void setStepsDone(int64_t steps);
+  void setOption(const std::string &name, const std::string &value);
   void checkpoint(const std::string &dir);
   void resume(const std::string &dir);
   void exportOnnx(const std::string &path);
@@ -74,6 +75,7 @@ private:
   Program program;
   Options options;
   TaskRunner lent;
+  ScalarOptions saved; ///< of the checkpoint that was resumed
   RunScalars scalars;
   RunProgress progress;
   std::unique_ptr<Executor> executor;

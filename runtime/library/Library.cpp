@@ -28,6 +28,7 @@ struct kedge_functions {
   int (*resume)(kedge_session *, const char *);
   int (*exportOnnx)(kedge_session *, const char *);
   int (*setStepsDone)(kedge_session *, int64_t);
+  int (*setOption)(kedge_session *, const char *, const char *);
 };
 
 struct kedge_session {
@@ -193,6 +194,13 @@ const kedge_functions kFunctions = {
     [](kedge_session *session, int64_t steps) {
       return learning(session, [&](LearningSession &model) { model.setStepsDone(steps); });
     },
+    [](kedge_session *session, const char *name, const char *value) {
+      return learning(session, [&](LearningSession &model) {
+        require(name, "name");
+        require(value, "value");
+        model.setOption(name, value);
+      });
+    },
 };
 
 int openSession(const kedge_option *options, const TaskRunner &lent, kedge_session **session) {
@@ -261,6 +269,8 @@ KEDGE_FORWARD(kedge_set_state, setState,
               bytes)
 KEDGE_FORWARD(kedge_steps_done, stepsDone, (kedge_session * session, int64_t *steps), steps)
 KEDGE_FORWARD(kedge_set_steps_done, setStepsDone, (kedge_session * session, int64_t steps), steps)
+KEDGE_FORWARD(kedge_set_option, setOption, (kedge_session * session, const char *name, const char *value),
+              name, value)
 KEDGE_FORWARD(kedge_checkpoint, checkpoint, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_resume, resume, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_export_onnx, exportOnnx, (kedge_session * session, const char *path), path)

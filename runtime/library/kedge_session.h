@@ -122,6 +122,10 @@ int kedge_steps_done(kedge_session *session, int64_t *steps);
  * kedge_set_state: schedules and the bias correction of Adam go on from there. */
 int kedge_set_steps_done(kedge_session *session, int64_t steps);
 
+/* Changes an option from the next step on: --lr --min-lr --schedule --warmup --warmup-start --decay-steps
+ * --weight-decay --betas --eps or --steps, as kedge_open takes it. The states stay. */
+int kedge_set_option(kedge_session *session, const char *name, const char *value);
+
 /* Writes the checkpoint DIR/step-N, completely or not at all, and keeps the two newest. The compiled program
  * and other sessions can resume from it. */
 int kedge_checkpoint(kedge_session *session, const char *dir);

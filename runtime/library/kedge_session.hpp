@@ -63,6 +63,9 @@ public:
     return steps;
   }
   void setStepsDone(int64_t steps) { check(kedge_set_steps_done(handle, steps)); }
+  void setOption(const std::string &name, const std::string &value) {
+    check(kedge_set_option(handle, name.c_str(), value.c_str()));
+  }
   void checkpoint(const std::string &dir) { check(kedge_checkpoint(handle, dir.c_str())); }
   void resume(const std::string &dir) { check(kedge_resume(handle, dir.c_str())); }
   void exportOnnx(const std::string &path) { check(kedge_export_onnx(handle, path.c_str())); }

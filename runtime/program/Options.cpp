@@ -4,6 +4,7 @@
 #include "runtime/program/NumberFlags.h"
 #include "runtime/program/ParseErrors.h"
 #include "runtime/program/Version.h"
+#include "runtime/program/WordFlags.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -122,8 +123,8 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--epochs", o.epochs, "in place of --steps: how often all rows are used");
   app.add_option("--lr", s.lr, "learning rate");
   app.add_option("--min-lr", s.minLr, "learning rate at the end of a schedule (0)");
-  app.add_option("--schedule", t.schedule, "how the learning rate changes (constant)")
-      ->check(CLI::IsMember(scheduleNames()));
+  checkWord(app.add_option("--schedule", t.schedule, "how the learning rate changes (constant)"),
+            scheduleNames());
   app.add_option("--warmup", s.warmup, "steps of linear warm-up (0)");
   app.add_option("--warmup-start", s.warmupStart, "fraction of --lr that warm-up starts from (0)");
   app.add_option("--decay-steps", s.decaySteps,
@@ -175,15 +176,23 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--comm-timeout", o.commTimeout, "seconds to wait for other ranks (30)");
   app.add_flag("--shared-gpu", o.sharedGpu,
                "several ranks on one GPU, for tests: by an NCCL that can (2.30 does)");
-  app.add_option("--on-nan", t.onNan,
-                 "when loss or gradients are not finite: stop, or continue without that step's update")
-      ->check(CLI::IsMember({"stop", "continue"}));
+  checkWord(
+      app.add_option("--on-nan", t.onNan,
+                     "when loss or gradients are not finite: stop, or continue without that step's update"),
+      {"stop", "continue"});
   app.add_option("--predict", t.predict, "OUTPUT=FILE.npy: an output on --eval-data, in evaluation mode");
   app.add_option("--dump-gradients", o.dumpGradients, "FILE.safetensors: gradients of --dump-step");
   app.add_option("--dump-step", o.dumpStep, "step of --dump-gradients (0)");
   app.add_option("--trace-values", o.traceValues,
                  "FILE: every value of every step, as kedge diff compares them");
   app.add_option("--inject-gradient", t.inject, "STEP=inf|-inf|nan,...: for tests")->delimiter(',');
+}
+
+void addFlags(CLI::App &app, Options &options, Texts &texts) {
+  addDataFlags(app, options, texts);
+  addScalarFlags(app, options, texts);
+  addStateFlags(app, options, texts);
+  addReportFlags(app, options, texts);
 }
 
 /// As kedge compile's --shape: `--data x=x.npy labels=y.npy`.
@@ -298,16 +307,24 @@ void splitAtNames(std::vector<NamedFile> &files, const std::function<bool(const 
   }
 }
 
+std::vector<std::string> programFlags() {
+  CLI::App app;
+  Options options;
+  Texts texts;
+  addFlags(app, options, texts);
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options())
+    names.push_back(option->get_name());
+  return names;
+}
+
 std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
                                 bool speaks) {
   CLI::App app{"Trains " + programName + ". Compiled by kedge."};
   app.set_version_flag("--version", fmt::format("{}, compiled by {}", programName, version()),
                        "print which Kedge compiled the program");
   Texts texts;
-  addDataFlags(app, options, texts);
-  addScalarFlags(app, options, texts);
-  addStateFlags(app, options, texts);
-  addReportFlags(app, options, texts);
+  addFlags(app, options, texts);
   checkNumbers(app);
   for (CLI::Option *option : app.get_options())
     if (option->get_items_expected_max() > 1 && option->get_name() != "--help")

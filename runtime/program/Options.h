@@ -74,6 +74,9 @@ void splitAtNames(std::vector<NamedFile> &files, const std::function<bool(const 
 std::optional<int> parseOptions(int argc, char **argv, const std::string &programName, Options &options,
                                 bool speaks = true);
 
+/// The names of these options, as "--steps".
+std::vector<std::string> programFlags();
+
 /// In the order of ScheduleKind.
 const std::vector<std::string> &scheduleNames();
 std::string scheduleName(ScheduleKind kind);

@@ -1,6 +1,8 @@
 #include "runtime/program/ParseErrors.h"
 #include "runtime/format/NearMisses.h"
 #include "runtime/io/Error.h"
+#include "runtime/program/Options.h"
+#include "runtime/program/OtherFlags.h"
 #include <fmt/format.h>
 
 namespace kedge::rt {
@@ -44,6 +46,24 @@ bool hasEmptyPart(const std::string &value, char delimiter) {
        value.empty() ? "its value" : "one of its values", flag);
 }
 
+bool has(const CLI::App &app, const std::string &flag) { return app.get_option_no_throw(flag) != nullptr; }
+
+/// Of a flag that this command or program does not have: where it is, by its own name or by another tool's.
+std::string whereIs(const CLI::App &used, const std::string &flag, bool isTool) {
+  const OtherFlag *other = otherFlag(flag);
+  const std::string own = other ? dashed(other->flag) : flag;
+  if (other && has(used, own))
+    return fmt::format(": here it is {}", other->how);
+  const std::vector<std::string> program = isTool ? programFlags() : std::vector<std::string>();
+  if (std::find(program.begin(), program.end(), own) != program.end())
+    return fmt::format(": it is an option of the program that kedge compile makes, ./PROGRAM {}",
+                       other ? other->how : own);
+  if (!isTool && isCompilers(own))
+    return fmt::format(": it is an option of kedge compile ({}), and a program has what it was compiled with",
+                       other ? other->how : own);
+  return "";
+}
+
 } // namespace
 
 void refuseEmptyValues(const CLI::App &app, const std::vector<std::string> &words) {
@@ -76,21 +96,32 @@ void refuseEmptyValues(const CLI::App &app, const std::vector<std::string> &word
 std::string describeParseError(const CLI::App &app, const CLI::ParseError &error, int argc, char **argv) {
   const std::vector<CLI::App *> chosen = app.get_subcommands();
   const std::vector<const CLI::App *> commands = app.get_subcommands([](const CLI::App *) { return true; });
+  std::vector<std::string> names;
+  for (const CLI::App *command : commands)
+    names.push_back(command->get_name());
+  if (!commands.empty() && argc == 1)
+    return fmt::format("expected a command: {}; {} COMMAND --help says what it takes", fmt::join(names, ", "),
+                       app.get_name());
   if (!commands.empty() && chosen.empty() && argc > 1 && argv[1][0] != '-') {
-    std::vector<std::string> names;
-    for (const CLI::App *command : commands)
-      names.push_back(command->get_name());
+    if (argv[1] == std::string_view("train") || argv[1] == std::string_view("run"))
+      return fmt::format(
+          "'{}' is no command of {}: the program that kedge compile makes trains; kedge compile "
+          "MODEL -o PROGRAM, then ./PROGRAM",
+          argv[1], app.get_name());
     return fmt::format("'{}' is no command of {}{}", argv[1], app.get_name(),
                        orElse(argv[1], names, fmt::format("; there are {}", fmt::join(names, ", "))));
   }
   const CLI::App &used = chosen.empty() ? app : *chosen.front();
   const std::string word = firstUnknown(app.remaining(/*recurse=*/true));
-  const char *help = "; --help lists the options";
+  const bool answered = std::string_view(error.what()).find("did you mean") != std::string_view::npos;
+  const char *help = answered ? "" : "; --help lists the options";
   if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr || word.empty())
     return error.what() + std::string(help);
   if (word[0] != '-')
     return fmt::format("'{}' is one argument too many{}", word, help);
   const std::string flag = word.substr(0, word.find('='));
+  if (const std::string where = whereIs(used, flag, !commands.empty()); !where.empty())
+    return fmt::format("there is no option {}{}", flag, where);
   return fmt::format("there is no option {}{}", flag, orElse(flag, optionNames(used), help));
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/io/Unfinished.h"
 #include "runtime/program/PlansByWorld.h"
 #include "runtime/train/CrossRankChecks.h"
+#include "runtime/train/Introduction.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
 #include "runtime/train/output/OutputReader.h"
@@ -86,6 +87,11 @@ int runProgram(int argc, char **argv, const ProgramImage &whole, Ranks &ranks) {
   Program program = parseProgram(image.json);
   Options options;
   const bool speaks = rankForMessages() == 0;
+  if (argc == 1) {
+    if (speaks)
+      std::fputs(introduction(program, argv[0]).c_str(), stdout);
+    return withOutput(0);
+  }
   std::exception_ptr wrong;
   try {
     if (const auto code = parseOptions(argc, argv, program.name, options, speaks))

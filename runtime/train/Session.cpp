@@ -134,6 +134,8 @@ void Session::resume() {
     given.steps = stepsOfEpochs();
   scalars = resolveScalars(given, saved, program.options);
   checkEffects(options, scalars, program.options, progress.step);
+  if (checkpoint && progress.step < scalars.steps)
+    warnOf(aboutStretched(scalars, resolveScalars({}, saved, program.options), progress.step));
 }
 
 void Session::warnOf(const std::string &text) const {
@@ -161,6 +163,7 @@ void Session::openData() {
       data = std::make_unique<Dataset>(program, trainingFiles(options), true);
     data->shuffle(scalars.shuffle);
     warnOf(data->aboutLabels());
+    warnOf(data->aboutPixels());
     warnOf(aboutSchedule(scalars));
   }
   if (!options.evalData.empty() || !options.evalTokens.empty())

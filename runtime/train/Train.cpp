@@ -140,6 +140,12 @@ int Session::onlyEvaluate(std::optional<double> known) {
     known = evaluate();
   if (known && world.isFirst())
     printEvaluation(*known, evaluator->values());
+  const bool hasData = !options.data.empty() || !options.tokens.empty();
+  if (hasData && !evalData && exportFiles().empty() && world.isFirst())
+    say(scalars.steps == 0
+            ? std::string("kedge: note: --steps 0 trains nothing; give --steps N, or --eval-data to evaluate")
+            : fmt::format("kedge: note: nothing to do: {} steps are done, and --steps says {} in all",
+                          progress.step, scalars.steps));
   return signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));
 }
 

@@ -10,6 +10,8 @@ must have one size; --size scales them. .ppm and .pgm files need no package but 
 
 csv: the first line names the columns. All columns but the label become OUT-features.npy (float32 [rows, columns]); OUT-features.txt
 names them. The label becomes OUT-labels.npy: classes (int64; OUT-classes.txt names them), or numbers (float32 [rows, 1]).
+Without --classes and --numbers texts are classes, numbers with a fraction are numbers, and whole numbers are classes where there are at
+most 20, and a tenth of the rows; more of them are refused, since they may be either.
 A column whose cells are not all numbers becomes a column of 0 and 1 for each of its values. --standardize: each column of numbers
 less its mean, over its deviation; OUT-features.txt has both, for the data of later. Cells must not be empty. Needs numpy.
 """
@@ -20,6 +22,9 @@ import pathlib
 import sys
 
 import numpy
+
+
+MANY = 20  # classes; more are most likely values
 
 
 def fail(text):
@@ -130,6 +135,10 @@ def labels(options, cells):
         if None in values:
             fail(f"{options.source}: row {values.index(None) + 1}: the label '{cells[values.index(None)]}' is no number")
         return numpy.array(values, numpy.float32)[:, None], None
+    count = len(set(cells))
+    if not options.classes and None not in values and count > min(MANY, max(2, len(cells) // 10)):
+        fail(f"{options.source}: the label '{options.label}' has {count} different whole numbers in {len(cells)} rows, which may be classes or "
+             "the values of a regression: say --classes or --numbers")
     kinds = sorted(set(cells), key=lambda cell: (number(cell) is None, number(cell) or 0, cell))
     return numpy.array([kinds.index(cell) for cell in cells], numpy.int64), kinds
 

@@ -241,4 +241,5 @@ def main():
                 print(f"| {name} | {type(error).__name__}: {str(error)[:100]} |", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -66,7 +66,9 @@ def tables():
     sizes = numpy.array([1, 2, 6])
     assert numpy.allclose(load("n-features")[:, 0], (sizes - sizes.mean()) / sizes.std())
     assert (OUT / "n-features.txt").read_text().startswith("size, less 3.0, over 2.16")
-    made("csv", OUT / "t.csv", OUT / "s", "--label", "size")
+    refused("'size' has 3 different whole numbers in 3 rows, which may be classes or the values of a regression: say --classes or --numbers",
+            "csv", OUT / "t.csv", OUT / "s", "--label", "size")
+    made("csv", OUT / "t.csv", OUT / "s", "--label", "size", "--classes")
     assert load("s-labels").tolist() == [0, 1, 2] and (OUT / "s-classes.txt").read_text() == "1\n2\n6\n"
     made("csv", OUT / "t.csv", OUT / "s", "--label", "size", "--numbers")
     assert load("s-labels").tolist() == [[1], [2], [6]]

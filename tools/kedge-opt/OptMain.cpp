@@ -8,6 +8,7 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/Version.h"
 #include "tools/CommandLine.h"
+#include "tools/LibraryOptions.h"
 #include "tools/Mains.h"
 #include "tools/kedge-opt/DeclaredDialects.h"
 #include "tools/kedge-opt/ReadableChanges.h"
@@ -63,7 +64,10 @@ int kedge::tool::optMain(int argc, char **argv) {
   } catch (const kedge::Error &error) {
     return kedge::tool::sayError("kedge", error.what());
   }
+  kedge::tool::hideLibraryOptions();
   llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    if (kedge::tool::isLostReader(reason))
+      _exit(0);
     kedge::tool::sayError("kedge", std::string("an op could not be made (above): ") + reason);
     _exit(1);
   });

@@ -18,8 +18,8 @@ constexpr double kMostSteps = 1e12; // more than a run ever does; sums of them s
 /// What is wrong with an entry of --offload; empty: nothing.
 std::string isOffloaded(const std::string &entry) {
   const size_t end = entry.find('=');
-  const std::string kind = entry.substr(0, end);
-  if (const std::string wrong = CLI::IsMember({"optimizer", "gradients", "params", "activations"})(kind);
+  std::string kind = entry.substr(0, end);
+  if (const std::string wrong = rt::wrongWord(kind, {"optimizer", "gradients", "params", "activations"});
       !wrong.empty())
     return wrong;
   if (end == std::string::npos)
@@ -66,8 +66,8 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
             "default epsilon (1e-8; adagrad: 1e-10; adafactor, of the parameter's size: 1e-3)");
   flags.add("--weight-decay", o.weightDecay,
             "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)");
-  flags.add("--schedule", o.schedule.kind, "default schedule of the program (constant)")
-      ->check(CLI::IsMember(rt::scheduleNames()));
+  rt::checkWord(flags.add("--schedule", o.schedule.kind, "default schedule of the program (constant)"),
+                rt::scheduleNames());
   flags.add("--warmup", o.schedule.warmup, "default warm-up of the program, in steps (0)");
   flags.add("--warmup-start", o.schedule.warmupStart,
             "default share of the rate that warm-up starts from (0)");
@@ -120,18 +120,17 @@ void addMemoryOptions(CLI::App &command, CompileOptions &o) {
 }
 
 void addPrecisionOptions(CLI::App &command, CompileOptions &o) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--precision",
-          [&o](const std::vector<std::string> &given) {
-            o.precisions = valuesOfWords<pipelines::Precision>(given);
-            o.precision = o.precisions.front();
-          },
-          "of weights in use, activations and gradients: fp32 (the default), bf16, fp16, or fp8: bf16 with "
-          "products of 8-bit floats; plan --compare takes several, as in bf16,fp32")
+  CLI::Option *precision = command.add_option_function<std::vector<std::string>>(
+      "--precision",
+      [&o](const std::vector<std::string> &given) {
+        o.precisions = valuesOfWords<pipelines::Precision>(given);
+        o.precision = o.precisions.front();
+      },
+      "of weights in use, activations and gradients: fp32 (the default), bf16, fp16, or fp8: bf16 with "
+      "products of 8-bit floats; plan --compare takes several, as in bf16,fp32");
+  rt::checkWord(precision, wordsOf<pipelines::Precision>())
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(wordsOf<pipelines::Precision>()))
       ->group("Precision");
   Flags flags(command, "Precision");
   flags

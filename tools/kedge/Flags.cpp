@@ -26,11 +26,11 @@ CLI::Option *Flags::bytes(const char *flag, int64_t &value, const std::string &h
 }
 
 CLI::Option *Flags::onOff(const char *flag, bool &value, const std::string &help) {
-  return command
-      .add_option_function<std::string>(
-          flag, [&value](const std::string &text) { value = text == "on"; }, help)
-      ->check(CLI::IsMember({"on", "off"}))
-      ->group(group);
+  return rt::checkWord(command
+                           .add_option_function<std::string>(
+                               flag, [&value](const std::string &text) { value = text == "on"; }, help)
+                           ->group(group),
+                       {"on", "off"});
 }
 
 CLI::Option *Flags::addNumber(const char *flag, ExactDouble &value, const std::string &help) {

@@ -3,6 +3,7 @@
 #include "lib/Support/ExactDouble.h"
 #include "lib/Support/Words.h"
 #include "runtime/program/NumberFlags.h"
+#include "runtime/program/WordFlags.h"
 #include <CLI/CLI.hpp>
 #include <optional>
 
@@ -30,25 +31,27 @@ public:
   /// One of `words`, which a table has.
   CLI::Option *word(const char *flag, std::string &value, const std::vector<std::string> &words,
                     const std::string &help) {
-    return add(flag, value, help)->check(CLI::IsMember(words));
+    return rt::checkWord(add(flag, value, help), words);
   }
   /// One of the words of an enumeration.
   template <typename Enum> CLI::Option *word(const char *flag, Enum &value, const std::string &help) {
-    return command
-        .add_option_function<std::string>(
-            flag, [&value](const std::string &text) { value = valueOf<Enum>(text); }, help)
-        ->check(CLI::IsMember(wordsOf<Enum>()))
-        ->default_function([&value] { return std::string(wordOf(value)); })
-        ->group(group);
+    return rt::checkWord(
+        command
+            .add_option_function<std::string>(
+                flag, [&value](const std::string &text) { value = valueOf<Enum>(text); }, help)
+            ->default_function([&value] { return std::string(wordOf(value)); })
+            ->group(group),
+        wordsOf<Enum>());
   }
   /// The same, where none of them is the default.
   template <typename Enum>
   CLI::Option *word(const char *flag, std::optional<Enum> &value, const std::string &help) {
-    return command
-        .add_option_function<std::string>(
-            flag, [&value](const std::string &text) { value = valueOf<Enum>(text); }, help)
-        ->check(CLI::IsMember(wordsOf<Enum>()))
-        ->group(group);
+    return rt::checkWord(
+        command
+            .add_option_function<std::string>(
+                flag, [&value](const std::string &text) { value = valueOf<Enum>(text); }, help)
+            ->group(group),
+        wordsOf<Enum>());
   }
   /// The words on and off.
   CLI::Option *onOff(const char *flag, bool &value, const std::string &help);

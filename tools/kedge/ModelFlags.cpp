@@ -86,7 +86,12 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   flags.add("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it");
   command
       .add_option("--train", options.train,
-                  "REGEX: train the tensors of these names, even if they would not train otherwise")
+                  "REGEX: constants, buffers and frozen tensors of these names train, too")
+      ->group(group)
+      ->allow_extra_args(false);
+  command
+      .add_option("--train-only", options.trainOnly,
+                  "REGEX: of the parameters, those of these names train; all others are frozen")
       ->group(group)
       ->allow_extra_args(false);
   command.add_option("--freeze", options.freeze, "REGEX: do not train the tensors of these names")

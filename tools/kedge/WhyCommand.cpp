@@ -1,6 +1,7 @@
 // kedge why MODEL TENSOR: what the plan does with one tensor, and what else could be done.
 #include "driver/why/Why.h"
 #include "passes/Rematerialize/OptionWords.h"
+#include "runtime/program/WordFlags.h"
 #include "tools/kedge/AutoFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
@@ -24,11 +25,11 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
           "an input, a parameter, a node or its output, a module, or a value of the plan as FUNCTION#N")
       ->required();
   command->add_flag("--json", options->json, "the answer for machines")->group("Output");
-  command
-      ->add_option("--force", question->force,
-                   "plan with this decision about the tensor in place of the plan's own")
-      ->check(CLI::IsMember(wordsOf<remat::Decision>()))
-      ->group("Output");
+  rt::checkWord(command
+                    ->add_option("--force", question->force,
+                                 "plan with this decision about the tensor in place of the plan's own")
+                    ->group("Output"),
+                wordsOf<remat::Decision>());
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
     const nlohmann::json answer = why(*options, *question);

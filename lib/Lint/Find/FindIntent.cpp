@@ -47,8 +47,10 @@ void checkActivation(FindingContext &context) {
                               "export the value before it as an output, or choose --loss mse", false, ""});
 }
 
-/// Adapters train beside their base only because files do not keep requires_grad.
+/// Adapters train beside their base only because most files do not keep requires_grad.
 void checkAdapters(FindingContext &context) {
+  if (recordsRequiresGrad(context.graph()))
+    return;
   static const rt::NamePattern adapter(
       "(^|[._/])(lora_[AB]|lora_embedding_[AB]|lora_magnitude_vector|ia3_l|adapter)([._/]|$)");
   std::vector<std::string> adapters, others;
@@ -91,24 +93,28 @@ void checkWeightFiles(FindingContext &context) {
 } // namespace
 
 void findNothingTrained(const model::Model &model, Report &report) {
-  size_t frozen = 0, integers = 0;
+  size_t frozen = 0, byFile = 0, integers = 0;
   for (const Initializer &initializer : report.initializers) {
     if (initializer.verdict == Verdict::Parameter)
       return;
     frozen += initializer.verdict == Verdict::Frozen;
+    byFile += initializer.verdict == Verdict::Frozen && initializer.reason[0] != '-';
     const model::Tensor *tensor = model.graph.findInitializer(initializer.name);
     integers += tensor && !model::isFloat(tensor->dtype) && tensor->numElements() > 1;
   }
   const std::string reason =
-      frozen != 0     ? fmt::format("--freeze keeps all {} parameters as they are", frozen)
+      byFile != 0 && byFile == frozen
+          ? fmt::format("the file says of all {} parameters that they require no gradient", frozen)
+      : frozen != 0   ? fmt::format("--freeze keeps all {} parameters as they are", frozen)
       : integers != 0 ? fmt::format("{} tensors hold integers, which carry no gradient: a quantised "
                                     "model does not train",
                                     integers)
                       : std::string("no initializer is a parameter");
   report.findings.insert(report.findings.begin(),
                          {Severity::Error, "nothing-trained", "", "", "", reason,
-                          frozen != 0 ? "narrow --freeze, or name what trains by --train"
-                                      : "export the float model, or name what trains by --train",
+                          byFile != 0   ? "name what trains by --train"
+                          : frozen != 0 ? "narrow --freeze, or name what trains by --train"
+                                        : "export the float model, or name what trains by --train",
                           false, ""});
 }
 

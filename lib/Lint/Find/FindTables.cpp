@@ -61,7 +61,7 @@ void checkPadding(FindingContext &context, const Tensor &table, const std::vecto
 
 void checkSines(FindingContext &context, const Initializer &initializer, const Tensor &tensor) {
   const std::optional<std::string> formula = sineFormula(tensor);
-  if (!formula)
+  if (!formula || requiresGrad(tensor, context.graph()))
     return;
   context.findings.push_back(
       {Severity::Warning, "sine-table", "", tensor.name, parentModule(initializer.original),

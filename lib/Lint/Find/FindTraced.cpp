@@ -60,7 +60,9 @@ private:
       return std::any_of(texts.begin(), texts.end(),
                          [&](const std::string &text) { return rt::NamePattern(text).isIn(name); });
     };
-    return fits(context.options.freeze) && !fits(context.options.train);
+    const LintOptions &options = context.options;
+    const bool others = !options.trainOnly.empty() && !fits(options.trainOnly);
+    return (others || fits(options.freeze)) && !fits(options.train);
   }
 
   /// Whether a step would move the tensor, or would move a part of it that another part's role keeps still.

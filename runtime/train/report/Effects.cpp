@@ -39,6 +39,20 @@ void checkEffects(const Options &options, const RunScalars &scalars, const Compi
     checkStep("--dump-step", options.dumpStep, first, scalars.steps);
 }
 
+std::string aboutStretched(const RunScalars &now, const RunScalars &before, int64_t step) {
+  const bool same = now.schedule == before.schedule && now.lr == before.lr && now.minLr == before.minLr &&
+                    now.warmup == before.warmup && now.decaySteps != before.decaySteps;
+  constexpr double kRises = 1.01;
+  if (step == 0 || !same || now.decayStepsGiven || now.schedule == ScheduleKind::Constant ||
+      learningRate(now, step) <= kRises * learningRate(before, step))
+    return "";
+  return fmt::format("--steps {}: the schedule '{}' of this run was to end at step {}, and now ends at step "
+                     "{}: the rate of the next step is {:.3g}, and was to be {:.3g}; --decay-steps {} keeps "
+                     "it, and a new --checkpoint-dir begins anew",
+                     now.steps, scheduleName(now.schedule), before.decaySteps, now.decaySteps,
+                     learningRate(now, step), learningRate(before, step), before.decaySteps);
+}
+
 std::string aboutSchedule(const RunScalars &scalars) {
   if (scalars.warmup > 0 && scalars.warmup >= scalars.steps)
     return fmt::format("--warmup {} is not below --steps {}: the whole run warms up, and its largest rate is "

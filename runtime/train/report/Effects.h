@@ -9,6 +9,10 @@ namespace kedge::rt {
 void checkEffects(const Options &options, const RunScalars &scalars, const CompiledOptions &program,
                   int64_t first);
 
+/// What to warn of where a run goes on at `step`: steps that stretch the schedule of before, so that a rate
+/// that had fallen rises again. Empty: nothing.
+std::string aboutStretched(const RunScalars &now, const RunScalars &before, int64_t step);
+
 /// What to warn of: a rate that never gets where the options lead it. Empty: nothing.
 std::string aboutSchedule(const RunScalars &scalars);
 

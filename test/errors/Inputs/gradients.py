@@ -36,7 +36,7 @@ def ends(case, program, *options):
 def plain():
     """Updates run as gradients become final: the message still names the operator, from the values before them."""
     case = roots("plain")
-    program = case.compile("program", "--train", "^[wu]$", "--loss", "mse")
+    program = case.compile("program", "--loss", "mse")
     text = ends(case, program)
     expect(text, ": the first value that is not finite is", "(backward); the gradient of 'w' is the first that it reaches; a lower --lr")
     assert "--on-nan" not in text, text
@@ -55,7 +55,7 @@ def plain():
 def held(name, step, *flags):
     """All gradients are held: none was applied, and --on-nan continue leaves the step out."""
     case = roots(name, step)
-    program = case.compile("program", "--train", "^[wu]$", "--loss", "mse", *flags)
+    program = case.compile("program", "--loss", "mse", *flags)
     expect(ends(case, program), "(backward); the gradient of 'w' is the first that it reaches", "--on-nan continue skips such a step")
     lines, weights = case.trained(program, "--steps", "4", "--on-nan", "continue", "--lr", "0.01")
     assert [line["skipped"] for line in lines] == [False, True, False, False], lines
@@ -73,7 +73,7 @@ def beyond_fp32():
     """Every gradient is finite and the sum of their squares is not."""
     nodes = [("Mul", ["x", "w"], ["y"]), ("ReduceSum", ["y"], ["loss"], {"keepdims": 0})]
     case = Small(folder / "beyond", nodes, {"w": array([1, 2, 3])}, {"x": array([[1e20, 1e20, 1e20]])}, {"loss": []})
-    program = case.compile("program", "--train", "^w$", "--loss-output", "loss", "--clip-norm", "1")
+    program = case.compile("program", "--loss-output", "loss", "--clip-norm", "1")
     expect(words(program, *data_of(case), "--steps", "1", code=1),
            "the gradients of step 0 are not finite (grad_norm inf): every one of them is, and the sum of their squares is beyond fp32")
 
@@ -81,13 +81,13 @@ def beyond_fp32():
 def scaled():
     """With loss scaling the value is named when no scale helps, as without it."""
     case = roots("scaled")
-    least = ["--loss", "mse", "--precision", "fp16", "--train", "^[wu]$", "--loss-scale-init", "1", "--loss-scale-min", "1"]
+    least = ["--loss", "mse", "--precision", "fp16", "--loss-scale-init", "1", "--loss-scale-min", "1"]
     found = "step 1 overflowed at the smallest loss scale, 1 (--loss-scale-min): the first value that is not finite is "
     backward = ["(backward); the gradient of 'w' is the first that it reaches; no scale is small enough: a lower --lr"]
     expect(words(case.compile("least", *least), *data_of(case), "--steps", "4", code=1), found, *backward)
     summed = roots("scaled-sum", 4)
     expect(words(summed.compile("summed", *least, "--accumulate", "2"), *data_of(summed), "--steps", "4", code=1), found, *backward)
-    fixed = case.compile("fixed", *least[:6], "--loss-scale", "4")
+    fixed = case.compile("fixed", *least[:4], "--loss-scale", "4")
     zeros = ["--data", f"x={case.folder / 'zeros.npy'}", "--data", f"labels={case.data['labels']}"]
     numpy.save(case.folder / "zeros.npy", numpy.zeros((8, 3), numpy.float32))
     expect(words(fixed, *zeros, "--steps", "60", code=1),
@@ -101,7 +101,7 @@ def forward_overflow():
     case = Small(folder / "forward", nodes, weights, {"x": numpy.ones((2, 8), numpy.float32)}, {"y": [2, 8]})
     case.add_data("x", numpy.ones((4, 8), numpy.float32))
     case.add_data("labels", numpy.ones((4, 8), numpy.float32))
-    program = case.compile("program", "--train", "^[wu]$", "--loss", "mse", "--precision", "fp16", "--loss-scale-init", "2", "--loss-scale-min", "1")
+    program = case.compile("program", "--loss", "mse", "--precision", "fp16", "--loss-scale-init", "2", "--loss-scale-min", "1")
     expect(words(program, *data_of(case), "--steps", "4", code=1),
            "step 1 overflowed at the smallest loss scale, 1 (--loss-scale-min): the first value that is not finite is inf, element 0 of ")
 

@@ -47,8 +47,13 @@ class Small:
         self.data[name] = path
 
     def says_what_trains(self, options):
-        given = {"--train", "--freeze", "--lora"}.intersection(options) or not self.trains
-        return [] if given else ["--train", f"^({'|'.join(self.trains)})$"]
+        if {"--train", "--freeze", "--lora"}.intersection(options) or not self.trains:
+            return []
+        report = json.loads(subprocess.run(["kedge", "lint", self.model, "--json"], capture_output=True, text=True).stdout)
+        decided = {one["name"] for one in report["initializers"] if one["verdict"] == "parameter"} - {
+            one["tensor"] for one in report["findings"] if one["code"] == "undecided-verdict"}
+        left = [name for name in self.trains if name not in decided]
+        return ["--train", f"^({'|'.join(left)})$"] if left else []
 
     def compile(self, name, *options):
         program = self.folder / name

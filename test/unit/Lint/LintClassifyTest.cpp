@@ -119,6 +119,41 @@ TEST(LintClassify, TrainAndFreezeOverrule) {
   EXPECT_THROW(checked(dense(), options), Error);
 }
 
+TEST(LintClassify, TheFileSaysWhatRequiresAGradient) {
+  ModelBuilder b = dense();
+  b.model.graph.initializers[0].metadata["kedge.requires_grad"] = "false";
+  const std::string name = b.model.graph.initializers[0].name;
+  lint::Report report = checked(b);
+  EXPECT_EQ(verdictOf(report, name), "frozen");
+  EXPECT_TRUE(report.showsFrozen);
+  lint::LintOptions options;
+  options.train = {name};
+  EXPECT_EQ(verdictOf(checked(b, options), name), "parameter") << "--train overrules the file";
+  options.train = {};
+  options.freeze = {name};
+  EXPECT_THROW(checked(b, options), Error) << "frozen already";
+  b.model.graph.initializers[0].metadata["kedge.requires_grad"] = "no";
+  EXPECT_THROW(checked(b), Error);
+  EXPECT_FALSE(checked(dense()).showsFrozen);
+}
+
+TEST(LintClassify, TrainOnlyFreezesAllOthers) {
+  lint::LintOptions options;
+  options.trainOnly = {"^fc\\.w"};
+  lint::Report report = checked(dense(), options);
+  EXPECT_EQ(verdictOf(report, "fc.weight"), "parameter");
+  EXPECT_EQ(verdictOf(report, "fc.bias"), "frozen");
+  options.train = {"bias"};
+  EXPECT_EQ(verdictOf(checked(dense(), options), "fc.bias"), "parameter") << "--train adds to them";
+  options.train = {"weight"};
+  EXPECT_THROW(checked(dense(), options), Error) << "it trains without --train";
+  options = {};
+  options.trainOnly = {"decoder"};
+  EXPECT_THROW(checked(dense(), options), Error) << "nothing would train";
+  options.trainOnly = {"."};
+  EXPECT_THROW(checked(dense(), options), Error) << "all of it trains without the option";
+}
+
 TEST(LintClassify, TrainingInfoBindings) {
   ModelBuilder b;
   b.input("x").floats("w", {4}, {1, 2, 3, 4}).floats("fixed", {4}, {1, 2, 3, 4});

@@ -216,7 +216,8 @@ TEST(LintReport, JsonHasAllKeys) {
   nlohmann::json json = nlohmann::json::parse(lint::toJson(checked(norm(15, {"y"}))));
   EXPECT_EQ(json.size(), 2u);
   const nlohmann::json &finding = json["findings"][0];
-  EXPECT_EQ(finding.size(), 8u);
+  EXPECT_EQ(finding.size(), 9u);
+  EXPECT_EQ(finding["mended"], false);
   EXPECT_EQ(finding["severity"], "error");
   EXPECT_EQ(finding["code"], "frozen-batchnorm");
   EXPECT_EQ(finding["node"], "node_y");
