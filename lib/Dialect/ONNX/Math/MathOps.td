@@ -60,7 +60,7 @@ def ONNX_MinOp : ONNX_Binary<"Min", [Differentiable, WidestPrecision]> {
 }
 def ONNX_ClipOp : ONNX_Elementwise<"Clip", [AttrSizedOperandSegments, DifferentiableOperands]> {
   let summary = "min(max(x, low), high)";
-  let description = [{ A gradient passes where low < x < high; the bounds get none. }];
+  let description = [{ A gradient passes where low < x < high, and elsewhere to the bound. }];
   let arguments = (ins ONNX_Tensor:$x, Optional<ONNX_Tensor>:$low, Optional<ONNX_Tensor>:$high);
 }
 
