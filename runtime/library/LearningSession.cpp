@@ -73,7 +73,7 @@ LearningSession::LearningSession(const OptionTexts &texts, const TaskRunner &len
   });
   executor =
       std::make_unique<Executor>(program, image, options.threads != 0 ? options.threads : physicalCores());
-  FirstValues first(program);
+  LoadedValues first(program);
   loadInitialValues(
       *executor, image,
       {options.model, options.weights, options.weightsPartial, options.adapter, options.init, scalars.seed},

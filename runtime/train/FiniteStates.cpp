@@ -110,12 +110,12 @@ bool WrittenPlaces::hold(const State &state) const {
   return found != offsets.end() && *found < state.offset + state.desc.bytes();
 }
 
-void FirstValues::see(const State &state, const State &as, const char *values) {
+void LoadedValues::see(const State &state, const State &as, const char *values) {
   if (!fault && isFloat(as.desc.type) && holdsTrained(state) && written.hold(state))
     fault = faultOf(state, as.desc.type, values, &state - program.states.data());
 }
 
-void FirstValues::check(Communicator *ranks) const {
+void LoadedValues::check(Communicator *ranks) const {
   failWithAgreedError(
       ranks, "before the first step the ", fault,
       ": a step would spread it over all parameters; mend the weights, or compile with --freeze "

@@ -25,9 +25,9 @@ private:
 };
 
 /// Looks at the values that a run begins with while they are on the host, before the device has them.
-class FirstValues {
+class LoadedValues {
 public:
-  explicit FirstValues(const Program &program) : program(program), written(program) {}
+  explicit LoadedValues(const Program &program) : program(program), written(program) {}
   /// `values`: those of `state`, in the form of `as`.
   void see(const State &state, const State &as, const char *values);
   /// Throws, on all ranks, if one that steps write was not finite.

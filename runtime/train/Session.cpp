@@ -195,7 +195,8 @@ void Session::makeExecutor() {
 void Session::setStates() {
   const WeightSources sources{options.model,   options.weights, options.weightsPartial,
                               options.adapter, options.init,    scalars.seed};
-  FirstValues first(program);
+  LoadedValues first(program);
+  hasCheckpoint = false; // of another run of this process
   loadInitialValues(
       *executor, image, sources, checkpoint.has_value(),
       [&first](const State &state, const State &as, const char *values) { first.see(state, as, values); });

@@ -1,6 +1,7 @@
 // Which rank reports that another is lost: one only, however late it gets time to.
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/messages/Lookout.h"
+#include "runtime/io/LastCheckpoint.h"
 #include <cstddef>
 #include <cstring>
 #include <deque>
@@ -58,6 +59,8 @@ public:
 /// Rank 1 of three, of which each should be heard of once in ten minutes.
 class RuntimeWatch : public testing::Test {
 protected:
+  void SetUp() override { rt::hasCheckpoint = false; } // tests before may have written one
+
   void tickFor(double seconds) {
     const int64_t end = rt::steadyNanoseconds() + static_cast<int64_t>(seconds * 1e9);
     while (rt::steadyNanoseconds() < end && !watch.hasStopped()) {
