@@ -26,7 +26,7 @@ fi
 python=
 "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null && python="$venv/bin/python"
 cmake --preset release -DKEDGE_TEST_PYTHON="$python" >/dev/null
-echo "building $targets: 10 to 15 minutes on two idle cores where nothing is built yet"
+echo "building $targets: 12 to 25 minutes on two idle cores where nothing is built yet"
 cmake --build build/release -j"$(nproc)" --target all $targets
 echo "set up and built in $(((SECONDS - begin) / 60)) minutes"
 lit=$(sed -n 's/^KEDGE_LIT:FILEPATH=//p' build/release/CMakeCache.txt)
