@@ -1,4 +1,4 @@
-"""Outputs that cannot be written: outputs.py PROGRAM DATA FOLDER [PROGRAM-OF-TWO-RANKS]."""
+"""Outputs that cannot be written: outputs.py PROGRAM DATA FOLDER [RANKS]."""
 import pathlib
 import subprocess
 import sys
@@ -37,10 +37,9 @@ def refusals():
     assert not list(folder.glob("*.tmp.*")), "a trial left a file"
 
 
-def fails_late(program, steps, spoiled, ranks=()):
+def fails_late(steps, spoiled, ranks=()):
     """A folder takes the place of one output while the run goes on: the others and the checkpoint are kept."""
-    log = folder / f"long-{len(ranks)}.jsonl"
-    place = folder / f"outputs-{len(ranks)}"
+    log, place = folder / "long.jsonl", folder / "outputs"
     place.mkdir()
     outputs = {"--export-onnx": "trained.onnx", "--export-safetensors": "trained.safetensors", "--memory-report": "memory.json"}
     command = [*ranks, program, *rows, "--threads", "1", "--steps", steps, "--log", log, "--checkpoint-dir", place / "ck",
@@ -57,7 +56,7 @@ def fails_late(program, steps, spoiled, ranks=()):
 
 
 if sys.argv[4:]:
-    print("2 ranks:", fails_late(sys.argv[4], 1000, "trained.onnx", ranks=["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2"]))
+    print(f"{sys.argv[4]} ranks:", fails_late(1000, "trained.onnx", ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", sys.argv[4]]))
 else:
     refusals()
-    print(fails_late(program, 3000, "trained.safetensors"))
+    print(fails_late(3000, "trained.safetensors"))
