@@ -7,7 +7,10 @@
 #include "lib/Model/Model.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/DenseSet.h"
 #include <map>
+#include <optional>
+#include <set>
 
 namespace kedge::interpret {
 class ConstantEvaluator;
@@ -91,8 +94,10 @@ private:
   mlir::Value importConstant(const model::Tensor &tensor, mlir::Location loc);
   mlir::Value importState(const model::Tensor &tensor, train::Role role);
   /// Gives the evaluator the integers and masks among the buffers that `value` follows from and that no step
-  /// changes. Whether there are any.
+  /// changes. Whether there are any that it did not have.
   bool bindMasks(mlir::Value value);
+  /// The buffers that a step changes, by the exporter's record.
+  bool isChanged(const std::string &name);
   void importNodes(const model::Graph &graph, ImportScope &scope);
   void importNode(const model::Node &node, ImportScope &scope);
   void importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &scope,
@@ -115,8 +120,10 @@ private:
   PlaceListener places;
   std::unique_ptr<ImportScope> scope;
   std::unique_ptr<interpret::ConstantEvaluator> evaluator;
-  std::map<std::string, int64_t> symbols;    // sizes of symbolic dims
-  llvm::StringMap<mlir::Operation *> states; // ops by their symbols
+  llvm::DenseSet<mlir::Value> seenBehind;              // by bindMasks
+  std::optional<std::set<std::string>> changedBuffers; // read when it is first asked for
+  std::map<std::string, int64_t> symbols;              // sizes of symbolic dims
+  llvm::StringMap<mlir::Operation *> states;           // ops by their symbols
   std::vector<Argument> arguments;
   std::vector<Result> results;
   llvm::StringMap<mlir::Value> updated; // variables of training_info after the algorithms imported so far

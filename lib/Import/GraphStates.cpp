@@ -7,7 +7,6 @@
 #include "lib/Import/NodeConstants.h"
 #include "lib/Lint/ExporterMetadata.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -97,20 +96,26 @@ Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) 
   return value;
 }
 
+bool GraphImporter::isChanged(const std::string &name) {
+  if (!changedBuffers) {
+    changedBuffers.emplace();
+    const lint::Signature signature = lint::Signature::of(source.graph);
+    for (const lint::SignatureEntry &entry : signature.mutations())
+      changedBuffers->insert(entry.target);
+  }
+  return changedBuffers->count(name) != 0;
+}
+
 bool GraphImporter::bindMasks(Value value) {
   constexpr int64_t most = 1 << 20;
-  const lint::Signature signature = lint::Signature::of(source.graph);
-  auto isChanged = [&](const std::string &name) {
-    return llvm::any_of(signature.mutations(),
-                        [&](const lint::SignatureEntry &entry) { return entry.target == name; });
-  };
   bool any = false;
-  llvm::SetVector<Value> behind;
-  behind.insert(value);
-  for (size_t k = 0; k < behind.size(); ++k) {
-    const Value one = behind[k];
+  SmallVector<Value> open = {value};
+  while (!open.empty()) {
+    const Value one = open.pop_back_val();
+    if (!seenBehind.insert(one).second)
+      continue;
     if (Operation *op = one.getDefiningOp()) {
-      behind.insert(op->operand_begin(), op->operand_end());
+      llvm::append_range(open, op->getOperands());
       continue;
     }
     auto argument = llvm::find_if(arguments, [&](const Argument &entry) { return entry.value == one; });

@@ -188,6 +188,36 @@ TEST(ArenaPacking, TakesMoreBuffersThanTheSearchHolds) {
   EXPECT_LE(packing.height, maxLoad(buffers) / 100 * 101);
 }
 
+/// What forward keeps for backward: all of it lives at once, in the order of a stack.
+TEST(ArenaPacking, StacksTensOfThousandsOfBuffers) {
+  constexpr int64_t count = 30'000;
+  std::vector<Buffer> buffers;
+  for (int64_t i = 0; i < count; ++i)
+    buffers.push_back({i, 2 * count - i, 64 * (1 + i % 7)});
+  const Packing packing = packArena(buffers);
+  EXPECT_EQ(packing.height, maxLoad(buffers));
+  std::vector<std::pair<int64_t, int64_t>> places;
+  for (int64_t i = 0; i < count; ++i)
+    places.emplace_back(packing.offsets[i], buffers[i].size);
+  std::sort(places.begin(), places.end());
+  for (int64_t i = 1; i < count; ++i)
+    ASSERT_LE(places[i - 1].first + places[i - 1].second, places[i].first);
+}
+
+/// Each lives with the one before and the one after; places are used again.
+TEST(ArenaPacking, ReusesPlacesOfTensOfThousandsOfBuffers) {
+  constexpr int64_t count = 30'000;
+  std::mt19937 random(11);
+  std::vector<Buffer> buffers;
+  for (int64_t i = 0; i < count; ++i)
+    buffers.push_back({i, i + 2, 64 * int64_t(1 + random() % 8)});
+  const Packing packing = packArena(buffers);
+  for (int64_t i = 1; i < count; ++i)
+    ASSERT_TRUE(disjoint(packing.offsets[i - 1], buffers[i - 1].size, packing.offsets[i], buffers[i].size))
+        << i;
+  EXPECT_LE(packing.height, 2 * maxLoad(buffers));
+}
+
 /// As full as what planners ask for. The search alone ends at 5 and at 10%.
 TEST(ArenaPacking, PacksAStepWithMuchRecomputation) {
   for (unsigned seed : {3, 5}) {
