@@ -29,7 +29,7 @@ bool fitsDevice(ModuleOp module) {
 
 /// Says which flags change nothing in this step.
 void BudgetCheck::noteWithoutEffect() const {
-  if (options.isTrial)
+  if (options.isTrial())
     return;
   // With --accumulate 1 there are no accumulators: gradients are values that end with their update.
   if (options.offloads("gradients") && options.accumulate == 1)

@@ -49,11 +49,11 @@ void checkRanks(const CompileOptions &options) {
   if (options.replicas)
     fail("--replicas {}: a plan is of one mesh; give --mesh replica=R,data=D for R machines",
          wordOf(*options.replicas));
-  if (options.partition.stage > 0 && ranks.front() == 1 && !options.isTrial && options.worlds.empty())
+  if (options.partition.stage > 0 && ranks.front() == 1 && !options.isTrial() && options.worlds.empty())
     fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n",
             static_cast<int>(options.partition.stage));
   else if (options.partition.stage > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 &&
-           !options.isTrial && options.worlds.empty())
+           !options.isTrial() && options.worlds.empty())
     fprintf(stderr,
             "kedge: note: --zero %d has no effect on a mesh with one rank along data: give --mesh data=N\n",
             static_cast<int>(options.partition.stage));
@@ -102,10 +102,10 @@ Compilation::Compilation(const CompileOptions &options)
     checkTrainingInfo(options);
   checkRanks(options);
   diagnostics.emplace(context, options.resumedFrom.empty() ? options.model.model : options.resumedFrom,
-                      &model, options.isSilent);
+                      &model, options.trial == Trial::Silent, options.told);
   findings = lint::prepare(model, options.model.lintOptions(), importer::lintOperators(context));
   findings.remarks.insert(findings.remarks.end(), leftOut.begin(), leftOut.end());
-  bool shown = options.isTrial || !options.resumedFrom.empty();
+  bool shown = options.isTrial() || !options.resumedFrom.empty();
   if (!shown)
     showFindings();
   if (findings.hasErrors())
@@ -157,7 +157,7 @@ void Compilation::step() {
     return;
   chooseLoss();
   checkPrecision(options);
-  if (!options.isTrial && options.accumulatorType && options.accumulate == 1)
+  if (!options.isTrial() && options.accumulatorType && options.accumulate == 1)
     fprintf(stderr,
             "kedge: note: --accumulate-dtype %s: without --accumulate there are no accumulators: without "
             "effect\n",
@@ -235,7 +235,7 @@ void Compilation::chooseLoss() {
     return;
   const std::string why =
       whyCrossEntropyFits(train::functionOf(*ir, train::FunctionKind::Model), options.model);
-  if (!why.empty() && !options.isTrial)
+  if (!why.empty() && !options.isTrial())
     fprintf(stderr, "kedge: note: %s\n", why.c_str());
 }
 
@@ -278,9 +278,9 @@ void Compilation::runPasses(PassManager &manager, const std::string &otherwise) 
   const FatalErrors fatal(*diagnostics, otherwise);
   const bool verifiesOnce = isLarge(*ir);
   // What a trial plans is compiled again, where it is chosen; verifying takes a third of the time.
-  if (options.isTrial || verifiesOnce)
+  if (options.isTrial() || verifiesOnce)
     manager.enableVerifier(false);
-  if (failed(manager.run(*ir)) || (verifiesOnce && !options.isTrial && failed(verify(*ir))))
+  if (failed(manager.run(*ir)) || (verifiesOnce && !options.isTrial() && failed(verify(*ir))))
     diagnostics->raise(otherwise);
 }
 

@@ -4,7 +4,6 @@
 #include "runtime/io/Printable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include <set>
 
 using namespace mlir;
 
@@ -32,16 +31,11 @@ StringRef withoutOpName(StringRef text) {
   return isName && !behind.empty() ? behind : text;
 }
 
-/// Plans for several numbers of ranks, or for the stages of a pipeline, say most things alike.
-bool isNew(const std::string &note) {
-  static std::set<std::string> told;
-  return told.insert(note).second;
-}
-
 } // namespace
 
-Diagnostics::Diagnostics(MLIRContext &context, std::string file, const model::Model *model, bool isSilent)
-    : file(std::move(file)), model(model), isSilent(isSilent),
+Diagnostics::Diagnostics(MLIRContext &context, std::string file, const model::Model *model, bool isSilent,
+                         std::shared_ptr<std::set<std::string>> told)
+    : file(std::move(file)), model(model), isSilent(isSilent), told(std::move(told)),
       handler(&context, [this](Diagnostic &diagnostic) { take(diagnostic); }) {}
 
 Diagnostics::~Diagnostics() {
@@ -63,7 +57,7 @@ void Diagnostics::take(Diagnostic &diagnostic) {
     text += "\nkedge: note: " + sentence(note);
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
     errors.push_back(std::move(text));
-  else if (!isSilent && isNew(text))
+  else if (!isSilent && (!told || told->insert(text).second))
     fprintf(stderr, "kedge: note: %s\n", rt::printable(text).c_str());
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 #include "lib/Model/Model.h"
 #include "mlir/IR/Diagnostics.h"
+#include <memory>
+#include <set>
 
 namespace kedge::driver {
 
@@ -10,9 +12,10 @@ namespace kedge::driver {
 class Diagnostics {
 public:
   /// `model`: whose nodes the locations name; null for a file of IR. `file` is named where no location has
-  /// one. `isSilent`: nothing but errors.
+  /// one. `isSilent`: nothing but errors. `told`: notes that are not given again, such as those of
+  /// plans for other ranks; may be null.
   Diagnostics(mlir::MLIRContext &context, std::string file, const model::Model *model = nullptr,
-              bool isSilent = false);
+              bool isSilent = false, std::shared_ptr<std::set<std::string>> told = nullptr);
   /// Prints what nobody has thrown.
   ~Diagnostics();
   /// All errors that were reported, a line each.
@@ -28,6 +31,7 @@ private:
   std::string file;
   const model::Model *model;
   const bool isSilent;
+  std::shared_ptr<std::set<std::string>> told;
   std::vector<std::string> errors;
   mlir::ScopedDiagnosticHandler handler;
 };

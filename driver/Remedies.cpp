@@ -53,7 +53,7 @@ Remedy halfTheRows(const CompileOptions &options) {
 }
 
 bool isWide(CompileOptions options) {
-  options.isTrial = options.isSilent = true;
+  options.trial = Trial::Silent;
   Compilation compilation(options);
   compilation.import();
   compilation.step();
@@ -88,7 +88,7 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
 std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options) try {
   CompileOptions changed = options;
   remedy.apply(changed);
-  changed.isTrial = changed.isSilent = true;
+  changed.trial = Trial::Silent;
   changed.frontier = changed.compare = false;
   Compilation compilation(changed);
   compilation.import();

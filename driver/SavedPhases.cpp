@@ -51,7 +51,7 @@ std::string Compilation::savedText(Phase phase) {
 }
 
 void Compilation::save(Phase phase) {
-  const bool isOneOfAll = !options.isTrial || options.isPipelined(); // each rank's is another text
+  const bool isOneOfAll = !options.isTrial() || options.isPipelined(); // each rank's is another text
   if (!isOneOfAll || (options.saveIr.empty() && !isEmitted(phase)))
     return;
   if (!options.saveIr.empty()) {
@@ -92,7 +92,7 @@ void Compilation::resume() {
   facts = saved.facts;
   savedReport = saved.report;
   edited = saved.edited;
-  if (edited && !options.isTrial)
+  if (edited && !options.isTrial())
     fprintf(stderr,
             "kedge: note: %s: is not as it was saved, so the program will not export ONNX files: they would "
             "hold the graph of %s%s\n",

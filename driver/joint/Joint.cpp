@@ -219,7 +219,7 @@ JointAnswer planJointly(const CompileOptions &options) {
   checkOptions(options);
   CompileOptions first = options;
   first.joint = {};
-  first.isTrial = first.isSilent = true;
+  first.trial = Trial::Silent;
   if (first.pipeline.schedule == "auto")
     first.pipeline.schedule = "1f1b"; // what a micro-batch computes is the same
   Compilation compilation(first);
@@ -238,7 +238,7 @@ JointAnswer planJointly(const CompileOptions &options) {
     answer.report["frontier"] = frontierOf(space, costs, result.rows.front());
   answer.options = space.optionsOf(chosen);
   answer.options.feedForwardChunk = costs.chunkOf(chosen);
-  answer.options.isTrial = answer.options.isSilent = false;
+  answer.options.trial = Trial::None;
   answer.options.report = options.report, answer.options.arenaFile = options.arenaFile,
   answer.options.launchFile = options.launchFile;
   return answer;

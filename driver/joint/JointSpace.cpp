@@ -184,7 +184,7 @@ std::vector<solver::JointChoice> JointSpace::choices() const {
 CompileOptions JointSpace::optionsOf(const solver::JointChoice &choice) const {
   CompileOptions one = options;
   one.joint = {};
-  one.isTrial = one.isSilent = true;
+  one.trial = Trial::Silent;
   one.frontier = one.compare = false;
   one.arenaFile.clear(), one.launchFile.clear(), one.report.clear();
   const rt::Mesh &mesh = meshOf(choice);

@@ -5,6 +5,7 @@
 #include "passes/Pipelines/Pipelines.h"
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 namespace kedge::driver {
@@ -23,6 +24,13 @@ struct ScheduleDefaults {
 struct AutoOptions {
   bool on = false, explains = false;
   std::set<std::string> fixed; ///< flags that were given: what they say is not searched over
+};
+
+/// What a compilation says that is one of several.
+enum class Trial {
+  None,
+  Repeats, ///< lint's findings have been printed
+  Silent,  ///< and nobody may choose it: passes say nothing either
 };
 
 /// Options of the passes are as given; stepOptions says what they are without.
@@ -72,8 +80,14 @@ struct CompileOptions : pipelines::StepOptions {
   std::map<std::string, std::string> *knownKernels =
       nullptr; ///< of several meshes: names of the kernels so far, by their text, prefix included; may be
                ///< null
-  bool isTrial = false;  ///< one of several compilations: lint's findings have been printed
-  bool isSilent = false; ///< of these one that nobody may choose: passes say nothing
+  Trial trial = Trial::None;
+  bool isTrial() const { return trial != Trial::None; }
+  void setRepeats(bool repeats) {
+    if (trial != Trial::Silent)
+      trial = repeats ? Trial::Repeats : Trial::None;
+  }
+  /// The notes that were printed, of all compilations that copies of these options make.
+  std::shared_ptr<std::set<std::string>> told = std::make_shared<std::set<std::string>>();
   std::string arenaFile, launchFile;
   std::optional<int64_t> rank; ///< --rank: of a pipeline, the one that is asked about
   AutoOptions joint;

@@ -43,7 +43,7 @@ nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
 
 CompileOptions trialOf(const CompileOptions &options) {
   CompileOptions trial = options;
-  trial.isTrial = trial.isSilent = true;
+  trial.trial = Trial::Silent;
   trial.frontier = false; // a row is one plan
   return trial;
 }

@@ -21,7 +21,7 @@ CompileOptions withBatch(const CompileOptions &options, int64_t batch) {
   for (auto &[name, shape] : changed.model.shapes)
     if (!shape.empty() && shape.front() == given)
       shape.front() = batch;
-  changed.isTrial = changed.isSilent = true;
+  changed.trial = Trial::Silent;
   return changed;
 }
 
@@ -40,7 +40,7 @@ CompileOptions withLength(const CompileOptions &options, int64_t length) {
       for (size_t i = 0; i < std::min(shape.size(), input->dims.size()); ++i)
         if (input->dims[i].symbol == symbol)
           shape[i] = length;
-  changed.isTrial = changed.isSilent = true;
+  changed.trial = Trial::Silent;
   return changed;
 }
 
@@ -96,8 +96,7 @@ CompileOptions withLargestBatch(const CompileOptions &start) {
   const Resize resize = [&](int64_t batch) { return withBatch(options, batch); };
   const int64_t fitting = largestOf("batch", given->second.front(), resize);
   CompileOptions result = resize(std::max<int64_t>(fitting, 1));
-  result.isTrial = options.isTrial;
-  result.isSilent = options.isSilent;
+  result.trial = options.trial;
   result.maxBatch = fitting;
   return result;
 }
@@ -135,8 +134,7 @@ CompileOptions withLongestSequence(const CompileOptions &start) {
   const Resize resize = [&](int64_t length) { return withLength(options, length); };
   const int64_t fitting = largestOf("length", given->second[1], resize);
   CompileOptions result = resize(std::max<int64_t>(fitting, 1));
-  result.isTrial = options.isTrial;
-  result.isSilent = options.isSilent;
+  result.trial = options.trial;
   result.maxSeq = fitting;
   return result;
 }

@@ -77,7 +77,7 @@ struct Candidate {
 std::optional<Candidate> tried(const CompileOptions &options, const std::string &name, int64_t room) {
   CompileOptions one = options;
   one.pipeline.schedule = name;
-  one.isTrial = one.isSilent = true;
+  one.trial = Trial::Silent;
   one.rank.reset();
   one.saveIr.clear();
   one.emit = Emit::Exe;
@@ -108,7 +108,8 @@ PipelinePlan::PipelinePlan(const CompileOptions &options) {
 void PipelinePlan::planRank(const CompileOptions &options, int64_t place) {
   auto own = std::make_unique<CompileOptions>(options);
   own->pipeline.stage = place;
-  own->isTrial |= place > 0; // notes are the same
+  if (place > 0)
+    own->setRepeats(true); // notes are the same
   auto compilation = std::make_unique<Compilation>(*own);
   compilation->import();
   compilation->step();

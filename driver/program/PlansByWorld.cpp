@@ -76,7 +76,7 @@ void writeReportOfPipeline(const CompileOptions &options, const nlohmann::json &
   if (!options.isPipelined() || options.report.empty())
     return;
   CompileOptions trial = options;
-  trial.isTrial = trial.isSilent = true;
+  trial.trial = Trial::Silent;
   trial.saveIr.clear();
   PipelinePlan plan(trial);
   writeReport(plan.report(), plan.compilation(), plan.options(), ofCache);
@@ -151,7 +151,7 @@ int compilePlansByWorld(const CompileOptions &given, lower::KernelCache &cache) 
                        : world.mesh.empty() ? fmt::format("r{}.", world.ranks)
                                             : fmt::format("{}.", world.mesh);
     one.knownKernels = world.mesh.empty() || world.stage ? nullptr : &knownKernels;
-    one.isTrial = !std::exchange(first, false); // notes are the same
+    one.setRepeats(!std::exchange(first, false)); // notes are the same
     Compilation compilation(one);
     compilation.import();
     compilation.step();

@@ -111,7 +111,7 @@ std::string ProgramBuilder::ptx() {
 nlohmann::json ProgramBuilder::gpuTarget(std::vector<uint8_t> &data) {
   const std::string arch = architectureOf(options.target);
   lower::gpu::GpuCode code = compileForGpu(compilation.kernels(), arch, cache);
-  if (!code.note.empty() && !options.isTrial)
+  if (!code.note.empty() && !options.isTrial())
     fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
   nlohmann::json target = {{key::kind, "cuda"}, {key::arch, arch}};
   const auto add = [&](const char *key, llvm::StringRef bytes) {

@@ -35,7 +35,7 @@ std::string textsOfStages(const CompileOptions &given, FileCache *cache) {
   for (int64_t place = 0; place < places; ++place) {
     CompileOptions one = options;
     one.pipeline.stage = place;
-    one.isTrial = place > 0; // notes are the same
+    one.setRepeats(place > 0); // notes are the same
     if (!options.saveIr.empty())
       one.saveIr = folderOfRank(options.saveIr, place * each);
     texts += fmt::format("{}// rank {}\n", place == 0 ? "" : "// -----\n", place * each) + textOf(one, cache);

@@ -59,7 +59,7 @@ json shard(const CompileOptions &options, const ShardRequest &request) {
   json answer = layoutsTo(options, request);
   if (request.explain) {
     CompileOptions whole = options;
-    whole.isTrial = true;
+    whole.setRepeats(true);
     Compilation compilation(whole);
     compilation.import();
     compilation.step();

@@ -75,7 +75,7 @@ json answerOfStage(const CompileOptions &options, const WhyQuestion &question, i
   const rt::Mesh mesh = options.model.meshOfRanks();
   CompileOptions own = options;
   own.pipeline.stage = stage;
-  own.isTrial = looks && stage > 0; // notes are the same
+  own.setRepeats(looks && stage > 0); // notes are the same
   json answer = answerTo(own, question, looks);
   answer["plan"]["rank"] = stage * (mesh.size() / mesh.sizeOf(rt::Mesh::kPipeline));
   answer["plan"]["stage"] = stage;

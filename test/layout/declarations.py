@@ -27,7 +27,7 @@ COPIES = {
     "driver/MeshParts.cpp": 1,
     "driver/AdapterGraph.cpp": 1,           # a node like another
     "driver/PhasePipelines.cpp": 1,         # --effort is of two solvers
-    "driver/joint/Joint.cpp": 3, "driver/plan/Compare.cpp": 2, "driver/plan/MaxBatch.cpp": 4,    # plans that differ in the rest
+    "driver/joint/Joint.cpp": 3, "driver/plan/Compare.cpp": 2, "driver/plan/MaxBatch.cpp": 2,    # plans that differ in the rest
     "driver/program/PlansByWorld.cpp": 1, "driver/program/ProgramBuilder.cpp": 1,
     "passes/Pipelines/Pipelines.cpp": 8,    # one option read by several passes
     "passes/Pipelines/RegisterPasses.cpp": 7,    # a pipeline's options for kedge-opt

@@ -132,7 +132,7 @@ void writeTables(PipelinePlan &shown, const CompileOptions &options) {
   const rt::Mesh mesh = options.model.meshOfRanks();
   if (options.rank)
     own.pipeline.stage = *options.rank / (mesh.size() / mesh.sizeOf(rt::Mesh::kPipeline));
-  own.isTrial = true; // notes are the same
+  own.setRepeats(true); // notes are the same
   Compilation compilation(own);
   plan(compilation, own);
   writeTables(compilation, own);
