@@ -94,7 +94,7 @@ def tables():
     assert load("n-labels").tolist() == [[2.5], [3], [4]] and load("n-labels").dtype == numpy.float32
     sizes = numpy.array([1, 2, 6])
     assert numpy.allclose(load("n-features")[:, 0], (sizes - sizes.mean()) / sizes.std())
-    assert (OUT / "n-features.txt").read_text().startswith("size, less 3.0, over 2.16")
+    assert (OUT / "n-features.txt").read_text().startswith("size, less 3, over 2.16")
     refused("'size' has 3 different whole numbers in 3 rows, which may be classes or the values of a regression: say --classes or --numbers",
             "csv", OUT / "t.csv", OUT / "s", "--label", "size")
     made("csv", OUT / "t.csv", OUT / "s", "--label", "size", "--classes")
