@@ -3,7 +3,7 @@
 # sudo) when something is missing.
 set -euo pipefail
 packages=(g++ cmake ninja-build ccache git lld-22 llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev libzstd-dev zlib1g-dev llvm-22-tools
-  libprotobuf-dev protobuf-compiler libopenmpi-dev openmpi-bin
+  libprotobuf-dev protobuf-compiler libpng-dev libjpeg-dev libopenmpi-dev openmpi-bin
   libcli11-dev nlohmann-json3-dev libfmt-dev libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata
   python3 python3-venv zsh fish locales "$@")
 missing=()

@@ -23,6 +23,9 @@ fi
 # As scripts/check/each_file.py asks for it.
 "$venv/bin/clang-tidy" --version 2>/dev/null | grep -q "version 22\." || "$venv/bin/pip" install -q 'clang-tidy==22.1.8' ||
   echo "clang-tidy 22 cannot be installed: its test is unsupported"
+# The judge of kedge tokens; its test belongs to the long tier.
+[ $targets = kedge-tests ] || "$venv/bin/python" -c 'import tokenizers' 2>/dev/null || "$venv/bin/pip" install -q tokenizers ||
+  echo "tokenizers cannot be installed: its test is unsupported"
 python=
 "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null && python="$venv/bin/python"
 cmake --preset release -DKEDGE_TEST_PYTHON="$python" >/dev/null

@@ -66,6 +66,10 @@ if has_packages(test_python, "onnx", "onnxruntime"):
 torch_python = os.environ.get("KEDGE_TORCH_PYTHON", test_python)  # for the recipes of the guide alone
 if has_packages(torch_python, "torch", "onnxscript"):
     config.available_features.add("python-torch")
+tokenizers_python = os.environ.get("KEDGE_TOKENIZERS_PYTHON", test_python)
+if has_packages(tokenizers_python, "tokenizers", "numpy"):
+    config.available_features.add("python-tokenizers")
+    config.substitutions.append(("%tokenizers-python", tokenizers_python))
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 

@@ -130,8 +130,13 @@ void ProgramBuilder::link(const std::string &output) { linkParts(parts(), option
 
 void ProgramBuilder::linkLibrary(const std::string &output) {
   const link::LibraryPaths paths = link::libraryPaths(output);
-  kedge::link::linkLibrary(objectsOf(parts(), options), paths, KernelLevels(options.cpus).otherMachine());
-  link::writeLibraryFiles(paths);
+  const ProgramParts made = parts();
+  kedge::link::linkLibrary(objectsOf(made, options), paths, KernelLevels(options.cpus).otherMachine());
+  std::set<std::string> types;
+  const nlohmann::json program = nlohmann::json::parse(made.json);
+  for (const nlohmann::json &input : program.at(key::inputs))
+    types.insert(input.at(key::dtype).get<std::string>());
+  link::writeLibraryFiles(paths, types);
 }
 
 void ProgramBuilder::emitObject(const std::string &output) {

@@ -5,6 +5,7 @@
 #include "lib/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
+#include <map>
 
 using namespace kedge;
 using namespace kedge::link;
@@ -35,15 +36,37 @@ std::string headerText(const std::string &name, const std::string &symbol) {
       name, symbol, kSessionHeader);
 }
 
-std::string wrapperText(const std::string &name, const std::string &symbol) {
-  return fmt::format("#include \"{0}.h\"\n\n{2}\n"
-                     "#ifndef KEDGE_MODEL_{1}_HPP\n#define KEDGE_MODEL_{1}_HPP\n\n"
-                     "/// Sessions of this very model, for programs that link the libraries of several.\n"
-                     "namespace {1} {{\n"
-                     "inline kedge::Session open(kedge::Session::Options options = {{}}) {{ return "
-                     "kedge::Session(options, {1}_open); }}\n"
-                     "}} // namespace {1}\n\n#endif\n",
-                     name, symbol, kSessionWrapper);
+/// The C++ types of elements; 16-bit floats are their bits.
+std::string elementTypes(const std::set<std::string> &types) {
+  static const std::map<std::string, std::string> kNames = {
+      {"f32", "float"},         {"f64", "double"},   {"f16", "uint16_t"}, {"bf16", "uint16_t"},
+      {"i8", "int8_t"},         {"u8", "uint8_t"},   {"i16", "int16_t"},  {"u16", "uint16_t"},
+      {"i32", "int32_t"},       {"u32", "uint32_t"}, {"i64", "int64_t"},  {"u64", "uint64_t"},
+      {"bool", "bool, uint8_t"}};
+  std::string text;
+  for (const std::string &type : types)
+    text += (text.empty() ? "" : ", ") + kNames.at(type);
+  return text;
+}
+
+std::string wrapperText(const std::string &name, const std::string &symbol, const std::string &types) {
+  return fmt::format(
+      "#include \"{0}.h\"\n\n{2}\n"
+      "#ifndef KEDGE_MODEL_{1}_HPP\n#define KEDGE_MODEL_{1}_HPP\n\n"
+      "/// Sessions of this very model, for programs that link the libraries of several.\n"
+      "namespace {1} {{\n"
+      "/// Takes rows in the types of the model's inputs alone.\n"
+      "class Session : public kedge::Session {{\n"
+      "public:\n"
+      "  explicit Session(Options options = {{}}) : kedge::Session(options, {1}_open) {{}}\n"
+      "  template <typename T> void setInput(const char *name, const T *data, int64_t rows) {{\n"
+      "    static_assert(kedge::isOneOf<T, {3}>, \"the inputs of {0} have the types {3}\");\n"
+      "    kedge::Session::setInput(name, data, rows);\n"
+      "  }}\n"
+      "}};\n"
+      "inline Session open(kedge::Session::Options options = {{}}) {{ return Session(options); }}\n"
+      "}} // namespace {1}\n\n#endif\n",
+      name, symbol, kSessionWrapper, types);
 }
 
 std::string packageText(const std::string &name) {
@@ -78,8 +101,8 @@ std::string LibraryPaths::file(const std::string &name) const {
   return whole.str().str();
 }
 
-void kedge::link::writeLibraryFiles(const LibraryPaths &paths) {
+void kedge::link::writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes) {
   writeText(paths.file(paths.name + ".h"), headerText(paths.name, paths.symbol));
-  writeText(paths.file(paths.name + ".hpp"), wrapperText(paths.name, paths.symbol));
+  writeText(paths.file(paths.name + ".hpp"), wrapperText(paths.name, paths.symbol, elementTypes(inputTypes)));
   writeText(paths.file(paths.name + ".pc"), packageText(paths.name));
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/Support/ObjectFile.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <set>
 #include <string>
 
 namespace kedge::link {
@@ -36,8 +37,9 @@ LibraryPaths libraryPaths(const std::string &output);
 /// the functions of kedge_session.h and of this model. Moved into place as by linkProgram.
 void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                  const std::string &machine = "");
-/// Writes NAME.h, NAME.hpp and NAME.pc.
-void writeLibraryFiles(const LibraryPaths &paths);
+/// Writes NAME.h, NAME.hpp and NAME.pc. `inputTypes`: the types of the model's inputs, as "f32": its own
+/// sessions in C++ take no others.
+void writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes);
 
 /// Throws Error if that runtime is missing, or what links it. Called before any work is done.
 void checkRuntime(const Runtime &runtime);

@@ -24,7 +24,14 @@ const InputSpec &wantedInput(const Program &program, const std::string &name, co
   return *input;
 }
 
-/// The input that `--tokens FILE` means: the only [batch, length] integer input that is not labels.
+bool takesInput(const Program &program, const std::string &function, const std::string &input) {
+  const Function *found = program.function(function);
+  return found && std::any_of(found->inputs.begin(), found->inputs.end(),
+                              [&](const ArenaSlot &slot) { return slot.name == input; });
+}
+
+} // namespace
+
 const InputSpec &tokenInput(const Program &program, const std::string &flag) {
   const InputSpec *found = nullptr;
   for (const InputSpec &input : program.inputs) {
@@ -39,14 +46,6 @@ const InputSpec &tokenInput(const Program &program, const std::string &flag) {
     fail("{}: the program has no [batch, length] integer input; it has {}", flag, inputNames(program));
   return *found;
 }
-
-bool takesInput(const Program &program, const std::string &function, const std::string &input) {
-  const Function *found = program.function(function);
-  return found && std::any_of(found->inputs.begin(), found->inputs.end(),
-                              [&](const ArenaSlot &slot) { return slot.name == input; });
-}
-
-} // namespace
 
 DataFiles trainingFiles(const Options &options) {
   return {"--data", options.data, options.tokens, options.documents, options.maskPrompt, options.shiftLabels};

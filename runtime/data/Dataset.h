@@ -18,6 +18,10 @@ struct DataFiles {
 DataFiles trainingFiles(const Options &options);
 DataFiles evaluationFiles(const Options &options);
 
+/// The input that tokens without a name mean: the only [batch, length] integer input that is not labels.
+/// Throws if there is none, or another. `flag` needs it.
+const InputSpec &tokenInput(const Program &program, const std::string &flag);
+
 class Dataset {
 public:
   /// Throws if an input has no data (labels may lack them if `labelsNeeded` is false), a name is unknown, or

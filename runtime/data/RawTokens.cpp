@@ -63,8 +63,7 @@ void TokenFile::checkRaw(const InputSpec &input) const {
     return;
   const auto bytes = static_cast<int64_t>(file.size());
   if (isText(file.data(), std::min(kSample, bytes)))
-    fail("{}: is text, expected the numbers of tokens; make them with the model's tokenizer, and {}", path(),
-         kRemedy);
+    fail("{}: is text, expected the numbers of tokens; make them with kedge tokens; or {}", path(), kRemedy);
   const int64_t high = input.hi ? std::max<int64_t>(0, *input.hi) >> 16 : 0;
   if (hasUpperHalves(*this, high))
     fail("{}: read as uint16, every second token is {}: this is what a file of {} looks like. If it is one, "

@@ -29,9 +29,7 @@ Npy::Npy(const std::string &path) : file(path, "data file") {
          path);
   if (file.size() < 10 || std::memcmp(file.data(), "\x93NUMPY", 6) != 0)
     fail("{}: not an npy file (numpy.save writes one{})", path,
-         path.ends_with(".csv") || path.ends_with(".tsv")
-             ? "; scripts/make/make_data.py csv makes one of a table"
-             : "");
+         path.ends_with(".csv") || path.ends_with(".tsv") ? "; kedge data csv makes one of a table" : "");
   const auto *bytes = reinterpret_cast<const unsigned char *>(file.data());
   const int version = bytes[6];
   if (version < 1 || version > 3 || (version > 1 && file.size() < 12))

@@ -75,6 +75,20 @@ void FileWriter::failWith(int reason) const {
        full ? "; free some space, or name another folder" : "");
 }
 
+void FileWriter::replaceFirst(std::string_view bytes) {
+  flush();
+  off_t at = 0;
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(), at);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      failWith(written < 0 ? errno : ENOSPC);
+    at += written;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
 void FileWriter::finish() {
   flush();
   const bool synced = fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS;

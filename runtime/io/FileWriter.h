@@ -20,6 +20,9 @@ public:
 
   void write(const void *bytes, size_t count);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  /// Writes over the file's first bytes, such as a header that counts what follows it. The checksum stays
+  /// that of the bytes as they were written first.
+  void replaceFirst(std::string_view bytes);
   /// Flushes, fsyncs and closes.
   void finish();
 

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Error : std::runtime_error {
   Error(int code, const std::string &text) : std::runtime_error(text), code(code) {}
   int code; // a kedge_code
 };
+
+/// Whether T is one of these types.
+template <typename T, typename... Types> constexpr bool isOneOf = (std::is_same_v<T, Types> || ...);
 
 class Session {
 public:

@@ -35,6 +35,10 @@ constexpr NumberRange kRanges[] = {
     {"--seed", true, -kAny, kAny},
     {"--shuffle", true, -kAny, kAny},
     {"--init", false, 0, 1e12},
+    // Samples.
+    {"--sample-tokens", true, 1, 1e9},
+    {"--temperature", false, 0, 1e6},
+    {"--top-k", true, 0, 1e9},
     // Comparisons.
     {"--tolerance", false, 0, 1e12},
     // Machines.

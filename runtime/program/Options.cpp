@@ -188,11 +188,21 @@ void addReportFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--inject-gradient", t.inject, "STEP=inf|-inf|nan,...: for tests")->delimiter(',');
 }
 
+void addSampleFlags(CLI::App &app, SampleOptions &o) {
+  app.add_option("--sample", o.prompt, "TEXT: print it with what the trained model goes on with");
+  app.add_option("--tokenizer", o.tokenizer,
+                 "a tokenizer.json of Hugging Face, or the word bytes: for --sample");
+  app.add_option("--sample-tokens", o.tokens, "tokens that --sample adds at most (100)");
+  app.add_option("--temperature", o.temperature, "of --sample: 0 takes the likeliest token (0.8)");
+  app.add_option("--top-k", o.topK, "of --sample: only the K likeliest tokens may come (0: all)");
+}
+
 void addFlags(CLI::App &app, Options &options, Texts &texts) {
   addDataFlags(app, options, texts);
   addScalarFlags(app, options, texts);
   addStateFlags(app, options, texts);
   addReportFlags(app, options, texts);
+  addSampleFlags(app, options.sample);
 }
 
 /// As kedge compile's --shape: `--data x=x.npy labels=y.npy`.
@@ -214,6 +224,15 @@ void checkDataOptions(const CLI::App &app, const Options &o) {
     fail("--epochs and --steps both say how long to train; give one of them");
   if (app.count("--epochs") != 0 && o.data.empty() && o.tokens.empty())
     fail("--epochs needs --data or --tokens: it counts their rows");
+}
+
+void checkSampleOptions(const CLI::App &app, const SampleOptions &o) {
+  if (!o.prompt.empty() && o.tokenizer.empty())
+    fail("--sample needs --tokenizer FILE, the tokenizer.json that the tokens were made with, or --tokenizer "
+         "bytes");
+  for (const char *flag : {"--tokenizer", "--sample-tokens", "--temperature", "--top-k"})
+    if (app.count(flag) != 0 && o.prompt.empty())
+      fail("{} needs --sample TEXT", flag);
 }
 
 /// What follows the last colon of --export-safetensors FILE:TYPE, unless it is a part of a path.
@@ -240,6 +259,7 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
     o.init.push_back(initSpec(text));
   parseInjections(t.inject, o.inject);
   checkDataOptions(app, o);
+  checkSampleOptions(app, o.sample);
   if (!t.schedule.empty())
     o.scalars.schedule = parseSchedule(t.schedule);
   if (!t.betas.empty()) {

@@ -32,6 +32,13 @@ struct ScalarOptions {
   std::optional<int64_t> shuffle;
 };
 
+/// --sample and what belongs to it.
+struct SampleOptions {
+  std::string prompt, tokenizer;  ///< no prompt: no sample
+  int64_t tokens = 100, topK = 0; ///< topK 0: all tokens may come
+  double temperature = 0.8;       ///< 0: the likeliest token
+};
+
 struct Options {
   std::vector<NamedFile> data, tokens, evalData, evalTokens, predict;
   std::string documents, evalDocuments; ///< of the token files
@@ -54,6 +61,7 @@ struct Options {
       exportType; ///< float type in --export-safetensors; nothing: the type in which states are held
   bool exportTrainingMode = false;
   std::string log, tensorboard, profile, memoryReport;
+  SampleOptions sample;
   bool plan = false;
   int threads = 0;         ///< 0: the number of physical cores
   double commTimeout = 30; ///< seconds

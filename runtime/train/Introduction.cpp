@@ -1,5 +1,6 @@
 #include "runtime/train/Introduction.h"
 #include "runtime/data/Bounds.h"
+#include "runtime/format/Convert.h"
 #include "runtime/program/Version.h"
 #include "runtime/train/output/OutputReader.h"
 #include <algorithm>

@@ -92,6 +92,11 @@ void Session::checkOptions() {
     if (options.evalData.empty() && options.evalTokens.empty())
       fail("--predict needs --eval-data or --eval-tokens");
   }
+  if (!options.sample.prompt.empty() && ranks)
+    fail("--sample: not available yet on several ranks; export the model, or resume the checkpoint on one "
+         "rank with --steps 0");
+  if (!options.sample.prompt.empty())
+    sampler = std::make_unique<Sampler>(program, options.sample);
   if (options.continueOnNan)
     checkSkipsUpdates(program);
   if (options.evalAverage)
@@ -370,6 +375,15 @@ void Session::writeReports() {
     profile->finish(options.profile, ranks);
 }
 
+void Session::printSample() {
+  const auto text =
+      onAverages(*executor, options.evalAverage, [&] { return sampler->run(*executor, scalars, progress); });
+  if (text)
+    std::puts(text->c_str());
+  else
+    signal = caughtSignal();
+}
+
 void Session::finish() {
   if (stepsRun > 0 && !exportFiles().empty())
     checkStatesFinite(*executor, progress.step - 1, "nothing is exported" + epsilonHelp(scalars, program));
@@ -385,6 +399,8 @@ void Session::finish() {
   }
   outputs.run([&] { exportAll(); });
   outputs.run([&] { writeReports(); });
+  if (sampler)
+    outputs.run([&] { printSample(); });
   outputs.finish();
 }
 

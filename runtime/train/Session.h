@@ -10,6 +10,7 @@
 #include "runtime/train/Evaluate.h"
 #include "runtime/train/checkpoint/Best.h"
 #include "runtime/train/output/Gradients.h"
+#include "runtime/train/output/Sample.h"
 #include "runtime/train/report/Log.h"
 #include "runtime/train/report/TensorBoard.h"
 #include "runtime/train/weights/Weights.h"
@@ -57,6 +58,7 @@ private:
   void exportAll();
   void writeExports();
   void writeReports();
+  void printSample();
   void saveBefore(const StepNotBegun &reason);
   void finish();
   void printExportNotes() const;
@@ -80,6 +82,7 @@ private:
   std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<GradientTools> gradients;
   std::unique_ptr<Profile> profile;
+  std::unique_ptr<Sampler> sampler;
   std::unique_ptr<Log> log;
   std::unique_ptr<TensorBoard> tensorboard;
   std::unique_ptr<FileLock> folderLock, logLock; ///< on rank 0 only

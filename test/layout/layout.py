@@ -50,7 +50,7 @@ ALLOWED = {
     "passes/Lower/Gpu": LANGUAGE + ["Analysis", "passes/Lower", "passes/Lower/Cluster", "passes/Lower/Codegen",
                                     "runtime/io", "runtime/abi", "runtime/calls"],
     "passes/Pipelines": MIDDLE + ["passes"],
-    "driver": MIDDLE + ["passes", "passes/Pipelines"] + RUNTIME_FACTS,
+    "driver": MIDDLE + ["passes", "passes/Pipelines", "runtime/text"] + RUNTIME_FACTS,
     "tools": MIDDLE + ["passes", "passes/Pipelines", "driver", "runtime/comm", "runtime/comm/mpi"] + RUNTIME_FACTS,
     "runtime/abi": [],
     "runtime/io": [],
@@ -65,8 +65,9 @@ ALLOWED = {
     "runtime/cpu": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
     "runtime/cuda": BELOW_EXEC + ["runtime/exec", "runtime/comm"],
     "runtime/data": BELOW_EXEC + ["runtime/exec"],
+    "runtime/text": ["runtime/io"],
     "runtime/library": BELOW_EXEC + ["runtime/comm", "runtime/exec", "runtime/data", "runtime/train"],
-    "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data", "runtime/comm", "runtime/comm/mpi",
+    "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data", "runtime/text", "runtime/comm", "runtime/comm/mpi",
                                    "runtime/comm/tcp"],
 }
 

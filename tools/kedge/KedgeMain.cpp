@@ -24,6 +24,8 @@ int kedge::tool::kedgeMain(int argc, char **argv) {
   kedge::tool::addWhyCommand(app, exitCode);
   kedge::tool::addDiffCommand(app, exitCode);
   kedge::tool::addReduceCommand(app, exitCode);
+  kedge::tool::addTokensCommand(app, exitCode);
+  kedge::tool::addDataCommand(app, exitCode);
   for (CLI::App *command : app.get_subcommands({}))
     addVersion(*command)->group("");
   try {

@@ -72,6 +72,8 @@ Uses inputsOf(const Options &options, const Program &program) {
   addWeights(uses, options.weights);
   addAdapter(uses, "--adapter", options.adapter);
   addModel(uses, options, program);
+  if (options.sample.tokenizer != "bytes")
+    add(uses, "--tokenizer", options.sample.tokenizer);
   add(uses, "the program", "/proc/self/exe");
   return uses;
 }
