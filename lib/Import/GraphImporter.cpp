@@ -112,6 +112,10 @@ void GraphImporter::importInput(const model::ValueInfo &input) {
     fail("{}: input {} of shape {} cannot be: {}; give a smaller --shape", source.path, input.describe(),
          fmt::join(shape, "x"), why);
   auto type = RankedTensorType::get(shape, element);
+  if (type.getNumElements() == 0) { // nothing to give data for
+    scope->values[input.name].tensor = emptyConstant(builder, loc, type);
+    return;
+  }
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   scope->values[input.name].tensor = value;
   arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::Input, input.name)});
@@ -123,7 +127,7 @@ void GraphImporter::checkShapeNames() {
     if (info.algorithm)
       llvm::append_range(feeds, info.algorithm->feeds());
   for (const auto &[name, dims] : options.shapes)
-    if (!source.graph.findInput(name) && llvm::none_of(feeds, [&](auto *v) { return v->name == name; }))
+    if (!source.graph.findInput(name) && !llvm::is_contained(source.fileInputs, name) && llvm::none_of(feeds, [&](auto *v) { return v->name == name; }))
       fail("{}: --shape names '{}', which is no input; the inputs are: {}", source.path, name,
            fmt::join(llvm::map_range(feeds, [](const model::ValueInfo *v) { return v->describe(); }), ", "));
 }
