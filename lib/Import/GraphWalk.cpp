@@ -187,7 +187,8 @@ void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
 void GraphImporter::importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &target,
                                     Location loc) {
   GraphNode context(*this, target, node, loc);
-  model::checkTypes(source, node, [&](size_t k) { return modelTypeOf(context.imported(k)); });
+  if (node.place != 0) // a node of the file: those of the compiler may move codes that ONNX's cannot
+    model::checkTypes(source, node, [&](size_t k) { return modelTypeOf(context.imported(k)); });
   try {
     InferenceErrors errors(this->context);
     checkNarrow(context);

@@ -8,8 +8,17 @@ namespace {
 
 /// Operators whose result has the dimensions of their first input.
 bool keepsRank(const Node &node) {
-  static const std::set<std::string> known = {"Cast", "Identity", "Clip", "Sub", "Neg", "Not", "Relu", "Sigmoid"};
-  return node.domain.empty() && known.count(node.opType) && !node.inputs.empty();
+  static const std::set<std::string> known = {
+      "Cast", "Identity", "Clip", "Neg", "Not", "Relu", "Sigmoid", "Transpose", "Softmax", "LayerNormalization", "RMSNormalization",
+      "SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "SimplifiedLayerNormalization", "BiasGelu", "FastGelu", "Gelu",
+      "QuickGelu", "RotaryEmbedding", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits", "Slice", "Concat", "Split"};
+  return known.count(node.opType) && !node.inputs.empty();
+}
+
+/// Operators whose result has the dimensions of the larger one.
+bool broadcasts(const Node &node) {
+  static const std::set<std::string> known = {"Add", "Sub", "Mul", "Div", "MatMul", "Pow", "FusedMatMul"};
+  return known.count(node.opType) && node.inputs.size() == 2;
 }
 
 /// Of a reduction that takes its axes away; nullopt where their number is not known.
@@ -45,6 +54,14 @@ const Tensor *Surroundings::initializer(const std::string &value) const {
   return found == tensors.end() ? nullptr : found->second;
 }
 
+const Tensor *Surroundings::constantOf(const std::string &value) const {
+  if (const Tensor *tensor = initializer(value))
+    return tensor;
+  const auto maker = makers.find(value);
+  return maker != makers.end() && maker->second->is("Constant") && maker->second->find("value") ? maker->second->attrTensorIf("value")
+                                                                                                 : nullptr;
+}
+
 std::optional<size_t> Surroundings::rankOf(const std::string &value) const {
   if (const Tensor *tensor = initializer(value))
     return tensor->dims.size();
@@ -56,6 +73,17 @@ std::optional<size_t> Surroundings::rankOf(const std::string &value) const {
   const Node &node = *maker->second;
   if (keepsRank(node))
     return rankOf(node.inputs[0]);
+  if (broadcasts(node)) {
+    const auto a = rankOf(node.inputs[0]), b = rankOf(node.inputs[1]);
+    return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
+  }
+  if (node.is("Reshape"))
+    if (const Tensor *shape = constantOf(node.input(1)); shape && shape->dims.size() == 1)
+      return static_cast<size_t>(shape->dims[0]);
+  if (node.is("Gather")) {
+    const auto table = rankOf(node.input(0)), indices = rankOf(node.input(1));
+    return table && indices && *table > 0 ? std::optional(*table + *indices - 1) : std::nullopt;
+  }
   if (node.is("ReduceSum") || node.is("ReduceMax")) {
     const auto rank = rankOf(node.input(0));
     const auto gone = reducedAxes(node, initializer(node.input(1)));

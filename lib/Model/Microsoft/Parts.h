@@ -20,6 +20,8 @@ public:
   std::optional<size_t> rankOf(const std::string &value) const;
   /// Of initializers alone.
   const Tensor *initializer(const std::string &value) const;
+  /// Of initializers and Constants.
+  const Tensor *constantOf(const std::string &value) const;
   bool isRead(const std::string &value) const { return reads.count(value) != 0; }
   /// A name that nothing has, from then on taken.
   std::string fresh(const std::string &wanted);

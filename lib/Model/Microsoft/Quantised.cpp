@@ -51,12 +51,13 @@ std::string middle(Parts &parts, ElementType type, int64_t bits, std::vector<int
   int64_t byte = 0;
   for (int64_t at = 0; at < 8; at += bits)
     byte |= zero << at;
-  Tensor points = Tensor::make("", type, std::move(dims), {});
-  points.owned = std::make_shared<const std::vector<uint8_t>>(points.byteSize(), static_cast<uint8_t>(byte));
-  points.length = points.byteSize();
-  points.name = parts.around.fresh(parts.node.output(0) + "/zero_points");
-  parts.around.made.push_back(points);
-  return points.name;
+  int64_t codes = 1;
+  for (int64_t size : dims)
+    codes *= size;
+  const std::string name = parts.around.fresh(parts.node.output(0) + "/zero_points");
+  const auto size = static_cast<size_t>((codes * bits + 7) / 8);
+  parts.around.made.push_back(Tensor::make(name, type, std::move(dims), std::vector<uint8_t>(size, static_cast<uint8_t>(byte))));
+  return name;
 }
 
 struct Blocks {

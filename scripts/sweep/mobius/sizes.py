@@ -2,7 +2,7 @@
 from mobius import _configs as configs
 
 COMMON = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_key_value_heads=2, head_dim=16, num_hidden_layers=2, vocab_size=256,
-              max_position_embeddings=128, hidden_act="silu", rms_norm_eps=1e-6, rope_type="default", rope_theta=10_000.0, pad_token_id=0)
+              max_position_embeddings=128, type_vocab_size=2, hidden_act="silu", rms_norm_eps=1e-6, rope_type="default", rope_theta=10_000.0, pad_token_id=0)
 EXPERTS = dict(num_local_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, shared_expert_intermediate_size=32)
 LINEAR = dict(linear_num_value_heads=4, linear_num_key_heads=2, linear_key_head_dim=16, linear_value_head_dim=16, linear_conv_kernel_dim=4)
 LATENT = dict(q_lora_rank=32, kv_lora_rank=16, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, num_key_value_heads=4)
@@ -26,10 +26,12 @@ AUDIO = configs.AudioConfig(d_model=64, encoder_layers=2, encoder_attention_head
 EXPERT_NAMES = ("arctic dbrx ernie4_5_moe flex_olmo glm4_moe glm4v_moe_text granitemoe granitemoeshared hunyuan_v1_moe minimax mixtral olmoe phimoe "
                 "qwen2_moe qwen3_moe qwen3_omni_moe qwen3_vl_moe gpt_oss jetmoe").split()
 BY_NAME = {name: EXPERTS for name in EXPERT_NAMES}
-BY_NAME.update({name: {**EXPERTS, **LINEAR, "partial_rotary_factor": 0.25, "layer_types": ["linear_attention", "full_attention"], "attn_qk_norm": True}
+BY_NAME.update({name: {**EXPERTS, **LINEAR, "partial_rotary_factor": 1.0, "layer_types": ["linear_attention", "full_attention"], "attn_qk_norm": True}
                 for name in ("qwen3_5_moe", "qwen3_5_moe_vl", "qwen3_next")})
 BY_NAME.update({name: {**LINEAR, "partial_rotary_factor": 0.25, "layer_types": ["linear_attention", "full_attention"]}
                 for name in ("qwen3_5", "qwen3_5_vl", "qwen3_5_text")})
+# Partial angles of heads of 16: onnxruntime's GroupQueryAttention takes multiples of 8.
+BY_NAME.update({name: dict(num_key_value_heads=4) for name in ("codegen", "gpt_neox", "gpt_neox_japanese", "gptj", "mpt", "persimmon", "doge")})
 BY_NAME.update({name: LOCAL for name in ("gemma3", "gemma3_text", "gemma3n", "gemma3n_text")})
 BY_NAME.update({name: EAGLE for name in ("Eagle3DraftModel", "Eagle3LlamaForCausalLM", "Eagle3Speculator", "LlamaForCausalLMEagle3")})
 BY_NAME.update(
