@@ -151,11 +151,26 @@ void GraphImporter::importGraph(const model::Graph &graph) {
       results.push_back(
           {value->tensor, train::BindingAttr::get(&context, train::BindingKind::Output, output.name)});
   }
+  if (&graph == &source.graph)
+    checkElements();
   if (&graph == &source.graph && (!options.configuration.empty() || options.notesAllNodes) && reports.empty())
     importAnnotations();
   for (const model::Node &node : graph.nodes)
     if (node.domain == lint::ownDomain && node.has("updates"))
       updateBuffer(node);
+}
+
+/// Sizes of 0 are sizes, but there must be something to compute.
+void GraphImporter::checkElements() {
+  auto isEmpty = [](const Result &result) {
+    auto type = dyn_cast<RankedTensorType>(result.value.getType());
+    return type && type.getNumElements() == 0;
+  };
+  if (!results.empty() && llvm::all_of(results, isEmpty))
+    fail("{}: with these sizes output '{}' has no elements (its shape is {}), and nothing is left to train; give a --shape with "
+         "one row at least",
+         source.path, results.front().binding.getName().str(),
+         fmt::join(cast<RankedTensorType>(results.front().value.getType()).getShape(), "x"));
 }
 
 void GraphImporter::updateBuffer(const model::Node &node) {

@@ -17,27 +17,27 @@ import onnx
 import onnxruntime
 from onnx import TensorProto
 
-ROWS, VOCABULARY = 2, 200
-SIZES = {"batch": ROWS, "time": 3200, "audio_seq_len": 64, "audio_length": 7680, "encoder_sequence_len": 6, "codec_sequence_len": 4,
+VOCABULARY = 200
+SIZES = {"time": 3200, "audio_seq_len": 64, "audio_length": 7680, "encoder_sequence_len": 6, "codec_sequence_len": 4,
          "text_sequence_len": 12, "num_patches": 16, "num_images": 2, "num_image_tokens": 4, "num_feature_tokens": 4, "num_speech_tokens": 4, "num_quantizers": 16}
 DTYPES = {TensorProto.FLOAT: "f4", TensorProto.INT64: "i8", TensorProto.INT32: "i4", TensorProto.BOOL: "?", TensorProto.FLOAT16: "f2"}
 
 
-def size_of(dim, tokens):
+def size_of(dim, rows, tokens):
     if dim.HasField("dim_value"):
         return dim.dim_value
     parts = [part for part in dim.dim_param.split(" + ") if not part.startswith("past")]
     name = {"seq_len": "sequence_len"}.get(parts[0] if parts else "", parts[0] if parts else "")
-    return 0 if not parts else SIZES.get(name, tokens)
+    return 0 if not parts else rows if name == "batch" else SIZES.get(name, tokens)
 
 
-def shape_of(value, tokens):
-    return [size_of(dim, tokens) for dim in value.type.tensor_type.shape.dim]
+def shape_of(value, rows, tokens):
+    return [size_of(dim, rows, tokens) for dim in value.type.tensor_type.shape.dim]
 
 
-def data_of(value, rng, tokens):
+def data_of(value, rng, rows, tokens):
     """What onnxruntime is given: caches are empty or zeros, masks ones, positions count."""
-    shape, kind = shape_of(value, tokens), np.dtype(DTYPES[value.type.tensor_type.elem_type])
+    shape, kind = shape_of(value, rows, tokens), np.dtype(DTYPES[value.type.tensor_type.elem_type])
     name = value.name
     if name.startswith("past"):
         return np.zeros(shape, kind)
@@ -98,15 +98,16 @@ def forward(path, output, feeds):
 
 
 def judge(path, out):
-    """Eight tokens; one, where the model takes no more (a step of generation)."""
+    """Two rows of eight tokens, or as many as the model takes: one row, where a mask of [rows, tokens] is a mask of [queries, keys]; one token, where it is a step of
+    generation."""
     out.mkdir(parents=True, exist_ok=True)
     model = onnx.load(path)
     output = output_of(model)
     if not output:
         return "no output of floats", {}
-    for tokens in (8, 1):
+    for rows, tokens in ((2, 8), (1, 8), (2, 1), (1, 1)):
         rng = np.random.default_rng(3)
-        feeds = {value.name: data_of(value, rng, tokens) for value in model.graph.input}
+        feeds = {value.name: data_of(value, rng, rows, tokens) for value in model.graph.input}
         try:
             y = forward(path, output, feeds)
             break
@@ -120,13 +121,13 @@ def judge(path, out):
     given = {name: value for name, value in feeds.items() if not has_default(name) or not ("input_ids" in feeds or "inputs_embeds" in feeds)}
     shaped = ["input_ids"] if list(given) == ["input_ids"] else [name for name in given]
     for name, value in {**given, "labels": labels}.items():
-        np.save(out / f"{name}.npy", value)
+        np.save(out / f"{name}.npy", np.ascontiguousarray(value))
     log = out / "log.jsonl"
     shapes = [word for name in shaped if feeds[name].ndim for word in ("--shape", f"{name}={'x'.join(map(str, feeds[name].shape))}")]
     run("kedge", "compile", path, *shapes, "--logits", output, "--loss", kind, "--optimizer", "sgd", "-o", out / "program")
     run(out / "program", "--steps", 3, "--lr", 1e-2, "--log", log, "--threads", 1, *[word for name in [*given, "labels"] for word in ("--data", f"{name}={out / name}.npy")])
     losses = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
-    facts = {"tokens": tokens, "onnxruntime": expected, "losses": losses}
+    facts = {"shape": f"{rows}x{tokens}", "onnxruntime": expected, "losses": losses}
     if None in losses or not np.isfinite([loss for loss in losses]).all() or not np.isfinite(expected):
         return "not finite", facts
     return ("right" if abs(losses[0] - expected) <= 2e-5 * max(1, abs(expected)) else "another loss"), facts

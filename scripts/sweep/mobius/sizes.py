@@ -44,6 +44,8 @@ BY_NAME.update(
 
 def sizes_of(name, cls, task):
     sizes = dict(COMMON)
+    if "generation" not in task and "vision" not in task and "vl" not in task:
+        sizes.update(num_key_value_heads=4)
     if "seq2seq" in task or task in ("speech-to-text", "image-to-text"):
         sizes.update(num_decoder_layers=2, num_key_value_heads=4)
     if "vision" in task or "vl" in task or task.startswith("gemma4") or "multimodal" in task:

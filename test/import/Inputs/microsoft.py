@@ -135,17 +135,17 @@ def fused_conv(c, x):
 @case
 def attention(c, x):
     mask = c.const("mask", (np.arange(T)[None] < np.array([[T], [4]])).astype("i4"))
-    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.3), c.weight("bias", 3 * C), mask], num_heads=H)
+    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.1), c.weight("bias", 3 * C), mask], num_heads=H)
 
 
 @case
 def attention_causal(c, x):
-    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.3), c.weight("bias", 3 * C)], num_heads=H, unidirectional=1)
+    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.1), c.weight("bias", 3 * C)], num_heads=H, unidirectional=1)
 
 
 @case
 def attention_lengths(c, x):
-    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.3), c.weight("bias", 3 * C), c.const("lengths", np.array([T, 4], "i4"))], num_heads=H)
+    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.1), c.weight("bias", 3 * C), c.const("lengths", np.array([T, 4], "i4"))], num_heads=H)
 
 
 @case
