@@ -52,6 +52,8 @@ public:
   mlir::ModuleOp kernels() { return *kernelModule; }
   /// What lint found and did.
   const lint::Report &lintReport() const { return findings; }
+  /// What the model's file asks a caller for.
+  const std::vector<std::string> &fileInputs() const { return model.fileInputs; }
   /// Of the loss: what the launch table does not tell.
   const nlohmann::json &factsOfLoss() const { return facts; }
   /// Whether a file of IR that this goes on from is not what was saved.

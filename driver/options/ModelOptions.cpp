@@ -56,7 +56,9 @@ lint::LintOptions ModelOptions::lintOptions() const {
 }
 
 importer::Settled ModelOptions::settled() const {
-  return {shapes, values, lossOutput.empty() ? logits : lossOutput};
+  if (!noCache.empty() && noCache != "true" && noCache != "off")
+    fail("--no-cache={}: expected --no-cache, or --no-cache=off", noCache);
+  return {shapes, values, noCache == "off", lossOutput.empty() ? logits : lossOutput};
 }
 
 } // namespace kedge::driver

@@ -15,6 +15,7 @@ struct ModelOptions : autodiff::AddLossOptions {
   std::string model;
   std::map<std::string, std::vector<int64_t>> shapes; // per rank and micro-batch
   std::map<std::string, std::string> values;          // inputs that are constants
+  std::string noCache; // "" and "true": caches are empty; "off": they stay inputs
   std::optional<LossFunction> loss;
   std::vector<std::string> train, trainOnly, freeze, tie;
   std::vector<std::string> trainMode; // expressions; "true" where none was given, "off": as the file stands

@@ -64,6 +64,7 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   program.options = programOptions(options, loss, module);
   if (!findings.drawsInEvaluation.empty())
     program.options["draws_in_evaluation"] = findings.drawsInEvaluation;
+  program.options[abi::key::fileInputs] = compilation.fileInputs();
   program.plan = compilation.report();
   program.labels = loss.value("labels", "");
   program.skeleton = compilation.isEdited() ? nlohmann::json::object({{"refused", options.resumedFrom}})

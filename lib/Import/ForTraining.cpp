@@ -52,17 +52,26 @@ void takeKnownBranches(MLIRContext &context, model::Model &model, const Settled 
 
 std::vector<std::string> settleForTraining(model::Model &model, const Settled &settled,
                                            MLIRContext &context) {
-  for (const auto &[input, text] : settled.values)
-    model::fixInput(model, input, text);
+  std::vector<std::string> notes;
+  if (!settled.keepsCaches)
+    notes = model::removeCaches(model, settled.shapes);
+  for (const auto &[input, text] : settled.values) {
+    const auto shape = settled.shapes.find(input);
+    model::fixInput(model, input, text, shape == settled.shapes.end() ? nullptr : &shape->second);
+  }
+  model::lowerMicrosoft(model);
   if (!model.trainingInfo.empty()) // its algorithm knows the initializers as they are
-    return {};
+    return notes;
   takeKnownBranches(context, model, settled);
+  model::lowerMicrosoft(model); // what stood in branches
   model::readLoopConstants(model);
   model::hoistWeights(model);
   model::lowerLinearModels(model);
   model::addOutput(model, settled.loss);
   const std::string loss = settled.loss.empty() ? lint::onlyFloatOutput(model.graph) : settled.loss;
-  return model::pruneOutputs(model, loss, lintOperators(context).isSupported);
+  for (std::string &note : model::pruneOutputs(model, loss, lintOperators(context).isSupported))
+    notes.push_back(std::move(note));
+  return notes;
 }
 
 } // namespace kedge::importer

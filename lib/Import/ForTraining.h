@@ -9,12 +9,13 @@ namespace kedge::importer {
 struct Settled {
   std::map<std::string, std::vector<int64_t>> shapes; ///< --shape
   std::map<std::string, std::string> values;          ///< --value
+  bool keepsCaches = false;                           ///< --no-cache=off
   std::string loss; ///< what --loss-output or --logits names; "": the only float output
 };
 
-/// Inputs with values are constants, Ifs whose condition is known are their branch, weights in Constants,
+/// Caches are empty, inputs with values are constants, operators of com.microsoft are ONNX's, Ifs whose condition is known are their branch, weights in Constants,
 /// bodies and attributes are initializers, and what only outputs beside the loss need and cannot be compiled
-/// is gone. Returns a sentence for each output that is left out. The context's dialects must be loaded.
+/// is gone. Returns a sentence for each thing that is left out. The context's dialects must be loaded.
 std::vector<std::string> settleForTraining(model::Model &model, const Settled &settled,
                                            mlir::MLIRContext &context);
 

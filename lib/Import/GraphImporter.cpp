@@ -112,6 +112,10 @@ void GraphImporter::importInput(const model::ValueInfo &input) {
     fail("{}: input {} of shape {} cannot be: {}; give a smaller --shape", source.path, input.describe(),
          fmt::join(shape, "x"), why);
   auto type = RankedTensorType::get(shape, element);
+  if (type.getNumElements() == 0) { // nothing to give data for
+    scope->values[input.name].tensor = emptyConstant(builder, loc, type);
+    return;
+  }
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   scope->values[input.name].tensor = value;
   arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::Input, input.name)});
@@ -123,7 +127,7 @@ void GraphImporter::checkShapeNames() {
     if (info.algorithm)
       llvm::append_range(feeds, info.algorithm->feeds());
   for (const auto &[name, dims] : options.shapes)
-    if (!source.graph.findInput(name) && llvm::none_of(feeds, [&](auto *v) { return v->name == name; }))
+    if (!source.graph.findInput(name) && !llvm::is_contained(source.fileInputs, name) && llvm::none_of(feeds, [&](auto *v) { return v->name == name; }))
       fail("{}: --shape names '{}', which is no input; the inputs are: {}", source.path, name,
            fmt::join(llvm::map_range(feeds, [](const model::ValueInfo *v) { return v->describe(); }), ", "));
 }
@@ -147,11 +151,26 @@ void GraphImporter::importGraph(const model::Graph &graph) {
       results.push_back(
           {value->tensor, train::BindingAttr::get(&context, train::BindingKind::Output, output.name)});
   }
+  if (&graph == &source.graph)
+    checkElements();
   if (&graph == &source.graph && (!options.configuration.empty() || options.notesAllNodes) && reports.empty())
     importAnnotations();
   for (const model::Node &node : graph.nodes)
     if (node.domain == lint::ownDomain && node.has("updates"))
       updateBuffer(node);
+}
+
+/// Sizes of 0 are sizes, but there must be something to compute.
+void GraphImporter::checkElements() {
+  auto isEmpty = [](const Result &result) {
+    auto type = dyn_cast<RankedTensorType>(result.value.getType());
+    return type && type.getNumElements() == 0;
+  };
+  if (!results.empty() && llvm::all_of(results, isEmpty))
+    fail("{}: with these sizes output '{}' has no elements (its shape is {}), and nothing is left to train; give a --shape with "
+         "one row at least",
+         source.path, results.front().binding.getName().str(),
+         fmt::join(cast<RankedTensorType>(results.front().value.getType()).getShape(), "x"));
 }
 
 void GraphImporter::updateBuffer(const model::Node &node) {

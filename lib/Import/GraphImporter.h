@@ -85,6 +85,7 @@ private:
   mlir::FlatSymbolRefAttr variable(llvm::StringRef initializer) const;
   /// A buffer that forward updates: a result bound to its state.
   void updateBuffer(const model::Node &node);
+  void checkElements();
   void importInput(const model::ValueInfo &input);
   llvm::SmallVector<int64_t> inputShape(const model::ValueInfo &input);
   void bindSymbols(const model::Graph &graph);

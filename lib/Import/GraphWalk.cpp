@@ -2,7 +2,9 @@
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Import/GraphNode.h"
 #include "lib/Import/GraphPlaces.h"
+#include "lib/Import/NodeConstants.h"
 #include "lib/Model/Schema.h"
+#include "lib/Model/Specialize.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Diagnostics.h"
@@ -44,6 +46,18 @@ void checkSizes(const model::Node &node, const ImportScope &target, GraphNode &c
       if (auto type = dyn_cast<RankedTensorType>(value->tensor.getType()))
         if (std::string why = tooLarge(type.getShape()); !why.empty())
           context.fail("output '{}' cannot be computed: {}", name, why);
+}
+
+/// A tensor without elements depends on nothing: it is a constant, whatever made it.
+void settleEmpty(const model::Node &node, ImportScope &target, OpBuilder &builder, Location loc) {
+  for (const std::string &name : node.outputs) {
+    auto found = name.empty() ? target.values.end() : target.values.find(name);
+    if (found == target.values.end() || !found->second.tensor)
+      continue;
+    auto type = dyn_cast<RankedTensorType>(found->second.tensor.getType());
+    if (type && type.getNumElements() == 0)
+      found->second.tensor = emptyConstant(builder, loc, type);
+  }
 }
 
 /// ONNX's type of a tensor's elements; Undefined for what no file has.
@@ -160,9 +174,11 @@ void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
     const ImportedValue *value = name.empty() ? nullptr : target.find(name);
     return value && isUnknown(*value);
   });
-  if (!importer)
-    report(describePlace(node),
-           fmt::format("operator {} (opset {}) is not supported", node.opType, node.opset));
+  if (!importer) {
+    const std::string &why = node.meta(model::whyKey);
+    report(describePlace(node), fmt::format("operator {} (opset {}) is not supported{}{}", node.opType,
+                                            node.opset, why.empty() ? "" : ": ", why));
+  }
   if (!importer || unknownOperand)
     return markUnsupported(node, target, loc);
   importKnownNode(node, importer, target, loc);
@@ -171,13 +187,15 @@ void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
 void GraphImporter::importKnownNode(const model::Node &node, NodeImporter importer, ImportScope &target,
                                     Location loc) {
   GraphNode context(*this, target, node, loc);
-  model::checkTypes(source, node, [&](size_t k) { return modelTypeOf(context.imported(k)); });
+  if (node.place != 0) // a node of the file: those of the compiler may move codes that ONNX's cannot
+    model::checkTypes(source, node, [&](size_t k) { return modelTypeOf(context.imported(k)); });
   try {
     InferenceErrors errors(this->context);
     checkNarrow(context);
     importer(context);
     keepNarrow(context, target);
     checkSizes(node, target, context);
+    settleEmpty(node, target, builder, loc);
   } catch (const UnsupportedNode &unsupported) {
     report(describePlace(node), node.opType + ": " + unsupported.why);
     markUnsupported(node, target, loc);

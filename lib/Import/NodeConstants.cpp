@@ -1,4 +1,5 @@
 #include "lib/Import/NodeConstants.h"
+#include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Support/Error.h"
 #include <cstring>
 
@@ -69,4 +70,8 @@ DenseElementsAttr kedge::importer::denseAttribute(RankedTensorType type, const m
   bool splat = bytes.size > width && std::memcmp(bytes.data, bytes.data + width, bytes.size - width) == 0;
   ArrayRef<char> raw(reinterpret_cast<const char *>(bytes.data), splat ? width : bytes.size);
   return DenseElementsAttr::getFromRawBuffer(type, raw);
+}
+
+Value kedge::importer::emptyConstant(OpBuilder &builder, Location loc, RankedTensorType type) {
+  return onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef<Attribute>()));
 }

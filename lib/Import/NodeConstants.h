@@ -3,6 +3,7 @@
 #include "lib/Model/Model.h"
 #include "lib/Model/NarrowTypes.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace kedge::importer {
@@ -18,5 +19,8 @@ inline model::ElementType narrowOr(model::ElementType type) {
 }
 /// The tensor's values, or codes of a narrow type, as an attribute; a splat when all are equal.
 mlir::DenseElementsAttr denseAttribute(mlir::RankedTensorType type, const model::Tensor &tensor);
+
+/// onnx.Constant of a type without elements.
+mlir::Value emptyConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type);
 
 } // namespace kedge::importer

@@ -2,6 +2,7 @@
 #include "lib/Lint/Lint.h"
 #include "lib/Lint/Modes.h"
 #include "lib/Lint/Uses.h"
+#include "lib/Model/Schema.h"
 #include <algorithm>
 #include <set>
 
@@ -211,7 +212,8 @@ bool isWeightName(const std::string &name) {
 bool isBufferName(const std::string &name) {
   static const std::set<std::string> leaves = {"final_logits_bias",   "running_mean", "running_var",
                                                "num_batches_tracked", "inv_freq",     "original_inv_freq",
-                                               "masked_bias"};
+                                               "masked_bias",         "cos_cache",    "sin_cache",
+                                               "cos_cached",          "sin_cached"};
   return leaves.count(name.substr(name.find_last_of("./") + 1));
 }
 
@@ -233,6 +235,14 @@ bool isRandom(const Node &node) {
   return node.domain.empty() && ops.count(node.opType);
 }
 
+/// "CastLike_55": what a builder calls the result of an operator.
+static bool isNumberedOperator(const std::string &leaf) {
+  const size_t line = leaf.rfind('_');
+  return line != std::string::npos && line + 1 < leaf.size() &&
+         leaf.find_first_not_of("0123456789", line + 1) == std::string::npos &&
+         !model::schemasOf(leaf.substr(0, line)).empty();
+}
+
 bool isModulePath(const std::string &name) {
   if (name.empty() || name[0] == '/' || name.find("::") != std::string::npos)
     return false;
@@ -240,7 +250,7 @@ bool isModulePath(const std::string &name) {
   if (dot == std::string::npos || dot == 0 || dot + 1 == name.size())
     return false;
   std::string last = name.substr(dot + 1);
-  return !last.starts_with("Constant") && last.find("_output_") == std::string::npos;
+  return !last.starts_with("Constant") && last.find("_output_") == std::string::npos && !isNumberedOperator(last);
 }
 
 } // namespace kedge::lint

@@ -2,6 +2,8 @@
 #include "lib/Model/Specialize.h"
 #include "lib/Model/ValueNames.h"
 #include "lib/Support/Error.h"
+#include "runtime/format/Convert.h"
+#include "runtime/format/Npy.h"
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -58,6 +60,69 @@ std::optional<std::vector<uint8_t>> valueOf(const std::string &text, ElementType
   }
 }
 
+struct Values {
+  std::vector<uint8_t> bytes;
+  int64_t count = 0;
+  std::optional<std::vector<int64_t>> shape; ///< of a file
+};
+
+/// "1,4,4"
+std::optional<Values> valuesOf(const std::string &text, ElementType type) {
+  Values values;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const auto bytes = valueOf(text.substr(at, end - at), type);
+    if (!bytes)
+      return std::nullopt;
+    values.bytes.insert(values.bytes.end(), bytes->begin(), bytes->end());
+    ++values.count;
+    at = end + 1;
+  }
+  return values;
+}
+
+std::optional<Values> valuesOfFile(const std::string &path, ElementType type) {
+  static const std::map<ElementType, rt::DType> types = {
+      {ElementType::Float, rt::DType::F32},  {ElementType::Double, rt::DType::F64}, {ElementType::Int64, rt::DType::I64},
+      {ElementType::Int32, rt::DType::I32},  {ElementType::Int8, rt::DType::I8},    {ElementType::UInt8, rt::DType::U8},
+      {ElementType::Bool, rt::DType::Bool}};
+  const auto known = types.find(type);
+  if (known == types.end())
+    return std::nullopt;
+  const rt::Npy file(path);
+  if (rt::isFloat(file.type) && !rt::isFloat(known->second))
+    return std::nullopt;
+  Values values;
+  values.shape = file.shape;
+  values.count = 1;
+  for (int64_t size : file.shape)
+    values.count *= size;
+  values.bytes.resize(static_cast<size_t>(values.count) * rt::dtypeSize(known->second));
+  rt::convert(values.bytes.data(), known->second, 1, file.data, file.type, 1, values.count);
+  return values;
+}
+
+/// The input's shape with so many elements; nullopt where they do not fill it. One open dimension follows from the others.
+std::optional<std::vector<int64_t>> shapeOf(const ValueInfo &input, const Values &values, const std::vector<int64_t> *given) {
+  std::vector<int64_t> dims = given ? *given : values.shape.value_or(std::vector<int64_t>());
+  if (!given && !values.shape) {
+    for (const Dim &dim : input.dims)
+      dims.push_back(dim.isValue() ? dim.value : values.count == 1 ? 1 : -1);
+    int64_t known = 1;
+    for (int64_t size : dims)
+      known *= size < 0 ? 1 : size;
+    if (std::count(dims.begin(), dims.end(), -1) == 1 && known > 0)
+      *std::find(dims.begin(), dims.end(), -1) = values.count / known;
+  }
+  int64_t count = 1;
+  for (int64_t size : dims)
+    count *= size;
+  bool fits = count == values.count && (!input.hasShape || dims.size() == input.dims.size());
+  for (size_t axis = 0; fits && axis < input.dims.size(); ++axis)
+    fits = !input.dims[axis].isValue() || input.dims[axis].value == dims[axis];
+  return fits ? std::optional(dims) : std::nullopt;
+}
+
 std::string listOf(const std::vector<ValueInfo> &values) {
   std::string text;
   for (const ValueInfo &value : values)
@@ -97,31 +162,32 @@ void readLoopConstants(Graph &graph) {
 
 } // namespace
 
-void fixInput(Model &model, const std::string &input, const std::string &text) {
+void fixInput(Model &model, const std::string &input, const std::string &text, const std::vector<int64_t> *shape) {
   Graph &graph = model.graph;
   auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(),
                             [&](const ValueInfo &info) { return info.name == input; });
   if (found == graph.inputs.end())
     fail("{}: --value names '{}', which is no input; the inputs are: {}", model.path, input,
          listOf(graph.inputs));
-  std::vector<int64_t> dims;
-  for (const Dim &dim : found->dims) {
-    if (dim.isValue() && dim.value != 1)
-      fail("{}: --value {}={}: expected an input of one element, found {}; its data come with --data",
-           model.path, input, text, found->describe());
-    dims.push_back(1);
-  }
-  auto bytes = found->kind == ValueInfo::Kind::Tensor ? valueOf(text, found->dtype) : std::nullopt;
-  if (!bytes)
+  auto given = found->kind != ValueInfo::Kind::Tensor ? std::nullopt
+               : text.ends_with(".npy")               ? valuesOfFile(text, found->dtype)
+                                                      : valuesOf(text, found->dtype);
+  if (!given)
     fail("{}: --value {}={}: that is no value of input {}; expected {}", model.path, input, text,
          found->describe(),
-         found->dtype == ElementType::Bool ? "true or false" : "a number, as in --value " + input + "=16000");
+         found->dtype == ElementType::Bool
+             ? "true or false"
+             : fmt::format("a number, as in --value {0}=16000, numbers, {0}=1,4,4, or a file, {0}=FILE.npy", input));
+  const auto dims = shapeOf(*found, *given, shape);
+  if (!dims)
+    fail("{}: --value {}={}: expected the elements of input {}, found {}{}", model.path, input, text, found->describe(),
+         given->count, shape ? "" : "; --shape says how long its dimensions are");
   Node constant;
   constant.opType = "Constant";
   constant.name = input;
   constant.outputs = {input};
   constant.attributes = {
-      Attribute::makeTensor("value", Tensor::make(input, found->dtype, dims, std::move(*bytes)))};
+      Attribute::makeTensor("value", Tensor::make(input, found->dtype, *dims, std::move(given->bytes)))};
   constant.opset = model.opsets.count("") ? model.opsets.at("") : 13;
   graph.inputs.erase(found);
   std::erase_if(graph.initializers, [&](const Tensor &tensor) { return tensor.name == input; });

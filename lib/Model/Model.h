@@ -150,6 +150,7 @@ struct Model {
   std::string producer, producerVersion, domain, doc;
   int64_t modelVersion = 0;
   Graph graph;
+  std::vector<std::string> fileInputs;  // what the file asks a caller for, whatever is settled of it
   std::vector<LocalFunction> functions; // empty after inlining
   std::vector<TrainingInfo> trainingInfo;
   std::vector<DeviceConfiguration> configurations;

@@ -62,6 +62,8 @@ static Model load(std::shared_ptr<const MappedFile> file, const LoadOptions &opt
     checkAndSort(model);
     numberNodes(model);
   }
+  for (const ValueInfo *input : model.graph.feeds())
+    model.fileInputs.push_back(input->name);
   std::vector<const Tensor *> weights;
   for (const Tensor &tensor : model.graph.initializers)
     if (tensor.storage == Tensor::Storage::Inline || tensor.storage == Tensor::Storage::External)

@@ -29,6 +29,8 @@ void parseOpset(ParseContext &context, Span span, std::map<std::string, int64_t>
       version = reader.varint();
   }
   auto [entry, isNew] = opsets.emplace(domain, version);
+  if (domain.empty()) // under its two names: the last one counts, as onnxruntime reads it
+    entry->second = version;
   if (!isNew && entry->second != version)
     reader.damaged(
         fmt::format("domain '{}' is imported twice, as version {} and {}", domain, entry->second, version));

@@ -5,8 +5,9 @@
 
 namespace kedge::model {
 
-/// Makes an input of one element a constant; `text` is its value, a number or true or false.
-void fixInput(Model &, const std::string &input, const std::string &text);
+/// Makes an input a constant; `text` is its value: a number, numbers with commas between, true or false, or the name of an
+/// npy file. `shape`: what --shape says of it, or null.
+void fixInput(Model &, const std::string &input, const std::string &text, const std::vector<int64_t> *shape = nullptr);
 
 /// By the id of an If whose condition is known: whether it takes its then_branch.
 using Branches = std::map<int64_t, bool>;
@@ -27,6 +28,18 @@ inline constexpr const char *attributeKey = "kedge.attribute";
 /// LinearRegressor and LinearClassifier become Gemm: their attributes become initializers, which remember the
 /// attribute that they are.
 void lowerLinearModels(Model &);
+
+/// Metadata of a node that stays as it is: why this form of it is not known.
+inline constexpr const char *whyKey = "kedge.why";
+
+/// Operators of com.microsoft, and onnxruntime's in the default domain, become operators of ONNX. What trains
+/// keeps its name and place, so an exported file has its operators as before.
+void lowerMicrosoft(Model &);
+
+/// Inputs that are caches of a decoder (by their names, or what operators take them as) become empty, states
+/// zeros, and outputs that only a cache keeps go; lengths of masks are those of the tokens. Caches that
+/// `shapes` gives a length stay. Returns a sentence of what was done.
+std::vector<std::string> removeCaches(Model &, const std::map<std::string, std::vector<int64_t>> &shapes);
 
 /// The value is an output, whether the graph lists it or not; nothing where there is no such value.
 void addOutput(Model &, const std::string &value);

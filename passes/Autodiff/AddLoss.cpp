@@ -120,6 +120,23 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     return names;
   }
 
+  /// "'logits' [2x8x256], 'hidden' [2x8x64]", and which of them a loss reads most likely.
+  std::string choicesOf(func::FuncOp function, ArrayRef<unsigned> results) {
+    std::string listed;
+    StringRef likely;
+    for (unsigned index : results) {
+      const StringRef name = train::bindingOfResult(function, index, BindingKind::Output).getName();
+      const auto type = cast<RankedTensorType>(function.getResultTypes()[index]);
+      std::string sizes;
+      for (int64_t size : type.getShape())
+        sizes += (sizes.empty() ? "" : "x") + std::to_string(size);
+      listed += (listed.empty() ? "'" : ", '") + name.str() + "' [" + sizes + "]";
+      if (likely.empty() || (name.contains("logits") && !likely.contains("logits")))
+        likely = name;
+    }
+    return listed + "): name the one that the loss reads, most likely --logits " + likely.str();
+  }
+
   Value findLogits(func::FuncOp function) {
     if (!logits.empty()) {
       Value found = findResult(function, BindingKind::Output, logits);
@@ -128,14 +145,17 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
                              << "' (--logits); its outputs are " << outputNames(function);
       return found;
     }
-    SmallVector<Value> floats;
+    SmallVector<unsigned> floats;
     for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
       if (isa<FloatType>(elementOf(value)) && train::bindingOfResult(function, index, BindingKind::Output))
-        floats.push_back(value);
+        floats.push_back(static_cast<unsigned>(index));
     if (floats.size() == 1)
-      return floats[0];
-    function.emitError() << "the model has " << floats.size() << " float outputs (" << outputNames(function)
-                         << "): name the one that the loss reads (--logits NAME)";
+      return returnOf(function)->getOperand(floats[0]);
+    if (floats.empty())
+      function.emitError() << "the model has no float output; its outputs are " << outputNames(function);
+    else
+      function.emitError() << "the model has " << floats.size() << " float outputs ("
+                           << choicesOf(function, floats);
     return {};
   }
 

@@ -43,6 +43,7 @@ inline constexpr char exportTemplate[] = "export";
 inline constexpr char factor[] = "factor";
 inline constexpr char features[] = "features";
 inline constexpr char file[] = "file";
+inline constexpr char fileInputs[] = "file_inputs";
 inline constexpr char files[] = "files";
 inline constexpr char first[] = "first";
 inline constexpr char flat[] = "flat";

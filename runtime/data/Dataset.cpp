@@ -1,5 +1,6 @@
 #include "runtime/data/Dataset.h"
 #include "runtime/data/CopiedLabels.h"
+#include "runtime/data/DefaultInputs.h"
 #include "runtime/data/Shuffle.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/MapGuard.h"
@@ -15,6 +16,12 @@ std::string inputNames(const Program &program) {
   for (const InputSpec &input : program.inputs)
     names += (names.empty() ? "'" : ", '") + input.name + "'";
   return names;
+}
+
+/// Of the model's file, and not of the program: nothing that trains reads it.
+bool isUnread(const Program &program, const std::string &name) {
+  const std::vector<std::string> &known = program.options.fileInputs;
+  return !program.input(name) && std::find(known.begin(), known.end(), name) != known.end();
 }
 
 const InputSpec &wantedInput(const Program &program, const std::string &name, const std::string &flag) {
@@ -35,7 +42,7 @@ bool takesInput(const Program &program, const std::string &function, const std::
 const InputSpec &tokenInput(const Program &program, const std::string &flag) {
   const InputSpec *found = nullptr;
   for (const InputSpec &input : program.inputs) {
-    if (input.labels || isFloat(input.desc.type) || input.desc.shape.size() != 2)
+    if (input.labels || isFloat(input.desc.type) || input.desc.shape.size() != 2 || !defaultOf(input).empty())
       continue;
     if (found)
       fail("{} FILE: both '{}' and '{}' could take tokens; say which: {} {}=FILE", flag, found->name,
@@ -58,6 +65,10 @@ DataFiles evaluationFiles(const Options &options) {
 
 Dataset::Dataset(const Program &program, const DataFiles &files, bool labelsNeeded) : program(program) {
   for (const NamedFile &entry : files.data) {
+    if (isUnread(program, entry.name)) {
+      unread += fmt::format("{}'{}'", unread.empty() ? "" : ", ", entry.name);
+      continue;
+    }
     const InputSpec &input = wantedInput(program, entry.name, files.kind);
     std::unique_ptr<Source> source = openNpy(entry.file, input);
     if (input.labels && files.shiftLabels) {
@@ -94,6 +105,7 @@ void Dataset::check(const std::string &kind, const std::string &how, bool labels
            entry.source->rows(), entry.file);
   }
   rowCount = first ? first->source->rows() : program.options.batch;
+  bindDefaults();
   for (const InputSpec &input : program.inputs)
     if (!bound(input) && (labelsNeeded || !input.labels))
       fail("no data for the {} '{}': give {}", input.labels ? "labels" : "input", input.name,
@@ -147,6 +159,23 @@ void Dataset::bindPacked(const PackedTokens &packed, const std::string &file) {
     if (!input.labels && !bound(input))
       if (std::unique_ptr<Source> source = packedInput(packed, input))
         bind(input, std::move(source), file);
+}
+
+void Dataset::bindDefaults() {
+  for (const InputSpec &input : program.inputs) {
+    const std::string_view value = defaultOf(input);
+    if (value.empty() || bound(input))
+      continue;
+    bind(input, defaultRows(input, rowCount), "default");
+    defaults += fmt::format("{}'{}' ({})", defaults.empty() ? "" : ", ", input.name, value);
+  }
+}
+
+std::string Dataset::aboutInputs() const {
+  std::string text = defaults.empty() ? "" : "without data, these inputs are the same in each row: " + defaults;
+  if (!unread.empty())
+    text += (text.empty() ? "" : "; ") + ("the trained part does not read these inputs, and their data are left out: " + unread);
+  return text;
 }
 
 std::string Dataset::aboutLabels() const {

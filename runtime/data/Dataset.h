@@ -35,6 +35,9 @@ public:
   int64_t rows() const { return rowCount; }
   bool hasLabels() const { return labelled; }
 
+  /// What to note: inputs that have no data but a default, and data that nothing reads. Empty: nothing.
+  std::string aboutInputs() const;
+
   /// What to warn of: labels that equal an input. Empty: nothing.
   std::string aboutLabels() const;
 
@@ -80,6 +83,7 @@ private:
   };
   void check(const std::string &kind, const std::string &how, bool labelsNeeded);
   void bindTokens(const DataFiles &files);
+  void bindDefaults();
   std::unique_ptr<Source> nextTokens(const PackedTokens &packed, const InputSpec &labels,
                                      const DataFiles &files) const;
   void bindPacked(const PackedTokens &packed, const std::string &file);
@@ -94,6 +98,7 @@ private:
   std::vector<Bound> sources;
   int64_t rowCount = 0;
   bool labelled = false, shifted = false;
+  std::string defaults, unread;
   std::optional<int64_t> shuffleSeed;
 };
 

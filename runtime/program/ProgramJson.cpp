@@ -298,6 +298,7 @@ CompiledOptions optionsOf(const json &value) {
   options.clipNorm = value.value(key::clipNorm, 0.0);
   options.lossScaleMin = value.value(key::lossScaleMin, 0.0);
   options.lossScaleFixed = value.value(key::lossScaleFixed, false);
+  options.fileInputs = value.value(key::fileInputs, std::vector<std::string>());
   options.drawsInEvaluation = value.value(key::drawsInEvaluation, std::vector<std::string>());
   options.seed = value.value(key::seed, int64_t(0));
   options.parameters = value.value(key::parameters, int64_t(0));

@@ -167,6 +167,8 @@ void Session::openData() {
     if (!data)
       data = std::make_unique<Dataset>(program, trainingFiles(options), true);
     data->shuffle(scalars.shuffle);
+    if (const std::string text = data->aboutInputs(); !text.empty() && world.isFirst())
+      say("kedge: note: " + printable(text));
     warnOf(data->aboutLabels());
     warnOf(data->aboutPixels());
     warnOf(aboutSchedule(scalars));

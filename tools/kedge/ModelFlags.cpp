@@ -16,8 +16,8 @@ std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text)
     auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), dim);
     at = end - text.data();
     bool separated = at == text.size() || (text[at] == 'x' && at + 1 < text.size());
-    if (error != std::errc() || dim < 1 || !separated)
-      fail("--shape {}: '{}' is no shape; expected sizes from 1, joined by x, as in INPUT=8x1024", text,
+    if (error != std::errc() || dim < 0 || !separated)
+      fail("--shape {}: '{}' is no shape; expected sizes joined by x, as in INPUT=8x1024", text,
            text.substr(equals + 1));
     dims.push_back(dim);
     ++at;
@@ -62,9 +62,14 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
             for (const std::string &text : texts)
               options.values.insert_or_assign(parseValue(text).first, parseValue(text).second);
           },
-          "INPUT=16000: an input of one element whose value is known when compiling")
+          "INPUT=16000, INPUT=1,4,4 or INPUT=FILE.npy: an input whose value is known when compiling")
       ->group(group)
       ->allow_extra_args(false);
+  command
+      .add_flag("--no-cache", options.noCache,
+                "a decoder's cache (past_key_values, present) is empty, as in training, which is the default where "
+                "names or operators tell it; --no-cache=off: caches stay inputs and outputs")
+      ->group(group);
   constexpr double kAny = 0x1p63; // a whole number that fits 64 bits
   Flags flags(command, group);
   flags.word("--loss", options.loss, "the loss (default: cross-entropy, where it fits)");

@@ -69,6 +69,8 @@ void AttentionImport::appendCaches() {
   bool wanted = c.node.hasOutput(1) || c.node.hasOutput(2);
   if (!pastKey != !pastValue)
     c.fail("past_key and past_value must be given together");
+  if (pastKey && shapeOf(pastKey)[2] == 0) // nothing is behind
+    pastKey = pastValue = Value();
   if (!pastKey && !wanted)
     return;
   if (kvLayout == "bthd") {
@@ -78,8 +80,8 @@ void AttentionImport::appendCaches() {
   }
   if (pastKey) {
     causalOffset = shapeOf(pastKey)[2];
-    k = ConcatOp::create(builder, loc, ValueRange{pastKey, k}, 2);
-    v = ConcatOp::create(builder, loc, ValueRange{pastValue, v}, 2);
+    k = concat(builder, loc, ValueRange{pastKey, k}, 2);
+    v = concat(builder, loc, ValueRange{pastValue, v}, 2);
   }
   if (c.node.hasOutput(1))
     c.setResult(1, k);

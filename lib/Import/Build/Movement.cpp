@@ -144,9 +144,7 @@ static void importConcat(NodeContext &node) {
     node.fail("expected at least one operand and none omitted");
   int64_t axis = node.opset() < 4 ? node.node.attrInt("axis", 1) : node.node.attrInt("axis");
   axis = axisOf(node, axis, rankOf(parts[0]));
-  if (parts.size() == 1)
-    return node.setResult(0, parts[0]);
-  node.setResult(0, onnx::ConcatOp::create(node.builder, node.loc, parts, axis));
+  node.setResult(0, concat(node.builder, node.loc, parts, axis));
 }
 
 static void importSplit(NodeContext &node) {

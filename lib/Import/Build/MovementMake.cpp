@@ -3,6 +3,7 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Import/Build/MovementUtils.h"
+#include "lib/Import/NodeConstants.h"
 #include "lib/Support/AttrJson.h"
 #include <cmath>
 
@@ -57,6 +58,10 @@ static void importConstantOfShape(NodeContext &node) {
   element.name.clear(); // no initializer, whatever it is called
   if (element.numElements() != 1)
     node.fail("the value has {} elements, expected one", element.numElements());
+  if (llvm::is_contained(*shape, 0)) {
+    auto none = RankedTensorType::get(*shape, node.elementType(element.dtype));
+    return node.setResult(0, emptyConstant(node.builder, node.loc, none));
+  }
   auto one = node.constantTensor(element).getDefiningOp<onnx::ConstantOp>();
   auto type = RankedTensorType::get(*shape, node.elementType(element.dtype));
   auto splat = cast<DenseElementsAttr>(one.getValue()).resizeSplat(type);

@@ -61,6 +61,17 @@ Dims kedge::importer::without(ArrayRef<int64_t> shape, int64_t axis) {
   return rest;
 }
 
+Value kedge::importer::concat(OpBuilder &builder, Location loc, ValueRange parts, int64_t axis) {
+  auto hasElements = [](Value part) { return elementCount(shapeOf(part)) != 0; };
+  auto kept = llvm::to_vector(llvm::make_filter_range(parts, hasElements));
+  // Parts must agree in their other dimensions: what has no elements along another axis, too, is Concat's error.
+  if (kept.empty() || llvm::any_of(parts, [&](Value part) {
+        return without(shapeOf(part), axis) != without(shapeOf(kept[0]), axis);
+      }))
+    kept.assign(parts.begin(), parts.end());
+  return kept.size() == 1 ? kept[0] : Value(onnx::ConcatOp::create(builder, loc, kept, axis));
+}
+
 Value kedge::importer::padConstant(OpBuilder &builder, Location loc, Value value, Value constant,
                                    ArrayRef<int64_t> pads) {
   int64_t rank = rankOf(value);

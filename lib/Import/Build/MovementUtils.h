@@ -21,6 +21,8 @@ mlir::Value expand(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value val
 /// onnx.Slice of [start, end) along one axis, or the value itself.
 mlir::Value sliceAxis(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t axis,
                       int64_t start, int64_t end);
+/// onnx.Concat of the parts that have elements, or the only one; where none has any, of their type.
+mlir::Value concat(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange parts, int64_t axis);
 /// onnx.Pad by zeros or crop (all begins, then all ends); a slice where nothing is added; the value itself.
 mlir::Value padConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value constant,
                         llvm::ArrayRef<int64_t> pads);

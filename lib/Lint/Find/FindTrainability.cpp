@@ -1,5 +1,6 @@
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/OperatorFacts.h"
+#include "lib/Model/Specialize.h"
 
 namespace kedge::lint {
 using model::Node;
@@ -11,11 +12,12 @@ std::string operatorName(const Node &node) {
 
 void findUnsupported(FindingContext &context) {
   auto visit = [&](const Node &node) {
+    const std::string &why = node.meta(model::whyKey);
     if (!context.operators.isSupported(node.domain, node.opType))
-      context.findings.push_back(
-          {Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node),
-           fmt::format("operator {} (opset {}) is not supported", operatorName(node), node.opset),
-           "replace it in the model, or export with another opset", false, ""});
+      context.findings.push_back({Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node),
+                                  fmt::format("operator {} (opset {}) is not supported{}{}", operatorName(node),
+                                              node.opset, why.empty() ? "" : ": ", why),
+                                  "replace it in the model, or export with another opset", false, ""});
   };
   model::forEachNode(context.graph(), visit);
   for (const model::TrainingInfo &info : context.evidence.model.trainingInfo)

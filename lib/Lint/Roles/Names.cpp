@@ -71,6 +71,9 @@ const std::vector<ExporterNames> &exporterTable() {
        "skl2onnx",
        "",
        {{"coefficient*", Parameter}, {"intercept*", Parameter}, {"*cst", Nothing}, {"*cst#", Nothing}}},
+      // mobius builds node by node: weights keep the names of their modules in PyTorch, values are v_MODULE.OPERATOR_N, and those that
+      // it computes itself are tensors of the file (onnxscript's builder).
+      {"mobius", "mobius", "", {{"v_*_#", Constant}, {"v_*_#_#", Constant}, {"const_*", Constant}, {"*.*", Parameter}}},
       // Gluon's Block.collect_params: prefix and leaf (mxnet/gluon/nn/basic_layers.py).
       {"MXNet",
        "mxnet",
@@ -258,7 +261,9 @@ NameSays saysBeforeSoftmax(const std::string &name) {
   const bool position = leaf.find("pos") != std::string_view::npos ||
                         leaf.find("rel") != std::string_view::npos || leaf == "attention_biases" ||
                         leaf.find("temperature") != std::string_view::npos;
-  return position ? NameSays::Parameter : NameSays::Nothing;
+  // T5's relative_attention_bias.weight: a table of a module, whose rows are gathered.
+  const bool table = leaf == "weight" && name.find("relative_") != std::string::npos;
+  return position || table ? NameSays::Parameter : NameSays::Nothing;
 }
 
 } // namespace kedge::lint

@@ -1,0 +1,59 @@
+"""Tiny sizes of mobius' architectures: what all have, and what some need beyond it."""
+from mobius import _configs as configs
+
+COMMON = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_key_value_heads=2, head_dim=16, num_hidden_layers=2, vocab_size=256,
+              max_position_embeddings=128, type_vocab_size=2, hidden_act="silu", rms_norm_eps=1e-6, rope_type="default", rope_theta=10_000.0, pad_token_id=0)
+EXPERTS = dict(num_local_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, shared_expert_intermediate_size=32)
+LINEAR = dict(linear_num_value_heads=4, linear_num_key_heads=2, linear_key_head_dim=16, linear_value_head_dim=16, linear_conv_kernel_dim=4)
+LATENT = dict(q_lora_rank=32, kv_lora_rank=16, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, num_key_value_heads=4)
+LOCAL = dict(rope_local_base_freq=10_000.0, attn_qk_norm=True, layer_types=["full_attention", "sliding_attention"], sliding_window=8)
+EAGLE = dict(draft_vocab_size=64)
+
+
+def vision(**more):
+    return configs.VisionConfig(**{**dict(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, image_size=32, patch_size=8,
+                                          out_hidden_size=64, num_position_embeddings=16, mm_tokens_per_image=4, head_dim=16, spatial_merge_size=2,
+                                          temporal_patch_size=2, window_size=16, fullatt_block_indexes=[1], deepstack_visual_indexes=[0],
+                                          hidden_act="gelu", rope_theta=10_000.0, mrope_section=[4, 2, 2], position_embedding_size=16,
+                                          pooling_kernel_size=2), **more})
+
+
+AUDIO = configs.AudioConfig(d_model=64, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=128, num_mel_bins=16, max_source_positions=64,
+                            downsample_hidden_size=8, output_dim=64, attention_dim=64, attention_heads=4, num_blocks=2, linear_units=128, kernel_size=3,
+                            input_size=16, n_window=8, n_window_infer=16, tp_num_blocks=1, adaptor_proj_dim=64, adaptor_num_blocks=1,
+                            adaptor_ffn_dim=128, adaptor_num_heads=4)
+
+EXPERT_NAMES = ("arctic dbrx ernie4_5_moe flex_olmo glm4_moe glm4v_moe_text granitemoe granitemoeshared hunyuan_v1_moe minimax mixtral olmoe phimoe "
+                "qwen2_moe qwen3_moe qwen3_omni_moe qwen3_vl_moe gpt_oss jetmoe").split()
+BY_NAME = {name: EXPERTS for name in EXPERT_NAMES}
+BY_NAME.update({name: {**EXPERTS, **LINEAR, "partial_rotary_factor": 1.0, "layer_types": ["linear_attention", "full_attention"], "attn_qk_norm": True}
+                for name in ("qwen3_5_moe", "qwen3_5_moe_vl", "qwen3_next")})
+BY_NAME.update({name: {**LINEAR, "partial_rotary_factor": 0.25, "layer_types": ["linear_attention", "full_attention"]}
+                for name in ("qwen3_5", "qwen3_5_vl", "qwen3_5_text")})
+# Partial angles of heads of 16: onnxruntime's GroupQueryAttention takes multiples of 8.
+BY_NAME.update({name: dict(num_key_value_heads=4) for name in ("codegen", "gpt_neox", "gpt_neox_japanese", "gptj", "mpt", "persimmon", "doge")})
+BY_NAME.update({name: LOCAL for name in ("gemma3", "gemma3_text", "gemma3n", "gemma3n_text")})
+BY_NAME.update({name: EAGLE for name in ("Eagle3DraftModel", "Eagle3LlamaForCausalLM", "Eagle3Speculator", "LlamaForCausalLMEagle3")})
+BY_NAME.update(
+    longcat_flash={**EXPERTS, **LATENT, "head_dim": 24}, mamba2=dict(intermediate_size=128, num_heads=8, head_dim=16, state_size=16, n_groups=1),
+    granitemoehybrid={**EXPERTS, "layer_types": ["mamba", "attention"]}, DFlashDraftModel=dict(target_layer_ids=[0, 1], block_size=4, num_target_layers=4),
+    gemma4={"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 8, "global_head_dim": 16, "global_rope_theta": 10_000.0,
+            "rope_local_base_freq": 10_000.0, "attn_qk_norm": True},
+    modernbert={"rope_local_base_freq": 10_000.0}, depth_anything=dict(image_size=56, patch_size=14))
+
+
+def sizes_of(name, cls, task):
+    sizes = dict(COMMON)
+    if "generation" not in task and "vision" not in task and "vl" not in task:
+        sizes.update(num_key_value_heads=4)
+    if "seq2seq" in task or task in ("speech-to-text", "image-to-text"):
+        sizes.update(num_decoder_layers=2, num_key_value_heads=4)
+    if "vision" in task or "vl" in task or task.startswith("gemma4") or "multimodal" in task:
+        sizes.update(vision=vision(), image_token_id=250, mm_tokens_per_image=4, spatial_merge_size=2, mrope_section=[4, 2, 2], image_size=32, patch_size=8,
+                     num_query_tokens=4, qformer_hidden_size=64, qformer_num_hidden_layers=2, qformer_num_attention_heads=4, qformer_intermediate_size=128)
+    if "image" in task or "object" in task:
+        sizes.update(image_size=32, patch_size=8)
+    if "speech" in task or "audio" in task or "asr" in task:
+        sizes.update(audio=AUDIO)
+    sizes.update(BY_NAME.get(name, {}))
+    return sizes

@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""Operators of com.microsoft beside onnxruntime: microsoft.py OUT [--precision bf16] [NAME...].
+
+One model has a branch for each case below: an operator with its parameters. kedge compiles it once, evaluates it and trains one step of SGD, whose updates
+are the gradients. Right is: each output equals onnxruntime's, each gradient equals the differences of onnxruntime's loss along a random direction, and
+the exported file has the operators of the first. Needs kedge in PATH, numpy, onnx and onnxruntime.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+B, T, H, K, D = 2, 6, 4, 2, 16  # rows, tokens, heads, heads of keys, size of a head
+C = H * D
+RNG = np.random.default_rng(5)
+
+
+class Branch:
+    """The nodes of one case; tensors are named CASE.NAME, so parameters look like those of modules."""
+
+    def __init__(self, name):
+        self.name, self.nodes, self.weights, self.frozen, self.reference = name, [], {}, set(), None
+
+    def weight(self, name, *shape, scale=0.5, plus=0.0):
+        return self.const(f"{name}.weight", (RNG.standard_normal(shape) * scale + plus).astype("f4"), frozen=False)
+
+    def const(self, name, value, frozen=True):
+        full = f"{self.name}.{name}"
+        self.weights[full] = np.asarray(value)
+        if frozen:
+            self.frozen.add(full)
+        return full
+
+    def node(self, op, inputs, outputs=1, domain="com.microsoft", **attributes):
+        names = [f"{self.name}/{op}_{len(self.nodes)}_{k}" for k in range(outputs)]
+        self.nodes.append(helper.make_node(op, inputs, names, name=names[0], domain=domain, **attributes))
+        return names[0] if outputs == 1 else names
+
+
+def add(case, x, size=C, last=True):
+    """A product before the operator, so that gradients reach its input."""
+    return case.node("MatMul", [x, case.weight("proj", C, size, scale=0.3)], domain="")
+
+
+def angles(case, size=D, positions=16):
+    inverse = 1 / 100 ** (np.arange(size // 2) / (size // 2))
+    table = np.outer(np.arange(positions), inverse)
+    return case.const("cos_cache", np.cos(table).astype("f4")), case.const("sin_cache", np.sin(table).astype("f4"))
+
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+@case
+def gelu(c, x):
+    return c.node("Gelu", [add(c, x)])
+
+
+@case
+def bias_gelu(c, x):
+    return c.node("BiasGelu", [add(c, x), c.weight("bias", C)])
+
+
+@case
+def fast_gelu(c, x):
+    return c.node("FastGelu", [add(c, x), c.weight("bias", C)])
+
+
+@case
+def quick_gelu(c, x):
+    return c.node("QuickGelu", [add(c, x)], alpha=1.5)
+
+
+@case
+def skip_layer_norm(c, x):
+    y = c.node("SkipLayerNormalization", [add(c, x), x, c.weight("norm", C, plus=1), c.weight("beta", C), c.weight("bias", C)], 4, epsilon=1e-5)
+    return c.node("Add", [y[0], y[3]], domain="")
+
+
+@case
+def skip_rms_norm(c, x):
+    y = c.node("SkipSimplifiedLayerNormalization", [add(c, x), x, c.weight("norm", C, plus=1)], 4, epsilon=1e-5)
+    return c.node("Add", [y[0], y[3]], domain="")
+
+
+@case
+def rms_norm(c, x):
+    return c.node("SimplifiedLayerNormalization", [add(c, x), c.weight("norm", C, plus=1)], domain="", epsilon=1e-5, axis=-1)
+
+
+@case
+def embed_layer_norm(c, x):
+    ids = c.const("ids", RNG.integers(0, 7, (B, T)).astype("i4"))
+    segments = c.const("segments", RNG.integers(0, 2, (B, T)).astype("i4"))
+    tables = [c.weight("words", 7, C), c.weight("places", 9, C), c.weight("segments", 2, C)]
+    return c.node("EmbedLayerNormalization", [ids, segments, *tables, c.weight("norm", C, plus=1), c.weight("beta", C)], 2, epsilon=1e-5)[0]
+
+
+@case
+def fused_matmul(c, x):
+    return c.node("FusedMatMul", [add(c, x), c.weight("other", 5, C)], transB=1, alpha=0.7)
+
+
+@case
+def fused_matmul_both(c, x):
+    return c.node("FusedMatMul", [add(c, x), add2(c, x)], transA=1, alpha=0.2)
+
+
+def add2(c, x):
+    return c.node("MatMul", [x, c.weight("proj2", C, C, scale=0.3)], domain="")
+
+
+@case
+def fused_gemm(c, x):
+    rows = c.node("Reshape", [add(c, x), c.const("shape", np.array([-1, C]))], domain="")
+    return c.node("FusedGemm", [rows, c.weight("other", 5, C), c.weight("bias", 5)], transB=1, activation="LeakyRelu", activation_alpha=0.2)
+
+
+@case
+def fused_conv(c, x):
+    picture = c.node("Reshape", [add(c, x), c.const("shape", np.array([B, 3, 8, 16]))], domain="")
+    return c.node("FusedConv", [picture, c.weight("conv", 4, 3, 3, 3), c.weight("bias", 4)], pads=[1, 1, 1, 1], activation="Relu")
+
+
+@case
+def attention(c, x):
+    mask = c.const("mask", (np.arange(T)[None] < np.array([[T], [4]])).astype("i4"))
+    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.1), c.weight("bias", 3 * C), mask], num_heads=H)
+
+
+@case
+def attention_causal(c, x):
+    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.1), c.weight("bias", 3 * C)], num_heads=H, unidirectional=1)
+
+
+@case
+def attention_lengths(c, x):
+    return c.node("Attention", [add(c, x), c.weight("qkv", C, 3 * C, scale=0.1), c.weight("bias", 3 * C), c.const("lengths", np.array([T, 4], "i4"))], num_heads=H)
+
+
+@case
+def multi_head(c, x):
+    bias = c.weight("scores", 1, H, T, T)
+    return c.node("MultiHeadAttention", [add(c, x), add2(c, x), x, c.weight("bias", 3 * C), "", bias], num_heads=H)
+
+
+@case
+def multi_head_packed(c, x):
+    """onnxruntime's CPU has no such form: it is given the parts."""
+    packed = c.node("Reshape", [add(c, x, 3 * C), c.const("shape", np.array([0, 0, H, 3, D]))], domain="")
+    y = c.node("MultiHeadAttention", [packed], num_heads=H, scale=0.4)
+    c.reference = c.nodes[:-1] + [helper.make_node("Split", [packed], ["q5", "k5", "v5"], axis=3, num_outputs=3)] + [
+        helper.make_node("Reshape", [f"{name}5", c.const("flat", np.array([0, 0, C]))], [f"{name}3"]) for name in "qkv"] + [
+        helper.make_node("MultiHeadAttention", ["q3", "k3", "v3"], [y], domain="com.microsoft", num_heads=H, scale=0.4)]
+    return y
+
+
+@case
+def rotary(c, x):
+    ids = c.const("ids", np.stack([np.arange(T), np.arange(T) + 3]))
+    return c.node("RotaryEmbedding", [add(c, x), ids, *angles(c)])
+
+
+@case
+def rotary_interleaved(c, x):
+    return c.node("RotaryEmbedding", [add(c, x), c.const("first", np.array([2])), *angles(c, D // 2)], interleaved=1, num_heads=H, rotary_embedding_dim=D // 2)
+
+
+def grouped(c, x, rotates=True, sink=False, **attributes):
+    lengths = c.const("lengths", np.full(B, T - 1, "i4"))
+    inputs = [add(c, x, (H + 2 * K) * D), "", "", "", "", lengths, c.const("total", np.array(T, "i4"))]
+    inputs += list(angles(c)) if rotates or sink else []
+    inputs += ["", "", c.weight("sink", H)] if sink else []
+    return c.node("GroupQueryAttention", inputs, 3, num_heads=H, kv_num_heads=K, do_rotary=int(rotates), **attributes)[0]
+
+
+@case
+def group_query(c, x):
+    return grouped(c, x)
+
+
+@case
+def group_query_window(c, x):
+    return grouped(c, x, local_window_size=3, softcap=2.0)
+
+
+@case
+def group_query_sink(c, x):
+    return grouped(c, x, sink=True)
+
+
+@case
+def group_query_smooth(c, x):
+    return grouped(c, x, rotates=False, smooth_softmax=1, scale=0.3)
+
+
+@case
+def group_query_separate(c, x):
+    lengths = c.const("lengths", np.full(B, T - 1, "i4"))
+    inputs = [add(c, x), c.node("MatMul", [x, c.weight("keys", C, K * D)], domain=""), c.node("MatMul", [x, c.weight("values", C, K * D)], domain="")]
+    return c.node("GroupQueryAttention", [*inputs, "", "", lengths, c.const("total", np.array(T, "i4"))], 3, num_heads=H, kv_num_heads=K)[0]
+
+
+def packed(values, bits):
+    """Codes of a row as bytes, the first in the lowest bits."""
+    each = 8 // bits
+    groups = values.reshape(*values.shape[:-1], -1, each).astype("u1")
+    return sum(groups[..., k] << (bits * k) for k in range(each)).astype("u1")
+
+
+def few_bits(c, x, bits, points):
+    width, block, rows = C, 16, 5
+    blocks = width // block
+    codes = packed(RNG.integers(0, 2 ** bits, (rows, blocks, block)), bits)
+    inputs = [add(c, x), c.const("codes", codes), c.const("scales", RNG.uniform(0.01, 0.1, rows * blocks).astype("f4"))]
+    if points:
+        inputs.append(c.const("points", packed(RNG.integers(0, 2 ** bits, (rows, blocks + (-blocks) % (8 // bits))), bits).reshape(-1)))
+    return c.node("MatMulNBits", inputs, K=width, N=rows, bits=bits, block_size=block)
+
+
+@case
+def matmul_4_bits(c, x):
+    return few_bits(c, x, 4, True)
+
+
+@case
+def matmul_4_bits_middle(c, x):
+    return few_bits(c, x, 4, False)
+
+
+@case
+def matmul_8_bits(c, x):
+    return few_bits(c, x, 8, True)
+
+
+@case
+def gather_4_bits(c, x):
+    codes = packed(RNG.integers(0, 16, (7, C)), 4)
+    ids = c.const("ids", RNG.integers(0, 7, (B, T)))
+    y = c.node("GatherBlockQuantized", [c.const("codes", codes), ids, c.const("scales", RNG.uniform(0.01, 0.1, (7, C // 16)).astype("f4"))], block_size=16, bits=4)
+    return c.node("Mul", [y, add(c, x)], domain="")
+
+
+@case
+def trilu(c, x):
+    return c.node("Trilu", [add(c, x)], upper=0)
+
+
+def build(names):
+    nodes, plain, initializers, outputs, branches = [], [], [], [], []
+    for name in names:
+        c = Branch(name)
+        y = CASES[name](c, "x")
+        end = [helper.make_node("Identity", [y], [f"{name}_out"], name=f"{name}/out")]
+        branches.append(c)
+        nodes += c.nodes + end
+        plain += (c.reference or c.nodes) + end
+        initializers += [numpy_helper.from_array(value, full) for full, value in c.weights.items()]
+        outputs.append(f"{name}_out")
+    return branches, nodes, plain, initializers, outputs
+
+
+def with_loss(nodes, outputs, shapes):
+    """The sum of the means of each output times fixed numbers."""
+    terms, fixed = [], {}
+    for output in outputs:
+        fixed[output] = RNG.standard_normal(shapes[output]).astype("f4")
+        tensor = numpy_helper.from_array(fixed[output])
+        nodes += [helper.make_node("Constant", [], [f"{output}/fixed"], name=f"{output}/fixed", value=tensor),
+                  helper.make_node("Mul", [output, f"{output}/fixed"], [f"{output}/product"], name=f"{output}/product"),
+                  helper.make_node("ReduceMean", [f"{output}/product"], [f"{output}/mean"], name=f"{output}/mean", keepdims=0)]
+        terms.append(f"{output}/mean")
+    nodes.append(helper.make_node("Sum", terms, ["loss"], name="loss/sum"))
+    return fixed
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def model_of(nodes, initializers, outputs):
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+    graph = helper.make_graph(nodes, "microsoft", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [B, T, C])], values, initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
+
+
+def losses(run, fixed, x, changed=None):
+    """Of each output, in double precision."""
+    names = list(fixed)
+    return {name: float((value.astype("f8") * fixed[name]).mean()) for name, value in zip(names, run(names, {"x": x, **(changed or {})}))}
+
+
+def command(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{words[0]}: {done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout + done.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--precision", default="fp32")
+    args = parser.parse_args()
+    out, names = args.out, args.names or list(CASES)
+    out.mkdir(parents=True, exist_ok=True)
+    branches, nodes, reference, initializers, outputs = build(names)
+    x = RNG.standard_normal((B, T, C)).astype("f4")
+    onnx.save(model_of(reference, initializers, outputs), out / "plain.onnx")
+    first = dict(zip(outputs, session(out / "plain.onnx").run(outputs, {"x": x})))
+    fixed = with_loss(nodes, outputs, {name: value.shape for name, value in first.items()})
+    onnx.save(model_of(nodes, initializers, [*outputs, "loss"]), out / "model.onnx")
+    np.save(out / "x.npy", x)
+
+    trained = {full: value for c in branches for full, value in c.weights.items() if full not in c.frozen}
+    half = args.precision != "fp32"
+    program = out / "program"
+    command("kedge", "compile", out / "model.onnx", "--loss-output", "loss", "--optimizer", "sgd", "--precision", args.precision, "--train", "scores", "-o", program)
+    rate = 1.0
+    predicted = [word for name in outputs for word in ("--predict", f"{name}={out / name}.npy")]
+    command(program, "--steps", 0, "--eval-data", f"x={out / 'x.npy'}", *predicted)
+    command(program, "--steps", 1, "--lr", rate, "--data", f"x={out / 'x.npy'}", "--export-onnx", out / "trained.onnx")
+    wrong = []
+    for name in outputs:
+        mine = np.load(out / f"{name}.npy").reshape(first[name].shape)
+        error = np.abs(mine - first[name]).max() / max(1e-6, np.abs(first[name]).max())
+        if not error < (0.05 if half else 2e-5):
+            wrong.append(f"{name}: differs from onnxruntime's by {error:.2g} of its largest number")
+    exported = onnx.load(out / "trained.onnx")
+    if [(n.domain, n.op_type) for n in exported.graph.node] != [(n.domain, n.op_type) for n in nodes]:
+        wrong.append("the exported file has other operators")
+    after = {tensor.name: numpy_helper.to_array(tensor) for tensor in exported.graph.initializer}
+    wrong += differences(out, trained, after, fixed, x, rate, half)
+    print("\n".join(wrong))
+    print(f"{len(outputs)} outputs, {len(trained)} gradients, {len(wrong)} wrong")
+    return bool(wrong)
+
+
+def unit(vector):
+    return vector / max(1e-30, np.sqrt((vector ** 2).sum()))
+
+
+def differences(out, trained, after, fixed, x, rate, half):
+    """Gradients against differences along one direction each, half of it the gradient's; weights become inputs, so that one session serves all."""
+    model = onnx.load(out / "plain.onnx")
+    kept = [tensor for tensor in model.graph.initializer if tensor.name not in trained]
+    for tensor in model.graph.initializer:
+        if tensor.name in trained:
+            model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    onnx.save(model, out / "fed.onnx")
+    run = session(out / "fed.onnx").run
+    rng = np.random.default_rng(11)
+    for name, value in trained.items():
+        gradient = (value.astype("f8") - after[name]) / rate
+        size = float(np.sqrt((gradient ** 2).sum()))
+        direction = unit(gradient) + unit(rng.standard_normal(value.shape))
+        output, step = name.split(".")[0] + "_out", 1e-2
+        sides = [losses(run, {output: fixed[output]}, x, {**trained, name: (value + sign * step * direction).astype("f4")})[output] for sign in (1, -1)]
+        expected = (sides[0] - sides[1]) / (2 * step)
+        found = float((gradient * direction).sum())
+        if not abs(found - expected) < (0.1 if half else 5e-3) * size + 1e-6:
+            yield f"{name}: the gradient along a direction is {found:.6g}, differences say {expected:.6g} (norm {size:.3g})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
