@@ -21,7 +21,7 @@ KEPT = ROOT / "test/exporters/kept"
 CASES = {
     "keras": {"transformer": "trained", "lstm": "trained", "gru": "trained", "layer-norm": "fresh", "separable": "trained",
               "conv-batch-norm": "trained", "embedding": "trained"},
-    "flax": {"transformer": "trained", "group-norm": "trained", "attention": "fresh"},
+    "flax": {"transformer": "trained", "group-norm": "trained", "attention": "fresh", "stop-gradient": "trained"},
     "paddle": {"group-norm": "fresh", "transformer": "trained", "lstm": "trained"},
     "sklearn": {"mlp-classifier-two": "", "logistic-regression-three": "", "mlp-regressor-deep": ""},
 }

@@ -108,6 +108,7 @@ def collect():
     add("one-output", (6,))(lambda r: Chain(linear(6, 8, r), nnx.relu, linear(8, 1, r)))
     add("scaled", (6,))(lambda r: Chain(linear(6, 8, r), Scaled(8), nnx.relu, linear(8, 3, r)))
     add("residual", (6,))(lambda r: Chain(linear(6, 8, r), Residual(Chain(linear(8, 8, r), jnp.tanh)), linear(8, 3, r)))
+    add("stop-gradient", (6,))(lambda r: Chain(linear(6, 8, r), lambda x: x * jax.lax.stop_gradient(x) + x, linear(8, 3, r)))
     add("conv", (8, 8, 3))(lambda r: Chain(conv(3, 6, r), nnx.relu, mean, linear(6, 3, r)))
     add("conv-pool", (8, 8, 3))(lambda r: Chain(conv(3, 6, r), nnx.relu, lambda x: nnx.max_pool(x, window_shape=(2, 2), strides=(2, 2)), flat, linear(96, 3, r)))
     add("conv-strided", (8, 8, 3))(lambda r: Chain(conv(3, 6, r, strides=2), nnx.relu, lambda x: nnx.avg_pool(x, window_shape=(2, 2), strides=(2, 2)), flat, linear(24, 3, r)))

@@ -49,7 +49,7 @@ FILES = {
     "brainmaze_eeg_models/seizure/_models/modelA_paper.onnx": ({"x": (2, 100, 20)}, {}, "logits", []),
     "brainmaze_eeg_models/seizure/_models/modelB_full.onnx": ({"x": (2, 100, 20)}, {}, "logits", []),
 }
-RATES = {"rapidocr/models/PP-OCRv6_det_small.onnx": "0.3", "rapidocr/models/PP-OCRv6_rec_small.onnx": "1e-2",
+RATES = {"rapidocr/models/PP-OCRv6_det_small.onnx": "1e-3", "rapidocr/models/PP-OCRv6_rec_small.onnx": "1e-2",
          "captcha_recognizer/models/slider.onnx": "1e-6"}
 
 
