@@ -11,6 +11,7 @@ case " $* " in *" --all "*) targets=kedge-tests-all ;; esac
 scripts/setup.sh
 [ $targets = kedge-tests ] || scripts/setup.sh g++-aarch64-linux-gnu qemu-user ||
   echo "the cross compiler for 64-bit Arm cannot be installed: its tests are unsupported"
+[ $targets = kedge-tests ] || scripts/frameworks.sh || echo "(scripts/frameworks.sh tries again)"
 venv=${KEDGE_TEST_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/kedge/test-venv}
 if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then
   { python3 -m venv "$venv" && "$venv/bin/pip" install -q onnx onnxruntime numpy; } || echo "onnx and onnxruntime cannot be installed: their tests are unsupported"

@@ -70,6 +70,18 @@ tokenizers_python = os.environ.get("KEDGE_TOKENIZERS_PYTHON", test_python)
 if has_packages(tokenizers_python, "tokenizers", "numpy"):
     config.available_features.add("python-tokenizers")
     config.substitutions.append(("%tokenizers-python", tokenizers_python))
+# Frameworks whose exporters' files train: an environment each, of scripts/frameworks.sh or named by a variable.
+frameworks = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "kedge/frameworks")
+for framework, packages in (("keras", ("keras", "tf2onnx")), ("flax", ("flax", "jax2onnx")), ("paddle", ("paddle", "paddle2onnx")),
+                            ("sklearn", ("sklearn", "skl2onnx"))):
+    interpreter = os.environ.get(f"KEDGE_{framework.upper()}_PYTHON", os.path.join(frameworks, framework, "bin/python"))
+    if os.path.exists(interpreter) and has_packages(interpreter, *packages):
+        config.available_features.add(f"python-{framework}")
+        config.substitutions.append((f"%{framework}-python", interpreter))
+shipped = os.environ.get("KEDGE_SHIPPED_FILES", os.path.join(frameworks, "shipped"))
+if os.path.isdir(shipped):
+    config.available_features.add("shipped-files")
+    config.substitutions.append(("%shipped", shipped))
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 

@@ -54,6 +54,19 @@ PyTorchGradient pyTorchGradient(const model::Node &node) {
   return gradient;
 }
 
-bool stopsGradient(const model::Node &node) { return node.is("Identity") && pyTorchGradient(node).stops; }
+namespace {
+/// jax2onnx calls the result of lax.stop_gradient stop_out_N (jax2onnx/plugins/jax/lax/stop_gradient.py).
+bool isStopOfJax(const model::Node &node) {
+  static const std::string name = "stop_out_";
+  if (node.outputs.empty() || !node.outputs[0].starts_with(name) || !node.meta(key::fxNode).empty())
+    return false;
+  const std::string number = node.outputs[0].substr(name.size());
+  return !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+}
+} // namespace
+
+bool stopsGradient(const model::Node &node) {
+  return node.is("Identity") && (isStopOfJax(node) || pyTorchGradient(node).stops);
+}
 
 } // namespace kedge::lint

@@ -263,8 +263,10 @@ std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role ro
     if (role == Role::None && isVectorOrMore(tensor))
       role = node.is("Mul") ? Role::Weight : node.is("Add") ? Role::Bias : Role::None;
     if (std::optional<size_t> place = role == Role::None ? std::nullopt : argumentOf(call->target, role))
-      if (*place < call->arguments.size())
-        return fromArgument(call->arguments[*place]);
+      if (*place < call->arguments.size()) {
+        std::optional<std::string> told = fromArgument(call->arguments[*place]);
+        return !told && (role == Role::Mean || role == Role::Variance) ? statisticOfModule(n, *place) : told;
+      }
   }
   if (isPositional(call->target, node.opType) && operand < call->arguments.size())
     return fromArgument(call->arguments[operand]);
@@ -278,6 +280,19 @@ std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role ro
       std::find(refs.begin(), refs.end(), own) != refs.end())
     return own;
   return onlyCandidate(n, *call);
+}
+
+/// A norm that is called again reads what its calls before made of its statistics: they are the module's all the same.
+std::optional<std::string> Uses::statisticOfModule(size_t n, size_t place) const {
+  const std::string module = moduleOf(graph.nodes[n]);
+  for (size_t before = 0; before < n && !module.empty(); ++before) {
+    const FxCall *call = graph.nodes[before].is("BatchNormalization") ? this->call(before) : nullptr;
+    if (!call || place >= call->arguments.size() || moduleOf(graph.nodes[before]) != module)
+      continue;
+    if (std::optional<std::string> name = fromArgument(call->arguments[place]); name && !name->empty())
+      return name;
+  }
+  return std::nullopt;
 }
 
 /// One parameter in the call, one float initializer in all of its nodes: they belong together.

@@ -36,6 +36,7 @@ public:
 private:
   std::optional<std::string> placeholderAt(size_t node, size_t operand, Role role,
                                            const model::Tensor &) const;
+  std::optional<std::string> statisticOfModule(size_t node, size_t place) const;
   std::optional<std::string> onlyCandidate(size_t node, const FxCall &) const;
   void inferUnlabelled();
 

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""Trains 40 models from six exports each, as printed, and compares ten losses with PyTorch: default_exports.py [REGEX] [--work DIR].
+"""Trains 40 models from six exports each, as printed, and compares ten losses with PyTorch.
+
+    default_exports.py make DIR [REGEX] [--size N] [--rows N] [--cells REGEX]     exports, data and PyTorch's losses, in fp32 and in fp64
+    default_exports.py judge DIR [REGEX]                          compiles and trains them
+    default_exports.py both DIR [REGEX]                           a model after the other; its files go when it is judged
 
 Exports: default (dynamo), optimize=False, TorchScript, each after train() and after eval(). Nothing is told to kedge but the loss and the
 optimizer; a file of evaluation mode that asks is compiled again with --train-mode=off, which is what it asks for. Prints a row of a
-table a model: the largest relative difference of a loss, or the code of the refusal. 'like fp64' is a difference that PyTorch's own losses in
-fp32 and fp64 have, too; 'told' is one that the warning padding-row announces, which a file without a record cannot settle. Needs torch, torchvision, timm, transformers,
-onnx, onnxscript, and kedge in PATH.
+table a model: the largest relative difference of a loss, or the code of the refusal, with its lines where they are more than four. 'like fp64' is
+a difference that PyTorch's own losses in fp32 and fp64 have, too; 'told' is one that the warning padding-row announces, which a file
+without a record cannot settle. Ends with a count, and with 1 if a cell DIFFERS. --size: pictures of N x N; --rows: the batch. Needs torch, torchvision, timm,
+transformers, onnx and onnxscript, and kedge in PATH to judge.
 """
 import argparse
 import contextlib
@@ -16,8 +21,9 @@ import logging
 import os
 import pathlib
 import re
+import shutil
 import subprocess
-import tempfile
+import sys
 import warnings
 
 import numpy as np
@@ -28,6 +34,7 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 torch.set_num_threads(1)
 STEPS, ROWS, RATE = 10, 2, 0.01
+FORMS, MODES = ("default", "optimize=False", "script"), {True: "train", False: "eval"}
 MODELS = {}
 
 
@@ -63,7 +70,7 @@ class Mean(nn.Module):
         return self.last(self.layer(x)[0].mean(1))
 
 
-def torch_models():
+def torch_models(_):
     model("perceptron", 8)(lambda: nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)))
     model("norms", 8)(lambda: nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 16), nn.LayerNorm(16), nn.Linear(16, 4)))
     model("batch norm", 8)(lambda: nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.BatchNorm1d(16), nn.Dropout(0.1), nn.Linear(16, 4)))
@@ -91,22 +98,22 @@ class SelfDecoder(nn.Module):
         return self.layers(x, x * 2)
 
 
-def vision_models():
+def vision_models(size):
     import timm
     import torchvision.models as tv
-    image = (3, 32, 32)
+    image = (3, size or 32, size or 32)
     for name in ("resnet18", "mobilenet_v3_small", "efficientnet_b0", "densenet121", "shufflenet_v2_x0_5", "squeezenet1_1", "regnet_y_400mf",
                  "convnext_tiny", "swin_t", "mnasnet0_5"):
         model(name, *image)(lambda name=name: getattr(tv, name)(num_classes=5))
-    model("vit, small", *image)(lambda: tv.VisionTransformer(32, 8, 2, 2, 32, 64, num_classes=5))
+    model("vit, small", 3, 32, 32)(lambda: tv.VisionTransformer(32, 8, 2, 2, 32, 64, num_classes=5))
     for name, more in (("mixer_s32_224", dict(img_size=32)), ("vit_tiny_patch16_224", dict(img_size=32)), ("deit_tiny_patch16_224", dict(img_size=32)),
                        ("beit_base_patch16_224", dict(img_size=32, depth=2, embed_dim=48, num_heads=4)), ("resmlp_12_224", dict(img_size=32)),
                        ("levit_128s", dict(img_size=64))):
-        model(f"timm {name}", *((3, 64, 64) if more["img_size"] == 64 else image))(
+        model(f"timm {name}", *((3, 64, 64) if more["img_size"] == 64 else (3, 32, 32)))(
             lambda name=name, more=more: timm.create_model(name, num_classes=5, **more))
 
 
-def language_models():
+def language_models(_):
     import transformers as t
     small = dict(vocab_size=60, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64, max_position_embeddings=40)
     plain = {"attn_implementation": "eager"}
@@ -125,6 +132,9 @@ def language_models():
                                                     max_position_embeddings=40, word_embed_proj_dim=32, use_cache=False, dropout=0.0))
 
 
+FAMILIES = [torch_models, vision_models, language_models]
+
+
 def quiet(call):
     """TorchScript prints graphs past Python's streams."""
     kept, nothing = [os.dup(1), os.dup(2)], os.open(os.devnull, os.O_WRONLY)
@@ -141,23 +151,66 @@ def quiet(call):
 def export(module, example, path, form):
     names = {"input_names": ["x"], "output_names": ["y"]}
     if form == "script":
-        mode = torch.onnx.TrainingMode.TRAINING if module.training else torch.onnx.TrainingMode.EVAL
+        mode = torch.onnx.TrainingMode.PRESERVE  # each module's own
         quiet(lambda: torch.onnx.export(module, (example,), str(path), dynamo=False, training=mode, opset_version=17, **names))
     else:
         quiet(lambda: torch.onnx.export(module, (example,), str(path), dynamo=True, optimize=form == "default", external_data=False, **names))
 
 
-def reference(module, data, labels):
+def reference(module, data, labels, rows):
     module, losses = copy.deepcopy(module), []
     update = torch.optim.SGD(module.parameters(), lr=RATE)
     for step in range(STEPS):
-        part = slice(step * ROWS, (step + 1) * ROWS)
+        part = slice(step * rows, (step + 1) * rows)
         loss = nn.functional.mse_loss(module(data[part]), labels[part])
         update.zero_grad()
         loss.backward()
         update.step()
         losses.append(loss.item())
     return losses
+
+
+def in_double(module, data, labels, rows):
+    """None where the model makes tensors of a type of its own."""
+    try:
+        return reference(module.double(), data.double() if data.is_floating_point() else data, labels.double(), rows)
+    except RuntimeError:
+        return None
+
+
+def prepared(make, training):
+    torch.manual_seed(1)
+    module = make().train(training)
+    for part in module.modules():
+        if isinstance(part, (nn.Dropout, nn.Dropout2d)):
+            part.p = 0.0  # random masks are not compared here
+        if isinstance(part, nn.MultiheadAttention):
+            part.dropout = 0.0
+        if type(part).__name__ in ("StochasticDepth", "DropPath"):
+            part.eval()
+    return module
+
+
+def make_model(folder, make, shape, vocabulary, rows, cells):
+    """The six exports of a model, and for each mode its data and what PyTorch computes."""
+    for training in (True, False):
+        module = prepared(make, training)
+        data = torch.randint(1, vocabulary, (STEPS * rows, *shape)) if vocabulary else torch.randn(STEPS * rows, *shape)
+        with torch.no_grad():
+            labels = torch.randn(STEPS * rows, *copy.deepcopy(module)(data[:rows]).shape[1:])
+        for form in filter(lambda form: re.search(cells, f"{form}, {MODES[training]}"), FORMS):
+            cell = folder / f"{form}, {MODES[training]}"
+            cell.mkdir(parents=True, exist_ok=True)
+            try:
+                export(copy.deepcopy(module), data[:rows], cell / "m.onnx", form)
+            except Exception as error:
+                (cell / "refused.txt").write_text(type(error).__name__)
+        losses = reference(module, data, labels, rows)
+        exact = in_double(prepared(make, training), data, labels, rows) or losses  # evaluation may have kept tensors of the first
+        mode = folder / MODES[training]
+        np.save(f"{mode}-x.npy", data.numpy())
+        np.save(f"{mode}-labels.npy", labels.numpy())
+        pathlib.Path(f"{mode}.json").write_text(json.dumps({"losses": losses, "exact": exact}) + "\n")
 
 
 def run(*words):
@@ -173,72 +226,96 @@ def compiled(path, program):
     return done, how
 
 
+def refusal(words):
+    codes = sorted(set(re.findall(r"error\[([a-z-]+)", words)))
+    if not codes:
+        return "error: " + words.strip()[-80:].replace("\n", " ")
+    lines = sum(bool(line.strip()) for line in words.splitlines())
+    return ", ".join(codes) + (f" ({lines} lines)" if lines > 4 * len(codes) + 2 else "")  # and how many findings there are, and the next command
+
+
 def gap_of(losses, others):
-    return max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses, others, strict=True))
+    return max(abs(a - b) / max(abs(b), 1e-3) if a is not None and np.isfinite([a, b]).all() else np.inf for a, b in zip(losses, others, strict=True))
 
 
-def outcome(module, data, labels, folder, form):
-    path, program, log = folder / "m.onnx", folder / "p", folder / "log"
-    try:
-        export(copy.deepcopy(module), data[:ROWS], path, form)
-    except Exception as error:
-        return f"not exported: {type(error).__name__}"
-    done, how = compiled(path, program)
+def judged(cell, mode):
+    if (cell / "refused.txt").exists():
+        return "not exported: " + (cell / "refused.txt").read_text()
+    program, log = cell / "p", cell / "log"
+    done, how = compiled(cell / "m.onnx", program)
+    (cell / "compile.txt").write_text(done.stderr)
     if done.returncode:
-        codes = sorted(set(re.findall(r"error\[([a-z-]+)", done.stderr)))
-        return ", ".join(codes) if codes else "error: " + done.stderr.strip()[-80:].replace("\n", " ")
-    done_words = done.stderr
-    np.save(folder / "x.npy", data.numpy())
-    np.save(folder / "labels.npy", labels.numpy())
-    done = run(program, "--data", f"x={folder / 'x.npy'}", "--data", f"labels={folder / 'labels.npy'}", "--steps", STEPS, "--log", log, "--threads", 1)
+        return refusal(done.stderr)
+    words = done.stderr
+    done = run(program, "--data", f"x={mode}-x.npy", "--data", f"labels={mode}-labels.npy", "--steps", STEPS, "--log", log, "--threads", 1)
+    program.unlink()
+    want = json.loads(pathlib.Path(f"{mode}.json").read_text())
     if done.returncode:
-        return "run: " + done.stderr.strip()[-80:].replace("\n", " ")
+        torchs = "" if np.isfinite(np.array(want["losses"], "f8")).all() else "PyTorch's are not finite either; "
+        return torchs + "run: " + done.stderr.strip()[-80:].replace("\n", " ")
     got = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
-    want = reference(module, data, labels)
-    gap = gap_of(got, want)
+    gap, exact = gap_of(got, want["losses"]), gap_of(want["losses"], want["exact"])
     if gap <= 1e-5:
         return f"{gap:.0e}{how}"
-    if "[padding-row]" in done_words:
+    if "[padding-row]" in words:
         return f"told {gap:.0e}{how}"
-    exact = gap_of(want, reference(module.double(), data.double() if data.is_floating_point() else data, labels.double()))
-    return f"like fp64 {gap:.0e}, {exact:.0e}{how}" if gap <= 10 * exact else f"DIFFERS {gap:.0e}{how}"
+    return f"like fp64 {gap:.0e}, {exact:.0e}{how}" if gap <= 10 * exact else f"DIFFERS {gap:.0e}, {exact:.0e}{how}"
 
 
-def row(name, make, shape, vocabulary, folder):
-    cells = []
-    for form in ("default", "optimize=False", "script"):
-        for training in (True, False):
-            torch.manual_seed(1)
-            module = make().train(training)
-            for part in module.modules():
-                if isinstance(part, (nn.Dropout, nn.Dropout2d)):
-                    part.p = 0.0  # random masks are not compared here
-                if isinstance(part, nn.MultiheadAttention):
-                    part.dropout = 0.0
-            data = torch.randint(1, vocabulary, (STEPS * ROWS, *shape)) if vocabulary else torch.randn(STEPS * ROWS, *shape)
-            with torch.no_grad():
-                labels = torch.randn(STEPS * ROWS, *copy.deepcopy(module)(data[:ROWS]).shape[1:])
-            cells.append(outcome(module, data, labels, folder, form))
-    print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+def judge_model(folder):
+    cells = [(folder / f"{form}, {mode}", folder / mode) for form in FORMS for mode in MODES.values()]
+    return [judged(*cell) if cell[0].exists() else "" for cell in cells]
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=("make", "judge", "both"))
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("regex", nargs="?", default=".")
+    parser.add_argument("--size", type=int)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--cells", default=".", help="only exports that this expression is found in: 'optimize=False, train'")
+    return parser.parse_args()
+
+
+def all_models(options):
+    """Name -> what makes it, the shape of a row, and its vocabulary."""
+    for family in FAMILIES:
+        family(options.size)
+    return {name: model for name, model in MODELS.items() if re.search(options.regex, name)}
+
+
+def made_folders(options):
+    for name, (make, shape, vocabulary) in all_models(options).items():
+        folder = options.folder / re.sub(r"\W+", "-", name)
+        try:
+            make_model(folder, make, shape, vocabulary, options.rows, options.cells)
+            (folder / "name.txt").write_text(name)
+            yield folder
+        except Exception as error:
+            print(f"| {name} | not made: {type(error).__name__}: {str(error)[:100]} |", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("regex", nargs="?", default=".")
-    parser.add_argument("--work", default=None)
-    options = parser.parse_args()
-    for family in (torch_models, vision_models, language_models):
-        family()
-    print("| model | default, train | default, eval | optimize=False, train | optimize=False, eval | TorchScript, train | TorchScript, eval |")
-    print("|---|---|---|---|---|---|---|", flush=True)
-    for name, (make, shape, vocabulary) in MODELS.items():
-        if not re.search(options.regex, name):
-            continue
-        with tempfile.TemporaryDirectory(dir=options.work) as folder:
-            try:
-                row(name, make, shape, vocabulary, pathlib.Path(folder))
-            except Exception as error:
-                print(f"| {name} | {type(error).__name__}: {str(error)[:100]} |", flush=True)
+    options = arguments()
+    folders = made_folders(options) if options.what != "judge" else sorted(at.parent for at in options.folder.glob("*/name.txt"))
+    if options.what != "make":
+        print("| model | default, train | default, eval | optimize=False, train | optimize=False, eval | TorchScript, train | TorchScript, eval |")
+        print("|---|---|---|---|---|---|---|", flush=True)
+    cells = []
+    for folder in folders:
+        name = (folder / "name.txt").read_text()
+        if options.what == "make":
+            print("made", name, flush=True)
+        elif re.search(options.regex, name):
+            row = judge_model(folder)
+            cells += row
+            print(f"| {name} | " + " | ".join(row) + " |", flush=True)
+        if options.what == "both":
+            shutil.rmtree(folder)
+    wrong = sum("DIFFERS" in cell or cell.startswith("run:") for cell in cells)
+    print(f"{sum(map(bool, cells))} exports, {wrong} wrong")
+    sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":

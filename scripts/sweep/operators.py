@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch's own samples of its operators (OpInfo), exported, trained for a step, gradients beside PyTorch's.
 
-    operators.py OUT [--export-only] [--samples N] [--names REGEX] [--seconds S]
+    operators.py OUT [--of torch|torchvision] [--export-only] [--samples N] [--names REGEX] [--seconds S]
 
 OUT gets a folder for each sample and `results.jsonl`, where a sample that is there already is not tried again. All floats of a
 sample that need gradients are parameters; the loss is a weighted mean of all that the operator gives, on one rank in fp32.
@@ -220,7 +220,10 @@ def tried(out):
 
 def sweep(given):
     import torch
-    from torch.testing._internal.common_methods_invocations import op_db
+    if given.of == "torchvision":
+        from torchvision_operators import op_db
+    else:
+        from torch.testing._internal.common_methods_invocations import op_db
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)
     torch.set_num_threads(1)
@@ -291,6 +294,7 @@ def table(given):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--of", choices=("torch", "torchvision"), default="torch", help="whose operators (torchvision_operators.py)")
     parser.add_argument("--samples", type=int, default=2)
     parser.add_argument("--names", default="")
     parser.add_argument("--seconds", type=int, default=10**9)

@@ -201,3 +201,28 @@ def padding_row(folder):
     record(folder, "--padding-row keeps row 0 as padding_idx does",
            {"loss": losses, "relative": 1e-5, "weights": norms(trained, model, ["words.weight"]), "weights_relative": 1e-4},
            compile=["--loss", "mse", "--padding-row", "words=0", "--optimizer", "sgd", "--lr", "0.5"], run=["--steps", "8"], data=data)
+
+
+class Twice(nn.Module):
+    """A norm's second call reads the statistics that its first one made."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 2)
+
+    def forward(self, x):
+        y = self.first(x)
+        return self.last(self.norm(torch.relu(y)) + self.norm(torch.sigmoid(y)))
+
+
+@case
+def exported_norm_called_twice(folder):
+    plain(folder, "fresh statistics that were stored with scale and shift are the norm's at each of its calls", Twice(), targets(6, (4,), (2,), 18),
+          ["norm.weight", "norm.running_var"])
+
+
+@case
+def transposed_output_padding(folder):
+    plain(folder, "a transposed convolution whose output_padding is its stride, within the dilation",
+          nn.Sequential(nn.ConvTranspose2d(2, 3, 2, padding=3, dilation=2, output_padding=1), nn.Flatten(), nn.Linear(48, 2)), targets(7, (2, 7, 7), (2,), 18),
+          ["0.weight", "0.bias"])

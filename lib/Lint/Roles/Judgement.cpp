@@ -87,6 +87,10 @@ Judgement judgeByRole(const Tensor &tensor, NameSays says, const std::vector<Gra
     if (const GraphRole *role = firstOf(roles, {Claim::Parameter}))
       return undecided("its name is a constant's, but it is " + role->what);
     return decided(Verdict::Constant, "its name is a constant's");
+  case NameSays::ConstantResult: // an optimizer of graphs may have merged a fresh scale or shift into it
+    if (const GraphRole *role = firstOf(roles, {Claim::Parameter}); role && isUniform(tensor))
+      return undecided("its name is a constant's, but it is " + role->what);
+    return decided(Verdict::Constant, "by its name the result of a Constant node");
   case NameSays::Buffer:
   case NameSays::Nothing:
     break;

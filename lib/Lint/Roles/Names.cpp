@@ -170,6 +170,13 @@ bool isNumbered(std::string_view name) {
   return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view p) { return globFits(p, name); });
 }
 
+/// The result of a Constant node of the older exporter, which never holds a parameter; tools that simplify graphs store
+/// it as an initializer.
+bool isConstantResult(std::string_view name) {
+  static const std::vector<std::string_view> patterns = {"*/Constant_output_#", "*/Constant_#_output_#"};
+  return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view p) { return globFits(p, name); });
+}
+
 /// Own names of PyTorch's modules; the older exporter calls constants '/Constant_output_0', 'onnx::Mul_12'.
 bool isOwnName(const std::string &name) {
   return !name.empty() && !isDigit(name[0]) && name.find_first_of("/:") == std::string::npos &&
@@ -225,6 +232,8 @@ NameSays Names::saysPyTorch(const std::string &name) const {
     return NameSays::Buffer;
   if (isNumbered(name))
     return NameSays::Nothing;
+  if (writer == "PyTorch" && isConstantResult(name))
+    return NameSays::ConstantResult;
   if (isModulePath(name) || isWeightName(name))
     return NameSays::Parameter;
   return writer == "PyTorch" && isOwnName(name) ? NameSays::Parameter : NameSays::Nothing;

@@ -11,6 +11,7 @@ enum class NameSays {
   Parameter,
   Buffer,
   Constant,
+  ConstantResult, // of a Constant node, which holds no parameter's values
   FusedNorm // what a folded BatchNormalization left
 };
 

@@ -66,6 +66,17 @@ class Pooled(nnx.Module):
         return self.attention(x, decode=False)
 
 
+class Recurrent(nnx.Module):
+    """From zeros, which a cell draws from a counter otherwise: a trace may not change it."""
+
+    def __init__(self, cell, states):
+        self.layer, self.states = nnx.RNN(cell), states
+
+    def __call__(self, x):
+        zeros = jnp.zeros((x.shape[0], 6))
+        return self.layer(x, initial_carry=(zeros, zeros) if self.states == 2 else zeros)
+
+
 def add(name, shape, kind="f4", classes=False):
     def register(make):
         MODELS[name] = (make, shape, kind, classes)
@@ -97,9 +108,10 @@ def collect():
     add("one-output", (6,))(lambda r: Chain(linear(6, 8, r), nnx.relu, linear(8, 1, r)))
     add("scaled", (6,))(lambda r: Chain(linear(6, 8, r), Scaled(8), nnx.relu, linear(8, 3, r)))
     add("residual", (6,))(lambda r: Chain(linear(6, 8, r), Residual(Chain(linear(8, 8, r), jnp.tanh)), linear(8, 3, r)))
+    add("stop-gradient", (6,))(lambda r: Chain(linear(6, 8, r), lambda x: x * jax.lax.stop_gradient(x) + x, linear(8, 3, r)))
     add("conv", (8, 8, 3))(lambda r: Chain(conv(3, 6, r), nnx.relu, mean, linear(6, 3, r)))
-    add("conv-pool", (8, 8, 3))(lambda r: Chain(conv(3, 6, r), nnx.relu, lambda x: nnx.max_pool(x, (2, 2), (2, 2)), flat, linear(96, 3, r)))
-    add("conv-strided", (8, 8, 3))(lambda r: Chain(conv(3, 6, r, strides=2), nnx.relu, lambda x: nnx.avg_pool(x, (2, 2), (2, 2)), flat, linear(24, 3, r)))
+    add("conv-pool", (8, 8, 3))(lambda r: Chain(conv(3, 6, r), nnx.relu, lambda x: nnx.max_pool(x, window_shape=(2, 2), strides=(2, 2)), flat, linear(96, 3, r)))
+    add("conv-strided", (8, 8, 3))(lambda r: Chain(conv(3, 6, r, strides=2), nnx.relu, lambda x: nnx.avg_pool(x, window_shape=(2, 2), strides=(2, 2)), flat, linear(24, 3, r)))
     add("conv1d", (10, 3))(lambda r: Chain(conv(3, 6, r, (3,)), nnx.relu, mean, linear(6, 3, r)))
     add("depthwise", (8, 8, 4))(lambda r: Chain(conv(4, 4, r, feature_group_count=4), conv(4, 6, r, (1, 1)), nnx.relu, mean, linear(6, 3, r)))
     add("conv-transpose", (6, 6, 3))(lambda r: Chain(nnx.ConvTranspose(3, 6, (3, 3), strides=(2, 2), rngs=r), nnx.relu, mean, linear(6, 3, r)))
@@ -111,8 +123,8 @@ def collect():
     add("attention", (6, 8))(lambda r: Chain(Pooled(nnx.MultiHeadAttention(2, 8, 8, 8, rngs=r, decode=False)), mean, linear(8, 3, r)))
     add("transformer", (6, 8))(lambda r: Chain(Residual(Chain(nnx.LayerNorm(8, rngs=r), Pooled(nnx.MultiHeadAttention(2, 8, 8, 8, rngs=r, decode=False)))),
                                                Residual(Chain(nnx.LayerNorm(8, rngs=r), linear(8, 16, r), nnx.gelu, linear(16, 8, r))), mean, linear(8, 3, r)))
-    add("lstm", (5, 4))(lambda r: Chain(nnx.RNN(nnx.LSTMCell(4, 6, rngs=r)), mean, linear(6, 3, r)))
-    add("gru", (5, 4))(lambda r: Chain(nnx.RNN(nnx.GRUCell(4, 6, rngs=r)), mean, linear(6, 3, r)))
+    add("lstm", (5, 4))(lambda r: Chain(Recurrent(nnx.LSTMCell(4, 6, rngs=r), 2), mean, linear(6, 3, r)))
+    add("gru", (5, 4))(lambda r: Chain(Recurrent(nnx.GRUCell(4, 6, rngs=r), 1), mean, linear(6, 3, r)))
 
 
 def losses_of(model, x, y, classes):

@@ -54,6 +54,7 @@ def main():
     for kind in sorted({name.split("-")[0] for name in rows}):
         counts = {verdict: sum(row[0] == verdict for name, row in rows.items() if name.split("-")[0] == kind) for verdict in ("right", "refused", "told", "wrong")}
         print(kind, *(f"{verdict} {count}" for verdict, count in counts.items()))
+    sys.exit(any(verdict == "wrong" for verdict, _ in rows.values()))
 
 
 if __name__ == "__main__":

@@ -130,6 +130,21 @@ TEST(LintRoles, ExportersNames) {
   }
 }
 
+/// Tools that simplify graphs make initializers of the older exporter's Constant nodes, such as anchors of boxes.
+TEST(LintRoles, TheResultOfAConstantNodeIsNoTableOfPositions) {
+  const std::string name = "/head/Constant_12_output_0";
+  for (bool anchors : {true, false}) {
+    ModelBuilder b;
+    b.model.producer = "pytorch";
+    b.input("x").floats("f.weight", {4, 4}, fresh(16, 0.5f));
+    b.floats(name, {4}, anchors ? std::vector<float>{0.5f, 1.5f, 2.5f, 3.5f} : fresh(4));
+    b.node("MatMul", {"x", "f.weight"}, {"m"}).node("Add", {"m", name}, {"y"}).output("y");
+    lint::Report report = checked(b);
+    EXPECT_EQ(verdictOf(report, name), "constant");
+    EXPECT_EQ(codesOf(report), anchors ? Codes{} : Codes{"undecided-verdict"}) << "zeros may be a merged bias";
+  }
+}
+
 TEST(LintRoles, AnOptionSettlesWhatNothingDecides) {
   ModelBuilder b;
   b.input("x").floats("w", {4, 4}, fresh(16, 0.5f)).floats("c", {4}, {1, 2, 3, 4});
