@@ -63,8 +63,10 @@ def one_overflow_stops_all_updates(folder):
 def one_rank_overflows(folder):
     """An overflow on one of two ranks is a skipped step on both, and the next one is none."""
     case = linear(folder, G)
-    # Rows go to ranks in turns: rank 1 has the large one in step 1 of 4, whose gradient is 512 x 900, beyond fp16.
-    case.add_data("x", numpy.concatenate([G, G, G, 3000 * G, G, G, G, G]))
+    # Rows go to ranks in turns: rank 1 has the large one in step 1 of 4. Its first gradient is 512 x 300, beyond fp16: where gradients are
+    # sharded, the rank that has the last element sees none.
+    large = G * array([3000, 1, 1])
+    case.add_data("x", numpy.concatenate([G, G, G, large, G, G, G, G]))
     flags = [*GRAPH_LOSS, "--precision", "fp16", *SCALED, "--ranks", "2", "--optimizer", "sgd"]
     results = [case.run_on(2, case.compile(f"stage-{stage}", *flags, "--zero", stage), "--steps", "4", "--lr", "0.5", "--weight-decay", "0")
                for stage in ("0", "1", "2")]
