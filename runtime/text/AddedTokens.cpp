@@ -117,7 +117,7 @@ void AddedTokens::read(const TokenizerPart &root, const TokenModel &model, const
     token.takesRight = part.flagOr("rstrip", false);
     token.normalized = part.flagOr("normalized", !token.special);
     const int64_t number = part.numberOr("id", -1);
-    if (number < 0 || number > UINT32_MAX)
+    if (number < 0 || number > Vocabulary::kMost)
       fail("{}: expected the number of the token as 'id'", part.where());
     token.token = model.words().find(token.text).value_or(static_cast<uint32_t>(number));
     tokens.push_back(token);

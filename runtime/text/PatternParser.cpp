@@ -284,6 +284,9 @@ PatternParser::Code PatternParser::repeated(Code what, Bounds bounds) const {
   }
   if (bounds.most == Pattern::kUnbounded && mayTakeNothing(what))
     refuse("a repetition of what may be nothing");
+  constexpr uint32_t kMostCopies = 1000; // of a group
+  if (bounds.least > kMostCopies || (bounds.most > kMostCopies && bounds.most != Pattern::kUnbounded))
+    refuse("so many repetitions of a group");
   Code code;
   for (uint32_t i = 0; i < bounds.least; ++i)
     appendCode(code, what);
@@ -405,6 +408,8 @@ char32_t PatternParser::hexadecimal() {
 
 /// The character that follows a `\`.
 char32_t PatternParser::escaped() {
+  if (done())
+    refuse("a '\\' at the end");
   const char letter = text[at];
   if (!std::isalnum(static_cast<unsigned char>(letter)))
     return nextCharacter(text, at);

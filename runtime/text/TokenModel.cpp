@@ -84,8 +84,8 @@ std::optional<std::vector<uint32_t>> Vocabulary::bytesOf(std::string_view text) 
 void TokenModel::readVocabulary(const TokenizerPart &part) {
   const TokenizerPart listed = part.part("vocab");
   for (const auto &[text, token] : listed.json().items()) {
-    if (!token.is_number_unsigned())
-      fail("{}: expected the number of '{}'", listed.where(), text);
+    if (!token.is_number_unsigned() || token.get<uint64_t>() > Vocabulary::kMost)
+      fail("{}: expected the number of '{}', at most {}", listed.where(), text, Vocabulary::kMost);
     vocabulary.add(text, token.get<uint32_t>());
   }
 }

@@ -13,6 +13,7 @@ namespace kedge::rt {
 /// Tokens by their text; looked up without copying it.
 class Vocabulary {
 public:
+  static constexpr uint32_t kMost = 1U << 30; ///< larger numbers are no tokens
   void add(std::string text, uint32_t token) { tokens.insert_or_assign(std::move(text), token); }
   std::optional<uint32_t> find(std::string_view text) const {
     const auto found = tokens.find(text);

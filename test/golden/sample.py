@@ -12,7 +12,7 @@ data, program, trained = folder / "text.bin", folder / "train", folder / "traine
 
 
 def run(*command, fails=False):
-    ran = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    ran = subprocess.run([word if isinstance(word, bytes) else str(word) for word in command], capture_output=True, text=True)
     assert (ran.returncode != 0) == fails, ran
     return ran.stderr if fails else ran.stdout
 
@@ -48,6 +48,7 @@ MISTAKES = [
     (["--sample", "a", "--tokenizer", folder / "none.json"], "none.json"),
     (["--sample", "a", "--tokenizer", model], "is not a tokenizer.json"),
     (["--sample", "a", "--tokenizer", words], "has 4001 tokens, the model's output"),
+    (["--sample", b"caf\xe9", "--tokenizer", "bytes"], "--sample caf\\xe9: is not UTF-8"),
     ([*sample, "--temperature", -1], "--temperature: expected a number from 0"),
 ]
 for options, expected in MISTAKES:

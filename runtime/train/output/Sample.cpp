@@ -2,6 +2,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/format/Philox.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/Printable.h"
 #include "runtime/train/output/OutputReader.h"
 #include <algorithm>
 #include <cmath>
@@ -40,6 +41,8 @@ Sampler::Sampler(const Program &program, const SampleOptions &options)
     fail("--sample: '{}' has {} tokens, the model's output '{}' has {}: it is another model's tokenizer",
          options.tokenizer, tokenizer.vocabularySize(), output, classes);
   addInputs();
+  if (!isUtf8(options.prompt))
+    fail("--sample {}: is not UTF-8", printable(options.prompt));
   TokenEncoder(tokenizer).encode(options.prompt, tokens);
   tokens.insert(tokens.begin(), tokenizer.around().before().begin(), tokenizer.around().before().end());
   if (tokens.empty())

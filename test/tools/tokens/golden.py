@@ -111,6 +111,8 @@ def check_mistakes():
         ([model("sorcery", normalizer={"type": "Sorcery"}), plain], "sorcery.json.normalizer: a normalizer of type 'Sorcery' is not available yet"),
         ([model("han", pre_tokenizer=split(r"\p{Han}+")), plain], "the property 'Han' (at character 7) is not available yet"),
         ([model("nothing", pre_tokenizer=split(r"(a*)+")), plain], "a repetition of what may be nothing"),
+        ([model("many", pre_tokenizer=split(r"(ab){2000}")), plain], "so many repetitions of a group"),
+        ([model("large", model={"type": "WordLevel", "vocab": {"w1": 1 << 31}}), plain], "expected the number of 'w1', at most"),
         ([model("known", model={"type": "WordLevel", "vocab": {"w2": 0}}), plain], "the word 'w1' is not in the vocabulary"),
     ]
     for (model_file, *words_given), expected in mistakes:
