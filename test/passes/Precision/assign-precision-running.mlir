@@ -11,7 +11,7 @@ module {
       -> (tensor<2x4xf32> {train.binding = #train.binding<output "y">}, tensor<4xf32> {train.binding = #train.binding<state @mean>})
       attributes {train.kind = #train.kind<model>} {
     %rate = onnx.Constant dense<1.000000e-03> : tensor<f32>
-    %0 = onnx.ReduceMean %x {axes = [0], keepdims = false} : (tensor<2x4xf32>) -> tensor<4xf32>
+    %0 = onnx.ReduceMean %x {axes = array<i64: 0>, keepdims = false} : (tensor<2x4xf32>) -> tensor<4xf32>
     %1 = onnx.Sub %0, %mean : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %2 = onnx.Mul %1, %rate : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
     %3 = onnx.Add %mean, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
