@@ -74,7 +74,7 @@ PAGE = """# The architectures of mobius
 
 <!-- written by scripts/sweep/mobius/run.py --table -->
 `scripts/sweep/mobius/make.py` builds each architecture that `mobius-onnx` 0.1.0 registers, at tiny sizes with random weights, for the execution providers
-default and cpu; the sizes are in `sizes.py` beside it, since mobius' own test configurations are not in its package. `run.py` trains each file for three
+default and cpu; the sizes are in its `sizes.py`, since mobius' own test configurations are not in its package. `run.py` trains each file for three
 steps of SGD (rate 0.01, fp32), with `--shape input_ids=2x8` alone for what reads tokens. "right": the first loss is within 2e-5 of the one that
 onnxruntime's outputs have, and all three are finite. "onnxruntime cannot run it": at these sizes, so there is nothing to compare with; the file was not
 compiled. [Files from hubs](guide/hub-files.md) says what the compiler does with them."""
@@ -145,6 +145,8 @@ def judge(path, out):
 
 def table(rows, made):
     """Of each architecture and provider, its parts' verdicts; then the reasons; then what mobius itself did not build."""
+    built = {pathlib.Path(file).stem for entry in made.values() for file in entry.get("files", [])}
+    rows = {name: row for name, row in rows.items() if name in built}
     named = {}
     for name, row in sorted(rows.items()):
         architecture, provider, part = re.match(r"(.*)-(default|cpu)-(.*)$", name).groups()
@@ -164,7 +166,7 @@ def table(rows, made):
     reasons = {}
     for name, row in rows.items():
         if row.get("why"):
-            reasons.setdefault((row["verdict"], re.sub(r"'[^']*'", "'...'", row["why"])[:200]), []).append(name)
+            reasons.setdefault((row["verdict"], re.sub(r"/\S+/", "", re.sub(r"'[^']*'", "'...'", row["why"]))[:200]), []).append(name)
     lines += ["", "| why not | files | first of them |", "|---|---|---|"]
     for (verdict, why), names in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
         lines.append(f"| {verdict}: {why.replace('|', '/')} | {len(names)} | {names[0]} |")
