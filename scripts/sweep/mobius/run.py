@@ -75,9 +75,10 @@ PAGE = """# The architectures of mobius
 <!-- written by scripts/sweep/mobius/run.py --table -->
 `scripts/sweep/mobius/make.py` builds each architecture that `mobius-onnx` 0.1.0 registers, at tiny sizes with random weights, for the execution providers
 default and cpu; the sizes are in its `sizes.py`, since mobius' own test configurations are not in its package. `run.py` trains each file for three
-steps of SGD (rate 0.01, fp32), with `--shape input_ids=2x8` alone for what reads tokens. "right": the first loss is within 2e-5 of the one that
+steps of SGD (rate 0.01, fp32), with `--shape input_ids=2x8` alone for what reads tokens; where onnxruntime does
+not take that, with 1x8 (encoders whose mask of rows it reads as one of queries), 2x1 or 1x1 (a step of generation). "right": the first loss is within 2e-5 of the one that
 onnxruntime's outputs have, and all three are finite. "onnxruntime cannot run it": at these sizes, so there is nothing to compare with; the file was not
-compiled. [Files from hubs](guide/hub-files.md) says what the compiler does with them."""
+compiled. Rows were made while the compiler changed, not all by one build. [Files from hubs](guide/hub-files.md) says what the compiler does with them."""
 
 
 class Refused(Exception):
