@@ -13,9 +13,10 @@ struct Settled {
   std::string loss; ///< what --loss-output or --logits names; "": the only float output
 };
 
-/// Caches are empty, inputs with values are constants, operators of com.microsoft are ONNX's, Ifs whose condition is known are their branch, weights in Constants,
-/// bodies and attributes are initializers, and what only outputs beside the loss need and cannot be compiled
-/// is gone. Returns a sentence for each thing that is left out. The context's dialects must be loaded.
+/// Caches are empty, inputs with values are constants, operators of com.microsoft are ONNX's, Ifs whose
+/// condition is known are their branch, weights in Constants, bodies and attributes are initializers, and
+/// what only outputs beside the loss need and cannot be compiled is gone. Returns a sentence for each thing
+/// that is left out. The context's dialects must be loaded.
 std::vector<std::string> settleForTraining(model::Model &model, const Settled &settled,
                                            mlir::MLIRContext &context);
 

@@ -127,7 +127,8 @@ void GraphImporter::checkShapeNames() {
     if (info.algorithm)
       llvm::append_range(feeds, info.algorithm->feeds());
   for (const auto &[name, dims] : options.shapes)
-    if (!source.graph.findInput(name) && !llvm::is_contained(source.fileInputs, name) && llvm::none_of(feeds, [&](auto *v) { return v->name == name; }))
+    if (!source.graph.findInput(name) && !llvm::is_contained(source.fileInputs, name) &&
+        llvm::none_of(feeds, [&](auto *v) { return v->name == name; }))
       fail("{}: --shape names '{}', which is no input; the inputs are: {}", source.path, name,
            fmt::join(llvm::map_range(feeds, [](const model::ValueInfo *v) { return v->describe(); }), ", "));
 }
@@ -167,7 +168,8 @@ void GraphImporter::checkElements() {
     return type && type.getNumElements() == 0;
   };
   if (!results.empty() && llvm::all_of(results, isEmpty))
-    fail("{}: with these sizes output '{}' has no elements (its shape is {}), and nothing is left to train; give a --shape with "
+    fail("{}: with these sizes output '{}' has no elements (its shape is {}), and nothing is left to train; "
+         "give a --shape with "
          "one row at least",
          source.path, results.front().binding.getName().str(),
          fmt::join(cast<RankedTensorType>(results.front().value.getType()).getShape(), "x"));

@@ -2,8 +2,8 @@
 #pragma once
 #include "lib/Model/Model.h"
 #include "lib/Model/NarrowTypes.h"
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace kedge::importer {

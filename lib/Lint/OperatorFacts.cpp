@@ -250,7 +250,8 @@ bool isModulePath(const std::string &name) {
   if (dot == std::string::npos || dot == 0 || dot + 1 == name.size())
     return false;
   std::string last = name.substr(dot + 1);
-  return !last.starts_with("Constant") && last.find("_output_") == std::string::npos && !isNumberedOperator(last);
+  return !last.starts_with("Constant") && last.find("_output_") == std::string::npos &&
+         !isNumberedOperator(last);
 }
 
 } // namespace kedge::lint

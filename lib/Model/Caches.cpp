@@ -31,7 +31,8 @@ std::vector<size_t> cacheOutputs(const Node &node) {
 
 bool startsWithPast(const std::string &symbol) { return symbol.starts_with("past"); }
 
-/// The part of "past_sequence_length + sequence_length" that is not behind; the symbol itself where it is no sum of two.
+/// The part of "past_sequence_length + sequence_length" that is not behind; the symbol itself where it is no
+/// sum of two.
 std::string withoutPast(const std::string &symbol) {
   const size_t plus = symbol.find(" + ");
   if (plus == std::string::npos || symbol.find(" + ", plus + 1) != std::string::npos)
@@ -42,7 +43,8 @@ std::string withoutPast(const std::string &symbol) {
 
 class CacheRemoval {
 public:
-  CacheRemoval(Model &model, const std::map<std::string, std::vector<int64_t>> &shapes) : model(model), shapes(shapes) {}
+  CacheRemoval(Model &model, const std::map<std::string, std::vector<int64_t>> &shapes)
+      : model(model), shapes(shapes) {}
 
   std::vector<std::string> run() {
     findCaches();
@@ -52,12 +54,15 @@ public:
     const std::vector<std::string> names = namesOf(caches);
     for (const ValueInfo &cache : caches)
       replace(cache);
-    model.graph.nodes.insert(model.graph.nodes.begin(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+    model.graph.nodes.insert(model.graph.nodes.begin(), std::make_move_iterator(made.begin()),
+                             std::make_move_iterator(made.end()));
     settleLengths();
     if (model.graph.findInput("use_cache_branch")) // of a decoder that is two in one
       fixInput(model, "use_cache_branch", "false");
-    return {fmt::format("the model's cache is empty, as in training: {} input{} ({}, ...) and {} output{} are left out; --no-cache=off keeps them",
-                        names.size(), names.size() == 1 ? "" : "s", names.front(), dropped, dropped == 1 ? "" : "s")};
+    return {fmt::format("the model's cache is empty, as in training: {} input{} ({}, ...) and {} output{} "
+                        "are left out; --no-cache=off keeps them",
+                        names.size(), names.size() == 1 ? "" : "s", names.front(), dropped,
+                        dropped == 1 ? "" : "s")};
   }
 
 private:
@@ -78,7 +83,8 @@ private:
   /// A cache that --shape gives a length is one that the user wants.
   bool isWanted(const ValueInfo &input) const {
     const auto given = shapes.find(input.name);
-    return given != shapes.end() && std::find(given->second.begin(), given->second.end(), 0) == given->second.end();
+    return given != shapes.end() &&
+           std::find(given->second.begin(), given->second.end(), 0) == given->second.end();
   }
 
   void findCaches() {
@@ -87,8 +93,9 @@ private:
       for (size_t k : cacheOperands(node))
         taken.insert(node.input(k));
     for (const ValueInfo &input : model.graph.inputs)
-      if (input.kind == ValueInfo::Kind::Tensor && isFloat(input.dtype) && !model.graph.findInitializer(input.name) &&
-          (isPastName(input.name) || taken.count(input.name)) && grows(input) && !isWanted(input))
+      if (input.kind == ValueInfo::Kind::Tensor && isFloat(input.dtype) &&
+          !model.graph.findInitializer(input.name) && (isPastName(input.name) || taken.count(input.name)) &&
+          grows(input) && !isWanted(input))
         caches.push_back(input);
   }
 
@@ -120,10 +127,12 @@ private:
   }
 
   bool isCache(const std::string &name) const {
-    return std::any_of(caches.begin(), caches.end(), [&](const ValueInfo &cache) { return cache.name == name; });
+    return std::any_of(caches.begin(), caches.end(),
+                       [&](const ValueInfo &cache) { return cache.name == name; });
   }
 
-  Node &add(const std::string &op, std::vector<std::string> inputs, std::string output, std::vector<Attribute> attributes) {
+  Node &add(const std::string &op, std::vector<std::string> inputs, std::string output,
+            std::vector<Attribute> attributes) {
     Node node;
     node.opType = op;
     node.name = output;
@@ -144,10 +153,13 @@ private:
     if (!place && !dim.isValue() && axis == 0)
       place = batch();
     if (place) {
-      add("Shape", {place->first}, name, {Attribute::makeInt("start", place->second), Attribute::makeInt("end", place->second + 1)});
+      add("Shape", {place->first}, name,
+          {Attribute::makeInt("start", place->second), Attribute::makeInt("end", place->second + 1)});
       return name;
     }
-    const int64_t size = dim.isValue() ? dim.value : given != shapes.end() && axis < given->second.size() ? given->second[axis] : 0;
+    const int64_t size = dim.isValue()                                          ? dim.value
+                         : given != shapes.end() && axis < given->second.size() ? given->second[axis]
+                                                                                : 0;
     add("Constant", {}, name, {Attribute::makeTensor("value", Tensor::makeInts("", {1}, {size}))});
     return name;
   }
@@ -163,7 +175,8 @@ private:
     else
       add("Concat", sizes, shape, {Attribute::makeInt("axis", 0)});
     const std::vector<uint8_t> zero(dtypeBits(cache.dtype) / 8);
-    add("ConstantOfShape", {shape}, cache.name, {Attribute::makeTensor("value", Tensor::make("", cache.dtype, {1}, zero))});
+    add("ConstantOfShape", {shape}, cache.name,
+        {Attribute::makeTensor("value", Tensor::make("", cache.dtype, {1}, zero))});
     std::erase_if(model.graph.inputs, [&](const ValueInfo &input) { return input.name == cache.name; });
   }
 
@@ -204,7 +217,8 @@ private:
 
 } // namespace
 
-std::vector<std::string> removeCaches(Model &model, const std::map<std::string, std::vector<int64_t>> &shapes) {
+std::vector<std::string> removeCaches(Model &model,
+                                      const std::map<std::string, std::vector<int64_t>> &shapes) {
   return CacheRemoval(model, shapes).run();
 }
 

@@ -2,8 +2,6 @@
 #include "lib/Model/Specialize.h"
 #include "lib/Model/ValueNames.h"
 #include "lib/Support/Error.h"
-#include "runtime/format/Convert.h"
-#include "runtime/format/Npy.h"
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -63,7 +61,6 @@ std::optional<std::vector<uint8_t>> valueOf(const std::string &text, ElementType
 struct Values {
   std::vector<uint8_t> bytes;
   int64_t count = 0;
-  std::optional<std::vector<int64_t>> shape; ///< of a file
 };
 
 /// "1,4,4"
@@ -81,31 +78,12 @@ std::optional<Values> valuesOf(const std::string &text, ElementType type) {
   return values;
 }
 
-std::optional<Values> valuesOfFile(const std::string &path, ElementType type) {
-  static const std::map<ElementType, rt::DType> types = {
-      {ElementType::Float, rt::DType::F32},  {ElementType::Double, rt::DType::F64}, {ElementType::Int64, rt::DType::I64},
-      {ElementType::Int32, rt::DType::I32},  {ElementType::Int8, rt::DType::I8},    {ElementType::UInt8, rt::DType::U8},
-      {ElementType::Bool, rt::DType::Bool}};
-  const auto known = types.find(type);
-  if (known == types.end())
-    return std::nullopt;
-  const rt::Npy file(path);
-  if (rt::isFloat(file.type) && !rt::isFloat(known->second))
-    return std::nullopt;
-  Values values;
-  values.shape = file.shape;
-  values.count = 1;
-  for (int64_t size : file.shape)
-    values.count *= size;
-  values.bytes.resize(static_cast<size_t>(values.count) * rt::dtypeSize(known->second));
-  rt::convert(values.bytes.data(), known->second, 1, file.data, file.type, 1, values.count);
-  return values;
-}
-
-/// The input's shape with so many elements; nullopt where they do not fill it. One open dimension follows from the others.
-std::optional<std::vector<int64_t>> shapeOf(const ValueInfo &input, const Values &values, const std::vector<int64_t> *given) {
-  std::vector<int64_t> dims = given ? *given : values.shape.value_or(std::vector<int64_t>());
-  if (!given && !values.shape) {
+/// The input's shape with so many elements; nullopt where they do not fill it. One open dimension follows
+/// from the others.
+std::optional<std::vector<int64_t>> shapeOf(const ValueInfo &input, const Values &values,
+                                            const std::vector<int64_t> *given) {
+  std::vector<int64_t> dims = given ? *given : std::vector<int64_t>();
+  if (!given) {
     for (const Dim &dim : input.dims)
       dims.push_back(dim.isValue() ? dim.value : values.count == 1 ? 1 : -1);
     int64_t known = 1;
@@ -162,26 +140,25 @@ void readLoopConstants(Graph &graph) {
 
 } // namespace
 
-void fixInput(Model &model, const std::string &input, const std::string &text, const std::vector<int64_t> *shape) {
+void fixInput(Model &model, const std::string &input, const std::string &text,
+              const std::vector<int64_t> *shape) {
   Graph &graph = model.graph;
   auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(),
                             [&](const ValueInfo &info) { return info.name == input; });
   if (found == graph.inputs.end())
     fail("{}: --value names '{}', which is no input; the inputs are: {}", model.path, input,
          listOf(graph.inputs));
-  auto given = found->kind != ValueInfo::Kind::Tensor ? std::nullopt
-               : text.ends_with(".npy")               ? valuesOfFile(text, found->dtype)
-                                                      : valuesOf(text, found->dtype);
+  auto given = found->kind == ValueInfo::Kind::Tensor ? valuesOf(text, found->dtype) : std::nullopt;
   if (!given)
     fail("{}: --value {}={}: that is no value of input {}; expected {}", model.path, input, text,
          found->describe(),
          found->dtype == ElementType::Bool
              ? "true or false"
-             : fmt::format("a number, as in --value {0}=16000, numbers, {0}=1,4,4, or a file, {0}=FILE.npy", input));
+             : fmt::format("a number, as in --value {0}=16000, or numbers, {0}=1,4,4", input));
   const auto dims = shapeOf(*found, *given, shape);
   if (!dims)
-    fail("{}: --value {}={}: expected the elements of input {}, found {}{}", model.path, input, text, found->describe(),
-         given->count, shape ? "" : "; --shape says how long its dimensions are");
+    fail("{}: --value {}={}: expected the elements of input {}, found {}{}", model.path, input, text,
+         found->describe(), given->count, shape ? "" : "; --shape says how long its dimensions are");
   Node constant;
   constant.opType = "Constant";
   constant.name = input;

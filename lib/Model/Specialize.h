@@ -5,9 +5,10 @@
 
 namespace kedge::model {
 
-/// Makes an input a constant; `text` is its value: a number, numbers with commas between, true or false, or the name of an
-/// npy file. `shape`: what --shape says of it, or null.
-void fixInput(Model &, const std::string &input, const std::string &text, const std::vector<int64_t> *shape = nullptr);
+/// Makes an input a constant; `text` is its value: a number, numbers with commas between, or true or false.
+/// `shape`: what --shape says of it, or null.
+void fixInput(Model &, const std::string &input, const std::string &text,
+              const std::vector<int64_t> *shape = nullptr);
 
 /// By the id of an If whose condition is known: whether it takes its then_branch.
 using Branches = std::map<int64_t, bool>;

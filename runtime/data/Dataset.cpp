@@ -172,9 +172,11 @@ void Dataset::bindDefaults() {
 }
 
 std::string Dataset::aboutInputs() const {
-  std::string text = defaults.empty() ? "" : "without data, these inputs are the same in each row: " + defaults;
+  std::string text =
+      defaults.empty() ? "" : "without data, these inputs are the same in each row: " + defaults;
   if (!unread.empty())
-    text += (text.empty() ? "" : "; ") + ("the trained part does not read these inputs, and their data are left out: " + unread);
+    text += (text.empty() ? "" : "; ") +
+            ("the trained part does not read these inputs, and their data are left out: " + unread);
   return text;
 }
 

@@ -18,7 +18,9 @@ public:
     const int64_t length = input.desc.shape.back();
     for (int64_t i = 0; i < elements; ++i)
       storeDouble(input.desc.type, destination, i,
-                  kind == kCounting ? static_cast<double>(i % length) : kind == kOnes ? 1 : 0);
+                  kind == kCounting ? static_cast<double>(i % length)
+                  : kind == kOnes   ? 1
+                                    : 0);
   }
 
 private:

@@ -230,8 +230,8 @@ struct CompiledOptions {
   double tokensPerRow = 1;
   std::string optimizer = "adamw";
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, clipNorm = 0;
-  double lossScaleMin = 0;     ///< dynamic loss scaling: the smallest scale; 0: no loss scaling
-  bool lossScaleFixed = false; ///< the scale never changes
+  double lossScaleMin = 0;             ///< dynamic loss scaling: the smallest scale; 0: no loss scaling
+  bool lossScaleFixed = false;         ///< the scale never changes
   std::vector<std::string> fileInputs; ///< of the model, whether the program reads them or not
   std::vector<std::string> drawsInEvaluation; ///< nodes whose random numbers nobody could switch off
   int64_t seed = 0;

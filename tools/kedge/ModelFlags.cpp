@@ -62,13 +62,14 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
             for (const std::string &text : texts)
               options.values.insert_or_assign(parseValue(text).first, parseValue(text).second);
           },
-          "INPUT=16000, INPUT=1,4,4 or INPUT=FILE.npy: an input whose value is known when compiling")
+          "INPUT=16000 or INPUT=1,4,4: an input whose value is known when compiling")
       ->group(group)
       ->allow_extra_args(false);
   command
-      .add_flag("--no-cache", options.noCache,
-                "a decoder's cache (past_key_values, present) is empty, as in training, which is the default where "
-                "names or operators tell it; --no-cache=off: caches stay inputs and outputs")
+      .add_flag(
+          "--no-cache", options.noCache,
+          "a decoder's cache (past_key_values, present) is empty, as in training, which is the default where "
+          "names or operators tell it; --no-cache=off: caches stay inputs and outputs")
       ->group(group);
   constexpr double kAny = 0x1p63; // a whole number that fits 64 bits
   Flags flags(command, group);

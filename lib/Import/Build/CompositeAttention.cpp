@@ -135,6 +135,8 @@ Value AttentionImport::visibleKeys() {
 
 Value AttentionImport::mask() {
   Value given = c.operand(3), used = visibleKeys();
+  if (given && isa<IntegerType>(elementOf(given)) && !elementOf(given).isInteger(1)) // numbers are added
+    given = CastOp::create(builder, loc, given, elementOf(q));
   if (given)
     given = paddedMask(given);
   if (!given || !used)

@@ -64,7 +64,8 @@ Dims kedge::importer::without(ArrayRef<int64_t> shape, int64_t axis) {
 Value kedge::importer::concat(OpBuilder &builder, Location loc, ValueRange parts, int64_t axis) {
   auto hasElements = [](Value part) { return elementCount(shapeOf(part)) != 0; };
   auto kept = llvm::to_vector(llvm::make_filter_range(parts, hasElements));
-  // Parts must agree in their other dimensions: what has no elements along another axis, too, is Concat's error.
+  // Parts must agree in their other dimensions: what has no elements along another axis, too, is Concat's
+  // error.
   if (kept.empty() || llvm::any_of(parts, [&](Value part) {
         return without(shapeOf(part), axis) != without(shapeOf(kept[0]), axis);
       }))

@@ -14,9 +14,10 @@ void findUnsupported(FindingContext &context) {
   auto visit = [&](const Node &node) {
     const std::string &why = node.meta(model::whyKey);
     if (!context.operators.isSupported(node.domain, node.opType))
-      context.findings.push_back({Severity::Error, "unsupported-op", nodeName(node), node.output(0), moduleOf(node),
-                                  fmt::format("operator {} (opset {}) is not supported{}{}", operatorName(node),
-                                              node.opset, why.empty() ? "" : ": ", why),
+      context.findings.push_back({Severity::Error, "unsupported-op", nodeName(node), node.output(0),
+                                  moduleOf(node),
+                                  fmt::format("operator {} (opset {}) is not supported{}{}",
+                                              operatorName(node), node.opset, why.empty() ? "" : ": ", why),
                                   "replace it in the model, or export with another opset", false, ""});
   };
   model::forEachNode(context.graph(), visit);

@@ -71,9 +71,18 @@ const std::vector<ExporterNames> &exporterTable() {
        "skl2onnx",
        "",
        {{"coefficient*", Parameter}, {"intercept*", Parameter}, {"*cst", Nothing}, {"*cst#", Nothing}}},
-      // mobius builds node by node: weights keep the names of their modules in PyTorch, values are v_MODULE.OPERATOR_N, and those that
+      // mobius builds node by node: weights keep the names of their modules in PyTorch, values are
+      // v_MODULE.OPERATOR_N, and those that
       // it computes itself are tensors of the file (onnxscript's builder).
-      {"mobius", "mobius", "", {{"v_*_#", Constant}, {"v_*_#_#", Constant}, {"const_*", Constant}, {"*.*", Parameter}}},
+      {"mobius",
+       "mobius",
+       "",
+       {{"v_*_#", Buffer},
+        {"v_*_#_#", Buffer},
+        {"const_*", Constant},
+        {"*cos_cache", Buffer},
+        {"*sin_cache", Buffer},
+        {"*.*", Parameter}}},
       // Gluon's Block.collect_params: prefix and leaf (mxnet/gluon/nn/basic_layers.py).
       {"MXNet",
        "mxnet",

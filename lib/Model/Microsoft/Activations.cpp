@@ -1,7 +1,7 @@
 // Activations and what is added before them.
 #include "lib/Model/Microsoft/Parts.h"
 
-namespace kedge::model::microsoft {
+namespace kedge::model {
 namespace {
 
 std::string gelu(Parts &parts, const std::string &x, const char *approximate) {
@@ -25,14 +25,16 @@ void fastGelu(Parts &parts) {
 
 void quickGelu(Parts &parts) {
   parts.takesOnly(1, 1, {"alpha"});
-  parts.give(0, parts.make("Swish", {parts.in(0)}, {Attribute::makeFloat("alpha", parts.node.attrFloat("alpha", 1.702f))}));
+  parts.give(0, parts.make("Swish", {parts.in(0)},
+                           {Attribute::makeFloat("alpha", parts.node.attrFloat("alpha", 1.702f))}));
 }
 
 /// The left half times the GELU of the right one.
 void biasSplitGelu(Parts &parts) {
   parts.takesOnly(2, 1, {});
-  const Parts::Values halves = parts.makeSeveral("Split", 2, {parts.make("Add", {parts.in(0), parts.in(1)})},
-                                                 {Attribute::makeInt("axis", -1), Attribute::makeInt("num_outputs", 2)});
+  const Parts::Values halves =
+      parts.makeSeveral("Split", 2, {parts.make("Add", {parts.in(0), parts.in(1)})},
+                        {Attribute::makeInt("axis", -1), Attribute::makeInt("num_outputs", 2)});
   parts.give(0, parts.make("Mul", {halves[0], gelu(parts, halves[1], "none")}));
 }
 
@@ -51,7 +53,8 @@ void biasSoftmax(Parts &parts) {
   axis += axis < 0 ? rank : 0;
   if (axis != rank - 1)
     parts.refuse(fmt::format("its axis is {}; the last is supported", axis));
-  parts.give(0, parts.make("Softmax", {parts.make("Add", {parts.in(0), parts.in(1)})}, {Attribute::makeInt("axis", -1)}));
+  parts.give(0, parts.make("Softmax", {parts.make("Add", {parts.in(0), parts.in(1)})},
+                           {Attribute::makeInt("axis", -1)}));
 }
 
 std::string dropped(Parts &parts, const std::string &x, size_t ratio, size_t mode) {
@@ -85,4 +88,4 @@ void addActivations(LoweringTable &table) {
   table["BitmaskDropout"] = bitmaskDropout;
 }
 
-} // namespace kedge::model::microsoft
+} // namespace kedge::model

@@ -2,7 +2,7 @@
 #include "lib/Model/Microsoft/Parts.h"
 #include <limits>
 
-namespace kedge::model::microsoft {
+namespace kedge::model {
 namespace {
 
 /// What goes into ONNX's Attention.
@@ -25,7 +25,8 @@ Parts::Values attend(Parts &parts, const Attending &from) {
   if (from.window >= 0)
     attributes.push_back(Attribute::makeInt("left_window_size", from.window - 1));
   const size_t outputs = parts.wants(1) || parts.wants(2) || !from.pastKey.empty() ? 3 : 1;
-  return parts.makeSeveral("Attention", outputs, {from.q, from.k, from.v, from.mask, from.pastKey, from.pastValue},
+  return parts.makeSeveral("Attention", outputs,
+                           {from.q, from.k, from.v, from.mask, from.pastKey, from.pastValue},
                            std::move(attributes));
 }
 
@@ -33,7 +34,8 @@ Parts::Values attend(Parts &parts, const Attending &from) {
 std::string added(Parts &parts, const std::string &mask, const std::string &like) {
   const std::string shown = parts.make("CastLike", {mask, like});
   const std::string hidden = parts.make("Sub", {parts.numberLike(1, like), shown});
-  return parts.make("Mul", {hidden, parts.numberLike(parts.node.attrFloat("mask_filter_value", -10000.0f), like)});
+  return parts.make("Mul",
+                    {hidden, parts.numberLike(parts.node.attrFloat("mask_filter_value", -10000.0f), like)});
 }
 
 /// Input k, by its number of dimensions: keys of a row, of each query, or the number of a row's keys.
@@ -43,7 +45,8 @@ std::string maskOf(Parts &parts, size_t k, const std::string &q, const std::stri
   case 1: {
     const std::string count = parts.make("Squeeze", {parts.sizeOf(keys, 1)});
     const std::string place = parts.make("Range", {parts.number(0), count, parts.number(1)});
-    const std::string lengths = parts.make("Cast", {mask}, {Attribute::makeInt("to", static_cast<int64_t>(ElementType::Int64))});
+    const std::string lengths =
+        parts.make("Cast", {mask}, {Attribute::makeInt("to", static_cast<int64_t>(ElementType::Int64))});
     mask = parts.make("Less", {place, parts.make("Unsqueeze", {lengths, parts.ints({1, 2, 3})})});
     break;
   }
@@ -91,9 +94,10 @@ void attention(Parts &parts) {
   const std::string all = parts.addMaybe(parts.make("MatMul", {parts.in(0), parts.in(1)}), 2);
   const std::vector<int64_t> sizes = parts.node.attrInts("qkv_hidden_sizes", {});
   const Parts::Values qkv =
-      sizes.empty() ? parts.makeSeveral("Split", 3, {all},
-                                        {Attribute::makeInt("axis", -1), Attribute::makeInt("num_outputs", 3)})
-                    : parts.split(all, -1, sizes);
+      sizes.empty()
+          ? parts.makeSeveral("Split", 3, {all},
+                              {Attribute::makeInt("axis", -1), Attribute::makeInt("num_outputs", 3)})
+          : parts.split(all, -1, sizes);
   Attending from;
   from.q = qkv[0], from.k = qkv[1], from.v = qkv[2];
   from.heads = from.kvHeads = parts.node.attrInt("num_heads");
@@ -153,7 +157,8 @@ void multiHeadAttention(Parts &parts) {
 //===--- RotaryEmbedding --------------------------------------------------------------------------------===//
 
 /// Rows [first, first + count) of a table, [1, count, half].
-std::string rowsOf(Parts &parts, const std::string &table, const std::string &first, const std::string &count) {
+std::string rowsOf(Parts &parts, const std::string &table, const std::string &first,
+                   const std::string &count) {
   const std::string rows =
       parts.make("Slice", {table, first, parts.make("Add", {first, count}), parts.ints({0})});
   return parts.make("Unsqueeze", {rows, parts.ints({0})});
@@ -218,7 +223,8 @@ void takeGrouped(Parts &parts, Attending &from) {
 /// Angles of the sequence, which begins after the cache's; position_ids say it otherwise.
 Parts::Values anglesOf(Parts &parts, const Attending &from) {
   if (parts.has(9))
-    return {parts.make("Gather", {parts.in(7), parts.in(9)}), parts.make("Gather", {parts.in(8), parts.in(9)})};
+    return {parts.make("Gather", {parts.in(7), parts.in(9)}),
+            parts.make("Gather", {parts.in(8), parts.in(9)})};
   const std::string first = from.pastKey.empty() ? parts.ints({0}) : parts.sizeOf(from.pastKey, 2);
   const std::string count = parts.sizeOf(from.q, 1);
   return {rowsOf(parts, parts.in(7), first, count), rowsOf(parts, parts.in(8), first, count)};
@@ -249,11 +255,13 @@ void addSink(Parts &parts, Attending &from) {
   };
   const std::string sequence = parts.sizeOf(from.q, 1);
   auto ofHeads = [&](const std::string &x, const std::string &keys) {
-    const std::string shape = parts.make("Concat", {parts.ints({1, from.heads}), sequence, keys}, {Attribute::makeInt("axis", 0)});
+    const std::string shape =
+        parts.make("Concat", {parts.ints({1, from.heads}), sequence, keys}, {Attribute::makeInt("axis", 0)});
     return parts.make("Expand", {x, shape});
   };
   std::string sink = parts.has(11) ? parts.make("CastLike", {parts.in(11), from.q}) : none;
-  sink = ofHeads(parts.has(11) ? parts.make("Reshape", {sink, parts.ints({1, -1, 1, 1})}) : sink, parts.ints({1}));
+  sink = ofHeads(parts.has(11) ? parts.make("Reshape", {sink, parts.ints({1, -1, 1, 1})}) : sink,
+                 parts.ints({1}));
   const std::string seen = both(parts, causalMask(parts, from), 10);
   from.mask = parts.make("Concat", {ofHeads(seen, sequence), sink}, {Attribute::makeInt("axis", 3)});
   from.k = longer(from.k), from.v = longer(from.v);
@@ -263,8 +271,8 @@ void addSink(Parts &parts, Attending &from) {
 
 void groupQueryAttention(Parts &parts) {
   parts.takesOnly(12, 3,
-                  {"do_rotary", "kv_num_heads", "local_window_size", "num_heads", "rotary_interleaved", "scale",
-                   "smooth_softmax", "softcap", "qk_output"});
+                  {"do_rotary", "kv_num_heads", "local_window_size", "num_heads", "rotary_interleaved",
+                   "scale", "smooth_softmax", "softcap", "qk_output"});
   Attending from;
   from.heads = parts.node.attrInt("num_heads");
   from.kvHeads = parts.node.attrInt("kv_num_heads");
@@ -299,4 +307,4 @@ void addAttentions(LoweringTable &table) {
   table["GroupQueryAttention"] = groupQueryAttention;
 }
 
-} // namespace kedge::model::microsoft
+} // namespace kedge::model

@@ -3,12 +3,11 @@
 #include "lib/Model/Specialize.h"
 
 namespace kedge::model {
-namespace microsoft {
 namespace {
 
-constexpr std::string_view kDomain = "com.microsoft";
+constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
-const LoweringTable &table() {
+const LoweringTable &loweringTable() {
   static const LoweringTable all = [] {
     LoweringTable made;
     addActivations(made);
@@ -24,7 +23,7 @@ const LoweringTable &table() {
 
 /// The nodes in the place of one; none where its form is not known, which the node then says.
 std::vector<Node> lowered(Node &node, Surroundings &around) {
-  const Lowering lowering = loweringOf(node);
+  const NodeLowering lowering = loweringOf(node);
   if (!lowering)
     return {};
   Parts parts(node, around);
@@ -39,23 +38,21 @@ std::vector<Node> lowered(Node &node, Surroundings &around) {
 
 } // namespace
 
-Lowering loweringOf(const Node &node) {
-  const bool isOwn = node.domain == kDomain;
+NodeLowering loweringOf(const Node &node) {
+  const bool isOwn = node.domain == kMicrosoftDomain;
   if (!isOwn && !(node.domain.empty() && node.opType == "SimplifiedLayerNormalization"))
     return nullptr;
-  const auto found = table().find(node.opType);
-  return found == table().end() ? nullptr : found->second;
+  const auto found = loweringTable().find(node.opType);
+  return found == loweringTable().end() ? nullptr : found->second;
 }
 
-} // namespace microsoft
-
 void lowerMicrosoft(Model &model) {
-  microsoft::Surroundings around(model);
+  Surroundings around(model);
   std::vector<std::vector<Node>> parts;
   parts.reserve(model.graph.nodes.size());
   bool any = false;
   for (Node &node : model.graph.nodes) {
-    parts.push_back(microsoft::lowered(node, around));
+    parts.push_back(lowered(node, around));
     any |= !parts.back().empty();
   }
   if (!any)
@@ -65,7 +62,8 @@ void lowerMicrosoft(Model &model) {
     if (parts[n].empty())
       result.push_back(std::move(model.graph.nodes[n]));
     else
-      result.insert(result.end(), std::make_move_iterator(parts[n].begin()), std::make_move_iterator(parts[n].end()));
+      result.insert(result.end(), std::make_move_iterator(parts[n].begin()),
+                    std::make_move_iterator(parts[n].end()));
   model.graph.nodes = std::move(result);
   for (Tensor &tensor : around.made)
     model.graph.initializers.push_back(std::move(tensor));

@@ -1,7 +1,7 @@
 // Operators that ONNX has by now under the same names.
 #include "lib/Model/Microsoft/Parts.h"
 
-namespace kedge::model::microsoft {
+namespace kedge::model {
 namespace {
 
 /// The same operator of the default domain, with these inputs and attributes.
@@ -22,20 +22,23 @@ void range(Parts &parts) {
     inputs[2] = parts.make("CastLike", {parts.number(1), inputs[0]});
   }
   for (std::string &input : inputs)
-    input = parts.make("Reshape", {input, parts.make("Constant", {}, {Attribute::makeInts("value_ints", {})})});
+    input =
+        parts.make("Reshape", {input, parts.make("Constant", {}, {Attribute::makeInts("value_ints", {})})});
   parts.give(0, parts.make("Range", inputs));
 }
 
 void expandDims(Parts &parts) {
   parts.takesOnly(2, 1, {});
-  const std::string axis = parts.make("Cast", {parts.in(1)}, {Attribute::makeInt("to", static_cast<int64_t>(ElementType::Int64))});
+  const std::string axis =
+      parts.make("Cast", {parts.in(1)}, {Attribute::makeInt("to", static_cast<int64_t>(ElementType::Int64))});
   parts.give(0, parts.make("Unsqueeze", {parts.in(0), parts.make("Reshape", {axis, parts.ints({1})})}));
 }
 
 /// Spectra as onnxruntime has them: numbers of the last axis are pairs.
 void rfft(Parts &parts) {
   parts.takesOnly(1, 1, {"normalized", "onesided", "signal_ndim"});
-  if (parts.node.attrInt("signal_ndim") != 1 || parts.node.attrInt("normalized", 0) != 0 || parts.node.attrInt("onesided", 1) != 1)
+  if (parts.node.attrInt("signal_ndim") != 1 || parts.node.attrInt("normalized", 0) != 0 ||
+      parts.node.attrInt("onesided", 1) != 1)
     parts.refuse("signals of one dimension, without normalisation and one-sided, are supported");
   const std::string x = parts.make("Unsqueeze", {parts.in(0), parts.ints({-1})});
   parts.give(0, parts.make("DFT", {x, "", parts.number(-2)}, {Attribute::makeInt("onesided", 1)}));
@@ -45,7 +48,8 @@ void rfft(Parts &parts) {
 void complexProduct(Parts &parts, bool conjugates) {
   parts.takesOnly(2, 1, {});
   auto halves = [&](size_t k) {
-    return parts.makeSeveral("Split", 2, {parts.in(k)}, {Attribute::makeInt("axis", -1), Attribute::makeInt("num_outputs", 2)});
+    return parts.makeSeveral("Split", 2, {parts.in(k)},
+                             {Attribute::makeInt("axis", -1), Attribute::makeInt("num_outputs", 2)});
   };
   const Parts::Values a = halves(0), b = halves(1);
   auto product = [&](const std::string &x, const std::string &y) { return parts.make("Mul", {x, y}); };
@@ -71,4 +75,4 @@ void addMovements(LoweringTable &table) {
   table["ComplexMulConj"] = complexMulConj;
 }
 
-} // namespace kedge::model::microsoft
+} // namespace kedge::model

@@ -1,22 +1,26 @@
 // Norms with a residual sum before them, and the embedding of BERT.
 #include "lib/Model/Microsoft/Parts.h"
 
-namespace kedge::model::microsoft {
+namespace kedge::model {
 namespace {
 
 Attribute epsilonOf(const Parts &parts, float otherwise) {
   return Attribute::makeFloat("epsilon", parts.node.attrFloat("epsilon", otherwise));
 }
 
-void layerNorm(Parts &parts, const std::string &x, const std::string &scale, const std::string &bias, float otherwise) {
-  Parts::Values outputs = parts.makeSeveral("LayerNormalization", parts.wants(1) || parts.wants(2) ? 3 : 1, {x, scale, bias},
-                                            {Attribute::makeInt("axis", -1), epsilonOf(parts, otherwise)});
+void layerNorm(Parts &parts, const std::string &x, const std::string &scale, const std::string &bias,
+               float otherwise) {
+  Parts::Values outputs =
+      parts.makeSeveral("LayerNormalization", parts.wants(1) || parts.wants(2) ? 3 : 1, {x, scale, bias},
+                        {Attribute::makeInt("axis", -1), epsilonOf(parts, otherwise)});
   for (size_t k = 0; k < outputs.size(); ++k)
     parts.give(k, outputs[k]);
 }
 
-std::string rmsNorm(Parts &parts, const std::string &x, const std::string &scale, int64_t axis, float otherwise) {
-  return parts.make("RMSNormalization", {x, scale}, {Attribute::makeInt("axis", axis), epsilonOf(parts, otherwise)});
+std::string rmsNorm(Parts &parts, const std::string &x, const std::string &scale, int64_t axis,
+                    float otherwise) {
+  return parts.make("RMSNormalization", {x, scale},
+                    {Attribute::makeInt("axis", axis), epsilonOf(parts, otherwise)});
 }
 
 /// x + skip + bias; `bias` is the input's place.
@@ -52,7 +56,8 @@ std::string embedded(Parts &parts) {
   if (parts.has(8)) {
     places = parts.make("Gather", {parts.in(3), parts.in(8)});
   } else {
-    places = parts.make("Slice", {parts.in(3), parts.ints({0}), parts.sizeOf(parts.in(0), 1), parts.ints({0})});
+    places =
+        parts.make("Slice", {parts.in(3), parts.ints({0}), parts.sizeOf(parts.in(0), 1), parts.ints({0})});
   }
   std::string sum = parts.make("Add", {words, places});
   if (parts.has(1))
@@ -68,7 +73,8 @@ void embedLayerNormalization(Parts &parts) {
   if (parts.wants(1)) {
     if (!parts.has(7))
       parts.refuse("its output mask_index without a mask is not supported");
-    parts.give(1, parts.make("ReduceSum", {parts.in(7), parts.ints({1})}, {Attribute::makeInt("keepdims", 0)}));
+    parts.give(1,
+               parts.make("ReduceSum", {parts.in(7), parts.ints({1})}, {Attribute::makeInt("keepdims", 0)}));
   }
   parts.give(2, sum);
 }
@@ -110,4 +116,4 @@ void addNorms(LoweringTable &table) {
   table["SkipGroupNorm"] = skipGroupNorm;
 }
 
-} // namespace kedge::model::microsoft
+} // namespace kedge::model

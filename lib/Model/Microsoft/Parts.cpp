@@ -3,15 +3,36 @@
 #include "lib/Model/ValueNames.h"
 #include <algorithm>
 
-namespace kedge::model::microsoft {
+namespace kedge::model {
 namespace {
 
 /// Operators whose result has the dimensions of their first input.
 bool keepsRank(const Node &node) {
-  static const std::set<std::string> known = {
-      "Cast", "Identity", "Clip", "Neg", "Not", "Relu", "Sigmoid", "Transpose", "Softmax", "LayerNormalization", "RMSNormalization",
-      "SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "SimplifiedLayerNormalization", "BiasGelu", "FastGelu", "Gelu",
-      "QuickGelu", "RotaryEmbedding", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits", "Slice", "Concat", "Split"};
+  static const std::set<std::string> known = {"Cast",
+                                              "Identity",
+                                              "Clip",
+                                              "Neg",
+                                              "Not",
+                                              "Relu",
+                                              "Sigmoid",
+                                              "Transpose",
+                                              "Softmax",
+                                              "LayerNormalization",
+                                              "RMSNormalization",
+                                              "SkipLayerNormalization",
+                                              "SkipSimplifiedLayerNormalization",
+                                              "SimplifiedLayerNormalization",
+                                              "BiasGelu",
+                                              "FastGelu",
+                                              "Gelu",
+                                              "QuickGelu",
+                                              "RotaryEmbedding",
+                                              "MultiHeadAttention",
+                                              "GroupQueryAttention",
+                                              "MatMulNBits",
+                                              "Slice",
+                                              "Concat",
+                                              "Split"};
   return known.count(node.opType) && !node.inputs.empty();
 }
 
@@ -58,8 +79,9 @@ const Tensor *Surroundings::constantOf(const std::string &value) const {
   if (const Tensor *tensor = initializer(value))
     return tensor;
   const auto maker = makers.find(value);
-  return maker != makers.end() && maker->second->is("Constant") && maker->second->find("value") ? maker->second->attrTensorIf("value")
-                                                                                                 : nullptr;
+  return maker != makers.end() && maker->second->is("Constant") && maker->second->find("value")
+             ? maker->second->attrTensorIf("value")
+             : nullptr;
 }
 
 std::optional<size_t> Surroundings::rankOf(const std::string &value) const {
@@ -97,11 +119,14 @@ std::string Surroundings::fresh(const std::string &wanted) { return freshName(wa
 size_t Parts::rankOf(size_t k) const {
   const auto rank = around.rankOf(in(k));
   if (!rank)
-    refuse(fmt::format("the number of dimensions of input {} ('{}') is not known; run onnx.shape_inference on the file", k, in(k)));
+    refuse(fmt::format(
+        "the number of dimensions of input {} ('{}') is not known; run onnx.shape_inference on the file", k,
+        in(k)));
   return *rank;
 }
 
-Parts::Values Parts::makeSeveral(const std::string &op, size_t outputs, Values inputs, Attributes attributes) {
+Parts::Values Parts::makeSeveral(const std::string &op, size_t outputs, Values inputs,
+                                 Attributes attributes) {
   Node made;
   made.opType = op;
   made.name = node.name;
@@ -138,8 +163,9 @@ void Parts::give(size_t k, const std::string &value) {
 }
 
 std::string Parts::ints(const std::vector<int64_t> &values) {
-  return make("Constant", {},
-              {Attribute::makeTensor("value", Tensor::makeInts("", {static_cast<int64_t>(values.size())}, values))});
+  return make(
+      "Constant", {},
+      {Attribute::makeTensor("value", Tensor::makeInts("", {static_cast<int64_t>(values.size())}, values))});
 }
 
 std::string Parts::number(int64_t value) {
@@ -147,8 +173,9 @@ std::string Parts::number(int64_t value) {
 }
 
 std::string Parts::numberLike(double value, const std::string &like) {
-  const std::string number = make(
-      "Constant", {}, {Attribute::makeTensor("value", Tensor::makeFloats("", {}, {static_cast<float>(value)}))});
+  const std::string number =
+      make("Constant", {},
+           {Attribute::makeTensor("value", Tensor::makeFloats("", {}, {static_cast<float>(value)}))});
   return make("CastLike", {number, like});
 }
 
@@ -176,8 +203,9 @@ void Parts::takesOnly(size_t inputs, size_t outputs, std::initializer_list<const
     if (wants(k))
       refuse(fmt::format("its output {} ('{}') is not supported", k, node.output(k)));
   for (const Attribute &given : node.attributes)
-    if (std::none_of(attributes.begin(), attributes.end(), [&](const char *name) { return given.name == name; }))
+    if (std::none_of(attributes.begin(), attributes.end(),
+                     [&](const char *name) { return given.name == name; }))
       refuse(fmt::format("its attribute {} is not supported", given.name));
 }
 
-} // namespace kedge::model::microsoft
+} // namespace kedge::model

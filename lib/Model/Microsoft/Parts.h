@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <set>
 
-namespace kedge::model::microsoft {
+namespace kedge::model {
 
 /// Why a form of an operator stays as it is: it is then refused by this sentence.
 struct NotLowered {
@@ -75,11 +75,11 @@ public:
 };
 
 /// One for each operator; null for what is not known.
-using Lowering = void (*)(Parts &);
-Lowering loweringOf(const Node &);
+using NodeLowering = void (*)(Parts &);
+NodeLowering loweringOf(const Node &);
 
 // By family.
-using LoweringTable = std::map<std::string, Lowering>;
+using LoweringTable = std::map<std::string, NodeLowering>;
 void addActivations(LoweringTable &);
 void addAttentions(LoweringTable &);
 void addMovements(LoweringTable &);
@@ -87,4 +87,4 @@ void addNorms(LoweringTable &);
 void addProducts(LoweringTable &);
 void addQuantised(LoweringTable &);
 
-} // namespace kedge::model::microsoft
+} // namespace kedge::model

@@ -1,11 +1,12 @@
 // Products and convolutions with what was fused into them.
 #include "lib/Model/Microsoft/Parts.h"
 
-namespace kedge::model::microsoft {
+namespace kedge::model {
 namespace {
 
 /// activation_params in ONNX's order: the slope, or the bounds.
-std::string activated(Parts &parts, const std::string &x, const std::string &kind, const std::vector<float> &numbers) {
+std::string activated(Parts &parts, const std::string &x, const std::string &kind,
+                      const std::vector<float> &numbers) {
   auto number = [&](size_t k, float otherwise) { return k < numbers.size() ? numbers[k] : otherwise; };
   if (kind.empty())
     return x;
@@ -14,9 +15,12 @@ std::string activated(Parts &parts, const std::string &x, const std::string &kin
   if (kind == "LeakyRelu")
     return parts.make(kind, {x}, {Attribute::makeFloat("alpha", number(0, 0.01f))});
   if (kind == "HardSigmoid")
-    return parts.make(kind, {x}, {Attribute::makeFloat("alpha", number(0, 0.2f)), Attribute::makeFloat("beta", number(1, 0.5f))});
+    return parts.make(
+        kind, {x},
+        {Attribute::makeFloat("alpha", number(0, 0.2f)), Attribute::makeFloat("beta", number(1, 0.5f))});
   if (kind == "Clip")
-    return parts.make(kind, {x, parts.numberLike(number(0, -3.4e38f), x), parts.numberLike(number(1, 3.4e38f), x)});
+    return parts.make(kind,
+                      {x, parts.numberLike(number(0, -3.4e38f), x), parts.numberLike(number(1, 3.4e38f), x)});
   parts.refuse(fmt::format("its activation '{}' is not supported", kind));
 }
 
@@ -37,7 +41,8 @@ std::string operand(Parts &parts, size_t k, const char *transposes, const char *
 }
 
 std::string fusedProduct(Parts &parts) {
-  const std::string a = operand(parts, 0, "transA", "transBatchA"), b = operand(parts, 1, "transB", "transBatchB");
+  const std::string a = operand(parts, 0, "transA", "transBatchA"),
+                    b = operand(parts, 1, "transB", "transBatchB");
   const std::string product = parts.make("MatMul", {a, b});
   const float alpha = parts.node.attrFloat("alpha", 1);
   return alpha == 1 ? product : parts.make("Mul", {product, parts.numberLike(alpha, product)});
@@ -49,8 +54,9 @@ void fusedMatMul(Parts &parts) {
 }
 
 void fusedMatMulActivation(Parts &parts) {
-  parts.takesOnly(2, 1, {"activation", "activation_alpha", "activation_axis", "activation_beta", "activation_gamma", "alpha",
-                         "transA", "transB", "transBatchA", "transBatchB"});
+  parts.takesOnly(2, 1,
+                  {"activation", "activation_alpha", "activation_axis", "activation_beta", "activation_gamma",
+                   "alpha", "transA", "transB", "transBatchA", "transBatchB"});
   std::vector<float> numbers;
   for (const char *name : {"activation_alpha", "activation_beta", "activation_gamma"})
     if (parts.node.has(name))
@@ -59,7 +65,9 @@ void fusedMatMulActivation(Parts &parts) {
 }
 
 void fusedGemm(Parts &parts) {
-  parts.takesOnly(3, 1, {"activation", "activation_alpha", "activation_beta", "activation_gamma", "alpha", "beta", "transA", "transB"});
+  parts.takesOnly(3, 1,
+                  {"activation", "activation_alpha", "activation_beta", "activation_gamma", "alpha", "beta",
+                   "transA", "transB"});
   Parts::Attributes own;
   for (const char *name : {"alpha", "beta", "transA", "transB"})
     if (const Attribute *given = parts.node.find(name))
@@ -86,18 +94,25 @@ std::string convolution(Parts &parts, const std::string &x) {
 }
 
 void fusedConv(Parts &parts) {
-  parts.takesOnly(4, 1, {"activation", "activation_params", "auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
+  parts.takesOnly(4, 1,
+                  {"activation", "activation_params", "auto_pad", "dilations", "group", "kernel_shape",
+                   "pads", "strides"});
   const std::string y = parts.addMaybe(convolution(parts, parts.in(0)), 3);
-  parts.give(0, activated(parts, y, parts.node.attrString("activation", ""), parts.node.attrFloats("activation_params")));
+  parts.give(0, activated(parts, y, parts.node.attrString("activation", ""),
+                          parts.node.attrFloats("activation_params")));
 }
 
 /// Of pictures [batch, height, width, channels].
 void nhwcConv(Parts &parts) {
-  parts.takesOnly(4, 1, {"activation", "activation_params", "auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
+  parts.takesOnly(4, 1,
+                  {"activation", "activation_params", "auto_pad", "dilations", "group", "kernel_shape",
+                   "pads", "strides"});
   const std::string x = parts.make("Transpose", {parts.in(0)}, {Attribute::makeInts("perm", {0, 3, 1, 2})});
-  std::string y = parts.make("Transpose", {convolution(parts, x)}, {Attribute::makeInts("perm", {0, 2, 3, 1})});
+  std::string y =
+      parts.make("Transpose", {convolution(parts, x)}, {Attribute::makeInts("perm", {0, 2, 3, 1})});
   y = parts.addMaybe(y, 3);
-  parts.give(0, activated(parts, y, parts.node.attrString("activation", ""), parts.node.attrFloats("activation_params")));
+  parts.give(0, activated(parts, y, parts.node.attrString("activation", ""),
+                          parts.node.attrFloats("activation_params")));
 }
 
 void nhwcMaxPool(Parts &parts) {
@@ -106,7 +121,8 @@ void nhwcMaxPool(Parts &parts) {
   if (const Attribute *given = parts.node.find("ceil_mode"))
     own.push_back(*given);
   const std::string x = parts.make("Transpose", {parts.in(0)}, {Attribute::makeInts("perm", {0, 3, 1, 2})});
-  parts.give(0, parts.make("Transpose", {parts.make("MaxPool", {x}, own)}, {Attribute::makeInts("perm", {0, 2, 3, 1})}));
+  parts.give(0, parts.make("Transpose", {parts.make("MaxPool", {x}, own)},
+                           {Attribute::makeInts("perm", {0, 2, 3, 1})}));
 }
 
 /// Distances of all pairs of rows.
@@ -117,7 +133,8 @@ void cDist(Parts &parts) {
     parts.refuse(fmt::format("its metric '{}' is not supported", metric));
   const std::string a = parts.make("Unsqueeze", {parts.in(0), parts.ints({1})});
   const std::string b = parts.make("Unsqueeze", {parts.in(1), parts.ints({0})});
-  const std::string squares = parts.make("ReduceSumSquare", {parts.make("Sub", {a, b}), parts.ints({2})}, {Attribute::makeInt("keepdims", 0)});
+  const std::string squares = parts.make("ReduceSumSquare", {parts.make("Sub", {a, b}), parts.ints({2})},
+                                         {Attribute::makeInt("keepdims", 0)});
   parts.give(0, metric == "euclidean" ? parts.make("Sqrt", {squares}) : squares);
 }
 
@@ -135,4 +152,4 @@ void addProducts(LoweringTable &table) {
   table["CDist"] = cDist;
 }
 
-} // namespace kedge::model::microsoft
+} // namespace kedge::model

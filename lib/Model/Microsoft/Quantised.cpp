@@ -1,7 +1,8 @@
-// Weights in few bits, in blocks with a scale each, as DequantizeLinear of ONNX. Their codes stay where they lie in the file.
+// Weights in few bits, in blocks with a scale each, as DequantizeLinear of ONNX. Their codes stay where they
+// lie in the file.
 #include "lib/Model/Microsoft/Parts.h"
 
-namespace kedge::model::microsoft {
+namespace kedge::model {
 namespace {
 
 /// Unsigned codes of so many bits; nullopt for those that do not fill bytes evenly.
@@ -25,7 +26,8 @@ const Tensor &constant(const Parts &parts, size_t k) {
   return *tensor;
 }
 
-/// Bytes of a file as what they hold. ONNX packs codes of less than a byte as onnxruntime does: the first in the lowest bits.
+/// Bytes of a file as what they hold. ONNX packs codes of less than a byte as onnxruntime does: the first in
+/// the lowest bits.
 std::string retyped(Parts &parts, const Tensor &bytes, ElementType type, std::vector<int64_t> dims) {
   if (bytes.dtype == type && bytes.dims == dims)
     return bytes.name;
@@ -40,7 +42,8 @@ std::string retyped(Parts &parts, const Tensor &bytes, ElementType type, std::ve
     codes.storage = Tensor::Storage::Owned;
   }
   if (codes.byteSize() != bytes.byteSize())
-    parts.refuse(fmt::format("{} has {} bytes, expected {}", bytes.describe(), bytes.byteSize(), codes.byteSize()));
+    parts.refuse(
+        fmt::format("{} has {} bytes, expected {}", bytes.describe(), bytes.byteSize(), codes.byteSize()));
   parts.around.made.push_back(codes);
   return codes.name;
 }
@@ -56,7 +59,8 @@ std::string middle(Parts &parts, ElementType type, int64_t bits, std::vector<int
     codes *= size;
   const std::string name = parts.around.fresh(parts.node.output(0) + "/zero_points");
   const auto size = static_cast<size_t>((codes * bits + 7) / 8);
-  parts.around.made.push_back(Tensor::make(name, type, std::move(dims), std::vector<uint8_t>(size, static_cast<uint8_t>(byte))));
+  parts.around.made.push_back(
+      Tensor::make(name, type, std::move(dims), std::vector<uint8_t>(size, static_cast<uint8_t>(byte))));
   return name;
 }
 
@@ -83,7 +87,8 @@ void matMulNBits(Parts &parts) {
   parts.takesOnly(6, 1, {"K", "N", "accuracy_level", "bits", "block_size", "weight_prepacked"});
   if (parts.has(4) || parts.node.attrInt("weight_prepacked", 0) != 0)
     parts.refuse("weights in another order (g_idx, weight_prepacked) are not supported");
-  const int64_t bits = parts.node.attrInt("bits", 4), width = parts.node.attrInt("K"), size = parts.node.attrInt("block_size");
+  const int64_t bits = parts.node.attrInt("bits", 4), width = parts.node.attrInt("K"),
+                size = parts.node.attrInt("block_size");
   const auto type = codesOf(bits);
   if (!type)
     parts.refuse(fmt::format("codes of {} bits are not supported", bits));
@@ -98,14 +103,16 @@ void matMulNBits(Parts &parts) {
   parts.give(0, parts.addMaybe(parts.make("MatMul", {parts.in(0), columns}), 5));
 }
 
-/// Rows of a table in few bits: codes, scales and zero points are gathered, and what was chosen is dequantised.
+/// Rows of a table in few bits: codes, scales and zero points are gathered, and what was chosen is
+/// dequantised.
 void gatherBlockQuantized(Parts &parts) {
   parts.takesOnly(4, 1, {"bits", "block_size", "gather_axis", "quantize_axis"});
   const Tensor &data = constant(parts, 0), &scales = constant(parts, 2);
   const int64_t bits = parts.node.attrInt("bits", 4), axis = parts.node.attrInt("quantize_axis", 1);
   const auto rank = static_cast<int64_t>(data.dims.size());
   if (parts.node.attrInt("gather_axis", 0) != 0 || rank != 2 || (axis != 1 && axis != -1))
-    parts.refuse("tables of other than two dimensions, whose rows are gathered and quantised, are not supported");
+    parts.refuse(
+        "tables of other than two dimensions, whose rows are gathered and quantised, are not supported");
   const bool isPacked = data.dtype == ElementType::UInt8;
   const auto type = isPacked ? codesOf(bits) : std::optional(data.dtype);
   if (!type)
@@ -119,7 +126,8 @@ void gatherBlockQuantized(Parts &parts) {
     inputs.push_back(rows(zeroPoints(parts, 3, blocks)));
   else if (parts.has(3))
     inputs.push_back(rows(parts.in(3)));
-  parts.give(0, parts.make("DequantizeLinear", inputs, {Attribute::makeInt("axis", -1), Attribute::makeInt("block_size", blocks.size)}));
+  parts.give(0, parts.make("DequantizeLinear", inputs,
+                           {Attribute::makeInt("axis", -1), Attribute::makeInt("block_size", blocks.size)}));
 }
 
 /// onnxruntime's own, which had types before ONNX had them.
@@ -137,4 +145,4 @@ void addQuantised(LoweringTable &table) {
   table["QuantizeLinear"] = sameQuantised;
 }
 
-} // namespace kedge::model::microsoft
+} // namespace kedge::model

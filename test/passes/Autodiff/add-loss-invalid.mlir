@@ -13,7 +13,7 @@
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=mse labels=n sample-weights=x" 2>&1 | FileCheck %s --check-prefix=ROWS
 
 // KIND: for the --kind option: 'absolute': expected none, cross-entropy, mse, bce-with-logits
-// SEVERAL: error: the model has 2 float outputs ('a', 'b'): name the one that the loss reads (--logits NAME)
+// SEVERAL: error: the model has 2 float outputs ('a' [{{.*}}], 'b' [{{.*}}]): name the one that the loss reads, most likely --logits a
 // LOGITS: error: the model has no output 'z' (--logits); its outputs are 'a', 'b'
 // OUTPUT: error: the model has no float output '{{[za]}}' of one element to take as the loss; its outputs are 'a', 'b' (--loss-output NAME, or --loss KIND to compute one)
 // AXIS: error: --class-axis 2 is out of range for logits 'tensor<2x5xf32>'
