@@ -66,6 +66,8 @@ if has_packages(test_python, "onnx", "onnxruntime"):
 torch_python = os.environ.get("KEDGE_TORCH_PYTHON", test_python)  # for the recipes of the guide alone
 if has_packages(torch_python, "torch", "onnxscript"):
     config.available_features.add("python-torch")
+if has_packages(torch_python, "torch", "onnxscript", "torchvision", "timm", "transformers"):
+    config.available_features.add("python-torch-models")
 # Frameworks whose exporters' files train: an environment each, of scripts/frameworks.sh or named by a variable.
 frameworks = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "kedge/frameworks")
 for framework, packages in (("keras", ("keras", "tf2onnx")), ("flax", ("flax", "jax2onnx")), ("paddle", ("paddle", "paddle2onnx")),

@@ -28,7 +28,8 @@ STALE = 200  # commits
 # What brings a feature that lit.cfg.py looks for.
 PACKAGES = {"python-onnx": "onnx and onnxruntime (PyPI)", "python-torch": "torch and onnxscript (PyPI; KEDGE_TORCH_PYTHON)",
             **{f"python-{framework}": "scripts/frameworks.sh" for framework in ("keras", "flax", "paddle", "sklearn")},
-            "shipped-files": "scripts/frameworks.sh shipped", "mpirun": "openmpi-bin", "ptxas": "the CUDA toolkit", "cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL's header",
+            "shipped-files": "scripts/frameworks.sh shipped", "mpirun": "openmpi-bin",
+            "python-torch-models": "torch, onnxscript, torchvision, timm and transformers (PyPI; KEDGE_TORCH_PYTHON)", "ptxas": "the CUDA toolkit", "cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL's header",
             "clang-format": "clang-format 22.1.8 (PyPI)", "clang-tidy": "clang-tidy 22.1.8 (PyPI)", "node": "nodejs", "chromium": "chromium",
             "dpkg": "dpkg-dev", "zsh": "zsh", "fish": "fish", "localedef": "locales", "onnx-node-tests": "libonnx-testdata",
             "shared": "the models in ../shared", "faults": "the cases in ../shared", "musl": "zig", "aarch64-musl": "zig",
