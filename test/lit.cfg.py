@@ -70,6 +70,8 @@ tokenizers_python = os.environ.get("KEDGE_TOKENIZERS_PYTHON", test_python)
 if has_packages(tokenizers_python, "tokenizers", "numpy"):
     config.available_features.add("python-tokenizers")
     config.substitutions.append(("%tokenizers-python", tokenizers_python))
+if has_packages(torch_python, "torch", "onnxscript", "torchvision", "timm", "transformers"):
+    config.available_features.add("python-torch-models")
 # Frameworks whose exporters' files train: an environment each, of scripts/frameworks.sh or named by a variable.
 frameworks = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "kedge/frameworks")
 for framework, packages in (("keras", ("keras", "tf2onnx")), ("flax", ("flax", "jax2onnx")), ("paddle", ("paddle", "paddle2onnx")),

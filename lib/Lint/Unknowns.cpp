@@ -157,7 +157,8 @@ std::vector<std::string> unknownsOf(const Evidence &evidence) {
             table->name));
         break;
       }
-  if (evidence.model.trainingInfo.empty() && evidence.names.exporter() != "jax2onnx") // it marks stop_gradient
+  if (evidence.model.trainingInfo.empty() &&
+      evidence.names.exporter() != "jax2onnx") // it marks stop_gradient
     unknowns.push_back(stopsOf(graph));
   return unknowns;
 }

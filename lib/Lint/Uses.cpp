@@ -282,7 +282,8 @@ std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role ro
   return onlyCandidate(n, *call);
 }
 
-/// A norm that is called again reads what its calls before made of its statistics: they are the module's all the same.
+/// A norm that is called again reads what its calls before made of its statistics: they are the module's all
+/// the same.
 std::optional<std::string> Uses::statisticOfModule(size_t n, size_t place) const {
   const std::string module = moduleOf(graph.nodes[n]);
   for (size_t before = 0; before < n && !module.empty(); ++before) {

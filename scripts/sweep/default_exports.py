@@ -108,8 +108,8 @@ def vision_models(size):
     model("vit, small", 3, 32, 32)(lambda: tv.VisionTransformer(32, 8, 2, 2, 32, 64, num_classes=5))
     for name, more in (("mixer_s32_224", dict(img_size=32)), ("vit_tiny_patch16_224", dict(img_size=32)), ("deit_tiny_patch16_224", dict(img_size=32)),
                        ("beit_base_patch16_224", dict(img_size=32, depth=2, embed_dim=48, num_heads=4)), ("resmlp_12_224", dict(img_size=32)),
-                       ("levit_128s", dict(img_size=64))):
-        model(f"timm {name}", *((3, 64, 64) if more["img_size"] == 64 else (3, 32, 32)))(
+                       ("gmlp_s16_224", dict(img_size=32))):
+        model(f"timm {name}", 3, 32, 32)(
             lambda name=name, more=more: timm.create_model(name, num_classes=5, **more))
 
 

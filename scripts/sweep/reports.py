@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Public reports of exports that compute or train something else than their model, as small models: reports.py make|judge|both DIR [REGEX].
 
-Each name begins with the report; what trains is a Linear or Conv in front of what the report is about. The exports, the comparison and the table are those of
+Each name begins with the report that the model was written after, from the part of it that a search shows: the same operator or habit, not always
+the same case. What trains is a Linear or Conv in front of what the report is about. The exports, the comparison and the table are those of
 default_exports.py beside this file.
 """
 import torch

@@ -179,8 +179,8 @@ bool isNumbered(std::string_view name) {
   return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view p) { return globFits(p, name); });
 }
 
-/// The result of a Constant node of the older exporter, which never holds a parameter; tools that simplify graphs store
-/// it as an initializer.
+/// The result of a Constant node of the older exporter, which never holds a parameter; tools that simplify
+/// graphs store it as an initializer.
 bool isConstantResult(std::string_view name) {
   static const std::vector<std::string_view> patterns = {"*/Constant_output_#", "*/Constant_#_output_#"};
   return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view p) { return globFits(p, name); });

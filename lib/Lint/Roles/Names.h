@@ -12,7 +12,7 @@ enum class NameSays {
   Buffer,
   Constant,
   ConstantResult, // of a Constant node, which holds no parameter's values
-  FusedNorm // what a folded BatchNormalization left
+  FusedNorm       // what a folded BatchNormalization left
 };
 
 class Names {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Flax modules, fresh and with values as after training, as jax2onnx writes them, with JAX' own losses: flax_models.py OUT [NAME...].
 
-Needs jax, flax and jax2onnx.
+Needs jax, flax and jax2onnx. Recurrent layers are not here: jax2onnx 0.17.1 cannot trace nnx.RNN.
 """
 import os
 import sys
@@ -66,17 +66,6 @@ class Pooled(nnx.Module):
         return self.attention(x, decode=False)
 
 
-class Recurrent(nnx.Module):
-    """From zeros, which a cell draws from a counter otherwise: a trace may not change it."""
-
-    def __init__(self, cell, states):
-        self.layer, self.states = nnx.RNN(cell), states
-
-    def __call__(self, x):
-        zeros = jnp.zeros((x.shape[0], 6))
-        return self.layer(x, initial_carry=(zeros, zeros) if self.states == 2 else zeros)
-
-
 def add(name, shape, kind="f4", classes=False):
     def register(make):
         MODELS[name] = (make, shape, kind, classes)
@@ -123,8 +112,6 @@ def collect():
     add("attention", (6, 8))(lambda r: Chain(Pooled(nnx.MultiHeadAttention(2, 8, 8, 8, rngs=r, decode=False)), mean, linear(8, 3, r)))
     add("transformer", (6, 8))(lambda r: Chain(Residual(Chain(nnx.LayerNorm(8, rngs=r), Pooled(nnx.MultiHeadAttention(2, 8, 8, 8, rngs=r, decode=False)))),
                                                Residual(Chain(nnx.LayerNorm(8, rngs=r), linear(8, 16, r), nnx.gelu, linear(16, 8, r))), mean, linear(8, 3, r)))
-    add("lstm", (5, 4))(lambda r: Chain(Recurrent(nnx.LSTMCell(4, 6, rngs=r), 2), mean, linear(6, 3, r)))
-    add("gru", (5, 4))(lambda r: Chain(Recurrent(nnx.GRUCell(4, 6, rngs=r), 1), mean, linear(6, 3, r)))
 
 
 def losses_of(model, x, y, classes):

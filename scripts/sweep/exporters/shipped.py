@@ -33,7 +33,6 @@ FILES = {
     "faster_whisper/assets/silero_vad_v6.onnx": ({"input": (4, 576), "h": (1, 1, 128), "c": (1, 1, 128)}, {}, "speech_probs", []),
     "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx": ({"x": (1, 3, 64, 64)}, {}, "sigmoid_0.tmp_0", ["--allow", "frozen-batchnorm"]),
     "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx": ({"x": (1, 3, 48, 64)}, {}, "softmax_11.tmp_0", ["--allow", "frozen-batchnorm"]),
-    "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx": ({"x": (2, 3, 48, 96)}, {}, "save_infer_model/scale_0.tmp_1", ["--allow", "frozen-batchnorm"]),
     "captcha_recognizer/models/slider.onnx": ({"images": (1, 3, 640, 640)}, {}, "output0", []),
     "captcha_whisperer/models/captcha_crnn.onnx": ({"image": (2, 3, 60, 160)}, {}, "logits", []),
     "vietcombank_captcha/models/vietcombank_captcha.onnx": ({"input": (2, 50, 155, 3)}, {}, "digit_0", []),

@@ -130,7 +130,8 @@ TEST(LintRoles, ExportersNames) {
   }
 }
 
-/// Tools that simplify graphs make initializers of the older exporter's Constant nodes, such as anchors of boxes.
+/// Tools that simplify graphs make initializers of the older exporter's Constant nodes, such as anchors of
+/// boxes.
 TEST(LintRoles, TheResultOfAConstantNodeIsNoTableOfPositions) {
   const std::string name = "/head/Constant_12_output_0";
   for (bool anchors : {true, false}) {
@@ -141,7 +142,8 @@ TEST(LintRoles, TheResultOfAConstantNodeIsNoTableOfPositions) {
     b.node("MatMul", {"x", "f.weight"}, {"m"}).node("Add", {"m", name}, {"y"}).output("y");
     lint::Report report = checked(b);
     EXPECT_EQ(verdictOf(report, name), "constant");
-    EXPECT_EQ(codesOf(report), anchors ? Codes{} : Codes{"undecided-verdict"}) << "zeros may be a merged bias";
+    EXPECT_EQ(codesOf(report), anchors ? Codes{} : Codes{"undecided-verdict"})
+        << "zeros may be a merged bias";
   }
 }
 
