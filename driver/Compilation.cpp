@@ -138,6 +138,7 @@ void Compilation::import() {
     importing.roles = importer::rolesOf(findings);
     importing.configuration = options.model.configuration;
     importing.notesAllNodes = options.layoutsOnly;
+    importing.needsElements = true;
     ir = importer::importModel(context, model, importing);
     if (!options.model.adapters.given())
       applyParameterOptions(*ir, options);

@@ -152,7 +152,7 @@ void GraphImporter::importGraph(const model::Graph &graph) {
       results.push_back(
           {value->tensor, train::BindingAttr::get(&context, train::BindingKind::Output, output.name)});
   }
-  if (&graph == &source.graph)
+  if (options.needsElements && &graph == &source.graph)
     checkElements();
   if (&graph == &source.graph && (!options.configuration.empty() || options.notesAllNodes) && reports.empty())
     importAnnotations();

@@ -32,6 +32,8 @@ struct ImportOptions {
   bool notesAllNodes = false;
   /// Leave onnx.unsupported ops in the module instead of throwing.
   bool keepUnsupported = false;
+  /// Refuse sizes that leave all outputs without elements: nothing would train.
+  bool needsElements = false;
 };
 
 /// Imports the model's graph. Throws kedge::Error with the first

@@ -182,19 +182,23 @@ void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) 
     job.flags.push_back("--version-script=" + script);
   }
 
-  // In the folder of the output, so that putting it in place is one rename.
+  // Next to the output, so that putting it in place is one rename. In a folder, since linkers write a file of
+  // another name first, which a signal would leave.
   SmallString<256> linked;
   fs::createUniquePath(output + ".%%%%%%%%", linked, false);
+  const std::string made = linked.str().str();
   // Noted before it is made, until it is gone: a signal that comes meanwhile removes it.
-  const TemporaryFile noted(linked.str().str());
-  llvm::scope_exit discard([&] { std::ignore = fs::remove(linked); });
+  const TemporaryFile noted(made);
+  if (const std::error_code error = fs::create_directory(made, /*IgnoreExisting=*/false, fs::owner_all))
+    fail("{}: cannot be written: {}", output, error.message());
+  const llvm::scope_exit discard([&] { std::ignore = fs::remove_directories(made); });
+  path::append(linked, "linked");
   if (job.pieces.empty())
     linkByDriver(job, inputs, linked.str().str(), folder);
   else
     linkBuiltIn(job.form, job.pieces, inputs, job.flags, linked.str().str());
   if (std::error_code error = fs::rename(linked, output))
     fail("{}: cannot be written: {}", output, error.message());
-  discard.release();
 }
 
 std::vector<std::string> archiveFiles(const Runtime &runtime) {

@@ -71,8 +71,8 @@ void refuseEmptyValues(const CLI::App &app, const std::vector<std::string> &word
   const CLI::Option *option = nullptr;
   std::string flag; // the last one; empty after those that take no value
   for (const std::string &word : words) {
-    if (used == &app && flag.empty())
-      for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+    if (flag.empty() && !word.empty())
+      for (const CLI::App *command : used->get_subcommands([](const CLI::App *) { return true; }))
         if (command->get_name() == word)
           used = command;
     const size_t equals = word.find('=');
