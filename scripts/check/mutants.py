@@ -209,9 +209,9 @@ def unit_failing(copy, test, limit):
     program, given = test.split()
     folder = copy.options.work / "unit"
     folder.mkdir(exist_ok=True)
-    said, code = run([copy.build / "bin" / program, f"--gtest_filter={given}", "--gtest_brief=1"], limit, cwd=folder)
-    if "Running 0 tests" in said:
+    if not run([copy.build / "bin" / program, f"--gtest_filter={given}", "--gtest_list_tests"], limit, cwd=folder)[0].count("\n  "):
         sys.exit(f"{test}: no test has such a name")
+    said, code = run([copy.build / "bin" / program, f"--gtest_filter={given}", "--gtest_brief=1"], limit, cwd=folder)
     found = re.search(r"\[  FAILED  \] ([^\s,(]+)", said)
     return None if code == 0 else f"{program} {found[1] if found else given}"
 

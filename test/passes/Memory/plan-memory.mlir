@@ -72,9 +72,10 @@ func.func @predict(%x: tensor<4x16xf32> {train.binding = #train.binding<input "x
 // CHECK: exec.buffer "y" at {{[0-9]+}} size 64 live[0, 3]
 // A square that is read along its columns is not overwritten along its rows.
 // CHECK: exec.function @turned
-// CHECK: %[[SQUARE:.*]] = exec.buffer "{{.*}}tensor<4x4xf32>
+// CHECK: %[[SQUARE:.*]] = exec.buffer "x"{{.*}}tensor<4x4xf32>
+// CHECK: %[[TURNED:.*]] = exec.buffer ""{{.*}}tensor<4x4xf32>
 // CHECK: exec.launch "cluster" reads(%[[SQUARE]]) writes(%[[SQUARE]])
-// CHECK-NEXT: exec.launch "cluster" reads(%[[SQUARE]]) writes(%[[TURNED:.*]])
+// CHECK-NEXT: exec.launch "cluster" reads(%[[SQUARE]]) writes(%[[TURNED]])
 // CHECK-NEXT: exec.launch "cluster" reads(%[[TURNED]])
 #columns = affine_map<(d0, d1) -> (d1, d0)>
 func.func @shown(%x: tensor<16xf32> {train.binding = #train.binding<input "x">})

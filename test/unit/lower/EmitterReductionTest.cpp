@@ -146,6 +146,29 @@ TEST(EmitterReduction, SoftmaxOverItsInput) {
   }
 }
 
+// What a masked lane holds is no element.
+TEST(EmitterReduction, MaximumOfNegativeRows) {
+  for (int columns : {3, 64, 100, 1031}) {
+    const int rows = 5;
+    Cluster cluster(fmt::format(R"(
+      func.func @f(%x: tensor<{0}x{1}xf32>) {{
+        %y = sched.cluster domain [{0}, {1}] reduced [1] (%x)
+             maps [affine_map<(r, c) -> (r, c)>] -> [affine_map<(r, c) -> (r)>] {{
+          ^bb0(%v: f32):
+            %m = sched.reduce max %v : f32
+            sched.yield %m : f32
+        }} : (tensor<{0}x{1}xf32>) -> tensor<{0}xf32>
+        return
+      }})",
+                                rows, columns));
+    auto x = randomFloats(rows * columns, 2, -30, -1);
+    std::vector<float> y(rows);
+    cluster.run(2, x, y);
+    for (int r = 0; r < rows; ++r)
+      ASSERT_EQ(y[r], *std::max_element(&x[r * columns], &x[r * columns] + columns)) << columns;
+  }
+}
+
 TEST(EmitterReduction, WholeTensorStaysAccurate) {
   const int n = 3000001;
   Cluster cluster(fmt::format(R"(
