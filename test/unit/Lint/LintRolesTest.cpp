@@ -31,6 +31,15 @@ TEST(LintRoles, OneElementIsABiasOnlyOfAnAxisOfLengthOne) {
   }
 }
 
+TEST(LintRoles, TheScaleOfAQuantisedTensorIsAConstant) {
+  for (const char *op : {"QuantizeLinear", "DequantizeLinear"}) {
+    ModelBuilder b;
+    b.input("x").floats("w", {4, 3}, fresh(12, 0.5f)).floats("s", {3}, {0.5f, 0.25f, 0.125f});
+    b.node("MatMul", {"x", "w"}, {"m"}).node(op, {"m", "s"}, {"y"}).output("y");
+    EXPECT_EQ(verdictOf(checked(b), "s"), "constant") << op;
+  }
+}
+
 TEST(LintRoles, AMaskOverTheVocabularyIsNoBias) {
   ModelBuilder b;
   b.input("x").floats("w", {4, 3}, fresh(12, 0.5f)).floats("mask", {3}, {0, -INFINITY, 0});

@@ -41,6 +41,23 @@ Msg ints(const std::string &name, const std::vector<int64_t> &dims, const std::v
 Msg truth(const std::string &name, bool value) { return rawTensor<uint8_t>(name, 9, {}, {value}); }
 } // namespace
 
+// Up to opset 12 the axis begins the part over which a softmax sums, by default at 1; from 13 on it is the
+// one axis, by default the last.
+TEST(GraphImporter, SoftmaxSumsOverAllAxesFromItsOwnBefore13) {
+  for (int64_t version : {11, 12, 13}) {
+    const Msg graph = Msg()
+                          .sub(1, node("Softmax", {"x"}, {"y"}))
+                          .sub(11, value("x", {2, 3, 4}))
+                          .sub(12, value("y", {2, 3, 4}));
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    auto module =
+        importer::importModel(context, model::parseModel(asBytes(modelOf(graph, version)), "t.onnx"));
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    expectPart(text, version < 13 ? "-> tensor<2x12xf32>" : "axis = 2 : i64");
+  }
+}
+
 TEST(GraphImporter, NamesAllUnsupportedOperatorsTogether) {
   std::string error = errorOf(Msg()
                                   .sub(1, node("Mystery", {"x"}, {"a"}, "one"))
