@@ -37,6 +37,7 @@ TEST(LintRoles, TheScaleOfAQuantisedTensorIsAConstant) {
     b.input("x").floats("w", {4, 3}, fresh(12, 0.5f)).floats("s", {3}, {0.5f, 0.25f, 0.125f});
     b.node("MatMul", {"x", "w"}, {"m"}).node(op, {"m", "s"}, {"y"}).output("y");
     EXPECT_EQ(verdictOf(checked(b), "s"), "constant") << op;
+    EXPECT_TRUE(checked(b).findings.empty()) << op;
   }
 }
 
