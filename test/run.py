@@ -101,7 +101,7 @@ def announce(options):
     left = len(tiers.left_out("all" if options.all else "quick", options.since))
     print(f"{what}{f' (part {options.shard})' if options.shard else ''}; {left} of {len(rows)} long tests are left out"
           f"{' (--all runs them)' if left else ''}")
-    print(f"{options.jobs} at a time; on two idle cores {'about an hour' if options.all else '15 to 18 minutes'}", flush=True)
+    print(f"{options.jobs} at a time; on two idle cores {'about an hour' if options.all else '9 to 18 minutes'}", flush=True)
 
 
 def missing_features(output):
