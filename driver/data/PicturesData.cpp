@@ -18,7 +18,7 @@ struct Labelled {
   int64_t label;
 };
 
-/// The folders in a folder, or all files below one, in order.
+/// The names of the folders in a folder, in order.
 std::vector<std::string> foldersIn(const std::string &folder) {
   std::error_code failed;
   std::vector<std::string> names;
@@ -90,12 +90,17 @@ PicturesForm formOf(const PicturesRequest &request) {
   PicturesForm form;
   if (!request.like.empty()) {
     const nlohmann::json saved = readForm(request.like, "pictures");
-    return {saved.at("classes").get<std::vector<std::string>>(),
+    form = {saved.at("classes").get<std::vector<std::string>>(),
             saved.at("height").get<int64_t>(),
             saved.at("width").get<int64_t>(),
             saved.at("gray").get<bool>(),
             saved.at("mean").get<std::vector<double>>(),
             saved.at("std").get<std::vector<double>>()};
+    for (const std::vector<double> &numbers : {form.mean, form.std})
+      if (numbers.size() != 1 && static_cast<int64_t>(numbers.size()) != form.channels())
+        fail("{}-form.json: has {} numbers for {} channels; make it again with kedge data images",
+             request.like, numbers.size(), form.channels());
+    return form;
   }
   form.classes = foldersIn(request.source);
   form.oneChannel = request.gray;
