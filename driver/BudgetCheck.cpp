@@ -32,22 +32,23 @@ void BudgetCheck::noteWithoutEffect() const {
   if (options.isTrial())
     return;
   // With --accumulate 1 there are no accumulators: gradients are values that end with their update.
-  if (options.offloads("gradients") && options.accumulate == 1)
+  if (options.memory.offloads(OffloadKind::Gradients) && options.accumulate == 1)
     fprintf(
         stderr,
         "kedge: note: --offload gradients: without --accumulate no gradient outlives its update: nothing to "
         "offload\n");
-  std::string policy = options.recomputePolicy();
-  if (const auto known = recomputation(module);
-      known && known.getOps().getInt() == 0 && policy != "none" && policy != "auto")
+  const remat::Policy policy = options.memory.policy();
+  if (const auto known = recomputation(module); known && known.getOps().getInt() == 0 &&
+                                                options.memory.computesAgain() &&
+                                                policy.kind != remat::Policy::Kind::Auto)
     fprintf(stderr,
             "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
-            policy.c_str());
+            policy.text().c_str());
 }
 
 /// What kedge-choose-recompute foresees is what is packed in the end.
 void BudgetCheck::check() const {
-  if (options.memoryBudget.empty() || !fitsDevice(module))
+  if (!options.memory.plan.budget.isGiven() || !fitsDevice(module))
     return;
   const int64_t budget = recomputation(module).getBudgetBytes().getInt();
   int64_t bytes = analysis::sumOf(analysis::reservationsOf(module, rt::physicalCores()));
@@ -63,7 +64,8 @@ void BudgetCheck::check() const {
 int64_t BudgetCheck::hostBytes() const { return exporter::hostBytes(module); }
 
 bool BudgetCheck::fits() const {
-  return fitsDevice(module) && hostBytes() <= options.hostLimit().value_or(hostBytes());
+  const int64_t limit = options.memory.plan.hostBudget;
+  return fitsDevice(module) && (limit == 0 || hostBytes() <= limit);
 }
 
 std::string BudgetCheck::whyNothingFits(const std::string &remedies) const {
@@ -84,7 +86,7 @@ std::string BudgetCheck::whyNothingFits(const std::string &remedies) const {
 
 /// Values go to host memory as far as it has room; states are what they are.
 std::string BudgetCheck::whyHostDoesNotFit(const std::string &remedies) const {
-  int64_t limit = *options.hostLimit();
+  const int64_t limit = options.memory.plan.hostBudget;
   std::string text =
       fmt::format("kedge: {}: what --offload puts into host memory takes {} bytes ({}), above the host "
                   "memory budget of {} bytes ({})\n",

@@ -73,8 +73,7 @@ void checkTrainingInfo(const CompileOptions &options) {
          "have; expected fp32, bf16 or fp8",
          model);
   const int64_t most = *std::max_element(options.model.ranks.begin(), options.model.ranks.end());
-  const int64_t apart =
-      options.model.mesh.empty() ? most : options.model.meshOfRanks().sizeOf("replica,data");
+  const int64_t apart = options.model.mesh ? options.model.mesh->sizeOf(rt::Mesh::kRows) : most;
   if (apart > 1)
     fail("{}: ranks with rows of their own are not available yet for a model whose training_info says how it "
          "trains: its gradients would not be summed over the {} ranks; expected one rank, or --mesh tensor=N",
@@ -92,6 +91,10 @@ Compilation::Compilation(const CompileOptions &options)
          "folder, or name it by "
          "another path",
          path);
+  if (options.resumedFrom.empty()) { // what that keeps needs no file
+    checkLossWeights(options.model);
+    checkReadable(options);
+  }
   model = model::loadModel(options.model.model, {.requireExternalData = false});
   const std::vector<std::string> leftOut =
       importer::settleForTraining(model, options.model.settled(), context);
@@ -184,7 +187,6 @@ void Compilation::schedule(const ValueChooser &choose) {
   if (done >= Phase::Exec)
     return;
   analysis::DeviceModel device = analysis::loadDevice(options.deviceName());
-  options.hostLimit(); // an error before the work
   if (options.convolution != lower::Convolutions::Auto && !options.onGpu())
     fail("--convolution {} needs --target cuda", wordOf(options.convolution));
   if (isWanted(Phase::Schedule)) {

@@ -37,7 +37,7 @@ void Compilation::addCommunication(nlohmann::json &report) {
                                        {"calls", row.calls},
                                        {"elements", row.elements},
                                        {"bytes", row.bytes}});
-    if (!options.model.mesh.empty())
+    if (options.model.mesh)
       report["communication"].back()["axis"] = row.axis;
   }
   const analysis::StepOverlap overlap = analysis::overlapOf(*ir, numbered, options.accumulate);
@@ -46,7 +46,7 @@ void Compilation::addCommunication(nlohmann::json &report) {
   report["step_seconds"] = report["step_seconds"].get<double>() - overlap.hidden;
   report["ranks"] = options.model.ranks.front();
   report["zero"] = options.partition.stage;
-  if (!options.model.mesh.empty())
+  if (options.model.mesh)
     addMesh(report);
 }
 
@@ -62,8 +62,8 @@ nlohmann::json Compilation::report() {
   if (!options.maxSeqInput.empty())
     report["max_seq"] = {{"input", options.maxSeqInput}, {"length", options.maxSeq}};
   analysis::StepCost cost = analysis::stepCost(scheduled, options.accumulate);
-  if (std::optional<int64_t> limit = options.hostLimit()) {
-    report["host_budget_bytes"] = *limit;
+  if (const int64_t limit = options.memory.plan.hostBudget) {
+    report["host_budget_bytes"] = limit;
     report["fits"] = BudgetCheck(*ir, options).fits();
   }
   report["step_seconds"] = cost.seconds;

@@ -2,8 +2,10 @@
 #include "driver/SavedIr.h"
 #include "lib/Support/Error.h"
 #include "runtime/io/SameFile.h"
+#include <cstring>
 #include <filesystem>
 #include <set>
+#include <unistd.h>
 
 namespace kedge::driver {
 namespace {
@@ -20,9 +22,10 @@ void addTensors(Uses &uses, const model::Graph &graph) {
 
 Uses optionFiles(const CompileOptions &options) {
   Uses uses = {{"--deepspeed-config", options.deepSpeedConfig}, {"--algorithms", options.algorithms}};
+  if (options.precisionPolicy != "master" && options.precisionPolicy != "autocast")
+    uses.emplace_back("--precision-policy", options.precisionPolicy);
   for (const auto &[option, value] :
-       {std::pair("--precision-policy", options.precisionPolicy), std::pair("--device", options.device),
-        std::pair("--link", options.link)})
+       {std::pair("--device", options.device), std::pair("--link", options.link)})
     if (std::filesystem::path(value).has_extension() || value.find('/') != std::string::npos)
       uses.emplace_back(option, value);
   return uses;
@@ -48,6 +51,12 @@ Uses outputsOf(const CompileOptions &options) {
 }
 
 } // namespace
+
+void checkReadable(const CompileOptions &options) {
+  for (const auto &[option, path] : optionFiles(options))
+    if (!path.empty() && access(path.c_str(), R_OK) != 0)
+      fail("{} {}: cannot be read: {}", option, path, strerror(errno));
+}
 
 void checkFiles(const CompileOptions &options, const model::Model &model) {
   for (const auto &[option, path] : optionFiles(options)) {

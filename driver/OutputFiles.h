@@ -9,4 +9,7 @@ namespace kedge::driver {
 /// Throws kedge::Error.
 void checkFiles(const CompileOptions &options, const model::Model &model);
 
+/// That files which options name can be read; told before the model is opened. Throws kedge::Error.
+void checkReadable(const CompileOptions &options);
+
 } // namespace kedge::driver

@@ -15,17 +15,17 @@ constexpr int kFrontierPoints = 10;
 
 bool PhasePipelines::has(Phase phase) const {
   return phase != Phase::None && phase != Phase::Import &&
-         (phase != Phase::Rematerialize || options.rematerializes());
+         (phase != Phase::Rematerialize || options.memory.rematerializes());
 }
 
 pipelines::TargetOptions PhasePipelines::target() const {
   return {options.onGpu(),
           options.convolution,
           rt::physicalCores(),
-          !options.memoryBudget.empty(),
+          options.memory.plan.budget.isGiven(),
           options.tensorOverlap != mesh::Overlap::Off,
           options.target == "cuda:sm_90a",
-          options.offloads("params"),
+          options.memory.offloads(OffloadKind::Params),
           options.deviceName()};
 }
 
@@ -58,24 +58,20 @@ void PhasePipelines::addRematerialization(OpPassManager &manager) const {
 }
 
 void PhasePipelines::addOffload(OpPassManager &manager) const {
-  std::vector<std::string> states;
-  for (const std::string &kind : options.offload)
-    if (kind != "activations")
-      states.push_back(kind);
-  if (!options.offload.empty())
+  std::vector<Offload> states = options.memory.offload;
+  std::erase_if(states, [](const Offload &entry) { return entry.kind == OffloadKind::Activations; });
+  if (!options.memory.offload.empty())
     pipelines::addOffloadPipeline(manager, states, options.deviceName(), rt::physicalCores());
 }
 
 pipelines::ChooseRecomputeOptions PhasePipelines::recompute() const {
-  pipelines::ChooseRecomputeOptions choose;
-  choose.policy = options.recomputePolicy();
-  choose.budget = options.memoryBudget;
+  const MemoryOptions &memory = options.memory;
+  pipelines::ChooseRecomputeOptions choose = memory.plan;
+  choose.policy = memory.policy();
   choose.device = options.deviceName();
-  choose.effort = options.effort;
   choose.threads = rt::physicalCores();
-  choose.offload = options.offloads("activations");
-  choose.hostBudget = options.hostMemoryBudget;
-  choose.frontier = options.frontier ? kFrontierPoints : 0;
+  choose.offload = memory.offloads(OffloadKind::Activations);
+  choose.frontier = memory.frontier ? kFrontierPoints : 0;
   return choose;
 }
 

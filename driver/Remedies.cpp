@@ -70,15 +70,17 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
   if (const auto narrow = autodiff::factsOf(options.update.optimizer).in8bits)
     remedies.push_back({fmt::format("--optimizer {}", wordOf(*narrow)),
                         [narrow](CompileOptions &o) { o.update.optimizer = *narrow; }});
-  for (const char *what : {"activations", "optimizer"})
-    if (!options.offloads(what))
-      remedies.push_back(
-          {fmt::format("--offload {}", what), [what](CompileOptions &o) { o.offload.push_back(what); }});
+  for (const OffloadKind kind : {OffloadKind::Activations, OffloadKind::Optimizer})
+    if (!options.memory.offloads(kind))
+      remedies.push_back({fmt::format("--offload {}", wordOf(kind)),
+                          [kind](CompileOptions &o) { o.memory.offload.push_back({kind, ""}); }});
   if (options.feedForwardChunk == 0 && isWide(options))
     remedies.push_back(
         {"--feed-forward-chunk 64MiB", [](CompileOptions &o) { o.feedForwardChunk = kFeedForwardChunk; }});
-  if (options.recomputePolicy() != "auto")
-    remedies.push_back({"--recompute auto", [](CompileOptions &o) { o.recompute = "auto"; }});
+  if (options.memory.policy().kind != remat::Policy::Kind::Auto)
+    remedies.push_back({"--recompute auto", [](CompileOptions &o) {
+                          o.memory.recompute = remat::Policy{remat::Policy::Kind::Auto};
+                        }});
   if (options.model.ranks.front() > 1 && options.partition.stage < 3 &&
       options.masterWeights != pipelines::MasterWeights::Off)
     remedies.push_back({"--zero 3", [](CompileOptions &o) { o.partition.stage = 3; }});
@@ -89,7 +91,7 @@ std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options
   CompileOptions changed = options;
   remedy.apply(changed);
   changed.trial = Trial::Silent;
-  changed.frontier = changed.compare = false;
+  changed.memory.frontier = changed.compare = false;
   Compilation compilation(changed);
   compilation.import();
   compilation.step();
@@ -107,7 +109,7 @@ std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options
 } // namespace
 
 std::string remediesText(const CompileOptions &options) {
-  if (options.memoryBudget.empty())
+  if (!options.memory.plan.budget.isGiven())
     return "";
   const std::vector<Remedy> remedies = remediesOf(options);
   std::vector<Price> prices;

@@ -77,7 +77,7 @@ void Compilation::checkIsWhole() const {
     fail("{}: is of one rank of --mesh {}; a program from it is not available yet, expected --emit with a "
          "level "
          "of IR, or the ONNX file",
-         options.resumedFrom, options.model.mesh);
+         options.resumedFrom, options.model.mesh->text());
 }
 
 void Compilation::resume() {

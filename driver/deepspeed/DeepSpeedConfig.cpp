@@ -23,10 +23,7 @@ std::optional<double> quantity(const std::string &text) {
   if (const std::optional<double> value = rt::decimalIn(text))
     return value;
   try {
-    MemoryBudget budget = parseMemoryBudget(text);
-    if (budget.kind == MemoryBudget::Kind::Bytes)
-      return static_cast<double>(budget.bytes);
-    return std::nullopt;
+    return static_cast<double>(parseBytes(text));
   } catch (const Error &) {
     return std::nullopt;
   }

@@ -234,7 +234,7 @@ JointAnswer planJointly(const CompileOptions &options) {
   JointAnswer answer;
   answer.fits = result.found();
   answer.report = found.report();
-  if (options.frontier && result.found())
+  if (options.memory.frontier && result.found())
     answer.report["frontier"] = frontierOf(space, costs, result.rows.front());
   answer.options = space.optionsOf(chosen);
   answer.options.feedForwardChunk = costs.chunkOf(chosen);

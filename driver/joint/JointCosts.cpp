@@ -17,8 +17,7 @@ using solver::JointPlan;
 
 namespace {
 
-int64_t limitOf(const std::string &text, const analysis::DeviceModel &device) {
-  const MemoryBudget given = parseMemoryBudget(text);
+int64_t limitOf(const MemoryBudget &given, const analysis::DeviceModel &device) {
   switch (given.kind) {
   case MemoryBudget::Kind::Bytes:
     return given.bytes;
@@ -29,7 +28,7 @@ int64_t limitOf(const std::string &text, const analysis::DeviceModel &device) {
   case MemoryBudget::Kind::ActivationShare:
     break;
   }
-  fail("--auto: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", text);
+  fail("--auto: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", given.text());
 }
 
 /// Search steps of the memory solver for a choice among many: plans of the whole effort take a hundred times
@@ -38,9 +37,7 @@ constexpr int64_t kQuick = 1;
 
 /// Nothing is computed again yet, and nothing goes to host memory.
 CompileOptions unplanned(CompileOptions options) {
-  options.memoryBudget.clear(), options.hostMemoryBudget.clear();
-  options.recompute = "none";
-  options.offload.clear();
+  options.memory = {};
   return options;
 }
 
@@ -64,7 +61,7 @@ static JointChoice scheduleOf(JointChoice choice) {
 
 JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
     : space(space), device(analysis::loadDevice(options.deviceName())), swift(withoutLatency(device)),
-      limit(limitOf(options.memoryBudget, device)) {}
+      limit(limitOf(options.memory.plan.budget, device)) {}
 
 /// What a model has no way to be split by is no choice.
 double JointCosts::bound(const JointChoice &choice, int which) {
@@ -113,7 +110,7 @@ const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
   if (found != commons.end())
     return found->second;
   CompileOptions one = unplanned(space.optionsOf(choice));
-  one.model.mesh.clear(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
+  one.model.mesh.reset(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
   one.accumulate = addsUp ? 2 : 1;
   const ProgressStage stage("bounding " + key, 0);
   Compilation compilation(one);
@@ -160,13 +157,13 @@ double JointCosts::filled(const JointChoice &choice) {
 
 /// Of the tensor ranks, for a micro-batch of the choice's rows.
 const solver::StepChain &JointCosts::chainOf(const JointChoice &choice) {
-  const std::string blocks = fmt::format("tensor={}", space.meshOf(choice).sizeOf(rt::Mesh::kTensor));
-  const std::string key = fmt::format("{} {} {} {}", blocks, space.value(choice, kPrecisionAxis),
+  const rt::Mesh blocks = space.meshOf(choice).along(rt::Mesh::kTensor);
+  const std::string key = fmt::format("{} {} {} {}", blocks.text(), space.value(choice, kPrecisionAxis),
                                       space.value(choice, kLayoutAxis), space.value(choice, kRowsAxis));
   auto found = chains.find(key);
   if (found == chains.end()) {
     CompileOptions one = unplanned(space.optionsOf(choice));
-    one.model.mesh = blocks, one.model.ranks = {rt::Mesh::parse(blocks).size()};
+    one.model.mesh = blocks, one.model.ranks = {blocks.size()};
     one.partition.stage = 0, one.accumulate = 2;
     const ProgressStage stage("bounding " + key, 0);
     Compilation compilation(one);
@@ -288,10 +285,10 @@ JointPlan JointCosts::planned(const JointChoice &choice) {
 
 JointPlan JointCosts::planned(const JointChoice &choice, int64_t feedForwardChunk) {
   CompileOptions one = space.optionsOf(choice);
-  one.memoryBudget = std::to_string(limit);
+  one.memory.plan.budget = MemoryBudget::ofBytes(limit);
   one.feedForwardChunk = feedForwardChunk;
-  if (one.effort == 0)
-    one.effort = kQuick;
+  if (one.memory.plan.effort == 0)
+    one.memory.plan.effort = kQuick;
   const ProgressStage stage(fmt::format("planning, {}", plans.size() + 1), 0);
   const nlohmann::json report = reportOf(one);
   least[choice] = report["smallest_feasible_bytes"];

@@ -16,7 +16,7 @@ bool splitsModels(const CompileOptions &options) { return !options.syncBatchNorm
 /// model.
 std::vector<std::string> meshesOf(const CompileOptions &options) {
   const int64_t ranks = options.model.ranks.front();
-  if (!options.model.mesh.empty() || ranks == 1)
+  if (options.model.mesh || ranks == 1)
     return {options.model.meshOfRanks().text()};
   std::vector<std::string> meshes;
   for (const int64_t stages : divisorsOf(splitsModels(options) ? ranks : 1))
@@ -49,18 +49,11 @@ std::vector<std::string> stagesOf(const CompileOptions &options) {
   return {"0", "1", "2", "3"};
 }
 
-std::string offloadText(const std::vector<std::string> &kinds) {
-  std::string text;
-  for (const std::string &kind : kinds)
-    text += (text.empty() ? "" : ",") + kind;
-  return text;
-}
-
 /// A processor has no other memory than the host's.
 std::vector<std::string> offloadsOf(const CompileOptions &options) {
   const analysis::DeviceModel device = analysis::loadDevice(options.deviceName());
   if (isFixed(options, "--offload") || device.isProcessor())
-    return {offloadText(options.offload)};
+    return {offloadText(options.memory.offload)};
   return {"", "activations", "optimizer", "optimizer,activations", "optimizer,params,activations"};
 }
 
@@ -131,14 +124,14 @@ void JointSpace::addRows(const model::Model &model, bool rowsFixed) {
     all[kRowsAxis].values.push_back(std::to_string(sizes[i]));
 }
 
-std::vector<std::string> JointSpace::offloadOf(const std::string &value) {
-  std::vector<std::string> words;
+std::vector<Offload> JointSpace::offloadOf(const std::string &value) {
+  std::vector<Offload> offloads;
   for (size_t begin = 0; begin < value.size();) {
     const size_t end = std::min(value.find(',', begin), value.size());
-    words.push_back(value.substr(begin, end - begin));
+    offloads.push_back(Offload::parse(value.substr(begin, end - begin)));
     begin = end + 1;
   }
-  return words;
+  return offloads;
 }
 
 bool JointSpace::isChunkFixed() const { return isFixed(options, "--feed-forward-chunk"); }
@@ -185,11 +178,11 @@ CompileOptions JointSpace::optionsOf(const solver::JointChoice &choice) const {
   CompileOptions one = options;
   one.joint = {};
   one.trial = Trial::Silent;
-  one.frontier = one.compare = false;
+  one.memory.frontier = one.compare = false;
   one.arenaFile.clear(), one.launchFile.clear(), one.report.clear();
   const rt::Mesh &mesh = meshOf(choice);
   if (mesh.sizeOf(rt::Mesh::kData) != mesh.size())
-    one.model.mesh = mesh.text();
+    one.model.mesh = mesh;
   one.layouts.sequenceParallel = value(choice, kLayoutAxis) == "on";
   one.pipeline.schedule = value(choice, kScheduleAxis);
   one.partition.stage = std::stoll(value(choice, kZeroAxis));
@@ -200,10 +193,10 @@ CompileOptions JointSpace::optionsOf(const solver::JointChoice &choice) const {
         shape.front() = rowsOf(choice);
   one.precision = valueOf<pipelines::Precision>(value(choice, kPrecisionAxis));
   one.precisions = {one.precision};
-  one.offload = offloadOf(value(choice, kOffloadAxis));
+  one.memory.offload = offloadOf(value(choice, kOffloadAxis));
   one.bucketBytes = std::stoll(value(choice, kBucketAxis));
-  if (one.memoryBudget.empty())
-    one.memoryBudget = "device";
+  if (!one.memory.plan.budget.isGiven())
+    one.memory.plan.budget.kind = MemoryBudget::Kind::Device;
   return one;
 }
 

@@ -37,7 +37,7 @@ public:
     return all[axis].values[static_cast<size_t>(choice[axis])];
   }
   /// What a value of the axis `offload` moves.
-  static std::vector<std::string> offloadOf(const std::string &value);
+  static std::vector<Offload> offloadOf(const std::string &value);
   const rt::Mesh &meshOf(const solver::JointChoice &choice) const {
     return meshes[static_cast<size_t>(choice[kMeshAxis])];
   }

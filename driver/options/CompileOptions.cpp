@@ -2,7 +2,6 @@
 #include "driver/program/GpuTarget.h"
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
-#include "lib/Support/MemoryBudget.h"
 #include "passes/Autodiff/Optimizers.h"
 
 namespace kedge::driver {
@@ -19,15 +18,6 @@ static std::string deviceOf(const CompileOptions &options) {
 
 std::string CompileOptions::deviceName() const {
   return deviceOf(*this) + (link.empty() ? "" : analysis::kWithLinks + link);
-}
-
-std::optional<int64_t> CompileOptions::hostLimit() const {
-  if (hostMemoryBudget.empty())
-    return std::nullopt;
-  MemoryBudget given = parseMemoryBudget(hostMemoryBudget);
-  if (given.kind != MemoryBudget::Kind::Bytes)
-    fail("--host-memory-budget {}: expected bytes (17179869184, 16GiB)", hostMemoryBudget);
-  return given.bytes;
 }
 
 static void checkFloat8(const CompileOptions &options) {

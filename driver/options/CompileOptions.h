@@ -1,7 +1,9 @@
 // What plan and compile are told beyond the model: optimizer, precision, memory, ranks, output.
 #pragma once
+#include "driver/options/MemoryOptions.h"
 #include "driver/options/ModelOptions.h"
 #include "driver/options/OptionWords.h"
+#include "driver/options/ParameterOptions.h"
 #include "passes/Pipelines/Pipelines.h"
 #include <algorithm>
 #include <map>
@@ -43,7 +45,8 @@ struct CompileOptions : pipelines::StepOptions {
   bool isPipelined() const { return model.meshOfRanks().sizeOf(rt::Mesh::kPipeline) > 1; }
   std::string deepSpeedConfig;       ///< a file whose options have been applied
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
-  std::vector<std::string> weightDecayExclude, lrScale;
+  std::vector<rt::NameRule> weightDecayExclude;
+  std::vector<RateScale> lrScale;
   double lr = 1e-3;
   std::optional<double> eps, weightDecay; ///< defaults are the optimizer's
   ScheduleDefaults schedule;
@@ -52,10 +55,7 @@ struct CompileOptions : pipelines::StepOptions {
       precisions;             ///< as given: plan --compare takes several, `precision` is the first
   std::string givenLossScale; ///< --loss-scale: dynamic, a number, or "" when not given
   std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
-  std::string recompute, memoryBudget;       ///< as given; see recomputePolicy
-  std::vector<std::string> offload; ///< of optimizer, gradients, params, activations; KIND=DIR: a file
-  std::string hostMemoryBudget;     ///< as given; empty: no limit
-  int64_t effort = 0;
+  MemoryOptions memory;
   Emit emit = Emit::Exe;
   std::string target = "cpu", output, saveIr, report;
   lower::Convolutions convolution = lower::Convolutions::Auto;
@@ -69,7 +69,6 @@ struct CompileOptions : pipelines::StepOptions {
   bool json = false, compare = false;
   std::string maxBatchInput;          ///< --max-batch
   std::optional<double> maxAddedTime; ///< --max-added-time: a share of the step's time
-  bool frontier = false;              ///< --frontier
   std::string checkFile;              ///< --check
   int64_t maxBatch = 0;               ///< what it found
   std::string maxSeqInput;            ///< --max-seq
@@ -98,20 +97,6 @@ struct CompileOptions : pipelines::StepOptions {
   std::string
       resumedFrom; ///< the file of --save-ir that MODEL was; `model.model` is then the ONNX file behind it
 
-  /// --recompute, or what it is without: auto when there is a budget to keep.
-  std::string recomputePolicy() const {
-    return !recompute.empty() ? recompute : memoryBudget.empty() && !frontier ? "none" : "auto";
-  }
-  bool rematerializes() const {
-    return frontier || recomputePolicy() != "none" || !memoryBudget.empty() || !offload.empty();
-  }
-  bool offloads(const std::string &what) const {
-    return std::any_of(offload.begin(), offload.end(),
-                       [&](const std::string &entry) { return entry.substr(0, entry.find('=')) == what; });
-  }
-  /// Bytes of host memory that may be used; none without a limit. Throws kedge::Error when it is no number of
-  /// bytes.
-  std::optional<int64_t> hostLimit() const;
   bool onGpu() const { return target != "cpu"; }
   /// --device, or what predicted times are of without it; empty: this machine.
   std::string deviceName() const;

@@ -25,14 +25,12 @@ struct ModelOptions : autodiff::AddLossOptions {
   bool compiles = true; ///< false: kedge lint, which mends nothing that it is not told to
   std::vector<std::string> allow;
   std::vector<int64_t> ranks = {1}; ///< in all; several: a plan each
-  std::string mesh; ///< --mesh with all its axes, "replica=2,data=4"; empty: all ranks along `data`
+  std::optional<rt::Mesh> mesh;     ///< --mesh with all its axes; none: all ranks along `data`
 
   std::string configuration; ///< the device configuration of the file that is followed; empty: none
 
   /// The mesh of the (first) number of ranks.
-  rt::Mesh meshOfRanks() const {
-    return mesh.empty() ? rt::Mesh::ofData(ranks.front()) : rt::Mesh::parse(mesh);
-  }
+  rt::Mesh meshOfRanks() const { return mesh.value_or(rt::Mesh::ofData(ranks.front())); }
   pipelines::AdapterOptions adapters;
 
   lint::LintOptions lintOptions() const;

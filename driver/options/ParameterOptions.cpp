@@ -1,8 +1,9 @@
 #include "driver/options/ParameterOptions.h"
-#include "driver/options/ProgramOptions.h"
+#include "driver/options/CompileOptions.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/NearMisses.h"
+#include "runtime/program/NumberFlags.h"
 
 using namespace mlir;
 
@@ -11,37 +12,43 @@ namespace {
 
 /// An expression that matches no parameter is a mistake.
 void forParameters(ModuleOp module, const CompileOptions &options, const char *option,
-                   const std::string &text, const rt::NamePattern &pattern,
-                   llvm::function_ref<void(train::StateOp)> apply) {
+                   const rt::NameRule &rule, llvm::function_ref<void(train::StateOp)> apply) {
   std::vector<std::string> names;
   bool used = false;
   for (auto state : module.getOps<train::StateOp>()) {
     if (state.getRole() != train::Role::Parameter)
       continue;
     names.push_back(state.getOnnxName().value_or(state.getSymName()).str());
-    if (pattern.isIn(names.back())) {
+    if (rule.names.isIn(names.back())) {
       apply(state);
       used = true;
     }
   }
   if (!used)
-    fail("{}: {} '{}' matches no parameter{}", options.model.model, option, text,
-         rt::nearMisses(text, names));
+    fail("{}: {} '{}' matches no parameter{}", options.model.model, option, rule.given,
+         rt::nearMisses(rule.given, names));
 }
 
 } // namespace
 
+RateScale RateScale::parse(const std::string &text) {
+  constexpr rt::NumberRange kScale = {"--lr-scale", false, 0, 1e12};
+  const auto [rule, number] = rt::NameRule::split(text);
+  if (rule.given.find('=') == std::string::npos)
+    fail("'{}': expected REGEX=X with a number X", text);
+  if (const std::string wrong = rt::outOfRange(kScale, number); !wrong.empty())
+    fail("'{}': expected REGEX=X: {}", text, wrong);
+  return {rule, *rt::decimalIn(number)};
+}
+
 void applyParameterOptions(ModuleOp module, const CompileOptions &options) {
-  auto excluded = patterns(options.weightDecayExclude, "--weight-decay-exclude");
-  auto scales = scaledPatterns(options.lrScale);
   Builder builder(module.getContext());
-  for (size_t i = 0; i < excluded.size(); ++i)
-    forParameters(module, options, "--weight-decay-exclude", options.weightDecayExclude[i], excluded[i],
+  for (const rt::NameRule &excluded : options.weightDecayExclude)
+    forParameters(module, options, "--weight-decay-exclude", excluded,
                   [&](train::StateOp state) { state.setDecayAttr(builder.getBoolAttr(false)); });
-  for (size_t i = 0; i < scales.size(); ++i)
-    forParameters(
-        module, options, "--lr-scale", options.lrScale[i], scales[i].first,
-        [&](train::StateOp state) { state.setLrScaleAttr(builder.getF64FloatAttr(scales[i].second)); });
+  for (const RateScale &scaled : options.lrScale)
+    forParameters(module, options, "--lr-scale", scaled,
+                  [&](train::StateOp state) { state.setLrScaleAttr(builder.getF64FloatAttr(scaled.scale)); });
 }
 
 } // namespace kedge::driver

@@ -13,7 +13,6 @@
 #include "lib/Support/Error.h"
 #include "mlir/IR/AsmState.h"
 #include "runtime/abi/ProgramKeys.h"
-#include "runtime/program/NumberFlags.h"
 #include "llvm/ADT/StringSet.h"
 #include <filesystem>
 #include <set>
@@ -24,32 +23,6 @@ using nlohmann::json;
 
 namespace kedge::driver {
 namespace key = abi::key;
-
-std::vector<rt::NamePattern> patterns(const std::vector<std::string> &texts, const char *option) {
-  std::vector<rt::NamePattern> result;
-  for (const std::string &text : texts)
-    try {
-      result.emplace_back(text);
-    } catch (const std::regex_error &error) {
-      fail("{} '{}': not a regular expression: {}", option, text, error.what());
-    }
-  return result;
-}
-
-std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector<std::string> &texts) {
-  constexpr rt::NumberRange kScale = {"--lr-scale", false, 0, 1e12};
-  std::vector<std::pair<rt::NamePattern, double>> result;
-  for (const std::string &text : texts) {
-    size_t equals = text.rfind('=');
-    if (equals == std::string::npos)
-      fail("--lr-scale '{}': expected REGEX=X with a number X", text);
-    if (std::string wrong = rt::outOfRange(kScale, text.substr(equals + 1)); !wrong.empty())
-      fail("--lr-scale '{}': expected REGEX=X: {}", text, wrong);
-    double scale = *rt::decimalIn(text.substr(equals + 1));
-    result.push_back({patterns({text.substr(0, equals)}, "--lr-scale")[0], scale});
-  }
-  return result;
-}
 
 namespace {
 /// In the main graph or an algorithm of training_info.
@@ -136,7 +109,7 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   const int64_t accumulate =
       options.isPipelined() || options.joinsMicroBatches() ? 1 : options.accumulate; // its step has all rows
   facts[key::itemsPerBatch] =
-      nominal / static_cast<double>(accumulate * rt::Mesh::parse(options.mesh).sizeOf("replica,data"));
+      nominal / static_cast<double>(accumulate * options.mesh.sizeOf(rt::Mesh::kRows));
   if (options.isPipelined() && isLossElsewhere(step))
     facts[key::itemsPerBatch] = 0; // the ranks' items are added up
   facts[key::loss] = wordOf(options.loss.kind);
@@ -177,8 +150,8 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
     result[key::parts] = options.parts;
   if (joins && options.accumulate > 1)
     result[key::joinedMicroBatches] = options.accumulate; // those of all parts
-  if (!options.model.mesh.empty())
-    result[key::mesh] = options.model.mesh;
+  if (options.model.mesh)
+    result[key::mesh] = options.model.mesh->text();
   if (json schedule = scheduleFacts(options.schedule); !schedule.empty())
     result[key::schedule] = schedule;
   if (options.lossScale.minimum > 0)

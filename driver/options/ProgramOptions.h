@@ -5,15 +5,9 @@
 #include "lib/Support/TextFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/io/NamePattern.h"
 #include <nlohmann/json.hpp>
 
 namespace kedge::driver {
-
-/// ECMAScript expressions of an option; an error names the option and the expression.
-std::vector<rt::NamePattern> patterns(const std::vector<std::string> &texts, const char *option);
-/// REGEX=X of --lr-scale.
-std::vector<std::pair<rt::NamePattern, double>> scaledPatterns(const std::vector<std::string> &texts);
 
 /// Items of a step, batch, labels, tokens: what `options` of the launch table says of the loss.
 nlohmann::json lossFacts(mlir::func::FuncOp step, const pipelines::StepOptions &options);

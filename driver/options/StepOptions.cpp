@@ -1,7 +1,6 @@
 #include "driver/options/StepOptions.h"
 #include "driver/LossWeights.h"
 #include "lib/Analysis/DeviceModel.h"
-#include "lib/Support/MemoryBudget.h"
 
 namespace kedge::driver {
 namespace {
@@ -17,7 +16,7 @@ std::string derivedValue(const model::Model &model) {
 
 /// Shares of a peak are known when stages are.
 int64_t roomOfRank(const CompileOptions &options) {
-  const MemoryBudget budget = parseMemoryBudget(options.memoryBudget);
+  const MemoryBudget &budget = options.memory.plan.budget;
   if (budget.kind == MemoryBudget::Kind::Bytes)
     return budget.bytes;
   if (budget.kind != MemoryBudget::Kind::Device)
@@ -27,6 +26,16 @@ int64_t roomOfRank(const CompileOptions &options) {
 }
 
 } // namespace
+
+static void readLossWeights(const ModelOptions &options, autodiff::AddLossOptions &loss) {
+  loss.classWeights = lossWeights("--class-weights", options.classWeights);
+  loss.posWeight = lossWeights("--pos-weight", options.posWeight);
+}
+
+void checkLossWeights(const ModelOptions &options) {
+  autodiff::AddLossOptions ignored;
+  readLossWeights(options, ignored);
+}
 
 pipelines::StepOptions stepOptions(const CompileOptions &options, const model::Model &model) {
   pipelines::StepOptions step = options;
@@ -38,9 +47,8 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
     if (m.lossOutput.empty())
       step.loss.lossOutput = derivedValue(model);
   }
-  step.loss.classWeights = lossWeights("--class-weights", m.classWeights);
-  step.loss.posWeight = lossWeights("--pos-weight", m.posWeight);
-  step.mesh = m.meshOfRanks().text();
+  readLossWeights(m, step.loss);
+  step.mesh = m.meshOfRanks();
   step.device = options.deviceName();
   if (options.isPipelined())
     step.stages.room = roomOfRank(options);

@@ -8,6 +8,8 @@
 namespace kedge::driver {
 namespace {
 
+using remat::Policy;
+
 /// A model with too few places to cut has no row for an interleaved one.
 constexpr const char *kSchedules[] = {"gpipe", "1f1b", "interleaved=2", "zero-bubble"};
 
@@ -44,16 +46,22 @@ nlohmann::json rowOf(const std::string &name, const CompileOptions &options) {
 CompileOptions trialOf(const CompileOptions &options) {
   CompileOptions trial = options;
   trial.trial = Trial::Silent;
-  trial.frontier = false; // a row is one plan
+  trial.memory.frontier = false; // a row is one plan
   return trial;
 }
 
-nlohmann::json policyRow(const CompileOptions &options, const std::string &policy) {
+nlohmann::json policyRow(const CompileOptions &options, Policy policy) {
   CompileOptions changed = trialOf(options);
-  changed.recompute = policy == "offload" ? "none" : policy;
-  if (policy == "offload" && !options.offloads("activations"))
-    changed.offload.push_back("activations");
-  return rowOf(policy, changed);
+  changed.memory.recompute = policy;
+  return rowOf(policy.text(), changed);
+}
+
+nlohmann::json offloadRow(const CompileOptions &options) {
+  CompileOptions changed = trialOf(options);
+  changed.memory.recompute = Policy{};
+  if (!options.memory.offloads(OffloadKind::Activations))
+    changed.memory.offload.push_back({OffloadKind::Activations, ""});
+  return rowOf("offload", changed);
 }
 
 /// The first 16-bit precision that was asked for; bf16 when none was.
@@ -83,10 +91,12 @@ bool severalRanks(const CompileOptions &options) { return options.model.ranks.fr
 
 nlohmann::json comparePolicies(const CompileOptions &options) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const char *policy : {"none", "full", "sqrt", "attention", "offload"})
-    rows.push_back(policyRow(options, policy));
+  for (const Policy::Kind kind :
+       {Policy::Kind::None, Policy::Kind::Full, Policy::Kind::Sqrt, Policy::Kind::Attention})
+    rows.push_back(policyRow(options, {kind}));
+  rows.push_back(offloadRow(options));
   // Without a budget, auto recomputes nothing.
-  rows.push_back(policyRow(options, "auto"));
+  rows.push_back(policyRow(options, {Policy::Kind::Auto}));
   return rows;
 }
 
@@ -146,17 +156,18 @@ nlohmann::json compareSchedules(const CompileOptions &options) {
 
 nlohmann::json compareSteps(const CompileOptions &options) {
   CompileOptions changed = trialOf(options);
-  changed.precision = pipelines::Precision::Fp32, changed.recompute = "none", changed.partition.stage = 0;
-  changed.offload.clear();
+  changed.precision = pipelines::Precision::Fp32, changed.memory.recompute = Policy{};
+  changed.partition.stage = 0, changed.memory.offload.clear();
   changed.masterWeights = pipelines::MasterWeights::On;
   nlohmann::json rows = nlohmann::json::array({rowOf("baseline", changed)});
-  changed.recompute = "full";
+  changed.memory.recompute = Policy{Policy::Kind::Full};
   rows.push_back(rowOf("+ recompute", changed));
   changed.precision = narrowOf(options);
   rows.push_back(rowOf(std::string("+ ") + wordOf(changed.precision), changed));
   changed.partition.stage = 2;
   rows.push_back(rowOf("+ zero 2", changed));
-  changed.partition.stage = 3, changed.offload = {"optimizer", "params"};
+  changed.partition.stage = 3;
+  changed.memory.offload = {{OffloadKind::Optimizer, ""}, {OffloadKind::Params, ""}};
   rows.push_back(rowOf("+ zero 3, offload", changed));
   return rows;
 }
@@ -192,7 +203,7 @@ std::string compareText(const char *what, const nlohmann::json &rows, bool budge
 }
 
 std::string compareNote(const CompileOptions &options) {
-  if (options.memoryBudget.empty())
+  if (!options.memory.plan.budget.isGiven())
     return "";
   return "\nWith a budget the planner computes again no more than it must, so plans fill the budget, and a "
          "row that needs fewer bytes\n"

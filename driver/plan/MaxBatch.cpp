@@ -48,7 +48,7 @@ bool fits(const CompileOptions &trial) {
   if (trial.joint.on)
     return fitsInSomeWay(trial);
   CompileOptions one = trial;
-  one.frontier = false;
+  one.memory.frontier = false;
   const nlohmann::json report = reportOf(one);
   return report["fits"].get<bool>() && addedTimeOf(report) <= trial.maxAddedTime.value_or(HUGE_VAL);
 }
@@ -107,7 +107,7 @@ std::string whyNoLarger(const CompileOptions &found) {
   if (found.joint.on || size > largestTried)
     return "";
   CompileOptions next = batch ? withBatch(found, size) : withLength(found, size);
-  next.frontier = next.compare = false;
+  next.memory.frontier = next.compare = false;
   try {
     if (next.isPipelined()) {
       PipelinePlan plan(next);

@@ -84,7 +84,7 @@ std::optional<Candidate> tried(const CompileOptions &options, const std::string 
   try {
     const json report = PipelinePlan(one).report();
     const auto peak = report["peak_bytes"].get<int64_t>();
-    const bool fits = report["fits"].get<bool>() && (!options.memoryBudget.empty() || peak <= room);
+    const bool fits = report["fits"].get<bool>() && (options.memory.plan.budget.isGiven() || peak <= room);
     return Candidate{name, report["step_seconds"], report["pipeline"]["bubble"], peak, fits};
   } catch (const Error &error) {
     if (name == "1f1b")

@@ -19,7 +19,7 @@ namespace {
 /// them.
 struct World {
   int64_t ranks;
-  std::string mesh;
+  std::optional<rt::Mesh> mesh;
   std::optional<int64_t> stage; ///< of a pipeline: its ranks have a program of their own
 };
 
@@ -32,16 +32,14 @@ std::vector<World> worldsOf(const CompileOptions &options) {
   }
   if (!options.replicas) {
     for (const int64_t number : options.model.ranks)
-      worlds.push_back({number, "", {}});
+      worlds.push_back({number, {}, {}});
     return worlds;
   }
   const int64_t ranks = options.model.ranks.front();
   for (int64_t onMachine = ranks; onMachine >= 1; --onMachine)
     if (ranks % onMachine == 0)
       worlds.push_back(
-          {ranks,
-           rt::Mesh::parse(fmt::format("replica={},data={}", ranks / onMachine, onMachine)).text(),
-           {}});
+          {ranks, rt::Mesh::parse(fmt::format("replica={},data={}", ranks / onMachine, onMachine)), {}});
   return worlds;
 }
 
@@ -52,7 +50,7 @@ void checkNumbers(const CompileOptions &options) {
       fail("--ranks {}: {} is named twice; name each number once", fmt::join(numbers, ","), numbers[i]);
   if (options.isPipelined() && options.emit != Emit::Exe)
     fail("--mesh {}: --emit {} is not available yet for a pipeline, whose ranks have a program each",
-         options.model.mesh, wordOf(options.emit));
+         options.model.mesh->text(), wordOf(options.emit));
   if (options.isPipelined())
     return;
   if (options.saveIr.empty() && options.report.empty() && options.emit == Emit::Exe)
@@ -90,9 +88,9 @@ public:
     if (world.stage) {
       entry["stage"] = *world.stage;
       entry["kernels"] = prefix;
-    } else if (!world.mesh.empty()) {
+    } else if (world.mesh) {
       shares = true;
-      entry["mesh"] = world.mesh;
+      entry["mesh"] = world.mesh->text();
       entry["kernels"] = prefix;
       if (!parts.shared.empty())
         entry["shared"] = parts.shared;
@@ -147,10 +145,10 @@ int compilePlansByWorld(const CompileOptions &given, lower::KernelCache &cache) 
     one.pipeline.stage = world.stage.value_or(0);
     if (world.stage && !one.saveIr.empty())
       one.saveIr = folderOfRank(one.saveIr, *world.stage * ranksOfStage(options));
-    one.kernelPrefix = world.stage          ? fmt::format("s{}.", *world.stage)
-                       : world.mesh.empty() ? fmt::format("r{}.", world.ranks)
-                                            : fmt::format("{}.", world.mesh);
-    one.knownKernels = world.mesh.empty() || world.stage ? nullptr : &knownKernels;
+    one.kernelPrefix = world.stage  ? fmt::format("s{}.", *world.stage)
+                       : world.mesh ? fmt::format("{}.", world.mesh->text())
+                                    : fmt::format("r{}.", world.ranks);
+    one.knownKernels = world.mesh && !world.stage ? &knownKernels : nullptr;
     one.setRepeats(!std::exchange(first, false)); // notes are the same
     Compilation compilation(one);
     compilation.import();

@@ -99,8 +99,7 @@ void chooseConfiguration(const GivenRanks &given, CompileOptions &options) {
          model.model, given.words, name, one.devices, one.devices);
   model.ranks = {ranks};
   if (ranks > 1)
-    model.mesh =
-        Mesh::parse(fmt::format("data={}{}{}", ranks / one.devices, axes.empty() ? "" : ",", axes)).text();
+    model.mesh = Mesh::parse(fmt::format("data={}{}{}", ranks / one.devices, axes.empty() ? "" : ",", axes));
 }
 
 } // namespace kedge::driver

@@ -191,7 +191,7 @@ private:
       list.push_back({{"option", "--offload optimizer"},
                       {"bytes", optimizer},
                       {"seconds", 2 * analysis::secondsOf(analysis::transferCost(optimizer), device)},
-                      {"chosen", options.offloads("optimizer")}});
+                      {"chosen", options.memory.offloads(OffloadKind::Optimizer)}});
     return list;
   }
 

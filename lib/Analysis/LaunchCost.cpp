@@ -1,12 +1,12 @@
 #include "lib/Analysis/LaunchCost.h"
 #include "lib/Analysis/ClusterCost.h"
 #include "lib/Analysis/LibraryCall.h"
+#include "lib/Analysis/RankMesh.h"
 #include "lib/Dialect/Dist/CollectiveCall.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/io/Error.h"
-#include "runtime/program/Mesh.h"
 #include <algorithm>
 #include <numeric>
 
@@ -65,10 +65,7 @@ MatmulType productType(ValueRange inputs) {
 std::vector<int64_t> membersOf(sched::LibraryOp op, int64_t ranks) {
   const std::string axis = dist::collectiveCallOf(op.getAttrs()).axis.str();
   if (dist::MeshAttr mesh = dist::meshOf(op); mesh && mesh.sizeOf(axis) == ranks) {
-    std::string axes;
-    for (auto [name, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
-      axes += (axes.empty() ? "" : ",") + name.str() + "=" + std::to_string(size);
-    return rt::Mesh::parse(axes).groupOf(axis, 0).members;
+    return rankMesh(mesh).groupOf(axis, 0).members;
   }
   std::vector<int64_t> members(static_cast<size_t>(ranks));
   std::iota(members.begin(), members.end(), int64_t(0));

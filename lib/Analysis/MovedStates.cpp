@@ -26,9 +26,7 @@ DenseSet<StringAttr> updatedStates(ModuleOp module) {
   return updated;
 }
 
-} // namespace
-
-llvm::StringRef offloadKindOf(train::Role role) {
+std::optional<OffloadKind> offloadKindOf(train::Role role) {
   switch (role) {
   case train::Role::Moment1:
   case train::Role::Moment2:
@@ -36,41 +34,38 @@ llvm::StringRef offloadKindOf(train::Role role) {
   case train::Role::State:
   case train::Role::Average:
   case train::Role::Residual:
-    return "optimizer";
+    return OffloadKind::Optimizer;
   case train::Role::Accumulator:
-    return "gradients";
+    return OffloadKind::Gradients;
   case train::Role::Parameter:
   case train::Role::Frozen:
-    return "params";
+    return OffloadKind::Params;
   default:
-    return "";
+    return std::nullopt;
   }
 }
 
-OffloadEntry offloadEntry(llvm::StringRef text) {
-  auto [kind, directory] = text.split('=');
-  return {kind, directory};
-}
+} // namespace
 
-std::optional<OffloadEntry> offloadTarget(llvm::ArrayRef<std::string> entries, train::StateOp state) {
+std::optional<Offload> offloadTarget(llvm::ArrayRef<Offload> offloads, train::StateOp state) {
   if (cast<RankedTensorType>(state.getType()).getRank() == 0)
     return std::nullopt;
-  for (llvm::StringRef text : entries)
-    if (OffloadEntry entry = offloadEntry(text); entry.kind == offloadKindOf(state.getRole()))
-      return entry;
+  for (const Offload &offload : offloads)
+    if (offload.kind == offloadKindOf(state.getRole()))
+      return offload;
   return std::nullopt;
 }
 
-MovedStates movedStates(ModuleOp module, const std::vector<std::string> &entries, const DeviceModel &device) {
+MovedStates movedStates(ModuleOp module, const std::vector<Offload> &offloads, const DeviceModel &device) {
   MovedStates moved;
   const DenseSet<StringAttr> updated = updatedStates(module);
   for (auto state : module.getOps<train::StateOp>()) {
-    const auto target = offloadTarget(entries, state);
+    const auto target = offloadTarget(offloads, state);
     if (!target)
       continue;
     const int64_t bytes = kedge::bytesOf(state.getType());
     moved.bytes += static_cast<int64_t>(llvm::alignTo(bytes, arenaAlignment(module)));
-    if (updated.contains(state.getSymNameAttr()) && target->kind != "gradients")
+    if (updated.contains(state.getSymNameAttr()) && target->kind != OffloadKind::Gradients)
       moved.seconds += 2 * secondsOf(transferCost(bytes, !target->directory.empty()), device);
   }
   return moved;

@@ -9,10 +9,9 @@ namespace kedge {
 namespace {
 
 [[noreturn]] void refuse(const std::string &text, const std::string &why) {
-  fail(
-      "memory budget '{}': {}; expected bytes (17179869184, 16GiB), a share of the unconstrained peak (80%), "
-      "activations=50% or device",
-      text, why);
+  fail("'{}': {}; expected bytes (17179869184, 16GiB), a share of the unconstrained peak (80%), "
+       "activations=50% or device",
+       text, why);
 }
 
 /// The number at the front of `text`; what follows goes to `rest`.
@@ -41,8 +40,7 @@ double unitOf(const std::string &name, const std::string &whole) {
 
 } // namespace
 
-MemoryBudget parseMemoryBudget(const std::string &text) {
-  using Kind = MemoryBudget::Kind;
+MemoryBudget MemoryBudget::parse(const std::string &text) {
   static const std::string activations = "activations=";
   if (text.empty())
     return {};
@@ -65,6 +63,29 @@ MemoryBudget parseMemoryBudget(const std::string &text) {
   if (amount.find_first_not_of("0123456789") == std::string::npos)
     return {Kind::Bytes, static_cast<int64_t>(std::strtoull(amount.c_str(), nullptr, 10)), 0};
   return {Kind::Bytes, static_cast<int64_t>(bytes), 0};
+}
+
+std::string MemoryBudget::text() const {
+  switch (kind) {
+  case Kind::None:
+    break;
+  case Kind::Bytes:
+    return std::to_string(bytes);
+  case Kind::PeakShare:
+    return fmt::format("{}%", percent);
+  case Kind::ActivationShare:
+    return fmt::format("activations={}%", percent);
+  case Kind::Device:
+    return "device";
+  }
+  return "";
+}
+
+int64_t parseBytes(const std::string &text) {
+  const MemoryBudget given = MemoryBudget::parse(text);
+  if (given.kind != MemoryBudget::Kind::Bytes)
+    fail("'{}': expected bytes (17179869184, 16GiB)", text);
+  return given.bytes;
 }
 
 std::string formatBytes(int64_t bytes) {

@@ -1,10 +1,12 @@
 #pragma once
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Support/ExactDouble.h"
+#include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/Adapters/OptionWords.h"
+#include "passes/Adapters/QuantizeRule.h"
 
 namespace kedge::adapters {
 #define GEN_PASS_DECL

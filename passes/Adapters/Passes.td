@@ -74,7 +74,7 @@ def QuantizeWeights : Pass<"kedge-quantize-weights", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
   let options = [
-    ListOption<"weights", "weights", "std::string", "REGEX=nf4, REGEX=fp4 or REGEX=int8; the first that fits a name holds">,
+    ListOption<"weights", "weights", "kedge::adapters::QuantizeRule", "REGEX=nf4, REGEX=fp4 or REGEX=int8; the first that fits a name holds">,
     Option<"doubleQuantize", "double-quantize", "bool", "false", "largest magnitudes of blocks in 8 bits, too (nf4, fp4)">
   ];
 }

@@ -23,13 +23,6 @@ using namespace mlir;
 using EncodedPart = tune::Part;
 using tune::Format;
 
-struct Rule {
-  std::string text;
-  rt::NamePattern pattern;
-  Format format;
-  bool used = false;
-};
-
 int64_t blocksOf(int64_t count, int64_t block) { return (count + block - 1) / block; }
 
 struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
@@ -44,60 +37,41 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
       return signalPassFailure();
     }
     saved = 0;
-    SmallVector<Rule> rules;
-    if (failed(readRules(rules)))
-      return signalPassFailure();
+    DenseSet<const QuantizeRule *> used;
     int64_t count = 0;
     for (AdaptedWeight &weight : weightsOf(model)) {
-      Rule *rule = ruleFor(rules, weight);
+      const QuantizeRule *rule = ruleFor(weight);
       if (!rule)
         continue;
       if (failed(check(weight, *rule)))
         return signalPassFailure();
-      rule->used = true;
+      used.insert(rule);
       quantise(weight, rule->format);
       ++count;
     }
-    for (const Rule &rule : rules)
-      if (!rule.used) {
-        getOperation().emitError() << "--quantize '" << rule.text << "': no frozen weight has such a name";
+    for (const QuantizeRule &rule : weights)
+      if (!used.contains(&rule)) {
+        getOperation().emitError() << "--quantize '" << rule.text() << "': no frozen weight has such a name";
         return signalPassFailure();
       }
     addStatistic("kedge-quantize-weights", "weights", count);
     addStatistic("kedge-quantize-weights", "bytes saved", saved);
   }
 
-  LogicalResult readRules(SmallVectorImpl<Rule> &rules) {
-    for (const std::string &text : weights) {
-      const size_t split = text.rfind('=');
-      auto format = split == std::string::npos ? std::nullopt : tune::symbolizeFormat(text.substr(split + 1));
-      if (!format)
-        return getOperation().emitError()
-               << "--quantize '" << text << "': expected REGEX=nf4, REGEX=fp4 or REGEX=int8";
-      try {
-        rules.push_back({text, rt::NamePattern(text.substr(0, split)), *format});
-      } catch (const std::regex_error &error) {
-        return getOperation().emitError()
-               << "--quantize '" << text << "': not a regular expression: " << error.what();
-      }
-    }
-    return success();
-  }
-
   /// Expressions name modules, and so their weights, not their biases.
-  static Rule *ruleFor(MutableArrayRef<Rule> rules, AdaptedWeight &weight) {
+  const QuantizeRule *ruleFor(AdaptedWeight &weight) const {
     if (tune::adapterOf(weight.state) || tune::encodingOf(weight.state) || weight.name().ends_with(".bias"))
       return nullptr;
-    for (Rule &rule : rules)
-      if (rule.pattern.isIn(weight.name().str()))
+    for (const QuantizeRule &rule : weights)
+      if (rule.names.isIn(weight.name().str()))
         return &rule;
     return nullptr;
   }
 
-  LogicalResult check(AdaptedWeight &weight, const Rule &rule) {
+  LogicalResult check(AdaptedWeight &weight, const QuantizeRule &rule) {
     auto type = cast<RankedTensorType>(weight.value.getType());
     auto refuse = [&] {
-      return getOperation().emitError() << "--quantize '" << rule.text << "': '" << weight.name() << "' ";
+      return getOperation().emitError() << "--quantize '" << rule.text() << "': '" << weight.name() << "' ";
     };
     if (weight.state.getRole() != train::Role::Frozen)
       return refuse()

@@ -1,5 +1,6 @@
 #include "passes/Mesh/GivenCut.h"
 #include "lib/Dialect/Dist/Cut.h"
+#include "lib/Support/Error.h"
 #include "passes/Mesh/Annotations.h"
 
 using namespace mlir;
@@ -15,26 +16,21 @@ bool GivenCut::isOf(train::StateOp state) const {
 LogicalResult GivenCut::check(train::StateOp state) const {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(state.getType()).getShape();
   if (dim >= static_cast<int64_t>(shape.size()))
-    return state.emitError() << "--shard " << text << ": '" << fileNameOf(state).getValue() << "' has "
+    return state.emitError() << "--shard " << given << ": '" << fileNameOf(state).getValue() << "' has "
                              << shape.size() << " dimensions, the first is 0";
   if (shape[dim] == 1)
-    return state.emitError() << "--shard " << text << ": dimension " << dim << " of '"
+    return state.emitError() << "--shard " << given << ": dimension " << dim << " of '"
                              << fileNameOf(state).getValue() << "' has 1 element: expected one to cut";
   return success();
 }
 
-FailureOr<GivenCut> parseGivenCut(ModuleOp module, const std::string &text) {
-  const size_t equals = text.rfind('=');
-  StringRef target = equals == std::string::npos ? StringRef() : StringRef(text).substr(equals + 1);
-  int dim = -1;
-  const auto [axis, number] = target.split(':');
-  if (axis != dist::tensorAxis || number.getAsInteger(10, dim) || dim < 0)
-    return module.emitError() << "--shard " << text << ": expected REGEX=tensor:DIM with a dimension from 0";
-  try {
-    return GivenCut{text, rt::NamePattern(text.substr(0, equals)), dim};
-  } catch (const std::regex_error &error) {
-    return module.emitError() << "--shard " << text << ": not a regular expression: " << error.what();
-  }
+GivenCut GivenCut::parse(const std::string &text) {
+  const auto [rule, target] = rt::NameRule::split(text);
+  const auto [axis, number] = StringRef(target).split(':');
+  GivenCut cut{rule, -1};
+  if (axis != dist::tensorAxis || number.getAsInteger(10, cut.dim) || cut.dim < 0)
+    fail("'{}': expected REGEX=tensor:DIM with a dimension from 0", text);
+  return cut;
 }
 
 } // namespace kedge::mesh

@@ -4,11 +4,13 @@
 #include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/Mesh/GivenCut.h"
 #include "passes/Mesh/OptionWords.h"
 
 namespace kedge::mesh {

@@ -51,7 +51,7 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     ```
   }];
   let options = [Option<"sequenceParallel", "sequence-parallel", "bool", "true", "residuals and norms between cut products are cut by rows">,
-                 ListOption<"shard", "shard", "std::string", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
+                 ListOption<"shard", "shard", "kedge::mesh::GivenCut", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
 }
 
 def ShowShardingRules : MeshPass<"kedge-show-sharding-rules"> {

@@ -40,21 +40,18 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
 
   /// Dimensions of states that the option `shard` names.
   LogicalResult addGiven() {
-    for (const std::string &text : shard) {
-      FailureOr<GivenCut> given = parseGivenCut(getOperation(), text);
-      if (failed(given))
-        return failure();
+    for (const GivenCut &given : shard) {
       bool isFound = false;
       for (auto state : getOperation().getOps<train::StateOp>()) {
-        if (!given->isOf(state))
+        if (!given.isOf(state))
           continue;
         isFound = true;
-        if (failed(given->check(state)))
+        if (failed(given.check(state)))
           return failure();
-        givenDims[state.getSymNameAttr()] = given->dim;
+        givenDims[state.getSymNameAttr()] = given.dim;
       }
       if (!isFound)
-        return getOperation().emitError() << "--shard " << text << ": no parameter has such a name";
+        return getOperation().emitError() << "--shard " << given.text() << ": no parameter has such a name";
     }
     return success();
   }

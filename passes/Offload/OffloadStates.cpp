@@ -129,11 +129,9 @@ struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
   using Base::Base;
 
   void runOnOperation() override {
-    for (const std::string &entry : states)
-      if (const StringRef kind = analysis::offloadEntry(entry).kind;
-          !llvm::is_contained({"optimizer", "gradients", "params"}, kind)) {
-        getOperation().emitError() << "unknown kind of state '" << kind
-                                   << "': expected optimizer, gradients or params";
+    for (const Offload &offload : states)
+      if (offload.kind == OffloadKind::Activations) {
+        getOperation().emitError("activations are no states: expected optimizer, gradients or params");
         return signalPassFailure();
       }
     int64_t moved = 0;

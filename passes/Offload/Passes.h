@@ -1,5 +1,7 @@
 #pragma once
 #include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Support/Offload.h"
+#include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -34,7 +34,7 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [ListOption<"states", "states", "std::string", "optimizer, gradients, params, each perhaps as KIND=DIR">];
+  let options = [ListOption<"states", "states", "kedge::Offload", "optimizer, gradients, params, each perhaps as KIND=DIR">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 #endif

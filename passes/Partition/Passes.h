@@ -4,9 +4,11 @@
 #include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "runtime/program/Mesh.h"
 
 namespace kedge::partition {
 #define GEN_PASS_DECL

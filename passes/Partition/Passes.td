@@ -29,7 +29,7 @@ def SetMesh : Pass<"kedge-set-mesh", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"mesh", "mesh", "std::string", "\"\"", "AXIS=N,...: axes of the mesh; empty: one rank">,
+    Option<"mesh", "mesh", "kedge::rt::Mesh", "kedge::rt::Mesh()", "AXIS=N,...: axes of the mesh; empty: one rank">,
     Option<"parts", "parts", "int64_t", "0", "of a step's rows, a power of two, whose sums are added in a tree; 0: in any order">
   ];
   let dependentDialects = ["kedge::dist::DistDialect"];

@@ -1,4 +1,5 @@
 #include "passes/Partition/RankSchedules.h"
+#include "lib/Analysis/RankMesh.h"
 #include "lib/Dialect/Dist/CollectiveCall.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Exec/ExecOps.h"
@@ -71,12 +72,7 @@ std::string nameOf(ModuleOp module, int64_t rank, const rt::Mesh &mesh) {
 } // namespace
 
 rt::Mesh meshOf(Operation *module) {
-  auto mesh = module->getAttrOfType<dist::MeshAttr>(dist::meshName);
-  std::string text;
-  if (mesh)
-    for (auto [name, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
-      text += (text.empty() ? "" : ",") + name.str() + "=" + std::to_string(size);
-  return rt::Mesh::parse(text);
+  return analysis::rankMesh(module->getAttrOfType<dist::MeshAttr>(dist::meshName));
 }
 
 FailureOr<std::vector<RankProgram>> rankPrograms(ModuleOp module) {

@@ -1,8 +1,6 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
-#include "runtime/io/Error.h"
-#include "runtime/program/Mesh.h"
 
 namespace kedge::partition {
 #define GEN_PASS_DEF_SETMESH
@@ -15,21 +13,18 @@ struct SetMesh : impl::SetMeshBase<SetMesh> {
   using Base::Base;
 
   void runOnOperation() override {
-    try {
-      if (parts != 0)
-        setParts(rt::Mesh::parse(mesh).sizeOf("replica,data"));
-      set(rt::Mesh::parse(mesh));
-    } catch (const rt::RuntimeError &error) {
-      getOperation().emitError() << "mesh " << mesh.getValue() << ": " << error.what();
-      signalPassFailure();
-    }
+    if (parts != 0 && failed(setParts(mesh.sizeOf(rt::Mesh::kRows))))
+      return signalPassFailure();
+    set(mesh);
   }
 
-  void setParts(int64_t ranks) {
+  LogicalResult setParts(int64_t ranks) {
     if (parts < 0 || !llvm::isPowerOf2_64(static_cast<uint64_t>(parts)) || parts % ranks != 0)
-      throw rt::RuntimeError("sums over " + std::to_string(parts) + " parts: expected a power of two that " +
-                             std::to_string(ranks) + " ranks with rows of their own divide");
+      return getOperation().emitError()
+             << "mesh " << mesh.text() << ": sums over " << parts.getValue()
+             << " parts: expected a power of two that " << ranks << " ranks with rows of their own divide";
     getOperation()->setAttr(dist::partsName, Builder(&getContext()).getI64IntegerAttr(parts));
+    return success();
   }
 
   void set(const rt::Mesh &ranks) {

@@ -31,8 +31,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   DenseMap<StringAttr, int64_t> stageOfState;
   llvm::StringMap<int64_t> stageOfPlace; ///< of the first forward op there
   llvm::StringMap<int64_t> lastOfPlace;
-  DenseSet<Operation *> late; ///< of @micro: backward, and what follows from it
-  std::vector<std::pair<rt::NamePattern, int64_t>> given;
+  DenseSet<Operation *> late;             ///< of @micro: backward, and what follows from it
   DenseMap<Attribute, int64_t> annotated; ///< stages of nodes by place, as the file says
   DenseSet<Value> everywhere;             ///< made of constants and numbers of the host
   DenseSet<Value> foundByAll;             ///< made on one stage, and sent to all
@@ -47,7 +46,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
       return signalPassFailure();
     }
     readAnnotations();
-    if (failed(readStages()) || failed(placeForward(micro)))
+    if (failed(checkStages()) || failed(placeForward(micro)))
       return signalPassFailure();
     placeStates(micro);
     placeBackward(micro);
@@ -75,29 +74,19 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
           annotated.try_emplace(node.getPlace(), node.getStage());
   }
 
-  LogicalResult readStages() {
-    for (const std::string &text : stages) {
-      const size_t equals = text.rfind('=');
-      int64_t stage = -1;
-      if (equals == std::string::npos || StringRef(text).substr(equals + 1).getAsInteger(10, stage) ||
-          stage < 0 || stage >= count)
+  LogicalResult checkStages() {
+    for (const StageRule &rule : stages)
+      if (rule.stage >= count)
         return getOperation().emitError()
-               << "stage '" << text << "': expected REGEX=K with a stage K from 0 to " << count - 1;
-      try {
-        given.emplace_back(rt::NamePattern(text.substr(0, equals)), stage);
-      } catch (const std::regex_error &error) {
-        return getOperation().emitError()
-               << "stage '" << text << "': not a regular expression: " << error.what();
-      }
-    }
+               << "stage '" << rule.text() << "': expected REGEX=K with a stage K from 0 to " << count - 1;
     return success();
   }
 
   std::optional<int64_t> givenFor(Operation &op) const {
     PlaceAttr place = placeOf(&op);
-    for (const auto &[pattern, stage] : given)
-      if (place && pattern.isIn(place.getModule().str()))
-        return stage;
+    for (const StageRule &rule : stages)
+      if (place && rule.names.isIn(place.getModule().str()))
+        return rule.stage;
     if (auto own = annotated.find(place); place && own != annotated.end())
       return own->second;
     return std::nullopt;
@@ -228,7 +217,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         forward.push_back(&op);
       }
     std::vector<int64_t> equal;
-    if (given.empty() && annotated.empty() && failed(balance(micro, forward, equal)))
+    if (stages.empty() && annotated.empty() && failed(balance(micro, forward, equal)))
       return failure();
     for (auto [index, op] : llvm::enumerate(forward)) {
       int64_t least = 0, own = equal.empty() ? 0 : equal[index];

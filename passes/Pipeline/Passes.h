@@ -3,9 +3,11 @@
 #include "lib/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/Pipeline/StageRule.h"
 
 namespace kedge::pipeline {
 #define GEN_PASS_DECL

@@ -39,7 +39,7 @@ def AssignStages : PipelinePass<"kedge-assign-stages"> {
     ```
   }];
   let options = [
-    ListOption<"stages", "stages", "std::string", "REGEX=K: the stage of the modules that it names">,
+    ListOption<"stages", "stages", "kedge::pipeline::StageRule", "REGEX=K: the stage of the modules that it names">,
     Option<"chunks", "chunks", "int64_t", "1", "stages of each rank">,
     Option<"room", "room", "int64_t", "0", "bytes that each rank may take; 0: stages are balanced by time alone">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "of a step">,

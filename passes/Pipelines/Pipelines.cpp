@@ -77,7 +77,7 @@ static void addStages(OpPassManager &manager, const StepOptions &options) {
 }
 
 void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
-  if (!options.mesh.empty() || options.sameBits > 0)
+  if (options.mesh.size() > 1 || options.sameBits > 0)
     manager.addPass(partition::createSetMesh({options.mesh, options.sameBits}));
   manager.addPass(levels::createNoteUpdates());
   if (options.update.optimizer == autodiff::Optimizer::Muon)
@@ -135,7 +135,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addPass(precision::createDropMasters());
   if (options.masterWeights == MasterWeights::Split)
     manager.addPass(precision::createSplitMasters());
-  if (StringRef(options.mesh).contains("tensor=")) {
+  const bool dividesTensors = options.mesh.sizeOf(rt::Mesh::kTensor) > 1;
+  if (dividesTensors) {
     manager.addPass(mesh::createPropagateShardings(options.layouts));
     if (options.layoutsOnly)
       return;
@@ -148,7 +149,7 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addPass(mesh::createChunkFeedForward({options.feedForwardChunk}));
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(levels::createMergeEqual());
-  if (StringRef(options.mesh).contains("tensor="))
+  if (dividesTensors)
     manager.addPass(mesh::createHalveProducts({options.tensorOverlap, options.device}));
   const auto bucket = [&] {
     manager.addNestedPass<func::FuncOp>(partition::createBucketGathers({options.bucketBytes}));
@@ -201,16 +202,14 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
     manager.addPass(lower::createNoteWorkspaces({target.convolutions}));
 }
 
-void addOffloadPipeline(OpPassManager &manager, const std::vector<std::string> &states,
-                        const std::string &device, int threads) {
+void addOffloadPipeline(OpPassManager &manager, const std::vector<Offload> &states, const std::string &device,
+                        int threads) {
   remat::ChooseRecomputeOptions before;
-  before.policy = "none";
+  before.policy = {remat::Policy::Kind::None};
   before.device = device;
   before.threads = threads;
   manager.addPass(remat::createChooseRecompute(before));
-  offload::OffloadStatesOptions moved;
-  moved.states.assign(states.begin(), states.end());
-  manager.addPass(offload::createOffloadStates(moved));
+  manager.addPass(offload::createOffloadStates({{states.begin(), states.end()}}));
 }
 
 void addChecks(OpPassManager &manager) {

@@ -8,6 +8,7 @@
 #include "passes/Autodiff/Passes.h"
 #include "passes/Lower/OptionWords.h"
 #include "passes/Mesh/Passes.h"
+#include "passes/Offload/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipelines/OptionWords.h"
@@ -38,7 +39,7 @@ struct StepOptions {
   autodiff::AddOptimizerOptions update;
   std::string muon; ///< REGEX of its matrices
   int64_t accumulate = 1;
-  std::string mesh;                                  ///< "replica=2,data=4"; empty: one rank
+  rt::Mesh mesh;
   mesh::PropagateShardingsOptions layouts;           ///< along `tensor`
   mesh::Overlap tensorOverlap = mesh::Overlap::Auto; ///< see kedge-halve-products
   partition::PartitionStatesOptions partition;
@@ -54,7 +55,7 @@ struct StepOptions {
   bool layoutsOnly = false;        ///< ends once the layouts along `tensor` are chosen
   std::string
       device; ///< whose predicted times balance stages and tell what runs under what; empty: this machine
-  bool isPipelined() const { return ("," + mesh).find(",pipeline=") != std::string::npos; }
+  bool isPipelined() const { return mesh.sizeOf(rt::Mesh::kPipeline) > 1; }
   /// One @step runs all micro-batches of a rank.
   bool joinsMicroBatches() const { return batchNorm == BatchNorm::Exact && accumulate > 1; }
   bool isFloat8() const { return precision == Precision::Fp8; } ///< bf16 but for the operands of products
@@ -94,7 +95,7 @@ void addGradientPipeline(mlir::OpPassManager &manager, const StepOptions &option
 void addSchedulePipeline(mlir::OpPassManager &manager, const TargetOptions &target = {});
 /// Level 3: states of these kinds (optimizer, gradients, params) go to host memory. What the module took
 /// before that is noted first: budgets and overheads are shares of it.
-void addOffloadPipeline(mlir::OpPassManager &manager, const std::vector<std::string> &states,
+void addOffloadPipeline(mlir::OpPassManager &manager, const std::vector<Offload> &states,
                         const std::string &device, int threads);
 using remat::ChooseRecomputeOptions;
 /// Level 3: what to compute again, so that the rest fits. Also `--kedge-rematerialize` of kedge-opt.

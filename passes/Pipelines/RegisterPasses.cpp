@@ -19,15 +19,17 @@
 namespace kedge::pipelines {
 namespace {
 struct RematerializeFlags : mlir::PassPipelineOptions<RematerializeFlags> {
-  Option<std::string> policy{*this, "policy", llvm::cl::desc("as --recompute"), llvm::cl::init("auto")};
-  Option<std::string> budget{*this, "budget", llvm::cl::desc("as --memory-budget"), llvm::cl::init("")};
+  Option<remat::Policy> policy{*this, "policy", llvm::cl::desc("as --recompute"),
+                               llvm::cl::init(remat::Policy{remat::Policy::Kind::Auto})};
+  Option<MemoryBudget> budget{*this, "budget", llvm::cl::desc("as --memory-budget"),
+                              llvm::cl::init(MemoryBudget())};
   Option<std::string> device{*this, "device", llvm::cl::desc("as --device"), llvm::cl::init("")};
   Option<int64_t> effort{*this, "effort", llvm::cl::desc("as --effort"), llvm::cl::init(0)};
   Option<int> threads{*this, "threads", llvm::cl::desc("that workspaces are sized for"), llvm::cl::init(0)};
   Option<bool> offload{*this, "offload", llvm::cl::desc("values may go to host memory"),
                        llvm::cl::init(false)};
-  Option<std::string> hostBudget{*this, "host-budget", llvm::cl::desc("as --host-memory-budget"),
-                                 llvm::cl::init("")};
+  Option<int64_t> hostBudget{*this, "host-budget", llvm::cl::desc("as --host-memory-budget"),
+                             llvm::cl::init(0)};
 };
 
 void registerPipelines() {

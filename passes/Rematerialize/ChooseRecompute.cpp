@@ -56,21 +56,14 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       chooser.decide(choice, limit ? std::optional(*limit - held) : std::nullopt);
     for (RecomputeChoice &choice : choices)
       mark(choice);
-    noteRecompute(getOperation(), choices, {policy, held, limit, reference, frontier}, chooser);
+    noteRecompute(getOperation(), choices, {policy.text(), held, limit, reference, frontier}, chooser);
   }
 
   void readOptions() {
-    std::string problem;
-    std::optional<Policy> parsed = parsePolicy(policy, problem);
-    if (!parsed)
-      fail("recomputation policy {}", problem);
-    chooserOptions = {*parsed, policy, offload, effort, frontier};
+    chooserOptions = {policy, offload, effort, frontier};
     model = analysis::loadDevice(device);
-    if (MemoryBudget given = parseMemoryBudget(hostBudget); given.kind != MemoryBudget::Kind::None) {
-      if (given.kind != MemoryBudget::Kind::Bytes)
-        fail("host memory budget '{}': expected bytes (17179869184, 16GiB)", hostBudget.getValue());
-      hostLeft = given.bytes - analysis::hostStateBytes(getOperation());
-    }
+    if (hostBudget > 0)
+      hostLeft = hostBudget - analysis::hostStateBytes(getOperation());
   }
 
   RecomputeChoice begin(func::FuncOp function) {
@@ -161,15 +154,14 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   std::optional<int64_t> limitBytes(int64_t persistent, const RecomputeReference &reference) {
-    MemoryBudget given = parseMemoryBudget(budget);
     auto share = [&](int64_t bytes) {
-      return static_cast<int64_t>(static_cast<double>(bytes) * given.percent / 100);
+      return static_cast<int64_t>(static_cast<double>(bytes) * budget.percent / 100);
     };
-    switch (given.kind) {
+    switch (budget.kind) {
     case MemoryBudget::Kind::None:
       return std::nullopt;
     case MemoryBudget::Kind::Bytes:
-      return given.bytes;
+      return budget.bytes;
     case MemoryBudget::Kind::PeakShare:
       return share(reference.peak);
     case MemoryBudget::Kind::ActivationShare:

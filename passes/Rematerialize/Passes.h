@@ -1,7 +1,10 @@
 #pragma once
+#include "lib/Support/MemoryBudget.h"
+#include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/Rematerialize/Policy.h"
 
 namespace kedge::remat {
 #define GEN_PASS_DECL

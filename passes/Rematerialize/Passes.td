@@ -37,14 +37,14 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"auto\"", "none, full, segments=N, nth=N, sqrt, attention or auto">,
-    Option<"budget", "budget", "std::string", "\"\"", "bytes of the arena: BYTES, 16GiB, 80%, activations=50%, device">,
+    Option<"policy", "policy", "kedge::remat::Policy", "kedge::remat::Policy{kedge::remat::Policy::Kind::Auto}", "none, full, segments=N, nth=N, sqrt, attention or auto">,
+    Option<"budget", "budget", "kedge::MemoryBudget", "kedge::MemoryBudget()", "bytes of the arena: BYTES, 16GiB, 80%, activations=50%, device">,
     Option<"device", "device", "std::string", "\"\"", "device model: a name or FILE.json (default: this machine)">,
     Option<"effort", "effort", "int64_t", "0", "search steps of the solver (0: by the size of the function)">,
     Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
     Option<"offload", "offload", "bool", "false", "values may go to host memory and back">,
     Option<"frontier", "frontier", "int", "0", "points of added time against bytes to put into `sched.recompute` (0: none)">,
-    Option<"hostBudget", "host-budget", "std::string", "\"\"", "bytes of host memory for states and values: BYTES, 16GiB (default: no limit)">,
+    Option<"hostBudget", "host-budget", "int64_t", "0", "bytes of host memory for states and values (0: no limit)">,
   ];
 }
 

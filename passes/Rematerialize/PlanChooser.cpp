@@ -31,7 +31,7 @@ void PlanChooser::follow(RecomputeChoice &choice, const Policy &policy, std::opt
       offloadLazily(choice.graph, droppedBy(policy, choice.graph, choice.blocks), left.value_or(0));
   if (solver::peakOf(choice.graph.problem, sequence) < 0)
     fail("@{}: --recompute {}: what it drops cannot be computed again here (an update comes between)",
-         choice.graph.function.getName().str(), options.policyName);
+         choice.graph.function.getName().str(), options.policy.text());
   if (sequence != choice.graph.problem.order)
     lowerPeakByOrder(choice.graph.problem, sequence);
   choice.take(sequence, packedBytes(choice.graph.problem, sequence));

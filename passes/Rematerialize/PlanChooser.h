@@ -8,7 +8,6 @@ namespace kedge::remat {
 
 struct PlanChooserOptions {
   Policy policy;
-  std::string policyName;
   bool offload = false; ///< values may go to host memory
   int64_t effort = 0;   ///< search steps; 0: by the size of the function
   int frontier = 0;     ///< points

@@ -175,29 +175,6 @@ private:
 
 } // namespace
 
-std::optional<Policy> parsePolicy(StringRef text, std::string &error) {
-  using Kind = Policy::Kind;
-  for (auto [name, kind] : {std::pair{"none", Kind::None},
-                            {"full", Kind::Full},
-                            {"sqrt", Kind::Sqrt},
-                            {"attention", Kind::Attention},
-                            {"auto", Kind::Auto}})
-    if (text == name)
-      return Policy{kind, 0};
-  for (auto [name, kind] : {std::pair{"segments=", Kind::Segments}, {"nth=", Kind::Nth}}) {
-    StringRef number = text;
-    int64_t count = 0;
-    if (!number.consume_front(name))
-      continue;
-    if (!number.getAsInteger(10, count) && count >= 1)
-      return Policy{kind, count};
-    error = "'" + text.str() + "': expected a whole number of at least 1 after " + name;
-    return std::nullopt;
-  }
-  error = "'" + text.str() + "': expected none, full, segments=N, nth=N, sqrt, attention or auto";
-  return std::nullopt;
-}
-
 /// States that the forward pass fetches belong to no block: they are fetched again for what is computed
 /// again.
 static std::vector<bool> withFetchedStates(std::vector<bool> dropped, const RecomputeGraph &graph) {

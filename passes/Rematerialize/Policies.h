@@ -1,17 +1,9 @@
 // The named policies of --recompute as execution sequences.
 #pragma once
 #include "passes/Rematerialize/Blocks.h"
+#include "passes/Rematerialize/Policy.h"
 
 namespace kedge::remat {
-
-/// none, full, segments=N, nth=N, sqrt, attention or auto.
-struct Policy {
-  enum class Kind { None, Full, Segments, Nth, Sqrt, Attention, Auto } kind = Kind::None;
-  int64_t count = 0; ///< of segments=N and nth=N
-};
-
-/// Null, with a message, when `text` is none of the policies.
-std::optional<Policy> parsePolicy(llvm::StringRef text, std::string &error);
 
 /// Which values the policy does not keep for the backward part.
 std::vector<bool> droppedBy(const Policy &policy, const RecomputeGraph &graph, const Blocks &blocks);

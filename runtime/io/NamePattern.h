@@ -10,6 +10,8 @@ namespace kedge::rt {
 /// (references to an earlier group) are refused.
 class NamePattern {
 public:
+  /// In no name.
+  NamePattern() = default;
   /// Throws std::regex_error.
   explicit NamePattern(const std::string &text) {
     constexpr size_t kLongest = 4000; // deeper nesting of brackets would need as many nested calls

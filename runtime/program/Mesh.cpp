@@ -50,12 +50,16 @@ Mesh Mesh::ofData(int64_t ranks) {
 Mesh Mesh::parse(const std::string &text) {
   std::vector<MeshAxis> given;
   if (!text.empty())
-    for (const std::string &word : split(text)) {
+    for (const std::string &word : split(text))
       given.push_back(axisOf(word));
-      if (std::count_if(given.begin(), given.end(),
-                        [&](const MeshAxis &axis) { return axis.name == given.back().name; }) > 1)
-        fail("axis '{}' is named twice; name each axis once", given.back().name);
-    }
+  return of(given);
+}
+
+Mesh Mesh::of(const std::vector<MeshAxis> &given) {
+  for (const MeshAxis &one : given)
+    if (std::count_if(given.begin(), given.end(),
+                      [&](const MeshAxis &axis) { return axis.name == one.name; }) > 1)
+      fail("axis '{}' is named twice; name each axis once", one.name);
   Mesh mesh;
   for (const char *name : kAxes)
     for (const MeshAxis &axis : given)

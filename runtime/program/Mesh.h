@@ -28,6 +28,8 @@ public:
   Mesh() = default;
   /// All along `data`.
   static Mesh ofData(int64_t ranks);
+  /// In any order. Throws rt::RuntimeError.
+  static Mesh of(const std::vector<MeshAxis> &axes);
   /// "replica=2,data=4", in any order; empty: one rank. Throws rt::RuntimeError.
   static Mesh parse(const std::string &text);
   /// Whether `axis` is the name of one.

@@ -16,9 +16,9 @@ SOURCES = (".cpp", ".h")
 # Options that more than three files spell, with their number. A program has most of them, too: a row of runtime/program/NumberFlags.cpp
 # (range), of runtime/program/Options.cpp (help) and of what it tells about each. The list only shrinks.
 SPELLED = {
-    "--adapter": 5, "--betas": 6, "--bucket-bytes": 4, "--class-weights": 5, "--decay-steps": 6,
-    "--deepspeed-config": 4, "--eps": 6, "--logits": 4, "--loss-scale-hysteresis": 4, "--lr": 5, "--lr-scale": 4,
-    "--min-lr": 6, "--only": 4, "--pos-weight": 5, "--precision-policy": 4, "--ranks": 4, "--report": 5,
+    "--betas": 6, "--bucket-bytes": 4, "--class-weights": 4, "--decay-steps": 6,
+    "--deepspeed-config": 4, "--eps": 6, "--loss-scale-hysteresis": 4, "--lr": 5,
+    "--min-lr": 6, "--only": 4, "--pos-weight": 4, "--precision-policy": 4, "--ranks": 4, "--report": 5,
     "--schedule": 5, "--seed": 5, "--warmup": 5, "--warmup-start": 6, "--weight-decay": 5, "--zero": 4,
 }
 # Where one field fills another of its name, and why: such a copy is what an option must not need.
@@ -26,7 +26,6 @@ COPIES = {
     "driver/Compilation.cpp": 1,            # the importer knows no options of the driver
     "driver/MeshParts.cpp": 1,
     "driver/AdapterGraph.cpp": 1,           # a node like another
-    "driver/PhasePipelines.cpp": 1,         # --effort is of two solvers
     "driver/joint/Joint.cpp": 3, "driver/plan/Compare.cpp": 2, "driver/plan/MaxBatch.cpp": 2,    # plans that differ in the rest
     "driver/program/PlansByWorld.cpp": 1, "driver/program/ProgramBuilder.cpp": 1,
     "passes/Pipelines/Pipelines.cpp": 8,    # one option read by several passes
@@ -65,7 +64,7 @@ def check_types(texts):
 def check_options(texts):
     flags = collections.defaultdict(list)
     for name, text in texts.items():
-        if name.startswith("tools/kedge/"):
+        if name.startswith("tools/flags/"):
             for found in FLAG.finditer(text):
                 flags[found[2]].append(f"{name}:{line_of(text, found.start())}")
                 if found[1] == "word" and found[3]:
@@ -82,7 +81,7 @@ def check_options(texts):
 
 def check_spelling(texts):
     """An option is written in at most three files: the pass, the flag, and one that acts on it by name."""
-    flags = {found[2] for name, text in texts.items() if name.startswith("tools/kedge/") for found in FLAG.finditer(text)}
+    flags = {found[2] for name, text in texts.items() if name.startswith("tools/flags/") for found in FLAG.finditer(text)}
     spelled = collections.defaultdict(list)
     for name, text in texts.items():
         for found in LITERAL.findall(text) if not name.startswith("tools/kedge-bench/") else ():

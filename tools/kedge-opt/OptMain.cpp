@@ -11,6 +11,7 @@
 #include "tools/LibraryOptions.h"
 #include "tools/Mains.h"
 #include "tools/kedge-opt/DeclaredDialects.h"
+#include "tools/kedge-opt/PhasePipelines.h"
 #include "tools/kedge-opt/ReadableChanges.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -78,6 +79,7 @@ int kedge::tool::optMain(int argc, char **argv) {
   kedge::registerDialects(registry);
   kedge::lower::registerKernelDialects(registry);
   kedge::pipelines::registerPasses();
+  kedge::tool::registerPhasePipelines();
   auto result = optimize(argc, argv, registry);
   if (statistics)
     llvm::errs() << kedge::formatStatistics();

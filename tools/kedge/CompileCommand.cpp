@@ -5,7 +5,6 @@
 #include "driver/joint/Joint.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
-#include "driver/program/Algorithms.h"
 #include "driver/program/KernelLevels.h"
 #include "driver/program/PlansByWorld.h"
 #include "driver/program/ProgramBuilder.h"
@@ -13,9 +12,9 @@
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
 #include "passes/Lower/Codegen/KernelCache.h"
+#include "tools/flags/Flags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
-#include "tools/kedge/Flags.h"
 #include "tools/kedge/SavedCommand.h"
 #include <cstdio>
 #include <fmt/ranges.h>
@@ -97,8 +96,6 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
     fail("--emit ptx needs --target cuda");
   if (!options.algorithms.empty() && !options.onGpu())
     fail("--algorithms needs --target cuda");
-  if (!options.algorithms.empty())
-    checkAlgorithms(options.algorithms);
   if (options.emit == Emit::Exe)
     link::checkRuntime({options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
                         KernelLevels(options.cpus).linkedMachine(options.libc),

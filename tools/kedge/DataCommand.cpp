@@ -1,8 +1,8 @@
 // kedge data csv|jsonl|images: tables and pictures as data files.
 #include "driver/data/Data.h"
 #include "lib/Support/Error.h"
+#include "tools/flags/Flags.h"
 #include "tools/kedge/Commands.h"
-#include "tools/kedge/Flags.h"
 #include <cstdio>
 
 namespace kedge::tool {

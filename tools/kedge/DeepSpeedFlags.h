@@ -1,6 +1,6 @@
 // A command line with the options of its --deepspeed-config.
 #pragma once
-#include "tools/kedge/CompileFlags.h"
+#include "tools/flags/CompileFlags.h"
 
 namespace kedge::tool {
 

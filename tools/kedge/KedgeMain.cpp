@@ -4,8 +4,8 @@
 #include "runtime/program/ParseErrors.h"
 #include "tools/CommandLine.h"
 #include "tools/Mains.h"
+#include "tools/flags/ModelFlags.h"
 #include "tools/kedge/Commands.h"
-#include "tools/kedge/ModelFlags.h"
 #include <algorithm>
 #include <new>
 

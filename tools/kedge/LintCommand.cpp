@@ -2,8 +2,8 @@
 #include "lib/Dialect/Registration.h"
 #include "lib/Import/LintOps.h"
 #include "runtime/program/NumberFlags.h"
+#include "tools/flags/ModelFlags.h"
 #include "tools/kedge/Commands.h"
-#include "tools/kedge/ModelFlags.h"
 #include <cstdio>
 #include <cstdlib>
 #include <sys/ioctl.h>

@@ -12,9 +12,9 @@
 #include "driver/program/KernelLevels.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
+#include "tools/flags/MeshFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
-#include "tools/kedge/MeshFlags.h"
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -42,7 +42,7 @@ std::string compare(const CompileOptions &options, nlohmann::json &report) {
   std::string tables;
   report["compare"] = nlohmann::json::array();
   const auto add = [&](const char *what, const nlohmann::json &rows) {
-    tables += "\n" + compareText(what, rows, !options.memoryBudget.empty());
+    tables += "\n" + compareText(what, rows, options.memory.plan.budget.isGiven());
     report["compare"].insert(report["compare"].end(), rows.begin(), rows.end());
   };
   expectRows(options);
@@ -68,15 +68,15 @@ std::string compareWithAuto(const CompileOptions &given, const CompileOptions &c
   expectRows(given);
   const nlohmann::json rows = driver::compareWithAuto(given, chosen, report);
   report["compare"] = rows;
-  return "\n" +
-         compareText(severalRanks(given) ? "step by step" : "recompute", rows, !given.memoryBudget.empty());
+  return "\n" + compareText(severalRanks(given) ? "step by step" : "recompute", rows,
+                            given.memory.plan.budget.isGiven());
 }
 
 /// The frontier is what the solver chooses from: no other way to compute again has one.
 void checkFrontier(const CompileOptions &options) {
-  const std::string policy = options.recomputePolicy();
-  if (options.frontier && policy != "auto" && !options.recompute.empty())
-    fail("--frontier shows what --recompute auto chooses from; found --recompute {}", policy);
+  const MemoryOptions &memory = options.memory;
+  if (memory.frontier && memory.policy().kind != remat::Policy::Kind::Auto)
+    fail("--frontier shows what --recompute auto chooses from; found --recompute {}", memory.policy().text());
 }
 
 /// What --auto has found, for the report, and the options that it was given; null: none.
@@ -191,11 +191,12 @@ int runJointly(const CompileOptions &given) {
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
-void checkBudgetToFill(const char *flag, const CLI::Option &budget) {
-  if (budget.count() == 0)
+void checkBudgetToFill(const char *flag, const MemoryBudget &budget) {
+  if (!budget.isGiven())
     fail("{}: expected a --memory-budget to fill, found none", flag);
-  if (std::string text = budget.as<std::string>(); text.find('%') != std::string::npos)
-    fail("{}: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", flag, text);
+  if (budget.percent > 0)
+    fail("{}: expected a --memory-budget in bytes (such as 16GiB) or 'device', found '{}'", flag,
+         budget.text());
 }
 /// Of "20%".
 double shareOf(const std::string &text) {
@@ -226,7 +227,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
                  "each ZeRO stage; with --auto, of what users try one after another")
       ->group("Output");
   command
-      ->add_flag("--frontier", options->frontier,
+      ->add_flag("--frontier", options->memory.frontier,
                  "add a table: added time for a range of budgets, with a proven bound")
       ->group("Output");
   command
@@ -259,7 +260,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
       return void(exitCode = runJointly(*options));
     if (grows)
       checkBudgetToFill(options->maxBatchInput.empty() ? "--max-seq" : "--max-batch",
-                        *command->get_option("--memory-budget"));
+                        options->memory.plan.budget);
     const CompileOptions sized = withLargestSize(*options);
     exitCode = runPlan(sized);
     if (grows && exitCode == 0)

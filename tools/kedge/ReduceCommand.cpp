@@ -2,8 +2,8 @@
 #include "driver/reduce/Reduce.h"
 #include "lib/Support/Error.h"
 #include "runtime/io/SameFile.h"
+#include "tools/flags/ModelFlags.h"
 #include "tools/kedge/Commands.h"
-#include "tools/kedge/ModelFlags.h"
 #include <cstdio>
 
 namespace kedge::tool {

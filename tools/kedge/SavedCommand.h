@@ -1,6 +1,6 @@
 // A command line that --save-ir keeps, and one that goes on from such a file.
 #pragma once
-#include "tools/kedge/CompileFlags.h"
+#include "tools/flags/CompileFlags.h"
 
 namespace kedge::tool {
 

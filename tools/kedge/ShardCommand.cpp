@@ -2,7 +2,7 @@
 #include "driver/OutputFiles.h"
 #include "driver/shard/Shard.h"
 #include "lib/Support/Error.h"
-#include "tools/kedge/AutoFlags.h"
+#include "tools/flags/AutoFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
 #include <cstdio>

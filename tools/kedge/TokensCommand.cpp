@@ -1,8 +1,8 @@
 // kedge tokens --tokenizer tokenizer.json|bytes FILE... -o train.bin: text becomes a token file.
 #include "driver/tokens/Tokens.h"
 #include "lib/Support/Error.h"
+#include "tools/flags/Flags.h"
 #include "tools/kedge/Commands.h"
-#include "tools/kedge/Flags.h"
 #include <cstdio>
 
 namespace kedge::tool {

@@ -2,10 +2,10 @@
 #include "driver/why/Why.h"
 #include "passes/Rematerialize/OptionWords.h"
 #include "runtime/program/WordFlags.h"
-#include "tools/kedge/AutoFlags.h"
+#include "tools/flags/AutoFlags.h"
+#include "tools/flags/MeshFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
-#include "tools/kedge/MeshFlags.h"
 #include <cstdio>
 
 namespace kedge::tool {

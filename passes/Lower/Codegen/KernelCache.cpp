@@ -29,7 +29,7 @@ int64_t mostBytes() {
   if (given.empty() || given == "0")
     return given.empty() ? kDefaultBytes : 0;
   try {
-    if (const MemoryBudget size = parseMemoryBudget(given); size.kind == MemoryBudget::Kind::Bytes)
+    if (const MemoryBudget size = MemoryBudget::parse(given); size.kind == MemoryBudget::Kind::Bytes)
       return size.bytes;
   } catch (const Error &) { // its text is about another option
   }

@@ -7,8 +7,8 @@
 // RUN: not kedge-opt %s --kedge-quantize-weights="weights=norm=nf4" 2>&1 | FileCheck %s --check-prefix=NORM
 // RUN: not kedge-opt %s --kedge-quantize-weights="weights=table=int8" 2>&1 | FileCheck %s --check-prefix=TABLE
 // RUN: not kedge-opt %s --kedge-quantize-weights="weights=half=int8" 2>&1 | FileCheck %s --check-prefix=HALF
-// FORMAT: error: --quantize '^a=nf3': expected REGEX=nf4, REGEX=fp4 or REGEX=int8
-// REGEX: error: --quantize '(=nf4': not a regular expression
+// FORMAT: for the --weights option: '^a=nf3': expected REGEX=nf4, REGEX=fp4 or REGEX=int8
+// REGEX: for the --weights option: '(=nf4': not a regular expression
 // NONE: error: --quantize 'zzz=nf4': no frozen weight has such a name
 // TRAINED: error: --quantize 'trained=nf4': 'trained' trains, and quantised weights cannot
 // NORM: error: --quantize 'norm=nf4': 'norm' ('tensor<8xf32>') is no matrix

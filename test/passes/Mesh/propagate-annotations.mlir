@@ -9,7 +9,7 @@
 // DIM: --shard up=tensor:2: 'up' has 2 dimensions, the first is 0
 // ONE: --shard one=tensor:1: dimension 1 of 'one' has 1 element: expected one to cut
 // NAME: --shard nothing=tensor:0: no parameter has such a name
-// AXIS: --shard up=data:0: expected REGEX=tensor:DIM with a dimension from 0
+// AXIS: for the --shard option: 'up=data:0': expected REGEX=tensor:DIM with a dimension from 0
 #up = #kedge.place<forward "", "up">
 #down = #kedge.place<forward "", "down">
 #sum = #kedge.place<forward "", "sum">

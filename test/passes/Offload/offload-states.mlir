@@ -42,7 +42,7 @@
 // NONE-NOT: sched.fetch
 // NONE-NOT: sched.offload
 
-// UNKNOWN: unknown kind of state 'weights': expected optimizer, gradients or params
+// UNKNOWN: for the --states option: 'weights': expected optimizer, gradients, params, activations
 #id = affine_map<(d0) -> (d0)>
 train.state parameter @w tensor<16xf32>
 train.state moment1 @w.moment1 tensor<16xf32> from unit {of = @w}

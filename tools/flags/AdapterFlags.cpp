@@ -1,14 +1,20 @@
-#include "tools/kedge/AdapterFlags.h"
+#include "tools/flags/AdapterFlags.h"
 #include "lib/Support/Error.h"
-#include "tools/kedge/Flags.h"
+#include "runtime/format/AdapterFolder.h"
+#include "tools/flags/Flags.h"
 
 namespace kedge::tool {
 
+static std::string adapterFolder(const std::string &folder) {
+  rt::AdapterFolder::open(folder);
+  return folder;
+}
+
 void addAdapterOptions(CLI::App &command, pipelines::AdapterOptions &o) {
   Flags flags(command, "Adapters and few bits");
-  flags.add("--lora", o.insert.weights,
-            "REGEX: low-rank adapters on these weights of MatMul, Gemm and Conv; everything else is "
-            "frozen, except what --train names");
+  flags.pattern("--lora", o.insert.weights,
+                "REGEX: low-rank adapters on these weights of MatMul, Gemm and Conv; everything else is "
+                "frozen, except what --train names");
   flags.number("--lora-rank", o.insert.rank, {1, 1e6}, "rank of the adapters")->capture_default_str();
   flags
       .number("--lora-alpha", o.insert.alpha, {0, 1e12, rt::RangeEnds::Above},
@@ -25,9 +31,10 @@ void addAdapterOptions(CLI::App &command, pipelines::AdapterOptions &o) {
             "first values of A: kaiming (uniform, by the input's size) or gaussian (deviation 1 / "
             "rank); B begins at zero")
       ->capture_default_str();
-  flags.add("--adapter", o.insert.folder,
-            "DIR: structure and first values of adapters, from a folder as peft saves it");
-  flags.list("--quantize", o.quantize.weights, "REGEX=nf4|fp4|int8: keep these frozen weights in few bits");
+  flags.parsed("--adapter", o.insert.folder, adapterFolder,
+               "DIR: structure and first values of adapters, from a folder as peft saves it");
+  flags.parsedList("--quantize", o.quantize.weights, adapters::QuantizeRule::parse,
+                   "REGEX=nf4|fp4|int8: keep these frozen weights in few bits");
   flags.add("--double-quantize", o.quantize.doubleQuantize,
             "keep the scales of nf4's and fp4's blocks in 8 bits, too");
 }

@@ -1,4 +1,4 @@
-#include "tools/kedge/OptionEffects.h"
+#include "tools/flags/OptionEffects.h"
 #include "lib/Support/Error.h"
 #include "passes/Autodiff/Optimizers.h"
 #include <algorithm>
@@ -97,14 +97,15 @@ std::vector<Rule> precisionRules(const CompileOptions &o) {
   const bool narrow = has(o.precisions, Precision::Bf16) || has(o.precisions, Precision::Fp16) ||
                       has(o.precisions, Precision::Fp8);
   const bool scales = o.lossScale.scales || has(o.precisions, Precision::Fp16);
-  return {
-      {{"--precision-policy"}, narrow, "it is for 16 bits; give --precision bf16 or fp16 with it"},
-      {{"--loss-scale-init", "--loss-scale-growth", "--loss-scale-backoff", "--loss-scale-min",
-        "--loss-scale-window", "--loss-scale-hysteresis"},
-       scales,
-       fmt::format("--precision {} does not scale its loss; give --loss-scale dynamic with it",
-                   wordOf(o.precision))},
-      {{"--host-memory-budget"}, !o.offload.empty(), "nothing goes to host memory; give --offload with it"}};
+  return {{{"--precision-policy"}, narrow, "it is for 16 bits; give --precision bf16 or fp16 with it"},
+          {{"--loss-scale-init", "--loss-scale-growth", "--loss-scale-backoff", "--loss-scale-min",
+            "--loss-scale-window", "--loss-scale-hysteresis"},
+           scales,
+           fmt::format("--precision {} does not scale its loss; give --loss-scale dynamic with it",
+                       wordOf(o.precision))},
+          {{"--host-memory-budget"},
+           !o.memory.offload.empty(),
+           "nothing goes to host memory; give --offload with it"}};
 }
 
 } // namespace

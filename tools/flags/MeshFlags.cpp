@@ -1,10 +1,10 @@
-#include "tools/kedge/MeshFlags.h"
+#include "tools/flags/MeshFlags.h"
 #include "driver/shard/Configuration.h"
 #include "lib/Support/Divisors.h"
 #include "lib/Support/Error.h"
 #include "passes/Pipeline/Schedule.h"
 #include "runtime/io/Error.h"
-#include "tools/kedge/Flags.h"
+#include "tools/flags/Flags.h"
 #include <fmt/ranges.h>
 
 namespace kedge::tool {
@@ -38,8 +38,8 @@ rt::Mesh parsed(const CLI::App &command, const std::string &text) {
 }
 
 /// What was given, without `data` where --ranks is to tell it.
-std::string givenAxes(const CLI::App &command, const CompileOptions &o) {
-  std::string text = o.model.mesh;
+std::string givenAxes(const CLI::App &command) {
+  std::string text = isGiven(command, "--mesh") ? command.get_option("--mesh")->as<std::string>() : "";
   for (const Axis &axis : kShort) {
     if (!isGiven(command, axis.flag))
       continue;
@@ -73,9 +73,12 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
   flags.number("--same-bits", o.sameBits, {1, 1 << 20},
                "N, a power of two: sums over a step's rows are trees over N parts, so that all meshes "
                "whose ranks divide N have equal losses, norms and weights to the bit");
-  flags.add("--mesh", o.model.mesh,
-            "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-            "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)");
+  command
+      .add_option(
+          "--mesh",
+          "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
+          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)")
+      ->group("Ranks");
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group("Ranks");
   flags.onOff("--sequence-parallel", o.layouts.sequenceParallel,
               "with an axis tensor, activations between cut products (residuals, norms, dropout) are cut by "
@@ -85,15 +88,15 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
              "halves, the collective of one under the product of the other: auto, where that is predicted to "
              "be faster; on, wherever it can be; off, neither; default auto");
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group("Ranks");
-  flags.list(
-      "--shard", o.layouts.shard,
+  flags.parsedList(
+      "--shard", o.layouts.shard, mesh::GivenCut::parse,
       "REGEX=tensor:DIM: the ranks along tensor cut this dimension, from 0, of the parameters that REGEX "
       "names; default: as kedge-propagate-shardings chooses");
   flags.add("--configuration", o.givenConfiguration,
             "NAME or none: the device configuration of the file whose annotations are followed; default: the "
             "only one that the ranks fit");
-  flags.list(
-      "--stage", o.stages.stages,
+  flags.parsedList(
+      "--stage", o.stages.stages, pipeline::StageRule::parse,
       "REGEX=K: the stage of the pipeline, from 0, of the modules that REGEX names; default: equal work");
   flags
       .add("--pipeline-schedule", o.pipeline.schedule,
@@ -117,8 +120,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: expected a power of two from 1 to 1048576", parts);
   if (o.model.ranks.size() != 1 || o.replicas)
     fail("--same-bits {}: expected one number of ranks, or a mesh", parts);
-  const int64_t ranks =
-      o.model.mesh.empty() ? o.model.ranks.front() : o.model.meshOfRanks().sizeOf("replica,data");
+  const int64_t ranks = o.model.meshOfRanks().sizeOf(rt::Mesh::kRows);
   if (parts % ranks != 0)
     fail("--same-bits {}: {} ranks do not divide {} parts; numbers that do are {}", parts, ranks, parts,
          divisorsText(parts));
@@ -171,12 +173,13 @@ void resolveAxes(const CLI::App &command, CompileOptions &o) {
     return;
   if (o.model.ranks.size() != 1)
     fail("{}: a mesh is of one number of ranks; give one", meshFlagsOf(command));
-  std::string text = givenAxes(command, o);
+  std::string text = givenAxes(command);
   parsed(command, text); // before what follows from it
   if (isGiven(command, "--ranks"))
     fillData(command, o, text);
   const rt::Mesh mesh = parsed(command, text);
-  o.model.mesh = mesh.text();
+  if (mesh.size() > 1)
+    o.model.mesh = mesh;
   o.model.ranks = {mesh.size()};
 }
 
@@ -208,12 +211,12 @@ static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
     return;
   if (o.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) == 1)
     fail("--shard {}: without an axis 'tensor' nothing is cut; give --mesh tensor=N with it",
-         o.layouts.shard.front());
+         o.layouts.shard.front().text());
   if (!o.model.configuration.empty())
     fail("--shard {}: the file's configuration '{}' says how its tensors are cut; add --configuration none "
          "to take what "
          "--shard says",
-         o.layouts.shard.front(), o.model.configuration);
+         o.layouts.shard.front().text(), o.model.configuration);
 }
 
 void addRankOption(CLI::App &command, CompileOptions &o) {

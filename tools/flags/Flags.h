@@ -1,5 +1,6 @@
 // Options of a command, each declared in one place: flag, where its value goes, what it may be, and its help.
 #pragma once
+#include "lib/Support/Error.h"
 #include "lib/Support/ExactDouble.h"
 #include "lib/Support/Words.h"
 #include "runtime/program/NumberFlags.h"
@@ -15,6 +16,9 @@ struct Range {
   rt::RangeEnds ends = rt::RangeEnds::Both;
   const char *also = nullptr;
 };
+
+/// What is wrong with an expression of an option; empty: nothing.
+std::string wrongPattern(const std::string &text);
 
 /// Options of one group of `--help`.
 class Flags {
@@ -70,10 +74,49 @@ public:
   CLI::Option *numbers(const char *flag, std::vector<int64_t> &values, Range range, const std::string &help) {
     return within(list(flag, values, help, ','), range);
   }
+  /// What `parse` makes of the text; what it throws becomes an error that names the flag.
+  template <typename Value, typename Parse>
+  CLI::Option *parsed(const char *flag, Value &value, const Parse &parse, const std::string &help) {
+    return command
+        .add_option_function<std::string>(
+            flag,
+            [flag, parse, &value](const std::string &text) {
+              value = naming(flag, [&] { return parse(text); });
+            },
+            help)
+        ->group(group);
+  }
+  /// The same of each text.
+  template <typename List, typename Parse>
+  CLI::Option *parsedList(const char *flag, List &values, const Parse &parse, const std::string &help,
+                          char delimiter = '\0') {
+    const auto read = [flag, parse, &values](const std::vector<std::string> &texts) {
+      values.clear();
+      for (const std::string &text : texts)
+        values.push_back(naming(flag, [&] { return parse(text); }));
+    };
+    CLI::Option *option = command.add_option_function<std::vector<std::string>>(flag, read, help);
+    option->group(group)->allow_extra_args(false);
+    return delimiter ? option->delimiter(delimiter) : option;
+  }
+  /// An expression that is searched in names; in a list, one each time that the flag is given.
+  CLI::Option *pattern(const char *flag, std::string &value, const std::string &help) {
+    return add(flag, value, help)->check(wrongPattern);
+  }
+  CLI::Option *patterns(const char *flag, std::vector<std::string> &values, const std::string &help) {
+    return list(flag, values, help)->check(wrongPattern);
+  }
   /// BYTES, or with a unit as in 64MiB.
   CLI::Option *bytes(const char *flag, int64_t &value, const std::string &help);
 
 private:
+  template <typename Make> static auto naming(const char *flag, const Make &make) {
+    try {
+      return make();
+    } catch (const std::runtime_error &error) {
+      fail("{} {}", flag, error.what());
+    }
+  }
   template <typename Number>
   CLI::Option *addNumber(const char *flag, Number &value, const std::string &help) {
     return add(flag, value, help);

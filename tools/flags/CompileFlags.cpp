@@ -1,13 +1,15 @@
-#include "tools/kedge/CompileFlags.h"
+#include "tools/flags/CompileFlags.h"
 #include "driver/SavedIr.h"
+#include "driver/program/Algorithms.h"
 #include "driver/program/GpuTarget.h"
+#include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
 #include "runtime/program/Options.h"
-#include "tools/kedge/AdapterFlags.h"
-#include "tools/kedge/AutoFlags.h"
-#include "tools/kedge/Flags.h"
-#include "tools/kedge/MeshFlags.h"
-#include "tools/kedge/OptionEffects.h"
+#include "tools/flags/AdapterFlags.h"
+#include "tools/flags/AutoFlags.h"
+#include "tools/flags/Flags.h"
+#include "tools/flags/MeshFlags.h"
+#include "tools/flags/OptionEffects.h"
 #include <fmt/ranges.h>
 
 namespace kedge::tool {
@@ -15,27 +17,37 @@ namespace {
 
 constexpr double kMostSteps = 1e12; // more than a run ever does; sums of them stay whole
 
-/// What is wrong with an entry of --offload; empty: nothing.
-std::string isOffloaded(const std::string &entry) {
-  const size_t end = entry.find('=');
+/// Words ignore case, as those of other flags do.
+Offload offloadOf(const std::string &entry) {
+  const size_t end = std::min(entry.find('='), entry.size());
   std::string kind = entry.substr(0, end);
-  if (const std::string wrong = rt::wrongWord(kind, {"optimizer", "gradients", "params", "activations"});
-      !wrong.empty())
-    return wrong;
-  if (end == std::string::npos)
-    return "";
-  if (kind == "activations")
-    return entry + ": activations in a file are not available yet; expected activations, or a directory for "
-                   "optimizer, gradients or params";
-  return end + 1 == entry.size() ? fmt::format("{}: expected a directory, as in {}=DIR", entry, kind) : "";
+  if (const std::string wrong = rt::wrongWord(kind, wordsOf<OffloadKind>()); !wrong.empty())
+    fail("{}", wrong);
+  return Offload::parse(kind + entry.substr(end));
+}
+
+/// A device or a file of one.
+std::string deviceNamed(const std::string &text) {
+  analysis::loadDevice(text);
+  return text;
+}
+
+std::string linkNamed(const std::string &text) {
+  analysis::loadDevice(analysis::kWithLinks + text);
+  return text;
+}
+
+std::string algorithmsIn(const std::string &path) {
+  driver::checkAlgorithms(path);
+  return path;
 }
 
 void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Optimizer");
   flags.word("--optimizer", o.update.optimizer, "update rule")->capture_default_str();
-  flags.add("--muon", o.muon,
-            "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the "
-            "head); AdamW updates the rest");
+  flags.pattern("--muon", o.muon,
+                "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the "
+                "head); AdamW updates the rest");
   flags.number("--momentum", o.momentum, {0, 1},
                "momentum of sgd, rmsprop and muon (default: muon 0.95, else 0, which needs no buffer)");
   flags.add("--nesterov", o.update.nesterov, "Nesterov momentum");
@@ -55,8 +67,10 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
             "whose statistics BatchNormalization takes in training: of each micro-batch, or exact: of all "
             "micro-batches of a step, as if they were one")
       ->capture_default_str();
-  flags.list("--weight-decay-exclude", o.weightDecayExclude, "REGEX: parameters that do not decay");
-  flags.list("--lr-scale", o.lrScale, "REGEX=X: multiply the rate of these parameters");
+  flags.parsedList("--weight-decay-exclude", o.weightDecayExclude, rt::NameRule::parse,
+                   "REGEX: parameters that do not decay");
+  flags.parsedList("--lr-scale", o.lrScale, driver::RateScale::parse,
+                   "REGEX=X: multiply the rate of these parameters");
   flags.add("--lr", o.lr, "default learning rate of the program")->capture_default_str();
   flags
       .list("--betas", o.betas,
@@ -97,25 +111,24 @@ void addRankOptions(CLI::App &command, CompileOptions &o) {
 
 void addMemoryOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Memory");
-  flags.add("--recompute", o.recompute,
-            "none, full, segments=N, nth=N, sqrt, attention or auto (default: none; auto with a budget)");
-  flags.add("--memory-budget", o.memoryBudget,
-            "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device");
+  flags.parsed("--recompute", o.memory.recompute, remat::Policy::parse,
+               "none, full, segments=N, nth=N, sqrt, attention or auto (default: none; auto with a budget)");
+  flags.parsed("--memory-budget", o.memory.plan.budget, MemoryBudget::parse,
+               "BYTES, 16GiB, 80% (of the unconstrained peak), activations=50% or device");
   flags.bytes("--logits-chunk", o.logitsChunk,
               "BYTES, 64MiB: loss and gradient of larger logits are computed in chunks of rows; 0: never "
               "(default: 128MiB)");
   flags.bytes("--feed-forward-chunk", o.feedForwardChunk,
               "BYTES, 256MiB: larger values inside a feed-forward are computed in chunks of rows (default: "
               "0, never)");
-  flags
-      .list("--offload", o.offload,
-            "what to move to host memory: any of optimizer,gradients,params,activations; optimizer=DIR, "
-            "gradients=DIR and params=DIR move it into a file in that directory of the machine that trains",
-            ',')
-      ->check(isOffloaded);
-  flags.add("--host-memory-budget", o.hostMemoryBudget,
-            "BYTES or 16GiB: host memory for --offload (default: no limit)");
-  flags.number("--effort", o.effort, {0, kMostSteps},
+  flags.parsedList(
+      "--offload", o.memory.offload, offloadOf,
+      "what to move to host memory: any of optimizer,gradients,params,activations; optimizer=DIR, "
+      "gradients=DIR and params=DIR move it into a file in that directory of the machine that trains",
+      ',');
+  flags.parsed("--host-memory-budget", o.memory.plan.hostBudget, parseBytes,
+               "BYTES or 16GiB: host memory for --offload (default: no limit)");
+  flags.number("--effort", o.memory.plan.effort, {0, kMostSteps},
                "search steps of the memory solver (default: by the model's size)");
 }
 
@@ -206,13 +219,10 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
     if (o.deepSpeedConfig.empty() && !driver::isSavedIr(o.model.model))
       checkEffects(command, o);
     checkAdapterOptions(command, o.model.adapters);
-    static const std::vector<std::string> ofLoss = {"--logits",       "--labels",          "--class-axis",
-                                                    "--ignore-index", "--label-smoothing", "--class-weights",
-                                                    "--pos-weight",   "--sample-weights"};
     for (const CLI::Option *option : command.get_options()) {
       const std::string name = option->get_name();
-      bool excluded =
-          option->get_group() == "Optimizer" || std::find(ofLoss.begin(), ofLoss.end(), name) != ofLoss.end();
+      bool excluded = option->get_group() == "Optimizer" ||
+                      (option->get_group() == "Loss" && !name.starts_with("--loss"));
       if (option->count() > 0 && excluded)
         o.trainingOptions.push_back(name);
     }
@@ -231,13 +241,13 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addRankOptions(command, o);
   addAdapterOptions(command, o.model.adapters);
   Flags(command, "Memory")
-      .add("--device", o.device,
-           "h100, h200, a100, rtx4090, cpu or FILE.json: the machine that predicted times are for "
-           "(default: this machine)");
+      .parsed("--device", o.device, deviceNamed,
+              "h100, h200, a100, rtx4090, cpu or FILE.json: the machine that predicted times are for "
+              "(default: this machine)");
   Flags(command, "Ranks")
-      .add("--link", o.link,
-           "dgx-a100, dgx-h100, pcie, machine or FILE.json: links between ranks, level by level, that "
-           "predicted times are for (default: one link, the device's)");
+      .parsed("--link", o.link, linkNamed,
+              "dgx-a100, dgx-h100, pcie, machine or FILE.json: links between ranks, level by level, that "
+              "predicted times are for (default: one link, the device's)");
   noteTrainingOptions(command, o);
   Flags flags(command, "Output");
   flags
@@ -283,8 +293,8 @@ void addProgramOptions(CLI::App &command, CompileOptions &o) {
             "DIR: the IR after each phase, numbered; compile goes on from such a file");
   flags.add("--print-pipeline", o.printPipeline,
             "print the passes of each phase, as kedge-opt takes them, and compile nothing");
-  flags.add("--algorithms", o.algorithms,
-            "FILE.json: algorithms for a GPU's matrix products, as kedge-bench tune wrote them");
+  flags.parsed("--algorithms", o.algorithms, algorithmsIn,
+               "FILE.json: algorithms for a GPU's matrix products, as kedge-bench tune wrote them");
   flags.add("--embed-weights", o.embedWeights, "put the weights into the program");
 }
 

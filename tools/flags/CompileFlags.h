@@ -1,7 +1,7 @@
 // Flags of plan and compile beyond the model's.
 #pragma once
 #include "driver/options/CompileOptions.h"
-#include "tools/kedge/ModelFlags.h"
+#include "tools/flags/ModelFlags.h"
 
 namespace kedge::tool {
 

@@ -1,4 +1,4 @@
-#include "tools/kedge/AutoFlags.h"
+#include "tools/flags/AutoFlags.h"
 #include "lib/Support/Error.h"
 
 namespace kedge::tool {

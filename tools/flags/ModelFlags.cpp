@@ -1,6 +1,6 @@
-#include "tools/kedge/ModelFlags.h"
+#include "tools/flags/ModelFlags.h"
 #include "lib/Support/Error.h"
-#include "tools/kedge/Flags.h"
+#include "tools/flags/Flags.h"
 #include <charconv>
 #include <filesystem>
 
@@ -39,6 +39,8 @@ static std::pair<std::string, int64_t> parsePaddingRow(const std::string &text) 
   if (equals == std::string::npos || equals == 0 ||
       std::from_chars(text.data() + equals + 1, end, row).ptr != end || row < 0)
     fail("--padding-row {}: expected REGEX=N, N a row from 0, as in 'word_embeddings=0'", text);
+  if (const std::string wrong = wrongPattern(text.substr(0, equals)); !wrong.empty())
+    fail("--padding-row {}", wrong);
   return {text.substr(0, equals), row};
 }
 
@@ -73,48 +75,39 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->group(group);
   constexpr double kAny = 0x1p63; // a whole number that fits 64 bits
   Flags flags(command, group);
-  flags.word("--loss", options.loss, "the loss (default: cross-entropy, where it fits)");
-  flags.add("--logits", options.logits, "output that the loss reads; default: the only float output");
-  flags.add("--labels", options.labels, "input that holds the labels; made when the graph has none")
+  Flags loss(command, "Loss");
+  loss.word("--loss", options.loss, "the loss (default: cross-entropy, where it fits)");
+  loss.add("--logits", options.logits, "output that the loss reads; default: the only float output");
+  loss.add("--labels", options.labels, "input that holds the labels; made when the graph has none")
       ->capture_default_str();
-  flags.number("--class-axis", options.classAxis, {-64, 63},
-               "axis of the classes; default: the last up to rank 3, else 1");
-  flags.number("--ignore-index", options.ignoreIndex, {-kAny, kAny}, "label of items that do not count")
+  loss.number("--class-axis", options.classAxis, {-64, 63},
+              "axis of the classes; default: the last up to rank 3, else 1");
+  loss.number("--ignore-index", options.ignoreIndex, {-kAny, kAny}, "label of items that do not count")
       ->capture_default_str();
-  flags.number("--label-smoothing", options.labelSmoothing, {0, 1},
-               "share of the loss that is spread over all classes");
-  flags.add("--class-weights", options.classWeights, "FILE.npy: weight of each class (cross-entropy)");
-  flags.add("--pos-weight", options.posWeight,
-            "FILE.npy: weight of positive labels, one number or one for each element of the last axis "
-            "(bce-with-logits)");
-  flags.add("--sample-weights", options.sampleWeights,
-            "input of a weight for each row; made when the graph has none");
-  flags.add("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it");
-  command
-      .add_option("--train", options.train,
-                  "REGEX: constants, buffers and frozen tensors of these names train, too")
-      ->group(group)
-      ->allow_extra_args(false);
-  command
-      .add_option("--train-only", options.trainOnly,
-                  "REGEX: of the parameters, those of these names train; all others are frozen")
-      ->group(group)
-      ->allow_extra_args(false);
-  command.add_option("--freeze", options.freeze, "REGEX: do not train the tensors of these names")
-      ->group(group)
-      ->allow_extra_args(false);
+  loss.number("--label-smoothing", options.labelSmoothing, {0, 1},
+              "share of the loss that is spread over all classes");
+  loss.add("--class-weights", options.classWeights, "FILE.npy: weight of each class (cross-entropy)");
+  loss.add("--pos-weight", options.posWeight,
+           "FILE.npy: weight of positive labels, one number or one for each element of the last axis "
+           "(bce-with-logits)");
+  loss.add("--sample-weights", options.sampleWeights,
+           "input of a weight for each row; made when the graph has none");
+  loss.add("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it");
+  flags.patterns("--train", options.train,
+                 "REGEX: constants, buffers and frozen tensors of these names train, too");
+  flags.patterns("--train-only", options.trainOnly,
+                 "REGEX: of the parameters, those of these names train; all others are frozen");
+  flags.patterns("--freeze", options.freeze, "REGEX: do not train the tensors of these names");
   command
       .add_flag("--train-mode", options.trainMode,
                 "put Dropout and BatchNormalization into training mode; --train-mode=REGEX: those of these "
                 "modules alone; --train-mode=off: train the file as it is. Default: as the file was "
                 "exported")
+      ->check(wrongPattern)
       ->group(group);
-  command
-      .add_option("--tie", options.tie,
-                  "REGEX: keep the parameters of these names one tensor, where the file does not tell "
-                  "whether the model ties them")
-      ->group(group)
-      ->allow_extra_args(false);
+  flags.patterns("--tie", options.tie,
+                 "REGEX: keep the parameters of these names one tensor, where the file does not tell "
+                 "whether the model ties them");
   command
       .add_flag(
           "--repair", options.repair,

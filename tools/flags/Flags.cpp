@@ -1,21 +1,17 @@
-#include "tools/kedge/Flags.h"
-#include "lib/Support/Error.h"
+#include "tools/flags/Flags.h"
 #include "lib/Support/MemoryBudget.h"
+#include "runtime/io/NamePattern.h"
 
 namespace kedge::tool {
 
 int64_t bytesGiven(const std::string &flag, const std::string &text) {
   if (text == "0")
     return 0;
-  MemoryBudget given;
   try {
-    given = parseMemoryBudget(text);
+    return parseBytes(text);
   } catch (const Error &) { // which speaks of budgets
-    given.kind = MemoryBudget::Kind::None;
-  }
-  if (given.kind != MemoryBudget::Kind::Bytes)
     fail("{} {}: expected bytes below 2^63, such as 67108864 or 64MiB, or 0", flag, text);
-  return given.bytes;
+  }
 }
 
 CLI::Option *Flags::bytes(const char *flag, int64_t &value, const std::string &help) {
@@ -23,6 +19,15 @@ CLI::Option *Flags::bytes(const char *flag, int64_t &value, const std::string &h
       .add_option_function<std::string>(
           flag, [flag, &value](const std::string &text) { value = bytesGiven(flag, text); }, help)
       ->group(group);
+}
+
+std::string wrongPattern(const std::string &text) {
+  try {
+    [[maybe_unused]] const rt::NamePattern pattern(text);
+    return "";
+  } catch (const std::regex_error &error) {
+    return fmt::format("'{}': not a regular expression: {}", text, error.what());
+  }
 }
 
 CLI::Option *Flags::onOff(const char *flag, bool &value, const std::string &help) {

@@ -1,0 +1,11 @@
+// The mesh of a module, as the runtime counts its ranks.
+#pragma once
+#include "lib/Dialect/Dist/DistAttrs.h"
+#include "runtime/program/Mesh.h"
+
+namespace kedge::analysis {
+
+/// Null: one rank.
+rt::Mesh rankMesh(dist::MeshAttr mesh);
+
+} // namespace kedge::analysis

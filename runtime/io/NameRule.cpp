@@ -1,0 +1,26 @@
+#include "runtime/io/NameRule.h"
+#include "runtime/io/Error.h"
+
+namespace kedge::rt {
+namespace {
+
+NameRule ruleOf(const std::string &text, const std::string &names) {
+  try {
+    return {text, NamePattern(names)};
+  } catch (const std::regex_error &error) {
+    fail("'{}': not a regular expression: {}", text, error.what());
+  }
+}
+
+} // namespace
+
+NameRule NameRule::parse(const std::string &text) { return ruleOf(text, text); }
+
+std::pair<NameRule, std::string> NameRule::split(const std::string &text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos)
+    return {ruleOf(text, text), ""};
+  return {ruleOf(text, text.substr(0, equals)), text.substr(equals + 1)};
+}
+
+} // namespace kedge::rt
