@@ -1,5 +1,6 @@
 #include "lib/Link/Link.h"
 #include "lib/Link/BuiltInLinker.h"
+#include "lib/Link/SessionText.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
 #include "lib/Support/ToolRun.h"
@@ -211,15 +212,22 @@ std::vector<std::string> archiveFiles(const Runtime &runtime) {
   return archives;
 }
 
+/// The functions that the session's header declares.
+std::string declaredFunctions() {
+  std::string names;
+  llvm::SmallVector<StringRef> lines;
+  StringRef(kSessionHeader).split(lines, '\n', -1, false);
+  for (StringRef line : lines)
+    if (line.consume_front("int kedge_") || line.consume_front("void kedge_") ||
+        line.consume_front("const char *kedge_"))
+      names += fmt::format("kedge_{}; ", line.take_until([](char letter) { return letter == '('; }).str());
+  return names;
+}
+
 /// All other symbols are hidden: a program may hold another libstdc++, or another model.
 std::string exportScript(const std::string &symbol) {
-  std::string names;
-  for (const char *function :
-       {"open",       "open_on",        "close",      "error",      "notes",   "input_at",   "output_at",
-        "state_at",   "set_input",      "step",       "evaluate",   "predict", "get_state",  "set_state",
-        "steps_done", "set_steps_done", "set_option", "checkpoint", "resume",  "export_onnx"})
-    names += fmt::format("kedge_{}; ", function);
-  return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", names, symbol, symbol);
+  return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", declaredFunctions(), symbol,
+                     symbol);
 }
 
 } // namespace
