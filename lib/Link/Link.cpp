@@ -5,10 +5,13 @@
 #include "lib/Support/TextFile.h"
 #include "lib/Support/ToolRun.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fcntl.h>
 #include <tuple>
 
 using namespace kedge;
@@ -167,6 +170,34 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   runDriver(command, folder);
 }
 
+uint64_t bytesOf(ArrayRef<std::string> files) {
+  uint64_t bytes = 0;
+  for (const std::string &file : files) {
+    uint64_t size = 0;
+    if (!fs::file_size(file, size))
+      bytes += size;
+  }
+  return bytes;
+}
+
+/// Linkers map the file that they make, and crash where the disk is full. So the most that this one can take
+/// is asked for before: what they leave out of the archives is more than what the system's libraries add.
+void expectSpace(const std::string &folder, uint64_t bytes, const std::string &output) {
+  SmallString<256> file(folder);
+  path::append(file, "space");
+  int descriptor = -1;
+  if (const std::error_code error = fs::openFileForWrite(file, descriptor))
+    fail("{}: cannot be written: {}", output, error.message());
+  const int full = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+  llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
+  std::ignore = fs::remove(file);
+  if (full == ENOSPC || full == EDQUOT || full == EFBIG)
+    fail("{}: cannot be written: {}; while it is linked it takes up to {} bytes: free some space, or name "
+         "another "
+         "folder",
+         output, llvm::sys::StrError(full), bytes);
+}
+
 /// Links, and puts what is made at `place`.
 void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) {
   const std::string output = replaceableFile(place);
@@ -193,6 +224,7 @@ void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) 
   if (const std::error_code error = fs::create_directory(made, /*IgnoreExisting=*/false, fs::owner_all))
     fail("{}: cannot be written: {}", output, error.message());
   const llvm::scope_exit discard([&] { std::ignore = fs::remove_directories(made); });
+  expectSpace(made, bytesOf(inputs), output);
   path::append(linked, "linked");
   if (job.pieces.empty())
     linkByDriver(job, inputs, linked.str().str(), folder);
