@@ -8,6 +8,7 @@
 #endif
 #ifdef KEDGE_JPEG
 #include <csetjmp>
+#include <jerror.h>
 #include <jpeglib.h>
 #endif
 
@@ -55,12 +56,18 @@ void leaveJpeg(j_common_ptr decoder) {
   longjmp(error->back, 1);
 }
 
+/// libjpeg takes a file that ends early, and makes the rest of its pixels up.
+void noteJpeg(j_common_ptr decoder, int level) {
+  if (level < 0 && decoder->err->msg_code == JWRN_JPEG_EOF)
+    leaveJpeg(decoder);
+}
+
 /// False with the reason in `error` if the file is none. Nothing here has a destructor: longjmp passes it.
 bool decodeJpeg(const rt::FileMap &file, Picture &picture, JpegError &error) {
   jpeg_decompress_struct decoder{};
   decoder.err = jpeg_std_error(&error.manager);
   error.manager.error_exit = leaveJpeg;
-  error.manager.output_message = [](j_common_ptr) {};
+  error.manager.emit_message = noteJpeg;
   if (setjmp(error.back) != 0) {
     jpeg_destroy_decompress(&decoder);
     return false;
@@ -91,7 +98,9 @@ Picture readJpeg(const std::string &path) {
   Picture picture;
   JpegError error{};
   if (!decodeJpeg(file, picture, error))
-    fail("{}: is no picture that libjpeg reads: {}", path, static_cast<const char *>(error.text));
+    fail("{}: {}: {}", path,
+         error.manager.msg_code == JWRN_JPEG_EOF ? "is damaged" : "is no picture that libjpeg reads",
+         static_cast<const char *>(error.text));
   return picture;
 }
 #else

@@ -63,6 +63,10 @@ std::string wrapperText(const std::string &name, const std::string &symbol, cons
       "    static_assert(kedge::isOneOf<T, {3}>, \"the inputs of {0} have the types {3}\");\n"
       "    kedge::Session::setInput(name, data, rows);\n"
       "  }}\n"
+      "  template <typename T> void keepInput(const char *name, const T *data, int64_t rows) {{\n"
+      "    static_assert(kedge::isOneOf<T, {3}>, \"the inputs of {0} have the types {3}\");\n"
+      "    kedge::Session::keepInput(name, data, rows);\n"
+      "  }}\n"
       "}};\n"
       "inline Session open(kedge::Session::Options options = {{}}) {{ return Session(options); }}\n"
       "}} // namespace {1}\n\n#endif\n",

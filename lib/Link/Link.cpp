@@ -1,13 +1,17 @@
 #include "lib/Link/Link.h"
 #include "lib/Link/BuiltInLinker.h"
+#include "lib/Link/SessionText.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
 #include "lib/Support/ToolRun.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fcntl.h>
 #include <tuple>
 
 using namespace kedge;
@@ -166,6 +170,34 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   runDriver(command, folder);
 }
 
+uint64_t bytesOf(ArrayRef<std::string> files) {
+  uint64_t bytes = 0;
+  for (const std::string &file : files) {
+    uint64_t size = 0;
+    if (!fs::file_size(file, size))
+      bytes += size;
+  }
+  return bytes;
+}
+
+/// Linkers map the file that they make, and crash where the disk is full. So the most that this one can take
+/// is asked for before: what they leave out of the archives is more than what the system's libraries add.
+void expectSpace(const std::string &folder, uint64_t bytes, const std::string &output) {
+  SmallString<256> file(folder);
+  path::append(file, "space");
+  int descriptor = -1;
+  if (const std::error_code error = fs::openFileForWrite(file, descriptor))
+    fail("{}: cannot be written: {}", output, error.message());
+  const int full = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+  llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
+  std::ignore = fs::remove(file);
+  if (full == ENOSPC || full == EDQUOT || full == EFBIG)
+    fail("{}: cannot be written: {}; while it is linked it takes up to {} bytes: free some space, or name "
+         "another "
+         "folder",
+         output, llvm::sys::StrError(full), bytes);
+}
+
 /// Links, and puts what is made at `place`.
 void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) {
   const std::string output = replaceableFile(place);
@@ -192,6 +224,7 @@ void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) 
   if (const std::error_code error = fs::create_directory(made, /*IgnoreExisting=*/false, fs::owner_all))
     fail("{}: cannot be written: {}", output, error.message());
   const llvm::scope_exit discard([&] { std::ignore = fs::remove_directories(made); });
+  expectSpace(made, bytesOf(inputs), output);
   path::append(linked, "linked");
   if (job.pieces.empty())
     linkByDriver(job, inputs, linked.str().str(), folder);
@@ -211,15 +244,22 @@ std::vector<std::string> archiveFiles(const Runtime &runtime) {
   return archives;
 }
 
+/// The functions that the session's header declares.
+std::string declaredFunctions() {
+  std::string names;
+  llvm::SmallVector<StringRef> lines;
+  StringRef(kSessionHeader).split(lines, '\n', -1, false);
+  for (StringRef line : lines)
+    if (line.consume_front("int kedge_") || line.consume_front("void kedge_") ||
+        line.consume_front("const char *kedge_"))
+      names += fmt::format("kedge_{}; ", line.take_until([](char letter) { return letter == '('; }).str());
+  return names;
+}
+
 /// All other symbols are hidden: a program may hold another libstdc++, or another model.
 std::string exportScript(const std::string &symbol) {
-  std::string names;
-  for (const char *function :
-       {"open",       "open_on",        "close",      "error",      "notes",   "input_at",   "output_at",
-        "state_at",   "set_input",      "step",       "evaluate",   "predict", "get_state",  "set_state",
-        "steps_done", "set_steps_done", "set_option", "checkpoint", "resume",  "export_onnx"})
-    names += fmt::format("kedge_{}; ", function);
-  return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", names, symbol, symbol);
+  return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", declaredFunctions(), symbol,
+                     symbol);
 }
 
 } // namespace

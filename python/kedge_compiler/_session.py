@@ -119,34 +119,34 @@ class Session:
         return self._library.kedge_notes(self._handle).decode().splitlines()
 
     def set_inputs(self, rows: Mapping[str, np.ndarray]) -> None:
-        """For the next step, evaluation or prediction, which forgets them, also when it fails. An array of the input's type in C order is
-        read where it is, without a copy."""
+        """For all later calls, until set_inputs or the rows of a call replace an input. An array of the input's type in C order is
+        read where it is, without a copy, each time: what the caller changes in it counts."""
         with self._lock:
-            try:
-                self._set_inputs(rows)
-            except BaseException:
-                self._forget_inputs()
-                raise
+            self._inputs.update(self._checked(rows))
 
-    def _forget_inputs(self) -> None:
-        given, self._inputs = self._inputs, {}
-        if self._handle is None:
-            return
-        for name in given:
-            self._library.kedge_set_input(self._handle, name.encode(), None, ctypes.c_int64(0))
+    def clear_inputs(self) -> None:
+        """Forgets what set_inputs was given."""
+        with self._lock:
+            self._inputs = {}
 
     def _read_inputs(self, rows: Optional[Mapping[str, np.ndarray]], function: str, *args: Any) -> None:
+        """The call, which reads what stays and `rows` in its place; the library forgets both."""
         with self._lock:
-            self.set_inputs(rows if rows is not None else {})
+            given = {**self._inputs, **self._checked(rows if rows is not None else {})}
             try:
-                self._call(function, *args)
-            finally:
-                self._inputs = {}  # the session has forgotten them
+                for name, array in given.items():
+                    self._call("kedge_set_input", name.encode(), array.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(len(array) if array.ndim else 1))
+            except BaseException:
+                for name in given:
+                    self._call("kedge_set_input", name.encode(), None, ctypes.c_int64(0))
+                raise
+            self._call(function, *args)
 
-    def _set_inputs(self, rows: Mapping[str, np.ndarray]) -> None:
+    def _checked(self, rows: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
         inputs = self.inputs
         if not isinstance(rows, Mapping):
             raise KedgeTypeError(f"expected the rows of each input by its name ({', '.join(inputs)}), found {type(rows).__name__}")
+        checked = {}
         for name, array in rows.items():
             if name not in inputs:
                 raise KedgeKeyError(f"the model has no input '{name}'; it has {', '.join(inputs)}")
@@ -157,11 +157,11 @@ class Session:
             array = np.ascontiguousarray(array, dtype=dtype)
             if array.shape[1:] != shape[1:]:
                 raise KedgeValueError(f"the input '{name}' has rows of shape {list(shape[1:])}, and was given {list(array.shape[1:])}")
-            self._inputs[name] = array  # must live until the next call returns
-            self._call("kedge_set_input", name.encode(), array.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(len(array) if array.ndim else 1))
+            checked[name] = array
+        return checked
 
     def step(self, rows: Optional[Mapping[str, np.ndarray]] = None) -> SessionStep:
-        """One optimizer step on `rows`, or on what set_inputs was given."""
+        """One optimizer step on `rows`, and on what set_inputs gave of other inputs."""
         result = _Result()
         self._read_inputs(rows, "kedge_step", ctypes.byref(result))
         return SessionStep(result.step, result.loss, result.learning_rate, result.gradient_norm, bool(result.skipped))
@@ -174,15 +174,13 @@ class Session:
     def predict(self, output: str, rows: Optional[Mapping[str, np.ndarray]] = None) -> np.ndarray:
         """An output of all rows, in evaluation mode."""
         with self._lock:
-            self.set_inputs(rows if rows is not None else {})
             if output not in self.outputs:
-                self._forget_inputs()
                 raise KedgeKeyError(f"the model has no float output '{output}'; it has {', '.join(self.outputs)}")
             dtype, shape = self.outputs[output]
-            inputs = self.inputs
-            count = next((len(array) for name, array in self._inputs.items() if inputs[name][1]), shape[0])
+            inputs, given = self.inputs, {**self._inputs, **self._checked(rows if rows is not None else {})}
+            count = next((len(array) for name, array in given.items() if inputs[name][1]), shape[0])
             values = np.empty((count, *shape[1:]), dtype)
-            self._read_inputs(None, "kedge_predict", output.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+            self._read_inputs(rows, "kedge_predict", output.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
             return values
 
     def _described(self, name: str) -> Tuple[type, Tuple[int, ...]]:
@@ -210,6 +208,49 @@ class Session:
 
     def optimizer_state(self) -> Dict[str, np.ndarray]:
         return {name: self.get_state(name) for name in self.states if _is_optimizers(name)}
+
+    @property
+    def parameters(self) -> Dict[str, Tuple[int, ...]]:
+        """The shapes of what trains, in the order of the flat arrays."""
+        return {name: shape for name, (_, shape) in self._tensors("kedge_parameter_at").items()}
+
+    def _flat(self, function: str) -> np.ndarray:
+        values = np.empty(sum(int(np.prod(shape)) for shape in self.parameters.values()), np.float32)
+        self._call(function, values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+        return values
+
+    def get_parameters(self) -> np.ndarray:
+        """All parameters, one after the other, as one array of float32."""
+        return self._flat("kedge_get_parameters")
+
+    def set_parameters(self, values: np.ndarray) -> None:
+        values = np.ascontiguousarray(values, np.float32)
+        self._call("kedge_set_parameters", values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+
+    def keep_gradients(self, keep: bool = True) -> None:
+        """Steps from the next one on keep their gradients, for get_gradient and get_gradients."""
+        self._call("kedge_keep_gradients", ctypes.c_int(keep))
+
+    def get_gradient(self, name: str) -> np.ndarray:
+        """A parameter's gradient of the loss that the last step returned, before clipping."""
+        parameters = self.parameters
+        if name not in parameters:
+            raise KedgeKeyError(f"the model has no parameter '{name}' that trains")
+        values = np.empty(parameters[name], np.float32)
+        self._call("kedge_get_gradient", name.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+        return values
+
+    def get_gradients(self) -> np.ndarray:
+        """The gradients of all parameters, as get_parameters has these."""
+        return self._flat("kedge_get_gradients")
+
+    def split(self, flat: np.ndarray) -> Dict[str, np.ndarray]:
+        """A flat array as views of it by name, in the parameters' shapes."""
+        shapes = self.parameters
+        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes.values())])
+        if np.shape(flat) != (ends[-1],):
+            raise KedgeValueError(f"all parameters together have {ends[-1]} elements, and the array has the shape {list(np.shape(flat))}")
+        return {name: flat[first:last].reshape(shape) for (name, shape), first, last in zip(shapes.items(), ends, ends[1:])}
 
     @property
     def steps_done(self) -> int:

@@ -132,7 +132,7 @@ void LearningSession::requireWhole() const {
                         "a folder of checkpoints, or close the session");
 }
 
-void LearningSession::setInput(const std::string &name, const void *data, int64_t rows) {
+void LearningSession::setInput(const std::string &name, const void *data, int64_t rows, bool keep) {
   const InputSpec *input = program.input(name);
   if (!input)
     throw WrongCall(fmt::format("the model has no input '{}'; kedge_input_at lists them", name));
@@ -149,13 +149,22 @@ void LearningSession::setInput(const std::string &name, const void *data, int64_
   if (rows > std::numeric_limits<int64_t>::max() / 16 / std::max<int64_t>(1, rowBytes))
     throw WrongCall(fmt::format("the input '{}' was given as {} rows of {} bytes, more than any memory holds",
                                 name, rows, rowBytes));
-  inputs[name] = {data, rows};
+  if (!keep) {
+    inputs[name] = {data, rows, nullptr};
+    return;
+  }
+  const char *first = static_cast<const char *>(data);
+  const size_t bytes = input->batched ? static_cast<size_t>(rows * rowBytes) : input->desc.bytes();
+  auto kept = std::make_shared<const std::vector<char>>(first, first + bytes);
+  inputs[name] = {kept->data(), rows, kept};
 }
 
 /// The caller's rows are the session's until a call that reads them returns, whatever comes of it.
 struct LearningSession::InputsOfCall {
   LearningSession &session;
-  ~InputsOfCall() { session.inputs.clear(); }
+  ~InputsOfCall() {
+    std::erase_if(session.inputs, [](const auto &entry) { return !entry.second.kept; });
+  }
 };
 
 Dataset LearningSession::takeInputs(bool labelsNeeded) {
@@ -194,6 +203,8 @@ kedge_step_result LearningSession::step() {
   checkIntegers(data,
                 {progress.samples, rowsInStep(kAlone, program.options.batch, program.options.accumulate)});
   StepRunner runner(*executor, data, scalars, kAlone, whenNonFinite(*scaler, options.continueOnNan));
+  if (gradients.isKept())
+    runner.watch(&gradients.begin(*executor));
   kedge_step_result result{};
   result.step = progress.step;
   result.learning_rate = program.options.trainingInfo ? std::numeric_limits<double>::quiet_NaN()
@@ -201,6 +212,7 @@ kedge_step_result LearningSession::step() {
   broken = true;
   const CompletedStep done = completeStep(runner, *executor, *scaler, kAlone, progress);
   broken = false;
+  gradients.end();
   savedStep = -1;
   if (done.result.items == 0)
     say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss "

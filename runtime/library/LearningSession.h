@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/exec/LentThreads.h"
 #include "runtime/io/FileLock.h"
+#include "runtime/library/SessionGradients.h"
 #include "runtime/library/kedge_session.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/CompletedStep.h"
@@ -10,11 +11,6 @@
 #include <memory>
 
 namespace kedge::rt {
-
-/// An error of the caller; the session is unchanged, but for inputs that were given for the call.
-struct WrongCall : RuntimeError {
-  using RuntimeError::RuntimeError;
-};
 
 /// An earlier call failed half-way.
 struct BrokenSession : RuntimeError {
@@ -35,13 +31,21 @@ public:
   kedge_tensor inputAt(size_t index) const;
   kedge_tensor outputAt(size_t index) const;
   kedge_tensor stateAt(size_t index) const;
+  kedge_tensor parameterAt(size_t index) const;
 
-  void setInput(const std::string &name, const void *data, int64_t rows);
+  /// For the next call that reads inputs; with `keep` a copy, until it is replaced.
+  void setInput(const std::string &name, const void *data, int64_t rows, bool keep);
   kedge_step_result step();
   double evaluate();
   void predict(const std::string &output, void *values, size_t bytes);
   void getState(const std::string &name, void *values, size_t bytes) const;
   void setState(const std::string &name, const void *values, size_t bytes);
+  /// All parameters as one array.
+  void getParameters(float *values, size_t bytes) const;
+  void setParameters(const float *values, size_t bytes);
+  void keepGradients(bool keep) { gradients.keep(keep); }
+  void getGradient(const std::string &name, float *values, size_t bytes) const;
+  void getGradients(float *values, size_t bytes) const;
   int64_t stepsDone() const { return progress.step; }
   void setStepsDone(int64_t steps);
   void setOption(const std::string &name, const std::string &value);
@@ -54,6 +58,7 @@ private:
   struct Lent {
     const void *data = nullptr;
     int64_t rows = 0;
+    std::shared_ptr<const std::vector<char>> kept; ///< where `data` is the session's own
   };
   struct Described {
     std::string name;
@@ -68,6 +73,9 @@ private:
   void checkIntegers(const Dataset &data, RowRange rows) const;
   void requireWhole() const;
   const State &stateNamed(const std::string &name, size_t bytes) const;
+  void copyState(const State &state, DType type, void *values) const;
+  void replaceState(const State &state, DType type, const void *values);
+  void statesChanged();
   void lockFolder(const std::string &dir);
   void prepareFolder(const std::string &dir);
 
@@ -81,8 +89,9 @@ private:
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Originals> originals;
   std::unique_ptr<LossScaler> scaler;
-  std::map<std::string, Lent> inputs; ///< given for the next call that reads them
-  std::vector<Described> describedInputs, describedOutputs, describedStates;
+  std::map<std::string, Lent> inputs; ///< given for the next call that reads them, or kept
+  std::vector<Described> describedInputs, describedOutputs, describedStates, describedParameters;
+  SessionGradients gradients;
   CheckpointRun checkpoints;
   bool knowsFrozen = false;             ///< whether checkpoints.frozen is up to date
   std::unique_ptr<FileLock> folderLock; ///< while this session writes there

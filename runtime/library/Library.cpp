@@ -29,6 +29,13 @@ struct kedge_functions {
   int (*exportOnnx)(kedge_session *, const char *);
   int (*setStepsDone)(kedge_session *, int64_t);
   int (*setOption)(kedge_session *, const char *, const char *);
+  int (*keepInput)(kedge_session *, const char *, const void *, int64_t);
+  int (*parameterAt)(kedge_session *, size_t, kedge_tensor *);
+  int (*getParameters)(kedge_session *, float *, size_t);
+  int (*setParameters)(kedge_session *, const float *, size_t);
+  int (*keepGradients)(kedge_session *, int);
+  int (*getGradient)(kedge_session *, const char *, float *, size_t);
+  int (*getGradients)(kedge_session *, float *, size_t);
 };
 
 struct kedge_session {
@@ -132,7 +139,7 @@ const kedge_functions kFunctions = {
     [](kedge_session *session, const char *name, const void *data, int64_t rows) {
       return learning(session, [&](LearningSession &model) {
         require(name, "name");
-        model.setInput(name, data, rows);
+        model.setInput(name, data, rows, /*keep=*/false);
       });
     },
     [](kedge_session *session, kedge_step_result *result) {
@@ -200,6 +207,33 @@ const kedge_functions kFunctions = {
         require(value, "value");
         model.setOption(name, value);
       });
+    },
+    [](kedge_session *session, const char *name, const void *data, int64_t rows) {
+      return learning(session, [&](LearningSession &model) {
+        require(name, "name");
+        model.setInput(name, data, rows, /*keep=*/true);
+      });
+    },
+    [](kedge_session *session, size_t index, kedge_tensor *tensor) {
+      return describes(session, tensor, [&](LearningSession &model) { return model.parameterAt(index); });
+    },
+    [](kedge_session *session, float *values, size_t bytes) {
+      return learning(session, [&](LearningSession &model) { model.getParameters(values, bytes); });
+    },
+    [](kedge_session *session, const float *values, size_t bytes) {
+      return learning(session, [&](LearningSession &model) { model.setParameters(values, bytes); });
+    },
+    [](kedge_session *session, int keep) {
+      return learning(session, [&](LearningSession &model) { model.keepGradients(keep != 0); });
+    },
+    [](kedge_session *session, const char *name, float *values, size_t bytes) {
+      return learning(session, [&](LearningSession &model) {
+        require(name, "name");
+        model.getGradient(name, values, bytes);
+      });
+    },
+    [](kedge_session *session, float *values, size_t bytes) {
+      return learning(session, [&](LearningSession &model) { model.getGradients(values, bytes); });
     },
 };
 
@@ -271,6 +305,19 @@ KEDGE_FORWARD(kedge_steps_done, stepsDone, (kedge_session * session, int64_t *st
 KEDGE_FORWARD(kedge_set_steps_done, setStepsDone, (kedge_session * session, int64_t steps), steps)
 KEDGE_FORWARD(kedge_set_option, setOption, (kedge_session * session, const char *name, const char *value),
               name, value)
+KEDGE_FORWARD(kedge_keep_input, keepInput,
+              (kedge_session * session, const char *name, const void *data, int64_t rows), name, data, rows)
+KEDGE_FORWARD(kedge_parameter_at, parameterAt, (kedge_session * session, size_t index, kedge_tensor *tensor),
+              index, tensor)
+KEDGE_FORWARD(kedge_get_parameters, getParameters, (kedge_session * session, float *values, size_t bytes),
+              values, bytes)
+KEDGE_FORWARD(kedge_set_parameters, setParameters,
+              (kedge_session * session, const float *values, size_t bytes), values, bytes)
+KEDGE_FORWARD(kedge_keep_gradients, keepGradients, (kedge_session * session, int keep), keep)
+KEDGE_FORWARD(kedge_get_gradient, getGradient,
+              (kedge_session * session, const char *name, float *values, size_t bytes), name, values, bytes)
+KEDGE_FORWARD(kedge_get_gradients, getGradients, (kedge_session * session, float *values, size_t bytes),
+              values, bytes)
 KEDGE_FORWARD(kedge_checkpoint, checkpoint, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_resume, resume, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_export_onnx, exportOnnx, (kedge_session * session, const char *path), path)

@@ -80,6 +80,11 @@ void LearningSession::describe() {
   for (const State &state : program.states)
     if (isShown(state))
       describeState({&state, state.onnxName});
+  for (const Described &state : describedStates)
+    if (state.state->role == StateRole::Parameter)
+      describedParameters.push_back({state.name, KEDGE_FLOAT32, state.shape, state.state});
+  for (const Described &parameter : describedParameters)
+    gradients.add(*parameter.state, parameter.shape);
   for (const NamedState &entry : optimizerStates(program))
     if (isMoment(*entry.state))
       describeState(entry);
@@ -100,6 +105,10 @@ kedge_tensor LearningSession::stateAt(size_t index) const {
   return tensorAt(describedStates, index, "state");
 }
 
+kedge_tensor LearningSession::parameterAt(size_t index) const {
+  return tensorAt(describedParameters, index, "parameter");
+}
+
 const State &LearningSession::stateNamed(const std::string &name, size_t bytes) const {
   const auto found = std::find_if(describedStates.begin(), describedStates.end(),
                                   [&](const Described &described) { return described.name == name; });
@@ -115,22 +124,33 @@ const State &LearningSession::stateNamed(const std::string &name, size_t bytes) 
 void LearningSession::getState(const std::string &name, void *values, size_t bytes) const {
   requireWhole();
   const State &state = stateNamed(name, values ? bytes : 0);
+  copyState(state, callersType(state.desc.type), values);
+}
+
+void LearningSession::copyState(const State &state, DType type, void *values) const {
   WholeStates states(*executor);
-  transpose(values, callersType(state.desc.type), wholeTensor(program, {&state, name}, {}).desc.shape,
-            states.fetch(state), states.descOf(state).type, inversePerm(layoutOf(program, state)));
+  transpose(values, type, wholeTensor(program, {&state, state.onnxName}, {}).desc.shape, states.fetch(state),
+            states.descOf(state).type, inversePerm(layoutOf(program, state)));
 }
 
 void LearningSession::setState(const std::string &name, const void *values, size_t bytes) {
   requireWhole();
   const State &state = stateNamed(name, values ? bytes : 0);
-  const TensorSource source{static_cast<const char *>(values), callersType(state.desc.type),
-                            layoutOf(program, state)};
+  replaceState(state, callersType(state.desc.type), values);
+  knowsFrozen = knowsFrozen && state.role != StateRole::Frozen;
+  statesChanged();
+}
+
+void LearningSession::replaceState(const State &state, DType type, const void *values) {
+  const TensorSource source{static_cast<const char *>(values), type, layoutOf(program, state)};
   const auto fill = [&](const State &as, char *destination) { fillFromTensor(as, source, destination); };
   fillState(*executor, state, fill);
   if (const State *residual = residualOf(program, state))
     fillState(*executor, *residual, fill);
+}
+
+void LearningSession::statesChanged() {
   restoreDerived(*executor, scalars, progress, World());
-  knowsFrozen = knowsFrozen && state.role != StateRole::Frozen;
   savedStep = -1;
 }
 
@@ -147,6 +167,35 @@ void LearningSession::setStepsDone(int64_t steps) {
     scaler->write(scale);
   }
   savedStep = -1;
+}
+
+void LearningSession::getParameters(float *values, size_t bytes) const {
+  requireWhole();
+  gradients.checkPlace(values, bytes);
+  for (const Described &parameter : describedParameters)
+    copyState(*parameter.state, DType::F32, values + gradients.placeOf(*parameter.state).first);
+}
+
+void LearningSession::setParameters(const float *values, size_t bytes) {
+  requireWhole();
+  gradients.checkPlace(values, bytes);
+  for (const Described &parameter : describedParameters)
+    replaceState(*parameter.state, DType::F32, values + gradients.placeOf(*parameter.state).first);
+  statesChanged();
+}
+
+void LearningSession::getGradient(const std::string &name, float *values, size_t bytes) const {
+  const auto found = std::find_if(describedParameters.begin(), describedParameters.end(),
+                                  [&](const Described &described) { return described.name == name; });
+  if (found == describedParameters.end())
+    throw WrongCall(
+        fmt::format("the model has no parameter '{}' that trains; kedge_parameter_at lists them", name));
+  gradients.copy(gradients.placeOf(*found->state), name, values, bytes);
+}
+
+void LearningSession::getGradients(float *values, size_t bytes) const {
+  gradients.checkPlace(values, bytes);
+  gradients.copy(gradients.whole(), "", values, bytes);
 }
 
 } // namespace kedge::rt

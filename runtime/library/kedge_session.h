@@ -87,13 +87,18 @@ typedef struct kedge_tensor {
 int kedge_input_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_output_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 int kedge_state_at(kedge_session *session, size_t index, kedge_tensor *tensor);
+/* What trains. kedge_get_parameters has these one after the other. */
+int kedge_parameter_at(kedge_session *session, size_t index, kedge_tensor *tensor);
 
 /* Sets `rows` rows of an input, in its type, for the next kedge_step, kedge_evaluate or kedge_predict. `data`
  * is not copied: it must stay valid and unchanged until that call returns, with an error or without one: then
- * all inputs are forgotten. `data` NULL and `rows` 0 take an input back. A step takes the same rows as the
+ * such inputs are forgotten. `data` NULL and `rows` 0 take an input back. A step takes the same rows as the
  * program: with B rows a micro-batch and A micro-batches, step s takes rows sAB to sAB + AB - 1, modulo
  * `rows`. With AB rows every step takes all of them. For an input without a row dimension, `rows` is 1. */
 int kedge_set_input(kedge_session *session, const char *name, const void *data, int64_t rows);
+/* The same with a copy, which stays for all later calls: until kedge_keep_input or kedge_set_input gives this
+ * input other rows or takes it back. `data` may change when this returns. */
+int kedge_keep_input(kedge_session *session, const char *name, const void *data, int64_t rows);
 
 typedef struct kedge_step_result {
   int64_t step;         /* number of this step, from 0 */
@@ -115,6 +120,20 @@ int kedge_predict(kedge_session *session, const char *output, void *values, size
  * `values`. */
 int kedge_get_state(kedge_session *session, const char *name, void *values, size_t bytes);
 int kedge_set_state(kedge_session *session, const char *name, const void *values, size_t bytes);
+
+/* All parameters as one array, in the order of kedge_parameter_at: each in 32-bit floats, laid out as in the
+ * ONNX file. `bytes` is the size of `values`: 4 times the elements of all. */
+int kedge_get_parameters(kedge_session *session, float *values, size_t bytes);
+int kedge_set_parameters(kedge_session *session, const float *values, size_t bytes);
+
+/* With `keep` other than 0, steps from the next one on keep their gradients; with 0 they no longer do, as
+ * when a session is opened. */
+int kedge_keep_gradients(kedge_session *session, int keep);
+/* The gradient of a parameter in the last step, and those of all parameters as kedge_get_parameters has
+ * these: of the loss that the step returned, before clipping. With the option --lr 0 and without
+ * --weight-decay a step computes gradients and leaves the parameters. */
+int kedge_get_gradient(kedge_session *session, const char *name, float *values, size_t bytes);
+int kedge_get_gradients(kedge_session *session, float *values, size_t bytes);
 
 /* Number of steps done, including those before kedge_resume. */
 int kedge_steps_done(kedge_session *session, int64_t *steps);

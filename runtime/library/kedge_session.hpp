@@ -42,6 +42,7 @@ public:
   ~Session() { kedge_close(handle); }
 
   template <typename T> void setInput(const char *name, const T *data, int64_t rows) { check(kedge_set_input(handle, name, data, rows)); }
+  template <typename T> void keepInput(const char *name, const T *data, int64_t rows) { check(kedge_keep_input(handle, name, data, rows)); }
   kedge_step_result step() {
     kedge_step_result result;
     check(kedge_step(handle, &result));
@@ -61,6 +62,15 @@ public:
   template <typename T> void setState(const char *name, const std::vector<T> &values) {
     check(kedge_set_state(handle, name, values.data(), values.size() * sizeof(T)));
   }
+  std::vector<float> getParameters() const { return all(kedge_get_parameters); }
+  void setParameters(const std::vector<float> &values) {
+    check(kedge_set_parameters(handle, values.data(), values.size() * sizeof(float)));
+  }
+  void keepGradients(bool keep = true) { check(kedge_keep_gradients(handle, keep ? 1 : 0)); }
+  void getGradient(const char *name, std::vector<float> &values) const {
+    check(kedge_get_gradient(handle, name, values.data(), values.size() * sizeof(float)));
+  }
+  std::vector<float> getGradients() const { return all(kedge_get_gradients); }
   int64_t stepsDone() const {
     int64_t steps;
     check(kedge_steps_done(handle, &steps));
@@ -78,6 +88,7 @@ public:
   std::vector<kedge_tensor> inputs() const { return all(kedge_input_at); }
   std::vector<kedge_tensor> outputs() const { return all(kedge_output_at); }
   std::vector<kedge_tensor> states() const { return all(kedge_state_at); }
+  std::vector<kedge_tensor> parameters() const { return all(kedge_parameter_at); }
 
   /// For the functions of the C interface.
   kedge_session *get() const { return handle; }
@@ -98,6 +109,18 @@ private:
     const Error error(code, kedge_error(handle));
     kedge_close(std::exchange(handle, nullptr));
     throw error;
+  }
+  std::vector<float> all(int (*get)(kedge_session *, float *, size_t)) const {
+    size_t count = 0;
+    for (const kedge_tensor &parameter : parameters()) {
+      size_t elements = 1;
+      for (size_t axis = 0; axis < parameter.rank; ++axis)
+        elements *= static_cast<size_t>(parameter.shape[axis]);
+      count += elements;
+    }
+    std::vector<float> values(count);
+    check(get(handle, values.data(), count * sizeof(float)));
+    return values;
   }
   std::vector<kedge_tensor> all(int (*at)(kedge_session *, size_t, kedge_tensor *)) const {
     std::vector<kedge_tensor> tensors;

@@ -3,7 +3,7 @@
 
 auto_gaps.py TEMP [--out FILE.json] [--only WORD]
 
-Each is planned with `kedge plan --auto --json`, which counts ranks along all axes. Kedge is taken from PATH; the package onnx is needed.
+Each is planned with `kedge plan --auto --json`, which counts ranks along all axes. Kedge is taken from PATH.
 """
 import argparse
 import json
@@ -13,7 +13,6 @@ import statistics
 import subprocess
 import sys
 
-MAKE = pathlib.Path(__file__).parents[1] / "make" / "make_shapes.py"
 # Shapes, and rows of a rank; what follows is the same for all.
 TOKENS = "input_ids={}x{}"
 CASES = [("llama-8b", TOKENS.format(2, 4096), 8), ("llama-8b", TOKENS.format(2, 4096), 64), ("llama-7b", TOKENS.format(2, 2048), 16),
@@ -48,7 +47,7 @@ def main():
             continue
         model = arguments.temp / f"{name}.onnx"
         if not model.exists():
-            subprocess.run([sys.executable, str(MAKE), name, str(model)], check=True, capture_output=True)
+            subprocess.run(["kedge", "shapes", name, "-o", str(model)], check=True, capture_output=True)
         row = plan(model, shape, ranks)
         rows.append(row)
         print(f"{name:10} {ranks:3} ranks  {row['considered']:6} ways  {row['scheduled']:3} scheduled {row['planned']:3} planned  {row['mesh']:24} "

@@ -4,10 +4,9 @@ trains on this machine in the bytes that were planned, with the losses of the sa
 
 contexts.py TEMP [--rows N]
 
-Adapters over nf4, feed-forwards in chunks, --recompute full. Kedge is taken from PATH; the packages onnx and numpy are needed.
+Adapters over nf4, feed-forwards in chunks, --recompute full. Kedge is taken from PATH; the package numpy is needed.
 """
 import argparse
-import importlib.util
 import json
 import pathlib
 import subprocess
@@ -28,10 +27,8 @@ def run(*command):
 
 
 def make_model(path):
-    spec = importlib.util.spec_from_file_location("make_shapes", pathlib.Path(__file__).parents[1] / "make" / "make_shapes.py")
-    shapes = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(shapes)
-    shapes.llama(str(path), 4, 64, 4, 1, HIDDEN, VOCABULARY, tied=False)
+    run("kedge", "shapes", "llama-8b", "-o", path, "--layers", 4, "--width", 64, "--heads", 4, "--key-heads", 1, "--hidden", HIDDEN, "--vocabulary",
+        VOCABULARY)
 
 
 def train(temp, name, tokens, *flags):

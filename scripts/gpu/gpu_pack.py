@@ -56,7 +56,7 @@ def tokens(rows, length, below):
 
 GPT2 = ["--shape", "input_ids=8x1024", "--loss", "cross-entropy"]
 WHOLE_LOGITS = ["--logits-chunk", "0"]
-# Name -> model of make_shapes.py, words, inputs. Tensors of 134 MB in the last two.
+# Name -> model of kedge shapes, words, inputs. Tensors of 134 MB in the last two.
 TIMED = {
     "gpt2": ("gpt2", GPT2, {"input_ids": TOKENS, "labels": TOKENS}),
     "gpt2-whole-logits": ("gpt2", [*GPT2, *WHOLE_LOGITS], {"input_ids": TOKENS, "labels": TOKENS}),
@@ -102,6 +102,9 @@ class Pack:
         full = [self.o.kedge, command, model, *words, *target]
         done = subprocess.run([str(w) for w in full], capture_output=True, text=True)
         return done.returncode, done.stdout, done.stderr
+
+    def shapes(self, model, onnx):
+        subprocess.run([self.o.kedge, "shapes", model, "-o", onnx], check=True, capture_output=True)
 
     def program(self, name, model, words, embed=True):
         """The name of the program that will be there; that of another one where both are compiled alike."""
@@ -205,7 +208,7 @@ class Pack:
         for name, (model, words, inputs) in timed.items():
             onnx = self.out / f"{model}.onnx"
             if not onnx.exists():
-                subprocess.run([sys.executable, ROOT / "scripts/make/make_shapes.py", model, onnx], check=True)
+                self.shapes(model, onnx)
             self.timed(name, onnx, words, inputs)
 
     def tiny(self):
@@ -216,7 +219,7 @@ class Pack:
         for name, more in (("gpt2", []), ("gpt2-whole-logits", WHOLE_LOGITS), ("gpt2-bf16", ["--precision", "bf16"])):
             self.timed(name, folder / "model.onnx", [*run["compile"], *more], {"input_ids": rows, "labels": rows}, True)
         onnx = self.out / "wide-rows.onnx"
-        subprocess.run([sys.executable, ROOT / "scripts/make/make_shapes.py", "wide-rows", onnx], check=True)
+        self.shapes("wide-rows", onnx)
         self.timed("wide-rows", onnx, ["--shape", "x=16x1024", "--loss", "mse"], {"x": reals(16, 1024), "labels": reals(16, 8)})
 
     def finish(self):

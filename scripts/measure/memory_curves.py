@@ -4,7 +4,7 @@
 memory_curves.py --kedge build/quick/bin/kedge [--out docs] [--device a100] [--effort N] [--jobs 2]
                  [--pytorch BUDGETS.json] [NAME...]
 
-Models are those of make_shapes.py, so the package onnx is needed and nothing is downloaded. NAMEs leave out the others
+Models are those of kedge shapes, so nothing is downloaded. NAMEs leave out the others
 (gpt2, bert-base, resnet50, unet, llama-1b, gpt2-medium, lesson-l); nothing runs on the device: its times are predicted.
 --pytorch: what pytorch_budget.py wrote, for a column next to ours.
 """
@@ -19,8 +19,6 @@ import sys
 import tempfile
 import textwrap
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "make"))
-import make_shapes
 from memory_plot import plot
 
 CURVES = {
@@ -56,7 +54,7 @@ class Planner:
     def model(self, name):
         path = self.folder / f"{name}.onnx"
         if not path.exists():
-            make_shapes.MODELS[name](path)
+            subprocess.run(["kedge", "shapes", name, "-o", str(path)], check=True, capture_output=True)
         return str(path)
 
     def run(self, name, shape, *memory):
@@ -254,7 +252,7 @@ def preamble(planner, names):
     effort = "the default effort" if planner.options.effort is None else f"`--effort {planner.options.effort}`"
     return ["# Added time against memory", "", wrapped(
         f"Written by `scripts/measure/memory_curves.py{''.join(' ' + name for name in names)}`; the models are those of "
-        "`scripts/make/make_shapes.py`, shapes without weights, trained with AdamW, in fp32 where nothing else is said. Every row is one "
+        "`kedge shapes`, shapes without weights, trained with AdamW, in fp32 where nothing else is said. Every row is one "
         f"`kedge plan MODEL --shape ... {' '.join(planner.fixed()[:4])}` at {effort}, with `--recompute POLICY` or "
         "`--memory-budget BUDGET`. **Times are the cost model's for the device "
         f"`{planner.options.device}`, not measured**; added time is relative to the plan without recomputation."), "",

@@ -3,7 +3,7 @@
 
 states_in_files.py MODEL.onnx WORK [--steps N] [--rows 1x128] [--share 3] [--budget BYTES] [--device FILE.json]
 
-Needs `kedge` in PATH. The model may be without weights (scripts/make/make_shapes.py): they are drawn. The limit of the run with
+Needs `kedge` in PATH. The model may be without weights (kedge shapes): they are drawn. The limit of the run with
 files is `ulimit -v` at 1/SHARE of the bytes of parameters and optimizer state. Both runs' losses must be equal to the bit. Prints
 JSON: seconds of both steps, bytes that a step copies, and the time that copying them takes at the device file's bandwidth
 (`kedge-bench calibrate --disk WORK --output FILE.json`), with and without overlap of both directions.

@@ -4,7 +4,7 @@
 GPT-2 124M at one row of 64 tokens, on 1, 2, 4 and 8 ranks, in stages 0 to 3, fp32 and bf16: `state_bytes` are the formulas,
 and so is what is held at the update when clipping waits for all gradients, within 1% (up to stage 1 as much or less: a rank
 holds parts of the sums by then). Shards end in padding: at most
-`ranks` elements a tensor. FOLDER holds NAME.onnx of scripts/make/make_shapes.py: also Table 1 of the ZeRO paper, and cases counted
+`ranks` elements a tensor. FOLDER holds NAME.onnx of kedge shapes: also Table 1 of the ZeRO paper, and cases counted
 by hand. Prints a row a case. Without --all every number of ranks, stage and precision comes up, but not all together, and
 plans of over a second are made once a precision.
 """

@@ -13,6 +13,7 @@ void addDiffCommand(CLI::App &app, int &exitCode);
 void addReduceCommand(CLI::App &app, int &exitCode);
 void addTokensCommand(CLI::App &app, int &exitCode);
 void addDataCommand(CLI::App &app, int &exitCode);
+void addShapesCommand(CLI::App &app, int &exitCode);
 
 /// `kedge compile IR -o program` of a file of --save-ir. Throws kedge::Error.
 void compileSavedIr(const std::string &ir, const std::string &program);

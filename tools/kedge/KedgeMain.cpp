@@ -26,6 +26,7 @@ int kedge::tool::kedgeMain(int argc, char **argv) {
   kedge::tool::addReduceCommand(app, exitCode);
   kedge::tool::addTokensCommand(app, exitCode);
   kedge::tool::addDataCommand(app, exitCode);
+  kedge::tool::addShapesCommand(app, exitCode);
   for (CLI::App *command : app.get_subcommands({}))
     addVersion(*command)->group("");
   try {

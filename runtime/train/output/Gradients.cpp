@@ -9,6 +9,29 @@
 #include "runtime/train/checkpoint/WholeStates.h"
 
 namespace kedge::rt {
+namespace {
+
+const State &stateOf(const Program &program, const GradientSlot &place) {
+  const State *state = program.state(place.parameter);
+  if (!state)
+    fail("the program is damaged: a gradient of '{}', which is no state", place.parameter);
+  return *state;
+}
+
+} // namespace
+
+void copyGradient(Executor &executor, const Function &function, const GradientSlot &place, const char *whole,
+                  double items, float *to) {
+  const State &state = stateOf(executor.program(), place);
+  const std::vector<int64_t> shape = state.fileShape();
+  transpose(to, DType::F32, shape, whole, place.type, inversePerm(state.perm));
+  const LossScaler scaler(executor);
+  double scale = scaler.isActive() ? 1 / scaler.read().scale : 1;
+  if (function.gradientsPerItems)
+    scale *= items > 0 ? executor.program().options.nominalItems / items : 0;
+  for (int64_t i = 0, count = TensorDesc{DType::F32, shape}.elements(); i < count; ++i)
+    to[i] = static_cast<float>(to[i] * scale);
+}
 
 GradientTools::GradientTools(Executor &executor, const Options &options)
     : executor(executor), options(options) {}
@@ -44,26 +67,17 @@ bool GradientTools::isInjectedInto(const Function &function, size_t gradient) co
 }
 
 void GradientTools::dump(const Function &function, const GradientSlot &place, double items) {
-  const State *state = executor.program().state(place.parameter);
-  if (!state)
-    fail("the program is damaged: a gradient of '{}', which is no state", place.parameter);
+  const State &state = stateOf(executor.program(), place);
   perItems = function.gradientsPerItems;
   if (executor.program().isPipelined())
-    return keepPart(*state, place);
+    return keepPart(state, place);
   std::vector<char> gathered;
-  const char *whole = wholeOf(*state, place, gathered);
+  const char *whole = wholeOf(state, place, gathered);
   if (!whole)
     return;
-  std::vector<float> &values = gradients[state->name];
-  const std::vector<int64_t> shape = state->fileShape();
-  values.resize(static_cast<size_t>(TensorDesc{DType::F32, shape}.elements()));
-  transpose(values.data(), DType::F32, shape, whole, place.type, inversePerm(state->perm));
-  const LossScaler scaler(executor);
-  double scale = scaler.isActive() ? 1 / scaler.read().scale : 1;
-  if (function.gradientsPerItems)
-    scale *= items > 0 ? executor.program().options.nominalItems / items : 0;
-  for (float &value : values)
-    value = static_cast<float>(value * scale);
+  std::vector<float> &values = gradients[state.name];
+  values.resize(static_cast<size_t>(TensorDesc{DType::F32, state.fileShape()}.elements()));
+  copyGradient(executor, function, place, whole, items, values.data());
 }
 
 /// The whole gradient; null on ranks that gave their part to rank 0.

@@ -5,6 +5,11 @@
 
 namespace kedge::rt {
 
+/// A parameter's gradient in fp32, in the layout of the exported file: unscaled, before clipping, of all
+/// items of the step. `whole` has it as the step made it. `to` has room for all elements.
+void copyGradient(Executor &executor, const Function &function, const GradientSlot &place, const char *whole,
+                  double items, float *to);
+
 class GradientTools : public GradientWatch {
 public:
   GradientTools(Executor &executor, const Options &options);

@@ -83,6 +83,36 @@ def scaled():
     assert numpy.array_equal(numpy.round(load("s2-pixels")[0, 0] * 255).ravel(), list(bytes.fromhex(GRAY)))
     print("scaled: as Pillow does")
 
+# The same colours, and their reds alone, as Pillow saved them in .jpg (quality 60), and as it reads these files.
+JPEG = ("ffd8ffe000104a46494600010100000100010000ffdb0043000d090a0b0a080d0b0a0b0e0e0d0f13201513121213271c1e17202e2931302e"
+        "292d2c333a4a3e333646372c2d405741464c4e525352323e5a615a50604a51524fffdb0043010e0e0e131113261515264f352d354f4f4f4f"
+        "4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4fffc00011080004000503"
+        "011100021101031101ffc40014000100000000000000000000000000000002ffc40019100001050000000000000000000000000005000103"
+        "0421ffc4001501010100000000000000000000000000000205ffc4001a110002030101000000000000000000000001020003041131ffda00"
+        "0c03010002110311003f0003418f7afb0a9b5b971d6830eeb857ecffd9")
+JPEG_PIXELS = ("0503002204004f06007b0707990707093905253b0c523c177f3d239e3d2a0c801129811d568233838347a283570dae102aaf2257af3e84af"
+               "5da2b073")
+GRAY_JPEG = ("ffd8ffe000104a46494600010100000100010000ffdb0043000d090a0b0a080d0b0a0b0e0e0d0f13201513121213271c1e17202e2931302e"
+             "292d2c333a4a3e333646372c2d405741464c4e525352323e5a615a50604a51524fffc0000b080004000501011100ffc40014000100000000"
+             "000000000000000000000003ffc4001810000203000000000000000000000000000001063581ffda0008010100003f0008754ac3ffd9")
+GRAY_PIXELS = ("062e567fa4062e567fa4062e567fa4062e567fa4")
+
+
+def compressed():
+    write(OUT / "j/one/1.jpg", bytes.fromhex(JPEG))
+    write(OUT / "j/two/2.JPEG", bytes.fromhex(GRAY_JPEG))
+    made("images", OUT / "j", OUT / "j1")
+    colours = numpy.frombuffer(bytes.fromhex(JPEG_PIXELS), numpy.uint8).reshape(4, 5, 3).transpose(2, 0, 1)
+    gray = numpy.frombuffer(bytes.fromhex(GRAY_PIXELS), numpy.uint8).reshape(4, 5)
+    pixels = numpy.round(load("j1-pixels") * 255)
+    assert load("j1-labels").tolist() == [0, 1]
+    assert numpy.array_equal(pixels[0], colours) and all(numpy.array_equal(plane, gray) for plane in pixels[1])
+    write(OUT / "j/two/3.jpg", bytes.fromhex(JPEG)[:-12])
+    refused("3.jpg: is damaged: Premature end of JPEG file", "images", OUT / "j", OUT / "b")
+    write(OUT / "j/two/3.jpg", bytes.fromhex(PNG))
+    refused("3.jpg: is no picture that libjpeg reads: Not a JPEG file", "images", OUT / "j", OUT / "b")
+    print(".jpg: as Pillow reads it, 2 refused")
+
 
 def tables():
     write(OUT / "t.csv", b'size,"colour, of it",price,kind\n1,red,2.5,b\n2,blue,3,a\n6,red,4,b\n')
@@ -152,6 +182,7 @@ def lines():
 
 pictures()
 scaled()
+compressed()
 tables()
 splits()
 lines()
