@@ -7,7 +7,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Support/Assert.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Adapters/AdapterSites.h"
 #include "passes/Adapters/Passes.h"
@@ -37,7 +36,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
   func::FuncOp model;
   int64_t saved = 0;
 
-  void runOnOperation() override {
+  void run() override {
     model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model) {
       getOperation().emitError("has no function @model whose weights could be quantised");
@@ -63,8 +62,8 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
         getOperation().emitError() << "--quantize '" << rule.text << "': no frozen weight has such a name";
         return signalPassFailure();
       }
-    addStatistic("kedge-quantize-weights", "weights", count);
-    addStatistic("kedge-quantize-weights", "bytes saved", saved);
+    addStatistic("weights", count);
+    addStatistic("bytes saved", saved);
   }
 
   LogicalResult readRules(SmallVectorImpl<Rule> &rules) {
@@ -74,12 +73,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
       if (!format)
         return getOperation().emitError()
                << "--quantize '" << text << "': expected REGEX=nf4, REGEX=fp4 or REGEX=int8";
-      try {
-        rules.push_back({text, rt::NamePattern(text.substr(0, split)), *format});
-      } catch (const std::regex_error &error) {
-        return getOperation().emitError()
-               << "--quantize '" << text << "': not a regular expression: " << error.what();
-      }
+      rules.push_back({text, rt::NamePattern::of("--quantize '" + text + "'", text.substr(0, split)), *format});
     }
     return success();
   }

@@ -6,7 +6,7 @@
 #include "lib/Dialect/Train/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/Base/KedgePass.h"
 
 namespace kedge::partition {
 #define GEN_PASS_DECL

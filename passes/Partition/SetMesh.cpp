@@ -1,5 +1,4 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 #include "runtime/io/Error.h"
 #include "runtime/program/Mesh.h"
@@ -14,15 +13,12 @@ using namespace mlir;
 struct SetMesh : impl::SetMeshBase<SetMesh> {
   using Base::Base;
 
-  void runOnOperation() override {
-    try {
-      if (parts != 0)
-        setParts(rt::Mesh::parse(mesh).sizeOf("replica,data"));
-      set(rt::Mesh::parse(mesh));
-    } catch (const rt::RuntimeError &error) {
-      getOperation().emitError() << "mesh " << mesh.getValue() << ": " << error.what();
+  void run() override {
+    const auto report = [&](const char *text) {
+      getOperation().emitError() << "mesh " << mesh.getValue() << ": " << text;
+    };
+    if (failed(reportingFailures([&] { set(rt::Mesh::parse(mesh)); }, report)))
       signalPassFailure();
-    }
   }
 
   void setParts(int64_t ranks) {
@@ -33,7 +29,9 @@ struct SetMesh : impl::SetMeshBase<SetMesh> {
   }
 
   void set(const rt::Mesh &ranks) {
-    addStatistic("kedge-set-mesh", "ranks", ranks.size());
+    if (parts != 0)
+      setParts(ranks.sizeOf("replica,data"));
+    addStatistic("ranks", ranks.size());
     if (ranks.size() == 1)
       return;
     SmallVector<StringAttr> names;
