@@ -1,13 +1,12 @@
 // The compiler's exception outside of MLIR passes. Its message names file, node, expected, found and a
 // remedy.
 #pragma once
-#include <fmt/format.h>
-#include <stdexcept>
+#include "runtime/io/Error.h"
 
 namespace kedge {
 
-struct Error : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Error : rt::Failure {
+  using Failure::Failure;
 };
 
 /// Throws Error with a formatted message.

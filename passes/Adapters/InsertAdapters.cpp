@@ -6,7 +6,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Assert.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Adapters/AdapterSites.h"
 #include "passes/Adapters/Passes.h"
 #include "runtime/format/AdapterFolder.h"
@@ -37,7 +36,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   int64_t nextId = 0, added = 0;
   double ratio = 0;
 
-  void runOnOperation() override {
+  void run() override {
     model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model) {
       getOperation().emitError("has no function @model to put adapters into");
@@ -51,8 +50,8 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     nextId = firstFreeId();
     for (Adapter &adapter : adapters)
       insert(adapter);
-    addStatistic("kedge-insert-adapters", "adapters", adapters.size());
-    addStatistic("kedge-insert-adapters", "parameters added", added);
+    addStatistic("adapters", adapters.size());
+    addStatistic("parameters added", added);
   }
 
   LogicalResult checkOptions() {
@@ -72,17 +71,11 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   }
 
   LogicalResult fromPattern(SmallVectorImpl<Adapter> &adapters) {
-    std::optional<rt::NamePattern> pattern;
-    try {
-      pattern.emplace(weights);
-    } catch (const std::regex_error &error) {
-      return getOperation().emitError()
-             << "--lora '" << weights << "': not a regular expression: " << error.what();
-    }
+    const auto pattern = rt::NamePattern::of("--lora '" + weights + "'", weights);
     double alphaValue = alpha, r = rank;
     for (AdaptedWeight &weight : weightsOf(model)) {
       // Expressions name modules, and so their weights, not their biases.
-      if (!pattern->isIn(weight.name().str()) || weight.name().ends_with(".bias"))
+      if (!pattern.isIn(weight.name().str()) || weight.name().ends_with(".bias"))
         continue;
       if (failed(check(weight, rank, "--lora")))
         return failure();
@@ -141,23 +134,25 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   }
 
   LogicalResult fromFolder(SmallVectorImpl<Adapter> &adapters) {
-    try {
-      rt::AdapterFolder given = rt::AdapterFolder::open(folder);
-      ratio = given.dropout();
-      SmallVector<AdaptedWeight> all = weightsOf(model);
-      for (const rt::AdaptedModule &module : given.modules()) {
-        AdaptedWeight *weight = nullptr;
-        if (failed(find(all, given, module.path + ".weight", weight)) ||
-            failed(check(*weight, module.rank, "--adapter " + folder.getValue())))
-          return failure();
-        adapters.push_back({*weight, module.path, module.rank, module.scale, {}, {}});
-        if (failed(setValues(adapters.back(), given, module)))
-          return failure();
-      }
-      return setWholeTensors(all, given);
-    } catch (const rt::RuntimeError &error) {
-      return getOperation().emitError() << "--adapter: " << error.what();
+    LogicalResult done = success();
+    const auto read = [&] { done = fromFolder(adapters, rt::AdapterFolder::open(folder)); };
+    const auto report = [&](const char *text) { getOperation().emitError() << "--adapter: " << text; };
+    return success(succeeded(reportingFailures(read, report)) && succeeded(done));
+  }
+
+  LogicalResult fromFolder(SmallVectorImpl<Adapter> &adapters, const rt::AdapterFolder &given) {
+    ratio = given.dropout();
+    SmallVector<AdaptedWeight> all = weightsOf(model);
+    for (const rt::AdaptedModule &module : given.modules()) {
+      AdaptedWeight *weight = nullptr;
+      if (failed(find(all, given, module.path + ".weight", weight)) ||
+          failed(check(*weight, module.rank, "--adapter " + folder.getValue())))
+        return failure();
+      adapters.push_back({*weight, module.path, module.rank, module.scale, {}, {}});
+      if (failed(setValues(adapters.back(), given, module)))
+        return failure();
     }
+    return setWholeTensors(all, given);
   }
 
   /// Whether every module of the folder has a weight whose name begins so.

@@ -1,16 +1,16 @@
 // Level 1: low-rank adapters beside frozen weights.
 #ifndef KEDGE_ADAPTERS_PASSES
 #define KEDGE_ADAPTERS_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
+def InsertAdapters : KedgePass<"kedge-insert-adapters", "mlir::ModuleOp"> {
   let summary = "Add low-rank adapters to frozen weights";
   let description = [{
     Replaces the result y of each product or convolution of @model, if `weights` names its frozen weight, by
     y + scale B(A(dropout(x))). scale is alpha / rank, or alpha / sqrt(rank) with `scaling=rslora`. A and B are parameters
     named `<module>.lora_A.weight`, [rank, in], and `<module>.lora_B.weight`, [out, rank], for either storage order of the
     weight. With `folder`, their ranks, scales and first values come from a folder that peft wrote. Runs on level 1,
-    before casts and gradients are added. Statistics: adapters, parameters added.
+    before casts and gradients are added.
 
     Example: `--kedge-insert-adapters="weights=proj rank=2 alpha=4"`
     ```mlir
@@ -33,6 +33,8 @@ def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"adapters", "weights that got one">,
+                    Counter<"parameters added", "elements of all new parameters">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
   let options = [
     Option<"weights", "weights", "std::string", "\"\"", "REGEX, searched in the names of weights">,
@@ -45,13 +47,13 @@ def InsertAdapters : Pass<"kedge-insert-adapters", "mlir::ModuleOp"> {
   ];
 }
 
-def QuantizeWeights : Pass<"kedge-quantize-weights", "mlir::ModuleOp"> {
+def QuantizeWeights : KedgePass<"kedge-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Keep frozen weights in few bits";
   let description = [{
     Frozen weights that a REGEX of `weights` names become codes, with one scale (the largest magnitude) for each block of 64
     elements (nf4, fp4) or for each output (int8). `train.dequantize` computes the values that the model reads. With
     `double-quantize` the scales are in 8 bits, too. The place of the first values does not change: the runtime encodes
-    them while it reads them. Statistics: weights, bytes saved.
+    them while it reads them.
 
     Example: `--kedge-quantize-weights=weights=proj=nf4`
     ```mlir
@@ -72,6 +74,8 @@ def QuantizeWeights : Pass<"kedge-quantize-weights", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"weights", "weights that are stored in few bits">,
+                    Counter<"bytes saved", "of the states' storage">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
   let options = [
     ListOption<"weights", "weights", "kedge::adapters::QuantizeRule", "REGEX=nf4, REGEX=fp4 or REGEX=int8; the first that fits a name holds">,

@@ -7,7 +7,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Support/Assert.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Adapters/AdapterSites.h"
 #include "passes/Adapters/Passes.h"
@@ -30,7 +29,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
   func::FuncOp model;
   int64_t saved = 0;
 
-  void runOnOperation() override {
+  void run() override {
     model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model) {
       getOperation().emitError("has no function @model whose weights could be quantised");
@@ -54,8 +53,8 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
         getOperation().emitError() << "--quantize '" << rule.text() << "': no frozen weight has such a name";
         return signalPassFailure();
       }
-    addStatistic("kedge-quantize-weights", "weights", count);
-    addStatistic("kedge-quantize-weights", "bytes saved", saved);
+    addStatistic("weights", count);
+    addStatistic("bytes saved", saved);
   }
 
   /// Expressions name modules, and so their weights, not their biases.

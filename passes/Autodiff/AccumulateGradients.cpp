@@ -3,7 +3,6 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Support/FloatType.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
@@ -21,7 +20,7 @@ using train::FunctionKind;
 struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     Type element = floatTypeNamed(&getContext(), type);
     if (!type.empty() && !element) {
       getOperation().emitError() << "unknown type '" << type.getValue()
@@ -66,8 +65,8 @@ struct AccumulateGradients : impl::AccumulateGradientsBase<AccumulateGradients> 
       ++gradients;
       bytes += bytesOf(accumulator.getType());
     }
-    addStatistic("kedge-accumulate-gradients", "accumulators", gradients);
-    addStatistic("kedge-accumulate-gradients", "state bytes", bytes);
+    addStatistic("accumulators", gradients);
+    addStatistic("state bytes", bytes);
   }
 
   /// There is nothing to add: the gradients of a rank's only part, or of all its parts together.

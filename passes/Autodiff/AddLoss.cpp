@@ -7,7 +7,6 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
@@ -23,7 +22,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   using Base::Base;
   int64_t results = 0;
 
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (train::kindOf(function) != train::FunctionKind::Model || function.isExternal())
       return;
@@ -33,7 +32,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
         kind == LossFunction::None ? takeLossOutput(function, builder) : appendLoss(function, builder);
     if (!done)
       return signalPassFailure();
-    addStatistic("kedge-add-loss", "results added", results);
+    addStatistic("results added", results);
   }
 
   void setResult(func::FuncOp function, StringRef name, Value value) {

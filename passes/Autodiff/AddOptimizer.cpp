@@ -6,7 +6,6 @@
 #include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/GradientReductions.h"
 #include "passes/Autodiff/Optimizers.h"
 #include "passes/Autodiff/ParameterUpdate.h"
@@ -33,7 +32,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
   Scaler scaler;
   bool countsItems = false; // the loss divides by items that are counted as the program runs
 
-  void runOnOperation() override {
+  void run() override {
     rule = updateRule(optimizer);
     settings = {optimizer, momentum, nesterov, moments, averageDecay};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
@@ -53,8 +52,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     countsItems = bool(findResult(backward, BindingKind::Result, "items"));
     update(function, trained, /*itemsInFunction=*/bool(step));
     eraseUnused(function);
-    addStatistic("kedge-add-optimizer", "parameters", trained.size());
-    addStatistic("kedge-add-optimizer", "state bytes", stateBytes);
+    addStatistic("parameters", trained.size());
+    addStatistic("state bytes", stateBytes);
   }
 
   /// Working copies by the parameter that they are of.

@@ -2,7 +2,6 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
@@ -14,7 +13,7 @@ namespace {
 using namespace mlir;
 
 struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     std::optional<train::FunctionKind> kind = train::kindOf(function);
     bool evaluation = kind && train::evaluates(*kind);
@@ -25,7 +24,7 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
         useRunningStatistics(op);
       else
         keepRunningStatistics(op);
-    addStatistic("kedge-bind-buffers", evaluation ? "norms in evaluation" : "buffers updated",
+    addStatistic(evaluation ? "norms in evaluation" : "buffers updated",
                  static_cast<int64_t>(norms.size()) * (evaluation ? 1 : 2));
   }
 

@@ -3,7 +3,6 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
@@ -15,7 +14,7 @@ namespace {
 using namespace mlir;
 
 struct BindRandom : impl::BindRandomBase<BindRandom> {
-  void runOnOperation() override {
+  void run() override {
     SmallVector<onnx::DropoutOp> dropouts;
     getOperation().walk([&](onnx::DropoutOp op) { dropouts.push_back(op); });
     for (onnx::DropoutOp op : dropouts) {
@@ -44,7 +43,7 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
         draw(uniform, "uniform", uniform.getLow(), uniform.getHigh() - uniform.getLow());
       op->erase();
     }
-    addStatistic("kedge-bind-random", "random ops", dropouts.size() + attentions.size() + drawn.size());
+    addStatistic("random ops", dropouts.size() + attentions.size() + drawn.size());
   }
 
   Value scalar(StringRef name) {

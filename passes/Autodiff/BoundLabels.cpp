@@ -2,7 +2,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Loss/LossOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -15,7 +14,7 @@ using namespace mlir;
 struct BoundLabels : impl::BoundLabelsBase<BoundLabels> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     auto function = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!function)
       return;
@@ -39,7 +38,7 @@ struct BoundLabels : impl::BoundLabelsBase<BoundLabels> {
                             builder.getNamedAttr("hi", number(shapeOf(loss.getLogits())[loss.getAxis()] - 1)),
                             builder.getNamedAttr("allowed", ignored)}));
     note.setAttr(getOperation(), bounds.getDictionary(&getContext()));
-    addStatistic("kedge-bound-labels", "labels bounded", 1);
+    addStatistic("labels bounded", 1);
   }
 };
 

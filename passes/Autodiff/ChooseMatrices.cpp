@@ -2,7 +2,6 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 #include "runtime/io/NamePattern.h"
@@ -18,7 +17,7 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
   using Base::Base;
   DenseSet<Operation *> heads;
 
-  void runOnOperation() override {
+  void run() override {
     auto model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model) {
       getOperation().emitError("has no function @model with matrices to choose from");
@@ -42,7 +41,7 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
       getOperation().emitError() << "--muon '" << weights << "': no trained matrix has such a name";
       return signalPassFailure();
     }
-    addStatistic("kedge-choose-matrices", "matrices", chosen);
+    addStatistic("matrices", chosen);
   }
 
   FailureOr<bool> isWanted(train::StateOp state, BlockArgument argument) {
@@ -50,13 +49,8 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
     const bool isTrained = state.getRole() == train::Role::Parameter;
     if (weights.empty())
       return isTrained && rankOf(argument) == 2 && !argument.use_empty() && onlyMultiplies(argument);
-    try {
-      if (!isTrained || !rt::NamePattern(weights.getValue()).isIn(name))
-        return false;
-    } catch (const std::regex_error &error) {
-      getOperation().emitError() << "--muon '" << weights << "': not a regular expression: " << error.what();
-      return failure();
-    }
+    if (!isTrained || !rt::NamePattern::of("--muon '" + weights + "'", weights).isIn(name))
+      return false;
     if (rankOf(argument) == 2)
       return true;
     getOperation().emitError() << "--muon '" << weights << "': '" << name << "' (" << argument.getType()

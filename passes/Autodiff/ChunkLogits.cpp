@@ -1,7 +1,6 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Support/ChunkRows.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/LogitsRegion.h"
 #include "passes/Autodiff/Passes.h"
@@ -102,7 +101,7 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
   using Base::Base;
   int64_t heads = 0, pieces = 0;
 
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (function.isExternal() || maxBytes <= 0)
       return;
@@ -114,8 +113,8 @@ struct ChunkLogits : impl::ChunkLogitsBase<ChunkLogits> {
     for (Operation *op : candidates)
       if (std::optional<LogitsRegion> region = LogitsRegion::from(op))
         chunk(*region);
-    addStatistic("kedge-chunk-logits", "heads", heads);
-    addStatistic("kedge-chunk-logits", "chunks", pieces);
+    addStatistic("heads", heads);
+    addStatistic("chunks", pieces);
   }
 
   void chunk(LogitsRegion &region) {

@@ -1,6 +1,5 @@
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/Backward.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
@@ -26,7 +25,7 @@ struct BackwardLocations : PlaceListener {
 struct Differentiate : impl::DifferentiateBase<Differentiate> {
   BackwardLocations listener;
 
-  void runOnOperation() override {
+  void run() override {
     listener.added = 0;
     if (failed(expandGradients()))
       return signalPassFailure();
@@ -37,7 +36,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     if (failed(differentiateLoss(seed.getValueAsDouble())))
       return signalPassFailure();
     train::LossGradientNote(function->getContext()).removeAttr(function);
-    addStatistic("kedge-differentiate", "ops added", listener.added);
+    addStatistic("ops added", listener.added);
   }
 
   /// The backward pass in the place of each train.gradient_of.
@@ -91,7 +90,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
         bound.addResult(withoutWidening(gradient), train::BindingKind::Gradient, name);
         ++found;
       }
-    addStatistic("kedge-differentiate", "gradients", found);
+    addStatistic("gradients", found);
     return success();
   }
 

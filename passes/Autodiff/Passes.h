@@ -6,7 +6,7 @@
 #include "lib/Support/ExactDouble.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/Base/KedgePass.h"
 #include "passes/Autodiff/OptionWords.h"
 
 namespace kedge::autodiff {

@@ -1,9 +1,9 @@
 // Level 1 -> level 2: loss, functions of a run, gradients, optimizer.
 #ifndef KEDGE_AUTODIFF_PASSES
 #define KEDGE_AUTODIFF_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-class StepPass<string name, string op> : Pass<name, op> {
+class StepPass<string name, string op> : KedgePass<name, op> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
@@ -14,7 +14,7 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     loss is their quotient) and, for each row, `loss_rows` and `item_rows`. Notes on the function `train.nominal_items`, the
     items of a step of which none is ignored, and `train.loss_gradient`, the gradient with which backward starts:
     1 / nominal items. With `kind=none` the loss is the output `loss-output`. A function with `train.training_info`
-    computes its gradients itself, so `loss-output` is only logged. Statistic: results added.
+    computes its gradients itself, so `loss-output` is only logged.
 
     Example: `--kedge-add-loss=kind=mse`
     ```mlir
@@ -35,6 +35,7 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"results added", "results of @model that the loss adds">];
   let options = [
     Option<"kind", "kind", "kedge::LossFunction", "kedge::LossFunction::CrossEntropy", "the loss">,
     Option<"logits", "logits", "std::string", "\"\"", "output that the loss reads (default: the only float output)">,
@@ -54,7 +55,7 @@ def BoundLabels : StepPass<"kedge-bound-labels", "mlir::ModuleOp"> {
   let summary = "Which classes the labels of a cross-entropy may name";
   let description = [{
     Notes in the module's `train.bounds` the range of classes for the input `labels` of @model, if a cross-entropy reads
-    it. The ignored label is allowed outside of the range. Statistic: labels bounded.
+    it. The ignored label is allowed outside of the range.
 
     Example:
     ```mlir
@@ -70,6 +71,7 @@ def BoundLabels : StepPass<"kedge-bound-labels", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"labels bounded", "inputs whose range is noted">];
   let options = [Option<"labels", "labels", "std::string", "\"labels\"", "input that holds the labels">];
 }
 
@@ -77,7 +79,7 @@ def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
   let summary = "Make the functions of a run from @model: @step or @micro, @eval, @predict";
   let description = [{
     @eval and @predict run in evaluation mode (`training_mode` of every op is off). @predict has no labels and returns the
-    model's outputs. @step returns only the loss. @model is removed. Statistic: functions.
+    model's outputs. @step returns only the loss. @model is removed.
 
     Example:
     ```mlir
@@ -106,6 +108,7 @@ def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"functions", "functions that a model becomes">];
   let options = [Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step: above 1, or with dist.parts, @micro instead of @step">];
 }
 
@@ -113,8 +116,7 @@ def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
   let summary = "Return what training changes without a gradient: running statistics";
   let description = [{
     In training, the new running mean and variance of each BatchNormalization are returned as the new values of their
-    states. In functions of kind eval or predict, the norm uses the running statistics. Statistics: buffers updated,
-    norms in evaluation.
+    states. In functions of kind eval or predict, the norm uses the running statistics.
 
     Example:
     ```mlir
@@ -136,6 +138,8 @@ def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"buffers updated", "running statistics that the function returns">,
+                    Counter<"norms in evaluation", "norms that read their running statistics">];
 }
 
 def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
@@ -143,7 +147,7 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
   let description = [{
     onnx.Dropout becomes train.dropout. Its random numbers have the run's seed and the op's id as key, and step, row and
     element as counter. In evaluation mode it is replaced by its operand. The dropout of train.attention is treated in the
-    same way. onnx.RandomNormal and onnx.RandomUniform become train.random in every function. Statistic: random ops.
+    same way. onnx.RandomNormal and onnx.RandomUniform become train.random in every function.
 
     Example:
     ```mlir
@@ -161,6 +165,7 @@ def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"random ops", "ops that draw numbers">];
 }
 
 def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
@@ -169,7 +174,7 @@ def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
     For a function with `train.loss_gradient`: goes through its ops backwards from the result `loss_sum`, and asks each
     for its vector-Jacobian product (DifferentiableOpInterface). Ops that have none but can be decomposed are decomposed
     first. Each train.gradient_of becomes the backward pass of its y. For each parameter that the loss depends on, adds a
-    result that is bound as its gradient. One error names all ops that lack a gradient. Statistics: gradients, ops added.
+    result that is bound as its gradient. One error names all ops that lack a gradient.
 
     Example:
     ```mlir
@@ -191,13 +196,15 @@ def Differentiate : StepPass<"kedge-differentiate", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"gradients", "parameters with a gradient">,
+                    Counter<"ops added", "ops of the backward part">];
 }
 
 def SetGradientType : StepPass<"kedge-set-gradient-type", "mlir::func::FuncOp"> {
   let summary = "Give the gradients of all parameters one type";
   let description = [{
     Casts the gradients that @step or @micro returns to the type of --grad-dtype. Without this pass, a gradient has the
-    type in which backward computes it. f64 is not changed. Statistic: gradients cast.
+    type in which backward computes it. f64 is not changed.
 
     Example: `--kedge-set-gradient-type=type=bf16`
     ```mlir
@@ -217,6 +224,7 @@ def SetGradientType : StepPass<"kedge-set-gradient-type", "mlir::func::FuncOp"> 
     }
     ```
   }];
+  let statistics = [Counter<"gradients cast", "gradients of another type than their parameter's">];
   let options = [Option<"type", "type", "std::string", "\"fp32\"", "fp32, bf16 or fp16">];
 }
 
@@ -227,7 +235,6 @@ def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp
     returning these; the first micro-batch overwrites them. The new function @update returns the accumulators as
     the gradients. A module without @micro is not changed. With `dist.parts` the micro-batches of a rank are its parts of the
     rows, and their gradients are added in a balanced tree: a sum waits in an accumulator of its level until its neighbour is there.
-    Statistics: accumulators, state bytes.
 
     Example:
     ```mlir
@@ -252,6 +259,8 @@ def AccumulateGradients : StepPass<"kedge-accumulate-gradients", "mlir::ModuleOp
     }
     ```
   }];
+  let statistics = [Counter<"accumulators", "gradients that have one">,
+                    Counter<"state bytes", "bytes of all accumulators">];
   let options = [
     Option<"type", "type", "std::string", "\"\"", "fp32, bf16 or fp16 (default: the parameters' type)">,
     Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step, the parts of all rows among them">
@@ -267,7 +276,7 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     state. After kedge-scale-loss, gradients are first divided by the scale; a step with a gradient that is not finite
     keeps all states and changes only the scale. A function with `train.training_info` updates its variables itself and
     is not changed. On a mesh (the module's `dist.mesh`), gradients are sums over all ranks already (kedge-reduce-gradients), and
-    each rank along `data` adds its own part to the norm; items and overflow are of all ranks. Statistics: parameters, state bytes.
+    each rank along `data` adds its own part to the norm; items and overflow are of all ranks.
 
     Example: `--kedge-add-optimizer=optimizer=sgd`
     ```mlir
@@ -292,6 +301,8 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"parameters", "parameters that the step updates">,
+                    Counter<"state bytes", "bytes of moments and counters">];
   let options = [
     Option<"optimizer", "optimizer", "kedge::autodiff::Optimizer", "kedge::autodiff::Optimizer::AdamW", "the update rule, as in `kedge compile --optimizer`">,
     Option<"momentum", "momentum", "kedge::ExactDouble", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
@@ -312,7 +323,7 @@ def ChooseMatrices : StepPass<"kedge-choose-matrices", "mlir::ModuleOp"> {
   let summary = "Which parameters Muon updates as matrices";
   let description = [{
     Marks trained matrices of @model as `tune.orthogonal`: those that `weights` names. Without `weights`, all matrices
-    that only a MatMul or Gemm reads, except that of the head, the last product. Statistic: matrices.
+    that only a MatMul or Gemm reads, except that of the head, the last product.
 
     Example: `--kedge-choose-matrices`
     ```mlir
@@ -330,6 +341,7 @@ def ChooseMatrices : StepPass<"kedge-choose-matrices", "mlir::ModuleOp"> {
     train.state parameter @head tensor<6x5xf32>
     ```
   }];
+  let statistics = [Counter<"matrices", "parameters that Muon updates">];
   let options = [Option<"weights", "weights", "std::string", "\"\"", "REGEX (default: all but embeddings and the head)">];
 }
 
@@ -341,7 +353,7 @@ def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {
     and the gradient of the rows are joined. Gradients of weight and bias are summed over the chunks, which changes the
     order of these two sums. So the chunk size depends only on shapes, never on a budget. The bits of losses stay the same. An
     output that the host reads becomes one result for each chunk, bound as a part of the whole. Nothing is changed where
-    an op needs all rows at once. Statistics: heads, chunks.
+    an op needs all rows at once.
 
     Example: `--kedge-chunk-logits=max-bytes=256`
     ```mlir
@@ -361,6 +373,8 @@ def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"heads", "losses that are computed in chunks">,
+                    Counter<"chunks", "chunks of rows of all heads">];
   let options = [Option<"maxBytes", "max-bytes", "int64_t", "134217728", "of the logits of a chunk; 0: never">];
 }
 #endif

@@ -2,7 +2,6 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Support/FloatType.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
@@ -16,7 +15,7 @@ using namespace mlir;
 struct SetGradientType : impl::SetGradientTypeBase<SetGradientType> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     Type element = floatTypeNamed(&getContext(), type);
     if (!element) {
@@ -30,7 +29,7 @@ struct SetGradientType : impl::SetGradientTypeBase<SetGradientType> {
         cast += castTo(result, element);
     function.setFunctionType(
         FunctionType::get(&getContext(), function.getArgumentTypes(), returnOf(function)->getOperandTypes()));
-    addStatistic("kedge-set-gradient-type", "gradients cast", cast);
+    addStatistic("gradients cast", cast);
   }
 
   static bool castTo(OpOperand &result, Type element) {

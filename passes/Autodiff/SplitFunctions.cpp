@@ -1,6 +1,5 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
@@ -16,7 +15,7 @@ using train::FunctionKind;
 struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     auto model = train::functionOf(getOperation(), FunctionKind::Model);
     if (!model) {
       getOperation().emitError("has no function @model to make the functions of a run from");
@@ -42,7 +41,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     func::FuncOp prediction = evaluationCopy(model, FunctionKind::Predict);
     keepOutputs(prediction);
     model.erase();
-    addStatistic("kedge-split-functions", "functions", 3);
+    addStatistic("functions", 3);
   }
 
   /// A pipeline has micro-batches even where it has one.

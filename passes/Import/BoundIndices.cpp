@@ -4,7 +4,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Interfaces/ViewOpInterface.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Import/Passes.h"
 
@@ -31,7 +30,7 @@ int64_t indexedSize(Value value) {
 }
 
 struct BoundIndices : impl::BoundIndicesBase<BoundIndices> {
-  void runOnOperation() override {
+  void run() override {
     Builder builder(&getContext());
     SmallVector<NamedAttribute> bounds;
     auto function = train::functionOf(getOperation(), train::FunctionKind::Model);
@@ -48,7 +47,7 @@ struct BoundIndices : impl::BoundIndicesBase<BoundIndices> {
                                        builder.getNamedAttr("hi", builder.getI64IntegerAttr(size - 1))})));
     }
     train::BoundsNote(&getContext()).setAttr(getOperation(), builder.getDictionaryAttr(bounds));
-    addStatistic("kedge-bound-indices", "inputs bounded", bounds.size());
+    addStatistic("inputs bounded", bounds.size());
   }
 };
 

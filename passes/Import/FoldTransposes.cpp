@@ -2,7 +2,6 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Import/Passes.h"
 
 namespace kedge::raise {
@@ -28,7 +27,7 @@ Value untransposed(Value value) {
 }
 
 struct FoldTransposes : impl::FoldTransposesBase<FoldTransposes> {
-  void runOnOperation() override {
+  void run() override {
     int64_t folded = 0;
     getOperation().walk([&](onnx::MatMulOp product) {
       if (Value a = untransposed(product.getA())) {
@@ -42,7 +41,7 @@ struct FoldTransposes : impl::FoldTransposesBase<FoldTransposes> {
         ++folded;
       }
     });
-    addStatistic("kedge-fold-transposes", "transposes folded", folded);
+    addStatistic("transposes folded", folded);
   }
 };
 } // namespace

@@ -2,21 +2,28 @@
 // not know, erases what it made dead, and counts what it raised.
 #ifndef KEDGE_IMPORT_PASSES
 #define KEDGE_IMPORT_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-class RaisePass<string name, string text> : Pass<name, "mlir::func::FuncOp"> {
+class ModelPass<string name, string text> : KedgePass<name, "mlir::func::FuncOp"> {
   let summary = text;
   // Constants are computed by the ops' own kernels, which are of the other three.
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::sched::SchedDialect",
                            "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
-def BoundIndices : Pass<"kedge-bound-indices", "mlir::ModuleOp"> {
+/// Looks at all ops of the kinds `roots`.
+class RaisePass<string name, string counter, list<string> roots, string text> : ModelPass<name, text> {
+  let statistics = [Counter<counter, "composites that are one op now">];
+  let baseClass = "::kedge::raise::RaisePass<\"" # counter # "\", "
+                  # !interleave(!foreach(root, roots, "::kedge::onnx::" # root # "Op"), ", ") # ">";
+}
+
+def BoundIndices : KedgePass<"kedge-bound-indices", "mlir::ModuleOp"> {
   let summary = "Which values an input may have whose elements are indices";
   let description = [{
     Notes in the module's `train.bounds` the range of inputs of @model that `onnx.Gather` uses as indices, directly or
     through casts and views: the smallest range that all uses allow. The program refuses data outside of it, instead of
-    reading past the end of a table. Runs before composites are raised, which may hide the Gather. Statistic: inputs bounded.
+    reading past the end of a table. Runs before composites are raised, which may hide the Gather.
 
     Example:
     ```mlir
@@ -32,11 +39,12 @@ def BoundIndices : Pass<"kedge-bound-indices", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"inputs bounded", "inputs whose range is noted">];
 }
-def RaiseGelu : RaisePass<"kedge-raise-gelu", "Gelu from erf or tanh"> {
+def RaiseGelu : RaisePass<"kedge-raise-gelu", "gelus", ["Erf", "Tanh"], "Gelu from erf or tanh"> {
   let description = [{
     0.5 x (1 + erf(x / sqrt 2)) and 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), with factors in any order
-    and the polynomial in any form, become `onnx.Gelu`. Statistic: gelus.
+    and the polynomial in any form, become `onnx.Gelu`.
 
     Example:
     ```mlir
@@ -61,9 +69,9 @@ def RaiseGelu : RaisePass<"kedge-raise-gelu", "Gelu from erf or tanh"> {
     ```
   }];
 }
-def RaiseSilu : RaisePass<"kedge-raise-silu", "SiLU from sigmoid"> {
+def RaiseSilu : RaisePass<"kedge-raise-silu", "silus", ["Sigmoid"], "SiLU from sigmoid"> {
   let description = [{
-    x sigmoid(alpha x) becomes `onnx.Swish`. Statistic: silus.
+    x sigmoid(alpha x) becomes `onnx.Swish`.
 
     Example:
     ```mlir
@@ -82,10 +90,9 @@ def RaiseSilu : RaisePass<"kedge-raise-silu", "SiLU from sigmoid"> {
     ```
   }];
 }
-def RaiseSwiglu : RaisePass<"kedge-raise-swiglu", "SwiGLU from SiLU"> {
+def RaiseSwiglu : RaisePass<"kedge-raise-swiglu", "swiglus", ["Swish"], "SwiGLU from SiLU"> {
   let description = [{
     Runs after raise-silu: silu(gate) * up, both of one shape, becomes `train.swiglu` if the SiLU has no other use.
-    Statistic: swiglus.
 
     Example:
     ```mlir
@@ -104,10 +111,11 @@ def RaiseSwiglu : RaisePass<"kedge-raise-swiglu", "SwiGLU from SiLU"> {
     ```
   }];
 }
-def RaiseLayerNorm : RaisePass<"kedge-raise-layer-norm", "LayerNormalization from mean and deviation"> {
+def RaiseLayerNorm : RaisePass<"kedge-raise-layer-norm", "layer norms", ["Mul", "Div"],
+                               "LayerNormalization from mean and deviation"> {
   let description = [{
     (x - mean) / sqrt(mean((x - mean)^2) + epsilon) over trailing dims, with the weight and bias that follow
-    when there are any, becomes `onnx.LayerNormalization`. Statistic: layer norms.
+    when there are any, becomes `onnx.LayerNormalization`.
 
     Example:
     ```mlir
@@ -134,10 +142,11 @@ def RaiseLayerNorm : RaisePass<"kedge-raise-layer-norm", "LayerNormalization fro
     ```
   }];
 }
-def RaiseRmsNorm : RaisePass<"kedge-raise-rms-norm", "RMSNormalization from the mean square"> {
+def RaiseRmsNorm : RaisePass<"kedge-raise-rms-norm", "rms norms", ["Mul", "Div"],
+                             "RMSNormalization from the mean square"> {
   let description = [{
     x / sqrt(mean(x^2) + epsilon) over trailing dims, with the weight that follows when there is one, becomes
-    `onnx.RMSNormalization`. Statistic: rms norms.
+    `onnx.RMSNormalization`.
 
     Example:
     ```mlir
@@ -161,10 +170,11 @@ def RaiseRmsNorm : RaisePass<"kedge-raise-rms-norm", "RMSNormalization from the 
     ```
   }];
 }
-def RaiseGroupNorm : RaisePass<"kedge-raise-group-norm", "GroupNormalization from InstanceNormalization"> {
+def RaiseGroupNorm : RaisePass<"kedge-raise-group-norm", "group norms", ["InstanceNormalization"],
+                               "GroupNormalization from InstanceNormalization"> {
   let description = [{
     An InstanceNormalization of [N, groups, rest] with scale 1 and bias 0, reshaped back to [N, C, ...] and then scaled
-    and shifted by channel, becomes `onnx.GroupNormalization`. Statistic: group norms.
+    and shifted by channel, becomes `onnx.GroupNormalization`.
 
     Example:
     ```mlir
@@ -191,10 +201,10 @@ def RaiseGroupNorm : RaisePass<"kedge-raise-group-norm", "GroupNormalization fro
     ```
   }];
 }
-def RaiseRotary : RaisePass<"kedge-raise-rotary", "Rotary embedding from slices"> {
+def RaiseRotary : RaisePass<"kedge-raise-rotary", "rotary embeddings", ["Add"], "Rotary embedding from slices"> {
   let description = [{
     x cos + rotate(x) sin, where rotate(x) joins the negated second half of the last dim to the first half (or
-    swaps neighbours and negates one), becomes `train.rotary`. Statistic: rotary embeddings.
+    swaps neighbours and negates one), becomes `train.rotary`.
 
     Example:
     ```mlir
@@ -218,13 +228,12 @@ def RaiseRotary : RaisePass<"kedge-raise-rotary", "Rotary embedding from slices"
     ```
   }];
 }
-def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax of a product"> {
+def RaiseAttention : ModelPass<"kedge-raise-attention", "Attention from softmax of a product"> {
   let description = [{
     softmax(scale Q K^T + mask) V over [B, H, T, D] becomes `train.attention`. Scales are combined into one, and a softcap
     becomes an attribute. Transposes to and from [B, T, H, D] become layouts. Keys and values that are repeated for groups
     of heads are used without the repetition. A constant causal mask becomes `causal`. A Dropout of the probabilities
-    becomes `ratio`, with its `op_id`. Attentions that are one op in the model are treated in the same way. Statistics:
-    attentions, causal masks, dropouts, repeats undone.
+    becomes `ratio`, with its `op_id`. Attentions that are one op in the model are treated in the same way.
 
     Example:
     ```mlir
@@ -246,12 +255,16 @@ def RaiseAttention : RaisePass<"kedge-raise-attention", "Attention from softmax 
     }
     ```
   }];
+  let statistics = [Counter<"attentions", "attentions that are one op now">,
+                    Counter<"causal masks", "constant masks that became `causal`">,
+                    Counter<"dropouts", "dropouts of probabilities that became `ratio`">,
+                    Counter<"repeats undone", "keys and values that are used without repetition">];
 }
-def FoldTransposes : RaisePass<"kedge-fold-transposes", "Products of transposed operands"> {
+def FoldTransposes : ModelPass<"kedge-fold-transposes", "Products of transposed operands"> {
   let description = [{
     If an operand of a MatMul is a Transpose of the last two dims, the MatMul reads its source with `transA` or `transB`
     instead. Exporters write the weight of a Linear in this way. Its gradients then need no transposes either. Runs after
-    attention is raised. Statistic: transposes folded.
+    attention is raised.
 
     Example: `--kedge-fold-transposes --canonicalize`
     ```mlir
@@ -269,5 +282,6 @@ def FoldTransposes : RaisePass<"kedge-fold-transposes", "Products of transposed 
     }
     ```
   }];
+  let statistics = [Counter<"transposes folded", "operands that are read transposed">];
 }
 #endif

@@ -1,7 +1,6 @@
 #include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Import/MaskMatcher.h"
 #include "passes/Import/MatchAttention.h"
 #include "passes/Import/MatchUtils.h"
@@ -18,7 +17,7 @@ using namespace kedge::onnx;
 struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
   int64_t attentions = 0, causalMasks = 0, dropouts = 0, repeatsUndone = 0;
 
-  void runOnOperation() override {
+  void run() override {
     SmallVector<Operation *> roots;
     getOperation().walk([&](Operation *op) {
       if (isa<MatMulOp, train::AttentionOp>(op))
@@ -32,10 +31,10 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
         raise(root, match, evaluator);
     }
     eraseDead(getOperation());
-    addStatistic("kedge-raise-attention", "attentions", attentions);
-    addStatistic("kedge-raise-attention", "causal masks", causalMasks);
-    addStatistic("kedge-raise-attention", "dropouts", dropouts);
-    addStatistic("kedge-raise-attention", "repeats undone", repeatsUndone);
+    addStatistic("attentions", attentions);
+    addStatistic("causal masks", causalMasks);
+    addStatistic("dropouts", dropouts);
+    addStatistic("repeats undone", repeatsUndone);
   }
 
   /// Replaces the output of `root`, and its log-sum-exp when it is an attention already.

@@ -2,9 +2,8 @@
 #include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
-#include "passes/Import/MatchUtils.h"
 #include "passes/Import/Passes.h"
+#include "passes/Import/RaisePass.h"
 #include <cmath>
 
 namespace kedge::raise {
@@ -58,20 +57,7 @@ struct Climb {
 };
 
 struct RaiseGelu : impl::RaiseGeluBase<RaiseGelu> {
-  void runOnOperation() override {
-    SmallVector<Operation *> roots;
-    getOperation().walk([&](Operation *op) {
-      if (isa<ErfOp, TanhOp>(op))
-        roots.push_back(op);
-    });
-    int64_t count = 0;
-    for (Operation *root : roots)
-      count += raise(root);
-    eraseDead(getOperation());
-    addStatistic("kedge-raise-gelu", "gelus", count);
-  }
-
-  static bool raise(Operation *root) {
+  bool raise(Operation *root) override {
     Value x = argumentOf(root);
     if (!x)
       return false;

@@ -2,9 +2,8 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
-#include "passes/Import/MatchUtils.h"
 #include "passes/Import/Passes.h"
+#include "passes/Import/RaisePass.h"
 
 namespace kedge::raise {
 #define GEN_PASS_DEF_RAISEGROUPNORM
@@ -35,17 +34,7 @@ template <typename Op> std::pair<Op, Value> channelUser(Value v) {
 }
 
 struct RaiseGroupNorm : impl::RaiseGroupNormBase<RaiseGroupNorm> {
-  void runOnOperation() override {
-    SmallVector<InstanceNormalizationOp> roots;
-    getOperation().walk([&](InstanceNormalizationOp op) { roots.push_back(op); });
-    int64_t count = 0;
-    for (InstanceNormalizationOp root : roots)
-      count += raise(root);
-    eraseDead(getOperation());
-    addStatistic("kedge-raise-group-norm", "group norms", count);
-  }
-
-  static bool raise(InstanceNormalizationOp root) {
+  bool raise(InstanceNormalizationOp root) override {
     auto grouped = defining<ReshapeOp>(root.getX());
     auto back = dyn_cast_or_null<ReshapeOp>(onlyUser(root.getY()));
     if (!grouped || !back || !isSplat(root.getScale(), 1.0) || !splatOf(root.getB()) ||

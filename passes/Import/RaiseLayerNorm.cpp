@@ -1,9 +1,9 @@
 #include "lib/Dialect/ONNX/Composite/CompositeOps.h"
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Import/MatchNorm.h"
 #include "passes/Import/Passes.h"
+#include "passes/Import/RaisePass.h"
 
 namespace kedge::raise {
 #define GEN_PASS_DEF_RAISELAYERNORM
@@ -14,19 +14,6 @@ using namespace mlir;
 using namespace kedge::onnx;
 
 struct RaiseLayerNorm : impl::RaiseLayerNormBase<RaiseLayerNorm> {
-  void runOnOperation() override {
-    SmallVector<Operation *> roots;
-    getOperation().walk([&](Operation *op) {
-      if (isa<MulOp, DivOp>(op))
-        roots.push_back(op);
-    });
-    int64_t count = 0;
-    for (Operation *root : roots)
-      count += raise(root);
-    eraseDead(getOperation());
-    addStatistic("kedge-raise-layer-norm", "layer norms", count);
-  }
-
   /// The x of x - mean(x), whose mean has the axis.
   static Value centeredFrom(Value centered, int64_t axis) {
     auto difference = defining<SubOp>(centered);
@@ -36,7 +23,7 @@ struct RaiseLayerNorm : impl::RaiseLayerNormBase<RaiseLayerNorm> {
     return skip(difference.getA());
   }
 
-  static bool raise(Operation *root) {
+  bool raise(Operation *root) override {
     auto norm = matchDeviation(root);
     Value x = norm ? centeredFrom(norm->value, norm->axis) : Value();
     if (!x || x.getType() != root->getResult(0).getType())

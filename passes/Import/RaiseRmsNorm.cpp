@@ -1,8 +1,8 @@
 #include "lib/Dialect/ONNX/Composite/CompositeOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Import/MatchNorm.h"
 #include "passes/Import/Passes.h"
+#include "passes/Import/RaisePass.h"
 
 namespace kedge::raise {
 #define GEN_PASS_DEF_RAISERMSNORM
@@ -13,20 +13,7 @@ using namespace mlir;
 using namespace kedge::onnx;
 
 struct RaiseRmsNorm : impl::RaiseRmsNormBase<RaiseRmsNorm> {
-  void runOnOperation() override {
-    SmallVector<Operation *> roots;
-    getOperation().walk([&](Operation *op) {
-      if (isa<MulOp, DivOp>(op))
-        roots.push_back(op);
-    });
-    int64_t count = 0;
-    for (Operation *root : roots)
-      count += raise(root);
-    eraseDead(getOperation());
-    addStatistic("kedge-raise-rms-norm", "rms norms", count);
-  }
-
-  static bool raise(Operation *root) {
+  bool raise(Operation *root) override {
     auto norm = matchDeviation(root);
     if (!norm || norm->value.getType() != root->getResult(0).getType())
       return false;

@@ -2,9 +2,8 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
-#include "passes/Import/MatchUtils.h"
 #include "passes/Import/Passes.h"
+#include "passes/Import/RaisePass.h"
 
 namespace kedge::raise {
 #define GEN_PASS_DEF_RAISEROTARY
@@ -78,14 +77,8 @@ bool areAngles(Value angles, Value x) {
 }
 
 struct RaiseRotary : impl::RaiseRotaryBase<RaiseRotary> {
-  void runOnOperation() override {
-    SmallVector<AddOp> roots;
-    getOperation().walk([&](AddOp op) { roots.push_back(op); });
-    int64_t count = 0;
-    for (AddOp root : roots)
-      count += raise(root, root.getA(), root.getB()) || raise(root, root.getB(), root.getA());
-    eraseDead(getOperation());
-    addStatistic("kedge-raise-rotary", "rotary embeddings", count);
+  bool raise(AddOp root) override {
+    return raise(root, root.getA(), root.getB()) || raise(root, root.getB(), root.getA());
   }
 
   /// kept = x cos, turned = rotate(x) sin.

@@ -2,9 +2,8 @@
 #include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
-#include "passes/Import/MatchUtils.h"
 #include "passes/Import/Passes.h"
+#include "passes/Import/RaisePass.h"
 
 namespace kedge::raise {
 #define GEN_PASS_DEF_RAISESILU
@@ -15,17 +14,7 @@ using namespace mlir;
 using namespace kedge::onnx;
 
 struct RaiseSilu : impl::RaiseSiluBase<RaiseSilu> {
-  void runOnOperation() override {
-    SmallVector<SigmoidOp> roots;
-    getOperation().walk([&](SigmoidOp op) { roots.push_back(op); });
-    int64_t count = 0;
-    for (SigmoidOp root : roots)
-      count += raise(root);
-    eraseDead(getOperation());
-    addStatistic("kedge-raise-silu", "silus", count);
-  }
-
-  static bool raise(SigmoidOp root) {
+  bool raise(SigmoidOp root) override {
     Scaled argument = withoutScale(root.getX());
     for (Operation *user : usersOf(root.getResult())) {
       Value x = isa<MulOp>(user) ? otherOperand(user, root.getResult()) : Value();

@@ -2,9 +2,8 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
-#include "passes/Import/MatchUtils.h"
 #include "passes/Import/Passes.h"
+#include "passes/Import/RaisePass.h"
 
 namespace kedge::raise {
 #define GEN_PASS_DEF_RAISESWIGLU
@@ -15,17 +14,7 @@ using namespace mlir;
 using namespace kedge::onnx;
 
 struct RaiseSwiglu : impl::RaiseSwigluBase<RaiseSwiglu> {
-  void runOnOperation() override {
-    SmallVector<SwishOp> roots;
-    getOperation().walk([&](SwishOp op) { roots.push_back(op); });
-    int64_t count = 0;
-    for (SwishOp root : roots)
-      count += raise(root);
-    eraseDead(getOperation());
-    addStatistic("kedge-raise-swiglu", "swiglus", count);
-  }
-
-  static bool raise(SwishOp root) {
+  bool raise(SwishOp root) override {
     Operation *user = onlyUser(root.getY());
     Value up = user && isa<MulOp>(user) ? otherOperand(user, root.getY()) : Value();
     if (!up || up.getType() != root.getX().getType() || !root.getAlpha().isExactlyValue(1.0))

@@ -1,7 +1,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Levels/Passes.h"
 
 namespace kedge::levels {
@@ -17,7 +16,7 @@ struct CheckUpdates : impl::CheckUpdatesBase<CheckUpdates> {
   bool failed = false;
   int64_t checked = 0;
 
-  void runOnOperation() override {
+  void run() override {
     updated.clear();
     failed = false;
     checked = 0;
@@ -37,7 +36,7 @@ struct CheckUpdates : impl::CheckUpdatesBase<CheckUpdates> {
       if (state.getRole() == train::Role::WorkingCopy && updated.contains(state.getOfAttr()))
         check(FlatSymbolRefAttr::get(state.getSymNameAttr()),
               "is a working copy that does not follow its master");
-    addStatistic("kedge-check-updates", "updates checked", checked);
+    addStatistic("updates checked", checked);
     if (failed)
       signalPassFailure();
   }

@@ -1,6 +1,5 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Kedge/ValueNotes.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
@@ -27,7 +26,7 @@ struct ForwardPlaces : RewriterBase::Listener {
 };
 
 struct MergeEqual : impl::MergeEqualBase<MergeEqual> {
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     ForwardPlaces listener;
     DenseMap<Operation *, PlaceAttr> &places = listener.places;
@@ -50,7 +49,7 @@ struct MergeEqual : impl::MergeEqualBase<MergeEqual> {
       if (Attribute notes = values.lookup(op))
         op->setDiscardableAttr(valuesName, notes);
     });
-    addStatistic("kedge-merge-equal", "ops merged", before - after);
+    addStatistic("ops merged", before - after);
   }
 };
 } // namespace

@@ -1,7 +1,6 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Levels/Passes.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -13,7 +12,7 @@ namespace {
 using namespace mlir;
 
 struct NameValues : impl::NameValuesBase<NameValues> {
-  void runOnOperation() override {
+  void run() override {
     const auto kind = train::kindOf(getOperation());
     if (getOperation().isExternal() ||
         (kind != train::FunctionKind::Step && kind != train::FunctionKind::Micro))
@@ -26,7 +25,7 @@ struct NameValues : impl::NameValuesBase<NameValues> {
         name(&op, prefix + "." + std::to_string(numbers[prefix]++));
         named += op.getNumResults();
       }
-    addStatistic("kedge-name-values", "values named", named);
+    addStatistic("values named", named);
   }
 
   /// "forward h.0.attn/node_MatMul MatMul"

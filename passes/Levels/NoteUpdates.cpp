@@ -2,7 +2,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Levels/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -16,7 +15,7 @@ using namespace mlir;
 struct NoteUpdates : impl::NoteUpdatesBase<NoteUpdates> {
   llvm::SetVector<Attribute> states;
 
-  void runOnOperation() override {
+  void run() override {
     states.clear();
     func::FuncOp model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model)
@@ -31,7 +30,7 @@ struct NoteUpdates : impl::NoteUpdatesBase<NoteUpdates> {
     if (!states.empty())
       train::UpdatesNote(&getContext())
           .setAttr(getOperation(), ArrayAttr::get(&getContext(), states.getArrayRef()));
-    addStatistic("kedge-note-updates", "states noted", static_cast<int64_t>(states.size()));
+    addStatistic("states noted", static_cast<int64_t>(states.size()));
   }
 
   void note(FlatSymbolRefAttr state) {

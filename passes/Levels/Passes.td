@@ -1,14 +1,13 @@
 // What belongs to no phase: the borders between levels, and what any of them may run.
 #ifndef KEDGE_LEVELS_PASSES
 #define KEDGE_LEVELS_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
+def MergeEqual : KedgePass<"kedge-merge-equal", "mlir::func::FuncOp"> {
   let summary = "Common subexpressions, wherever in the model they are";
   let description = [{
     Like MLIR's elimination of common subexpressions, but it also merges ops that differ only in `kedge.place`. The first
     of equal ops stays, with its place; if that is of the backward and another's is of the forward, with the other's. For levels 1 and 2 only: after rematerialization, equal launches are intended.
-    Statistic: ops merged.
 
     Example:
     ```mlir
@@ -27,15 +26,16 @@ def MergeEqual : Pass<"kedge-merge-equal", "mlir::func::FuncOp"> {
     return %a, %a : tensor<4xf32>, tensor<4xf32>
     ```
   }];
+  let statistics = [Counter<"ops merged", "ops that an equal one replaces">];
 }
 
-class Border<string name, string text> : Pass<name, "mlir::ModuleOp"> { let summary = text; }
+class Border<string name, string text> : KedgePass<name, "mlir::ModuleOp"> { let summary = text; }
 
 def VerifyModel : Border<"kedge-verify-model", "The border after level 1: one function of canonical ops"> {
   let description = [{
     Runs after import and raising, and changes nothing. Checks that @model is the only function; that it consists of
     supported ops of onnx and train, with static shapes; that each op which computes something has a place; and that every
-    argument and result is bound. A note of each error points at the other op involved. Statistic: ops checked.
+    argument and result is bound. A note of each error points at the other op involved.
 
     Example:
     ```mlir
@@ -48,6 +48,7 @@ def VerifyModel : Border<"kedge-verify-model", "The border after level 1: one fu
     }
     ```
   }];
+  let statistics = [Counter<"ops checked", "ops of level 1">];
 }
 
 def VerifyStep : Border<"kedge-verify-step", "The border after level 2: the functions of a run, gradients written out"> {
@@ -55,7 +56,7 @@ def VerifyStep : Border<"kedge-verify-step", "The border after level 2: the func
     Runs after differentiation and the optimizer, and changes nothing. Checks that there is @step, or @micro with @update,
     and no @model; that their ops are of onnx and train, with static shapes and places; that nothing is left to
     differentiate; that arguments and results are bound; and that each train.final_gradient has the type of its parameter. A
-    note of each error points at the other op involved. Statistic: ops checked.
+    note of each error points at the other op involved.
 
     Example:
     ```mlir
@@ -68,13 +69,13 @@ def VerifyStep : Border<"kedge-verify-step", "The border after level 2: the func
     }
     ```
   }];
+  let statistics = [Counter<"ops checked", "ops of level 2">];
 }
 
 def NoteUpdates : Border<"kedge-note-updates", "Note which states a step has to update, before casts can hide it"> {
   let description = [{
     Runs on level 1 before casts are inserted. Sets `train.updates` on the module: the states whose next value @model returns,
     and the running statistics of norms in training mode. kedge-check-updates compares the functions of the step with it.
-    Statistic: states noted.
 
     Example:
     ```mlir
@@ -89,15 +90,16 @@ def NoteUpdates : Border<"kedge-note-updates", "Note which states a step has to 
     module attributes {train.updates = [@b]} {
     ```
   }];
+  let statistics = [Counter<"states noted", "states that a step has to update">];
 }
 
-def NameValues : Pass<"kedge-name-values", "mlir::func::FuncOp"> {
+def NameValues : KedgePass<"kedge-name-values", "mlir::func::FuncOp"> {
   let summary = "Name each value of the step by its place, so that two programs of a model can be compared";
   let description = [{
     Runs on level 2 as gradients are made, in front of all that depends on ranks, memory and target. A name is the part of the step,
     module and node, and the op among those of the node. It goes on with what computes the value, as `kedge.values`, to the launch table:
     an op that is rewritten into others leaves it on the one that makes its result. kedge-localize adds how the value is spread over
-    ranks, kedge-unroll-pipeline its micro-batch. kedge diff pairs values by it. Statistic: values named.
+    ranks, kedge-unroll-pipeline its micro-batch. kedge diff pairs values by it.
 
     Example:
     ```mlir
@@ -113,13 +115,14 @@ def NameValues : Pass<"kedge-name-values", "mlir::func::FuncOp"> {
     %a = onnx.Tanh %x {kedge.place = #forward_h_0, kedge.values = [{value = "forward h.0/act Tanh.0"...
     ```
   }];
+  let statistics = [Counter<"values named", "values that show their ONNX name">];
 }
 
 def CheckUpdates : Border<"kedge-check-updates", "A step updates each state that level 1 updates, whatever the precision"> {
   let description = [{
     Runs behind the optimizer. Checks that each state in the module's `train.updates` gets a new value in a function of the
     step; that a parameter with a final gradient does; and that a function which returns a new master returns its working copy
-    as well. Removes `train.updates`, and changes nothing else. Statistic: updates checked.
+    as well. Removes `train.updates`, and changes nothing else.
 
     Example:
     ```mlir
@@ -132,6 +135,7 @@ def CheckUpdates : Border<"kedge-check-updates", "A step updates each state that
     }
     ```
   }];
+  let statistics = [Counter<"updates checked", "states whose update was found">];
 }
 
 def VerifySchedule : Border<"kedge-verify-schedule", "The border after level 3: nothing but launches, in order"> {
@@ -139,7 +143,7 @@ def VerifySchedule : Border<"kedge-verify-schedule", "The border after level 3: 
     Runs after scheduling and again after rematerialization, and changes nothing. Checks that functions consist of
     clusters, library calls, views, copies, constants and marks of gradients; that no op of level 2 is left; that no
     `sched.sequence` is left to apply; that launches have places; and that the clones in a function have different
-    numbers. A note of each error points at the other op involved. Statistic: ops checked.
+    numbers. A note of each error points at the other op involved.
 
     Example:
     ```mlir
@@ -152,5 +156,6 @@ def VerifySchedule : Border<"kedge-verify-schedule", "The border after level 3: 
     }
     ```
   }];
+  let statistics = [Counter<"ops checked", "ops of level 3">];
 }
 #endif

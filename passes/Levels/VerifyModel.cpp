@@ -1,6 +1,5 @@
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Levels/Border.h"
 #include "passes/Levels/Passes.h"
 
@@ -12,7 +11,7 @@ namespace {
 using namespace mlir;
 
 struct VerifyModel : impl::VerifyModelBase<VerifyModel> {
-  void runOnOperation() override {
+  void run() override {
     auto isModel = [](Operation *op) {
       StringRef dialect = op->getName().getDialectNamespace();
       return (dialect == "onnx" && !isa<onnx::UnsupportedOp>(op)) || dialect == "train" || dialect == "dist";
@@ -27,7 +26,7 @@ struct VerifyModel : impl::VerifyModelBase<VerifyModel> {
         (border.error(other) << "is next to @model: functions of a run are made of it later")
                 .attachNote(model.getLoc())
             << "@model is here";
-    addStatistic("kedge-verify-model", "ops checked", border.checked);
+    addStatistic("ops checked", border.checked);
     if (border.failed)
       signalPassFailure();
   }

@@ -1,7 +1,6 @@
 #include "lib/Dialect/ONNX/CoreOps.h"
 #include "lib/Dialect/Sched/SchedOps.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Levels/Border.h"
 #include "passes/Levels/Passes.h"
 
@@ -13,7 +12,7 @@ namespace {
 using namespace mlir;
 
 struct VerifySchedule : impl::VerifyScheduleBase<VerifySchedule> {
-  void runOnOperation() override {
+  void run() override {
     auto isScheduled = [](Operation *op) {
       return isa<sched::ClusterOp, sched::LibraryOp, sched::ViewOp, sched::OffloadOp, sched::FetchOp,
                  onnx::ConstantOp, train::FinalGradientOp>(op);
@@ -28,7 +27,7 @@ struct VerifySchedule : impl::VerifyScheduleBase<VerifySchedule> {
       checkClones(border, function);
       function.walk([&](sched::LibraryOp call) { checkAttributes(border, call); });
     }
-    addStatistic("kedge-verify-schedule", "ops checked", border.checked);
+    addStatistic("ops checked", border.checked);
     if (border.failed)
       signalPassFailure();
   }

@@ -3,7 +3,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Levels/Border.h"
 #include "passes/Levels/Passes.h"
 
@@ -15,7 +14,7 @@ namespace {
 using namespace mlir;
 
 struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
-  void runOnOperation() override {
+  void run() override {
     auto isStep = [](Operation *op) {
       StringRef dialect = op->getName().getDialectNamespace();
       return llvm::is_contained({"onnx", "train", "dist"}, dialect) &&
@@ -26,7 +25,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     checkNames(border);
     const SymbolTable states(getOperation());
     getOperation().walk([&](train::FinalGradientOp gradient) { checkParameter(border, states, gradient); });
-    addStatistic("kedge-verify-step", "ops checked", border.checked);
+    addStatistic("ops checked", border.checked);
     if (border.failed)
       signalPassFailure();
   }

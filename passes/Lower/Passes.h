@@ -1,6 +1,6 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/Base/KedgePass.h"
 #include "passes/Lower/OptionWords.h"
 
 namespace kedge::lower {

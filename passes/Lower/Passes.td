@@ -1,15 +1,14 @@
 // Level 4: clusters -> kernels.
 #ifndef KEDGE_LOWER_PASSES
 #define KEDGE_LOWER_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
+def EmitKernels : KedgePass<"kedge-emit-kernels", "mlir::ModuleOp"> {
   let summary = "Emit a kernel for each distinct cluster";
   let description = [{
     Puts the kernels of the module's clusters into a module of their own at its end, in ops of arith, math, scf and vector
     with loads and stores of llvm. `compile` translates these to machine code. Clusters with the same domain, maps, types
     and body share a kernel. Notes on each cluster its kernel, iteration space and grain, for kedge-plan-memory.
-    Statistics: clusters, kernels.
 
     Example: `--kedge-emit-kernels=kernels-only=true`
     ```mlir
@@ -35,6 +34,7 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
         llvm.store %y, ... : vector<16xf32>, !llvm.ptr
     ```
   }];
+  let statistics = [Counter<"clusters", "clusters that a kernel computes">, Counter<"kernels", "different kernels">];
   let options = [
     Option<"kernelsOnly", "kernels-only", "bool", "false",
            "Kernels instead of the module's contents; iterations and grain are on them">,
@@ -45,14 +45,14 @@ def EmitKernels : Pass<"kedge-emit-kernels", "mlir::ModuleOp"> {
                            "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 
-def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
+def EmitGpuKernels : KedgePass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   let summary = "Emit GPU kernels for each distinct cluster and generated library call";
   let description = [{
     Puts one gpu.module with the kernels that `compile --target cuda` runs into a module at the end of this one. Notes on
     each launch its kernels and workspace, for kedge-plan-memory. A workspace that kedge-note-workspaces has noted must be
     the one that the code needs. Products, and convolutions that cuDNN supports, have no kernels: the runtime calls
     libraries for them; a train.fused_product has those of its epilogue, for libraries without an algorithm with it. With `arch` the kernels are compiled. PTX and, if ptxas is installed, the registers, shared memory
-    and spills of each kernel are printed to standard output. Statistics: launches, kernels, workspace bytes.
+    and spills of each kernel are printed to standard output.
 
     Example: `--kedge-emit-gpu-kernels=kernels-only=true`
     ```mlir
@@ -82,6 +82,8 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
         gpu.return
     ```
   }];
+  let statistics = [Counter<"launches", "launches with a kernel">, Counter<"kernels", "different kernels">,
+                    Counter<"workspace bytes", "largest workspace of a launch">];
   let options = [
     Option<"kernelsOnly", "kernels-only", "bool", "false",
            "Kernels instead of the module's contents; the grid of a launch is on them">,
@@ -99,13 +101,12 @@ def EmitGpuKernels : Pass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
                            "mlir::vector::VectorDialect"];
 }
 
-def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
+def NoteWorkspaces : KedgePass<"kedge-note-workspaces", "mlir::ModuleOp"> {
   let summary = "Make a schedule one for CUDA, whose launches know the bytes they need in addition to their operands";
   let description = [{
     Sets the module's `kedge.target`, and `sched.workspace` on each cluster and library call; recomputation and memory
     planning count these bytes. Emits no kernels: the GPU emitter only plans them. Reports all launches that have no kernel
     for CUDA. Results that kedge-insert-recompute computes alone contain no reduction, so they need no workspace.
-    Statistics: launches with a workspace, largest workspace bytes.
 
     Example:
     ```mlir
@@ -127,6 +128,8 @@ def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
       } {sched.workspace = ... : i64} ...
     ```
   }];
+  let statistics = [Counter<"launches with a workspace", "launches that need scratch memory">,
+                    Counter<"largest workspace bytes", "of one launch">];
   let options = [
     Option<"convolutions", "convolutions", "kedge::lower::Convolutions", "kedge::lower::Convolutions::Auto",
            "What computes convolutions that cuDNN supports">
@@ -135,7 +138,7 @@ def NoteWorkspaces : Pass<"kedge-note-workspaces", "mlir::ModuleOp"> {
                            "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
-def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
+def GroupLaunches : KedgePass<"kedge-group-launches", "mlir::ModuleOp"> {
   let summary = "One GPU launch for updates that compute the same on tensors of any size";
   let description = [{
     Needs level 4 with its gpu.module, before kedge-place-copies. A launch of a flat cluster has the attribute
@@ -144,7 +147,6 @@ def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
     only if no launch between touches what it writes or writes what it reads. The kernel finds the tensors of a block in a table of element
     counts and offsets in the arena. The offsets stay as planned, so the results have the same bits, and
     kedge-check-memory accepts the module as before. Flat functions, and kernels that are no longer used, are erased.
-    Statistics: launches grouped, groups.
 
     Example:
     ```mlir
@@ -181,6 +183,8 @@ def GroupLaunches : Pass<"kedge-group-launches", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"launches grouped", "launches that run in one kernel with others">,
+                    Counter<"groups", "kernels of several launches">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
                            "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }

@@ -3,7 +3,6 @@
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Sched/SinglePass.h"
 #include "lib/Dialect/Train/Bindings.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 
 namespace kedge::memory {
@@ -17,7 +16,7 @@ struct BindResults : impl::BindResultsBase<BindResults> {
   int64_t copies = 0;
   DenseMap<Attribute, Value> arguments; ///< by state
 
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
@@ -44,7 +43,7 @@ struct BindResults : impl::BindResultsBase<BindResults> {
         operand.set(insertCopy(placeOfCopy(root, operand.get(), terminator), operand.get()));
       bound.insert(sched::rootOf(operand.get()));
     }
-    addStatistic("kedge-bind-results", "copies inserted", copies);
+    addStatistic("copies inserted", copies);
   }
 
   /// Of the state that a result is the new value of; null: none.

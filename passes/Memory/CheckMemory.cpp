@@ -1,6 +1,5 @@
 #include "lib/Dialect/Exec/ExecDialect.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Memory/ByteOwners.h"
 #include "passes/Memory/CheckKept.h"
@@ -33,7 +32,7 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
   int64_t pairs = 0;
   Arena device{"arena", -1, 1}, host{"host arena", 0, 64};
 
-  void runOnOperation() override {
+  void run() override {
     for (auto op : getOperation().getOps<exec::ArenaOp>())
       device = {"arena", static_cast<int64_t>(op.getBytes()), static_cast<int64_t>(op.getAlign())};
     for (auto op : getOperation().getOps<exec::HostArenaOp>())
@@ -49,7 +48,7 @@ struct CheckMemory : impl::CheckMemoryBase<CheckMemory> {
       }
     if (failed(checkKept(getOperation())) || failed(checkIterations(getOperation())))
       return signalPassFailure();
-    addStatistic("kedge-check-memory", "pairs compared", pairs);
+    addStatistic("pairs compared", pairs);
   }
 
   LogicalResult checkState(train::StateOp state) {

@@ -2,7 +2,7 @@
 #include "lib/Dialect/Kedge/KedgeDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/Base/KedgePass.h"
 
 namespace kedge::memory {
 #define GEN_PASS_DECL

@@ -1,14 +1,14 @@
 // Level 3 -> level 4: where every byte lies, and for how long.
 #ifndef KEDGE_MEMORY_PASSES
 #define KEDGE_MEMORY_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-def BindResults : Pass<"kedge-bind-results", "mlir::func::FuncOp"> {
+def BindResults : KedgePass<"kedge-bind-results", "mlir::func::FuncOp"> {
   let summary = "Make every returned value one that can be computed where it belongs";
   let description = [{
     New state is written over old state; results and outputs have places of their own. If a value cannot be computed
     directly there (the old value is read later, a value has two destinations, an argument is returned), inserts a copy
-    before the return. Statistic: copies inserted.
+    before the return.
 
     Example:
     ```mlir
@@ -27,16 +27,17 @@ def BindResults : Pass<"kedge-bind-results", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"copies inserted", "results that must be copied to their state">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 
-def ShowMemory : Pass<"kedge-show-memory", "mlir::ModuleOp"> {
+def ShowMemory : KedgePass<"kedge-show-memory", "mlir::ModuleOp"> {
   let summary = "Print the launches of a schedule with the bytes of their results and how long they are needed";
   let description = [{
     Writes to standard error and changes nothing. Behind each launch's number come the transient bytes that live while it
     runs, and for each result its bytes and the launches from the first that needs the place to the last; a result that
     is written over an input has that input's place. What lives is what kedge-plan-memory will place: it asks the same
-    code. The comments are MLIR's, so that the lines are IR. Needs kedge-bind-results. Statistics: launches shown.
+    code. The comments are MLIR's, so that the lines are IR. Needs kedge-bind-results.
 
     Example: `--kedge-show-memory="threads=2"`
     ```mlir
@@ -53,20 +54,20 @@ def ShowMemory : Pass<"kedge-show-memory", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"launches shown", "launches with their live bytes">];
   let options = [
     Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
   ];
 }
 
-def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
+def PlanMemory : KedgePass<"kedge-plan-memory", "mlir::ModuleOp"> {
   let summary = "Give every value its bytes in one arena";
   let description = [{
     Replaces each scheduled function by an `exec.function`: buffers with offsets and lifetimes, then launches.
     State, scalars, results and constants are in the persistent region. The transient region has the size that the largest
     function needs. Values in host memory (states with `sched.host`, results of sched.offload) are in an arena of their
     own, the exec.host_arena; without such values there is none. An elementwise cluster writes over an input of equal size
-    that is not read later. Needs kedge-bind-results. Statistics: arena bytes, persistent bytes, host bytes, buffers reused
-    in place, bytes over the largest live set (what packing wastes).
+    that is not read later. Needs kedge-bind-results.
 
     Example: `--kedge-plan-memory=threads=2`
     ```mlir
@@ -92,11 +93,18 @@ def PlanMemory : Pass<"kedge-plan-memory", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"arena bytes", "all that a program allocates on the device">,
+                    Counter<"persistent bytes", "states and what survives a step">,
+                    Counter<"host bytes", "pinned host memory for offloaded values">,
+                    Counter<"buffers reused in place", "results that take an operand's bytes">,
+                    Counter<"bytes over the largest live set", "what packing wastes">,
+                    Counter<"buffers with room for collectives", "reserved from the collective's start to its wait">,
+                    Counter<"buffers with room for copies", "reserved for a copy to or from the host">];
   let options = [Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">];
   let dependentDialects = ["kedge::exec::ExecDialect"];
 }
 
-def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
+def PlaceCopies : KedgePass<"kedge-place-copies", "mlir::ModuleOp"> {
   let summary = "Let copies between the arenas and collectives run at the same time as the launches, in the slack that the plan leaves";
   let description = [{
     Needs the plan of kedge-plan-memory and keeps it: no buffer moves and no arena grows.
@@ -108,8 +116,7 @@ def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
 
     Then each launch waits for the latest launch of another stream that touches the same bytes, unless that is known to be
     done. So the first launch that reuses the source's bytes, or reads the copy, waits for a copy to host memory. The bytes
-    that a copy touches count as live until then. Without copies and collectives nothing changes. Statistics: copies started
-    earlier, launches that they passed, waits.
+    that a copy touches count as live until then. Without copies and collectives nothing changes.
 
     Example:
     ```mlir
@@ -139,16 +146,19 @@ def PlaceCopies : Pass<"kedge-place-copies", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"copies started earlier", "copies that moved forward">,
+                    Counter<"launches that they passed", "launches that these copies now overlap">,
+                    Counter<"waits", "waits for copies">];
   let dependentDialects = ["kedge::exec::ExecDialect"];
 }
 
-def CheckMemory : Pass<"kedge-check-memory", "mlir::ModuleOp"> {
+def CheckMemory : KedgePass<"kedge-check-memory", "mlir::ModuleOp"> {
   let summary = "Prove from the exec IR alone that no two live buffers share a byte";
   let description = [{
     Uses no knowledge of kernels. Derives each buffer's lifetime from the launches that read and write it, and compares it
     with the declared one. Checks that buffers live at the same time are disjoint and inside their arena, that nothing is
     read before it is written, that byte ranges are aligned, and that only copies touch host memory. If two launches
-    touch the same bytes and one of them writes, checks that a stream or events order them. Statistic: pairs compared.
+    touch the same bytes and one of them writes, checks that a stream or events order them.
 
     Example:
     ```mlir
@@ -175,5 +185,6 @@ def CheckMemory : Pass<"kedge-check-memory", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"pairs compared", "pairs of accesses to overlapping bytes">];
 }
 #endif

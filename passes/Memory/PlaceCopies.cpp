@@ -1,7 +1,6 @@
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Exec/LaunchBytes.h"
 #include "lib/Dialect/Exec/Lifetimes.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Memory/StreamClocks.h"
 #include "runtime/abi/Streams.h"
@@ -260,7 +259,7 @@ private:
 };
 
 struct PlaceCopies : impl::PlaceCopiesBase<PlaceCopies> {
-  void runOnOperation() override {
+  void run() override {
     for (auto function : getOperation().getOps<exec::FunctionOp>()) {
       CopyPlacer placer(function);
       if (!placer.hasTransfers())
@@ -269,9 +268,9 @@ struct PlaceCopies : impl::PlaceCopiesBase<PlaceCopies> {
       placer.assignStreams();
       placer.placeWaits();
       placer.holdBytesUntilTheWait();
-      addStatistic("kedge-place-copies", "copies started earlier", placer.startedEarlier);
-      addStatistic("kedge-place-copies", "launches that they passed", placer.passed);
-      addStatistic("kedge-place-copies", "waits", placer.waits);
+      addStatistic("copies started earlier", placer.startedEarlier);
+      addStatistic("launches that they passed", placer.passed);
+      addStatistic("waits", placer.waits);
     }
   }
 };

@@ -9,7 +9,6 @@
 #include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Solver/Arena/ArenaPacking.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Memory/FunctionPlan.h"
 #include "passes/Memory/Passes.h"
 #include <deque>
@@ -33,7 +32,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   std::string target = "cpu";
   int64_t alignment = 1;
 
-  void runOnOperation() override {
+  void run() override {
     std::vector<FunctionPlan> plans;
     packings.clear(); // of another module, with another alignment perhaps
     target = targetOf(getOperation()).str();
@@ -78,7 +77,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   /// Keeps buffers of transfers reserved for longer, so that other launches run next to them. Undone where it
   /// raises the arena.
-  bool reserve(FunctionPlan &plan, const char *statistic, function_ref<int64_t(FunctionPlan &)> makeRoom) {
+  bool reserve(FunctionPlan &plan, Counter statistic, function_ref<int64_t(FunctionPlan &)> makeRoom) {
     std::vector<PlannedBuffer> before = plan.buffers;
     const int64_t held = makeRoom(plan);
     if (held == 0)
@@ -91,7 +90,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     if (raises)
       plan.buffers = std::move(before);
     else
-      addStatistic("kedge-plan-memory", statistic, held);
+      addStatistic(statistic, held);
     return !raises;
   }
 
@@ -146,8 +145,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       if (!buffer.persistent() && buffer.host == onHost)
         buffer.offset = (onHost ? region->hostBytes() : region->bytes()) + packing.offsets[next++];
     if (!onHost) {
-      addStatistic("kedge-plan-memory", "buffers reused in place", plan.reusedInPlace);
-      addStatistic("kedge-plan-memory", "bytes over the largest live set", packing.height - packing.load);
+      addStatistic("buffers reused in place", plan.reusedInPlace);
+      addStatistic("bytes over the largest live set", packing.height - packing.load);
     }
     return packing.height;
   }
@@ -184,9 +183,9 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       emitFunction(builder, plan);
       plan.function.erase();
     }
-    addStatistic("kedge-plan-memory", "arena bytes", region->bytes() + transient);
-    addStatistic("kedge-plan-memory", "persistent bytes", region->bytes());
-    addStatistic("kedge-plan-memory", "host bytes", region->hostBytes() + hostTransient);
+    addStatistic("arena bytes", region->bytes() + transient);
+    addStatistic("persistent bytes", region->bytes());
+    addStatistic("host bytes", region->hostBytes() + hostTransient);
   }
 
   ArrayAttr files(Builder &builder) {

@@ -2,7 +2,6 @@
 #include "lib/Analysis/Reservations.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Support/MemoryBudget.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/IR/AsmState.h"
 #include "passes/Memory/FunctionPlan.h"
 #include "passes/Memory/Passes.h"
@@ -68,7 +67,7 @@ private:
 struct ShowMemory : impl::ShowMemoryBase<ShowMemory> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     ConstantTable constants;
     auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
       return analysis::workspaceOf(op, team);
@@ -83,7 +82,7 @@ struct ShowMemory : impl::ShowMemoryBase<ShowMemory> {
       shown += static_cast<int64_t>(plan->launches.size());
       MemoryText(std::move(*plan)).print(llvm::errs());
     }
-    addStatistic("kedge-show-memory", "launches shown", shown);
+    addStatistic("launches shown", shown);
     markAllAnalysesPreserved();
   }
 };

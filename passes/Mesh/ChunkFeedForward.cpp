@@ -6,7 +6,6 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Support/ChunkRows.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Mesh/Passes.h"
 #include "passes/Mesh/WideRegion.h"
@@ -149,15 +148,15 @@ struct ChunkFeedForward : impl::ChunkFeedForwardBase<ChunkFeedForward> {
   using Base::Base;
   int64_t regions = 0, pieces = 0;
 
-  void runOnOperation() override {
+  void run() override {
     regions = pieces = 0;
     if (maxBytes <= 0)
       return;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         runOn(function);
-    addStatistic("kedge-chunk-feed-forward", "regions", regions);
-    addStatistic("kedge-chunk-feed-forward", "chunks", pieces);
+    addStatistic("regions", regions);
+    addStatistic("chunks", pieces);
   }
 
   void runOn(func::FuncOp function) {

@@ -4,8 +4,6 @@
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Support/Error.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Mesh/MatmulHalves.h"
 #include "passes/Mesh/Passes.h"
 
@@ -65,40 +63,35 @@ private:
 struct HalveProducts : impl::HalveProductsBase<HalveProducts> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     int64_t sums = 0, gathers = 0;
-    try {
-      std::optional<Gain> gain;
-      const auto pays = [&](auto &whole) {
-        if (when == Overlap::On)
-          return true;
-        if (!gain)
-          gain.emplace(device);
-        return gain->pays(whole);
-      };
-      for (auto function : getOperation().getOps<func::FuncOp>()) {
-        if (function.isExternal() || when == Overlap::Off)
-          continue;
-        for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
-          if (auto sum = ScatteredMatmul::match(&op); sum && pays(*sum)) {
-            sum->halve();
-            ++sums;
-          }
-        SmallVector<Operation *> sent;
-        for (auto gather : function.getBody().front().getOps<dist::AllGatherOp>())
-          sent.push_back(gather);
-        for (Operation *op : sent)
-          if (auto gather = GatheredMatmuls::match(op); gather && pays(*gather)) {
-            gather->halve();
-            ++gathers;
-          }
-      }
-    } catch (const Error &error) {
-      getOperation().emitError(error.what());
-      return signalPassFailure();
+    std::optional<Gain> gain;
+    const auto pays = [&](auto &whole) {
+      if (when == Overlap::On)
+        return true;
+      if (!gain)
+        gain.emplace(device);
+      return gain->pays(whole);
+    };
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal() || when == Overlap::Off)
+        continue;
+      for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+        if (auto sum = ScatteredMatmul::match(&op); sum && pays(*sum)) {
+          sum->halve();
+          ++sums;
+        }
+      SmallVector<Operation *> sent;
+      for (auto gather : function.getBody().front().getOps<dist::AllGatherOp>())
+        sent.push_back(gather);
+      for (Operation *op : sent)
+        if (auto gather = GatheredMatmuls::match(op); gather && pays(*gather)) {
+          gather->halve();
+          ++gathers;
+        }
     }
-    addStatistic("kedge-halve-products", "sums halved", sums);
-    addStatistic("kedge-halve-products", "gathers halved", gathers);
+    addStatistic("sums halved", sums);
+    addStatistic("gathers halved", gathers);
   }
 };
 

@@ -11,7 +11,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Mesh/ClusterRule.h"
@@ -387,7 +386,7 @@ private:
 struct JoinParts : impl::JoinPartsBase<JoinParts> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     auto ofPart = getOperation().lookupSymbol<ModuleOp>(partModuleName);
     auto whole = train::functionOf(getOperation(), train::FunctionKind::Micro);
     auto part = ofPart ? train::functionOf(ofPart, train::FunctionKind::Micro) : func::FuncOp();
@@ -399,9 +398,9 @@ struct JoinParts : impl::JoinPartsBase<JoinParts> {
       getOperation()->setAttr(dist::joinedName, UnitAttr::get(&getContext()));
     }
     ofPart.erase();
-    addStatistic("kedge-join-parts", "ops joined", joiner.joined);
-    addStatistic("kedge-join-parts", "ops apart", joiner.apart);
-    addStatistic("kedge-join-parts", "sums in products", joiner.products);
+    addStatistic("ops joined", joiner.joined);
+    addStatistic("ops apart", joiner.apart);
+    addStatistic("sums in products", joiner.products);
   }
 };
 } // namespace

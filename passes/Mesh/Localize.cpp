@@ -8,7 +8,6 @@
 #include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Mesh/Blocks.h"
@@ -343,7 +342,7 @@ private:
                         scatter.isCut() || known.test(i)};
     for (auto [note, result] : llvm::zip(notes, op.getResults()))
       noteLocal(note, result);
-    addStatistic("kedge-localize", "ops on blocks", 1);
+    addStatistic("ops on blocks", 1);
   }
 
   /// What the ranks have of the value `original`.
@@ -393,7 +392,7 @@ private:
     Value both = onnx::AddOp::create(builder, op.getLoc(), a->value, b->value);
     locals[op.getResult(0)] = {build.sum(both, elementOf(op.getResult(0))), scatter, {}};
     noteLocal(valueNoteOf(op.getResult(0)), op.getResult(0));
-    addStatistic("kedge-localize", "sums joined", 1);
+    addStatistic("sums joined", 1);
     return true;
   }
 
@@ -403,8 +402,8 @@ private:
         const int64_t times = isa<dist::AllReduceOp>(op) ? 2 : 1;
         const Type whole =
             isa<dist::AllGatherOp>(op) ? op.getResult(0).getType() : op.getOperand(0).getType();
-        addStatistic("kedge-localize", "collectives", 1);
-        addStatistic("kedge-localize", "bytes sent",
+        addStatistic("collectives", 1);
+        addStatistic("bytes sent",
                      times * bytesOf(whole) * (group.ranks - 1) / group.ranks);
       }
   }
@@ -424,7 +423,7 @@ private:
 struct Localize : impl::LocalizeBase<Localize> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     const dist::RankGroup group = tensorGroup(getOperation());
     if (group.isAlone())
       return;

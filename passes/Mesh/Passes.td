@@ -1,9 +1,9 @@
 // Level 2: how a step is cut over ranks by dimensions of single tensors.
 #ifndef KEDGE_MESH_PASSES
 #define KEDGE_MESH_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-class MeshPass<string name> : Pass<name, "mlir::ModuleOp"> {
+class MeshPass<string name> : KedgePass<name, "mlir::ModuleOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
                            "kedge::train::TrainDialect", "kedge::sched::SchedDialect", "mlir::arith::ArithDialect",
                            "mlir::math::MathDialect"];
@@ -28,7 +28,6 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     With `sequence-parallel`, `dist.scatter` on a product whose sum goes over ranks says along which rows each rank keeps its block
     of it: the outermost of the result's dimensions that the ranks divide, batch before sequence. What follows (residuals, norms,
     dropout) is computed on these rows alone, up to the next product with a weight that is cut by columns, which reads all rows.
-    Statistics: states cut, bytes saved, ops cut, sums scattered, products whole.
 
     Example:
     ```mlir
@@ -50,6 +49,10 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
     }
     ```
   }];
+  let statistics = [Counter<"states cut", "states that ranks hold a part of">,
+                    Counter<"bytes saved", "of these states on a rank">, Counter<"ops cut", "ops that compute a part">,
+                    Counter<"sums scattered", "sums that leave a part on each rank">,
+                    Counter<"products whole", "products that each rank computes in full">];
   let options = [Option<"sequenceParallel", "sequence-parallel", "bool", "true", "residuals and norms between cut products are cut by rows">,
                  ListOption<"shard", "shard", "kedge::mesh::GivenCut", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
 }
@@ -59,7 +62,7 @@ def ShowShardingRules : MeshPass<"kedge-show-sharding-rules"> {
   let description = [{
     Writes a line an op to standard error and changes nothing. Dimensions that run along one loop have one letter, a dot is a
     dimension that stays whole; `sums` are loops over which results are sums, `sections` those of several tensors in a row, each
-    of which is cut by itself. `whole`: the op has no rule. Statistics: ops shown.
+    of which is cut by itself. `whole`: the op has no rule.
 
     Example:
     ```mlir
@@ -77,6 +80,7 @@ def ShowShardingRules : MeshPass<"kedge-show-sharding-rules"> {
     }
     ```
   }];
+  let statistics = [Counter<"ops shown", "ops with a sharding rule">];
 }
 
 def Localize : MeshPass<"kedge-localize"> {
@@ -86,7 +90,7 @@ def Localize : MeshPass<"kedge-localize"> {
     where layouts meet: a dist.all_reduce (of large tensors a dist.reduce_scatter and a dist.all_gather) behind what sums over a
     cut loop, with `dist.scatter` a dist.reduce_scatter alone, a dist.all_gather where a whole tensor is read, a dist.local_shard,
     which sends nothing, where a block of a whole one is. Sums of 16-bit tensors are sent in f32 and rounded once. Sums that are
-    only added to each other are sent as one. Statistics: ops on blocks, sums joined, collectives, bytes sent.
+    only added to each other are sent as one.
 
     Example:
     ```mlir
@@ -108,6 +112,10 @@ def Localize : MeshPass<"kedge-localize"> {
     }
     ```
   }];
+  let statistics = [Counter<"ops on blocks", "ops that now compute a rank's part">,
+                    Counter<"sums joined", "sums over ranks in one collective">,
+                    Counter<"collectives", "collectives inserted">,
+                    Counter<"bytes sent", "that these collectives send">];
 }
 
 def HalveProducts : MeshPass<"kedge-halve-products"> {
@@ -119,8 +127,7 @@ def HalveProducts : MeshPass<"kedge-halve-products"> {
     those that the rank had before; with several outer rows (sequences of a batch) halves go along these. No sum has another
     order, so no bit changes, and no more bytes are sent, but for readers in another part of the step (gradients of weights),
     which gather the whole where they are, as kedge-gather-again would have it. `when` is "auto": where the halves, with what is
-    copied for them, are predicted to be done earlier on `device`; "on": wherever it can be; "off". Statistics: sums halved,
-    gathers halved.
+    copied for them, are predicted to be done earlier on `device`; "on": wherever it can be; "off".
 
     Example: `--kedge-halve-products=when=on`
     ```mlir
@@ -145,6 +152,8 @@ def HalveProducts : MeshPass<"kedge-halve-products"> {
     }
     ```
   }];
+  let statistics = [Counter<"sums halved", "products whose sum overlaps the other half">,
+                    Counter<"gathers halved", "products whose gather overlaps the other half">];
   let options = [Option<"when", "when", "kedge::mesh::Overlap", "kedge::mesh::Overlap::Auto", "auto, on or off">,
                  Option<"device", "device", "std::string", "\"\"", "name or file, for auto; empty: this machine">];
 }
@@ -156,7 +165,7 @@ def SumOnce : MeshPass<"kedge-sum-once"> {
     products) are sums over the ranks, which each micro-batch would send. Here the accumulator takes the rank's own summand, and
     the function of the update sums it over the ranks before anything reads it. Where ranks along `data` have parts of the
     accumulator, these parts are summed. Accumulators of 16 bits, which would round each summand, are left as they are, and so are
-    sums whose order is fixed (--same-bits). Statistic: gradients.
+    sums whose order is fixed (--same-bits).
 
     Example:
     ```mlir
@@ -189,6 +198,7 @@ def SumOnce : MeshPass<"kedge-sum-once"> {
     }
     ```
   }];
+  let statistics = [Counter<"gradients", "gradients that are summed after the last micro-batch">];
 }
 
 def ShowLayouts : MeshPass<"kedge-show-layouts"> {
@@ -196,7 +206,7 @@ def ShowLayouts : MeshPass<"kedge-show-layouts"> {
   let description = [{
     Writes to standard error and changes nothing. After kedge-propagate-shardings: of each state and result the dimension that the
     ranks along an axis cut, or that it is whole; a product along a cut loop is whole after a sum over the ranks. After
-    kedge-localize: of each state the part that a rank has; results have the types of a rank. The lines that are no comments are IR. Statistics: values shown, values cut.
+    kedge-localize: of each state the part that a rank has; results have the types of a rank. The lines that are no comments are IR.
 
     Example:
     ```mlir
@@ -218,6 +228,8 @@ def ShowLayouts : MeshPass<"kedge-show-layouts"> {
     }
     ```
   }];
+  let statistics = [Counter<"values shown", "values with a layout">,
+                    Counter<"values cut", "values that ranks hold a part of">];
 }
 
 def JoinParts : MeshPass<"kedge-join-parts"> {
@@ -229,7 +241,6 @@ def JoinParts : MeshPass<"kedge-join-parts"> {
     are those of a rank that has its rows alone. A gradient that is a product of f32 over the rows is one train.sum_products. A
     product with a weight whose result is larger than `largest`, and what follows from it, is made part by part, one after the
     other. Where the two functions are not the same ops on other sizes nothing changes; else the module gets `dist.joined`.
-    Statistics: ops joined, ops apart, sums in products.
 
     Example:
     ```mlir
@@ -261,6 +272,9 @@ def JoinParts : MeshPass<"kedge-join-parts"> {
     }
     ```
   }];
+  let statistics = [Counter<"ops joined", "ops that compute all parts at once">,
+                    Counter<"ops apart", "ops that stay one a part">,
+                    Counter<"sums in products", "sums of parts that a product does">];
   let options = [Option<"largest", "largest", "int64_t", "134217728", "bytes of a product with a weight that has all rows at once">];
 }
 
@@ -274,7 +288,6 @@ def ChunkFeedForward : MeshPass<"kedge-chunk-feed-forward"> {
     narrow is joined. Gradients of weights are summed over the chunks by the products, in fp32 where they have 16 bits, which
     changes the order of these sums; all other values keep their bits. The chunk size follows from shapes, never from a budget.
     Nothing is changed where an op needs all rows at once, or asks where it is (dropout). At most 64 chunks, of whole rows.
-    Statistics: regions, chunks.
 
     Example: `--kedge-chunk-feed-forward=max-bytes=128`
     ```mlir
@@ -307,6 +320,8 @@ def ChunkFeedForward : MeshPass<"kedge-chunk-feed-forward"> {
     }
     ```
   }];
+  let statistics = [Counter<"regions", "feed-forwards computed in chunks">,
+                    Counter<"chunks", "chunks of rows of all regions">];
   let options = [Option<"maxBytes", "max-bytes", "int64_t", "0", "of a chunk of a wide value; 0: never">];
 }
 #endif

@@ -1,5 +1,4 @@
 #include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Mesh/GivenCut.h"
 #include "passes/Mesh/LayoutWalk.h"
 #include "passes/Mesh/LostSpecs.h"
@@ -18,7 +17,7 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
   StateLayouts states;
   DenseMap<StringAttr, int> givenDims;
 
-  void runOnOperation() override {
+  void run() override {
     group = tensorGroup(getOperation());
     if (group.isAlone())
       return;
@@ -90,9 +89,9 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
       op->setAttr(dist::cutName, attributeOf(cut, ruleOf(op, group.ranks), group));
     for (auto [op, layout] : third.scatters)
       op->setAttr(dist::scatterName, attributeOf(layout, group));
-    addStatistic("kedge-propagate-shardings", "ops cut", static_cast<int64_t>(third.choices.size()));
-    addStatistic("kedge-propagate-shardings", "sums scattered", static_cast<int64_t>(third.scatters.size()));
-    addStatistic("kedge-propagate-shardings", "products whole",
+    addStatistic("ops cut", static_cast<int64_t>(third.choices.size()));
+    addStatistic("sums scattered", static_cast<int64_t>(third.scatters.size()));
+    addStatistic("products whole",
                  static_cast<int64_t>(first.wholeMatmuls.size()));
     for (Operation *product : first.wholeMatmuls)
       product->emitRemark()
@@ -137,8 +136,8 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
     if (!layout.isCut())
       return;
     state->setAttr(dist::cutName, attributeOf(layout, group));
-    addStatistic("kedge-propagate-shardings", "states cut", 1);
-    addStatistic("kedge-propagate-shardings", "bytes saved",
+    addStatistic("states cut", 1);
+    addStatistic("bytes saved",
                  bytesOf(state.getType()) - bytesOf(blockOf(state.getType(), layout, group.ranks)));
   }
 };

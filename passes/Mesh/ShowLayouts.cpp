@@ -1,6 +1,5 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/IR/AsmState.h"
 #include "passes/Mesh/Layout.h"
 #include "passes/Mesh/Passes.h"
@@ -114,7 +113,7 @@ private:
 struct ShowLayouts : impl::ShowLayoutsBase<ShowLayouts> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     int64_t shown = 0, cut = 0;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
@@ -124,8 +123,8 @@ struct ShowLayouts : impl::ShowLayoutsBase<ShowLayouts> {
       shown += text.shown;
       cut += text.cut;
     }
-    addStatistic("kedge-show-layouts", "values shown", shown);
-    addStatistic("kedge-show-layouts", "values cut", cut);
+    addStatistic("values shown", shown);
+    addStatistic("values cut", cut);
     markAllAnalysesPreserved();
   }
 };

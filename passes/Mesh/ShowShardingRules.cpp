@@ -1,6 +1,5 @@
 #include "lib/Dialect/Dist/DistDialect.h"
 #include "lib/Interfaces/ShardingOpInterface.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Mesh/Layout.h"
 #include "passes/Mesh/Passes.h"
 #include "llvm/Support/raw_ostream.h"
@@ -108,7 +107,7 @@ bool hasTensors(Operation &op) {
 struct ShowShardingRules : impl::ShowShardingRulesBase<ShowShardingRules> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     int64_t shown = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Operation &op : function.getOps())
@@ -116,7 +115,7 @@ struct ShowShardingRules : impl::ShowShardingRulesBase<ShowShardingRules> {
           RuleText(&op).print(llvm::errs());
           ++shown;
         }
-    addStatistic("kedge-show-sharding-rules", "ops shown", shown);
+    addStatistic("ops shown", shown);
     markAllAnalysesPreserved();
   }
 };

@@ -6,7 +6,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Mesh/Blocks.h"
 #include "passes/Mesh/Passes.h"
 
@@ -71,14 +70,14 @@ private:
 };
 
 struct SumOnce : impl::SumOnceBase<SumOnce> {
-  void runOnOperation() override {
+  void run() override {
     int64_t delayed = 0;
     func::FuncOp micro = train::functionOf(getOperation(), train::FunctionKind::Micro),
                  update = train::functionOf(getOperation(), train::FunctionKind::Update);
     if (micro && update)
       for (auto add : llvm::to_vector(micro.getOps<train::AccumulateOp>()))
         delayed += delay(micro, update, add);
-    addStatistic("kedge-sum-once", "gradients", delayed);
+    addStatistic("gradients", delayed);
   }
 
   bool delay(func::FuncOp micro, func::FuncOp update, train::AccumulateOp add) {

@@ -4,7 +4,6 @@
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Offload/Passes.h"
 
 namespace kedge::offload {
@@ -128,7 +127,7 @@ private:
 struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     for (const Offload &offload : states)
       if (offload.kind == OffloadKind::Activations) {
         getOperation().emitError("activations are no states: expected optimizer, gradients or params");
@@ -155,10 +154,10 @@ struct OffloadStates : impl::OffloadStatesBase<OffloadStates> {
       fetches += rewriter.fetches;
       offloads += rewriter.offloads;
     }
-    addStatistic("kedge-offload-states", "states offloaded", moved);
-    addStatistic("kedge-offload-states", "states in files", static_cast<int64_t>(onDisk.size()));
-    addStatistic("kedge-offload-states", "fetches", fetches);
-    addStatistic("kedge-offload-states", "offloads", offloads);
+    addStatistic("states offloaded", moved);
+    addStatistic("states in files", static_cast<int64_t>(onDisk.size()));
+    addStatistic("fetches", fetches);
+    addStatistic("offloads", offloads);
   }
 };
 } // namespace

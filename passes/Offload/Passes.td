@@ -1,9 +1,9 @@
 // Level 3: states that live in host memory.
 #ifndef KEDGE_OFFLOAD_PASSES
 #define KEDGE_OFFLOAD_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
+def OffloadStates : KedgePass<"kedge-offload-states", "mlir::ModuleOp"> {
   let summary = "Keep optimizer state, accumulators or parameters in host memory";
   let description = [{
     Gives the states of the named kinds the attribute `sched.host` and adds copies around their uses: a sched.fetch right
@@ -12,7 +12,7 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     TrainingInfoProto. `gradients`: accumulators. `params`: parameters, frozen ones included. Scalars are not moved.
     With `optimizer=DIR` these states live in a file in the directory DIR: `sched.disk = "DIR"`, and `disk` on the copies.
 
-    Needs kedge-bind-results. Statistics: states offloaded, states in files, fetches, offloads.
+    Needs kedge-bind-results.
 
     Example: `--kedge-offload-states=states=optimizer`
     ```mlir
@@ -34,6 +34,8 @@ def OffloadStates : Pass<"kedge-offload-states", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"states offloaded", "states in host memory">, Counter<"states in files", "states on disk">,
+                    Counter<"fetches", "copies to the device">, Counter<"offloads", "copies to the host">];
   let options = [ListOption<"states", "states", "kedge::Offload", "optimizer, gradients, params, each perhaps as KIND=DIR">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }

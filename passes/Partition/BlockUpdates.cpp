@@ -1,10 +1,10 @@
 #include "passes/Partition/BlockUpdates.h"
+#include "passes/Partition/PartAlgebra.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
-#include "lib/Support/Statistics.h"
 
 using namespace mlir;
 
@@ -42,8 +42,8 @@ Value reshaped(OpBuilder &builder, Operation *update, Value x, ArrayRef<int64_t>
   return reshape;
 }
 
-struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct PartOfBlocks : PartPattern<dist::LocalShardOp> {
+  using PartPattern::PartPattern;
 
   LogicalResult matchAndRewrite(dist::LocalShardOp part, PatternRewriter &rewriter) const override {
     if (part.getInputs().size() != 1)
@@ -53,6 +53,7 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
     if (!update || !update->hasTrait<train::UpdatesBlocks>() || !isCutBetweenBlocks(update, ranks))
       return failure();
     rewriter.setInsertionPoint(update);
+    ++onParts;
     Operation *made = onOwnBlocks(update, part, rewriter);
     for (auto [k, result] : llvm::enumerate(update->getResults()))
       replaceParts(result, ownFlat(made->getResult(k), update, rewriter), ranks, rewriter);
@@ -79,7 +80,6 @@ struct PartOfBlocks : OpRewritePattern<dist::LocalShardOp> {
     SmallVector<Type> types =
         llvm::map_to_vector(update->getResultTypes(), [&](Type type) -> Type { return own(type); });
     OperationState state(update->getLoc(), update->getName(), operands, types, update->getAttrs());
-    addStatistic("kedge-partition-states", "ops on parts", 1);
     return rewriter.create(state);
   }
 
@@ -111,6 +111,8 @@ llvm::DenseSet<StringAttr> statesInBlocks(func::FuncOp function, int64_t ranks) 
   return states;
 }
 
-void populateBlockUpdates(RewritePatternSet &patterns) { patterns.add<PartOfBlocks>(patterns.getContext()); }
+void populateBlockUpdates(RewritePatternSet &patterns, int64_t &onParts) {
+  patterns.add<PartOfBlocks>(patterns.getContext(), onParts);
+}
 
 } // namespace kedge::partition

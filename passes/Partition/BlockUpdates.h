@@ -12,6 +12,6 @@ llvm::DenseSet<mlir::StringAttr> statesInBlocks(mlir::func::FuncOp function, int
 
 /// local_shard of what an update of blocks gives of such states is what it gives of the own parts of its
 /// operands.
-void populateBlockUpdates(mlir::RewritePatternSet &patterns);
+void populateBlockUpdates(mlir::RewritePatternSet &patterns, int64_t &onParts);
 
 } // namespace kedge::partition

@@ -1,6 +1,5 @@
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Partition/Passes.h"
 
@@ -16,7 +15,7 @@ using Gathers = SmallVector<dist::AllGatherOp>;
 struct BucketGathers : impl::BucketGathersBase<BucketGathers> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
@@ -68,8 +67,8 @@ struct BucketGathers : impl::BucketGathersBase<BucketGathers> {
       gather.getResult(0).replaceAllUsesWith(whole);
       gather.erase();
     }
-    addStatistic("kedge-bucket-gathers", "gathers joined", static_cast<int64_t>(bucket.size()));
-    addStatistic("kedge-bucket-gathers", "buckets", 1);
+    addStatistic("gathers joined", static_cast<int64_t>(bucket.size()));
+    addStatistic("buckets", 1);
   }
 };
 } // namespace

@@ -2,7 +2,6 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Exec/ExecOps.h"
 #include "lib/Dialect/Sched/SchedOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/RankSchedules.h"
 
@@ -168,7 +167,7 @@ private:
 };
 
 struct CheckCollectives : impl::CheckCollectivesBase<CheckCollectives> {
-  void runOnOperation() override {
+  void run() override {
     FailureOr<std::vector<RankProgram>> ranks = rankPrograms(getOperation());
     if (failed(ranks) || failed(checkGroups(*ranks)) || failed(checkOrders(*ranks)))
       signalPassFailure();
@@ -184,7 +183,7 @@ struct CheckCollectives : impl::CheckCollectivesBase<CheckCollectives> {
       auto mesh = rank.module->getAttrOfType<dist::MeshAttr>(dist::meshName);
       for (const auto &[name, list] : rank.schedules)
         for (const ScheduledCollective &collective : list) {
-          addStatistic("kedge-check-collectives", "collectives", 1);
+          addStatistic("collectives", 1);
           const int64_t has = mesh ? mesh.sizeOf(collective.axis) : 1;
           if (collective.ranks != has)
             return collective.op->emitOpError()

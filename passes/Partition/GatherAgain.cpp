@@ -3,7 +3,6 @@
 #include "lib/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {
@@ -26,7 +25,7 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
   DenseMap<Operation *, int64_t> position;
   int64_t clones = 0;
 
-  void runOnOperation() override {
+  void run() override {
     if (getOperation().isExternal())
       return;
     position.clear();
@@ -42,7 +41,7 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
     }
     for (sched::LibraryOp gather : gathers)
       divide(gather);
-    addStatistic("kedge-gather-again", "gathers", clones);
+    addStatistic("gathers", clones);
   }
 
   /// Blocks of activations: they are a fraction of the whole, and may wait for the backward part in its

@@ -2,8 +2,6 @@
 #include "lib/Dialect/Dist/CollectiveCall.h"
 #include "lib/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Support/Error.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 #include <deque>
 
@@ -175,19 +173,14 @@ private:
 struct OrderCollectives : impl::OrderCollectivesBase<OrderCollectives> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     if (getOperation().isExternal())
       return;
     Block &block = getOperation().getBody().front();
     if (llvm::none_of(block, isLong))
-      return addStatistic("kedge-order-collectives", "ops moved", 0);
-    try {
-      const analysis::DeviceModel model = analysis::loadDevice(device);
-      addStatistic("kedge-order-collectives", "ops moved", Reorder(block, model).run());
-    } catch (const Error &error) {
-      getOperation().emitError(error.what());
-      signalPassFailure();
-    }
+      return addStatistic("ops moved", 0);
+    const analysis::DeviceModel model = analysis::loadDevice(device);
+    addStatistic("ops moved", Reorder(block, model).run());
   }
 };
 

@@ -5,7 +5,6 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Interfaces/ClusterableOpInterface.h"
-#include "lib/Support/Statistics.h"
 
 using namespace mlir;
 
@@ -43,7 +42,7 @@ Value asScalar(Operation *op, Value one, PatternRewriter &rewriter) {
 }
 
 /// The op on parts: `partOf` gives those of the operands that it takes element by element.
-Operation *onParts(Operation *op, dist::RankGroup group, PatternRewriter &rewriter,
+Operation *asParts(Operation *op, dist::RankGroup group, PatternRewriter &rewriter,
                    function_ref<Value(Value)> partOf) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
@@ -52,7 +51,6 @@ Operation *onParts(Operation *op, dist::RankGroup group, PatternRewriter &rewrit
   for (Type type : op->getResultTypes())
     types.push_back(dist::localShardOf(type, group.ranks));
   OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
-  addStatistic("kedge-partition-states", "ops on parts", 1);
   return rewriter.create(state);
 }
 
@@ -63,8 +61,8 @@ template <typename OpType> OpType placedAs(Operation *op, OpType made) {
   return made;
 }
 
-struct PartOfElements : OpRewritePattern<dist::LocalShardOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct PartOfElements : PartPattern<dist::LocalShardOp> {
+  using PartPattern::PartPattern;
 
   LogicalResult matchAndRewrite(dist::LocalShardOp part, PatternRewriter &rewriter) const override {
     if (part.getInputs().size() != 1)
@@ -77,7 +75,8 @@ struct PartOfElements : OpRewritePattern<dist::LocalShardOp> {
     const dist::RankGroup group = part.group();
     const StringRef axis = part.getAxis(); // `part` is among those that are replaced
     rewriter.setInsertionPoint(op);
-    Operation *made = onParts(op, group, rewriter, [&](Value whole) {
+    ++onParts;
+    Operation *made = asParts(op, group, rewriter, [&](Value whole) {
       return placedAs(op, dist::LocalShardOp::create(rewriter, part.getLoc(), whole, group)).getResult(0);
     });
     for (auto [whole, own] : llvm::zip(op->getResults(), made->getResults()))
@@ -99,8 +98,8 @@ struct PartOfElements : OpRewritePattern<dist::LocalShardOp> {
   }
 };
 
-struct GatherBehind : OpRewritePattern<dist::AllGatherOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct GatherBehind : PartPattern<dist::AllGatherOp> {
+  using PartPattern::PartPattern;
 
   LogicalResult matchAndRewrite(dist::AllGatherOp gather, PatternRewriter &rewriter) const override {
     if (gather.getInputs().size() != 1 || !gather.getResult(0).hasOneUse())
@@ -113,7 +112,8 @@ struct GatherBehind : OpRewritePattern<dist::AllGatherOp> {
         return failure();
     const dist::RankGroup group = gather.group();
     rewriter.setInsertionPoint(op);
-    Operation *made = onParts(op, group, rewriter, [](Value whole) {
+    ++onParts;
+    Operation *made = asParts(op, group, rewriter, [](Value whole) {
       return whole.getDefiningOp<dist::AllGatherOp>().getInputs()[0];
     });
     auto whole =
@@ -129,8 +129,8 @@ struct GatherBehind : OpRewritePattern<dist::AllGatherOp> {
 };
 } // namespace
 
-void populatePartAlgebra(RewritePatternSet &patterns) {
-  patterns.add<PartOfElements, GatherBehind>(patterns.getContext());
+void populatePartAlgebra(RewritePatternSet &patterns, int64_t &onParts) {
+  patterns.add<PartOfElements, GatherBehind>(patterns.getContext(), onParts);
   dist::LocalShardOp::getCanonicalizationPatterns(patterns, patterns.getContext());
 }
 

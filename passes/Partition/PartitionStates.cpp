@@ -3,7 +3,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Partition/BlockUpdates.h"
@@ -26,7 +25,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   std::optional<SymbolTable> symbols;
   DenseSet<StringAttr> inBlocks; ///< of moments in 8 bits, which are cut between blocks
 
-  void runOnOperation() override {
+  void run() override {
     group = dist::dataGroup(getOperation());
     if (stage < 0 || stage > 3 || persistBytes < 0) {
       getOperation().emitError() << "stage " << stage.getValue() << " over " << group.ranks
@@ -45,10 +44,13 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
       if (!function.isExternal())
         rewrite(function);
     RewritePatternSet patterns(&getContext());
-    populatePartAlgebra(patterns);
-    populateBlockUpdates(patterns);
+    int64_t onParts = 0;
+    populatePartAlgebra(patterns, onParts);
+    populateBlockUpdates(patterns, onParts);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
+    if (onParts > 0)
+      addStatistic("ops on parts", onParts);
   }
 
   void shardStates() {
@@ -101,8 +103,8 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
                                                   box ? box->getCuts() : ArrayRef<dist::CutAttr>(),
                                                   group.axis, group.ranks));
     sharded.insert(state.getSymNameAttr());
-    addStatistic("kedge-partition-states", "states sharded", 1);
-    addStatistic("kedge-partition-states", "bytes saved", bytesOf(whole) - bytesOf(part));
+    addStatistic("states sharded", 1);
+    addStatistic("bytes saved", bytesOf(whole) - bytesOf(part));
   }
 
   void rewrite(func::FuncOp function) {

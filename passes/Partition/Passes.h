@@ -7,7 +7,7 @@
 #include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/Base/KedgePass.h"
 #include "runtime/program/Mesh.h"
 
 namespace kedge::partition {

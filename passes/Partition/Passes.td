@@ -1,21 +1,21 @@
 // Level 2: what ranks share of the state (ZeRO), and what they send each other.
 #ifndef KEDGE_PARTITION_PASSES
 #define KEDGE_PARTITION_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-class PartitionPass<string name> : Pass<name, "mlir::ModuleOp"> {
+class PartitionPass<string name> : KedgePass<name, "mlir::ModuleOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
                            "kedge::train::TrainDialect"];
 }
 
-def SetMesh : Pass<"kedge-set-mesh", "mlir::ModuleOp"> {
+def SetMesh : KedgePass<"kedge-set-mesh", "mlir::ModuleOp"> {
   let summary = "How the ranks of a run are arranged";
   let description = [{
     Sets the module's `dist.mesh`, which every later pass reads: how many ranks train on different rows, which of them share a
     state, along which axes gradients are summed. `mesh` names axes with their ranks, in any order, as `--mesh` of kedge does:
     `replica` and `data`. The attribute has them in the order that numbers the ranks, the outermost first, without axes of one
     rank; one rank in all has no mesh. With `parts`, sums over the rows of a step are balanced trees over so many equal parts of
-    them (the module's `dist.parts`), however many ranks there are. Statistic: ranks.
+    them (the module's `dist.parts`), however many ranks there are.
 
     Example: `--kedge-set-mesh=mesh=data=4,replica=2`
     ```mlir
@@ -28,6 +28,7 @@ def SetMesh : Pass<"kedge-set-mesh", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"ranks", "ranks of the mesh">];
   let options = [
     Option<"mesh", "mesh", "kedge::rt::Mesh", "kedge::rt::Mesh()", "AXIS=N,...: axes of the mesh; empty: one rank">,
     Option<"parts", "parts", "int64_t", "0", "of a step's rows, a power of two, whose sums are added in a tree; 0: in any order">
@@ -43,7 +44,7 @@ def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
     whole, dist.all_gathers follow. Gradients are sent in buckets, in the order in which backward makes them. A bucket is complete
     with `bucket-bytes` or more, and is sent as soon as its last gradient is made; with `late`, after all gradients. A scalar
     gradient uses a dist.all_reduce. With `over=data` and later `over=replica`, what micro-batches add up is summed along `data`
-    in each of them, and along `replica` once a step. Statistics: gradients, buckets, bytes.
+    in each of them, and along `replica` once a step.
 
     Example:
     ```mlir
@@ -65,6 +66,8 @@ def ReduceGradients : PartitionPass<"kedge-reduce-gradients"> {
       return %sum : tensor<3xf32>
     ```
   }];
+  let statistics = [Counter<"gradients", "gradients that ranks sum">, Counter<"buckets", "collectives that do it">,
+                    Counter<"bytes", "bytes of these gradients">];
   let options = [
     Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400", "of gradients that travel together">,
     Option<"late", "late", "bool", "false", "only when all gradients are there, which stay whole until then (stage 1)">,
@@ -81,7 +84,7 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
     a whole, each rank computes its own part, and the parts are gathered. Parts are those of the ranks along `data` of the
     module's `dist.mesh`; along `replica` ranks hold the same parts. Elementwise ops are then computed on parts: of an
     AdamW, only the own part is left. Gathers move after such ops, so that a cast comes before its result is sent. Scalar
-    states stay whole, and so do accumulators of a tree (`dist.parts`), which are summed over ranks at the end. Statistics: states sharded, bytes saved, ops on parts.
+    states stay whole, and so do accumulators of a tree (`dist.parts`), which are summed over ranks at the end.
 
     Example: `--kedge-partition-states=stage=1`
     ```mlir
@@ -105,19 +108,22 @@ def PartitionStates : PartitionPass<"kedge-partition-states"> {
     }
     ```
   }];
+  let statistics = [Counter<"states sharded", "states that ranks hold a part of">,
+                    Counter<"bytes saved", "of these states on a rank">,
+                    Counter<"ops on parts", "ops that now compute a rank's part">];
   let options = [
     Option<"stage", "stage", "int64_t", "0", "of ZeRO: 0 (nothing) to 3">,
     Option<"persistBytes", "persist-bytes", "int64_t", "0", "parameters of at most these bytes stay whole in stage 3">
   ];
 }
 
-def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
+def SyncBatchNorm : KedgePass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
   let summary = "Statistics of BatchNormalization in training over the rows of all ranks, or of all micro-batches";
   let description = [{
     Runs on level 2, before kedge-differentiate. Decomposes train.batch_norm into ops in which mean and variance are sums
     over the ranks of the module's `dist.mesh` (dist.all_reduce), over `micro-batches` (train.sum_micros), or over both, and
     gradients pass through these sums. Running statistics are then equal on all these ranks, and are updated once for all
-    these micro-batches. Statistic: norms.
+    these micro-batches.
 
     Example:
     ```mlir
@@ -140,6 +146,7 @@ def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
       ...
     ```
   }];
+  let statistics = [Counter<"norms", "norms whose statistics are of all ranks">];
   let options = [
     Option<"overRanks", "over-ranks", "bool", "true", "sums are over ranks">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "over which sums are, too; their number in a step">
@@ -148,11 +155,11 @@ def SyncBatchNorm : Pass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
                            "kedge::train::TrainDialect"];
 }
 
-def BucketGathers : Pass<"kedge-bucket-gathers", "mlir::func::FuncOp"> {
+def BucketGathers : KedgePass<"kedge-bucket-gathers", "mlir::func::FuncOp"> {
   let summary = "One dist.all_gather for several tensors";
   let description = [{
     Gathers of states, in the order of their first readers, and gathers of new states, in the order in which backward
-    makes their gradients, are joined up to `bucket-bytes` of whole tensors. Statistics: gathers joined, buckets.
+    makes their gradients, are joined up to `bucket-bytes` of whole tensors.
 
     Example:
     ```mlir
@@ -174,16 +181,18 @@ def BucketGathers : Pass<"kedge-bucket-gathers", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"gathers joined", "gathers that share a collective">,
+                    Counter<"buckets", "collectives that do it">];
   let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400", "of whole tensors that travel together">];
 }
 
-def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
+def GatherAgain : KedgePass<"kedge-gather-again", "mlir::func::FuncOp"> {
   let summary = "Drop what was gathered after its readers, and gather it again for later ones";
   let description = [{
     On level 3: finds the widest gap between the readers of a gathered state. If it has more than four launches (as between
     forward and backward), the readers after it get a gather of their own, right before the first of them. It has a
     number (`clone`), so that it is not merged with the first gather. No state is gathered more than twice. This pass runs
-    without a memory budget; with one, kedge-choose-recompute decides. Statistic: gathers.
+    without a memory budget; with one, kedge-choose-recompute decides.
 
     Example:
     ```mlir
@@ -213,18 +222,18 @@ def GatherAgain : Pass<"kedge-gather-again", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"gathers", "gathers that backward repeats">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
-def OrderCollectives : Pass<"kedge-order-collectives", "mlir::func::FuncOp"> {
+def OrderCollectives : KedgePass<"kedge-order-collectives", "mlir::func::FuncOp"> {
   let summary = "Let gradients of weights run while what others wait for is sent along `tensor`";
   let description = [{
     On level 3, when all gathers have their places. A product that no later collective along `tensor` waits for (the gradient of a
     weight), what reads the result of a collective without being awaited itself (a norm's gradient), and what is made of both (sums
     of squares, updates) wait until such a collective has begun, and run under it: as many as its predicted seconds take, less those
     of other ops in front of its reader. None waits for more than two collectives, since what it reads stays in memory. Collectives
-    keep their order, and so do ops that wait. No bit of a result changes. `device` is whose predicted seconds count. Statistic: ops
-    moved.
+    keep their order, and so do ops that wait. No bit of a result changes. `device` is whose predicted seconds count.
 
     Example:
     ```mlir
@@ -251,10 +260,11 @@ def OrderCollectives : Pass<"kedge-order-collectives", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"ops moved", "ops that now run while a collective is under way">];
   let options = [Option<"device", "device", "std::string", "\"\"", "name or file; empty: this machine">];
 }
 
-def CheckCollectives : Pass<"kedge-check-collectives", "mlir::ModuleOp"> {
+def CheckCollectives : KedgePass<"kedge-check-collectives", "mlir::ModuleOp"> {
   let summary = "All ranks issue collectives that meet, in an order in which none waits for ever";
   let description = [{
     On level 3 or 4. Checks that every collective is for as many ranks as the module's `dist.mesh` has along its axes. If all
@@ -262,7 +272,7 @@ def CheckCollectives : Pass<"kedge-check-collectives", "mlir::ModuleOp"> {
     If ranks have programs of their own (nested modules with a `dist.mesh`, in the order of ranks, or for the ranks that
     `dist.ranks` names): checks for each function that the ranks of each group issue the same collectives with the same types
     and sizes in the same order, sends with their receives, and names the first that has no match. Then runs the orders of all
-    ranks together: where ranks wait for each other in a circle, it names who waits in which op. Statistic: collectives.
+    ranks together: where ranks wait for each other in a circle, it names who waits in which op.
 
     Example:
     ```mlir
@@ -282,5 +292,6 @@ def CheckCollectives : Pass<"kedge-check-collectives", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"collectives", "collectives that all ranks agree on">];
 }
 #endif

@@ -1,7 +1,6 @@
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/Train/Bindings.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Partition/Passes.h"
 
@@ -24,7 +23,7 @@ struct Along {
 struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     if (bucketBytes < 0) {
       getOperation().emitError() << "bucket-bytes = " << bucketBytes.getValue()
                                  << ": expected bytes that are not negative";
@@ -52,8 +51,8 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
     Bucket bucket;
     int64_t bytes = 0;
     for (OpOperand *gradient : inOrder(function)) {
-      addStatistic("kedge-reduce-gradients", "gradients", 1);
-      addStatistic("kedge-reduce-gradients", "bytes", bytesOf(gradient->get().getType()));
+      addStatistic("gradients", 1);
+      addStatistic("bytes", bytesOf(gradient->get().getType()));
       if (cast<RankedTensorType>(gradient->get().getType()).getRank() == 0) {
         reduceScalar(*gradient);
         continue;
@@ -114,7 +113,7 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
       gradients.push_back(gradient->get());
     for (auto [gradient, whole] : llvm::zip(bucket, sums(builder, last.getLoc(), gradients, groups)))
       gradient->set(whole);
-    addStatistic("kedge-reduce-gradients", "buckets", 1);
+    addStatistic("buckets", 1);
   }
 
   /// Over the first group in parts, and each part over the rest: what goes along the slower axis is that much

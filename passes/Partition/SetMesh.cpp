@@ -1,5 +1,4 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {
@@ -12,7 +11,7 @@ using namespace mlir;
 struct SetMesh : impl::SetMeshBase<SetMesh> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     if (parts != 0 && failed(setParts(mesh.sizeOf(rt::Mesh::kRows))))
       return signalPassFailure();
     set(mesh);
@@ -28,7 +27,9 @@ struct SetMesh : impl::SetMeshBase<SetMesh> {
   }
 
   void set(const rt::Mesh &ranks) {
-    addStatistic("kedge-set-mesh", "ranks", ranks.size());
+    if (parts != 0)
+      setParts(ranks.sizeOf("replica,data"));
+    addStatistic("ranks", ranks.size());
     if (ranks.size() == 1)
       return;
     SmallVector<StringAttr> names;

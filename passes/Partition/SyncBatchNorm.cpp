@@ -6,7 +6,6 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {
@@ -97,7 +96,7 @@ private:
 struct SyncBatchNorm : impl::SyncBatchNormBase<SyncBatchNorm> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     dist::RankGroup group = dist::rowGroup(getOperation());
     if (!overRanks)
       group.ranks = 1;
@@ -107,7 +106,7 @@ struct SyncBatchNorm : impl::SyncBatchNormBase<SyncBatchNorm> {
     getOperation().walk([&](train::BatchNormOp norm) { norms.push_back(norm); });
     for (train::BatchNormOp norm : norms)
       Writer(norm, group, microBatches).write();
-    addStatistic("kedge-sync-batch-norm", "norms", static_cast<int64_t>(norms.size()));
+    addStatistic("norms", static_cast<int64_t>(norms.size()));
   }
 };
 } // namespace

@@ -8,8 +8,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Error.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Pipeline/Balance.h"
 #include "passes/Pipeline/Passes.h"
@@ -37,7 +35,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
   DenseSet<Value> foundByAll;             ///< made on one stage, and sent to all
   DenseSet<Value> ofStates;               ///< made of states, and of what is everywhere
 
-  void runOnOperation() override {
+  void run() override {
     auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::meshName);
     count = (mesh ? std::max<int64_t>(1, mesh.sizeOf(dist::pipelineAxis)) : 1) * chunks;
     auto micro = train::functionOf(getOperation(), train::FunctionKind::Micro);
@@ -63,8 +61,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     for (auto state : getOperation().getOps<train::StateOp>())
       if (auto found = stageOfState.find(state.getSymNameAttr()); found != stageOfState.end())
         state->setAttr(dist::pipelineStageName, builder.getI64IntegerAttr(found->second));
-    addStatistic("kedge-assign-stages", "stages", count);
-    addStatistic("kedge-assign-stages", "ops", static_cast<int64_t>(stageOfOp.size()));
+    addStatistic("stages", count);
+    addStatistic("ops", static_cast<int64_t>(stageOfOp.size()));
   }
 
   void readAnnotations() {
@@ -217,8 +215,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
         forward.push_back(&op);
       }
     std::vector<int64_t> equal;
-    if (stages.empty() && annotated.empty() && failed(balance(micro, forward, equal)))
-      return failure();
+    if (stages.empty() && annotated.empty())
+      equal = balanced(rowOf(micro, forward), count, roomOfStage());
     for (auto [index, op] : llvm::enumerate(forward)) {
       int64_t least = 0, own = equal.empty() ? 0 : equal[index];
       Operation *reads = nullptr;
@@ -249,16 +247,7 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     return success();
   }
 
-  /// Equal shares of the predicted time of forward and backward, cut where few bytes cross.
-  LogicalResult balance(func::FuncOp micro, ArrayRef<Operation *> forward, std::vector<int64_t> &equal) {
-    try {
-      equal = balanced(rowOf(micro, forward), count, roomOfStage());
-    } catch (const Error &error) {
-      return micro.emitError(error.what());
-    }
-    return success();
-  }
-
+  /// Balanced, these are equal shares of the predicted time of forward and backward, cut where few bytes cross.
   Row rowOf(func::FuncOp micro, ArrayRef<Operation *> forward) {
     analysis::OpSeconds seconds(device);
     llvm::StringMap<double> backward; // by place; of the first forward op there

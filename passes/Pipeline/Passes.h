@@ -6,7 +6,7 @@
 #include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/Base/KedgePass.h"
 #include "passes/Pipeline/StageRule.h"
 
 namespace kedge::pipeline {

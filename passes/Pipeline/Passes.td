@@ -1,9 +1,9 @@
 // Level 2: which stage computes what, and each stage's own program of all micro-batches.
 #ifndef KEDGE_PIPELINE_PASSES
 #define KEDGE_PIPELINE_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-class PipelinePass<string name> : Pass<name, "mlir::ModuleOp"> {
+class PipelinePass<string name> : KedgePass<name, "mlir::ModuleOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
                            "kedge::train::TrainDialect", "mlir::func::FuncDialect"];
 }
@@ -19,7 +19,7 @@ def AssignStages : PipelinePass<"kedge-assign-stages"> {
     later one than the gradients that it reads. A state is of the first stage that reads it in the forward pass, an update of that of
     its state. Ops of states alone are of the first stage that reads their result. Ops that depend on constants, on numbers of the host
     and on the loss scale alone have no stage: each rank that needs them computes them. A collective of tensors of several stages becomes one for each stage. @eval and @predict have their ops
-    where training has them. Statistics: stages, ops.
+    where training has them.
 
     Example: `--kedge-assign-stages`
     ```mlir
@@ -38,6 +38,7 @@ def AssignStages : PipelinePass<"kedge-assign-stages"> {
         %b = onnx.Exp %a {dist.pipeline_stage = 1 : i64, ...
     ```
   }];
+  let statistics = [Counter<"stages", "stages of the pipeline">, Counter<"ops", "ops with a stage">];
   let options = [
     ListOption<"stages", "stages", "kedge::pipeline::StageRule", "REGEX=K: the stage of the modules that it names">,
     Option<"chunks", "chunks", "int64_t", "1", "stages of each rank">,
@@ -58,7 +59,7 @@ def UnrollPipeline : PipelinePass<"kedge-unroll-pipeline"> {
     micro-batches. Gradients are added up in the order of micro-batches. A state that other stages hold keeps its name and its whole shape in `sharding`,
     and nothing of its elements; one that files do not have leaves the module. A state that several stages read is
     sent at the begin of the step by the one that updates it. @eval and @predict run the forward pass of all micro-batches; outputs come
-    together on the first stage, losses are on the one that makes them. Statistics: slots, sends, receives, states elsewhere.
+    together on the first stage, losses are on the one that makes them.
 
     Example: `--kedge-unroll-pipeline`
     ```mlir
@@ -81,6 +82,10 @@ def UnrollPipeline : PipelinePass<"kedge-unroll-pipeline"> {
       ...
     ```
   }];
+  let statistics = [Counter<"slots", "parts of the schedule of one rank">,
+                    Counter<"sends", "values sent to other stages">,
+                    Counter<"receives", "values received from other stages">,
+                    Counter<"states elsewhere", "states that only other stages hold">];
   let options = [
     Option<"stage", "stage", "int64_t", "0", "the rank's place along `pipeline`, whose program is made">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "of a step">,
@@ -96,7 +101,7 @@ def UnrollMicroBatches : PipelinePass<"kedge-unroll-micro-batches"> {
     what all of them have made, and goes on. What is alike in all micro-batches (of states, constants and such sums) is there once.
     Inputs hold the rows of all micro-batches. Gradients are added up in the order of micro-batches. @eval and @predict run the
     micro-batches one by one. Which values of the first micro-batches are kept until their backward pass, and which are computed again, is
-    the affair of kedge-choose-recompute. Statistics: sums joined, ops written.
+    the affair of kedge-choose-recompute.
 
     Example: `--kedge-unroll-micro-batches=micro-batches=2`
     ```mlir
@@ -123,6 +128,8 @@ def UnrollMicroBatches : PipelinePass<"kedge-unroll-micro-batches"> {
       ...
     ```
   }];
+  let statistics = [Counter<"sums joined", "sums over ranks done once a step">,
+                    Counter<"ops written", "ops of all micro-batches">];
   let options = [Option<"microBatches", "micro-batches", "int64_t", "1", "of a step">];
 }
 #endif

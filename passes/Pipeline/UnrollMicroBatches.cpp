@@ -1,7 +1,6 @@
 #include "lib/Dialect/Dist/DistAttrs.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Pipeline/ForwardProgram.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/StageProgram.h"
@@ -48,7 +47,7 @@ DenseSet<Value> sharedValues(func::FuncOp micro) {
 struct UnrollMicroBatches : impl::UnrollMicroBatchesBase<UnrollMicroBatches> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     auto micro = train::functionOf(getOperation(), FunctionKind::Micro);
     auto update = train::functionOf(getOperation(), FunctionKind::Update);
     if (!micro || !update) {
@@ -122,12 +121,12 @@ struct UnrollMicroBatches : impl::UnrollMicroBatchesBase<UnrollMicroBatches> {
       if (auto sum = dyn_cast<train::SumMicrosOp>(op)) {
         runAll();
         program.join(sum);
-        addStatistic("kedge-unroll-micro-batches", "sums joined", 1);
+        addStatistic("sums joined", 1);
       } else {
         ops.push_back(&op);
       }
     runAll();
-    addStatistic("kedge-unroll-micro-batches", "ops written", written);
+    addStatistic("ops written", written);
   }
 
   static bool isWrittenOnce(Operation *op, const DenseSet<Value> &shared) {

@@ -2,8 +2,6 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Assert.h"
-#include "lib/Support/Error.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Pipeline/ForwardProgram.h"
 #include "passes/Pipeline/Passes.h"
@@ -44,7 +42,7 @@ std::vector<Event> eventsOf(const std::vector<Slot> &slots) {
 struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     getOperation()->removeAttr(dist::annotationsName); // followed
     auto micro = train::functionOf(getOperation(), FunctionKind::Micro);
     auto update = train::functionOf(getOperation(), FunctionKind::Update);
@@ -101,12 +99,8 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
   /// Of all ranks, by the seconds that the device model predicts; `work` learns these.
   FailureOr<std::vector<Slot>> timedSlots(func::FuncOp micro, const Schedule &chosen, PipelineWork &work) {
     StageParts whole(micro, stages(), std::vector<bool>(stages(), chosen.runsWeightsApart()));
-    try {
-      analysis::OpSeconds seconds(device);
-      work.stages = whole.workOf(stages() * chosen.chunks, seconds);
-    } catch (const Error &error) {
-      return micro.emitError(error.what());
-    }
+    analysis::OpSeconds seconds(device);
+    work.stages = whole.workOf(stages() * chosen.chunks, seconds);
     return slotsOf(chosen, work);
   }
 
@@ -128,9 +122,9 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
         program.sendMade(*event.slot);
     program.update();
     program.finish();
-    addStatistic("kedge-unroll-pipeline", "slots", static_cast<int64_t>(slots.size()));
-    addStatistic("kedge-unroll-pipeline", "sends", program.sends);
-    addStatistic("kedge-unroll-pipeline", "receives", program.receives);
+    addStatistic("slots", static_cast<int64_t>(slots.size()));
+    addStatistic("sends", program.sends);
+    addStatistic("receives", program.receives);
   }
 
   /// In the order of their forward ops.
@@ -230,7 +224,7 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     state.setShardingAttr(sharding);
     state.setType(part);
     if (!sharding.isHere())
-      addStatistic("kedge-unroll-pipeline", "states elsewhere", 1);
+      addStatistic("states elsewhere", 1);
   }
 };
 } // namespace

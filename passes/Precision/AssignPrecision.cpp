@@ -3,7 +3,6 @@
 #include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Precision/Angles.h"
 #include "passes/Precision/Floats.h"
 #include "passes/Precision/Passes.h"
@@ -32,7 +31,7 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
   llvm::DenseSet<Operation *> lossOps;   ///< makes the graph's own loss, behind the last product
   int64_t lowOps = 0, fullOps = 0;
 
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (train::kindOf(function) != train::FunctionKind::Model)
       return;
@@ -48,8 +47,8 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
       assignOp(&op);
     if (failed(overrides.checkAllUsed(function)))
       return signalPassFailure();
-    addStatistic("kedge-assign-precision", "ops in 16 bits", lowOps);
-    addStatistic("kedge-assign-precision", "ops in f32", fullOps);
+    addStatistic("ops in 16 bits", lowOps);
+    addStatistic("ops in f32", fullOps);
   }
 
   /// What updates the variables of a training_info: all that neither a loss of it nor an output of the model

@@ -3,7 +3,6 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {
@@ -47,7 +46,7 @@ private:
 };
 
 struct CastToFloat8 : impl::CastToFloat8Base<CastToFloat8> {
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
@@ -58,8 +57,8 @@ struct CastToFloat8 : impl::CastToFloat8Base<CastToFloat8> {
         replace(&op, types, casts);
         ++products;
       }
-    addStatistic("kedge-cast-to-float8", "products", products);
-    addStatistic("kedge-cast-to-float8", "tensors cast", casts.count());
+    addStatistic("products", products);
+    addStatistic("tensors cast", casts.count());
   }
 
   static void replace(Operation *op, ArrayAttr types, Float8Casts &casts) {

@@ -3,7 +3,6 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {
@@ -42,7 +41,7 @@ std::optional<Sizes> sizesOf(Operation *op) {
 }
 
 struct ChooseFloat8 : impl::ChooseFloat8Base<ChooseFloat8> {
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (train::kindOf(function) != train::FunctionKind::Model)
       return;
@@ -68,8 +67,8 @@ struct ChooseFloat8 : impl::ChooseFloat8Base<ChooseFloat8> {
                            << "--shape with a multiple of " << kStep << " rows";
       return signalPassFailure();
     }
-    addStatistic("kedge-choose-float8", "products in 8 bits", chosen);
-    addStatistic("kedge-choose-float8", "other products", left);
+    addStatistic("products in 8 bits", chosen);
+    addStatistic("other products", left);
   }
 };
 } // namespace

@@ -3,7 +3,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Precision/MasterPairs.h"
 #include "passes/Precision/Passes.h"
@@ -17,7 +16,7 @@ using namespace mlir;
 using train::BindingKind;
 
 struct DropMasters : impl::DropMastersBase<DropMasters> {
-  void runOnOperation() override {
+  void run() override {
     const SmallVector<MasterPair> pairs = masterPairs(getOperation());
     int64_t bytes = 0;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
@@ -33,8 +32,8 @@ struct DropMasters : impl::DropMastersBase<DropMasters> {
       pair.master.setTypeAttr(TypeAttr::get(pair.working.getType()));
       pair.working.erase();
     }
-    addStatistic("kedge-drop-masters", "masters dropped", pairs.size());
-    addStatistic("kedge-drop-masters", "bytes saved", bytes);
+    addStatistic("masters dropped", pairs.size());
+    addStatistic("bytes saved", bytes);
   }
 
   /// Who read the master reads the 16-bit value, widened.

@@ -3,7 +3,6 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {
@@ -70,7 +69,7 @@ bool splitScalar(onnx::GemmOp gemm) {
 }
 
 struct FuseBias : impl::FuseBiasBase<FuseBias> {
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (train::kindOf(function) != train::FunctionKind::Model)
       return;
@@ -80,8 +79,8 @@ struct FuseBias : impl::FuseBiasBase<FuseBias> {
     int64_t split = 0;
     for (auto gemm : llvm::make_early_inc_range(function.getBody().front().getOps<onnx::GemmOp>()))
       split += splitScalar(gemm);
-    addStatistic("kedge-fuse-bias", "biases joined", joined);
-    addStatistic("kedge-fuse-bias", "scalars taken out", split);
+    addStatistic("biases joined", joined);
+    addStatistic("scalars taken out", split);
   }
 };
 } // namespace

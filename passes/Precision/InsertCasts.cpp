@@ -3,7 +3,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "passes/Precision/Floats.h"
 #include "passes/Precision/Passes.h"
@@ -46,7 +45,7 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
   using Base::Base;
   int64_t copies = 0, narrowed = 0;
 
-  void runOnOperation() override {
+  void run() override {
     auto model = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!model) {
       getOperation().emitError("has no function @model to cast");
@@ -59,9 +58,9 @@ struct InsertCasts : impl::InsertCastsBase<InsertCasts> {
       if (failed(castOperands(&op, casts)))
         return signalPassFailure();
     keepOutputTypes(model, casts);
-    addStatistic("kedge-insert-casts", "casts", eraseUnusedCasts(model));
-    addStatistic("kedge-insert-casts", "working copies", copies);
-    addStatistic("kedge-insert-casts", "frozen tensors in 16 bits", narrowed);
+    addStatistic("casts", eraseUnusedCasts(model));
+    addStatistic("working copies", copies);
+    addStatistic("frozen tensors in 16 bits", narrowed);
   }
 
   /// Parameters that are read in 16 bits become arguments of that type; float inputs are cast where they

@@ -5,7 +5,7 @@
 #include "lib/Support/ExactDouble.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/Base/KedgePass.h"
 
 namespace kedge::precision {
 #define GEN_PASS_DECL

@@ -1,15 +1,15 @@
 // Level 1: which values are 16-bit, and the casts between them and the others.
 #ifndef KEDGE_PRECISION_PASSES
 #define KEDGE_PRECISION_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-def WidenStates : Pass<"kedge-widen-states", "mlir::ModuleOp"> {
+def WidenStates : KedgePass<"kedge-widen-states", "mlir::ModuleOp"> {
   let summary = "Give parameters that their file stores in 16 bits an f32 master, whatever precision is asked for";
   let description = [{
     A parameter of @model of type bf16 or f16 becomes f32: the master that the optimizer updates, with moments of its type. A
     second state `NAME.working` of the old type is what @model reads, and @restore computes it when a run starts. Running
     statistics that are updated become f32 without a copy. `tune.stored` notes the type of the bytes in the file. Frozen tensors
-    and the variables of a training_info keep their types. Statistics: parameters, running statistics.
+    and the variables of a training_info keep their types.
 
     Example: `--kedge-widen-states`
     ```mlir
@@ -29,16 +29,18 @@ def WidenStates : Pass<"kedge-widen-states", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"parameters", "parameters that are kept in f32">,
+                    Counter<"running statistics", "buffers that are kept in f32">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def FuseBias : Pass<"kedge-fuse-bias", "mlir::func::FuncOp"> {
+def FuseBias : KedgePass<"kedge-fuse-bias", "mlir::func::FuncOp"> {
   let summary = "Make a product and the bias that is added to it one op of @model, which rounds once";
   let description = [{
     An onnx.MatMul by one matrix, and an onnx.Add of a bias to its result, become an onnx.Gemm, if the result has no other
     reader. The bias has rank 1, one number for each column. This is PyTorch's linear, which its autocast lists name. The
     launch of the product then adds the bias. In f32 no number changes. The new op has the product's place. A scalar C is
-    moved from an onnx.Gemm to an onnx.Add, because scalars are never rounded. Statistics: biases joined, scalars taken out.
+    moved from an onnx.Gemm to an onnx.Add, because scalars are never rounded.
 
     Example: `--kedge-fuse-bias`
     ```mlir
@@ -56,10 +58,12 @@ def FuseBias : Pass<"kedge-fuse-bias", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"biases joined", "sums that a product does">,
+                    Counter<"scalars taken out", "factors that moved behind a product">];
   let dependentDialects = ["kedge::onnx::ONNXDialect"];
 }
 
-def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
+def AssignPrecision : KedgePass<"kedge-assign-precision", "mlir::func::FuncOp"> {
   let summary = "Decide for every op of @model whether it computes on 16-bit values or on f32";
   let description = [{
     Sets `train.precision` to bf16, f16 or f32 on each op with f32 operands or results, and on the arguments that become
@@ -76,7 +80,6 @@ def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
 
     A scalar (rank 0) does not affect the precision of an op, and is never rounded. f64 and 16-bit values of the model keep
     their types.
-    Statistics: ops in 16 bits, ops in f32.
 
     Example: `--kedge-assign-precision="type=bf16 policy=autocast"`
     ```mlir
@@ -97,6 +100,8 @@ def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"ops in 16 bits", "ops whose class is low">,
+                    Counter<"ops in f32", "ops whose class is fp32">];
   let options = [
     Option<"type", "type", "std::string", "\"bf16\"", "bf16 or fp16">,
     Option<"policy", "policy", "std::string", "\"master\"", "master or autocast">,
@@ -105,14 +110,14 @@ def AssignPrecision : Pass<"kedge-assign-precision", "mlir::func::FuncOp"> {
   ];
 }
 
-def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
+def InsertCasts : KedgePass<"kedge-insert-casts", "mlir::ModuleOp"> {
   let summary = "Carry out kedge-assign-precision: casts, working copies of parameters, and @restore that makes them";
   let description = [{
     An operand whose type differs from its op's precision is cast. A value is cast at most once to each type, and never
     back to the type that it was cast from. If the argument of a parameter has a precision, the parameter gets a second
     state `NAME.working` of that type, which @model reads instead. @restore computes all working copies from their masters
     when a run starts. A frozen parameter gets the type itself, since it never changes; the runtime exports the values in
-    its file. The model's outputs keep their types. Statistics: casts, working copies, frozen tensors in 16 bits.
+    its file. The model's outputs keep their types.
 
     Example: `--kedge-insert-casts`
     ```mlir
@@ -134,16 +139,18 @@ def InsertCasts : Pass<"kedge-insert-casts", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"casts", "casts that remain">, Counter<"working copies", "parameters with a 16-bit copy">,
+                    Counter<"frozen tensors in 16 bits", "frozen states that are stored so">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def ChooseFloat8 : Pass<"kedge-choose-float8", "mlir::func::FuncOp"> {
+def ChooseFloat8 : KedgePass<"kedge-choose-float8", "mlir::func::FuncOp"> {
   let summary = "Decide which products of @model have operands of 8-bit floats";
   let description = [{
     Runs after kedge-insert-casts. Marks a MatMul or Gemm of bf16 operands with `train.float8`, the types of its two operands
     (both E4M3), if its rows, columns and summed dim are multiples of 16. Heads, the last products, are not marked.
     kedge-differentiate gives gradients of marked products the mark, too, with E5M2 for the gradient of the result. Fails if
-    no product can be marked. Statistics: products in 8 bits, other products.
+    no product can be marked.
 
     Example: `--kedge-choose-float8`
     ```mlir
@@ -162,16 +169,18 @@ def ChooseFloat8 : Pass<"kedge-choose-float8", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"products in 8 bits", "products that read float8">,
+                    Counter<"other products", "products that do not">];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def CastToFloat8 : Pass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
+def CastToFloat8 : KedgePass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
   let summary = "Carry out kedge-choose-float8: scales, casts, products of 8-bit floats";
   let description = [{
     Runs after kedge-differentiate. A product with `train.float8` becomes a train.scaled_product of its operands, cast to
     these types. A tensor is cast once to each type: forward and backward, and readers with other shapes, share the cast.
     The largest magnitudes of rows are computed by an op of their own, before the scale, so that it can be fused with the
-    op that makes the rows. Statistics: products, tensors cast.
+    op that makes the rows.
 
     Example: `--kedge-cast-to-float8`
     ```mlir
@@ -194,16 +203,18 @@ def CastToFloat8 : Pass<"kedge-cast-to-float8", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"products", "products of float8 operands">,
+                    Counter<"tensors cast", "tensors that are cast for them">];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def DropMasters : Pass<"kedge-drop-masters", "mlir::ModuleOp"> {
+def DropMasters : KedgePass<"kedge-drop-masters", "mlir::ModuleOp"> {
   let summary = "Let bf16 parameters live without fp32 masters, by stochastic rounding";
   let description = [{
     Runs after kedge-add-optimizer. If a parameter has a bf16 working copy, its state gets the copy's type and the copy is
     removed. The optimizer reads the parameter widened to f32, and its result is rounded by train.stochastic_round. The
     random numbers have the seed and the parameter's number among the model's states as key, and step and element as
-    counter. Moments and accumulators stay f32. Frozen tensors are not changed. Statistics: masters dropped, bytes saved.
+    counter. Moments and accumulators stay f32. Frozen tensors are not changed.
 
     Example:
     ```mlir
@@ -226,15 +237,17 @@ def DropMasters : Pass<"kedge-drop-masters", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"masters dropped", "parameters kept in 16 bits alone">,
+                    Counter<"bytes saved", "of the masters' storage">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def SplitMasters : Pass<"kedge-split-masters", "mlir::ModuleOp"> {
+def SplitMasters : KedgePass<"kedge-split-masters", "mlir::ModuleOp"> {
   let summary = "Hold fp32 masters as bf16 parameters and 8 bits of what rounding took";
   let description = [{
     Runs after kedge-add-optimizer. If a parameter has a bf16 working copy, its state gets the copy's type, the copy is removed,
     and a state of role `residual` is made. The optimizer reads what train.join makes of both, and train.split takes its result
-    apart. Products read the parameter as it is. Frozen tensors are not changed. Statistics: masters split, bytes saved.
+    apart. Products read the parameter as it is. Frozen tensors are not changed.
 
     Example:
     ```mlir
@@ -258,16 +271,17 @@ def SplitMasters : Pass<"kedge-split-masters", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"masters split", "masters kept as 16 more bits">,
+                    Counter<"bytes saved", "of the masters' storage">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::train::TrainDialect"];
 }
 
-def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
+def ScaleLoss : KedgePass<"kedge-scale-loss", "mlir::ModuleOp"> {
   let summary = "Multiply the gradient that enters backward by a loss scale that is state";
   let description = [{
     Needs @step or @micro before kedge-differentiate. Adds the states `scaler.loss_scale`, `scaler.growth_counter`,
     `scaler.hysteresis` and `scaler.optimizer_steps`, and a train.scale_loss after the loss. kedge-add-optimizer then
-    divides gradients by the scale, skips steps with gradients that are not finite, and updates the scale. Statistic:
-    losses scaled.
+    divides gradients by the scale, skips steps with gradients that are not finite, and updates the scale.
 
     Example: `--kedge-scale-loss=init=1024`
     ```mlir
@@ -289,6 +303,7 @@ def ScaleLoss : Pass<"kedge-scale-loss", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"losses scaled", "losses that are multiplied by the scale">];
   let options = [
     Option<"init", "init", "kedge::ExactDouble", "65536.0", "scale of the first step">,
     Option<"hysteresis", "hysteresis", "int64_t", "1", "steps in a row that overflow before the scale shrinks">

@@ -68,11 +68,8 @@ FailureOr<PolicyFile> PolicyFile::read(StringRef path, Operation *where) {
       line.op = target.str();
     } else {
       target.consume_front("node:");
-      try {
-        line.node.emplace(target.str());
-      } catch (const std::regex_error &error) {
-        return fail(Twine("not a regular expression: ") + error.what()), failure();
-      }
+      const std::string place = (path + ":" + Twine(at.line_number()) + ": '" + text + "'").str();
+      line.node = rt::NamePattern::of(place, target.str());
     }
     policy.lines.push_back(std::move(line));
   }

@@ -3,7 +3,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Loss/LossScaleOps.h"
 #include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {
@@ -16,7 +15,7 @@ using namespace mlir;
 struct ScaleLoss : impl::ScaleLossBase<ScaleLoss> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     ModuleOp module = getOperation();
     auto function = train::functionOf(module, train::FunctionKind::Step);
     if (!function)
@@ -32,7 +31,7 @@ struct ScaleLoss : impl::ScaleLossBase<ScaleLoss> {
     makeStates(module);
     if (!scale(function))
       return signalPassFailure();
-    addStatistic("kedge-scale-loss", "losses scaled", 1);
+    addStatistic("losses scaled", 1);
   }
 
   void makeStates(ModuleOp module) {

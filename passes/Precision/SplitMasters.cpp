@@ -2,7 +2,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Optimizer/CompactOps.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Precision/MasterPairs.h"
 #include "passes/Precision/Passes.h"
@@ -20,7 +19,7 @@ struct SplitPair : MasterPair {
 };
 
 struct SplitMasters : impl::SplitMastersBase<SplitMasters> {
-  void runOnOperation() override {
+  void run() override {
     SmallVector<SplitPair> pairs;
     for (MasterPair pair : masterPairs(getOperation()))
       if (cast<RankedTensorType>(pair.working.getType()).getElementType().isBF16())
@@ -39,8 +38,8 @@ struct SplitMasters : impl::SplitMastersBase<SplitMasters> {
       pair.master.setTypeAttr(TypeAttr::get(pair.working.getType()));
       pair.working.erase();
     }
-    addStatistic("kedge-split-masters", "masters split", pairs.size());
-    addStatistic("kedge-split-masters", "bytes saved", bytes);
+    addStatistic("masters split", pairs.size());
+    addStatistic("bytes saved", bytes);
   }
 
   /// Values that are given to the master are those of its residual, too.

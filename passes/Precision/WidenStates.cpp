@@ -1,7 +1,6 @@
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "lib/Support/Statistics.h"
 #include "lib/Support/StorageBytes.h"
 #include "passes/Precision/Floats.h"
 #include "passes/Precision/Passes.h"
@@ -17,7 +16,7 @@ using namespace mlir;
 bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
 
 struct WidenStates : impl::WidenStatesBase<WidenStates> {
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp model = train::functionOf(getOperation(), train::FunctionKind::Model);
     // An algorithm of training_info computes in the types that it was written in.
     if (!model || train::isOfTrainingInfo(model))
@@ -38,8 +37,8 @@ struct WidenStates : impl::WidenStatesBase<WidenStates> {
     model.setFunctionType(FunctionType::get(&getContext(), model.getBody().front().getArgumentTypes(),
                                             model.getFunctionType().getResults()));
     addToRestore(model, made);
-    addStatistic("kedge-widen-states", "parameters", made.size());
-    addStatistic("kedge-widen-states", "running statistics", statistics);
+    addStatistic("parameters", made.size());
+    addStatistic("running statistics", statistics);
   }
 
   static train::StateOp narrowStateOf(func::FuncOp model, BlockArgument argument) {

@@ -5,12 +5,10 @@
 #include "lib/Analysis/Reservations.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Rematerialize/HostCopies.h"
 #include "passes/Rematerialize/PackSequence.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Rematerialize/RecomputeFacts.h"
-#include "runtime/io/Error.h"
 
 namespace kedge::remat {
 #define GEN_PASS_DEF_CHOOSERECOMPUTE
@@ -19,35 +17,19 @@ namespace kedge::remat {
 namespace {
 using namespace mlir;
 
-/// A function that a diagnostic has refused already.
-struct Reported {};
-
 struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   using Base::Base;
   analysis::DeviceModel model;
   PlanChooserOptions chooserOptions;
   std::optional<int64_t> hostLeft; ///< bytes of host memory for values
 
-  void runOnOperation() override {
-    try {
-      choose();
-    } catch (const Reported &) {
-      signalPassFailure();
-    } catch (const Error &error) {
-      getOperation().emitError(error.what());
-      signalPassFailure();
-    } catch (const rt::RuntimeError &error) {
-      getOperation().emitError(error.what());
-      signalPassFailure();
-    }
-  }
-
-  void choose() {
+  void run() override {
     readOptions();
     std::vector<RecomputeChoice> choices;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
-        choices.push_back(begin(function));
+        if (failed(begin(function, choices)))
+          return signalPassFailure();
     const int64_t held = analysis::heldBytes(getOperation(), threads);
     const RecomputeReference reference = recomputeReference(getOperation(), choices, held);
     const std::optional<int64_t> limit = limitBytes(held, reference);
@@ -57,6 +39,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     for (RecomputeChoice &choice : choices)
       mark(choice);
     noteRecompute(getOperation(), choices, {policy.text(), held, limit, reference, frontier}, chooser);
+    if (chooser.foldedLaunches)
+      addStatistic("launches solved in place of all layers", *chooser.foldedLaunches);
   }
 
   void readOptions() {
@@ -66,46 +50,50 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       hostLeft = hostBudget - analysis::hostStateBytes(getOperation());
   }
 
-  RecomputeChoice begin(func::FuncOp function) {
-    RecomputeChoice choice{graphOf(function)};
+  LogicalResult begin(func::FuncOp function, std::vector<RecomputeChoice> &choices) {
+    FailureOr<RecomputeGraph> graph = graphOf(function);
+    if (failed(graph))
+      return failure();
+    RecomputeChoice &choice = choices.emplace_back(RecomputeChoice{std::move(*graph)});
     choice.blocks = findBlocks(choice.graph);
     choice.sequence = choice.graph.problem.order;
     choice.bytes = choice.unconstrained = choice.smallest =
         packedBytes(choice.graph.problem, choice.sequence);
     for (int node : choice.sequence)
       choice.seconds += choice.graph.problem.nodes[node].cost;
-    if (offload)
-      allowOffload(choice);
+    if (offload && failed(allowOffload(choice)))
+      return failure();
     keepSmall(choice);
-    return choice;
+    return success();
   }
 
-  RecomputeGraph graphOf(func::FuncOp function) {
+  FailureOr<RecomputeGraph> graphOf(func::FuncOp function) {
     auto seconds = [&](Operation *op) { return analysis::secondsOf(analysis::costOf(op), model); };
     auto transfer = [&](int64_t bytes) { return analysis::secondsOf(analysis::transferCost(bytes), model); };
     auto workspace = [team = analysis::teamOf(threads)](Operation *op) {
       return analysis::workspaceOf(op, team);
     };
     GraphCosts costs{seconds, transfer, workspace};
-    FailureOr<RecomputeGraph> graph = buildGraph(function, &costs);
-    if (failed(graph))
-      throw Reported();
-    return std::move(*graph);
+    return buildGraph(function, &costs);
   }
 
   /// Values worth a copy may go to host memory. Under --recompute none nothing else changes.
-  void allowOffload(RecomputeChoice &choice) {
+  LogicalResult allowOffload(RecomputeChoice &choice) {
     std::vector<int64_t> values = offloadableValues(choice.graph, choice.unconstrained / 1024);
     if (hostLeft)
       values = withinBytes(choice.graph, std::move(values), *hostLeft);
     if (values.empty())
-      return;
+      return success();
     sched::OffloadableNote(&getContext())
         .setAttr(choice.graph.function, DenseI64ArrayAttr::get(&getContext(), values));
-    choice.graph = graphOf(choice.graph.function);
+    FailureOr<RecomputeGraph> graph = graphOf(choice.graph.function);
+    if (failed(graph))
+      return failure();
+    choice.graph = std::move(*graph);
     choice.blocks = findBlocks(choice.graph);
     if (chooserOptions.policy.kind == Policy::Kind::None)
       forbidRecompute(choice.graph);
+    return success();
   }
 
   static void forbidRecompute(RecomputeGraph &graph) {
@@ -180,11 +168,11 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     SmallVector<int64_t> sequence(choice.sequence.begin(), choice.sequence.end());
     sched::SequenceNote(&getContext())
         .setAttr(choice.graph.function, DenseI64ArrayAttr::get(&getContext(), sequence));
-    addStatistic("kedge-choose-recompute", "launches to run again",
+    addStatistic("launches to run again",
                  static_cast<int64_t>(sequence.size() - choice.graph.problem.order.size()) -
                      choice.fetches());
-    addStatistic("kedge-choose-recompute", "values to fetch", choice.fetches());
-    addStatistic("kedge-choose-recompute", "bytes saved at the peak", choice.unconstrained - choice.bytes);
+    addStatistic("values to fetch", choice.fetches());
+    addStatistic("bytes saved at the peak", choice.unconstrained - choice.bytes);
   }
 };
 } // namespace

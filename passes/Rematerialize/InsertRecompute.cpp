@@ -2,7 +2,6 @@
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/MemoryBudget.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Rematerialize/Graph.h"
 #include "passes/Rematerialize/Passes.h"
 #include "passes/Rematerialize/ResultSlice.h"
@@ -208,7 +207,7 @@ private:
 };
 
 struct InsertRecompute : impl::InsertRecomputeBase<InsertRecompute> {
-  void runOnOperation() override {
+  void run() override {
     sched::SequenceNote note(&getContext());
     DenseI64ArrayAttr sequence = note.getAttr(getOperation());
     if (!sequence)
@@ -220,8 +219,8 @@ struct InsertRecompute : impl::InsertRecomputeBase<InsertRecompute> {
       return signalPassFailure();
     Rewriter rewriter(std::move(*graph));
     rewriter.run(sequence);
-    addStatistic("kedge-insert-recompute", "launches cloned", rewriter.clones);
-    addStatistic("kedge-insert-recompute", "values fetched", rewriter.copies);
+    addStatistic("launches cloned", rewriter.clones);
+    addStatistic("values fetched", rewriter.copies);
   }
 
   LogicalResult check(const RecomputeGraph &graph, DenseI64ArrayAttr sequence) {

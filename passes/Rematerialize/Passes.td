@@ -1,9 +1,9 @@
 // Level 3: what to compute again instead of keeping it.
 #ifndef KEDGE_REMATERIALIZE_PASSES
 #define KEDGE_REMATERIALIZE_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
+def ChooseRecompute : KedgePass<"kedge-choose-recompute", "mlir::ModuleOp"> {
   let summary = "Find an execution sequence that fits a byte budget, or that a named policy asks for";
   let description = [{
     If the transient bytes of a scheduled function exceed what the budget leaves, or if the policy applies to it, it gets
@@ -17,8 +17,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     unconstrained peaks and the overhead refer to that run. If no sequence fits the budget, the pass does not fail: the
     functions get the sequence with the smallest peak found, and `fits` is false.
 
-    Needs kedge-bind-results; kedge-insert-recompute applies the sequence. Statistics: launches to run again, values to
-    fetch, bytes saved at the peak, launches solved in place of all layers (of the few to which equal layers were folded).
+    Needs kedge-bind-results; kedge-insert-recompute applies the sequence.
 
     Example: `--kedge-choose-recompute="budget=activations=80% device=h100 threads=2"`
     ```mlir
@@ -36,6 +35,10 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
       func.func @step(%x: ...) -> (...) attributes {sched.sequence = array<i64: 0, 1, 2, 0, 3>, train.kind = #train.kind<step>} {
     ```
   }];
+  let statistics = [Counter<"launches to run again", "launches that backward repeats">,
+                    Counter<"values to fetch", "values that wait in host memory">,
+                    Counter<"bytes saved at the peak", "of a function's transient bytes">,
+                    Counter<"launches solved in place of all layers", "of the few to which equal layers were folded">];
   let options = [
     Option<"policy", "policy", "kedge::remat::Policy", "kedge::remat::Policy{kedge::remat::Policy::Kind::Auto}", "none, full, segments=N, nth=N, sqrt, attention or auto">,
     Option<"budget", "budget", "kedge::MemoryBudget", "kedge::MemoryBudget()", "bytes of the arena: BYTES, 16GiB, 80%, activations=50%, device">,
@@ -48,7 +51,7 @@ def ChooseRecompute : Pass<"kedge-choose-recompute", "mlir::ModuleOp"> {
   ];
 }
 
-def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
+def PriceValues : KedgePass<"kedge-price-values", "mlir::ModuleOp"> {
   let summary = "Note what keeping, recomputing and offloading a value would cost and save in the chosen plan";
   let description = [{
     The module gets `sched.prices`: for each function of a step its transient values (number, type, bytes,
@@ -57,7 +60,7 @@ def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
     the function, with only this decision changed and the order of all other launches as it is; or the `obstacle`, if it
     cannot be so. With `force`, the plan of this decision takes the place of the chosen one.
 
-    Needs kedge-choose-recompute; kedge-insert-recompute may follow. `kedge why` asks it. Statistics: values priced.
+    Needs kedge-choose-recompute; kedge-insert-recompute may follow. `kedge why` asks it.
 
     Example: `--kedge-choose-recompute="policy=none device=h100 threads=2" --kedge-price-values="numbers=step#1 device=h100 threads=2"`
     ```mlir
@@ -72,6 +75,7 @@ def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
     module attributes {sched.prices = [{function = "step", runs = [array<i64: 1>, array<i64: 2>], values = [...
     ```
   }];
+  let statistics = [Counter<"values priced", "values whose alternatives have a price">];
   let options = [
     ListOption<"numbers", "numbers", "std::string", "FUNCTION#N,...: the values to price, by their numbers">,
     Option<"force", "force", "std::string", "\"\"", "keep, recompute or offload: the decision about the one value selected">,
@@ -80,14 +84,14 @@ def PriceValues : Pass<"kedge-price-values", "mlir::ModuleOp"> {
   ];
 }
 
-def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
+def InsertRecompute : KedgePass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
   let summary = "Reorder and clone launches as `sched.sequence` says";
   let description = [{
     A launch that occurs again becomes a clone with a number (`clone`), so that it is not merged with the first;
     `recomputed` says how many bytes this frees, and between which launches. If the sequence has a single result of a
     cluster with several, it becomes a cluster of its own that reads the other results. A value that is fetched is copied
     to the host (sched.offload) right after the launch that makes it; `offloaded` says why. All values keep their bits. Removes
-    the attributes. Statistics: launches cloned, values fetched.
+    the attributes.
 
     Example:
     ```mlir
@@ -110,6 +114,8 @@ def InsertRecompute : Pass<"kedge-insert-recompute", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"launches cloned", "launches that run again">,
+                    Counter<"values fetched", "values that come back from host memory">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 #endif

@@ -1,7 +1,6 @@
 #include "passes/Rematerialize/PlanChooser.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Rematerialize/HostCopies.h"
 #include "passes/Rematerialize/LowerPeak.h"
 #include "passes/Rematerialize/PackSequence.h"
@@ -72,7 +71,7 @@ const PlanChooser::Plans &PlanChooser::plansOf(RecomputeChoice &choice) {
   choice.plans = search.starts;
   std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, search);
   search.progress(1);
-  addStatistic("kedge-choose-recompute", "launches solved in place of all layers", front.front().foldedNodes);
+  foldedLaunches = foldedLaunches.value_or(0) + front.front().foldedNodes;
   for (solver::RematPlan &plan : front)
     choice.plans.push_back(std::move(plan.sequence));
   llvm::stable_sort(choice.plans,

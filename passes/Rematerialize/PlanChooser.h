@@ -23,6 +23,9 @@ public:
   /// The plans of a function that no other one beats in bytes and time, with their packed bytes.
   FunctionFrontier frontierOf(RecomputeChoice &choice);
 
+  /// Of the few layers to which equal ones were folded, once a search was needed.
+  std::optional<int64_t> foldedLaunches;
+
 private:
   using Plans = std::vector<std::vector<int>>;
   void follow(RecomputeChoice &choice, const Policy &policy, std::optional<int64_t> left);

@@ -7,12 +7,10 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Error.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Rematerialize/Alternatives.h"
 #include "passes/Rematerialize/HostCopies.h"
 #include "passes/Rematerialize/PackSequence.h"
 #include "passes/Rematerialize/Passes.h"
-#include "runtime/io/Error.h"
 #include <fmt/ranges.h>
 
 namespace kedge::remat {
@@ -39,25 +37,13 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
   using Base::Base;
   analysis::DeviceModel model;
 
-  void runOnOperation() override {
-    try {
-      price();
-    } catch (const Error &error) {
-      getOperation().emitError(error.what());
-      signalPassFailure();
-    } catch (const rt::RuntimeError &error) {
-      getOperation().emitError(error.what());
-      signalPassFailure();
-    }
-  }
-
-  void price() {
+  void run() override {
     sched::RecomputeAttr known = sched::RecomputeNote(&getContext()).getAttr(getOperation());
     if (!known)
-      fail("kedge-price-values: the module has no plan: run kedge-choose-recompute first");
+      fail("the module has no plan: run kedge-choose-recompute first");
     const std::optional<Decision> forced = valueNamed<Decision>(force.getValue());
     if (!force.empty() && !forced)
-      fail("kedge-price-values: force '{}': expected {}", force.getValue(),
+      fail("force '{}': expected {}", force.getValue(),
            fmt::join(wordsOf<Decision>(), ", "));
     model = analysis::loadDevice(device);
     std::vector<Planned> all;
@@ -70,9 +56,9 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
         functions.push_back(factsOf(planned, all, forced));
     Builder builder(&getContext());
     sched::PricesNote(&getContext()).setAttr(getOperation(), builder.getArrayAttr(functions));
-    addStatistic("kedge-price-values", "values priced", priced);
+    addStatistic("values priced", priced);
     if (forced && priced != 1)
-      fail("kedge-price-values: force {}: expected one value to decide about, found {}", force.getValue(),
+      fail("force {}: expected one value to decide about, found {}", force.getValue(),
            priced);
   }
 
@@ -90,7 +76,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     GraphCosts costs{seconds, transfer, workspace, /*ofResults=*/true};
     FailureOr<RecomputeGraph> graph = buildGraph(function, &costs);
     if (failed(graph))
-      fail("kedge-price-values: @{} has a launch without a kernel", function.getName().str());
+      fail("@{} has a launch without a kernel", function.getName().str());
     return std::move(*graph);
   }
 
@@ -227,7 +213,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
   void decide(Planned &planned, int value, Decision decision, const std::vector<Planned> &all) {
     Alternative changed = withDecision(planned.graph, planned.sequence, value, decision);
     if (changed.sequence.empty())
-      fail("kedge-price-values: force {}: {}", wordOf(decision), changed.obstacle);
+      fail("force {}: {}", wordOf(decision), changed.obstacle);
     Builder b(&getContext());
     const int64_t peak = peakWith(planned, changed.sequence, all);
     noteDecision(planned, changed.sequence, peak);

@@ -1,5 +1,4 @@
 #include "lib/Dialect/Sched/FastExponentials.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
 
@@ -11,11 +10,11 @@ namespace {
 using namespace mlir;
 
 struct ApproximateExponentials : impl::ApproximateExponentialsBase<ApproximateExponentials> {
-  void runOnOperation() override {
+  void run() override {
     int64_t exponentials = 0;
     getOperation().walk(
         [&](sched::ClusterOp cluster) { exponentials += sched::markFastExponentials(cluster); });
-    addStatistic("kedge-approximate-exponentials", "exponentials", exponentials);
+    addStatistic("exponentials", exponentials);
   }
 };
 } // namespace

@@ -3,7 +3,6 @@
 #include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Interfaces/DecomposableOpInterface.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
@@ -16,7 +15,7 @@ using namespace mlir;
 struct Decompose : impl::DecomposeBase<Decompose> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     SmallVector<DecomposableOpInterface> work;
     auto collect = [&](Operation *op) {
       if (auto composite = dyn_cast<DecomposableOpInterface>(op); composite && !composite.hasKernelOn(target))
@@ -30,7 +29,7 @@ struct Decompose : impl::DecomposeBase<Decompose> {
         return signalPassFailure();
       ++rewritten;
     }
-    addStatistic("kedge-decompose", "ops rewritten", rewritten);
+    addStatistic("ops rewritten", rewritten);
   }
 
   LogicalResult rewrite(DecomposableOpInterface composite, function_ref<void(Operation *)> collect) {

@@ -4,7 +4,6 @@
 #include "lib/Dialect/Train/Bindings.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Tune/TuneAttrs.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
@@ -22,7 +21,7 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
   DenseSet<Operation *> derived; ///< from weights in few bits alone
   int64_t clones = 0;
 
-  void runOnOperation() override {
+  void run() override {
     position.clear();
     derived.clear();
     clones = firstNumber = 0;
@@ -43,7 +42,7 @@ struct DequantizeAgain : impl::DequantizeAgainBase<DequantizeAgain> {
     for (Operation *op : ops)
       for (Value result : op->getResults())
         divide(result);
-    addStatistic("kedge-dequantize-again", "clones", clones);
+    addStatistic("clones", clones);
   }
 
   int64_t firstNumber = 0;

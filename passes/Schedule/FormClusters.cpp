@@ -4,7 +4,6 @@
 #include "lib/Dialect/Sched/BuildCluster.h"
 #include "lib/Dialect/Train/StateOps.h"
 #include "lib/Interfaces/ViewOpInterface.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Schedule/Passes.h"
@@ -45,7 +44,7 @@ void inlineSplats(sched::ClusterOp cluster) {
 struct FormClusters : impl::FormClustersBase<FormClusters> {
   int64_t clusters = 0, calls = 0, views = 0;
 
-  void runOnOperation() override {
+  void run() override {
     if (getOperation().isExternal())
       return;
     Block &block = getOperation().getBody().front();
@@ -57,9 +56,9 @@ struct FormClusters : impl::FormClustersBase<FormClusters> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
-    addStatistic("kedge-form-clusters", "clusters", clusters);
-    addStatistic("kedge-form-clusters", "library calls", calls);
-    addStatistic("kedge-form-clusters", "views", views);
+    addStatistic("clusters", clusters);
+    addStatistic("library calls", calls);
+    addStatistic("views", views);
   }
 
   LogicalResult convert(Operation &op) {

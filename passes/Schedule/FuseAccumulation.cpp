@@ -4,7 +4,6 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
@@ -57,14 +56,14 @@ bool isThereBefore(Operation *op, Value value) {
 
 /// The sum is made where the product was: its operands need not live longer.
 struct FuseAccumulation : impl::FuseAccumulationBase<FuseAccumulation> {
-  void runOnOperation() override {
+  void run() override {
     int64_t joined = 0;
     if (getOperation().isExternal())
       return;
     for (auto sum :
          llvm::make_early_inc_range(getOperation().getBody().front().getOps<train::AccumulateOp>()))
       joined += join(sum);
-    addStatistic("kedge-fuse-accumulation", "products joined", joined);
+    addStatistic("products joined", joined);
   }
 
   /// The host tells such a product which micro-batch it is of, and of a pipeline's step it runs all of them.

@@ -1,5 +1,4 @@
 #include "lib/Dialect/Sched/SinglePass.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -76,15 +75,15 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
   using Base::Base;
   int64_t substituted = 0, joined = 0;
 
-  void runOnOperation() override {
+  void run() override {
     if (getOperation().isExternal())
       return;
     // Producers come first, so each is as large as it gets when its readers look at it.
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
       if (auto cluster = dyn_cast<ClusterOp>(op))
         joinTwin(absorbProducers(cluster));
-    addStatistic("kedge-fuse-clusters", "producers substituted", substituted);
-    addStatistic("kedge-fuse-clusters", "clusters joined", joined);
+    addStatistic("producers substituted", substituted);
+    addStatistic("clusters joined", joined);
   }
 
   /// Reductions of the same points, of which the kernel reads each once: the squares of a gradient and

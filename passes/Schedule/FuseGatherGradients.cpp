@@ -5,7 +5,6 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
@@ -21,13 +20,13 @@ bool isOwnMatmul(Value value) {
 }
 
 struct FuseGatherGradients : impl::FuseGatherGradientsBase<FuseGatherGradients> {
-  void runOnOperation() override {
+  void run() override {
     if (getOperation().isExternal() || dist::partsOf(getOperation()) == 0)
       return;
     int64_t joined = 0;
     for (auto sum : llvm::make_early_inc_range(getOperation().getBody().front().getOps<onnx::AddOp>()))
       joined += join(sum, sum.getA(), sum.getB()) || join(sum, sum.getB(), sum.getA());
-    addStatistic("kedge-fuse-gather-gradients", "gradients joined", joined);
+    addStatistic("gradients joined", joined);
   }
 
   static bool join(onnx::AddOp sum, Value addend, Value gradient) {

@@ -6,7 +6,6 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
@@ -62,7 +61,7 @@ bool sumsRows(Operation *op) {
 struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
   int64_t joined = 0, gradients = 0, sums = 0;
 
-  void runOnOperation() override {
+  void run() override {
     joined = gradients = sums = 0;
     if (getOperation().isExternal())
       return;
@@ -73,9 +72,9 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
     for (auto gradient : llvm::make_early_inc_range(block.getOps<train::GeluGradOp>()))
       if (gradient.getApproximate() == "tanh")
         join(gradient);
-    addStatistic("kedge-fuse-gelu", "gelus joined", joined);
-    addStatistic("kedge-fuse-gelu", "gradients joined", gradients);
-    addStatistic("kedge-fuse-gelu", "bias gradients joined", sums);
+    addStatistic("gelus joined", joined);
+    addStatistic("gradients joined", gradients);
+    addStatistic("bias gradients joined", sums);
   }
 
   static FusedProductOp create(OpBuilder &builder, Location loc, const Linear &product, TypeRange types,

@@ -2,7 +2,6 @@
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
@@ -60,7 +59,7 @@ StringRef epilogueFor(MatmulCall product, unsigned operand) {
 struct FuseSums : impl::FuseSumsBase<FuseSums> {
   int64_t joined = 0;
 
-  void runOnOperation() override {
+  void run() override {
     joined = 0;
     if (getOperation().isExternal())
       return;
@@ -69,7 +68,7 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
       if (isSumOfRows(cluster))
         if (OpOperand *operand = operandOfMatmul(sched::rootOf(cluster.getInputs()[0]), cluster))
           join(cluster, *operand);
-    addStatistic("kedge-fuse-sums", "sums joined", joined);
+    addStatistic("sums joined", joined);
   }
 
   /// The operand of a product that has `value`'s rows, of which `sum` is the sum.

@@ -1,6 +1,5 @@
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/Bindings.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/ClusterEditing.h"
 #include "passes/Schedule/Passes.h"
 
@@ -28,7 +27,7 @@ bool reducesMaxima(ClusterOp cluster) {
 struct JoinMaxima : impl::JoinMaximaBase<JoinMaxima> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
@@ -38,7 +37,7 @@ struct JoinMaxima : impl::JoinMaximaBase<JoinMaxima> {
     if (llvm::any_of(alike, [](const auto &kind) { return kind.second.size() > 1; }))
       for (auto &[kind, clusters] : alike)
         joined += join(clusters);
-    addStatistic("kedge-join-maxima", "clusters joined", joined);
+    addStatistic("clusters joined", joined);
   }
 
 private:

@@ -1,16 +1,15 @@
 // Level 3 -> level 3: clusters and library calls that one launch can compute, or that fewer can.
 #ifndef KEDGE_SCHEDULE_LAUNCH_PASSES
 #define KEDGE_SCHEDULE_LAUNCH_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 
-def FuseSums : Pass<"kedge-fuse-sums", "mlir::func::FuncOp"> {
+def FuseSums : KedgePass<"kedge-fuse-sums", "mlir::func::FuncOp"> {
   let summary = "Let the product that makes a weight's gradient sum the rows of the gradient that it reads";
   let description = [{
     For GPUs, on level 3, behind kedge-fuse-clusters. The gradient of a bias is the sum of the rows of a gradient; the product
     that makes the weight's gradient reads the same rows, and cuBLASLt sums them as it does. A cluster that is nothing but
     such a sum joins the product, which becomes a train.fused_product. Sums that another kernel computes while it makes the
     gradient have joined that kernel before, and stay there. Products of 16-bit floats whose rows are whole 16 bytes.
-    Statistic: sums joined.
 
     Example:
     ```mlir
@@ -34,15 +33,16 @@ def FuseSums : Pass<"kedge-fuse-sums", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"sums joined", "sums that a cluster computes with its values">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
-def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
+def PackAttention : KedgePass<"kedge-pack-attention", "mlir::func::FuncOp"> {
   let summary = "Let attention read Q, K and V where their projection is, and write their gradients there";
   let description = [{
     On level 3: if the operands of a 16-bit attention are the three parts of a Split, it reads the whole tensor with strides
     instead, and its gradient writes directly into the tensor that a Concat would make. Nothing is copied, and no number
-    changes. Statistic: calls packed.
+    changes.
 
     Example:
     ```mlir
@@ -63,18 +63,18 @@ def PackAttention : Pass<"kedge-pack-attention", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"calls packed", "attentions that read one packed tensor">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
-def SumColumns : Pass<"kedge-sum-columns", "mlir::func::FuncOp"> {
+def SumColumns : KedgePass<"kedge-sum-columns", "mlir::func::FuncOp"> {
   let summary = "Sum columns in the kernel that makes or reads their rows";
   let description = [{
     For GPUs, on level 3: a cluster that reduces along rows and writes their points reads what other clusters of the same domain
     reduce along columns, or makes it: the gradient of a normalization's input, those of its scale and bias, and that of the bias
     in front of it. They become one cluster, which also yields the sums of blocks of rows (`sched.sum`), and one that reduces the
     blocks. So points are read once. The rows of a block follow from the domain: as many as leave `blocks` blocks. If no such
-    number divides the rows, nothing changes. The order of the sums is another one than without this pass. Statistic: clusters
-    joined.
+    number divides the rows, nothing changes. The order of the sums is another one than without this pass.
 
     Example: `--kedge-sum-columns=blocks=4`
     ```mlir
@@ -110,18 +110,19 @@ def SumColumns : Pass<"kedge-sum-columns", "mlir::func::FuncOp"> {
       return %0#0, %1 : tensor<64x8xf32>, tensor<8xf32>
     ```
   }];
+  let statistics = [Counter<"clusters joined", "column sums computed with their values">];
   let options = [Option<"blocks", "blocks", "int64_t", "256", "Blocks of rows, at least.">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 
-def JoinMaxima : Pass<"kedge-join-maxima", "mlir::func::FuncOp"> {
+def JoinMaxima : KedgePass<"kedge-join-maxima", "mlir::func::FuncOp"> {
   let summary = "Find the maxima of weights of equal shape in one kernel";
   let description = [{
     For GPUs, on level 3, behind kedge-fuse-clusters. A step in 8-bit floats finds the largest magnitude of each weight, then
     its scale: two short launches for each weight. Clusters that reduce nothing but maxima, of states alone or of the results of
     such clusters, move to the front of the function, and those with equal loops become one cluster. A cluster
     stays where it is if it reads more than `most` bytes: the cast that follows would read them from memory once more, and take
-    longer than the launch that is left out. A maximum has the same bits in any order. Statistic: clusters joined.
+    longer than the launch that is left out. A maximum has the same bits in any order.
 
     Example:
     ```mlir
@@ -158,18 +159,18 @@ def JoinMaxima : Pass<"kedge-join-maxima", "mlir::func::FuncOp"> {
     ...
     ```
   }];
+  let statistics = [Counter<"clusters joined", "maxima computed with their values">];
   let options = [Option<"most", "most", "int64_t", "12582912", "Bytes that a cluster reads, at most.">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
-def PadRows : Pass<"kedge-pad-rows", "mlir::func::FuncOp"> {
+def PadRows : KedgePass<"kedge-pad-rows", "mlir::func::FuncOp"> {
   let summary = "Let long rows of odd length begin at aligned addresses";
   let description = [{
     For GPUs, on level 3: a value of at least `least` numbers a row that products make or read, and whose rows do not begin at
     multiples of 16 bytes (logits over 50257 tokens, and their gradient), gets rows of a multiple of 64 in memory. Matrix units
     load 16 bytes at once, so products of odd rows are slow. Only the distance from row to row changes: products know the
     columns that count (`widths`: of A, B and the result), clusters have the same domains, what lies between rows is never read,
-    and no number changes. Values that leave the function, and those that anything else reads, stay dense. Statistics: values
-    padded, bytes of padding.
+    and no number changes. Values that leave the function, and those that anything else reads, stay dense.
 
     Example:
     ```mlir
@@ -188,17 +189,19 @@ def PadRows : Pass<"kedge-pad-rows", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"values padded", "values whose rows got padding">,
+                    Counter<"bytes of padding", "of all these values">];
   let options = [Option<"least", "least", "int64_t", "1000", "Elements of a row, at least.">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
-def ApproximateExponentials : Pass<"kedge-approximate-exponentials", "mlir::func::FuncOp"> {
+def ApproximateExponentials : KedgePass<"kedge-approximate-exponentials", "mlir::func::FuncOp"> {
   let summary = "Mark exponentials that 16-bit floats hide the error of";
   let description = [{
     For GPUs, on level 3: exp, tanh and erf of f32 are marked `afn` where all that comes of them is rounded to 16 bits or fewer
     before it leaves the cluster, or where their operand is made of 16-bit floats alone. The emitter then takes the machine's
     power of two, of 2 units of f32's last place. The mark is on the op, so that a cluster that runs again, or a part of it,
-    computes the same bits. Statistic: exponentials.
+    computes the same bits.
 
     Example:
     ```mlir
@@ -225,15 +228,16 @@ def ApproximateExponentials : Pass<"kedge-approximate-exponentials", "mlir::func
       return %0 : tensor<64xbf16>
     ```
   }];
+  let statistics = [Counter<"exponentials", "exponentials of the fast form">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
-def DequantizeAgain : Pass<"kedge-dequantize-again", "mlir::func::FuncOp"> {
+def DequantizeAgain : KedgePass<"kedge-dequantize-again", "mlir::func::FuncOp"> {
   let summary = "Drop the values of a weight in few bits after their readers, and make them again for later ones";
   let description = [{
     On level 3: if a reader comes more than four launches after the reader before it (as in backward after forward), the
     launches that make the values are cloned right before it. Clones have a number (`clone`), so that they are not merged with
-    the originals. So no whole copy of the weights is live from forward to backward. Statistic: clones.
+    the originals. So no whole copy of the weights is live from forward to backward.
 
     Example:
     ```mlir
@@ -264,6 +268,7 @@ def DequantizeAgain : Pass<"kedge-dequantize-again", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"clones", "dequantised values that are computed again">];
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect", "kedge::train::TrainDialect"];
 }
 

@@ -2,7 +2,6 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/Sched/CallProperties.h"
 #include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
@@ -111,7 +110,7 @@ sched::LibraryOp joined(sched::LibraryOp gradient, Value projection) {
 }
 
 struct PackAttention : impl::PackAttentionBase<PackAttention> {
-  void runOnOperation() override {
+  void run() override {
     packed = 0;
     // Packing erases calls of other kernels.
     SmallVector<sched::LibraryOp> calls;
@@ -128,7 +127,7 @@ struct PackAttention : impl::PackAttentionBase<PackAttention> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(getOperation().getBody().front())))
       if (op.use_empty() && (isa<sched::ViewOp>(op) || callOf<onnx::SplitOp>(&op)))
         op.erase();
-    addStatistic("kedge-pack-attention", "calls packed", packed);
+    addStatistic("calls packed", packed);
   }
 
   sched::LibraryOp replaced(sched::LibraryOp call, const Packed &operands, unsigned first,

@@ -1,5 +1,4 @@
 #include "lib/Analysis/MatmulCall.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
 
@@ -32,7 +31,7 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   using Base::Base;
   int64_t padded = 0, bytes = 0;
 
-  void runOnOperation() override {
+  void run() override {
     padded = bytes = 0;
     if (getOperation().isExternal())
       return;
@@ -42,8 +41,8 @@ struct PadRows : impl::PadRowsBase<PadRows> {
           if (hasOddRows(result))
             if (std::optional<Rows> rows = rowsOf(result))
               pad(*rows);
-    addStatistic("kedge-pad-rows", "values padded", padded);
-    addStatistic("kedge-pad-rows", "bytes of padding", bytes);
+    addStatistic("values padded", padded);
+    addStatistic("bytes of padding", bytes);
   }
 
   bool hasOddRows(Value value) {

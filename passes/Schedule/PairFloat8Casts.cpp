@@ -2,7 +2,6 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Quantized/Float8Ops.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -24,7 +23,7 @@ train::Float8CastOp castOf(onnx::TransposeOp transpose) {
 }
 
 struct PairFloat8Casts : impl::PairFloat8CastsBase<PairFloat8Casts> {
-  void runOnOperation() override {
+  void run() override {
     llvm::MapVector<Operation *, SmallVector<onnx::TransposeOp>> transposes;
     getOperation().walk([&](onnx::TransposeOp transpose) {
       if (train::Float8CastOp cast = castOf(transpose))
@@ -32,7 +31,7 @@ struct PairFloat8Casts : impl::PairFloat8CastsBase<PairFloat8Casts> {
     });
     for (auto &[cast, readers] : transposes)
       pair(mlir::cast<train::Float8CastOp>(cast), readers);
-    addStatistic("kedge-pair-float8-casts", "casts paired", transposes.size());
+    addStatistic("casts paired", transposes.size());
   }
 
   /// Transposes of another shape than the first one's stay.

@@ -1,7 +1,7 @@
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/Base/KedgePass.h"
 
 namespace kedge::schedule {
 #define GEN_PASS_DECL

@@ -1,16 +1,16 @@
 // Level 2 -> level 3: what runs as one kernel, and when.
 #ifndef KEDGE_SCHEDULE_PASSES
 #define KEDGE_SCHEDULE_PASSES
-include "mlir/Pass/PassBase.td"
+include "passes/Base/KedgePass.td"
 include "passes/Schedule/LaunchPasses.td"
 
-def FuseAccumulation : Pass<"kedge-fuse-accumulation", "mlir::func::FuncOp"> {
+def FuseAccumulation : KedgePass<"kedge-fuse-accumulation", "mlir::func::FuncOp"> {
   let summary = "Let products add gradients to what earlier micro-batches summed";
   let description = [{
     For GPUs, on level 2. Where gradients have the accumulators' type (`--precision fp32`, `--grad-dtype fp32`), the product that
     makes a weight's gradient adds it to the accumulator in place: cuBLASLt's beta is 0 in the first micro-batch, which the host
     knows, and 1 in the others. Under `--grad-dtype fp32` the 16-bit rounding before the cast goes: the product is summed in
-    f32. Gradients of 16 bits, and those that anything else reads, are added by kernels. Statistic: products joined.
+    f32. Gradients of 16 bits, and those that anything else reads, are added by kernels.
 
     Example:
     ```mlir
@@ -28,16 +28,17 @@ def FuseAccumulation : Pass<"kedge-fuse-accumulation", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"products joined", "products that add to an accumulator">];
   let dependentDialects = ["kedge::train::TrainDialect"];
 }
 
-def FuseGatherGradients : Pass<"kedge-fuse-gather-gradients", "mlir::func::FuncOp"> {
+def FuseGatherGradients : KedgePass<"kedge-fuse-gather-gradients", "mlir::func::FuncOp"> {
   let summary = "Add the gradient of looked-up rows onto the gradient that another use of the table makes";
   let description = [{
     For CPUs, on level 2, under `--same-bits` (the module's `dist.parts`). A table that is also a product's operand, as a tied
     embedding is, has a gradient of two terms. One has a few rows that are not zero, those that were looked up: they are added in place,
     and the table of the others is neither made nor read. Without `--same-bits` there is one such table a step, not one a part, and
-    programs stay as they are. Statistic: gradients joined.
+    programs stay as they are.
 
     Example:
     ```mlir
@@ -58,17 +59,17 @@ def FuseGatherGradients : Pass<"kedge-fuse-gather-gradients", "mlir::func::FuncO
       return %s : tensor<50x16xf32>
     ```
   }];
+  let statistics = [Counter<"gradients joined", "gradients of tables that add to another one">];
   let dependentDialects = ["kedge::train::TrainDialect"];
 }
 
-def FuseGelu : Pass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
+def FuseGelu : KedgePass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
   let summary = "Make GELU and its derivative part of the product before them";
   let description = [{
     For GPUs, on level 2, before kedge-decompose. cuBLASLt computes GELU's tanh form of the sums of a product of 16-bit
     floats before it writes them, and keeps GELU's input if backward wants it; it multiplies the sums by GELU's derivative,
     and sums the rows of what it writes, which is the gradient of a bias. Such a product and what reads it become one
-    train.fused_product. Products of f32 and f64, the form with erf, and rows that are not whole 16 bytes stay. Statistics:
-    gelus joined, gradients joined, bias gradients joined.
+    train.fused_product. Products of f32 and f64, the form with erf, and rows that are not whole 16 bytes stay.
 
     Example:
     ```mlir
@@ -90,14 +91,17 @@ def FuseGelu : Pass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"gelus joined", "activations that a product does">,
+                    Counter<"gradients joined", "gradients of activations that a product does">,
+                    Counter<"bias gradients joined", "sums of these that a product does">];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
+def Decompose : KedgePass<"kedge-decompose", "mlir::func::FuncOp"> {
   let summary = "Write composite ops as the ops they consist of";
   let description = [{
     Rewrites every op that implements DecomposableOpInterface, unless `target` has a kernel for it. Runs after
-    differentiation, so that composites keep gradients of their own. Statistic: ops rewritten.
+    differentiation, so that composites keep gradients of their own.
 
     Example:
     ```mlir
@@ -117,16 +121,17 @@ def Decompose : Pass<"kedge-decompose", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"ops rewritten", "ops that became simpler ones">];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "What the kernels are for: cpu or cuda.">];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def PairFloat8Casts : Pass<"kedge-pair-float8-casts", "mlir::func::FuncOp"> {
+def PairFloat8Casts : KedgePass<"kedge-pair-float8-casts", "mlir::func::FuncOp"> {
   let summary = "Write a matrix of 8-bit floats and its transpose in one kernel";
   let description = [{
     For GPUs, behind kedge-decompose. Tensor cores of 8-bit floats read both operands along the summed dim. So most tensors
     are wanted as they are by one product, and transposed by another. A cast whose result is transposed becomes one op with
-    both results, which reads the wide tensor once. Statistic: casts paired.
+    both results, which reads the wide tensor once.
 
     Example:
     ```mlir
@@ -144,17 +149,17 @@ def PairFloat8Casts : Pass<"kedge-pair-float8-casts", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"casts paired", "casts that write both orders at once">];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
-def UnpackInProducts : Pass<"kedge-unpack-in-products", "mlir::func::FuncOp"> {
+def UnpackInProducts : KedgePass<"kedge-unpack-in-products", "mlir::func::FuncOp"> {
   let summary = "Let products read weights in few bits as they are stored";
   let description = [{
     For the CPU, on level 2 without decomposable ops. Applies to weights in 4 bits, and in int8 with a scale for each row or
     column, which only products read, as their right operand, with or without rounding to 16 bits. The products read the
     codes instead of the weight, and unpack them while they pack the operand. The scales become the last operand, and the
-    attribute `unpack` says how to read both. So no whole copy of the values is made. All results stay the same. Statistic:
-    products.
+    attribute `unpack` says how to read both. So no whole copy of the values is made. All results stay the same.
 
     Example:
     ```mlir
@@ -172,14 +177,15 @@ def UnpackInProducts : Pass<"kedge-unpack-in-products", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"products", "products that read quantised weights">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }
 
-def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
+def FormClusters : KedgePass<"kedge-form-clusters", "mlir::func::FuncOp"> {
   let summary = "Turn each op into a cluster, a library call or a view";
   let description = [{
     Needs level 2 without decomposable ops; leaves only `sched` ops, `onnx.Constant` and the return. Splat
-    constants move into cluster bodies. Statistics: clusters, library calls, views.
+    constants move into cluster bodies.
 
     Example:
     ```mlir
@@ -206,10 +212,13 @@ def FormClusters : Pass<"kedge-form-clusters", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"clusters", "ops that are a generated kernel">,
+                    Counter<"library calls", "ops that the runtime computes">,
+                    Counter<"views", "ops that only rename bytes">];
   let dependentDialects = ["kedge::sched::SchedDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
-def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
+def FuseClusters : KedgePass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
   let summary = "Merge clusters that pass values to each other";
   let description = [{
     Computes a producer without reductions inside its reader, also through views, if no expensive value is then computed more
@@ -217,7 +226,7 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
     further output. Values stay the same: each is still rounded to its tensor's type. With `stores` (for GPUs, whose kernels
     store points while they reduce them) a reduction also joins an expensive producer, in front of ops that read it (a bias
     gradient is summed in the kernel that makes the gradient), and two clusters that reduce the same points of the same tensors
-    become one, which reads them once. Statistics: producers substituted, clusters joined.
+    become one, which reads them once.
 
     Example:
     ```mlir
@@ -246,18 +255,20 @@ def FuseClusters : Pass<"kedge-fuse-clusters", "mlir::func::FuncOp"> {
       return %0 : tensor<4xf32>
     ```
   }];
+  let statistics = [Counter<"producers substituted", "clusters that their readers compute again">,
+                    Counter<"clusters joined", "clusters computed together">];
   let options = [Option<"stores", "stores", "bool", "false", "Kernels store points while they reduce.">];
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 
-def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
+def PlaceUpdates : KedgePass<"kedge-place-updates", "mlir::func::FuncOp"> {
   let summary = "Update each parameter as soon as its gradient is final";
   let description = [{
     Moves ops that lead only to new state up: to just after their last operand is made, and after the last reader of the
     state that they replace. So live ranges of gradients end early. Of the ops that also lead to results, such as the norm
     of all gradients, moves those whose result has at most 1/64 of the bytes that they read, and concatenations. Ops that read
     gradients which ranks have reduced wait until the next reduction has begun, and updates of a stage of a pipeline until its last
-    send or receive has. Ops that make a rank's part of an argument for a single reader come right before it. Statistic: ops moved.
+    send or receive has. Ops that make a rank's part of an argument for a single reader come right before it.
 
     Example:
     ```mlir
@@ -280,6 +291,7 @@ def PlaceUpdates : Pass<"kedge-place-updates", "mlir::func::FuncOp"> {
     }
     ```
   }];
+  let statistics = [Counter<"ops moved", "ops of updates that run earlier">];
 }
 
 #endif

@@ -2,7 +2,6 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Dialect/Train/Bindings.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -114,7 +113,7 @@ bool belongsToReader(Operation *op) {
 }
 
 struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
-  void runOnOperation() override {
+  void run() override {
     if (getOperation().isExternal())
       return;
     OpOrder order(getOperation().getBody().front());
@@ -148,7 +147,7 @@ struct PlaceUpdates : impl::PlaceUpdatesBase<PlaceUpdates> {
     for (Operation *op : llvm::reverse(tail.ops))
       if (prepared.contains(op))
         moveToReader(op);
-    addStatistic("kedge-place-updates", "ops moved", moved);
+    addStatistic("ops moved", moved);
   }
 
   /// What is made of states alone for updates, such as a master that is joined of two parts.

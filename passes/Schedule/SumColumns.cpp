@@ -1,6 +1,5 @@
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "lib/Dialect/Sched/ResultPlaces.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Schedule/ClusterEditing.h"
 #include "passes/Schedule/Passes.h"
@@ -114,7 +113,7 @@ struct Group {
 struct SumColumns : impl::SumColumnsBase<SumColumns> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void run() override {
     if (getOperation().isExternal())
       return;
     int64_t joined = 0;
@@ -124,7 +123,7 @@ struct SumColumns : impl::SumColumnsBase<SumColumns> {
           joined += group.columns.size();
           join(group, length);
         }
-    addStatistic("kedge-sum-columns", "clusters joined", joined);
+    addStatistic("clusters joined", joined);
   }
 
   /// Rows of a block, of the innermost dim of rows; 0 where the cluster does not reduce along rows and store

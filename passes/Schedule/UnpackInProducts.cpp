@@ -7,7 +7,6 @@
 #include "lib/Dialect/Sched/BuildCluster.h"
 #include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Support/AttrJson.h"
-#include "lib/Support/Statistics.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {
@@ -95,7 +94,7 @@ SmallVector<Operation *> productsOf(Value values) {
 struct UnpackInProducts : impl::UnpackInProductsBase<UnpackInProducts> {
   int64_t products = 0;
 
-  void runOnOperation() override {
+  void run() override {
     products = 0;
     if (getOperation().isExternal())
       return;
@@ -110,7 +109,7 @@ struct UnpackInProducts : impl::UnpackInProductsBase<UnpackInProducts> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(getOperation().getBody().front())))
       if (isOpTriviallyDead(&op))
         op.erase();
-    addStatistic("kedge-unpack-in-products", "products", products);
+    addStatistic("products", products);
   }
 
   void unpackIn(Operation *product, Encoded weight) {

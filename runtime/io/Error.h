@@ -5,8 +5,13 @@
 
 namespace kedge::rt {
 
-struct RuntimeError : std::runtime_error {
+/// What the exceptions of the runtime and of the compiler have in common: a message for people.
+struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+struct RuntimeError : Failure {
+  using Failure::Failure;
 };
 
 /// Throws Error with a formatted message.

@@ -1,5 +1,6 @@
 // The REGEX of options: an ECMAScript expression that is searched in names.
 #pragma once
+#include "runtime/io/Error.h"
 #include <regex>
 #include <string>
 
@@ -22,6 +23,15 @@ public:
                                             kFlags); // first: a closing bracket in `text` could close ours
     // One pass over the name with a prefix to skip, instead of one search from each of its characters.
     expression.assign("[^]*?(?:" + text + ")", kFlags);
+  }
+
+  /// Throws an error that begins with `where`: the option that the expression is from.
+  static NamePattern of(const std::string &where, const std::string &text) {
+    try {
+      return NamePattern(text);
+    } catch (const std::regex_error &error) {
+      fail("{}: not a regular expression: {}", where, error.what());
+    }
   }
 
   bool isIn(const std::string &name) const {

@@ -1,18 +1,10 @@
 #include "runtime/io/NameRule.h"
-#include "runtime/io/Error.h"
 
 namespace kedge::rt {
-namespace {
 
-NameRule ruleOf(const std::string &text, const std::string &names) {
-  try {
-    return {text, NamePattern(names)};
-  } catch (const std::regex_error &error) {
-    fail("'{}': not a regular expression: {}", text, error.what());
-  }
+static NameRule ruleOf(const std::string &text, const std::string &names) {
+  return {text, NamePattern::of("'" + text + "'", names)};
 }
-
-} // namespace
 
 NameRule NameRule::parse(const std::string &text) { return ruleOf(text, text); }
 

@@ -28,11 +28,11 @@ int64_t mostBytes() {
   const std::string given = variable("KEDGE_KERNEL_CACHE_SIZE");
   if (given.empty() || given == "0")
     return given.empty() ? kDefaultBytes : 0;
-  try {
-    if (const MemoryBudget size = MemoryBudget::parse(given); size.kind == MemoryBudget::Kind::Bytes)
-      return size.bytes;
-  } catch (const Error &) { // its text is about another option
-  }
+  MemoryBudget size;
+  const auto parse = [&] { size = MemoryBudget::parse(given); };
+  const auto ignore = [](const char *) {}; // its text is about another option
+  if (succeeded(reportingFailures(parse, ignore)) && size.kind == MemoryBudget::Kind::Bytes)
+    return size.bytes;
   fail("KEDGE_KERNEL_CACHE_SIZE={}: expected BYTES, a size as in 500MiB, or 0 for no limit", given);
 }
 

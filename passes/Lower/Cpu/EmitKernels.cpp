@@ -1,4 +1,3 @@
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,7 +17,7 @@ using namespace mlir;
 struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
   using EmitKernelsBase::EmitKernelsBase;
 
-  void runOnOperation() override {
+  void run() override {
     ModuleOp module = getOperation();
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
     KernelEmitter emitter(*kernels);
@@ -38,8 +37,8 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
       replaceBy(*kernels, emitter.emitted());
     else
       module.push_back(noted(kernels.release(), emitter.emitted()));
-    addStatistic("kedge-emit-kernels", "clusters", clusters);
-    addStatistic("kedge-emit-kernels", "kernels", emitter.emitted().size());
+    addStatistic("clusters", clusters);
+    addStatistic("kernels", emitter.emitted().size());
   }
 
   static void noteSlices(Operation *op, const KernelInfo &kernel) {

@@ -1,5 +1,4 @@
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -27,7 +26,7 @@ std::string sizesOf(std::array<int64_t, 3> sizes) {
 struct EmitGpuKernels : impl::EmitGpuKernelsBase<EmitGpuKernels> {
   using EmitGpuKernelsBase::EmitGpuKernelsBase;
 
-  void runOnOperation() override {
+  void run() override {
     ModuleOp module = getOperation();
     OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc());
     auto b = OpBuilder::atBlockBegin(result->getBody());
@@ -45,9 +44,9 @@ struct EmitGpuKernels : impl::EmitGpuKernelsBase<EmitGpuKernels> {
     };
     if (failed(gpu::forEachLaunch(module, emitter, convolutions, !clustersOnly, take)))
       return signalPassFailure();
-    addStatistic("kedge-emit-gpu-kernels", "launches", launches);
-    addStatistic("kedge-emit-gpu-kernels", "kernels", emitter.kernelCount());
-    addStatistic("kedge-emit-gpu-kernels", "workspace bytes", workspace);
+    addStatistic("launches", launches);
+    addStatistic("kernels", emitter.kernelCount());
+    addStatistic("workspace bytes", workspace);
     if (!arch.empty())
       compile(kernels);
     else if (kernelsOnly)

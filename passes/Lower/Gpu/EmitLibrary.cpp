@@ -1,8 +1,8 @@
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Dialect/Train/EpilogueOps.h"
+#include "passes/Base/KedgePass.h"
 #include "passes/Lower/Gpu/LibraryKernels.h"
 #include "runtime/calls/LibraryWork.h"
-#include "runtime/io/Error.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -40,12 +40,11 @@ FailureOr<LaunchCode> GpuEmitter::emitLaunch(Operation *launch, Convolutions con
     code = std::move(*epilogue);
   }
   code.isRuntimeCall = true;
-  try {
+  const auto plan = [&] {
     const auto planned =
         static_cast<int64_t>(rt::calls::plannedWorkspaceBytes(analysis::libraryCallOf(call)));
     code.workspaceBytes = std::max(code.workspaceBytes, planned);
-  } catch (const rt::RuntimeError &error) {
-    return call.emitOpError("has no kernel for CUDA: ") << error.what();
-  }
-  return code;
+  };
+  const auto report = [&](const char *text) { call.emitOpError("has no kernel for CUDA: ") << text; };
+  return failed(reportingFailures(plan, report)) ? FailureOr<LaunchCode>() : std::move(code);
 }

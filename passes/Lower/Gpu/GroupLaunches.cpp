@@ -1,4 +1,3 @@
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,11 +15,11 @@ namespace {
 using namespace mlir;
 
 struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
-  void runOnOperation() override {
+  void run() override {
     getOperation().walk([&](mlir::gpu::GPUModuleOp kernels) {
       gpu::GroupCounts counts = gpu::groupLaunches(getOperation(), kernels);
-      addStatistic("kedge-group-launches", "launches grouped", counts.launches);
-      addStatistic("kedge-group-launches", "groups", counts.groups);
+      addStatistic("launches grouped", counts.launches);
+      addStatistic("groups", counts.groups);
     });
   }
 };

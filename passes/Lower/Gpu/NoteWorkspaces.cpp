@@ -1,6 +1,5 @@
 #include "lib/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Support/Statistics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lower/Gpu/GpuLaunches.h"
@@ -16,7 +15,7 @@ using namespace mlir;
 struct NoteWorkspaces : impl::NoteWorkspacesBase<NoteWorkspaces> {
   using NoteWorkspacesBase::NoteWorkspacesBase;
 
-  void runOnOperation() override {
+  void run() override {
     Builder builder(&getContext());
     TargetNote(&getContext()).setAttr(getOperation(), builder.getStringAttr("cuda"));
     gpu::GpuEmitter planner = gpu::GpuEmitter::planner();
@@ -29,8 +28,8 @@ struct NoteWorkspaces : impl::NoteWorkspacesBase<NoteWorkspaces> {
     };
     if (failed(gpu::forEachLaunch(getOperation(), planner, convolutions, /*withCalls=*/true, note)))
       return signalPassFailure();
-    addStatistic("kedge-note-workspaces", "launches with a workspace", launches);
-    addStatistic("kedge-note-workspaces", "largest workspace bytes", bytes);
+    addStatistic("launches with a workspace", launches);
+    addStatistic("largest workspace bytes", bytes);
   }
 };
 

@@ -150,13 +150,10 @@ LogicalResult kedge::lower::gpu::assemble(GpuCode &code, StringRef arch, int opt
                 "translate the program's PTX when it starts";
     return success();
   }
-  try {
+  const auto run = [&] {
     const Assembled made = assembled(commandOf(ptxas, arch, optLevel), code.ptx, arch, cache);
     code.cubin.assign(made.cubin.begin(), made.cubin.end());
     code.statistics = parsePtxasReport(made.report);
-    return success();
-  } catch (const Error &problem) {
-    *error = problem.what();
-    return failure();
-  }
+  };
+  return reportingFailures(run, [&](const char *text) { *error = text; });
 }

@@ -18,9 +18,9 @@
 // AWAY: sched.fetch
 // KEPT: clone = 1
 // KEPT-NOT: clone = 2
-// UNPLANNED: kedge-price-values: the module has no plan: run kedge-choose-recompute first
-// DROP: kedge-price-values: force 'drop': expected keep, recompute, offload
-// NOTHING: kedge-price-values: force keep: expected one value to decide about, found 0
+// UNPLANNED: error: the module has no plan: run kedge-choose-recompute first
+// DROP: error: force 'drop': expected keep, recompute, offload
+// NOTHING: error: force keep: expected one value to decide about, found 0
 #id = affine_map<(d0) -> (d0)>
 #none = affine_map<(d0) -> ()>
 func.func @step(%x: tensor<1024xf32> {train.binding = #train.binding<input "x">})

@@ -1,6 +1,6 @@
+#include "passes/Base/KedgePass.h"
 #include "passes/Lower/Gpu/LibraryKernels.h"
 #include "passes/Lower/Gpu/library/Generators.h"
-#include "runtime/io/Error.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -10,13 +10,14 @@ namespace {
 
 template <void (*generate)(CallKernels &)>
 FailureOr<LaunchCode> run(GpuEmitter &emitter, sched::LibraryOp op) {
-  try {
+  LaunchCode code;
+  const auto emit = [&] {
     CallKernels kernels(emitter, op);
     generate(kernels);
-    return kernels.take();
-  } catch (const rt::RuntimeError &error) {
-    return op.emitOpError("has no kernel for CUDA: ") << error.what();
-  }
+    code = kernels.take();
+  };
+  const auto report = [&](const char *text) { op.emitOpError("has no kernel for CUDA: ") << text; };
+  return failed(reportingFailures(emit, report)) ? FailureOr<LaunchCode>() : std::move(code);
 }
 
 struct Entry {
