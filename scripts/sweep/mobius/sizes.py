@@ -39,7 +39,9 @@ BY_NAME.update(
     granitemoehybrid={**EXPERTS, "layer_types": ["mamba", "attention"]}, DFlashDraftModel=dict(target_layer_ids=[0, 1], block_size=4, num_target_layers=4),
     gemma4={"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 8, "global_head_dim": 16, "global_rope_theta": 10_000.0,
             "rope_local_base_freq": 10_000.0, "attn_qk_norm": True},
-    modernbert={"rope_local_base_freq": 10_000.0}, depth_anything=dict(image_size=56, patch_size=14))
+    modernbert={"rope_local_base_freq": 10_000.0}, depth_anything=dict(image_size=56, patch_size=14),
+    sam2=dict(image_size=32, sam2_embed_dims=[16, 32, 64, 128], sam2_blocks_per_stage=[1, 1, 2, 1], sam2_num_heads_per_stage=[1, 2, 4, 8],
+              sam2_fpn_hidden_size=32))
 
 
 def sizes_of(name, cls, task):

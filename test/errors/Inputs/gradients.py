@@ -34,11 +34,11 @@ def ends(case, program, *options):
 
 
 def plain():
-    """Updates run as gradients become final: the message still names the operator, from the values before them."""
+    """Updates run as gradients become final: the message still names the operator, and says which weights it ran with again."""
     case = roots("plain")
     program = case.compile("program", "--loss", "mse")
     text = ends(case, program)
-    expect(text, ": the first value that is not finite is", "(backward); the gradient of 'w' is the first that it reaches; a lower --lr")
+    expect(text, ", run again with the weights that it had updated: the first value that is not finite is", "(backward); the gradient of 'w' is the first that it reaches; a lower --lr")
     assert "--on-nan" not in text, text
     expect(words(program, *data_of(case), "--steps", "4", "--on-nan", "continue", code=1),
            "--on-nan continue: this program updates each parameter as soon as its gradient is there", "--clip-norm or --accumulate")
