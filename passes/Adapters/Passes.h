@@ -3,8 +3,8 @@
 #include "lib/Support/ExactDouble.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Base/KedgePass.h"
 #include "passes/Adapters/OptionWords.h"
+#include "passes/Base/KedgePass.h"
 
 namespace kedge::adapters {
 #define GEN_PASS_DECL

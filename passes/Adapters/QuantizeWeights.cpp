@@ -73,7 +73,8 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
       if (!format)
         return getOperation().emitError()
                << "--quantize '" << text << "': expected REGEX=nf4, REGEX=fp4 or REGEX=int8";
-      rules.push_back({text, rt::NamePattern::of("--quantize '" + text + "'", text.substr(0, split)), *format});
+      rules.push_back(
+          {text, rt::NamePattern::of("--quantize '" + text + "'", text.substr(0, split)), *format});
     }
     return success();
   }
