@@ -64,7 +64,11 @@ kedge_tablegen(Dialect/Tune/TuneAttrs.td
   .h.inc "-gen-attrdef-decls -attrdefs-dialect=tune" .cpp.inc "-gen-attrdef-defs -attrdefs-dialect=tune"
   Enums.h.inc -gen-enum-decls Enums.cpp.inc -gen-enum-defs)
 kedge_tablegen(Dialect/Dist/DistAttrs.td
-  .h.inc "-gen-attrdef-decls -attrdefs-dialect=dist" .cpp.inc "-gen-attrdef-defs -attrdefs-dialect=dist")
+  .h.inc "-gen-attrdef-decls -attrdefs-dialect=dist" .cpp.inc "-gen-attrdef-defs -attrdefs-dialect=dist"
+  Enums.h.inc -gen-enum-decls Enums.cpp.inc -gen-enum-defs)
+foreach(words ONNX/Onnx Train/Train)
+  kedge_tablegen(Dialect/${words}Enums.td .h.inc -gen-enum-decls .cpp.inc -gen-enum-defs)
+endforeach()
 kedge_tablegen(Dialect/Kedge/KedgeAttrs.td
   .h.inc "-gen-attrdef-decls -attrdefs-dialect=kedge" .cpp.inc "-gen-attrdef-defs -attrdefs-dialect=kedge"
   Enums.h.inc -gen-enum-decls Enums.cpp.inc -gen-enum-defs)

@@ -21,8 +21,7 @@ dist::TimetableAttr timetableOf(ModuleOp module) {
 std::vector<pipeline::Slot> slotsOf(dist::TimetableAttr timetable) {
   std::vector<pipeline::Slot> slots;
   for (dist::SlotAttr slot : timetable.getSlots()) {
-    const auto *name = std::find(std::begin(kPartNames), std::end(kPartNames), slot.getPart().getValue());
-    slots.push_back({static_cast<pipeline::Part>(name - kPartNames), slot.getStage(), slot.getMicro(),
+    slots.push_back({static_cast<pipeline::Part>(slot.getPart()), slot.getStage(), slot.getMicro(),
                      slot.getBegin().getValueAsDouble(), slot.getEnd().getValueAsDouble()});
   }
   return slots;

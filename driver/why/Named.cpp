@@ -88,7 +88,7 @@ private:
     tied.emplace();
     const lint::Signature signature = lint::Signature::of(model.graph);
     for (const lint::SignatureEntry &entry : signature.all()) {
-      if (entry.kind != lint::TargetKind::Parameter || model.graph.findInitializer(entry.target))
+      if (entry.kind != lint::SignatureKind::Parameter || model.graph.findInitializer(entry.target))
         continue;
       for (const model::Node &node : model.graph.nodes)
         if (lint::moduleOf(node) == lint::parentModule(entry.target))

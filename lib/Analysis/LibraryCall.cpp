@@ -25,7 +25,7 @@ mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
   if (auto noted = sched::WorkspaceNote(launch->getContext()).getAttr(launch))
     return noted.getInt();
   auto library = mlir::dyn_cast<sched::LibraryOp>(launch);
-  if (!library || targetOf(launch->getParentOfType<mlir::ModuleOp>()) != "cpu")
+  if (!library || targetOf(launch->getParentOfType<mlir::ModuleOp>()) != TargetKind::Cpu)
     return 0;
   try {
     return static_cast<int64_t>(rt::calls::makeKernel(libraryCallOf(library), threads)->workspaceBytes());
@@ -38,7 +38,7 @@ mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
 int64_t arenaAlignment(mlir::ModuleOp module) {
   constexpr int64_t kHost = 64;
   constexpr int64_t kGpu = 256; // what the fastest products ask of their operands
-  return targetOf(module) == "cuda" ? kGpu : kHost;
+  return targetOf(module) == TargetKind::Cuda ? kGpu : kHost;
 }
 
 int64_t arenaBytes(mlir::Operation *op, int64_t bytes) {

@@ -33,13 +33,13 @@ OwningOpRef<ModuleOp> alone(Operation *op) {
   return module;
 }
 
-bool isWritten(Operation *op, StringRef target) {
+bool isWritten(Operation *op, TargetKind target) {
   auto composite = dyn_cast<DecomposableOpInterface>(op);
   return composite && !composite.hasKernelOn(target);
 }
 
 /// Writes composites as other ops, as kedge-decompose will; false where one cannot be.
-bool decompose(func::FuncOp function, StringRef target) {
+bool decompose(func::FuncOp function, TargetKind target) {
   for (Operation *op = &function.getBody().front().front(); op;) {
     if (!isWritten(op, target)) {
       op = op->getNextNode();
@@ -82,7 +82,7 @@ double OpSeconds::secondsOfParts(Operation *op) const {
   ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> module = alone(op);
   auto function = *module->getOps<func::FuncOp>().begin();
-  if (!decompose(function, device.isProcessor() ? "cpu" : "cuda"))
+  if (!decompose(function, device.isProcessor() ? TargetKind::Cpu : TargetKind::Cuda))
     return secondsOfWriting(op); // kedge-decompose will report it
   double seconds = 0;
   for (Operation &part : llvm::make_early_inc_range(function.getBody().front())) {

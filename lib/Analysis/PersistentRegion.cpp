@@ -73,7 +73,7 @@ int64_t diskStagingBytes(ModuleOp module) {
 int64_t hostStateBytes(ModuleOp module) {
   const PersistentRegion region(module);
   return region.hostBytes() - region.diskBytes() +
-         (targetOf(module) == "cuda" ? diskStagingBytes(module) : 0);
+         (targetOf(module) == TargetKind::Cuda ? diskStagingBytes(module) : 0);
 }
 
 int64_t persistentBytes(ModuleOp module) {

@@ -23,7 +23,7 @@ std::vector<Reservation> cudaReservations(int64_t ranks) {
 }
 
 std::vector<Reservation> reservationsOf(mlir::ModuleOp module, int threads) {
-  if (targetOf(module) == "cuda")
+  if (targetOf(module) == TargetKind::Cuda)
     return cudaReservations(dist::meshRanks(module));
   std::vector<Reservation> list = cpuReservations(threads);
   if (const int64_t staging = diskStagingBytes(module); staging != 0)

@@ -93,6 +93,17 @@ public:
     failWith(fmt::format(format, std::forward<Args>(args)...));
     llvm_unreachable("failWith throws");
   }
+  /// An attribute that is one of an enumeration's words.
+  template <typename Enum> Enum word(const char *attribute, Enum otherwise) {
+    const std::string text = node.attrString(attribute, stringifyEnum(otherwise).str());
+    std::string known;
+    for (uint32_t k = 0; !stringifyEnum(static_cast<Enum>(k)).empty(); ++k) {
+      if (stringifyEnum(static_cast<Enum>(k)) == text)
+        return static_cast<Enum>(k);
+      known += (k ? ", " : "") + stringifyEnum(static_cast<Enum>(k)).str();
+    }
+    fail("{} '{}' is none of {}", attribute, text, known);
+  }
   /// Reports that the operator, or this form of it (types, attributes), is not supported. All reports are
   /// shown together.
   [[noreturn]] void unsupported(const std::string &why);

@@ -13,9 +13,9 @@ def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
   let methods = [
     InterfaceMethod<"Appends one value per result.", "::mlir::LogicalResult", "decompose",
       (ins "::mlir::OpBuilder &":$builder, "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>,
-    InterfaceMethod<[{Whether a target (cpu, cuda) has a kernel that computes the op better than its parts: there
+    InterfaceMethod<[{Whether a target has a kernel that computes the op better than its parts: there
       only the backward pass decomposes it.}],
-      "bool", "hasKernelOn", (ins "::llvm::StringRef":$target), "", "return false;">
+      "bool", "hasKernelOn", (ins "::kedge::TargetKind":$target), "", "return false;">
   ];
 }
 #endif

@@ -85,8 +85,8 @@ public:
   int64_t ranks; ///< along the axis
   CutLoop cut;   ///< of the op
 
-  /// The sum or the maximum over the axis.
-  virtual mlir::Value allReduce(mlir::Value value, llvm::StringRef kind) = 0;
+  virtual mlir::Value sumOverRanks(mlir::Value value) = 0;
+  virtual mlir::Value maximumOverRanks(mlir::Value value) = 0;
   /// The result of an op: the sum over the axis, rounded once to `element`. `partial` may be wider. The rank
   /// has its block of it where the op's result is to be one.
   virtual mlir::Value sum(mlir::Value partial, mlir::Type element) = 0;

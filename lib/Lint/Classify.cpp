@@ -178,9 +178,9 @@ private:
     if (kind == "BUFFER")
       return decide(out, Verdict::Buffer, "the file marks it as a buffer");
     if (const SignatureEntry *entry = evidence.signature.byTarget(tensor.name)) {
-      if (entry->kind == TargetKind::Parameter)
+      if (entry->kind == SignatureKind::Parameter)
         return decide(out, Verdict::Parameter, "the graph signature lists it as a parameter");
-      if (entry->kind == TargetKind::Buffer)
+      if (entry->kind == SignatureKind::Buffer)
         return decide(out, Verdict::Buffer, "the graph signature lists it as a buffer");
     }
     if (const Folded *folded = evidence.damage.foldedOf(tensor.name)) {

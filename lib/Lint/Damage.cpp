@@ -94,7 +94,7 @@ public:
     std::vector<std::string> between;
     for (const std::string &name : parseStringList(list))
       if (const SignatureEntry *entry = signature.byTarget(name);
-          entry && entry->kind == TargetKind::Parameter)
+          entry && entry->kind == SignatureKind::Parameter)
         folded.sources.push_back(name);
       else
         between.push_back(!entry                          ? stem(name)
@@ -225,7 +225,7 @@ private:
         continue;
       const std::string owner = moduleOf(graph.nodes[use.node]) + ".weight";
       const SignatureEntry *entry = signature.byTarget(owner);
-      if (!entry || entry->kind != TargetKind::Parameter || owner == folded.sources[0] ||
+      if (!entry || entry->kind != SignatureKind::Parameter || owner == folded.sources[0] ||
           graph.findInitializer(owner) || !addsOne(graph.nodes[use.node]))
         return false;
       folded.others[owner].push_back(use);

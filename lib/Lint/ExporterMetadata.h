@@ -18,13 +18,13 @@ inline const std::string requiresGrad = "kedge.requires_grad"; // ours: on an in
 inline const std::string ruleName = "pkg.onnxscript.rewriter.rule_name";
 } // namespace key
 
-enum class TargetKind { Parameter, Buffer, Other };
+enum class SignatureKind { Parameter, Buffer, Other };
 
 /// One input of the exported program that is not the user's: "p_x: PARAMETER target='x'".
 struct SignatureEntry {
   std::string placeholder; // "p_model_wte_weight"
   std::string target;      // "model.wte.weight"
-  TargetKind kind = TargetKind::Other;
+  SignatureKind kind = SignatureKind::Other;
 };
 
 /// The graph's signature, in any of the three forms that exporters wrote: text, repr() of the Python object,

@@ -40,7 +40,7 @@ public:
       for (const std::string &source : parseStringList(metadataOf(tensor, graph, key::foldedFrom)))
         named.insert(source);
     for (const SignatureEntry &entry : signature.all())
-      if (entry.kind == TargetKind::Parameter && !named.count(entry.placeholder) &&
+      if (entry.kind == SignatureKind::Parameter && !named.count(entry.placeholder) &&
           !named.count(entry.target) && !graph.findInitializer(entry.target))
         lost.push_back(&entry);
   }

@@ -5,10 +5,10 @@
 namespace kedge::lint {
 
 namespace {
-TargetKind kindOf(std::string_view kind) {
+SignatureKind kindOf(std::string_view kind) {
   if (kind.find("PARAMETER") != std::string_view::npos)
-    return TargetKind::Parameter;
-  return kind.find("BUFFER") != std::string_view::npos ? TargetKind::Buffer : TargetKind::Other;
+    return SignatureKind::Parameter;
+  return kind.find("BUFFER") != std::string_view::npos ? SignatureKind::Buffer : SignatureKind::Other;
 }
 
 /// What stands between `before` and the next of `ends`, from `at` on; moves `at` behind it.
@@ -77,7 +77,7 @@ std::vector<SignatureEntry> mutationsOf(const std::string &text) {
     else if (colon < at)
       value = text.substr(line, colon - line);
     if (std::optional<std::string> target = take(text, cursor, "target='", "'"))
-      mutations.push_back({value, *target, TargetKind::Buffer});
+      mutations.push_back({value, *target, SignatureKind::Buffer});
   }
   return mutations;
 }
@@ -104,7 +104,7 @@ std::vector<SignatureEntry> fromJson(const nlohmann::json &json) {
     for (auto [kind, name] : {std::pair("parameter", "parameter_name"), {"buffer", "buffer_name"}})
       if (spec.contains(kind) && spec[kind].is_object()) {
         body = &spec[kind];
-        entry.kind = std::string_view(kind) == "parameter" ? TargetKind::Parameter : TargetKind::Buffer;
+        entry.kind = std::string_view(kind) == "parameter" ? SignatureKind::Parameter : SignatureKind::Buffer;
         entry.target = stringOr(*body, name);
       }
     if (entry.target.empty())
@@ -135,7 +135,8 @@ static std::vector<SignatureEntry> mutationsOf(const nlohmann::json &json) {
     const nlohmann::json &body = named != spec.end() && named->is_object() ? *named : spec;
     if (&body == &spec && stringOr(spec, "kind").find("BUFFER_MUTATION") == std::string::npos)
       continue;
-    SignatureEntry entry{"", stringOr(body, &body == &spec ? "target" : "buffer_name"), TargetKind::Buffer};
+    SignatureEntry entry{"", stringOr(body, &body == &spec ? "target" : "buffer_name"),
+                         SignatureKind::Buffer};
     if (auto arg = body.find("arg"); arg != body.end())
       entry.placeholder = arg->is_object()   ? stringOr(*arg, "name")
                           : arg->is_string() ? arg->get<std::string>()

@@ -205,7 +205,8 @@ void Uses::inferUnlabelled() {
   }
   std::map<std::string, std::vector<const SignatureEntry *>> lost; // by last name
   for (const SignatureEntry &entry : signature.all())
-    if (entry.kind == TargetKind::Parameter && !read.count(entry.placeholder) && !tensors.count(entry.target))
+    if (entry.kind == SignatureKind::Parameter && !read.count(entry.placeholder) &&
+        !tensors.count(entry.target))
       lost[lastOf(entry.target)].push_back(&entry);
   if (lost.empty())
     return;

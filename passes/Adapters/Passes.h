@@ -4,9 +4,9 @@
 #include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Base/KedgePass.h"
 #include "passes/Adapters/OptionWords.h"
 #include "passes/Adapters/QuantizeRule.h"
+#include "passes/Base/KedgePass.h"
 
 namespace kedge::adapters {
 #define GEN_PASS_DECL

@@ -121,7 +121,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
     Value lossScale = stateArgument(function, "scaler.loss_scale", real);
     Value found = overRanks(builder, reductionOfAll<AnyNotFinite>(builder, loc, trained),
-                            dist::rowGroup(getOperation()), "max");
+                            dist::rowGroup(getOperation()), dist::ReduceKind::Max);
     scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
     auto next = train::UpdateScaleOp::create(
         builder, loc, lossScale, stateArgument(function, "scaler.growth_counter", integer),
@@ -142,9 +142,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     if (!countsItems)
       return splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1.0);
     if (itemsInFunction)
-      return train::ItemScaleOp::create(builder, loc,
-                                        overRanks(builder, items, dist::rowGroup(getOperation()), "sum"),
-                                        APFloat(nominalItems));
+      return train::ItemScaleOp::create(
+          builder, loc, overRanks(builder, items, dist::rowGroup(getOperation()), dist::ReduceKind::Sum),
+          APFloat(nominalItems));
     return scalar(function, "item_scale");
   }
 
@@ -154,7 +154,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Value total = dist::partsOf(getOperation())
                       ? squaresOfParts(builder, loc, trained)
                       : overRanks(builder, reductionOfAll<SumOfSquares>(builder, loc, trained),
-                                  dist::dataGroup(getOperation()), "sum");
+                                  dist::dataGroup(getOperation()), dist::ReduceKind::Sum);
     if (signedItems) // a negative norm would turn what it clips round
       scale = onnx::AbsOp::create(builder, loc, scale);
     return onnx::MulOp::create(builder, loc, onnx::SqrtOp::create(builder, loc, total), scale);
@@ -193,7 +193,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
                : dist::LocalShardOp::create(builder, gradient.getLoc(), gradient, group).getResult(0);
   }
 
-  static Value overRanks(OpBuilder &builder, Value scalar, dist::RankGroup group, StringRef kind) {
+  static Value overRanks(OpBuilder &builder, Value scalar, dist::RankGroup group, dist::ReduceKind kind) {
     return group.isAlone()
                ? scalar
                : dist::AllReduceOp::create(builder, scalar.getLoc(), scalar, group, kind).getResult(0);

@@ -24,8 +24,11 @@ struct BindBuffers : impl::BindBuffersBase<BindBuffers> {
         useRunningStatistics(op);
       else
         keepRunningStatistics(op);
-    addStatistic(evaluation ? "norms in evaluation" : "buffers updated",
-                 static_cast<int64_t>(norms.size()) * (evaluation ? 1 : 2));
+    const auto count = static_cast<int64_t>(norms.size());
+    if (evaluation)
+      addStatistic("norms in evaluation", count);
+    else
+      addStatistic("buffers updated", 2 * count);
   }
 
   /// Running statistics pass through unchanged.

@@ -38,9 +38,9 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
     });
     for (Operation *op : drawn) {
       if (auto normal = dyn_cast<onnx::RandomNormalOp>(op))
-        draw(normal, "normal", normal.getMean(), normal.getScale());
+        draw(normal, train::RandomKind::Normal, normal.getMean(), normal.getScale());
       if (auto uniform = dyn_cast<onnx::RandomUniformOp>(op))
-        draw(uniform, "uniform", uniform.getLow(), uniform.getHigh() - uniform.getLow());
+        draw(uniform, train::RandomKind::Uniform, uniform.getLow(), uniform.getHigh() - uniform.getLow());
       op->erase();
     }
     addStatistic("random ops", dropouts.size() + attentions.size() + drawn.size());
@@ -62,15 +62,15 @@ struct BindRandom : impl::BindRandomBase<BindRandom> {
     op->replaceAllUsesWith(dropout);
   }
 
-  template <typename Op> void draw(Op op, StringRef distribution, const APFloat &a, const APFloat &b) {
+  template <typename Op> void draw(Op op, train::RandomKind kind, const APFloat &a, const APFloat &b) {
     PlacedBuilder builder(op);
     auto number = [&](const APFloat &value) { return builder.getF64FloatAttr(value.convertToDouble()); };
     auto [axis, size] = rowsOf(tensorType(op.getResult()));
     Value seed = scalar("seed"), step = scalar("step"), row = scalar("row_base");
-    Value random =
-        train::RandomOp::create(builder, op.getLoc(), seed, step, row, builder.getStringAttr(distribution),
-                                number(a), number(b), op.getShapeAttr(), op.getDtypeAttr(), op.getOpIdAttr(),
-                                builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(size));
+    Value random = train::RandomOp::create(builder, op.getLoc(), seed, step, row,
+                                           builder.getStringAttr(stringifyEnum(kind)), number(a), number(b),
+                                           op.getShapeAttr(), op.getDtypeAttr(), op.getOpIdAttr(),
+                                           builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(size));
     op.getResult().replaceAllUsesWith(random);
   }
 

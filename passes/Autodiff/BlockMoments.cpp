@@ -92,8 +92,8 @@ bool isCompanded(const ParameterUpdate &u) {
   return u.settings.moments == Moments::Int8 && takes8bits(cast<RankedTensorType>(u.param.getType()));
 }
 
-void updateCompanded(ParameterUpdate &u, StringRef rule, ArrayRef<std::pair<Role, StringRef>> moments,
-                     ArrayRef<Value> numbers) {
+void updateCompanded(ParameterUpdate &u, train::CompandedRule rule,
+                     ArrayRef<std::pair<Role, StringRef>> moments, ArrayRef<Value> numbers) {
   Blocks groups(u, train::kCompandedGroup);
   SmallVector<Value> states;
   for (auto [role, suffix] : moments) {
@@ -103,9 +103,9 @@ void updateCompanded(ParameterUpdate &u, StringRef rule, ArrayRef<std::pair<Role
     states.push_back(
         u.makeState(Role::State, (suffix + ".scale").str(), groups.oneEach(u.builder.getF16Type())));
   }
-  auto update = train::CompandedOp::create(u.builder, u.loc, groups.in(u.param), groups.in(u.gradient),
-                                           states, numbers, u.builder.getStringAttr(rule),
-                                           u.settings.nesterov, u.state.getDecay(), u.state.getLrScale());
+  auto update =
+      train::CompandedOp::create(u.builder, u.loc, groups.in(u.param), groups.in(u.gradient), states, numbers,
+                                 rule, u.settings.nesterov, u.state.getDecay(), u.state.getLrScale());
   u.finish(groups.out(update.getNewParam()));
   for (auto [before, after] : llvm::zip_equal(states, update.getNewStates()))
     u.keep(before, after);

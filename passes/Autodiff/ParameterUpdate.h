@@ -82,7 +82,7 @@ llvm::SmallVector<mlir::Value> scalars(const ParameterUpdate &update, llvm::Arra
 bool isCompanded(const ParameterUpdate &update);
 /// `rule` on companded moments of these roles and suffixes; `numbers` are the scalars behind the gradient in
 /// the rule's own op.
-void updateCompanded(ParameterUpdate &update, llvm::StringRef rule,
+void updateCompanded(ParameterUpdate &update, train::CompandedRule rule,
                      llvm::ArrayRef<std::pair<train::Role, llvm::StringRef>> moments,
                      llvm::ArrayRef<mlir::Value> numbers);
 

@@ -6,8 +6,8 @@
 #include "lib/Support/ExactDouble.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Base/KedgePass.h"
 #include "passes/Autodiff/OptionWords.h"
+#include "passes/Base/KedgePass.h"
 
 namespace kedge::autodiff {
 #define GEN_PASS_DECL

@@ -56,8 +56,8 @@ Value SquaresOfParts::join(OpBuilder &builder, Location loc) {
   }
   Value total = sums.empty() ? Value() : sums.front();
   if (total && !holders.isAlone()) {
-    auto all = dist::AllReduceOp::create(builder, loc, total, holders, "sum");
-    all.setOrder("tree");
+    auto all = dist::AllReduceOp::create(builder, loc, total, holders, dist::ReduceKind::Sum);
+    all.setOrder(dist::SumOrder::Tree);
     total = all.getResult(0);
   }
   Value rest = whole.join(builder, loc);

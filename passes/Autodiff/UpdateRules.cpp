@@ -57,7 +57,7 @@ static SmallVector<Value> adamNumbers(ParameterUpdate &u, bool decoupled) {
 void updateAdam(ParameterUpdate &u) {
   const bool decoupled = u.settings.optimizer != Optimizer::Adam;
   if (isCompanded(u))
-    return updateCompanded(u, decoupled ? "adamw" : "adam",
+    return updateCompanded(u, decoupled ? train::CompandedRule::AdamW : train::CompandedRule::Adam,
                            {{Role::Moment1, "moment1"}, {Role::Moment2, "moment2"}},
                            adamNumbers(u, decoupled));
   const Moment moment1 = makeMoment(u, Role::Moment1, "moment1"),
@@ -82,7 +82,7 @@ void updateSGD(ParameterUpdate &u) {
   }
   attributes.push_back(u.builder.getNamedAttr("nesterov", u.builder.getBoolAttr(u.settings.nesterov)));
   if (isCompanded(u))
-    return updateCompanded(u, "momentum", {{Role::Momentum, "momentum"}},
+    return updateCompanded(u, train::CompandedRule::Momentum, {{Role::Momentum, "momentum"}},
                            {u.scale, decay, rate, u.scalar("momentum")});
   const Moment before = makeMoment(u, Role::Momentum, "momentum");
   SmallVector<Value> operands =
@@ -98,7 +98,7 @@ void updateLion(ParameterUpdate &u) {
   if (isCompanded(u)) {
     SmallVector<Value> numbers = {u.scale};
     numbers.append(scalars(u, names));
-    return updateCompanded(u, "lion", {{Role::Moment1, "moment1"}}, numbers);
+    return updateCompanded(u, train::CompandedRule::Lion, {{Role::Moment1, "moment1"}}, numbers);
   }
   const Moment moment = makeMoment(u, Role::Moment1, "moment1");
   SmallVector<Value> operands = {u.param, moment.value, u.gradient, u.scale};

@@ -191,16 +191,16 @@ bool kedge::raise::matchAttention(train::AttentionOp op, AttentionMatch &match) 
     match.masks.push_back({op.getMask(), elementOf(op.getMask()).isInteger(1), false});
   if (op.getCausal())
     match.causalOffset = op.getCausalOffset();
-  match.outputBthd = op.getOLayout() == "bthd";
+  match.outputBthd = op.getOLayout() == train::AttentionLayout::BTHD;
   match.softcap = op.getSoftcap().convertToDouble();
   if (op.getTrainingMode()) {
     match.dropoutRatio = op.getRatio().convertToFloat();
     match.dropoutId = op.getOpId();
   }
   for (bool unrepeat : {true, false}) {
-    match.q = {op.getQ(), op.getQLayout() == "bthd"};
-    match.k = {op.getK(), op.getKLayout() == "bthd"};
-    match.v = {op.getV(), op.getVLayout() == "bthd"};
+    match.q = {op.getQ(), op.getQLayout() == train::AttentionLayout::BTHD};
+    match.k = {op.getK(), op.getKLayout() == train::AttentionLayout::BTHD};
+    match.v = {op.getV(), op.getVLayout() == train::AttentionLayout::BTHD};
     resolve(match.q, false);
     resolve(match.k, unrepeat);
     resolve(match.v, unrepeat);

@@ -15,7 +15,9 @@ struct AttentionOperand {
 
   int64_t heads() const;
   /// "bhtd" or "bthd".
-  const char *layout() const { return bthd ? "bthd" : "bhtd"; }
+  train::AttentionLayout layout() const {
+    return bthd ? train::AttentionLayout::BTHD : train::AttentionLayout::BHTD;
+  }
 };
 
 struct AttentionMatch {

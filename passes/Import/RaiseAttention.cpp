@@ -58,8 +58,9 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
         builder, root->getLoc(), match.q.value, match.k.value, match.v.value, mask.operand(),
         /*random=*/ValueRange(), APFloat(match.scale), mask.causalOffset.has_value(),
         mask.causalOffset.value_or(0), APFloat(match.softcap), match.q.layout(), match.k.layout(),
-        match.v.layout(), foldsOutput != match.outputBthd ? "bthd" : "bhtd", APFloat(match.dropoutRatio),
-        match.dropoutId,
+        match.v.layout(),
+        foldsOutput != match.outputBthd ? train::AttentionLayout::BTHD : train::AttentionLayout::BHTD,
+        APFloat(match.dropoutRatio), match.dropoutId,
         /*row_size=*/1, /*training_mode=*/match.dropoutRatio > 0);
     result.replaceAllUsesWith(attention.getO());
     if (isa<train::AttentionOp>(root))

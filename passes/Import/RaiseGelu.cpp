@@ -70,7 +70,8 @@ struct RaiseGelu : impl::RaiseGeluBase<RaiseGelu> {
     if (!climb.result)
       return false;
     PlacedBuilder builder(climb.result.getDefiningOp());
-    Value gelu = GeluOp::create(builder, climb.result.getLoc(), x, isa<ErfOp>(root) ? "none" : "tanh");
+    Value gelu = GeluOp::create(builder, climb.result.getLoc(), x,
+                                isa<ErfOp>(root) ? Approximation::None : Approximation::Tanh);
     climb.result.replaceAllUsesWith(gelu);
     return true;
   }

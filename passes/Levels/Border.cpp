@@ -1,6 +1,9 @@
 #include "passes/Levels/Border.h"
+#include "lib/Dialect/Dist/DistDialect.h"
 #include "lib/Dialect/Kedge/Place.h"
+#include "lib/Dialect/ONNX/ONNXDialect.h"
 #include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/TrainDialect.h"
 #include "lib/Support/TensorLimits.h"
 
 using namespace mlir;
@@ -14,6 +17,10 @@ bool isStatic(Type type) {
 }
 
 } // namespace
+
+bool Border::isOfModel(Operation *op) {
+  return isa_and_present<onnx::ONNXDialect, train::TrainDialect, dist::DistDialect>(op->getDialect());
+}
 
 void Border::checkFunctions() {
   for (auto function : module.getOps<func::FuncOp>()) {

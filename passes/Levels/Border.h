@@ -20,6 +20,9 @@ public:
     return op->emitOpError();
   }
 
+  /// Whether the op is of the dialects that levels 1 and 2 consist of.
+  static bool isOfModel(mlir::Operation *op);
+
   bool failed = false;
   int64_t checked = 0;
 

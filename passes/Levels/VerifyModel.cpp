@@ -12,10 +12,7 @@ using namespace mlir;
 
 struct VerifyModel : impl::VerifyModelBase<VerifyModel> {
   void run() override {
-    auto isModel = [](Operation *op) {
-      StringRef dialect = op->getName().getDialectNamespace();
-      return (dialect == "onnx" && !isa<onnx::UnsupportedOp>(op)) || dialect == "train" || dialect == "dist";
-    };
+    auto isModel = [](Operation *op) { return Border::isOfModel(op) && !isa<onnx::UnsupportedOp>(op); };
     Border border(getOperation(), "level 1 (ops of onnx, train and dist)", isModel);
     border.checkFunctions();
     func::FuncOp model = train::functionOf(getOperation(), train::FunctionKind::Model);

@@ -16,9 +16,7 @@ using namespace mlir;
 struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   void run() override {
     auto isStep = [](Operation *op) {
-      StringRef dialect = op->getName().getDialectNamespace();
-      return llvm::is_contained({"onnx", "train", "dist"}, dialect) &&
-             !isa<onnx::UnsupportedOp, train::GradientOfOp, train::VariableOp>(op);
+      return Border::isOfModel(op) && !isa<onnx::UnsupportedOp, train::GradientOfOp, train::VariableOp>(op);
     };
     Border border(getOperation(), "level 2 (ops of onnx, train and dist, gradients written out)", isStep);
     border.checkFunctions();

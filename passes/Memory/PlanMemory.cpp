@@ -29,13 +29,13 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   std::optional<analysis::PersistentRegion> region; ///< what keeps its content between functions
   ConstantTable constants;
   std::deque<std::pair<std::vector<solver::Buffer>, solver::Packing>> packings;
-  std::string target = "cpu";
+  TargetKind target = TargetKind::Cpu;
   int64_t alignment = 1;
 
   void run() override {
     std::vector<FunctionPlan> plans;
     packings.clear(); // of another module, with another alignment perhaps
-    target = targetOf(getOperation()).str();
+    target = targetOf(getOperation());
     alignment = analysis::arenaAlignment(getOperation());
     auto workspaceOf = [team = analysis::teamOf(threads)](Operation *op) {
       return analysis::workspaceOf(op, team);
@@ -68,7 +68,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   void giveTransfersTime(FunctionPlan &plan) {
     reserve(plan, "buffers with room for collectives", makeRoomForCollectives);
-    const CopiesAside which = target == "cpu" ? CopiesAside::OfFiles : CopiesAside::All;
+    const CopiesAside which = target == TargetKind::Cpu ? CopiesAside::OfFiles : CopiesAside::All;
     for (const int64_t bytes : kBytesUnderWay)
       if (reserve(plan, "buffers with room for copies",
                   [&](FunctionPlan &plan) { return makeRoomForCopies(plan, which, bytes); }))

@@ -57,16 +57,17 @@ Value BlockBuilder::cast(Value value, Type element) {
              : onnx::CastOp::create(builder, loc, value, TypeAttr::get(element)).getResult();
 }
 
-Value BlockBuilder::allReduce(Value value, StringRef kind) {
-  return kind == "sum" ? allSum(value, elementOf(value))
-                       : dist::AllReduceOp::create(builder, loc, value, group, kind).getResult(0);
+Value BlockBuilder::sumOverRanks(Value value) { return allSum(value, elementOf(value)); }
+Value BlockBuilder::maximumOverRanks(Value value) {
+  return dist::AllReduceOp::create(builder, loc, value, group, dist::ReduceKind::Max).getResult(0);
 }
 
 /// Parts of large sums are rounded before they are gathered.
 Value BlockBuilder::allSum(Value partial, Type element) {
   constexpr int64_t kSmall = 4096; // elements that one op sends as fast
   if (tensorType(partial).getNumElements() <= kSmall)
-    return cast(dist::AllReduceOp::create(builder, loc, partial, group, "sum").getResult(0), element);
+    return cast(dist::AllReduceOp::create(builder, loc, partial, group, dist::ReduceKind::Sum).getResult(0),
+                element);
   auto parts = dist::ReduceScatterOp::create(builder, loc, ValueRange(partial), group);
   return dist::AllGatherOp::create(builder, loc, TypeRange(tensorType(partial).clone(element)),
                                    ValueRange(cast(parts.getResult(0), element)), group)
@@ -121,7 +122,7 @@ Value BlockBuilder::filledUp(Value rows, int64_t count) {
   const int64_t missing = count - shapeOf(rows)[1];
   if (missing == 0)
     return rows;
-  return onnx::PadOp::create(builder, loc, rows, Value(), "constant",
+  return onnx::PadOp::create(builder, loc, rows, Value(), onnx::PadMode::Constant,
                              ArrayRef<int64_t>{0, 0, 0, 0, missing, 0});
 }
 

@@ -21,7 +21,8 @@ public:
       : LocalBuilder(builder, loc, group.ranks, std::move(cut)), group(group), scatter(std::move(scatter)),
         partials(partials) {}
 
-  mlir::Value allReduce(mlir::Value value, llvm::StringRef kind) override;
+  mlir::Value sumOverRanks(mlir::Value value) override;
+  mlir::Value maximumOverRanks(mlir::Value value) override;
   mlir::Value sum(mlir::Value partial, mlir::Type element) override;
   mlir::Value addend(mlir::Value whole, mlir::Value partial) override;
   mlir::Value cast(mlir::Value value, mlir::Type element) override;

@@ -30,11 +30,15 @@ struct Local {
   bool hasZeros = true;     ///< as padding, if it has any
 };
 
+struct Counts {
+  int64_t onBlocks = 0, sumsJoined = 0, collectives = 0, bytesSent = 0;
+};
+
 /// Rewrites a function, op by op.
 class Rewrite {
 public:
-  Rewrite(func::FuncOp function, const StateLayouts &states, dist::RankGroup group)
-      : function(function), states(states), group(group) {}
+  Rewrite(func::FuncOp function, const StateLayouts &states, dist::RankGroup group, Counts &counts)
+      : function(function), states(states), group(group), counts(counts) {}
 
   LogicalResult run() {
     SmallVector<Operation *> replaced;
@@ -87,6 +91,7 @@ private:
   func::FuncOp function;
   const StateLayouts &states;
   dist::RankGroup group;
+  Counts &counts;
   DenseMap<Value, Local> locals;              ///< of values that are cut, or made anew
   DenseMap<Value, SmallVector<Local>> joined; ///< parts in a row, by what joined them
   DenseMap<Value, Value> wholes;              ///< gathered already
@@ -277,7 +282,7 @@ private:
       operand.map(op.getOperand(0), row);
       Value one = builder.clone(op, operand)->getResult(0);
       if (cut)
-        one = build.allReduce(one, squares ? "sum" : "max");
+        one = squares ? build.sumOverRanks(one) : build.maximumOverRanks(one);
       all = all ? joinedBy(all, one) : one;
     }
     locals[op.getResult(0)] = {all, {}, {}};
@@ -342,7 +347,7 @@ private:
                         scatter.isCut() || known.test(i)};
     for (auto [note, result] : llvm::zip(notes, op.getResults()))
       noteLocal(note, result);
-    addStatistic("ops on blocks", 1);
+    ++counts.onBlocks;
   }
 
   /// What the ranks have of the value `original`.
@@ -392,7 +397,7 @@ private:
     Value both = onnx::AddOp::create(builder, op.getLoc(), a->value, b->value);
     locals[op.getResult(0)] = {build.sum(both, elementOf(op.getResult(0))), scatter, {}};
     noteLocal(valueNoteOf(op.getResult(0)), op.getResult(0));
-    addStatistic("sums joined", 1);
+    ++counts.sumsJoined;
     return true;
   }
 
@@ -402,9 +407,8 @@ private:
         const int64_t times = isa<dist::AllReduceOp>(op) ? 2 : 1;
         const Type whole =
             isa<dist::AllGatherOp>(op) ? op.getResult(0).getType() : op.getOperand(0).getType();
-        addStatistic("collectives", 1);
-        addStatistic("bytes sent",
-                     times * bytesOf(whole) * (group.ranks - 1) / group.ranks);
+        ++counts.collectives;
+        counts.bytesSent += times * bytesOf(whole) * (group.ranks - 1) / group.ranks;
       }
   }
 
@@ -439,10 +443,15 @@ struct Localize : impl::LocalizeBase<Localize> {
         state.setShardingAttr(
             dist::ShardingAttr::get(&getContext(), whole.getShape(), {cut}, StringAttr(), 1));
       }
+    Counts counts;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
-        if (failed(Rewrite(function, states, group).run()))
+        if (failed(Rewrite(function, states, group, counts).run()))
           return signalPassFailure();
+    addStatistic("ops on blocks", counts.onBlocks);
+    addStatistic("sums joined", counts.sumsJoined);
+    addStatistic("collectives", counts.collectives);
+    addStatistic("bytes sent", counts.bytesSent);
   }
 };
 } // namespace

@@ -91,8 +91,7 @@ struct PropagateShardings : impl::PropagateShardingsBase<PropagateShardings> {
       op->setAttr(dist::scatterName, attributeOf(layout, group));
     addStatistic("ops cut", static_cast<int64_t>(third.choices.size()));
     addStatistic("sums scattered", static_cast<int64_t>(third.scatters.size()));
-    addStatistic("products whole",
-                 static_cast<int64_t>(first.wholeMatmuls.size()));
+    addStatistic("products whole", static_cast<int64_t>(first.wholeMatmuls.size()));
     for (Operation *product : first.wholeMatmuls)
       product->emitRemark()
           << "is computed whole on each of " << group.ranks

@@ -35,7 +35,8 @@ Value behindCast(Value value) {
 /// As BlockBuilder::sum makes it: a small one by an op, a large one by two.
 std::optional<TensorSum> sumOf(Value value) {
   value = behindCast(value);
-  if (auto all = alongTensor<dist::AllReduceOp>(value); all && all.getKind() == "sum" && !all.getOrderAttr())
+  if (auto all = alongTensor<dist::AllReduceOp>(value);
+      all && all.getKind() == dist::ReduceKind::Sum && !all.getOrderAttr())
     return TensorSum{all.getInputs().front(), all.group()};
   if (auto gather = alongTensor<dist::AllGatherOp>(value))
     if (auto parts = alongTensor<dist::ReduceScatterOp>(behindCast(gather.getInputs().front()));

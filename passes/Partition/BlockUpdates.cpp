@@ -1,10 +1,10 @@
 #include "passes/Partition/BlockUpdates.h"
-#include "passes/Partition/PartAlgebra.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Kedge/Place.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
+#include "passes/Partition/PartAlgebra.h"
 
 using namespace mlir;
 

@@ -174,7 +174,7 @@ struct CheckCollectives : impl::CheckCollectivesBase<CheckCollectives> {
   }
 
   /// As many ranks along the axes as the mesh has.
-  static LogicalResult checkGroups(ArrayRef<RankProgram> ranks) {
+  LogicalResult checkGroups(ArrayRef<RankProgram> ranks) {
     const Operation *last = nullptr;
     for (const RankProgram &rank : ranks) {
       if (rank.module == last)

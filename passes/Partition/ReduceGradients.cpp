@@ -97,7 +97,8 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
   void reduceScalar(OpOperand &gradient) {
     PlacedBuilder builder(gradient.getOwner());
     moveBehind(builder, gradient.get(), builder);
-    auto sum = dist::AllReduceOp::create(builder, gradient.get().getLoc(), gradient.get(), all, "sum");
+    auto sum = dist::AllReduceOp::create(builder, gradient.get().getLoc(), gradient.get(), all,
+                                         dist::ReduceKind::Sum);
     sum.setOrderAttr(order());
     gradient.set(sum.getResult(0));
   }

@@ -67,7 +67,7 @@ private:
     if (microBatches > 1)
       sum = train::SumMicrosOp::create(builder, loc, sum.getType(), sum);
     if (!group.isAlone())
-      sum = dist::AllReduceOp::create(builder, loc, sum, group, "sum").getResult(0);
+      sum = dist::AllReduceOp::create(builder, loc, sum, group, dist::ReduceKind::Sum).getResult(0);
     return onnx::MulOp::create(builder, loc, sum, scalarLike(builder, loc, sum, 1 / count));
   }
 

@@ -247,7 +247,8 @@ struct AssignStages : impl::AssignStagesBase<AssignStages> {
     return success();
   }
 
-  /// Balanced, these are equal shares of the predicted time of forward and backward, cut where few bytes cross.
+  /// Balanced, these are equal shares of the predicted time of forward and backward, cut where few bytes
+  /// cross.
   Row rowOf(func::FuncOp micro, ArrayRef<Operation *> forward) {
     analysis::OpSeconds seconds(device);
     llvm::StringMap<double> backward; // by place; of the first forward op there

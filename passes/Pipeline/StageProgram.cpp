@@ -398,7 +398,8 @@ void StageProgram::makeItemScale() {
       if (counted.getType() != items.getType())
         counted = onnx::CastOp::create(builder, step.getLoc(), counted, TypeAttr::get(elementOf(items)));
       if (const dist::RankGroup rows = dist::rowGroup(step); !rows.isAlone())
-        counted = dist::AllReduceOp::create(builder, step.getLoc(), counted, rows, "sum").getResult(0);
+        counted = dist::AllReduceOp::create(builder, step.getLoc(), counted, rows, dist::ReduceKind::Sum)
+                      .getResult(0);
       values[{argument, kUpdate}] =
           train::ItemScaleOp::create(builder, step.getLoc(), counted, APFloat(nominal.getValueAsDouble()));
     }

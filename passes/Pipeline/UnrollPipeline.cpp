@@ -138,7 +138,6 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
 
   dist::TimetableAttr timetableOf(const std::vector<Slot> &slots, const PipelineWork &work,
                                   const StageParts &parts) {
-    static constexpr StringLiteral names[] = {"forward", "backward", "weights"};
     Builder builder(&getContext());
     SmallVector<double> seconds;
     SmallVector<Attribute> modules;
@@ -148,9 +147,9 @@ struct UnrollPipeline : impl::UnrollPipelineBase<UnrollPipeline> {
     }
     SmallVector<dist::SlotAttr> times;
     for (const Slot &slot : slots)
-      times.push_back(dist::SlotAttr::get(
-          &getContext(), builder.getStringAttr(names[static_cast<size_t>(slot.part)]), slot.micro, slot.stage,
-          builder.getF64FloatAttr(slot.begin), builder.getF64FloatAttr(slot.end)));
+      times.push_back(dist::SlotAttr::get(&getContext(), static_cast<dist::SlotPart>(slot.part), slot.micro,
+                                          slot.stage, builder.getF64FloatAttr(slot.begin),
+                                          builder.getF64FloatAttr(slot.end)));
     return dist::TimetableAttr::get(&getContext(), builder.getStringAttr(schedule),
                                     builder.getDenseF64ArrayAttr(seconds), builder.getArrayAttr(modules),
                                     times);

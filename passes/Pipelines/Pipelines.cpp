@@ -176,7 +176,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   } else {
     functions.addPass(schedule::createFuseGatherGradients());
   }
-  functions.addPass(schedule::createDecompose({target.gpu ? "cuda" : "cpu"}));
+  functions.addPass(schedule::createDecompose({target.gpu ? TargetKind::Cuda : TargetKind::Cpu}));
   functions.addPass(levels::createMergeEqual());
   functions.addPass(target.gpu ? schedule::createPairFloat8Casts() : schedule::createUnpackInProducts());
   functions.addPass(schedule::createFormClusters());

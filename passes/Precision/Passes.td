@@ -59,7 +59,7 @@ def FuseBias : KedgePass<"kedge-fuse-bias", "mlir::func::FuncOp"> {
     ```
   }];
   let statistics = [Counter<"biases joined", "sums that a product does">,
-                    Counter<"scalars taken out", "factors that moved behind a product">];
+                    Counter<"scalars taken out", "factors that moved after a product">];
   let dependentDialects = ["kedge::onnx::ONNXDialect"];
 }
 

@@ -43,8 +43,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
       fail("the module has no plan: run kedge-choose-recompute first");
     const std::optional<Decision> forced = valueNamed<Decision>(force.getValue());
     if (!force.empty() && !forced)
-      fail("force '{}': expected {}", force.getValue(),
-           fmt::join(wordsOf<Decision>(), ", "));
+      fail("force '{}': expected {}", force.getValue(), fmt::join(wordsOf<Decision>(), ", "));
     model = analysis::loadDevice(device);
     std::vector<Planned> all;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -58,8 +57,7 @@ struct PriceValues : impl::PriceValuesBase<PriceValues> {
     sched::PricesNote(&getContext()).setAttr(getOperation(), builder.getArrayAttr(functions));
     addStatistic("values priced", priced);
     if (forced && priced != 1)
-      fail("force {}: expected one value to decide about, found {}", force.getValue(),
-           priced);
+      fail("force {}: expected one value to decide about, found {}", force.getValue(), priced);
   }
 
   static bool isOfStep(func::FuncOp function) {

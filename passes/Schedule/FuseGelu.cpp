@@ -67,10 +67,10 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
       return;
     Block &block = getOperation().getBody().front();
     for (auto gelu : llvm::make_early_inc_range(block.getOps<onnx::GeluOp>()))
-      if (gelu.getApproximate() == "tanh")
+      if (gelu.getApproximate() == onnx::Approximation::Tanh)
         join(gelu);
     for (auto gradient : llvm::make_early_inc_range(block.getOps<train::GeluGradOp>()))
-      if (gradient.getApproximate() == "tanh")
+      if (gradient.getApproximate() == onnx::Approximation::Tanh)
         join(gradient);
     addStatistic("gelus joined", joined);
     addStatistic("gradients joined", gradients);
@@ -78,10 +78,10 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
   }
 
   static FusedProductOp create(OpBuilder &builder, Location loc, const Linear &product, TypeRange types,
-                               Value c, StringRef epilogue) {
+                               Value c, train::Epilogue epilogue) {
     return FusedProductOp::create(builder, loc, types, product.a, product.b, c,
-                                  builder.getStringAttr(epilogue), builder.getBoolAttr(product.transA),
-                                  builder.getBoolAttr(product.transB));
+                                  builder.getStringAttr(stringifyEnum(epilogue)),
+                                  builder.getBoolAttr(product.transA), builder.getBoolAttr(product.transB));
   }
 
   /// GELU's input is a result of its own where anything else reads it.
@@ -92,7 +92,8 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
       return;
     PlacedBuilder builder(product.op);
     SmallVector<Type> types(sum.hasOneUse() ? 1 : 2, sum.getType());
-    FusedProductOp fused = create(builder, gelu.getLoc(), product, types, product.bias, "gelu");
+    FusedProductOp fused =
+        create(builder, gelu.getLoc(), product, types, product.bias, train::Epilogue::Gelu);
     giveValueNotes(gelu, fused.getY());
     gelu.replaceAllUsesWith(fused.getY());
     gelu.erase();
@@ -114,7 +115,8 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
     SmallVector<Type> types{dY.getType()};
     if (!rowSums.empty())
       types.push_back(rowSums.front()->getResult(0).getType());
-    FusedProductOp fused = create(builder, gradient.getLoc(), product, types, gradient.getX(), "gelu_grad");
+    FusedProductOp fused =
+        create(builder, gradient.getLoc(), product, types, gradient.getX(), train::Epilogue::GeluGrad);
     for (Operation *sum : rowSums) {
       giveValueNotes(sum, fused.getZ());
       sum->getResult(0).replaceAllUsesWith(fused.getZ());

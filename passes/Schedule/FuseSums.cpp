@@ -50,10 +50,10 @@ bool mayTakeSums(MatmulCall product) {
 }
 
 /// The epilogue that sums the rows of this operand; none where the product does not sum over them.
-StringRef epilogueFor(MatmulCall product, unsigned operand) {
-  if (operand == MatmulCall::kA)
-    return product.transA() ? "sums_a" : "";
-  return product.transB() ? "" : "sums_b";
+std::optional<train::Epilogue> epilogueFor(MatmulCall product, unsigned operand) {
+  using enum train::Epilogue;
+  const bool sums = operand == MatmulCall::kA ? product.transA() : !product.transB();
+  return sums ? std::optional(operand == MatmulCall::kA ? SumsA : SumsB) : std::nullopt;
 }
 
 struct FuseSums : impl::FuseSumsBase<FuseSums> {
@@ -82,8 +82,7 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
       const auto product = MatmulCall::of(use.getOwner());
       if (product && mayTakeSums(*product) &&
           rowsTypeOf(value).getShape().back() == rowsTypeOf(sum.getResult(0)).getShape()[0] &&
-          !epilogueFor(*product, use.getOperandNumber()).empty() &&
-          precedes(use.getOwner(), sum.getResult(0)))
+          epilogueFor(*product, use.getOperandNumber()) && precedes(use.getOwner(), sum.getResult(0)))
         return &use;
     }
     return nullptr;
@@ -97,7 +96,7 @@ struct FuseSums : impl::FuseSumsBase<FuseSums> {
     const MatmulCall described = *MatmulCall::of(operand.getOwner());
     LibraryOp product = described.call();
     OpBuilder builder(product);
-    const StringRef epilogue = epilogueFor(described, operand.getOperandNumber());
+    const StringRef epilogue = stringifyEnum(*epilogueFor(described, operand.getOperandNumber()));
     auto attrs =
         builder.getDictionaryAttr({builder.getNamedAttr("epilogue", builder.getStringAttr(epilogue)),
                                    builder.getNamedAttr("transA", builder.getBoolAttr(described.transA())),

@@ -32,8 +32,10 @@ template <typename OpT> bool isAlongLast(sched::LibraryOp call, Value whole) {
 /// Whether Q, K and V are [batch, token, head, depth].
 template <typename OpT> bool isTokenMajor(sched::LibraryOp attention) {
   const auto told = sched::propertiesOf<OpT>(attention);
-  return llvm::all_of(ArrayRef<StringAttr>{told.q_layout, told.k_layout, told.v_layout},
-                      [](StringAttr layout) { return layout && layout.getValue() == "bthd"; });
+  return llvm::all_of(
+      ArrayRef<StringAttr>{told.q_layout, told.k_layout, told.v_layout}, [](StringAttr layout) {
+        return layout && train::symbolizeAttentionLayout(layout.getValue()) == train::AttentionLayout::BTHD;
+      });
 }
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }

@@ -122,7 +122,7 @@ def Decompose : KedgePass<"kedge-decompose", "mlir::func::FuncOp"> {
     ```
   }];
   let statistics = [Counter<"ops rewritten", "ops that became simpler ones">];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "What the kernels are for: cpu or cuda.">];
+  let options = [Option<"target", "target", "::kedge::TargetKind", "::kedge::TargetKind::Cpu", "What the kernels are for: cpu or cuda.">];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 

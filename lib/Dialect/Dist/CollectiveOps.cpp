@@ -116,38 +116,24 @@ void SendRecvOp::build(OpBuilder &builder, OperationState &state, Value input, R
         builder.getDenseI64ArrayAttr(from));
 }
 void AllReduceOp::build(OpBuilder &builder, OperationState &state, Value input, RankGroup group,
-                        StringRef kind) {
+                        ReduceKind kind) {
   build(builder, state, input.getType(), input, builder.getI64IntegerAttr(group.ranks), group.axis,
-        builder.getStringAttr(kind), StringAttr());
+        builder.getStringAttr(stringifyReduceKind(kind)), StringAttr());
 }
 
-/// Of a sum.
-template <typename OpType> static LogicalResult verifyOrder(OpType op) {
-  if (op.getOrder().value_or("tree") != "tree")
-    return op.emitOpError("sums in the order '")
-           << *op.getOrder() << "', expected tree, or none for that of ranks";
-  return success();
-}
-
-LogicalResult ReduceScatterOp::verify() {
-  return failed(verifyOrder(*this)) ? failure() : verifyParts(*this, getInputs(), getOutputs());
-}
+LogicalResult ReduceScatterOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
 LogicalResult LocalShardOp::verify() { return verifyParts(*this, getInputs(), getOutputs()); }
 LogicalResult AllGatherOp::verify() { return verifyParts(*this, getOutputs(), getInputs()); }
 
-LogicalResult AllReduceOp::verify() {
-  if (getKind() != "sum" && getKind() != "max")
-    return emitOpError("is of kind '") << getKind() << "', expected sum or max";
-  return failed(verifyOrder(*this)) ? failure() : verifySame(*this);
-}
+LogicalResult AllReduceOp::verify() { return verifySame(*this); }
 
 LogicalResult AllReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                          SmallVectorImpl<Value> &operandGrads) {
-  if (getKind() != "sum")
-    return emitOpError("of kind '") << getKind() << "' has no gradient: only sums have";
+  if (getKind() != ReduceKind::Sum)
+    return emitOpError("of kind '") << stringifyReduceKind(getKind()) << "' has no gradient: only sums have";
   for (Value grad : resultGrads)
-    operandGrads.push_back(grad ? AllReduceOp::create(builder, getLoc(), grad, group(), "sum").getResult(0)
-                                : Value());
+    operandGrads.push_back(
+        grad ? AllReduceOp::create(builder, getLoc(), grad, group(), ReduceKind::Sum).getResult(0) : Value());
   return success();
 }
 
@@ -164,7 +150,7 @@ LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGr
   rootAlone[getRoot()] = getRoot();
   for (Value grad : resultGrads) {
     if (grad)
-      grad = AllReduceOp::create(builder, getLoc(), grad, group(), "sum").getResult(0);
+      grad = AllReduceOp::create(builder, getLoc(), grad, group(), ReduceKind::Sum).getResult(0);
     operandGrads.push_back(grad ? SendRecvOp::create(builder, getLoc(), grad, group(), rootAlone).getResult(0)
                                 : Value());
   }

@@ -23,7 +23,7 @@ class Dist_ToShards<string mnemonic, dag more = (ins)> : Dist_Op<mnemonic> {
   let hasCanonicalizer = 1;
 }
 
-def Dist_ReduceScatterOp : Dist_ToShards<"reduce_scatter", (ins OptionalAttr<StrAttr>:$order)> {
+def Dist_ReduceScatterOp : Dist_ToShards<"reduce_scatter", (ins OptionalAttr<Word<Dist_SumOrder>>:$order)> {
   let summary = "Each rank's part of the sum over ranks";
   let description = [{
     Sums in the order of ranks, in f32 (f64 of f64), and rounds once to the tensor's type. The result is a shard. With `order`
@@ -53,8 +53,8 @@ def Dist_AllReduceOp : Dist_Op<"all_reduce", [Differentiable]> {
     sum is a dist.reduce_scatter and a dist.all_gather. The loss is that of all ranks, so the gradient of a sum is the sum
     over ranks of its result's gradients.
   }];
-  let arguments = !con(tensors, (ins StrAttr:$kind, OptionalAttr<StrAttr>:$order));
-  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::kedge::dist::RankGroup":$group, "::llvm::StringRef":$kind)>];
+  let arguments = !con(tensors, (ins Word<Dist_ReduceKind>:$kind, OptionalAttr<Word<Dist_SumOrder>>:$order));
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::kedge::dist::RankGroup":$group, "::kedge::dist::ReduceKind":$kind)>];
 }
 
 def Dist_BroadcastOp : Dist_Op<"broadcast", [Differentiable]> {

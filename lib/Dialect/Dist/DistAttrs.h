@@ -1,34 +1,38 @@
 #pragma once
-#include "lib/Dialect/Dist/DistDialect.h"
+#include "lib/Dialect/Dist/DistAttrsEnums.h.inc"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/Operation.h"
 #define GET_ATTRDEF_CLASSES
 #include "lib/Dialect/Dist/DistAttrs.h.inc"
+#include "lib/Dialect/Dist/DistDialect.h.inc"
 
 namespace kedge::dist {
 
-inline constexpr llvm::StringLiteral meshName = "dist.mesh";
+inline constexpr llvm::StringLiteral meshName = DistDialect::MeshAttrHelper::getNameStr();
 /// Attribute of a module with sharded states: the ZeRO stage, 1 to 3.
-inline constexpr llvm::StringLiteral stageName = "dist.stage";
+inline constexpr llvm::StringLiteral stageName = DistDialect::StageAttrHelper::getNameStr();
 /// Attribute of a module that is the program of some ranks of its mesh: their numbers.
-inline constexpr llvm::StringLiteral ranksName = "dist.ranks";
+inline constexpr llvm::StringLiteral ranksName = DistDialect::RanksAttrHelper::getNameStr();
 /// Attribute of a module whose sums over rows are balanced trees over so many equal parts of a step's rows,
 /// on any mesh.
-inline constexpr llvm::StringLiteral partsName = "dist.parts";
+inline constexpr llvm::StringLiteral partsName = DistDialect::PartsAttrHelper::getNameStr();
 /// Attribute of a module whose @micro computes all parts of a rank (kedge-join-parts).
-inline constexpr llvm::StringLiteral joinedName = "dist.joined";
+inline constexpr llvm::StringLiteral joinedName = DistDialect::JoinedAttrHelper::getNameStr();
 /// Attribute of a module: an array of #dist.annotation, what the file says of its nodes, until
 /// kedge-propagate-shardings and kedge-assign-stages have followed it.
-inline constexpr llvm::StringLiteral annotationsName = "dist.annotations";
+inline constexpr llvm::StringLiteral annotationsName = DistDialect::AnnotationsAttrHelper::getNameStr();
 /// Names of mesh axes. Along `data` and `replica` ranks train on different rows; states are cut along `data`
 /// alone.
 inline constexpr llvm::StringLiteral dataAxis = "data", replicaAxis = "replica";
 /// Along `pipeline` ranks compute different ops; each op and state of level 2 may have the stage that it is
 /// of.
-inline constexpr llvm::StringLiteral pipelineAxis = "pipeline", pipelineStageName = "dist.pipeline_stage";
+inline constexpr llvm::StringLiteral pipelineAxis = "pipeline",
+                                     pipelineStageName = DistDialect::PipelineStageAttrHelper::getNameStr();
 /// Attribute of a module that is the program of a pipeline's rank: what all of them run, and when (a
 /// #dist.timetable).
-inline constexpr llvm::StringLiteral timetableName = "dist.timetable";
+inline constexpr llvm::StringLiteral timetableName = DistDialect::TimetableAttrHelper::getNameStr();
 
 /// The ranks that take part in a collective: those along one axis, or along several ("replica,data"), as the
 /// mesh orders them.

@@ -2,6 +2,17 @@
 #define KEDGE_DIST_ATTRS
 include "mlir/IR/AttrTypeBase.td"
 include "lib/Dialect/Dist/DistDialect.td"
+include "lib/Dialect/Kedge/Word.td"
+
+class Dist_Enum<string name, string text, list<I32EnumCase> cases> : I32Enum<name, text, cases> {
+  let cppNamespace = "::kedge::dist";
+}
+def Dist_ReduceKind : Dist_Enum<"ReduceKind", "what ranks make of their tensors", [
+  I32EnumCase<"Sum", 0, "sum">, I32EnumCase<"Max", 1, "max">]>;
+def Dist_SumOrder : Dist_Enum<"SumOrder", "in which order a sum over ranks goes, if not in that of ranks", [
+  I32EnumCase<"Tree", 0, "tree">]>;
+def Dist_SlotPart : Dist_Enum<"SlotPart", "what of a micro-batch a stage computes", [
+  I32EnumCase<"Forward", 0, "forward">, I32EnumCase<"Backward", 1, "backward">, I32EnumCase<"Weights", 2, "weights">]>;
 
 def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
   let mnemonic = "mesh";
@@ -100,10 +111,10 @@ def Dist_SlotAttr : AttrDef<Dist_Dialect, "Slot"> {
   let mnemonic = "slot";
   let summary = "A part of one micro-batch on one stage of a pipeline, and when it is predicted to run";
   let description = [{
-    `#dist.slot<"forward" of 2 stage 1, 0.5 to 1.0>`: micro-batch 2; seconds from the begin of the step. The parts are "forward",
-    "backward" and "weights" (gradients of weights, where a schedule runs them apart).
+    `#dist.slot<forward of 2 stage 1, 0.5 to 1.0>`: micro-batch 2; seconds from the begin of the step. The parts are `forward`,
+    `backward` and `weights` (gradients of weights, where a schedule runs them apart).
   }];
-  let parameters = (ins "::mlir::StringAttr":$part, "int64_t":$micro, "int64_t":$stage, "::mlir::FloatAttr":$begin, "::mlir::FloatAttr":$end);
+  let parameters = (ins EnumParameter<Dist_SlotPart>:$part, "int64_t":$micro, "int64_t":$stage, "::mlir::FloatAttr":$begin, "::mlir::FloatAttr":$end);
   let assemblyFormat = "`<` $part `of` $micro `stage` $stage `,` $begin `to` $end `>`";
   let genVerifyDecl = 1;
 }

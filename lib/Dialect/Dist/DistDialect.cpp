@@ -1,11 +1,13 @@
 #include "lib/Dialect/Dist/DistDialect.h"
 #include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Dialect/Dist/Cut.h"
+#include "lib/Dialect/Kedge/NoteRules.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace kedge;
 using namespace kedge::dist;
 
 /// A list in brackets that may be empty, which TableGen's own form of a list is not.
@@ -25,6 +27,7 @@ template <typename Entry> static void printList(AsmPrinter &printer, ArrayRef<En
   printer << ']';
 }
 
+#include "lib/Dialect/Dist/DistAttrsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "lib/Dialect/Dist/DistAttrs.cpp.inc"
 #include "lib/Dialect/Dist/DistDialect.cpp.inc"
@@ -125,45 +128,35 @@ RankedTensorType ShardingAttr::partOf(Type whole) const {
   return isFlat() ? localShardOf(box, getRanks()) : box;
 }
 
-LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr part, int64_t micro,
+LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, SlotPart part, int64_t micro,
                                int64_t stage, FloatAttr begin, FloatAttr end) {
-  if (!llvm::is_contained({"forward", "backward", "weights"}, part.getValue()) || micro < 0 || stage < 0 ||
-      begin.getValueAsDouble() > end.getValueAsDouble())
-    return emitError() << "a slot " << part << " of micro-batch " << micro << " on stage " << stage
-                       << " from " << begin << " to " << end
-                       << ": expected \"forward\", \"backward\" or \"weights\", numbers from 0 and an end "
-                          "after the begin";
+  if (micro < 0 || stage < 0 || begin.getValueAsDouble() > end.getValueAsDouble())
+    return emitError() << "a slot " << stringifySlotPart(part) << " of micro-batch " << micro << " on stage "
+                       << stage << " from " << begin << " to " << end
+                       << ": expected numbers from 0 and an end after the begin";
   return success();
 }
 
+static bool isListOfAnnotations(Operation *op, Attribute value) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  return isa<ModuleOp>(op) && list &&
+         llvm::all_of(list, [](Attribute each) { return isa<AnnotationAttr>(each); });
+}
+
+static constexpr NoteRule noteRules[] = {
+    {meshName, "a #dist.mesh, on a module", isNoteOn<ModuleOp, MeshAttr>},
+    {stageName, "a number, on a module", isNoteOn<ModuleOp, IntegerAttr>},
+    {partsName, "a number, on a module", isNoteOn<ModuleOp, IntegerAttr>},
+    {ranksName, "an array of numbers, on a module", isNoteOn<ModuleOp, DenseI64ArrayAttr>},
+    {joinedName, "a unit, on a module", isNoteOn<ModuleOp, UnitAttr>},
+    {annotationsName, "an array of #dist.annotation, on a module", isListOfAnnotations},
+    {timetableName, "a #dist.timetable, on a module", isNoteOn<ModuleOp, TimetableAttr>},
+    {pipelineStageName, "a number", [](Operation *, Attribute value) { return isa<IntegerAttr>(value); }},
+    {cutName, "a #dist.cut", [](Operation *, Attribute value) { return isa<CutAttr>(value); }},
+    {scatterName, "a #dist.cut", [](Operation *, Attribute value) { return isa<CutAttr>(value); }}};
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  const bool isCut = attribute.getName() == cutName || attribute.getName() == scatterName;
-  if (isCut && isa<CutAttr>(attribute.getValue()))
-    return success();
-  if (attribute.getName() == timetableName && isa<ModuleOp>(op) && isa<TimetableAttr>(attribute.getValue()))
-    return success();
-  if (attribute.getName() == meshName && isa<ModuleOp>(op) && isa<MeshAttr>(attribute.getValue()))
-    return success();
-  if (attribute.getName() == annotationsName && isa<ModuleOp>(op))
-    if (auto list = dyn_cast<ArrayAttr>(attribute.getValue()))
-      if (llvm::all_of(list, [](Attribute entry) { return isa<AnnotationAttr>(entry); }))
-        return success();
-  const bool isNumber = attribute.getName() == stageName || attribute.getName() == partsName;
-  if (isNumber && isa<ModuleOp>(op) && isa<IntegerAttr>(attribute.getValue()))
-    return success();
-  if (attribute.getName() == pipelineStageName && isa<IntegerAttr>(attribute.getValue()))
-    return success();
-  if (attribute.getName() == ranksName && isa<ModuleOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
-    return success();
-  if (attribute.getName() == joinedName && isa<ModuleOp>(op) && isa<UnitAttr>(attribute.getValue()))
-    return success();
-  return op->emitOpError("has '") << attribute.getName().getValue() << "' = " << attribute.getValue()
-                                  << ": expected '" << meshName << "' (a #dist.mesh), '" << stageName
-                                  << "' or '" << partsName << "' (a number), '" << ranksName
-                                  << "' (an array of numbers), '" << joinedName << "', '" << annotationsName
-                                  << "' (an array of #dist.annotation) or '" << timetableName
-                                  << "' (a #dist.timetable), on a module, or '" << pipelineStageName
-                                  << "' (a number)";
+  return verifyNote(op, attribute, noteRules);
 }
 
 int64_t kedge::dist::shardElements(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }

@@ -1,3 +1,2 @@
 #pragma once
-#include "lib/Dialect/Dist/DistDialect.h.inc"
-#include "mlir/IR/Dialect.h"
+#include "lib/Dialect/Dist/DistAttrs.h"

@@ -18,6 +18,10 @@ def Dist_Dialect : Dialect {
     Values that are not shards are either alike on all ranks (parameters, what was gathered or reduced) or of the rank's
     own rows (activations, gradients before they are reduced).
   }];
+  /// DistAttrs.h says what each of them is.
+  let discardableAttrs = (ins "::kedge::dist::MeshAttr":$mesh, "::mlir::IntegerAttr":$stage, "::mlir::DenseI64ArrayAttr":$ranks,
+    "::mlir::IntegerAttr":$parts, "::mlir::UnitAttr":$joined, "::mlir::ArrayAttr":$annotations, "::mlir::IntegerAttr":$pipeline_stage,
+    "::kedge::dist::TimetableAttr":$timetable, "::kedge::dist::CutAttr":$cut, "::kedge::dist::CutAttr":$scatter);
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
 }

@@ -1,10 +1,12 @@
 #include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "lib/Dialect/Kedge/NoteRules.h"
+#include "lib/Dialect/Train/StateOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace kedge;
 using namespace kedge::exec;
 
 #include "lib/Dialect/Exec/ExecAttrsEnums.cpp.inc"
@@ -16,14 +18,10 @@ using namespace kedge::exec;
 #include "lib/Dialect/Exec/ExecOps.cpp.inc"
 
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  auto offset = dyn_cast<IntegerAttr>(attribute.getValue());
-  bool isOffset =
-      attribute.getName() == OffsetNote::getNameStr() && op->getName().getStringRef() == "train.state";
-  if (!isOffset || !offset || !offset.getType().isInteger(64) || offset.getInt() < 0)
-    return op->emitOpError("has '")
-           << attribute.getName().getValue() << "' = " << attribute.getValue()
-           << ": the dialect exec knows 'exec.offset', a number of bytes on a train.state";
-  return success();
+  static constexpr NoteRule rules[] = {
+      {OffsetNote::getNameStr(), "a number of bytes, on a train.state",
+       [](Operation *op, Attribute value) { return isa<train::StateOp>(op) && isCount(value); }}};
+  return verifyNote(op, attribute, rules);
 }
 
 void ExecDialect::initialize() {

@@ -1,4 +1,5 @@
 #include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "lib/Dialect/Kedge/Target.h"
 #include "lib/Dialect/Kedge/ValueNotes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
@@ -55,8 +56,10 @@ LogicalResult KedgeDialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return verifyResultPlaces(op, attribute.getValue());
   if (attribute.getName() == valuesName)
     return verifyValueNotes(op, attribute.getValue());
-  if (attribute.getName() == TargetNote::getNameStr() && !isa<StringAttr>(attribute.getValue()))
-    return op->emitOpError("'kedge.target' should be the name of a target");
+  auto target = dyn_cast<StringAttr>(attribute.getValue());
+  if (attribute.getName() == TargetNote::getNameStr() &&
+      (!target || !valueNamed<TargetKind>(target.getValue())))
+    return op->emitOpError("'kedge.target' should be the name of a target: ") << listOfWords<TargetKind>();
   if (attribute.getName() == RowsNote::getNameStr() && !isa<DenseI64ArrayAttr>(attribute.getValue()))
     return op->emitOpError("'kedge.rows' should be a list of numbers");
   if (attribute.getName() == SavedNote::getNameStr() && !isa<DictionaryAttr>(attribute.getValue()))

@@ -1,7 +1,7 @@
 #include "lib/Dialect/Kedge/Target.h"
 #include "lib/Dialect/Kedge/KedgeDialect.h"
 
-llvm::StringRef kedge::targetOf(mlir::ModuleOp module) {
+kedge::TargetKind kedge::targetOf(mlir::ModuleOp module) {
   mlir::StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : mlir::StringAttr();
-  return target ? target.getValue() : "cpu";
+  return target ? valueOf<TargetKind>(target.getValue()) : TargetKind::Cpu;
 }

@@ -1,6 +1,7 @@
 // Short names for the ops that gradients are written in. Values carry the location of the forward op.
 #pragma once
 #include "lib/Dialect/ONNX/GradientUtils.h"
+#include "lib/Dialect/Train/TrainEnums.h"
 
 namespace kedge {
 
@@ -18,7 +19,7 @@ struct GradientBuilder {
   mlir::Value cast(mlir::Value x, mlir::Type element);
   /// Builds train.pointwise_grad. Its operands are the gradient of the result, then the inputs that
   /// `function` reads. `parameters` are the attributes of the forward op that the formula reads.
-  mlir::Value pointwise(llvm::StringRef function, mlir::ValueRange inputs,
+  mlir::Value pointwise(train::PointwiseFunction function, mlir::ValueRange inputs,
                         mlir::DictionaryAttr parameters = {});
   mlir::Value reduceTo(mlir::Value grad, mlir::Value like);
 };

@@ -71,7 +71,7 @@ Value GradientBuilder::scale(Value x, double factor) { return mul(x, scalarLike(
 Value GradientBuilder::cast(Value x, Type element) {
   return elementOf(x) == element ? x : onnx::CastOp::create(builder, loc, x, TypeAttr::get(element));
 }
-Value GradientBuilder::pointwise(StringRef function, ValueRange inputs, DictionaryAttr parameters) {
+Value GradientBuilder::pointwise(train::PointwiseFunction function, ValueRange inputs, DictionaryAttr parameters) {
   return train::PointwiseGradOp::create(builder, loc, inputs, function, parameters);
 }
 Value GradientBuilder::reduceTo(Value grad, Value like) { return kedge::reduceTo(builder, loc, grad, like); }

@@ -11,6 +11,7 @@ using namespace mlir;
 using namespace kedge::onnx;
 
 #include "lib/Dialect/ONNX/ONNXDialect.cpp.inc"
+#include "lib/Dialect/ONNX/OnnxEnums.cpp.inc"
 
 // One registration function a family keeps each family's generated code in its own translation unit.
 void ONNXDialect::initialize() {

@@ -11,6 +11,7 @@ include "lib/Interfaces/DecomposableOpInterface.td"
 include "lib/Interfaces/PrecisionOpInterface.td"
 include "lib/Interfaces/LibraryCallOpInterface.td"
 include "lib/Dialect/ONNX/ONNXDialect.td"
+include "lib/Dialect/ONNX/OnnxEnums.td"
 
 def ONNX_Tensor : RankedTensorOf<[AnyType]>;
 

@@ -15,7 +15,7 @@ Value rootOf(Value v) {
 
 bool isLaunch(Operation &op) { return isa<ClusterOp, LibraryOp, OffloadOp, FetchOp>(op); }
 
-static bool isForCuda(Operation *op) { return targetOf(op->getParentOfType<ModuleOp>()) == "cuda"; }
+static bool isForCuda(Operation *op) { return targetOf(op->getParentOfType<ModuleOp>()) == TargetKind::Cuda; }
 
 /// Whether the call adds its result onto `root`, which it reads nowhere else.
 static bool addsInPlace(LibraryOp call, Value root) {

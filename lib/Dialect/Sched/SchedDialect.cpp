@@ -1,4 +1,6 @@
+#include "lib/Dialect/Kedge/NoteRules.h"
 #include "lib/Dialect/Sched/InPlace.h"
+#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -7,6 +9,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace kedge;
 using namespace kedge::sched;
 
 #include "lib/Dialect/Sched/SchedAttrsEnums.cpp.inc"
@@ -42,23 +45,12 @@ namespace {
 bool isLaunch(Operation *op) { return isa<ClusterOp, LibraryOp>(op); }
 bool isKernel(Operation *op) { return isa<FunctionOpInterface>(op); }
 
-/// What a note should be, and of what.
-struct NoteRule {
-  StringRef name, expected;
-  bool (*fits)(Operation *op, Attribute value);
-};
-
 template <typename Attr> bool onLaunch(Operation *op, Attribute value) {
   return isLaunch(op) && isa<Attr>(value);
 }
 template <typename Attr> bool onFunction(Operation *op, Attribute value) {
   return isKernel(op) && isa<Attr>(value);
 }
-bool isCount(Attribute value) {
-  auto number = dyn_cast<IntegerAttr>(value);
-  return number && number.getType().isInteger(64) && number.getInt() >= 0;
-}
-
 constexpr NoteRule noteRules[] = {
     {KernelNote::getNameStr(), "the name of the function that a cluster or a library call runs",
      onLaunch<StringAttr>},
@@ -70,34 +62,22 @@ constexpr NoteRule noteRules[] = {
      [](Operation *op, Attribute value) { return isLaunch(op) && isCount(value); }},
     {KernelsNote::getNameStr(), "a list of a GPU's kernels, on a launch", onLaunch<ArrayAttr>},
     {FlatNote::getNameStr(), "a function and its elements, on a cluster",
-     [](Operation *op, Attribute value) { return isa<ClusterOp>(op) && isa<DictionaryAttr>(value); }},
+     isNoteOn<ClusterOp, DictionaryAttr>},
     {GridNote::getNameStr(), "the size of a grid, on a GPU's kernel", onFunction<StringAttr>},
-    {HostNote::getNameStr(), "a unit, on a train.state",
-     [](Operation *op, Attribute value) {
-       return op->getName().getStringRef() == "train.state" && isa<UnitAttr>(value);
-     }},
+    {HostNote::getNameStr(), "a unit, on a train.state", isNoteOn<train::StateOp, UnitAttr>},
     {DiskNote::getNameStr(), "a directory, on a train.state with 'sched.host'",
      [](Operation *op, Attribute value) {
-       return op->getName().getStringRef() == "train.state" && isa<StringAttr>(value) && isOnHost(op);
+       return isa<train::StateOp>(op) && isa<StringAttr>(value) && isOnHost(op);
      }},
-    {RecomputeNote::getNameStr(), "a #sched.recompute, on the module",
-     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<RecomputeAttr>(value); }},
-    {PricesNote::getNameStr(), "a list of functions, on the module",
-     [](Operation *op, Attribute value) { return isa<ModuleOp>(op) && isa<ArrayAttr>(value); }},
+    {RecomputeNote::getNameStr(), "a #sched.recompute, on the module", isNoteOn<ModuleOp, RecomputeAttr>},
+    {PricesNote::getNameStr(), "a list of functions, on the module", isNoteOn<ModuleOp, ArrayAttr>},
     {SequenceNote::getNameStr(), "a list of launches, on a function", onFunction<DenseI64ArrayAttr>},
     {OffloadableNote::getNameStr(), "a list of values, on a function", onFunction<DenseI64ArrayAttr>},
 };
 } // namespace
 
 LogicalResult SchedDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  for (const NoteRule &rule : noteRules)
-    if (attribute.getName() == rule.name)
-      return rule.fits(op, attribute.getValue()) ? success()
-                                                 : op->emitOpError("'")
-                                                       << rule.name << "' should be " << rule.expected
-                                                       << ", found " << attribute.getValue();
-  return op->emitOpError("has '") << attribute.getName().getValue()
-                                  << "', which is no note of the dialect sched";
+  return verifyNote(op, attribute, noteRules);
 }
 
 namespace {

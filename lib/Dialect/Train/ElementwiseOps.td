@@ -10,11 +10,11 @@ def Train_PointwiseGradOp : Train_Op<"pointwise_grad", [Pointwise]> {
     forward operands or the result. `parameters` are attributes of the forward op. The result has the broadcast shape
     and the first input's element type. Conventions at kinks are PyTorch's.
   }];
-  let arguments = (ins Variadic<ONNX_Tensor>:$inputs, StrAttr:$function, OptionalAttr<DictionaryAttr>:$parameters);
+  let arguments = (ins Variadic<ONNX_Tensor>:$inputs, Word<Train_PointwiseFunction>:$function, OptionalAttr<DictionaryAttr>:$parameters);
   let results = (outs ONNX_Tensor:$result);
-  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "::llvm::StringRef":$function,
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "::kedge::train::PointwiseFunction":$function,
                                  CArg<"::mlir::DictionaryAttr", "{}">:$parameters), [{
-    build($_builder, $_state, inputs, $_builder.getStringAttr(function), parameters);
+    build($_builder, $_state, inputs, $_builder.getStringAttr(stringifyEnum(function)), parameters);
   }]>];
   let hasVerifier = 1;
 }
@@ -25,12 +25,12 @@ def Train_ReduceGradOp : Train_Op<"reduce_grad", [Clusterable]> {
     Spreads `grad`, which lacks the dims `axes` (or has them with size 1: `keepdims`), over `shape`.
     `saved` is what `function` needs: nothing, the forward operand, or operand and result.
   }];
-  let arguments = (ins ONNX_Tensor:$grad, Variadic<ONNX_Tensor>:$saved, StrAttr:$function,
+  let arguments = (ins ONNX_Tensor:$grad, Variadic<ONNX_Tensor>:$saved, Word<Train_ReduceFunction>:$function,
     DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keepdims);
   let results = (outs ONNX_Tensor:$result);
-  let builders = [OpBuilder<(ins "::mlir::Value":$grad, "::mlir::ValueRange":$saved, "::llvm::StringRef":$function,
+  let builders = [OpBuilder<(ins "::mlir::Value":$grad, "::mlir::ValueRange":$saved, "::kedge::train::ReduceFunction":$function,
       "::llvm::ArrayRef<int64_t>":$shape, "::llvm::ArrayRef<int64_t>":$axes, "bool":$keepdims), [{
-    build($_builder, $_state, grad, saved, $_builder.getStringAttr(function), $_builder.getDenseI64ArrayAttr(shape),
+    build($_builder, $_state, grad, saved, $_builder.getStringAttr(stringifyEnum(function)), $_builder.getDenseI64ArrayAttr(shape),
           $_builder.getDenseI64ArrayAttr(axes), $_builder.getBoolAttr(keepdims));
   }]>];
   let hasVerifier = 1;
@@ -73,7 +73,7 @@ def Train_RandomOp : Train_Op<"random", [Clusterable]> {
     Random numbers are keyed and counted as those of train.dropout; an element of a normal distribution takes two. The
     result has the shape `shape` and the element type `dtype`.
   }];
-  let arguments = (ins Train_Counter:$seed, Train_Counter:$step, Train_Counter:$row_base, StrAttr:$distribution,
+  let arguments = (ins Train_Counter:$seed, Train_Counter:$step, Train_Counter:$row_base, Word<Train_RandomKind>:$distribution,
     F64Attr:$a, F64Attr:$b, DenseI64ArrayAttr:$shape, TypeAttr:$dtype, I64Attr:$op_id,
     DefaultValuedAttr<I64Attr, "0">:$batch_axis, DefaultValuedAttr<I64Attr, "1">:$row_size);
   let results = (outs ONNX_Tensor:$result);

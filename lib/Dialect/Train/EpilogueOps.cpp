@@ -24,7 +24,7 @@ bool kedge::train::addsTo(Type operand, Type sum) {
   return operand == sum ? sum.isF32() || sum.isF64() : sum.isF32() && (operand.isBF16() || operand.isF16());
 }
 
-bool AccumulateProductOp::hasKernelOn(StringRef target) { return target == "cuda"; }
+bool AccumulateProductOp::hasKernelOn(TargetKind target) { return target == TargetKind::Cuda; }
 
 LogicalResult AccumulateProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
   Value product = onnx::MatMulOp::create(builder, getLoc(), getA(), getB(), getTransA(), getTransB());
@@ -86,17 +86,17 @@ static Value sumOfRows(OpBuilder &builder, Location loc, Value tensor) {
   return onnx::ReduceSumOp::create(builder, loc, tensor, rowDims(tensor), /*keepdims=*/false);
 }
 
-bool FusedProductOp::hasKernelOn(StringRef target) { return target == "cuda"; }
+bool FusedProductOp::hasKernelOn(TargetKind target) { return target == TargetKind::Cuda; }
 
 LogicalResult FusedProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
-  const bool isGelu = getEpilogue() == "gelu", isGradient = getEpilogue() == "gelu_grad";
+  const bool isGelu = getEpilogue() == Epilogue::Gelu, isGradient = getEpilogue() == Epilogue::GeluGrad;
   Value product = onnx::GemmOp::create(builder, getLoc(), getA(), getB(), isGelu ? getC() : Value(),
                                        getTransA(), getTransB(), APFloat(1.0f), APFloat(1.0f));
-  Value y = product, summed = getEpilogue() == "sums_a" ? getA() : getB();
+  Value y = product, summed = getEpilogue() == Epilogue::SumsA ? getA() : getB();
   if (isGelu)
-    y = onnx::GeluOp::create(builder, getLoc(), product, "tanh");
+    y = onnx::GeluOp::create(builder, getLoc(), product, onnx::Approximation::Tanh);
   if (isGradient)
-    y = summed = GeluGradOp::create(builder, getLoc(), product, getC(), "tanh");
+    y = summed = GeluGradOp::create(builder, getLoc(), product, getC(), onnx::Approximation::Tanh);
   results.push_back(y);
   if (getZ())
     results.push_back(isGelu ? product : sumOfRows(builder, getLoc(), summed));
@@ -109,30 +109,31 @@ static Type columnType(Type tensor) {
   return RankedTensorType::get(type.getShape().back(), type.getElementType());
 }
 
-/// What Z is, if it is there; null for an epilogue that does not exist.
+/// What Z is, if it is there; null where the product does not sum over the rows of the epilogue's operand.
 static Type typeOfZ(FusedProductOp op) {
-  const StringRef epilogue = op.getEpilogue();
-  if (epilogue == "gelu")
+  switch (op.getEpilogue()) {
+  case Epilogue::Gelu:
     return op.getY().getType();
-  if (epilogue == "gelu_grad")
+  case Epilogue::GeluGrad:
     return columnType(op.getY().getType());
-  if (epilogue == "sums_a" && op.getTransA())
-    return columnType(op.getA().getType());
-  if (epilogue == "sums_b" && !op.getTransB())
-    return columnType(op.getB().getType());
+  case Epilogue::SumsA:
+    return op.getTransA() ? columnType(op.getA().getType()) : Type();
+  case Epilogue::SumsB:
+    return op.getTransB() ? Type() : columnType(op.getB().getType());
+  }
   return {};
 }
 
 static bool takesC(FusedProductOp op) {
   Type c = op.getC() ? op.getC().getType() : Type();
-  if (op.getEpilogue() == "gelu")
+  if (op.getEpilogue() == Epilogue::Gelu)
     return !c || c == columnType(op.getY().getType());
-  return c == (op.getEpilogue() == "gelu_grad" ? Type(op.getY().getType()) : Type());
+  return c == (op.getEpilogue() == Epilogue::GeluGrad ? Type(op.getY().getType()) : Type());
 }
 
 LogicalResult FusedProductOp::verify() {
   const Type z = typeOfZ(*this);
-  const bool sums = getEpilogue().starts_with("sums_");
+  const bool sums = getEpilogue() == Epilogue::SumsA || getEpilogue() == Epilogue::SumsB;
   if (!z || !takesC(*this) || (getZ() ? getZ().getType() != z : sums))
     return emitOpError("expected the epilogue gelu, gelu_grad, sums_a of a transposed A or sums_b of a B "
                        "that is not, with the C and "

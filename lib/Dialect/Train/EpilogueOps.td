@@ -20,7 +20,7 @@ def Train_FusedProductOp : Op<Train_Dialect, "fused_product", [Pure, KernelOrDec
     where the library has no algorithm for it, the program's own kernels do, from rounded numbers. Made by kedge-fuse-gelu and
     kedge-fuse-sums.
   }];
-  let arguments = (ins Train_Float16Tensor:$A, Train_Float16Tensor:$B, Optional<Train_Float16Tensor>:$C, StrAttr:$epilogue,
+  let arguments = (ins Train_Float16Tensor:$A, Train_Float16Tensor:$B, Optional<Train_Float16Tensor>:$C, Word<Train_Epilogue>:$epilogue,
     DefaultValuedAttr<BoolAttr, "false">:$transA, DefaultValuedAttr<BoolAttr, "false">:$transB);
   let results = (outs Train_Float16Tensor:$Y, Optional<Train_Float16Tensor>:$Z);
   let assemblyFormat = "$epilogue operands attr-dict `:` functional-type(operands, results)";

@@ -49,8 +49,6 @@ LogicalResult RandomOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
 }
 
 LogicalResult RandomOp::verify() {
-  if (getDistribution() != "uniform" && getDistribution() != "normal")
-    return emitOpError("has distribution '") << getDistribution() << "', expected uniform or normal";
   if (!isa<FloatType>(getDtype()))
     return emitOpError("draws elements of type ") << getDtype() << ", expected a float type";
   return success();
@@ -72,7 +70,7 @@ void RandomOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
   auto draw = [&](Value number) { return body.random(scalars[0], getOpId(), scalars[1], row, number); };
   Type i64 = body.builder.getI64Type();
   Value drawn;
-  if (getDistribution() == "normal") {
+  if (getDistribution() == RandomKind::Normal) {
     Value first = body.mul(element, body.constantInt(i64, 2));
     drawn = normalOf(body, draw(first), draw(body.add(first, body.constantInt(i64, 1))));
   } else {

@@ -26,8 +26,8 @@ constexpr int kWhole = ShardingRule::kWhole;
 Dims wholeDims(Value value) { return Dims(rankOf(value), kWhole); }
 
 /// Loop 0: heads, in groups that share a key head.
-Dims headDims(StringRef layout) {
-  return layout == "bthd" ? Dims{kWhole, kWhole, 0, kWhole} : Dims{kWhole, 0, kWhole, kWhole};
+Dims headDims(AttentionLayout layout) {
+  return layout == AttentionLayout::BTHD ? Dims{kWhole, kWhole, 0, kWhole} : Dims{kWhole, 0, kWhole, kWhole};
 }
 
 Dims maskDims(Value mask, Value scores) {
@@ -37,7 +37,7 @@ Dims maskDims(Value mask, Value scores) {
   return dims;
 }
 
-int64_t headAxis(StringRef layout) { return layout == "bthd" ? 2 : 1; }
+int64_t headAxis(AttentionLayout layout) { return layout == AttentionLayout::BTHD ? 2 : 1; }
 
 /// Fewer key heads than ranks, which share them evenly: each rank has all of them and reads one, that of its
 /// query heads.
@@ -48,7 +48,7 @@ template <typename OpType> bool sharesKeyHeads(OpType op, int64_t ranks) {
 }
 
 /// Dims of K or V.
-template <typename OpType> Dims keyDims(OpType op, StringRef layout, int64_t ranks) {
+template <typename OpType> Dims keyDims(OpType op, AttentionLayout layout, int64_t ranks) {
   return sharesKeyHeads(op, ranks) ? Dims(4, kWhole) : headDims(layout);
 }
 
@@ -72,7 +72,7 @@ Value ownKeyHead(LocalBuilder &local, int64_t count) {
 }
 
 /// The key head `head` alone.
-Value keyHeadOf(LocalBuilder &local, Value heads, StringRef layout, Value head) {
+Value keyHeadOf(LocalBuilder &local, Value heads, AttentionLayout layout, Value head) {
   return onnx::GatherOp::create(local.builder, local.loc, heads, head,
                                 local.builder.getI64IntegerAttr(headAxis(layout)), IntegerAttr());
 }
@@ -123,7 +123,7 @@ struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradS
   }
 
   /// `own` is the gradient of one of so many heads.
-  static Value sumOfHeads(LocalBuilder &local, Value own, StringRef layout, Value head, int64_t heads) {
+  static Value sumOfHeads(LocalBuilder &local, Value own, AttentionLayout layout, Value head, int64_t heads) {
     OpBuilder &b = local.builder;
     SmallVector<int64_t> numbers = llvm::to_vector(llvm::seq<int64_t>(heads)), shape(4, 1);
     shape[headAxis(layout)] = heads;
@@ -286,13 +286,11 @@ struct CrossEntropySharding : ShardingOpInterface::ExternalModel<CrossEntropySha
           labels = operands[1];
     SmallVector<int64_t> kept(shapeOf(logits));
     kept[axis] = 1;
-    Value top = local.allReduce(
-        onnx::ReduceMaxOp::create(b, local.loc, logits, ArrayRef<int64_t>{axis}, false), "max");
+    Value top = local.maximumOverRanks(
+        onnx::ReduceMaxOp::create(b, local.loc, logits, ArrayRef<int64_t>{axis}, false));
     Value shifted = math.sub(logits, onnx::ReshapeOp::create(b, local.loc, top, kept));
-    Value total =
-        local.allReduce(onnx::ReduceSumOp::create(b, local.loc, onnx::ExpOp::create(b, local.loc, shifted),
-                                                  ArrayRef<int64_t>{axis}, false),
-                        "sum");
+    Value total = local.sumOverRanks(onnx::ReduceSumOp::create(
+        b, local.loc, onnx::ExpOp::create(b, local.loc, shifted), ArrayRef<int64_t>{axis}, false));
     Value ignored = isIgnored(local, loss, labels);
     Value known =
         onnx::WhereOp::create(b, local.loc, ignored, onnx::number(local, elementOf(labels), 0), labels);
@@ -300,7 +298,7 @@ struct CrossEntropySharding : ShardingOpInterface::ExternalModel<CrossEntropySha
     Value found = onnx::GatherElementsOp::create(
         b, local.loc, logits, onnx::ReshapeOp::create(b, local.loc, own.indices, kept), axis);
     found = onnx::ReshapeOp::create(b, local.loc, found, shapeOf(labels));
-    Value picked = local.allReduce(onnx::orZero(local, own.isOwn, found), "sum");
+    Value picked = local.sumOverRanks(onnx::orZero(local, own.isOwn, found));
     Value losses = math.add(math.sub(top, picked), onnx::LogOp::create(b, local.loc, total));
     return {onnx::orZero(local, onnx::NotOp::create(b, local.loc, ignored), losses), top, total};
   }

@@ -3,6 +3,7 @@
 #define KEDGE_TRAIN_BASE
 include "lib/Dialect/ONNX/OnnxBase.td"
 include "lib/Dialect/Train/TrainAttrs.td"
+include "lib/Dialect/Train/TrainEnums.td"
 
 /// Tensors of one element that the host writes before a step.
 class Train_Rank0<code element, string summary>

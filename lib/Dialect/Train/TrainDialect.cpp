@@ -22,6 +22,7 @@ using namespace kedge;
 using namespace kedge::train;
 
 #include "lib/Dialect/Train/TrainAttrsEnums.cpp.inc"
+#include "lib/Dialect/Train/TrainEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "lib/Dialect/Train/TrainAttrs.cpp.inc"
 #include "lib/Dialect/Train/TrainDialect.cpp.inc"

@@ -1,5 +1,6 @@
 #pragma once
 #include "lib/Dialect/Train/TrainDialect.h.inc"
+#include "lib/Dialect/Train/TrainEnums.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/Operation.h"

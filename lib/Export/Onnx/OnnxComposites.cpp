@@ -110,7 +110,7 @@ public:
           "Dropout", {weights, w.number(Float32Type::get(op.getContext()), op.getRatio().convertToDouble()),
                       w.number(IntegerType::get(op.getContext(), 1), 1)});
     std::string v = perHead(op.getV(), op.getVLayout());
-    if (op.getOLayout() == "bhtd")
+    if (op.getOLayout() == train::AttentionLayout::BHTD)
       return w.result(op, "MatMul", {weights, v});
     w.result(op, "Transpose", {w.value("MatMul", {weights, v})}, {perm({0, 2, 1, 3})});
   }
@@ -122,10 +122,10 @@ private:
   }
 
   /// [B, H, T, D] with each head as often as queries need it.
-  std::string perHead(Value v, StringRef layout) {
+  std::string perHead(Value v, train::AttentionLayout layout) {
     std::string name = w.nameOf(v);
     std::vector<int64_t> s(shapeOf(v).vec());
-    if (layout == "bthd") {
+    if (layout == train::AttentionLayout::BTHD) {
       name = w.value("Transpose", {name}, {perm({0, 2, 1, 3})});
       std::swap(s[1], s[2]);
     }
@@ -153,8 +153,9 @@ private:
     }
     if (!op.getCausal())
       return scores;
-    int64_t queries = lse[2], keys = shapeOf(op.getK())[op.getKLayout() == "bhtd" ? 2 : 1],
-            offset = op.getCausalOffset();
+    const bool headsFirst = op.getKLayout() == train::AttentionLayout::BHTD;
+    const int64_t queries = lse[2], keys = shapeOf(op.getK())[headsFirst ? 2 : 1],
+                  offset = op.getCausalOffset();
     SmallVector<bool> visible;
     for (int64_t i = 0; i < queries; ++i)
       for (int64_t j = 0; j < keys; ++j)

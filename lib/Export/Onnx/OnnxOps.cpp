@@ -17,108 +17,6 @@ namespace {
 using Attr = model::Attribute;
 using Names = OnnxWriter::Names;
 
-/// Operators whose attributes are ONNX's own, but for those that follow the name.
-const std::map<std::string, std::set<std::string>> &plainOps() {
-  static const std::map<std::string, std::set<std::string>> ops = [] {
-    std::map<std::string, std::set<std::string>> all;
-    for (const char *name : {"Abs",
-                             "Acos",
-                             "Acosh",
-                             "Add",
-                             "And",
-                             "ArgMax",
-                             "ArgMin",
-                             "Asin",
-                             "Asinh",
-                             "Atan",
-                             "Atanh",
-                             "AveragePool",
-                             "BitwiseAnd",
-                             "BitwiseNot",
-                             "BitwiseOr",
-                             "BitwiseXor",
-                             "Ceil",
-                             "Celu",
-                             "Clip",
-                             "Concat",
-                             "Conv",
-                             "ConvInteger",
-                             "ConvTranspose",
-                             "Cos",
-                             "Cosh",
-                             "Div",
-                             "Elu",
-                             "Equal",
-                             "Erf",
-                             "Exp",
-                             "Floor",
-                             "GatherElements",
-                             "GatherND",
-                             "Gelu",
-                             "GlobalAveragePool",
-                             "GlobalMaxPool",
-                             "Greater",
-                             "GreaterOrEqual",
-                             "GRU",
-                             "Hardmax",
-                             "HardSigmoid",
-                             "HardSwish",
-                             "Identity",
-                             "IsInf",
-                             "IsNaN",
-                             "LeakyRelu",
-                             "Less",
-                             "LessOrEqual",
-                             "Log",
-                             "LogSoftmax",
-                             "LRN",
-                             "LSTM",
-                             "MatMulInteger",
-                             "Max",
-                             "Min",
-                             "Mish",
-                             "Mod",
-                             "Mul",
-                             "Neg",
-                             "NegativeLogLikelihoodLoss",
-                             "Not",
-                             "Or",
-                             "Pow",
-                             "PRelu",
-                             "QLinearMatMul",
-                             "Reciprocal",
-                             "Relu",
-                             "ReverseSequence",
-                             "RNN",
-                             "Round",
-                             "ScatterElements",
-                             "ScatterND",
-                             "Selu",
-                             "Shrink",
-                             "Sigmoid",
-                             "Sign",
-                             "Sin",
-                             "Sinh",
-                             "Softmax",
-                             "Softplus",
-                             "Softsign",
-                             "Sqrt",
-                             "Sub",
-                             "Tan",
-                             "Tanh",
-                             "ThresholdedRelu",
-                             "Transpose",
-                             "Where",
-                             "Xor"})
-      all[name] = {};
-    all["MaxPool"] = {"with_indices"};
-    all["Gather"] = {"padding_idx"};
-    all["SoftmaxCrossEntropyLoss"] = {"with_log_prob"};
-    return all;
-  }();
-  return ops;
-}
-
 /// As PyTorch's scalars, a rank-0 float may have another type; ONNX wants one.
 Names sameTypes(OnnxWriter &w, Operation *op, Names inputs) {
   if (op->getNumOperands() != 2 || isa<onnx::PowOp>(op))
@@ -184,6 +82,15 @@ void writeResize(OnnxWriter &w, onnx::ResizeOp op) {
   w.result(op, "Resize", inputs, attributesOf(op, {"sizes", "scales", "roi"}));
 }
 
+/// An op whose operands and attributes are ONNX's own, but for what import added.
+void writePlain(OnnxWriter &w, Operation *op) {
+  OnnxWriter::Attributes attributes = attributesOf(op, {"with_indices", "padding_idx", "with_log_prob"});
+  // The IR's default is not ONNX's.
+  if (isa<onnx::ArgMaxOp, onnx::ArgMinOp>(op) && !op->getAttr("keepdims"))
+    attributes.push_back(Attr::makeInt("keepdims", 0));
+  w.node(op, op->getName().stripDialect().str(), sameTypes(w, op, w.operands(op)), attributes);
+}
+
 void writeMovement(OnnxWriter &w, Operation *operation) {
   auto in = [&](Value v) { return w.nameOf(v); };
   auto all = [&](int64_t rank) { return w.ints(llvm::to_vector(llvm::seq<int64_t>(0, rank))); };
@@ -206,7 +113,7 @@ void writeMovement(OnnxWriter &w, Operation *operation) {
         Names inputs = {in(op.getData()), w.ints(op.getPads())};
         if (op.getConstantValue())
           inputs.push_back(in(op.getConstantValue()));
-        w.result(op, "Pad", inputs, {Attr::makeString("mode", op.getMode().str())});
+        w.result(op, "Pad", inputs, {Attr::makeString("mode", stringifyEnum(op.getMode()).str())});
       })
       .Case([&](onnx::RangeOp op) {
         Type type = elementOf(op.getStart());
@@ -232,7 +139,8 @@ void writeMovement(OnnxWriter &w, Operation *operation) {
                  {Attr::makeInt("k", op.getK()),
                   Attr::makeInt("dtype", static_cast<int64_t>(onnxType(op.getDtype())))});
       })
-      .Default([&](Operation *op) { w.unsupported(op); });
+      .Case([&](onnx::UnsupportedOp op) { w.unsupported(op); })
+      .Default([&](Operation *op) { writePlain(w, op); });
 }
 
 void writeOther(OnnxWriter &w, Operation *operation) {
@@ -274,11 +182,11 @@ void writeOther(OnnxWriter &w, Operation *operation) {
       })
       .Case([&](onnx::GridSampleOp op) {
         // Names of opset 16, which import leaves as they are.
-        std::string mode = op.getMode() == "bilinear"  ? "linear"
-                           : op.getMode() == "bicubic" ? "cubic"
-                                                       : op.getMode().str();
+        using enum onnx::GridMode;
+        const onnx::GridMode given = op.getMode();
+        const onnx::GridMode mode = given == Bilinear ? Linear : given == Bicubic ? Cubic : given;
         OnnxWriter::Attributes attributes = attributesOf(op, {"mode"});
-        attributes.push_back(Attr::makeString("mode", mode));
+        attributes.push_back(Attr::makeString("mode", stringifyEnum(mode).str()));
         w.result(op, "GridSample", w.operands(op), attributes);
       })
       .Default([&](Operation *op) { writeMovement(w, op); });
@@ -317,21 +225,13 @@ OnnxWriter::Attributes attributesOf(Operation *op, const std::set<std::string> &
 }
 
 void writeOp(OnnxWriter &w, Operation *op) {
-  std::string name = op->getName().stripDialect().str();
   if (writeComposite(w, op))
     return;
-  if (op->getDialect()->getNamespace() != "onnx")
+  if (!isa<onnx::ONNXDialect>(op->getDialect()))
     return w.unsupported(op);
-  if (name.rfind("Reduce", 0) == 0)
+  if (op->getName().stripDialect().starts_with("Reduce"))
     return writeReduction(w, op);
-  auto plain = plainOps().find(name);
-  if (plain == plainOps().end())
-    return writeOther(w, op);
-  OnnxWriter::Attributes attributes = attributesOf(op, plain->second);
-  // The IR's default is not ONNX's.
-  if (isa<onnx::ArgMaxOp, onnx::ArgMinOp>(op) && !op->getAttr("keepdims"))
-    attributes.push_back(Attr::makeInt("keepdims", 0));
-  w.node(op, name, sameTypes(w, op, w.operands(op)), attributes);
+  writeOther(w, op);
 }
 
 } // namespace kedge::exporter

@@ -35,7 +35,7 @@ void addCopies(json &entry, exec::FunctionOp function, bool onDisk) {
 int64_t hostBytesOf(exec::HostArenaOp arena) {
   auto module = arena->getParentOfType<ModuleOp>();
   const int64_t memory = static_cast<int64_t>(arena.getBytes()) - arena.getDiskBytes();
-  return memory + (targetOf(module) == "cuda" ? analysis::diskStagingBytes(module) : 0);
+  return memory + (targetOf(module) == TargetKind::Cuda ? analysis::diskStagingBytes(module) : 0);
 }
 } // namespace
 

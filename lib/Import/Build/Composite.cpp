@@ -83,7 +83,7 @@ void importBatchNorm(NodeContext &c) {
 //===--- Activations ------------------------------------------------------------------------------------===//
 
 void importGelu(NodeContext &c) {
-  c.setResult(0, GeluOp::create(c.builder, c.loc, c.require(0), c.node.attrString("approximate", "none")));
+  c.setResult(0, GeluOp::create(c.builder, c.loc, c.require(0), c.word("approximate", Approximation::None)));
 }
 
 void importSwish(NodeContext &c) {

@@ -42,13 +42,14 @@ private:
   OpBuilder &builder;
   Location loc;
   Value q, k, v;
-  std::string qLayout = "bhtd", kvLayout = "bhtd";
+  using enum train::AttentionLayout;
+  train::AttentionLayout qLayout = BHTD, kvLayout = BHTD;
   int64_t causalOffset = 0, left = -1, right = -1; // how far a query sees; -1: to the end
   bool causal = false;
   double scale = 0, softcap = 0;
 
-  int64_t queries() { return shapeOf(q)[qLayout == "bhtd" ? 2 : 1]; }
-  int64_t keys() { return shapeOf(k)[kvLayout == "bhtd" ? 2 : 1]; }
+  int64_t queries() { return shapeOf(q)[qLayout == BHTD ? 2 : 1]; }
+  int64_t keys() { return shapeOf(k)[kvLayout == BHTD ? 2 : 1]; }
 };
 
 /// A 3-D operand [B, T, H*D] as [B, T, H, D].
@@ -73,10 +74,10 @@ void AttentionImport::appendCaches() {
     pastKey = pastValue = Value();
   if (!pastKey && !wanted)
     return;
-  if (kvLayout == "bthd") {
+  if (kvLayout == BTHD) {
     k = transposed(k);
     v = transposed(v);
-    kvLayout = "bhtd";
+    kvLayout = BHTD;
   }
   if (pastKey) {
     causalOffset = shapeOf(pastKey)[2];
@@ -169,7 +170,7 @@ Value AttentionImport::bias() {
 /// The optional output [B, Hq, Tq, Tk]: scale Q K^T (mode 0), capped (1), with the bias (2), as probabilities
 /// (3).
 Value AttentionImport::scores(int64_t mode) {
-  Value query = qLayout == "bhtd" ? q : transposed(q), key = kvLayout == "bhtd" ? k : transposed(k);
+  Value query = qLayout == BHTD ? q : transposed(q), key = kvLayout == BHTD ? k : transposed(k);
   int64_t group = shapeOf(query)[1] / shapeOf(key)[1];
   if (group > 1) {
     SmallVector<int64_t> s(shapeOf(key));
@@ -208,7 +209,7 @@ void AttentionImport::run() {
   v = heads(2, "kv_num_heads");
   bool flat = rankOf(c.require(0)) == 3;
   if (flat)
-    qLayout = kvLayout = "bthd";
+    qLayout = kvLayout = BTHD;
   left = c.node.attrInt("left_window_size", -1);
   right = c.node.attrInt("right_window_size", -1);
   causal = c.node.attrBool("is_causal", false);

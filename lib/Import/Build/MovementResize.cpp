@@ -13,7 +13,9 @@ namespace {
 struct Resampling {
   Dims sizes;
   SmallVector<float> scales, roi; // empty: not given
-  std::string mode = "nearest", coordinates = "half_pixel", nearest = "round_prefer_floor";
+  onnx::ResizeMode mode;
+  onnx::ResizeCoordinates coordinates = onnx::ResizeCoordinates::HalfPixel;
+  onnx::ResizeRounding rounding = onnx::ResizeRounding::PreferFloor;
 };
 using Floats = std::optional<SmallVector<double>>;
 
@@ -31,7 +33,7 @@ void setScales(NodeContext &node, Resampling &to, ArrayRef<int64_t> shape, Array
   for (auto [axis, scale] : llvm::zip(axes, scales)) {
     if (!(scale > 0))
       node.fail("scale {} of axis {} should be positive", scale, axis);
-    double extent = to.coordinates == "tf_crop_and_resize" && !to.roi.empty()
+    double extent = to.coordinates == onnx::ResizeCoordinates::TfCropAndResize && !to.roi.empty()
                         ? to.roi[shape.size() + axis] - to.roi[axis]
                         : 1.0;
     to.scales[axis] = scale * extent;
@@ -43,7 +45,7 @@ void setScales(NodeContext &node, Resampling &to, ArrayRef<int64_t> shape, Array
 /// PyTorch aligns the corners of whole sizes, also where the file gives the scale that they come from; ONNX
 /// takes the product of scale and size.
 void takeWholeSizes(NodeContext &node, Resampling &to, ArrayRef<int64_t> shape) {
-  if (to.coordinates != "align_corners" || node.producer() != "pytorch")
+  if (to.coordinates != onnx::ResizeCoordinates::AlignCorners || node.producer() != "pytorch")
     return;
   for (auto [size, extent, scale] : llvm::zip(to.sizes, shape, to.scales))
     if (std::abs(double(extent) * scale - double(size)) > 1e-4)
@@ -79,7 +81,8 @@ void setSizes(NodeContext &node, Resampling &to, ArrayRef<int64_t> shape, ArrayR
 }
 
 void setRoi(NodeContext &node, Resampling &to, int64_t rank, ArrayRef<int64_t> axes) {
-  Floats roi = to.coordinates == "tf_crop_and_resize" ? floatsIf(node, 1, "roi") : std::nullopt;
+  Floats roi =
+      to.coordinates == onnx::ResizeCoordinates::TfCropAndResize ? floatsIf(node, 1, "roi") : std::nullopt;
   if (!roi)
     return;
   if (roi->size() != 2 * axes.size())
@@ -101,8 +104,9 @@ void giveResized(NodeContext &node, const Resampling &to) {
     return node.setResult(0, x);
   DenseF32ArrayAttr none;
   node.setResult(0, onnx::ResizeOp::create(node.builder, node.loc, x, b.getDenseI64ArrayAttr(to.sizes),
-                                           b.getStringAttr(to.mode), b.getStringAttr(to.coordinates),
-                                           b.getStringAttr(to.nearest),
+                                           b.getStringAttr(stringifyEnum(to.mode)),
+                                           b.getStringAttr(stringifyEnum(to.coordinates)),
+                                           b.getStringAttr(stringifyEnum(to.rounding)),
                                            b.getF32FloatAttr(node.node.attrFloat("cubic_coeff_a", -0.75f)),
                                            b.getBoolAttr(node.node.attrBool("exclude_outside", false)),
                                            b.getF32FloatAttr(node.node.attrFloat("extrapolation_value", 0)),
@@ -111,20 +115,18 @@ void giveResized(NodeContext &node, const Resampling &to) {
                                            to.roi.empty() ? none : b.getDenseF32ArrayAttr(to.roi)));
 }
 
-std::string modeOf(NodeContext &node) {
-  std::string mode = node.node.attrString("mode", "nearest");
-  if (mode == "bilinear")
-    mode = "linear";
-  if (mode != "nearest" && mode != "linear" && mode != "cubic")
-    node.fail("mode '{}' is none of nearest, linear, cubic", mode);
-  return mode;
+onnx::ResizeMode modeOf(NodeContext &node) {
+  if (node.node.attrString("mode", "") == "bilinear") // before opset 9
+    return onnx::ResizeMode::Linear;
+  return node.word("mode", onnx::ResizeMode::Nearest);
 }
 } // namespace
 
 /// Upsample, and Resize before opset 11: output place / scale, rounded down.
 static void importUpsample(NodeContext &node) {
   ArrayRef<int64_t> shape = shapeOf(node.require(0));
-  Resampling to{Dims(shape), {}, {}, modeOf(node), "asymmetric", "floor"};
+  Resampling to{
+      Dims(shape), {}, {}, modeOf(node), onnx::ResizeCoordinates::Asymmetric, onnx::ResizeRounding::Floor};
   SmallVector<double> scales;
   if (node.node.has("scales"))
     llvm::append_range(scales, node.node.attrFloats("scales"));
@@ -139,9 +141,9 @@ static void importResize(NodeContext &node) {
   if (node.opset() < 11)
     return importUpsample(node);
   ArrayRef<int64_t> shape = shapeOf(node.require(0));
-  Resampling to{Dims(shape), {}, {}, modeOf(node), {}, {}};
-  to.coordinates = node.node.attrString("coordinate_transformation_mode", "half_pixel");
-  to.nearest = node.node.attrString("nearest_mode", "round_prefer_floor");
+  Resampling to{Dims(shape), {}, {}, modeOf(node)};
+  to.coordinates = node.word("coordinate_transformation_mode", to.coordinates);
+  to.rounding = node.word("nearest_mode", to.rounding);
   Dims axes = firstDims(shape.size());
   if (auto given = node.node.attrIntsIf("axes")) {
     axes.clear();
@@ -160,9 +162,9 @@ static void importResize(NodeContext &node) {
 }
 
 static void importGridSample(NodeContext &node) {
-  std::string mode = node.node.attrString("mode", "linear");
-  node.setResult(0, onnx::GridSampleOp::create(node.builder, node.loc, node.require(0), node.require(1), mode,
-                                               node.node.attrString("padding_mode", "zeros"),
+  node.setResult(0, onnx::GridSampleOp::create(node.builder, node.loc, node.require(0), node.require(1),
+                                               node.word("mode", onnx::GridMode::Linear),
+                                               node.word("padding_mode", onnx::GridPadding::Zeros),
                                                node.node.attrBool("align_corners", false)));
 }
 

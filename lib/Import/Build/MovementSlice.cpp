@@ -83,11 +83,9 @@ static void importPad(NodeContext &node) {
     all[axis] = (*pads)[k];
     all[rank + axis] = (*pads)[axes.size() + k];
   }
-  std::string mode = node.node.attrString("mode", "constant");
-  if (mode == "constant")
+  const auto mode = node.word("mode", onnx::PadMode::Constant);
+  if (mode == onnx::PadMode::Constant)
     return node.setResult(0, padConstant(node.builder, node.loc, data, padValue(node, data), all));
-  if (mode != "reflect" && mode != "edge" && mode != "wrap")
-    node.fail("mode '{}' is none of constant, reflect, edge, wrap", mode);
   node.setResult(0, onnx::PadOp::create(node.builder, node.loc, data, Value(), mode, all));
 }
 

@@ -79,7 +79,7 @@ Value kedge::importer::padConstant(OpBuilder &builder, Location loc, Value value
   if (llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
     return value;
   if (llvm::any_of(pads, [](int64_t pad) { return pad > 0; }))
-    return onnx::PadOp::create(builder, loc, value, constant, "constant", pads);
+    return onnx::PadOp::create(builder, loc, value, constant, onnx::PadMode::Constant, pads);
   Dims starts, ends, steps(rank, 1);
   for (int64_t i = 0; i < rank; ++i) {
     starts.push_back(-pads[i]);

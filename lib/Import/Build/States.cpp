@@ -20,8 +20,8 @@ Value movedWithOnes(NodeContext &node, Value x, int64_t axis, int64_t by) {
   Dims pads(2 * rankOf(x), 0);
   pads[axis] = by;
   pads[axis + rankOf(x)] = -by;
-  return onnx::PadOp::create(node.builder, node.loc, x, scalarLike(node.builder, node.loc, x, 1), "constant",
-                             pads);
+  return onnx::PadOp::create(node.builder, node.loc, x, scalarLike(node.builder, node.loc, x, 1),
+                             onnx::PadMode::Constant, pads);
 }
 
 Value flipped(NodeContext &node, Value x, int64_t axis) {

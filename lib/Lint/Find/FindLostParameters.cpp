@@ -135,8 +135,8 @@ std::vector<std::string> goneParameters(const FindingContext &context) {
     seen.insert(folded.sources.begin(), folded.sources.end());
   std::vector<std::string> gone;
   for (const SignatureEntry &entry : context.evidence.signature.all())
-    if (entry.kind == TargetKind::Parameter && !seen.count(entry.target) && !seen.count(entry.placeholder) &&
-        !served.count(parentModule(entry.target)))
+    if (entry.kind == SignatureKind::Parameter && !seen.count(entry.target) &&
+        !seen.count(entry.placeholder) && !served.count(parentModule(entry.target)))
       gone.push_back(entry.target);
   return gone;
 }

@@ -42,7 +42,7 @@ private:
   void add(const std::string &placeholder, NameClaim claim) {
     const std::string name = signature.nameOf(placeholder);
     const SignatureEntry *entry = signature.byPlaceholder(placeholder);
-    if (signature.present() && (!entry || (entry->kind == TargetKind::Other)))
+    if (signature.present() && (!entry || (entry->kind == SignatureKind::Other)))
       return (void)found.push_back(
           {claim.place,
            fmt::format("its record names '{}', which the graph's signature does not list", placeholder)});

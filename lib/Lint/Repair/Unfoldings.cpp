@@ -59,7 +59,7 @@ private:
     const std::set<std::string> once(names.begin(), names.end());
     const bool listed = std::all_of(names.begin(), names.end(), [&](const std::string &name) {
       const SignatureEntry *entry = signature.byPlaceholder(name);
-      return entry && entry->kind == TargetKind::Parameter;
+      return entry && entry->kind == SignatureKind::Parameter;
     });
     return listed && once.size() == names.size() ? names : std::vector<std::string>();
   }
@@ -114,7 +114,7 @@ private:
     std::set<std::string> sources, wanted;
     for (const std::string &source : parseStringList(metadataOf(tensor, graph, key::foldedFrom)))
       if (const SignatureEntry *entry = signature.byTarget(source);
-          entry && entry->kind == TargetKind::Parameter)
+          entry && entry->kind == SignatureKind::Parameter)
         sources.insert(source);
     for (const std::string &name : names)
       wanted.insert(signature.nameOf(name));
@@ -184,7 +184,7 @@ private:
         return std::nullopt;
       common = rest;
       names[*letter] = name;
-      parameter |= entry->kind == TargetKind::Parameter;
+      parameter |= entry->kind == SignatureKind::Parameter;
     }
     const bool transposed = tensor.dims.size() == 2 && tensor.name.rfind("val_", 0) == 0;
     if (!joined || !parameter || std::count(names.begin(), names.end(), std::string()) != 0 ||
@@ -202,7 +202,7 @@ private:
       shape.push_back(tensor.dims[transposed ? 0 : 1]);
     for (const std::string &name : names) {
       const SignatureEntry *entry = signature.byTarget(name);
-      const bool trains = entry->kind == TargetKind::Parameter;
+      const bool trains = entry->kind == SignatureKind::Parameter;
       unfolding.blocks.push_back({trains ? entry->placeholder : std::string(), 0, rows});
       if (trains)
         unfolding.shapes[entry->placeholder] = shape;

@@ -10,7 +10,7 @@ using namespace kedge::lower;
 namespace {
 
 /// 32-bit words of 64-bit values.
-struct Words {
+struct HalfWords {
   OpBuilder &b;
   Location loc;
 
@@ -50,7 +50,7 @@ Value ScalarOps::uniform(Value word) {
 }
 
 Value ScalarOps::random(sched::RandomOp op, ValueRange operands, unsigned width) {
-  Words words{builder, loc};
+  HalfWords words{builder, loc};
   Value seed = operands[0], step = operands[1], row = operands[2], element = operands[3];
   Value key1 =
       arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), width));
@@ -69,7 +69,7 @@ Value ScalarOps::random(sched::RandomOp op, ValueRange operands, unsigned width)
 
 SmallVector<Value> ScalarOps::randomRun(sched::RandomOp op, Value seed, Value step, Value row, Value first,
                                         unsigned width, unsigned copies) {
-  Words words{builder, loc};
+  HalfWords words{builder, loc};
   Value key1 =
       arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), 1));
   SmallVector<Attribute> lanes;
@@ -97,7 +97,7 @@ SmallVector<Value> ScalarOps::randomRun(sched::RandomOp op, Value seed, Value st
 }
 
 Value ScalarOps::randomBlock(sched::RandomOp op, Value seed, Value step, Value row, Value first) {
-  Words words{builder, loc};
+  HalfWords words{builder, loc};
   Value key1 =
       arith::XOrIOp::create(builder, loc, words.high(seed), intConstant(32, int32_t(op.getOpId()), 1));
   auto drawn = philox({words.low(words.shifted(first, 2)), words.low(row), words.low(step), words.high(step)},

@@ -1,6 +1,7 @@
 #include "passes/Lower/Codegen/KernelCache.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
+#include "passes/Base/KedgePass.h"
 #include <cstdlib>
 #include <filesystem>
 

@@ -22,15 +22,17 @@ public:
       : call(call), scratch(ModuleOp::create(call.getLoc())), b(OpBuilder::atBlockEnd(scratch->getBody())) {
     const int64_t y = call.getInputs().size(), z = y + 1;
     const bool second = call.getNumResults() > 1;
-    StringRef epilogue = sched::propertiesOf<train::FusedProductOp>(call).epilogue.getValue();
-    if (epilogue == "gelu")
-      make<onnx::GeluOp>({second ? z : y}, {y}, "tanh");
-    else if (epilogue == "gelu_grad" && second)
+    using enum train::Epilogue;
+    const auto epilogue =
+        *train::symbolizeEpilogue(sched::propertiesOf<train::FusedProductOp>(call).epilogue.getValue());
+    if (epilogue == Gelu)
+      make<onnx::GeluOp>({second ? z : y}, {y}, onnx::Approximation::Tanh);
+    else if (epilogue == GeluGrad && second)
       make<train::GeluGradSumsOp>({y, 2}, {y, z});
-    else if (epilogue == "gelu_grad")
-      make<train::GeluGradOp>({y, 2}, {y}, "tanh");
+    else if (epilogue == GeluGrad)
+      make<train::GeluGradOp>({y, 2}, {y}, onnx::Approximation::Tanh);
     else
-      make<onnx::ReduceSumOp>({epilogue == "sums_a" ? 0 : 1}, {z}, ArrayRef<int64_t>{0}, /*keepdims=*/false);
+      make<onnx::ReduceSumOp>({epilogue == SumsA ? 0 : 1}, {z}, ArrayRef<int64_t>{0}, /*keepdims=*/false);
   }
 
   sched::ClusterOp cluster() {

@@ -89,7 +89,7 @@ private:
   static int64_t plannedBytes(Operation *launch, int64_t otherwise) {
     if (IntegerAttr noted = sched::WorkspaceNote(launch->getContext()).getAttr(launch))
       return noted.getInt();
-    return targetOf(launch->getParentOfType<ModuleOp>()) == "cuda" ? 0 : otherwise;
+    return targetOf(launch->getParentOfType<ModuleOp>()) == TargetKind::Cuda ? 0 : otherwise;
   }
 
   static void noteFlat(sched::ClusterOp cluster, const std::optional<gpu::FlatCode> &flat) {

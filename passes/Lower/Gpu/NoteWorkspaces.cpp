@@ -17,7 +17,7 @@ struct NoteWorkspaces : impl::NoteWorkspacesBase<NoteWorkspaces> {
 
   void run() override {
     Builder builder(&getContext());
-    TargetNote(&getContext()).setAttr(getOperation(), builder.getStringAttr("cuda"));
+    TargetNote(&getContext()).setAttr(getOperation(), builder.getStringAttr(wordOf(TargetKind::Cuda)));
     gpu::GpuEmitter planner = gpu::GpuEmitter::planner();
     int64_t launches = 0, bytes = 0;
     auto note = [&](Operation *launch, const gpu::LaunchCode &code) {

@@ -1,6 +1,7 @@
 #include "passes/Lower/Gpu/Ptxas.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/ToolRun.h"
+#include "passes/Base/KedgePass.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

@@ -17,7 +17,7 @@ func.func @counts(%a: tensor<2xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @kind(%a: tensor<f32>) -> tensor<f32> {
-  // expected-error @+1 {{is of kind 'mean', expected sum or max}}
+  // expected-error @+1 {{attribute 'kind' failed to satisfy constraint: one of sum, max}}
   %0 = dist.all_reduce %a {kind = "mean", ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
@@ -25,7 +25,7 @@ func.func @kind(%a: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @order(%a: tensor<f32>) -> tensor<f32> {
-  // expected-error @+1 {{sums in the order 'ring', expected tree, or none for that of ranks}}
+  // expected-error @+1 {{attribute 'order' failed to satisfy constraint: one of tree}}
   %0 = dist.all_reduce %a {kind = "sum", order = "ring", ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
@@ -85,7 +85,7 @@ func.func @sender(%a: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// expected-error @+1 {{has 'dist.mesh' = 4 : i64: expected 'dist.mesh' (a #dist.mesh), 'dist.stage' or 'dist.parts' (a number), 'dist.ranks' (an array of numbers), 'dist.joined', 'dist.annotations' (an array of #dist.annotation) or 'dist.timetable' (a #dist.timetable), on a module}}
+// expected-error @+1 {{'dist.mesh' should be a #dist.mesh, on a module, found 4 : i64}}
 module attributes {dist.mesh = 4 : i64} {}
 
 // -----
@@ -146,6 +146,6 @@ train.state moment1 @m tensor<3xf32> {sharding = #dist.sharding<[3] on [1, 0] fr
 
 // -----
 
-// expected-error @+1 {{a slot "sideways" of micro-batch 0 on stage 1 from 0.000000e+00 : f64 to 1.000000e+00 : f64: expected "forward", "backward" or "weights", numbers from 0 and an end after the begin}}
-module attributes {dist.timetable = #dist.timetable<"1f1b" seconds [1.0] modules [] slots [<"sideways" of 0 stage 1, 0.0 to 1.0>]>} {
+// expected-error @+1 {{a slot forward of micro-batch 0 on stage 1 from 2.000000e+00 : f64 to 1.000000e+00 : f64: expected numbers from 0 and an end after the begin}}
+module attributes {dist.timetable = #dist.timetable<"1f1b" seconds [1.0] modules [] slots [<forward of 0 stage 1, 2.0 to 1.0>]>} {
 }

@@ -45,17 +45,17 @@ func.func @spelled() attributes {sched.secuence = array<i64: 0>} {
 
 // -----
 
-// expected-error @+1 {{has 'exec.offset' = "64": the dialect exec knows 'exec.offset', a number of bytes on a train.state}}
+// expected-error @+1 {{'exec.offset' should be a number of bytes, on a train.state, found "64"}}
 train.state moment1 @m tensor<4xf32> {exec.offset = "64"}
 
 // -----
 
-// expected-error @+1 {{has 'exec.order' = 1 : i64: the dialect exec knows 'exec.offset'}}
+// expected-error @+1 {{has 'exec.order', which is no note of the dialect exec}}
 train.state moment1 @m tensor<4xf32> {exec.order = 1 : i64}
 
 // -----
 
-// expected-error @+1 {{'kedge.target' should be the name of a target}}
+// expected-error @+1 {{'kedge.target' should be the name of a target: cpu, cuda}}
 module attributes {kedge.target = 1 : i64} {}
 
 // -----

@@ -1,5 +1,6 @@
 // RUN: not kedge-opt %s --split-input-file 2>&1 | FileCheck %s
-// CHECK-COUNT-7: error: 'train.fused_product' op expected the epilogue gelu, gelu_grad, sums_a of a transposed A or sums_b of a B that is not, with the C and the second result that it takes
+// CHECK: error: 'train.fused_product' op attribute 'epilogue' failed to satisfy constraint: one of gelu, gelu_grad, sums_a, sums_b
+// CHECK-COUNT-6: error: 'train.fused_product' op expected the epilogue gelu, gelu_grad, sums_a of a transposed A or sums_b of a B that is not, with the C and the second result that it takes
 // CHECK: error: 'train.accumulate_product' op adds 'tensor<4x8xbf16>' times 'tensor<8x16xbf16>' to 'tensor<4x16xbf16>'; expected matrices of one type, and an accumulator of it, f32 or f64, or of f32 for 16 bits
 // CHECK: error: 'train.accumulate_product' op adds 'tensor<4x8xf32>' times 'tensor<16x8xf32>' to 'tensor<4x16xf32>'; expected
 // CHECK: error: 'train.accumulate_product' op adds 'tensor<4x8xf32>' times 'tensor<8x16xbf16>' to 'tensor<4x16xf32>'; expected

@@ -1,7 +1,7 @@
 // RUN: kedge-opt %s --split-input-file --verify-diagnostics
 
 func.func @distribution(%c: tensor<i64>) {
-  // expected-error @+1 {{has distribution 'poisson', expected uniform or normal}}
+  // expected-error @+1 {{attribute 'distribution' failed to satisfy constraint: one of uniform, normal}}
   %0 = train.random %c, %c, %c {distribution = "poisson", a = 0.0, b = 1.0, shape = array<i64: 2>, dtype = f32, op_id = 1 : i64}
       : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2xf32>
   return

@@ -73,7 +73,8 @@ TEST(MovementGradient, JoinsAndParts) {
 
 TEST(MovementGradient, Pads) {
   OpHarness harness;
-  for (const char *mode : {"constant", "reflect", "edge", "wrap"})
+  using enum onnx::PadMode;
+  for (onnx::PadMode mode : {Constant, Reflect, Edge, Wrap})
     harness.checkGradient(
         [=](OpBuilder &b, Location loc, ValueRange in) -> Value {
           return onnx::PadOp::create(b, loc, in[0], Value(), mode, Ints{1, 2, 0, 1});
@@ -81,7 +82,7 @@ TEST(MovementGradient, Pads) {
         {numbers({3, 4})});
   harness.checkGradient(
       [](OpBuilder &b, Location loc, ValueRange in) -> Value {
-        return onnx::PadOp::create(b, loc, in[0], Value(), "constant", Ints{-1, 2, 1, -1});
+        return onnx::PadOp::create(b, loc, in[0], Value(), Constant, Ints{-1, 2, 1, -1});
       },
       {numbers({3, 4})});
 }

@@ -8,10 +8,8 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::onnx;
 
-LogicalResult GeluOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+LogicalResult GeluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                        SmallVectorImpl<Type> &types) {
-  if (adaptor.getApproximate() != "none" && adaptor.getApproximate() != "tanh")
-    return emitOptionalError(loc, "Gelu's approximate is none or tanh, found ", adaptor.getApproximate());
   types.push_back(adaptor.getX().getType());
   return success();
 }
@@ -20,7 +18,7 @@ void GeluOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, Smal
   Value x = scalars[0];
   auto constant = [&](double value) { return body.constant(x.getType(), value); };
   Value inner;
-  if (getApproximate() == "tanh") {
+  if (getApproximate() == Approximation::Tanh) {
     Value cube = body.mul(body.mul(x, x), x);
     Value argument = body.mul(constant(std::sqrt(2 / M_PI)), body.add(x, body.mul(constant(0.044715), cube)));
     inner = body.tanh(argument);

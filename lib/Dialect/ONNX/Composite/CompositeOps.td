@@ -61,7 +61,7 @@ def ONNX_BatchNormalizationOp : ONNX_Op<"BatchNormalization", [Clusterable, Diff
 
 def ONNX_GeluOp : ONNX_Op<"Gelu", [Pointwise, Differentiable]> {
   let summary = "x Phi(x); `approximate` none (erf) or tanh";
-  let arguments = (ins ONNX_Tensor:$X, DefaultValuedAttr<StrAttr, "\"none\"">:$approximate);
+  let arguments = (ins ONNX_Tensor:$X, DefaultValuedAttr<Word<Onnx_Approximation>, "::kedge::onnx::Approximation::None">:$approximate);
   let results = (outs ONNX_Tensor:$Y);
 }
 

@@ -9,6 +9,7 @@ using namespace kedge;
 using namespace kedge::onnx;
 
 using Compare = ClusterBodyBuilder::Compare;
+using F = train::PointwiseFunction;
 
 static Value number(ClusterBodyBuilder &body, Value like, double value) {
   return body.constant(like.getType(), value);
@@ -87,27 +88,27 @@ static DictionaryAttr parametersOf(Operation *op) {
   return DictionaryAttr::get(op->getContext(), floats);
 }
 
-KEDGE_UNARY_GRADIENT(ReluOp, math.pointwise("Relu", {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(SigmoidOp, math.pointwise("Sigmoid", {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(TanhOp, math.pointwise("Tanh", {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(SoftplusOp, math.pointwise("Softplus", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(SoftsignOp, math.pointwise("Softsign", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(HardSwishOp, math.pointwise("HardSwish", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(MishOp, math.pointwise("Mish", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(LeakyReluOp, math.pointwise("LeakyRelu", {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(EluOp, math.pointwise("Elu", {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(CeluOp, math.pointwise("Celu", {grad, getX()}, parametersOf(*this)))
+KEDGE_UNARY_GRADIENT(ReluOp, math.pointwise(F::Relu, {grad, getResult()}))
+KEDGE_UNARY_GRADIENT(SigmoidOp, math.pointwise(F::Sigmoid, {grad, getResult()}))
+KEDGE_UNARY_GRADIENT(TanhOp, math.pointwise(F::Tanh, {grad, getResult()}))
+KEDGE_UNARY_GRADIENT(SoftplusOp, math.pointwise(F::Softplus, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(SoftsignOp, math.pointwise(F::Softsign, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(HardSwishOp, math.pointwise(F::HardSwish, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(MishOp, math.pointwise(F::Mish, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(LeakyReluOp, math.pointwise(F::LeakyRelu, {grad, getX()}, parametersOf(*this)))
+KEDGE_UNARY_GRADIENT(EluOp, math.pointwise(F::Elu, {grad, getX()}, parametersOf(*this)))
+KEDGE_UNARY_GRADIENT(CeluOp, math.pointwise(F::Celu, {grad, getX()}, parametersOf(*this)))
 KEDGE_UNARY_GRADIENT(ThresholdedReluOp,
-                     math.pointwise("ThresholdedRelu", {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(SeluOp, math.pointwise("Selu", {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(HardSigmoidOp, math.pointwise("HardSigmoid", {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(ShrinkOp, math.pointwise("Shrink", {grad, getX()}, parametersOf(*this)))
+                     math.pointwise(F::ThresholdedRelu, {grad, getX()}, parametersOf(*this)))
+KEDGE_UNARY_GRADIENT(SeluOp, math.pointwise(F::Selu, {grad, getX()}, parametersOf(*this)))
+KEDGE_UNARY_GRADIENT(HardSigmoidOp, math.pointwise(F::HardSigmoid, {grad, getX()}, parametersOf(*this)))
+KEDGE_UNARY_GRADIENT(ShrinkOp, math.pointwise(F::Shrink, {grad, getX()}, parametersOf(*this)))
 
 LogicalResult PReluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                      SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};
   Value grad = resultGrads[0];
-  operandGrads.push_back(math.reduceTo(math.pointwise("PRelu", {grad, getX(), getSlope()}), getX()));
-  operandGrads.push_back(math.reduceTo(math.pointwise("PReluSlope", {grad, getX()}), getSlope()));
+  operandGrads.push_back(math.reduceTo(math.pointwise(F::PRelu, {grad, getX(), getSlope()}), getX()));
+  operandGrads.push_back(math.reduceTo(math.pointwise(F::PReluSlope, {grad, getX()}), getSlope()));
   return success();
 }

@@ -10,14 +10,16 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::onnx;
 
+using F = train::PointwiseFunction;
+
 using Compare = ClusterBodyBuilder::Compare;
 
 KEDGE_BINARY_BODY(MaxOp, body.maximum(a, b))
 KEDGE_BINARY_BODY(MinOp, body.minimum(a, b))
-KEDGE_BINARY_GRADIENT(MaxOp, math.pointwise("Max", {grad, getA(), getB()}),
-                      math.pointwise("Max", {grad, getB(), getA()}))
-KEDGE_BINARY_GRADIENT(MinOp, math.pointwise("Min", {grad, getA(), getB()}),
-                      math.pointwise("Min", {grad, getB(), getA()}))
+KEDGE_BINARY_GRADIENT(MaxOp, math.pointwise(F::Max, {grad, getA(), getB()}),
+                      math.pointwise(F::Max, {grad, getB(), getA()}))
+KEDGE_BINARY_GRADIENT(MinOp, math.pointwise(F::Min, {grad, getA(), getB()}),
+                      math.pointwise(F::Min, {grad, getB(), getA()}))
 
 void ClipOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
   body.isUnsigned = isUnsigned(elementOf(getX()));
@@ -35,7 +37,7 @@ LogicalResult ClipOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   GradientBuilder math{builder, getLoc()};
   Value grad = resultGrads[0];
   SmallVector<Value> ofBounds;
-  for (auto [bound, rule] : {std::pair{getLow(), "ClipLow"}, std::pair{getHigh(), "ClipHigh"}}) {
+  for (auto [bound, rule] : {std::pair{getLow(), F::ClipLow}, std::pair{getHigh(), F::ClipHigh}}) {
     if (!bound)
       continue;
     Value within = math.pointwise(rule, {grad, getX(), bound});
@@ -120,17 +122,17 @@ LogicalResult PowOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   if (std::optional<double> constant = splatOf(exponent)) {
     auto parameters =
         builder.getDictionaryAttr(builder.getNamedAttr("exponent", builder.getF64FloatAttr(*constant)));
-    operandGrads.push_back(math.reduceTo(math.pointwise("PowConstant", {grad, getA()}, parameters), getA()));
+    operandGrads.push_back(math.reduceTo(math.pointwise(F::PowConstant, {grad, getA()}, parameters), getA()));
     operandGrads.push_back({});
     return success();
   }
   bool exponentTrains = isFloatTensor(exponent);
   if (!exponentTrains)
     exponent = math.cast(exponent, elementOf(getA()));
-  operandGrads.push_back(math.reduceTo(math.pointwise("PowBase", {grad, getA(), exponent}), getA()));
+  operandGrads.push_back(math.reduceTo(math.pointwise(F::PowBase, {grad, getA(), exponent}), getA()));
   operandGrads.push_back(
       exponentTrains
-          ? math.reduceTo(math.pointwise("PowExponent", {grad, getA(), exponent, getResult()}), getB())
+          ? math.reduceTo(math.pointwise(F::PowExponent, {grad, getA(), exponent, getResult()}), getB())
           : Value());
   return success();
 }

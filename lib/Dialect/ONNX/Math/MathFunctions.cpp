@@ -9,6 +9,7 @@ using namespace kedge;
 using namespace kedge::onnx;
 
 using Compare = ClusterBodyBuilder::Compare;
+using F = train::PointwiseFunction;
 
 /// Sign of zero and NaN is the operand itself.
 static Value signOf(ClusterBodyBuilder &body, Value x) {
@@ -45,23 +46,23 @@ KEDGE_UNARY_BODY(FloorOp, body.floor(x))
 KEDGE_UNARY_BODY(RoundOp, body.roundEven(x))
 
 // What the gradient reads, operand or result, is what PyTorch saves.
-KEDGE_UNARY_GRADIENT(AbsOp, math.pointwise("Abs", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(ReciprocalOp, math.pointwise("Reciprocal", {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(SqrtOp, math.pointwise("Sqrt", {grad, getResult()}))
+KEDGE_UNARY_GRADIENT(AbsOp, math.pointwise(F::Abs, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(ReciprocalOp, math.pointwise(F::Reciprocal, {grad, getResult()}))
+KEDGE_UNARY_GRADIENT(SqrtOp, math.pointwise(F::Sqrt, {grad, getResult()}))
 KEDGE_UNARY_GRADIENT(ExpOp, math.mul(grad, getResult()))
 KEDGE_UNARY_GRADIENT(LogOp, math.div(grad, getX()))
-KEDGE_UNARY_GRADIENT(ErfOp, math.pointwise("Erf", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(SinOp, math.pointwise("Sin", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(CosOp, math.pointwise("Cos", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(TanOp, math.pointwise("Tan", {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(AsinOp, math.pointwise("Asin", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AcosOp, math.pointwise("Acos", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AtanOp, math.pointwise("Atan", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(SinhOp, math.pointwise("Sinh", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(CoshOp, math.pointwise("Cosh", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AsinhOp, math.pointwise("Asinh", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AcoshOp, math.pointwise("Acosh", {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AtanhOp, math.pointwise("Atanh", {grad, getX()}))
+KEDGE_UNARY_GRADIENT(ErfOp, math.pointwise(F::Erf, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(SinOp, math.pointwise(F::Sin, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(CosOp, math.pointwise(F::Cos, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(TanOp, math.pointwise(F::Tan, {grad, getResult()}))
+KEDGE_UNARY_GRADIENT(AsinOp, math.pointwise(F::Asin, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(AcosOp, math.pointwise(F::Acos, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(AtanOp, math.pointwise(F::Atan, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(SinhOp, math.pointwise(F::Sinh, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(CoshOp, math.pointwise(F::Cosh, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(AsinhOp, math.pointwise(F::Asinh, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(AcoshOp, math.pointwise(F::Acosh, {grad, getX()}))
+KEDGE_UNARY_GRADIENT(AtanhOp, math.pointwise(F::Atanh, {grad, getX()}))
 
 #define KEDGE_ZERO_GRADIENT(Op)                                                                              \
   LogicalResult Op::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &operandGrads) {           \

@@ -76,7 +76,7 @@ LogicalResult SliceOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &d
 
 bool PadOp::isDifferentiableOperand(unsigned index) { return index == 0; }
 LogicalResult PadOp::buildGradient(OpBuilder &builder, ValueRange dY, Grads &dX) {
-  if (getMode() == "constant") {
+  if (getMode() == PadMode::Constant) {
     // Undone by the opposite pads: what was added is cropped, what was cropped was multiplied by zero.
     SmallVector<int64_t> opposite;
     for (int64_t pad : getPads())

@@ -65,7 +65,7 @@ def ONNX_SliceOp : ONNX_Op<"Slice", [Clusterable, Differentiable]> {
 def ONNX_PadOp : ONNX_Op<"Pad", [DifferentiableOperands]> {
   let summary = "Adds elements before and after each dimension, or crops where pads are negative";
   let description = [{ `pads` has all begins, then all ends. Without a value operand constants are zero. }];
-  let arguments = (ins ONNX_Tensor:$data, Optional<ONNX_Tensor>:$constant_value, StrAttr:$mode,
+  let arguments = (ins ONNX_Tensor:$data, Optional<ONNX_Tensor>:$constant_value, Word<Onnx_PadMode>:$mode,
     DenseI64ArrayAttr:$pads);
   let results = (outs ONNX_Tensor:$output);
 }
@@ -139,8 +139,8 @@ def ONNX_ResizeOp : ONNX_Op<"Resize", [Differentiable]> {
     `sizes`, `scales` and `roi` (begins, then ends) have entries for every dimension; without scales they are the
     quotients of the sizes.
   }];
-  let arguments = (ins ONNX_Tensor:$X, DenseI64ArrayAttr:$sizes, StrAttr:$mode,
-    StrAttr:$coordinate_transformation_mode, StrAttr:$nearest_mode, F32Attr:$cubic_coeff_a,
+  let arguments = (ins ONNX_Tensor:$X, DenseI64ArrayAttr:$sizes, Word<Onnx_ResizeMode>:$mode,
+    Word<Onnx_ResizeCoordinates>:$coordinate_transformation_mode, Word<Onnx_ResizeRounding>:$nearest_mode, F32Attr:$cubic_coeff_a,
     BoolAttr:$exclude_outside, F32Attr:$extrapolation_value, BoolAttr:$antialias,
     OptionalAttr<DenseF32ArrayAttr>:$scales, OptionalAttr<DenseF32ArrayAttr>:$roi);
   let results = (outs ONNX_Tensor:$Y);
@@ -148,7 +148,7 @@ def ONNX_ResizeOp : ONNX_Op<"Resize", [Differentiable]> {
 
 def ONNX_GridSampleOp : ONNX_Op<"GridSample", [Differentiable]> {
   let summary = "Samples the operand at the points of a grid";
-  let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$grid, StrAttr:$mode, StrAttr:$padding_mode,
+  let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$grid, Word<Onnx_GridMode>:$mode, Word<Onnx_GridPadding>:$padding_mode,
     BoolAttr:$align_corners);
   let results = (outs ONNX_Tensor:$Y);
 }

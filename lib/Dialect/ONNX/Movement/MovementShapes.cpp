@@ -146,8 +146,9 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, MaybeLocation place, Adapto
     if (size < 0)
       return emitOptionalError(place, "pads ", pads[i], " and ", pads[rank + i], " crop dimension ", i,
                                " of size ", shape[i], " to less than nothing");
-    if (adaptor.getMode() != "constant" && shape[i] == 0 && size > 0)
-      return emitOptionalError(place, "pads dimension ", i, " of size 0 by mode ", adaptor.getMode());
+    if (adaptor.getMode() != PadMode::Constant && shape[i] == 0 && size > 0)
+      return emitOptionalError(place, "pads dimension ", i, " of size 0 by mode ",
+                               stringifyEnum(adaptor.getMode()));
     shape[i] = size;
   }
   return give(types, shape, elementOf(adaptor.getData()));

@@ -280,6 +280,6 @@ LogicalResult RNNOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &resul
 }
 
 // The kernel runs all steps in one launch.
-bool LSTMOp::hasKernelOn(StringRef target) { return target == "cpu"; }
-bool GRUOp::hasKernelOn(StringRef target) { return target == "cpu"; }
-bool RNNOp::hasKernelOn(StringRef target) { return target == "cpu"; }
+bool LSTMOp::hasKernelOn(TargetKind target) { return target == TargetKind::Cpu; }
+bool GRUOp::hasKernelOn(TargetKind target) { return target == TargetKind::Cpu; }
+bool RNNOp::hasKernelOn(TargetKind target) { return target == TargetKind::Cpu; }

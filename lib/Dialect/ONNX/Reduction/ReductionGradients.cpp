@@ -11,22 +11,24 @@ using namespace kedge::onnx;
 
 /// train.reduce_grad over the operand's shape; `saved` are the values of the forward op that it reads.
 template <typename Op>
-static Value broadcast(Op op, OpBuilder &builder, Value grad, StringRef function, ValueRange saved) {
+static Value broadcast(Op op, OpBuilder &builder, Value grad, train::ReduceFunction function,
+                       ValueRange saved) {
   return train::ReduceGradOp::create(builder, op.getLoc(), grad, saved, function, shapeOf(op.getX()),
                                      op.getAxes(), op.getKeepdims());
 }
 
-KEDGE_UNARY_GRADIENT(ReduceSumOp, broadcast(*this, math.builder, grad, "Sum", {}))
-KEDGE_UNARY_GRADIENT(ReduceMeanOp, broadcast(*this, math.builder, grad, "Mean", {}))
-KEDGE_UNARY_GRADIENT(ReduceMaxOp, broadcast(*this, math.builder, grad, "Max", {getX(), getResult()}))
-KEDGE_UNARY_GRADIENT(ReduceMinOp, broadcast(*this, math.builder, grad, "Min", {getX(), getResult()}))
-KEDGE_UNARY_GRADIENT(ReduceProdOp, broadcast(*this, math.builder, grad, "Prod", {getX()}))
-KEDGE_UNARY_GRADIENT(ReduceL1Op, broadcast(*this, math.builder, grad, "L1", {getX()}))
-KEDGE_UNARY_GRADIENT(ReduceL2Op, broadcast(*this, math.builder, grad, "L2", {getX(), getResult()}))
-KEDGE_UNARY_GRADIENT(ReduceLogSumOp, broadcast(*this, math.builder, grad, "LogSum", {getX()}))
+using F = train::ReduceFunction;
+KEDGE_UNARY_GRADIENT(ReduceSumOp, broadcast(*this, math.builder, grad, F::Sum, {}))
+KEDGE_UNARY_GRADIENT(ReduceMeanOp, broadcast(*this, math.builder, grad, F::Mean, {}))
+KEDGE_UNARY_GRADIENT(ReduceMaxOp, broadcast(*this, math.builder, grad, F::Max, {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceMinOp, broadcast(*this, math.builder, grad, F::Min, {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceProdOp, broadcast(*this, math.builder, grad, F::Prod, {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceL1Op, broadcast(*this, math.builder, grad, F::L1, {getX()}))
+KEDGE_UNARY_GRADIENT(ReduceL2Op, broadcast(*this, math.builder, grad, F::L2, {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceLogSumOp, broadcast(*this, math.builder, grad, F::LogSum, {getX()}))
 KEDGE_UNARY_GRADIENT(ReduceLogSumExpOp,
-                     broadcast(*this, math.builder, grad, "LogSumExp", {getX(), getResult()}))
-KEDGE_UNARY_GRADIENT(ReduceSumSquareOp, broadcast(*this, math.builder, grad, "SumSquare", {getX()}))
+                     broadcast(*this, math.builder, grad, F::LogSumExp, {getX(), getResult()}))
+KEDGE_UNARY_GRADIENT(ReduceSumSquareOp, broadcast(*this, math.builder, grad, F::SumSquare, {getX()}))
 
 KEDGE_UNARY_GRADIENT(SoftmaxOp,
                      train::SoftmaxGradOp::create(builder, math.loc, grad, getResult(), getAxisAttr()))

@@ -87,21 +87,22 @@ static Value preluSlopeGradient(const Point &p) {
   return p.body.select(p.is(Compare::GT, p.saved(), 0), p.number(0), p.times(p.saved()));
 }
 
-void kedge::train::addActivationGradients(llvm::StringMap<PointwiseGradient> &table) {
-  table.insert({{"Relu", {reluGradient, 2}},
-                {"Sigmoid", {sigmoidGradient, 2}},
-                {"Tanh", {tanhGradient, 2}},
-                {"Softplus", {softplusGradient, 2}},
-                {"Softsign", {softsignGradient, 2}},
-                {"HardSwish", {hardSwishGradient, 2}},
-                {"Mish", {mishGradient, 2}},
-                {"LeakyRelu", {leakyReluGradient, 2}},
-                {"Elu", {eluGradient, 2}},
-                {"Celu", {celuGradient, 2}},
-                {"Selu", {seluGradient, 2}},
-                {"ThresholdedRelu", {thresholdedReluGradient, 2}},
-                {"HardSigmoid", {hardSigmoidGradient, 2}},
-                {"Shrink", {shrinkGradient, 2}},
-                {"PRelu", {preluGradient, 3}},
-                {"PReluSlope", {preluSlopeGradient, 2}}});
+void kedge::train::addActivationGradients(PointwiseGradients &table) {
+  using F = PointwiseFunction;
+  table.insert({{F::Relu, {reluGradient, 2}},
+                {F::Sigmoid, {sigmoidGradient, 2}},
+                {F::Tanh, {tanhGradient, 2}},
+                {F::Softplus, {softplusGradient, 2}},
+                {F::Softsign, {softsignGradient, 2}},
+                {F::HardSwish, {hardSwishGradient, 2}},
+                {F::Mish, {mishGradient, 2}},
+                {F::LeakyRelu, {leakyReluGradient, 2}},
+                {F::Elu, {eluGradient, 2}},
+                {F::Celu, {celuGradient, 2}},
+                {F::Selu, {seluGradient, 2}},
+                {F::ThresholdedRelu, {thresholdedReluGradient, 2}},
+                {F::HardSigmoid, {hardSigmoidGradient, 2}},
+                {F::Shrink, {shrinkGradient, 2}},
+                {F::PRelu, {preluGradient, 3}},
+                {F::PReluSlope, {preluSlopeGradient, 2}}});
 }

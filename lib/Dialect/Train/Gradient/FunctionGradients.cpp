@@ -92,16 +92,17 @@ static Value powExponentGradient(const Point &p) {
   return p.body.select(flat, p.number(0), p.times(p.body.mul(result, p.body.log(base))));
 }
 
-void kedge::train::addFunctionGradients(llvm::StringMap<PointwiseGradient> &table) {
-  table.insert({{"Abs", {absGradient, 2}},           {"Reciprocal", {reciprocalGradient, 2}},
-                {"Sqrt", {sqrtGradient, 2}},         {"Erf", {erfGradient, 2}},
-                {"Sin", {sinGradient, 2}},           {"Cos", {cosGradient, 2}},
-                {"Tan", {tanGradient, 2}},           {"Asin", {asinGradient, 2}},
-                {"Acos", {acosGradient, 2}},         {"Atan", {atanGradient, 2}},
-                {"Sinh", {sinhGradient, 2}},         {"Cosh", {coshGradient, 2}},
-                {"Asinh", {asinhGradient, 2}},       {"Acosh", {acoshGradient, 2}},
-                {"Atanh", {atanhGradient, 2}},       {"Max", {maxGradient, 3}},
-                {"Min", {minGradient, 3}},           {"ClipLow", {clipLowGradient, 3}},
-                {"ClipHigh", {clipHighGradient, 3}}, {"PowConstant", {powConstantGradient, 2}},
-                {"PowBase", {powBaseGradient, 3}},   {"PowExponent", {powExponentGradient, 4}}});
+void kedge::train::addFunctionGradients(PointwiseGradients &table) {
+  using F = PointwiseFunction;
+  table.insert({{F::Abs, {absGradient, 2}},           {F::Reciprocal, {reciprocalGradient, 2}},
+                {F::Sqrt, {sqrtGradient, 2}},         {F::Erf, {erfGradient, 2}},
+                {F::Sin, {sinGradient, 2}},           {F::Cos, {cosGradient, 2}},
+                {F::Tan, {tanGradient, 2}},           {F::Asin, {asinGradient, 2}},
+                {F::Acos, {acosGradient, 2}},         {F::Atan, {atanGradient, 2}},
+                {F::Sinh, {sinhGradient, 2}},         {F::Cosh, {coshGradient, 2}},
+                {F::Asinh, {asinhGradient, 2}},       {F::Acosh, {acoshGradient, 2}},
+                {F::Atanh, {atanhGradient, 2}},       {F::Max, {maxGradient, 3}},
+                {F::Min, {minGradient, 3}},           {F::ClipLow, {clipLowGradient, 3}},
+                {F::ClipHigh, {clipHighGradient, 3}}, {F::PowConstant, {powConstantGradient, 2}},
+                {F::PowBase, {powBaseGradient, 3}},   {F::PowExponent, {powExponentGradient, 4}}});
 }

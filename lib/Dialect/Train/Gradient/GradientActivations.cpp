@@ -51,8 +51,8 @@ LogicalResult GeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location
 }
 void GeluGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
                                   SmallVectorImpl<Value> &results) {
-  Value slope =
-      getApproximate() == "tanh" ? geluTanhDerivative(body, scalars[1]) : geluErfDerivative(body, scalars[1]);
+  Value slope = getApproximate() == onnx::Approximation::Tanh ? geluTanhDerivative(body, scalars[1])
+                                                              : geluErfDerivative(body, scalars[1]);
   results.push_back(body.mul(scalars[0], slope));
 }
 

@@ -8,12 +8,13 @@ using namespace kedge;
 using namespace kedge::train;
 
 namespace {
-/// [B, H, T, D] of an operand in its layout; empty when rank or layout do not fit.
-SmallVector<int64_t> logicalShape(Value v, StringRef layout) {
+/// [B, H, T, D] of an operand in its layout; empty when the rank does not fit.
+SmallVector<int64_t> logicalShape(Value v, AttentionLayout layout) {
   ArrayRef<int64_t> s = shapeOf(v);
-  if (s.size() != 4 || (layout != "bhtd" && layout != "bthd"))
+  if (s.size() != 4)
     return {};
-  return layout == "bhtd" ? SmallVector<int64_t>(s) : SmallVector<int64_t>{s[0], s[2], s[1], s[3]};
+  return layout == AttentionLayout::BHTD ? SmallVector<int64_t>(s)
+                                         : SmallVector<int64_t>{s[0], s[2], s[1], s[3]};
 }
 } // namespace
 
@@ -23,7 +24,7 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   auto k = logicalShape(adaptor.getK(), adaptor.getKLayout());
   auto v = logicalShape(adaptor.getV(), adaptor.getVLayout());
   if (q.empty() || k.empty() || v.empty())
-    return emitOptionalError(loc, "attention needs Q, K, V of rank 4 in layout bhtd or bthd");
+    return emitOptionalError(loc, "attention needs Q, K, V of rank 4");
   if (k[0] != q[0] || v[0] != q[0] || k[1] != v[1] || k[1] == 0 || q[1] % k[1] != 0 || k[2] != v[2] ||
       q[3] != k[3])
     return emitOptionalError(loc, "Q ", adaptor.getQ().getType(), ", K ", adaptor.getK().getType(), " and V ",
@@ -36,7 +37,7 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                                q[0], ", ", q[1], " heads, ", q[2], " queries, ", k[2], " keys");
   }
   SmallVector<int64_t> o = {q[0], q[1], q[2], v[3]};
-  if (adaptor.getOLayout() == "bthd")
+  if (adaptor.getOLayout() == AttentionLayout::BTHD)
     std::swap(o[1], o[2]);
   Type element = elementOf(adaptor.getQ());
   types.push_back(RankedTensorType::get(o, element));

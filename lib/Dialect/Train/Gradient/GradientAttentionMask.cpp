@@ -56,8 +56,8 @@ struct Primitives {
   }
 
   /// [B, H, T, D] with each head repeated up to `heads`.
-  Value perHead(Value v, StringRef layout, int64_t heads) {
-    if (layout == "bthd")
+  Value perHead(Value v, AttentionLayout layout, int64_t heads) {
+    if (layout == AttentionLayout::BTHD)
       v = TransposeOp::create(builder, loc, v, ArrayRef<int64_t>{0, 2, 1, 3});
     SmallVector<int64_t> s(shapeOf(v));
     if (s[1] == heads)

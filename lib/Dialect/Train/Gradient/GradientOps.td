@@ -101,7 +101,7 @@ def Train_NormParamGradOp : Train_TypedOp<"norm_param_grad", [Clusterable]> {
 
 def Train_GeluGradOp : Train_Op<"gelu_grad", [Pointwise]> {
   let summary = "dX of onnx.Gelu";
-  let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X, DefaultValuedAttr<StrAttr, "\"none\"">:$approximate);
+  let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X, DefaultValuedAttr<Word<Onnx_Approximation>, "::kedge::onnx::Approximation::None">:$approximate);
   let results = (outs ONNX_Tensor:$dX);
 }
 def Train_GeluGradSumsOp : Train_Op<"gelu_grad_sums", [Clusterable]> {
@@ -141,10 +141,10 @@ def Train_RotaryOp : Train_Op<"rotary", [Clusterable, DifferentiableOperands, Pr
 
 //===--- Attention (library kernels) --------------------------------------------------------------------===//
 
+defvar Train_Layout = DefaultValuedAttr<Word<Train_AttentionLayout>, "::kedge::train::AttentionLayout::BHTD">;
 defvar AttentionAttrs = (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "false">:$causal,
   DefaultValuedAttr<I64Attr, "0">:$causal_offset, DefaultValuedAttr<F64Attr, "0.0">:$softcap,
-  DefaultValuedAttr<StrAttr, "\"bhtd\"">:$q_layout, DefaultValuedAttr<StrAttr, "\"bhtd\"">:$k_layout,
-  DefaultValuedAttr<StrAttr, "\"bhtd\"">:$v_layout, DefaultValuedAttr<StrAttr, "\"bhtd\"">:$o_layout);
+  Train_Layout:$q_layout, Train_Layout:$k_layout, Train_Layout:$v_layout, Train_Layout:$o_layout);
 /// Dropout of the probabilities, drawn as train.dropout over [B, Hq, Tq, Tk] draws: (seed, step, row_base) are
 /// `random`; sample b is row row_base + b / row_size, elements count within a row.
 defvar AttentionDropoutAttrs = (ins DefaultValuedAttr<F32Attr, "0.0f">:$ratio,

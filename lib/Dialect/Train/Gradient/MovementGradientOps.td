@@ -32,14 +32,14 @@ def Train_SliceGradOp : Train_Op<"slice_grad"> {
 
 def Train_PadGradOp : Train_Op<"pad_grad"> {
   let summary = "Sums dY over the places that onnx.Pad copied an element to";
-  let arguments = (ins ONNX_Tensor:$dY, StrAttr:$mode, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$shape);
+  let arguments = (ins ONNX_Tensor:$dY, Word<Onnx_PadMode>:$mode, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$shape);
   let results = (outs ONNX_Tensor:$dX);
 }
 
 def Train_ResizeGradOp : Train_Op<"resize_grad"> {
   let summary = "dX of onnx.Resize: the transposed resampling";
-  let arguments = (ins ONNX_Tensor:$dY, StrAttr:$mode, StrAttr:$coordinate_transformation_mode,
-    StrAttr:$nearest_mode, F32Attr:$cubic_coeff_a, BoolAttr:$exclude_outside, F32Attr:$extrapolation_value,
+  let arguments = (ins ONNX_Tensor:$dY, Word<Onnx_ResizeMode>:$mode, Word<Onnx_ResizeCoordinates>:$coordinate_transformation_mode,
+    Word<Onnx_ResizeRounding>:$nearest_mode, F32Attr:$cubic_coeff_a, BoolAttr:$exclude_outside, F32Attr:$extrapolation_value,
     BoolAttr:$antialias, OptionalAttr<DenseF32ArrayAttr>:$scales, OptionalAttr<DenseF32ArrayAttr>:$roi,
     DenseI64ArrayAttr:$shape);
   let results = (outs ONNX_Tensor:$dX);
@@ -47,7 +47,7 @@ def Train_ResizeGradOp : Train_Op<"resize_grad"> {
 
 def Train_GridSampleGradOp : Train_Op<"grid_sample_grad"> {
   let summary = "Gradients of onnx.GridSample's image and grid";
-  let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X, ONNX_Tensor:$grid, StrAttr:$mode, StrAttr:$padding_mode,
+  let arguments = (ins ONNX_Tensor:$dY, ONNX_Tensor:$X, ONNX_Tensor:$grid, Word<Onnx_GridMode>:$mode, Word<Onnx_GridPadding>:$padding_mode,
     BoolAttr:$align_corners);
   let results = (outs ONNX_Tensor:$dX, ONNX_Tensor:$dGrid);
 }

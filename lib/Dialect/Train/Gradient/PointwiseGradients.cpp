@@ -3,21 +3,19 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace kedge;
 using namespace kedge::train;
 
-static const PointwiseGradient *findPointwiseGradient(StringRef function) {
-  static const llvm::StringMap<PointwiseGradient> table = [] {
-    llvm::StringMap<PointwiseGradient> gradients;
+static const PointwiseGradient &gradientOf(PointwiseFunction function) {
+  static const PointwiseGradients table = [] {
+    PointwiseGradients gradients;
     addFunctionGradients(gradients);
     addActivationGradients(gradients);
     return gradients;
   }();
-  auto found = table.find(function);
-  return found == table.end() ? nullptr : &found->second;
+  return table.at(function);
 }
 
 LogicalResult PointwiseGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
@@ -28,17 +26,15 @@ LogicalResult PointwiseGradOp::inferReturnTypes(MLIRContext *, std::optional<Loc
 }
 
 LogicalResult PointwiseGradOp::verify() {
-  const PointwiseGradient *gradient = findPointwiseGradient(getFunction());
-  if (!gradient)
-    return emitOpError("has no gradient of function '") << getFunction() << "'";
-  if (getInputs().size() != gradient->inputs)
-    return emitOpError("of '") << getFunction() << "' has " << getInputs().size() << " inputs, expected "
-                               << gradient->inputs;
+  const unsigned expected = gradientOf(getFunction()).inputs;
+  if (getInputs().size() != expected)
+    return emitOpError("of '") << stringifyEnum(getFunction()) << "' has " << getInputs().size()
+                               << " inputs, expected " << expected;
   return success();
 }
 
 void PointwiseGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
                                        SmallVectorImpl<Value> &results) {
   PointwiseScalars at{body, scalars, getParametersAttr()};
-  results.push_back(findPointwiseGradient(getFunction())->build(at));
+  results.push_back(gradientOf(getFunction()).build(at));
 }

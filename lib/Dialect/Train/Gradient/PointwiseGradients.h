@@ -1,8 +1,9 @@
 // The tables behind train.pointwise_grad.
 #pragma once
+#include "lib/Dialect/Train/TrainEnums.h"
 #include "lib/Interfaces/ClusterBody.h"
 #include "mlir/IR/BuiltinAttributes.h"
-#include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace kedge::train {
 
@@ -33,7 +34,8 @@ struct PointwiseGradient {
   unsigned inputs; // with the gradient
 };
 
-void addFunctionGradients(llvm::StringMap<PointwiseGradient> &table);
-void addActivationGradients(llvm::StringMap<PointwiseGradient> &table);
+using PointwiseGradients = std::map<PointwiseFunction, PointwiseGradient>;
+void addFunctionGradients(PointwiseGradients &table);
+void addActivationGradients(PointwiseGradients &table);
 
 } // namespace kedge::train

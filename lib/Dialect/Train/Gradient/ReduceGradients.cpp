@@ -2,7 +2,6 @@
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -74,19 +73,15 @@ static Value logSumExpGradient(const Point &p) {
 
 static Value sumSquareGradient(const Point &p) { return p.body.mul(p.grad, p.body.add(p.x, p.x)); }
 
-static const Gradient *findReduceGradient(StringRef function) {
-  static const llvm::StringMap<Gradient> table = {{"Sum", {sumGradient, 0}},
-                                                  {"Mean", {meanGradient, 0}},
-                                                  {"Max", {extremumGradient, 2}},
-                                                  {"Min", {extremumGradient, 2}},
-                                                  {"Prod", {prodGradient, 1}},
-                                                  {"L1", {l1Gradient, 1}},
-                                                  {"L2", {l2Gradient, 2}},
-                                                  {"LogSum", {logSumGradient, 1}},
-                                                  {"LogSumExp", {logSumExpGradient, 2}},
-                                                  {"SumSquare", {sumSquareGradient, 1}}};
-  auto found = table.find(function);
-  return found == table.end() ? nullptr : &found->second;
+/// In the order of ReduceFunction.
+static constexpr Gradient kGradients[] = {{sumGradient, 0},      {meanGradient, 0},   {extremumGradient, 2},
+                                          {extremumGradient, 2}, {prodGradient, 1},   {l1Gradient, 1},
+                                          {l2Gradient, 2},       {logSumGradient, 1}, {logSumExpGradient, 2},
+                                          {sumSquareGradient, 1}};
+static_assert(std::size(kGradients) == getMaxEnumValForReduceFunction() + 1);
+
+static const Gradient &gradientOf(ReduceFunction function) {
+  return kGradients[static_cast<size_t>(function)];
 }
 
 LogicalResult ReduceGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
@@ -96,12 +91,10 @@ LogicalResult ReduceGradOp::inferReturnTypes(MLIRContext *, std::optional<Locati
 }
 
 LogicalResult ReduceGradOp::verify() {
-  const Gradient *gradient = findReduceGradient(getFunction());
-  if (!gradient)
-    return emitOpError("has no gradient of reduction '") << getFunction() << "'";
-  if (getSaved().size() != gradient->saved)
-    return emitOpError("of '") << getFunction() << "' has " << getSaved().size() << " saved values, expected "
-                               << gradient->saved;
+  const unsigned saved = gradientOf(getFunction()).saved;
+  if (getSaved().size() != saved)
+    return emitOpError("of '") << stringifyEnum(getFunction()) << "' has " << getSaved().size()
+                               << " saved values, expected " << saved;
   return success();
 }
 
@@ -125,7 +118,8 @@ void ReduceGradOp::describeCluster(ClusterSpec &spec) {
   spec.domain.assign(shape.begin(), shape.end());
   spec.reduced.assign(shape.size(), false);
   // Gradients that reduce again reduce the forward's axes; the others are plain loops.
-  if (StringRef f = getFunction(); f == "Max" || f == "Min" || f == "Prod" || f == "LogSum")
+  using enum ReduceFunction;
+  if (llvm::is_contained({Max, Min, Prod, LogSum}, getFunction()))
     for (int64_t axis : getAxes())
       spec.reduced[axis] = true;
   spec.inputMaps.push_back(reduction);
@@ -140,5 +134,5 @@ void ReduceGradOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars
   for (int64_t axis : getAxes())
     count *= getShape()[axis];
   Value x = scalars.size() > 1 ? scalars[1] : Value(), y = scalars.size() > 2 ? scalars[2] : Value();
-  results.push_back(findReduceGradient(getFunction())->build({body, scalars[0], x, y, count}));
+  results.push_back(gradientOf(getFunction()).build({body, scalars[0], x, y, count}));
 }

@@ -3,11 +3,6 @@
 #define KEDGE_TRAIN_COMPACT_OPS
 include "lib/Dialect/Train/TrainBase.td"
 
-class Train_IsName<string name> : CPred<"::llvm::cast<::mlir::StringAttr>($_self).getValue() == \"" # name # "\"">;
-def Train_CompandedRule : StringBasedAttr<And<[StrAttr.predicate,
-    Or<[Train_IsName<"adamw">, Train_IsName<"adam">, Train_IsName<"lion">, Train_IsName<"momentum">]>]>,
-  "adamw, adam, lion or momentum">;
-
 def Train_CompandedOp : Train_Op<"companded", [Clusterable, UpdatesBlocks, AttrSizedOperandSegments]> {
   let summary = "An optimizer's update on moments in companded 8-bit codes, group by group (FlashOptim)";
   let description = [{
@@ -17,7 +12,7 @@ def Train_CompandedOp : Train_Op<"companded", [Clusterable, UpdatesBlocks, AttrS
     a sign (ui8), of mean squares, are round(255 sqrt(v) / scale), where the scale is of sqrt(v).
   }];
   let arguments = (ins ONNX_Tensor:$param, ONNX_Tensor:$gradient, Variadic<ONNX_Tensor>:$states, Variadic<ONNX_Tensor>:$scalars,
-    Train_CompandedRule:$rule, BoolAttr:$nesterov, BoolAttr:$decay, F64Attr:$lr_scale);
+    Word<Train_CompandedRule>:$rule, BoolAttr:$nesterov, BoolAttr:$decay, F64Attr:$lr_scale);
   let results = (outs ONNX_Tensor:$new_param, Variadic<ONNX_Tensor>:$new_states);
 }
 

@@ -139,13 +139,8 @@ void takeInBiasCorrection(ClusterBodyBuilder &b, MutableArrayRef<Value> scalars)
 
 using UpdateBody = void (*)(ClusterBodyBuilder &, ValueRange, const UpdateFacts &, SmallVectorImpl<Value> &);
 
-UpdateBody bodyOf(StringRef rule) {
-  return llvm::StringSwitch<UpdateBody>(rule)
-      .Case("adamw", adamWBody)
-      .Case("adam", adamBody)
-      .Case("lion", lionBody)
-      .Case("momentum", momentumBody);
-}
+/// In the order of CompandedRule.
+constexpr UpdateBody kBodies[] = {adamWBody, adamBody, lionBody, momentumBody};
 } // namespace
 
 LogicalResult CompandedOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
@@ -173,7 +168,7 @@ void CompandedOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVec
   const size_t stateCount = getStates().size();
   ValueRange states = v.slice(2, stateCount);
   SmallVector<Value> scalars(v.drop_front(2 + stateCount));
-  if (getRule() == "adamw" || getRule() == "adam")
+  if (getRule() == CompandedRule::AdamW || getRule() == CompandedRule::Adam)
     takeInBiasCorrection(b, scalars);
   SmallVector<Companding> moments;
   for (size_t k = 0; k < stateCount; k += 2)
@@ -184,7 +179,8 @@ void CompandedOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVec
   operands.push_back(v[1]);
   llvm::append_range(operands, scalars);
   SmallVector<Value> updated;
-  bodyOf(getRule())(b, operands, {getDecay(), getLrScale().convertToDouble(), getNesterov()}, updated);
+  kBodies[static_cast<size_t>(getRule())](
+      b, operands, {getDecay(), getLrScale().convertToDouble(), getNesterov()}, updated);
   results.push_back(updated[0]);
   for (auto [moment, value] : llvm::zip_equal(moments, ArrayRef<Value>(updated).drop_front())) {
     const auto [code, scale] = moment.encode(value);

@@ -125,7 +125,7 @@ Value filledUp(OpBuilder &b, Location loc, Value matrix) {
   SmallVector<int64_t> pads(2 * rank, 0);
   for (size_t dim : {rank - 2, rank - 1})
     pads[rank + dim] = toStep(shapeOf(matrix)[dim]) - shapeOf(matrix)[dim];
-  return onnx::PadOp::create(b, loc, matrix, Value(), "constant", pads);
+  return onnx::PadOp::create(b, loc, matrix, Value(), onnx::PadMode::Constant, pads);
 }
 
 bool isInSteps(Value matrix) {
@@ -157,12 +157,12 @@ Value productInSteps(OpBuilder &builder, ScaledProductOp op, Value a, Value b) {
 } // namespace
 
 /// A GPU's tensor cores read both operands along the summed dim.
-bool ScaledProductOp::hasKernelOn(StringRef target) {
+bool ScaledProductOp::hasKernelOn(TargetKind target) {
   const bool isPlain = rankOf(getB()) > 2 || rankOf(getA()) == 2;
   const bool hasRows =
       isPlain ? isInSteps(getA())
               : elementCount(shapeOf(getA()).drop_back()) % kStep == 0 && shapeOf(getA()).back() % kStep == 0;
-  return target != "cuda" || (!getTransA() && getTransB() && hasRows && isInSteps(getB()));
+  return target != TargetKind::Cuda || (!getTransA() && getTransB() && hasRows && isInSteps(getB()));
 }
 
 LogicalResult ScaledProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
@@ -170,7 +170,7 @@ LogicalResult ScaledProductOp::decompose(OpBuilder &builder, SmallVectorImpl<Val
         b = getTransB() ? getB() : transposed(builder, getLoc(), getB());
   auto made = create(builder, getLoc(), getType(), a, b, getInverseA(), getInverseB(), getC(), false, true,
                      getAlpha(), getBeta());
-  if (!made.hasKernelOn("cuda")) {
+  if (!made.hasKernelOn(TargetKind::Cuda)) {
     results.push_back(productInSteps(builder, made, a, b));
     made.erase();
     return success();

@@ -35,7 +35,7 @@ struct RowMaximaSharding : ShardingOpInterface::ExternalModel<RowMaximaSharding,
     const ShardingRule rule = shardingRule(op, local.ranks);
     if (!rule.loops[local.cut.loop].reduced)
       return cloneLocal(local, op, operands);
-    return {local.allReduce(RowMaximaOp::create(local.builder, local.loc, operands[0]), "max")};
+    return {local.maximumOverRanks(RowMaximaOp::create(local.builder, local.loc, operands[0]))};
   }
 };
 
@@ -55,7 +55,7 @@ struct Float8ScaleSharding : ShardingOpInterface::ExternalModel<Float8ScaleShard
     const SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(rankOf(operands[0])));
     Value largest = onnx::ReduceMaxOp::create(local.builder, local.loc, operands[0], dims, false);
     auto made =
-        Float8ScaleOp::create(local.builder, local.loc, local.allReduce(largest, "max"), scale.getToAttr());
+        Float8ScaleOp::create(local.builder, local.loc, local.maximumOverRanks(largest), scale.getToAttr());
     return {made.getScale(), made.getInverse()};
   }
 };

@@ -1,0 +1,3 @@
+#pragma once
+#include "mlir/IR/OpImplementation.h"
+#include "lib/Dialect/Train/TrainEnums.h.inc"
