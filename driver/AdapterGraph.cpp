@@ -29,7 +29,8 @@ public:
     for (const auto &[weight, names] : factors)
       weightOf[weight] = weight;
     for (const model::Node &node : model.graph.nodes) {
-      if (node.is("Transpose") && weightOf.count(node.input(0)))
+      const bool keepsPlace = node.is("Transpose") || (node.is("DequantizeLinear") && node.place != 0);
+      if (keepsPlace && weightOf.count(node.input(0)))
         weightOf[node.output(0)] = weightOf[node.input(0)];
       const bool isMatmul =
           (node.is("MatMul") || node.is("Gemm") || node.is("Conv")) && weightOf.count(node.input(1));

@@ -34,13 +34,22 @@ const model::Tensor *findInitializer(const model::Model &model, const std::strin
   return found;
 }
 
-/// Frozen weights that adapters, or few bits, have changed.
+bool isInFile(train::StateOp state) {
+  const auto encoding = tune::encodingOf(state);
+  return encoding && tune::isInFile(encoding.getFormat());
+}
+
+/// Frozen weights that adapters, or few bits, have changed; not those whose codes the file has, which
+/// editPackedProducts() is for.
 llvm::StringSet<> adaptedWeights(ModuleOp module) {
   llvm::StringSet<> names;
   for (auto state : module.getOps<train::StateOp>())
-    if (auto adapter = tune::adapterOf(state))
-      names.insert(adapter.getBase().getValue());
-    else if (auto encoding = tune::encodingOf(state); encoding && encoding.getPart() == tune::Part::Codes)
+    if (isInFile(state))
+      continue;
+    else if (auto adapter = tune::adapterOf(state)) {
+      if (!isInFile(module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr())))
+        names.insert(adapter.getBase().getValue());
+    } else if (auto encoding = tune::encodingOf(state); encoding && encoding.getPart() == tune::Part::Codes)
       names.insert(state.getSymName());
   return names;
 }
@@ -201,7 +210,8 @@ static json adapterExportTemplate(ModuleOp module, const lint::Report &report,
   const model::Model changed =
       withAdapterNodes(report.inference ? *report.inference : *report.exported, module);
   try {
-    const exporter::Edits edits = inferenceEdits(module, report, changed);
+    exporter::Edits edits = inferenceEdits(module, report, changed);
+    editPackedProducts(original, module, PackedForm::Beside, edits);
     return exporter::buildExportTemplate(original, edits, options).toJson(original, data);
   } catch (const Error &) { // products in functions that several nodes call
     return nullptr;
@@ -212,6 +222,7 @@ json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, st
   const model::Model &original = *report.loaded;
   exporter::Edits edits = exporter::editsBetween(original, *report.exported);
   takeFromStates(module, *report.exported, edits);
+  editPackedProducts(original, module, PackedForm::Merged, edits);
   exporter::ExportTemplateOptions options;
   options.embed = embed;
   std::vector<std::string> notes = report.changes;
@@ -225,6 +236,7 @@ json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, st
     result["training_notes"] = modes;
   result["training"] = exporter::buildExportTemplate(original, inTraining, options).toJson(original, data);
   edits = inferenceEdits(module, report, report.inference ? *report.inference : *report.exported);
+  editPackedProducts(original, module, PackedForm::Merged, edits);
   result["inference"] = exporter::buildExportTemplate(original, edits, options).toJson(original, data);
   if (llvm::any_of(module.getOps<train::StateOp>(),
                    [](train::StateOp state) { return bool(tune::adapterOf(state)); }))

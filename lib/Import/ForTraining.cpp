@@ -64,6 +64,7 @@ std::vector<std::string> settleForTraining(model::Model &model, const Settled &s
     return notes;
   takeKnownBranches(context, model, settled);
   model::lowerMicrosoft(model); // what stood in branches
+  model::markFewBits(model);
   model::readLoopConstants(model);
   model::hoistWeights(model);
   model::lowerLinearModels(model);

@@ -96,6 +96,8 @@ private:
   /// A constant: in the IR if it is small, otherwise a state of role constant.
   mlir::Value importConstant(const model::Tensor &tensor, mlir::Location loc);
   mlir::Value importState(const model::Tensor &tensor, train::Role role);
+  /// Codes of less than a byte, or a part of a matrix in few bits; nullopt for what fits the IR, or trains.
+  std::optional<ImportedValue> importPacked(const model::Tensor &tensor, mlir::Location loc);
   /// Gives the evaluator the integers and masks among the buffers that `value` follows from and that no step
   /// changes. Whether there are any that it did not have.
   bool bindMasks(mlir::Value value);

@@ -1,11 +1,14 @@
 // Initializers and constants: states of the program, or small constants in the IR.
 #include "lib/Dialect/ONNX/CoreOps.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Dialect/Train/StateOps.h"
+#include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/GraphPlaces.h"
 #include "lib/Import/ImportScope.h"
 #include "lib/Import/NodeConstants.h"
 #include "lib/Lint/ExporterMetadata.h"
+#include "lib/Model/NarrowTypes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -49,6 +52,8 @@ ImportedValue GraphImporter::importInitializer(const model::Tensor &tensor) {
            fmt::format("element type {} is not supported", model::dtypeName(tensor.dtype)));
     return {unsupportedValue(loc, "initializer")};
   }
+  if (auto packed = importPacked(tensor, loc))
+    return *packed;
   if (model::isNarrow(tensor.dtype))
     return {importConstant(tensor, loc), std::nullopt, tensor.dtype};
   auto verdict = options.roles.find(tensor.name);
@@ -59,6 +64,52 @@ ImportedValue GraphImporter::importInitializer(const model::Tensor &tensor) {
   if (role == train::Role::Constant)
     return {importConstant(tensor, loc)};
   return {importState(tensor, role)};
+}
+
+static tune::Part partOf(model::FewBits::Part part) {
+  return part == model::FewBits::Part::Codes    ? tune::Part::Codes
+         : part == model::FewBits::Part::Scales ? tune::Part::Absmax
+                                                : tune::Part::ZeroPoints;
+}
+
+std::optional<ImportedValue> GraphImporter::importPacked(const model::Tensor &tensor, Location loc) {
+  using Part = model::FewBits::Part;
+  const bool isOther = tensor.fewBits && tensor.fewBits->part == Part::Other;
+  const bool isScale = tensor.fewBits && tensor.fewBits->part == Part::Scales;
+  const bool isLarge = model::narrowInteger(tensor.dtype) && tensor.numElements() > smallConstant;
+  if (!(tensor.fewBits || isLarge) || tensor.storage == model::Tensor::Storage::Encoded)
+    return std::nullopt;
+  if (auto verdict = options.roles.find(tensor.name);
+      verdict != options.roles.end() && verdict->second == train::Role::Parameter)
+    return std::nullopt;
+  if (isOther)
+    return ImportedValue{importState(tensor, train::Role::Frozen)};
+  model::Tensor bytes = tensor;
+  if (!isScale) {
+    bytes.dtype = model::ElementType::UInt8;
+    bytes.dims = {static_cast<int64_t>(tensor.byteSize())};
+  }
+  ImportedValue value{importState(bytes, train::Role::Frozen)};
+  if (tensor.fewBits) {
+    auto whole = RankedTensorType::get(tensor.fewBits->whole, builder.getF32Type());
+    auto encoding = tune::EncodingAttr::get(&context, packedFormat(tensor.fewBits->type),
+                                            partOf(tensor.fewBits->part), whole, builder.getBoolAttr(false),
+                                            builder.getI64IntegerAttr(tensor.fewBits->zero));
+    auto state = cast<train::StateOp>(states.lookup(arguments.back().binding.getName()));
+    state->setAttr(tune::encodingName, encoding);
+    if (tensor.fewBits->part != Part::Codes)
+      state.setOfAttr(FlatSymbolRefAttr::get(&context, tensor.fewBits->codes));
+    value.packed = value.tensor;
+  }
+  if (isScale)
+    return value;
+  auto type = RankedTensorType::get(tensor.dims, storedType(context, tensor.dtype));
+  value.tensor =
+      train::UnpackOp::create(builder, loc, value.tensor,
+                              builder.getI64IntegerAttr(model::dtypeBits(tensor.dtype)), TypeAttr::get(type));
+  if (model::isNarrow(tensor.dtype))
+    value.narrow = tensor.dtype;
+  return value;
 }
 
 Value GraphImporter::importConstant(const model::Tensor &tensor, Location loc) {

@@ -1,5 +1,6 @@
 // Element types and dense constants from ONNX tensors.
 #pragma once
+#include "lib/Dialect/Tune/TuneAttrs.h"
 #include "lib/Model/Model.h"
 #include "lib/Model/NarrowTypes.h"
 #include "mlir/IR/Builders.h"
@@ -16,6 +17,19 @@ mlir::Type storedType(mlir::MLIRContext &context, model::ElementType type);
 /// Undefined for types that are not narrow.
 inline model::ElementType narrowOr(model::ElementType type) {
   return model::isNarrow(type) ? type : model::ElementType::Undefined;
+}
+/// Of codes that stay packed; Undefined are bytes.
+inline tune::Format packedFormat(model::ElementType type) {
+  switch (type) {
+  case model::ElementType::UInt2:
+    return tune::Format::UInt2;
+  case model::ElementType::UInt4:
+    return tune::Format::UInt4;
+  case model::ElementType::Int4:
+    return tune::Format::Int4;
+  default:
+    return tune::Format::UInt8;
+  }
 }
 /// The tensor's values, or codes of a narrow type, as an attribute; a splat when all are equal.
 mlir::DenseElementsAttr denseAttribute(mlir::RankedTensorType type, const model::Tensor &tensor);

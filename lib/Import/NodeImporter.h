@@ -29,6 +29,9 @@ struct ImportedValue {
   /// i8 or ui8.
   model::ElementType narrow = model::ElementType::Undefined;
   std::shared_ptr<const Quantised> quantised = nullptr;
+  /// A part of a matrix in few bits (model::FewBits) that is a state: of the codes and zero points it is the
+  /// packed bytes, of which the tensor is unpacked.
+  mlir::Value packed = nullptr;
 };
 
 /// The node that is being imported and its context. Implemented by the graph importer.

@@ -157,6 +157,7 @@ struct Model {
   /// Calls of functions, which inlining removed, with the configuration that they said something of.
   std::vector<std::pair<std::string, std::string>> annotatedCalls; // configuration, node
   Metadata metadata;
+  std::vector<Node> lowered; // nodes of the file that others, without a place, stand for: lowerMicrosoft()
   /// The result of hashGraph() with all Inline initializers as the weights.
   std::string graphHash;
   bool usesExternalData = false; // whether any initializer of the file lies in another file

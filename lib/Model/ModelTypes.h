@@ -62,6 +62,17 @@ struct Bytes {
   std::shared_ptr<const void> keepAlive;
 };
 
+/// Which part a tensor is of a matrix in few bits, that DequantizeLinear reads in blocks; Other: of one that
+/// another operator reads.
+struct FewBits {
+  enum class Part { Codes, Scales, ZeroPoints, Other } part = Part::Codes;
+  std::string codes;                         ///< name of the tensor with the codes
+  ElementType type = ElementType::Undefined; ///< theirs
+  std::vector<int64_t> whole;                ///< shape of the matrix
+  int64_t zero = 0;                          ///< the zero point of all blocks, where none is given
+  bool operator==(const FewBits &) const = default;
+};
+
 /// A constant or weight.
 struct Tensor {
   enum class Storage {
@@ -81,8 +92,9 @@ struct Tensor {
   std::vector<std::string> strings; // elements when dtype is String
   std::string doc;
   Metadata metadata;
-  uint64_t place = 0;       // byte place of the TensorProto in the model file; 0 when not from a file
-  uint64_t placeLength = 0; // its bytes
+  uint64_t place = 0;             // byte place of the TensorProto in the model file; 0 when not from a file
+  uint64_t placeLength = 0;       // its bytes
+  std::optional<FewBits> fewBits; // set by markFewBits()
 
   int64_t numElements() const;
   uint64_t byteSize() const; // numElements at dtypeBits, rounded up to bytes

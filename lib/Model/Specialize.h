@@ -37,6 +37,14 @@ inline constexpr const char *whyKey = "kedge.why";
 /// keeps its name and place, so an exported file has its operators as before.
 void lowerMicrosoft(Model &);
 
+/// Attributes of a DequantizeLinear that the compiler made: the zero point of all blocks, where none is
+/// given; and that rows of the zero points end with what fills a byte.
+inline constexpr const char *zeroPointKey = "kedge.zero_point", *paddedPointsKey = "kedge.padded_points";
+
+/// Marks the initializers of matrices in few bits, so that their codes stay packed: what a DequantizeLinear
+/// reads in blocks of equal length, of 2 or 4 bits, or of 8 where the operator was MatMulNBits.
+void markFewBits(Model &);
+
 /// Inputs that are caches of a decoder (by their names, or what operators take them as) become empty, states
 /// zeros, and outputs that only a cache keeps go; lengths of masks are those of the tokens. Caches that
 /// `shapes` gives a length stay. Returns a sentence of what was done.

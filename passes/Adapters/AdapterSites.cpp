@@ -1,8 +1,11 @@
 #include "passes/Adapters/AdapterSites.h"
+#include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/Bindings.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
+#include "lib/Dialect/Tune/TuneAttrs.h"
 
 using namespace mlir;
 
@@ -33,12 +36,25 @@ void collect(Value value, bool flipped, AdaptedWeight &weight) {
   }
 }
 
+/// The values of codes that the model's file has; the argument itself else.
+Value valuesOf(BlockArgument argument) {
+  for (Operation *user : argument.getUsers())
+    if (auto blocks = dyn_cast<train::DequantizeBlocksOp>(user); blocks && blocks.getCodes() == argument) {
+      Value values = blocks.getResult();
+      auto rounded = values.hasOneUse() ? dyn_cast<onnx::CastOp>(*values.user_begin()) : onnx::CastOp();
+      return rounded ? rounded.getResult() : values;
+    }
+  return argument;
+}
+
 } // namespace
 
 StringRef AdaptedWeight::name() { return state.getOnnxName().value_or(state.getSymName()); }
 
 std::string AdaptedWeight::path() {
   StringRef path = name();
+  for (StringRef bits : {"_Q2", "_Q4", "_Q8"}) // of onnxruntime's quantiser
+    path.consume_back(bits);
   path.consume_back(".weight");
   return path.str();
 }
@@ -60,8 +76,11 @@ SmallVector<AdaptedWeight> weightsOf(func::FuncOp model) {
         symbol ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(model, symbol) : train::StateOp();
     if (!state || (state.getRole() != train::Role::Frozen && state.getRole() != train::Role::Parameter))
       continue;
-    AdaptedWeight weight{state, argument, {}};
-    collect(argument, /*flipped=*/false, weight);
+    const auto encoding = tune::encodingOf(state);
+    if (encoding && encoding.getPart() != tune::Part::Codes)
+      continue;
+    AdaptedWeight weight{state, valuesOf(argument), {}};
+    collect(weight.value, /*flipped=*/false, weight);
     weights.push_back(std::move(weight));
   }
   return weights;

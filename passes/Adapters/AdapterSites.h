@@ -14,7 +14,7 @@ struct Site {
 /// A weight among the arguments of @model, with its uses.
 struct AdaptedWeight {
   train::StateOp state;
-  mlir::Value value;
+  mlir::Value value; ///< what products read: the state's argument, or the values of its codes
   llvm::SmallVector<Site> sites;
   mlir::Operation *other = nullptr; ///< reads it as something else than a weight
 

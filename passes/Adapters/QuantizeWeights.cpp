@@ -105,7 +105,7 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
 
   tune::EncodingAttr encoding(Format format, EncodedPart part) {
     return tune::EncodingAttr::get(&getContext(), format, part, wholeType,
-                                   BoolAttr::get(&getContext(), doubled(format)));
+                                   BoolAttr::get(&getContext(), doubled(format)), IntegerAttr());
   }
 
   bool doubled(Format format) const { return doubleQuantize && format != Format::Int8; }

@@ -18,7 +18,7 @@ using namespace mlir;
 
 /// A weight in few bits, and what its product is told of it.
 struct Encoded {
-  Value codes, scales;
+  Value codes, zeroPoints, scales; ///< zero points may be none
   NamedAttrList description;
 };
 
@@ -29,7 +29,7 @@ std::optional<Encoded> inFourBits(train::DequantizeOp op) {
   NamedAttrList description;
   description.set("format", b.getStringAttr(tune::stringifyFormat(op.getFormat())));
   description.set("block", b.getI64IntegerAttr(op.getBlock()));
-  return Encoded{op.getCodes(), op.getAbsmax(), description};
+  return Encoded{op.getCodes(), Value(), op.getAbsmax(), description};
 }
 
 /// Codes as numbers, times a scale for each row or column.
@@ -48,10 +48,26 @@ std::optional<Encoded> inEightBits(onnx::MulOp op) {
   NamedAttrList description;
   description.set("format", b.getStringAttr("int8"));
   description.set("axis", b.getI64IntegerAttr(byRow ? 0 : 1));
-  return Encoded{numbers.getOperand(), op.getB(), description};
+  return Encoded{numbers.getOperand(), Value(), op.getB(), description};
+}
+
+/// Codes of a model's file.
+Encoded inBlocks(train::DequantizeBlocksOp op) {
+  Builder b(op.getContext());
+  NamedAttrList description;
+  description.set("format", b.getStringAttr(tune::stringifyFormat(op.getFormat())));
+  description.set("block", b.getI64IntegerAttr(op.getBlock()));
+  description.set("axis", b.getI64IntegerAttr(op.getAxis()));
+  if (op.getZeroPoints())
+    description.set("zero_pitch", op.getZeroPitchAttr());
+  else
+    description.set("zero", op.getZeroAttr());
+  return {op.getCodes(), op.getZeroPoints(), op.getScales(), description};
 }
 
 std::optional<Encoded> encodedBy(Operation &op) {
+  if (auto blocks = dyn_cast<train::DequantizeBlocksOp>(op))
+    return inBlocks(blocks);
   if (auto four = dyn_cast<train::DequantizeOp>(op))
     return inFourBits(four);
   if (auto eight = dyn_cast<onnx::MulOp>(op))
@@ -122,6 +138,8 @@ struct UnpackInProducts : impl::UnpackInProductsBase<UnpackInProducts> {
     attrs.set("unpack", weight.description.getDictionary(&getContext()));
     SmallVector<Value> inputs(whole.getInputs());
     inputs[1] = weight.codes;
+    if (weight.zeroPoints)
+      inputs.push_back(weight.zeroPoints);
     inputs.push_back(weight.scales);
     auto call = sched::LibraryOp::create(builder, product->getLoc(), whole->getResultTypes(),
                                          whole.getKernel(), inputs, attrs.getDictionary(&getContext()),

@@ -33,6 +33,7 @@ inline constexpr char decaySteps[] = "decay_steps";
 inline constexpr char dim[] = "dim";
 inline constexpr char directory[] = "directory";
 inline constexpr char isDouble[] = "double";
+inline constexpr char zero[] = "zero";
 inline constexpr char drawsInEvaluation[] = "draws_in_evaluation";
 inline constexpr char dtype[] = "dtype";
 inline constexpr char elements[] = "elements";

@@ -6,14 +6,16 @@
 
 namespace kedge::rt::calls {
 
-/// The weight that the codes represent. In the call, codes stand at the weight's position and scales are the
-/// last input.
+/// The weight that the codes represent. In the call, codes stand at the weight's position, and scales are the
+/// last input, behind zero points.
 struct QuantizedOperand {
   QuantizedFormat format = QuantizedFormat::NF4;
   TensorDesc whole;  ///< the type of the matrix with its values unpacked and rounded
-  int64_t block = 0; ///< 4 bits only: elements in a row that share a scale; a power of two
+  int64_t block = 0; ///< 4 bits: elements in a row that share a scale; a power of two
   size_t scales = 0; ///< position of the scales among the inputs
-  int axis = 0;      ///< int8 only: each slice along this axis has a scale
+  int axis = 0;      ///< int8: each slice along this axis has a scale; codes of a file: blocks lie along it
+  std::optional<size_t> zeroPoints; ///< codes of a file: their position among the inputs
+  BlockedMatrix blocked;            ///< codes of a file, without their places
 };
 
 std::optional<QuantizedOperand> readQuantizedOperand(const LibraryCall &call);

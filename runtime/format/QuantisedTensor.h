@@ -26,7 +26,7 @@ struct QuantisedTensor {
 };
 
 /// In the order of the enumerators of QuantizedFormat.
-inline constexpr const char *kQuantizedNames[] = {"nf4", "fp4", "int8"};
+inline constexpr const char *kQuantizedNames[] = {"nf4", "fp4", "int8", "uint2", "uint4", "uint8", "int4"};
 constexpr const char *quantizedName(QuantizedFormat format) {
   return kQuantizedNames[static_cast<size_t>(format)];
 }

@@ -96,6 +96,44 @@ float largest(std::span<const float> values) {
 
 } // namespace
 
+int packedCode(QuantizedFormat format, const uint8_t *codes, int64_t at) {
+  const int bits = bitsOf(format), each = 8 / bits;
+  const int code = (codes[at / each] >> (at % each * bits)) & ((1 << bits) - 1);
+  return format == QuantizedFormat::Int4 && code >= 8 ? code - 16 : code;
+}
+
+/// Unsigned codes of 4 bits, two of a byte at a time; the end of what it wrote.
+static float *unpackPairs(const uint8_t *codes, int64_t at, int64_t count, int shift, float scale,
+                          float *to) {
+  const int64_t end = at + count;
+  const auto value = [&](int code) { return static_cast<float>(code - shift) * scale; };
+  if (at % 2 != 0 && at < end)
+    *to++ = value(codes[at++ / 2] >> 4);
+  for (; at + 1 < end; at += 2, to += 2) {
+    const int byte = codes[at / 2];
+    to[0] = value(byte & 15);
+    to[1] = value(byte >> 4);
+  }
+  if (at < end)
+    *to++ = value(codes[at / 2] & 15);
+  return to;
+}
+
+void BlockedMatrix::unpack(int64_t row, int64_t column, int64_t count, float *to) const {
+  const int64_t first = row * columns + column, end = column + count;
+  for (int64_t at = column; at < end;) {
+    const int64_t blockRow = axis == 0 ? row / block : row, blockColumn = axis == 0 ? at : at / block;
+    const int64_t stop = axis == 0 ? at + 1 : std::min(end, (blockColumn + 1) * block);
+    const int64_t perRow = axis == 0 ? columns : columns / block;
+    const float scale = scales[blockRow * perRow + blockColumn];
+    const int shift = zeroPoints ? packedCode(format, zeroPoints, blockRow * zeroPitch + blockColumn) : zero;
+    if (format == QuantizedFormat::UInt4)
+      to = unpackPairs(codes, first + at - column, stop - at, shift, scale, to), at = stop;
+    for (; at < stop; ++at)
+      *to++ = static_cast<float>(packedCode(format, codes, first + at - column) - shift) * scale;
+  }
+}
+
 const std::array<float, 16> &fourBitTable(QuantizedFormat format) {
   return format == QuantizedFormat::NF4 ? kNF4 : kFP4;
 }

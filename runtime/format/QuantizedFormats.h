@@ -8,8 +8,15 @@
 
 namespace kedge::rt {
 
-enum class QuantizedFormat : uint8_t { NF4, FP4, Int8 };
-enum class EncodedPart : uint8_t { Codes, Absmax, AbsmaxCodes, NestedAbsmax, Offset };
+/// Those from UInt2 on are ONNX's: codes of a model's file, in blocks with a scale and maybe a zero point.
+enum class QuantizedFormat : uint8_t { NF4, FP4, Int8, UInt2, UInt4, UInt8, Int4 };
+enum class EncodedPart : uint8_t { Codes, Absmax, AbsmaxCodes, NestedAbsmax, Offset, ZeroPoints };
+
+constexpr bool isInFile(QuantizedFormat format) { return format >= QuantizedFormat::UInt2; }
+/// Of a code of a format that is in files.
+constexpr int bitsOf(QuantizedFormat format) {
+  return format == QuantizedFormat::UInt2 ? 2 : format == QuantizedFormat::UInt8 ? 8 : 4;
+}
 
 inline constexpr int64_t kQuantizedBlock =
     64; ///< elements that share an absmax (the largest magnitude of a block)
@@ -21,7 +28,26 @@ struct Encoding {
   EncodedPart part = EncodedPart::Codes;
   bool doubled = false;       ///< absmaxes are in 8 bits, too (double quantisation)
   std::vector<int64_t> whole; ///< shape of the weight
-  int axis = 0;               ///< int8 only: each slice along this axis has a scale
+  int axis = 0; ///< int8: each slice along this axis has a scale; in files: along which axis blocks lie
+  int zero = 0; ///< in files: the zero point of all blocks, where there are none
+};
+
+/// The code of element `at` of packed ones, the first of a byte in its lowest bits.
+int packedCode(QuantizedFormat format, const uint8_t *codes, int64_t at);
+
+/// A matrix of codes in a file.
+struct BlockedMatrix {
+  QuantizedFormat format = QuantizedFormat::UInt4;
+  int64_t rows = 0, columns = 0;
+  int axis = 1;          ///< along which blocks lie
+  int64_t block = 0;     ///< elements of a block
+  int64_t zeroPitch = 0; ///< zero points of a row of blocks, with what fills its last byte
+  int zero = 0;          ///< where there are no zero points
+  const uint8_t *codes = nullptr, *zeroPoints = nullptr;
+  const float *scales = nullptr;
+
+  /// `count` values of row `row` from `column` on: (code - zero point) * scale.
+  void unpack(int64_t row, int64_t column, int64_t count, float *to) const;
 };
 
 /// The 16 values of a 4-bit format, by code.

@@ -91,10 +91,14 @@ template <size_t N> size_t indexOf(const std::string &name, const char *const (&
 }
 
 Encoding encodingOf(const json &value) {
-  constexpr const char *parts[] = {"codes", "absmax", "absmax_codes", "nested_absmax", "offset"};
+  constexpr const char *parts[] = {"codes",         "absmax", "absmax_codes",
+                                   "nested_absmax", "offset", "zero_points"};
   return {static_cast<QuantizedFormat>(indexOf(value.at(key::format), kQuantizedNames)),
-          static_cast<EncodedPart>(indexOf(value.at(key::part), parts)), value.at(key::isDouble),
-          value.at(key::shape), value.at(key::axis)};
+          static_cast<EncodedPart>(indexOf(value.at(key::part), parts)),
+          value.at(key::isDouble),
+          value.at(key::shape),
+          value.at(key::axis),
+          value.value(key::zero, 0)};
 }
 
 State stateOf(const json &value) {

@@ -127,8 +127,9 @@ void StepRunner::explainGradients(const RunProgress &progress, double norm) {
                             ? "every one of them is, and the sum of their squares is beyond fp32"
                             : "when it ran again, all of them were";
   const char *again = found && !held ? ", run again with the weights that it had updated" : "";
-  failWith(fmt::format("the gradients of step {} are not finite (grad_norm {}){}", progress.step, norm, again),
-           found, nothing, remedy());
+  failWith(
+      fmt::format("the gradients of step {} are not finite (grad_norm {}){}", progress.step, norm, again),
+      found, nothing, remedy());
 }
 
 void StepRunner::explainOverflow(const RunProgress &progress, const StepResult &result,

@@ -20,4 +20,9 @@ inline EncodingAttr encodingOf(mlir::Operation *state) {
   return state->getAttrOfType<EncodingAttr>(encodingName);
 }
 
+/// Whether a model's file has codes of the format, as ONNX packs them.
+inline bool isInFile(Format format) { return format >= Format::UInt2; }
+/// Of a code of such a format.
+inline int64_t bitsOf(Format format) { return format == Format::UInt2 ? 2 : format == Format::UInt8 ? 8 : 4; }
+
 } // namespace kedge::tune

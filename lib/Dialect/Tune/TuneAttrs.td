@@ -37,23 +37,27 @@ def Tune_AdapterAttr : AttrDef<Tune_Dialect, "Adapter"> {
 }
 
 def Tune_Format : Tune_Enum<"Format", "how few bits hold a weight", [
-  I32EnumAttrCase<"NF4", 0, "nf4">, I32EnumAttrCase<"FP4", 1, "fp4">, I32EnumAttrCase<"Int8", 2, "int8">]>;
+  I32EnumAttrCase<"NF4", 0, "nf4">, I32EnumAttrCase<"FP4", 1, "fp4">, I32EnumAttrCase<"Int8", 2, "int8">,
+  I32EnumAttrCase<"UInt2", 3, "uint2">, I32EnumAttrCase<"UInt4", 4, "uint4">, I32EnumAttrCase<"UInt8", 5, "uint8">,
+  I32EnumAttrCase<"Int4", 6, "int4">]>;
 def Tune_FormatAttr : EnumAttr<Tune_Dialect, Tune_Format, "format"> { let assemblyFormat = "`<` $value `>`"; }
 
 def Tune_Part : Tune_Enum<"Part", "which part of a weight in few bits", [
   I32EnumAttrCase<"Codes", 0, "codes">, I32EnumAttrCase<"Absmax", 1, "absmax">,
   I32EnumAttrCase<"AbsmaxCodes", 2, "absmax_codes">, I32EnumAttrCase<"NestedAbsmax", 3, "nested_absmax">,
-  I32EnumAttrCase<"Offset", 4, "offset">]>;
+  I32EnumAttrCase<"Offset", 4, "offset">, I32EnumAttrCase<"ZeroPoints", 5, "zero_points">]>;
 
 def Tune_EncodingAttr : AttrDef<Tune_Dialect, "Encoding"> {
   let mnemonic = "encoding";
   let summary = "Says of a state which part of a weight in few bits it is";
   let description = [{
     The weight is of the type `whole`; its values, of which the state's `init` tells the place, are encoded as they are read.
+    Formats of ONNX (uint2, uint4, uint8, int4) are codes in the file already, in blocks along one axis, each with a scale
+    (its absmax here) and maybe a zero point; where none has one, it is `zero`.
     `double`: the largest magnitudes of blocks are in 8 bits, too.
   }];
   let parameters = (ins EnumParameter<Tune_Format>:$format, EnumParameter<Tune_Part>:$part, "::mlir::Type":$whole,
-    "::mlir::BoolAttr":$doubled);
-  let assemblyFormat = "`<` $format $part `of` $whole `double` $doubled `>`";
+    "::mlir::BoolAttr":$doubled, OptionalParameter<"::mlir::IntegerAttr">:$zero);
+  let assemblyFormat = "`<` $format $part `of` $whole `double` $doubled (`zero` $zero^)? `>`";
 }
 #endif

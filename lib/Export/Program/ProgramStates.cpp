@@ -106,15 +106,21 @@ private:
   /// Scales of int8 lie along one axis, which their shape tells.
   static json encodingJson(train::StateOp state, tune::EncodingAttr encoding) {
     int64_t axis = 0;
+    const ArrayRef<int64_t> whole = cast<RankedTensorType>(encoding.getWhole()).getShape();
     StringRef codes = state.getOf().value_or(state.getSymName());
     for (auto part : state->getParentOfType<ModuleOp>().getOps<train::StateOp>())
-      if (tune::encodingOf(part) && part.getOf() == codes && encoding.getFormat() == tune::Format::Int8)
+      if (auto other = tune::encodingOf(part); !other || part.getOf() != codes)
+        continue;
+      else if (tune::isInFile(encoding.getFormat()) && other.getPart() == tune::Part::Absmax)
+        axis = part.wholeType().getShape()[0] == whole[0] ? 1 : 0;
+      else if (encoding.getFormat() == tune::Format::Int8)
         for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(part.getType()).getShape()))
           if (size != 1)
             axis = dim;
     return {{key::format, tune::stringifyFormat(encoding.getFormat()).str()},
             {key::part, tune::stringifyPart(encoding.getPart()).str()},
             {key::isDouble, encoding.getDoubled().getValue()},
+            {key::zero, encoding.getZero() ? encoding.getZero().getInt() : 0},
             {key::shape, cast<RankedTensorType>(encoding.getWhole()).getShape().vec()},
             {key::axis, axis}};
   }
@@ -137,6 +143,8 @@ private:
   /// Without its master a parameter, and what is frozen, is of 16 bits, and in the model's file f32 as ever.
   static std::string typeInFile(train::StateOp state, train::WeightAttr weight) {
     auto encoding = tune::encodingOf(state);
+    if (encoding && tune::isInFile(encoding.getFormat()))
+      return tensorDescription(state.wholeType())[key::dtype];
     auto whole = cast<RankedTensorType>(encoding ? encoding.getWhole() : Type(state.wholeType()));
     auto wide = whole.clone(Float32Type::get(state.getContext()));
     if (auto stored = state->getAttrOfType<TypeAttr>(tune::storedName))

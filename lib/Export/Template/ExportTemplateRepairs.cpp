@@ -37,10 +37,14 @@ private:
 
   void tensors() {
     std::set<uint64_t> kept;
+    std::set<std::string> made; // for nodes that stand for others of the file
+    for (const Tensor &tensor : before.graph.initializers)
+      if (!tensor.place)
+        made.insert(tensor.name);
     for (const Tensor &tensor : after.graph.initializers)
       if (tensor.place)
         kept.insert(tensor.place);
-      else
+      else if (!made.count(tensor.name))
         mainGraph().initializers.push_back({tensor.name, tensor, tensor.metadata});
     for (const Tensor &tensor : before.graph.initializers)
       if (tensor.place && !kept.count(tensor.place)) {

@@ -332,6 +332,7 @@ void kedge::importer::registerMathImporters(NodeImporters &importers) {
   addRowOperators(importers);
   addActivationImporters(importers);
   addQuantizeImporters(importers);
+  addQonnxImporters(importers);
   addWindowImporters(importers);
   addDeterminantImporter(importers);
 }

@@ -15,6 +15,7 @@ template <typename Op> void importBinary(NodeContext &node) {
 /// Activations, PRelu and Dropout.
 void addActivationImporters(NodeImporters &importers);
 void addQuantizeImporters(NodeImporters &importers);
+void addQonnxImporters(NodeImporters &importers);
 void addWindowImporters(NodeImporters &importers);
 void addDeterminantImporter(NodeImporters &importers);
 

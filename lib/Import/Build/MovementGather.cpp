@@ -4,6 +4,7 @@
 #include "lib/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Import/Build/MovementUtils.h"
 #include "lib/Lint/Lint.h"
 #include "mlir/IR/Matchers.h"
@@ -48,6 +49,22 @@ static Value scaledByFrequency(NodeContext &node, Value rows, Value indices, int
   return train::StraightThroughOp::create(b, node.loc, rows, along);
 }
 
+/// Rows of packed codes, unpacked; null where a row is no whole number of bytes.
+static Value unpackedRows(NodeContext &node, train::UnpackOp table, Value indices) {
+  auto type = cast<RankedTensorType>(table.getResult().getType());
+  const int64_t rows = type.getDimSize(0), bits = table.getBits(),
+                codes = rows == 0 ? 0 : type.getNumElements() / rows;
+  if (codes == 0 || codes * bits % 8 != 0)
+    return {};
+  OpBuilder &b = node.builder;
+  Value bytes = reshape(b, node.loc, table.getCodes(), {rows, codes * bits / 8});
+  Value chosen = onnx::GatherOp::create(b, node.loc, bytes, indices, b.getI64IntegerAttr(0), IntegerAttr());
+  Dims shape(shapeOf(indices));
+  llvm::append_range(shape, type.getShape().drop_front());
+  return train::UnpackOp::create(b, node.loc, reshape(b, node.loc, chosen, {elementCount(shapeOf(chosen))}),
+                                 b.getI64IntegerAttr(bits), TypeAttr::get(type.clone(shape)));
+}
+
 static void importGather(NodeContext &node) {
   Value data = node.require(0), indices = node.require(1);
   int64_t axis = axisOf(node, node.node.attrInt("axis", 0), rankOf(data)), size = shapeOf(data)[axis];
@@ -63,6 +80,9 @@ static void importGather(NodeContext &node) {
     return node.setResult(0, reshape(node.builder, node.loc, slice, shape));
   }
   checkConstantIndices(node, axis, size);
+  if (auto unpack = data.getDefiningOp<train::UnpackOp>(); unpack && axis == 0)
+    if (Value rows = unpackedRows(node, unpack, indices))
+      return node.setResult(0, ImportedValue{rows, std::nullopt, node.imported(0).narrow});
   Value rows = onnx::GatherOp::create(node.builder, node.loc, data, indices,
                                       node.builder.getI64IntegerAttr(axis), paddingIndex(node));
   const bool scales = axis == 0 && rankOf(data) == 2 && lint::pyTorchGradient(node.node).scalesByFrequency;

@@ -9,10 +9,13 @@
 #include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/Train/ElementwiseOps.h"
+#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Import/Build/MathImporters.h"
 #include "lib/Import/Build/MovementUtils.h"
 #include "lib/Import/Build/NarrowCasts.h"
 #include "lib/Import/NodeConstants.h"
+#include "lib/Model/NarrowTypes.h"
+#include "lib/Model/Specialize.h"
 #include <cmath>
 
 using namespace mlir;
@@ -65,9 +68,12 @@ Value broadcast(NodeContext &node, Value parameter, Value x) {
     shape[axis] = shapeOf(x)[axis];
     return reshape(b, node.loc, parameter, shape);
   }
-  Dims shape(shapeOf(parameter)), expected(shapeOf(x));
+  Dims expected(shapeOf(x));
   if (block > 0)
     expected[axis] = (expected[axis] + block - 1) / block;
+  if (node.node.attrInt(model::paddedPointsKey, 0) != 0 && rankOf(parameter) == rank)
+    parameter = sliceAxis(b, node.loc, parameter, axis, 0, expected[axis]);
+  Dims shape(shapeOf(parameter));
   if (shape != expected)
     node.fail("scale and zero point have the shape [{}], expected [{}] for blocks of {} along axis {}",
               fmt::join(shape, " x "), fmt::join(expected, " x "), block, axis);
@@ -140,12 +146,36 @@ Value straightThrough(NodeContext &node, Value y, const Quantised &from) {
   return train::StraightThroughOp::create(b, node.loc, y, along);
 }
 
+/// A matrix whose codes stay packed.
+bool importPacked(NodeContext &node) {
+  OpBuilder &b = node.builder;
+  const ImportedValue codes = node.imported(0), scales = node.imported(1);
+  const bool hasPoints = node.has(2);
+  const Value points = hasPoints ? node.imported(2).packed : Value();
+  if (!codes.packed || !scales.packed || (hasPoints && !points))
+    return false;
+  auto type = cast<RankedTensorType>(codes.tensor.getType());
+  const int64_t pitch = hasPoints ? shapeOf(node.imported(2).tensor)[1] : 0;
+  Value values = train::DequantizeBlocksOp::create(
+      b, node.loc, codes.packed, castTo(node, scales.tensor, b.getF32Type()), points,
+      tune::FormatAttr::get(b.getContext(), packedFormat(codes.narrow)),
+      b.getI64IntegerAttr(axisOf(node, node.node.attrInt("axis", 1), 2)),
+      b.getI64IntegerAttr(node.node.attrInt(model::zeroPointKey, 0)), b.getI64IntegerAttr(pitch),
+      TypeAttr::get(type.clone(b.getF32Type())));
+  node.setResult(0, castTo(node, values, elementOf(scales.tensor)));
+  return true;
+}
+
 void importDequantize(NodeContext &node) {
+  if (importPacked(node))
+    return;
   OpBuilder &b = node.builder;
   GradientBuilder math{b, node.loc};
   Value scale = node.require(1), x = numbers(node, 0), difference = x;
   if (Value zero = numbers(node, 2))
     difference = math.sub(x, broadcast(node, zero, x));
+  else if (const int64_t middle = node.node.attrInt(model::zeroPointKey, 0))
+    difference = math.sub(x, scalarLike(b, node.loc, x, static_cast<double>(middle)));
   if (node.has(2) && elementOf(node.require(0)).isInteger(32)) // more digits than f32 has
     difference = castTo(node, math.sub(node.require(0), broadcast(node, node.require(2), x)), b.getF32Type());
   Type element = elementOf(scale);
@@ -157,6 +187,33 @@ void importDequantize(NodeContext &node) {
       isa<FloatType>(elementOf(from->source)))
     y = straightThrough(node, y, *from);
   node.setResult(0, y);
+}
+
+/// A product with a weight in bitsandbytes' codes, [N, K] flattened.
+void importMatMulBnb4(NodeContext &node) {
+  OpBuilder &b = node.builder;
+  const int64_t kind = node.node.attrInt("quant_type", 1), block = node.node.attrInt("block_size");
+  if (kind != 0 && kind != 1)
+    node.fail("quant_type is {}, expected 0 (fp4) or 1 (nf4)", kind);
+  if (node.node.attrInt("transB", 1) != 1)
+    node.unsupported("transB of 0 is not supported");
+  auto flat = [&](Value x) { return reshape(b, node.loc, x, {elementCount(shapeOf(x))}); };
+  auto whole = RankedTensorType::get({node.node.attrInt("N"), node.node.attrInt("K")}, b.getF32Type());
+  Value codes = flat(node.require(1)), absmax = castTo(node, flat(node.require(2)), b.getF32Type());
+  const int64_t elements = whole.getNumElements();
+  if (block < 2 || block % 2 != 0 || !elementOf(codes).isUnsignedInteger(8) ||
+      shapeOf(codes)[0] != (elements + 1) / 2 || shapeOf(absmax)[0] != (elements + block - 1) / block)
+    node.fail(
+        "its codes and absmax are of {} and {} elements, expected {} and {}, for N x K = {} in blocks of {}",
+        shapeOf(codes)[0], shapeOf(absmax)[0], (elements + 1) / 2,
+        block > 0 ? (elements + block - 1) / block : 0, elements, block);
+  Value values = train::DequantizeOp::create(
+      b, node.loc, codes, absmax,
+      tune::FormatAttr::get(b.getContext(), kind == 1 ? tune::Format::NF4 : tune::Format::FP4),
+      b.getI64IntegerAttr(block), TypeAttr::get(whole));
+  Value x = node.require(0);
+  node.setResult(0, onnx::MatMulOp::create(b, node.loc, x, castTo(node, values, elementOf(x)),
+                                           /*transA=*/false, /*transB=*/true));
 }
 
 /// The range of x, with 0 in it, on 0 to 255.
@@ -211,4 +268,5 @@ void kedge::importer::addQuantizeImporters(NodeImporters &importers) {
   importers.add("DequantizeLinear", importDequantize);
   importers.add("DynamicQuantizeLinear", importDynamicQuantize);
   importers.add("QLinearConv", importQLinearConv);
+  importers.add("MatMulBnb4", importMatMulBnb4, "com.microsoft");
 }

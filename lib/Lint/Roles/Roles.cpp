@@ -21,6 +21,11 @@ bool isFunctionOfOne(const Node &node) {
                  {"Neg", "Exp", "Log", "Softplus", "Sigmoid", "Tanh", "Abs", "Sqrt", "Reciprocal", "Relu",
                   "Softmax", "Clip", "ReduceL2", "ReduceSumSquare", "ReduceSum", "ReduceMean", "ReduceMax"});
 }
+/// ONNX's own, and QONNX' of any of its domains.
+bool isQuantiser(const Node &node) {
+  const bool isQonnx = node.opType == "Quant" || node.opType == "BipolarQuant" || node.opType == "Trunc";
+  return node.is("QuantizeLinear") || node.is("DequantizeLinear") || (isQonnx && !node.domain.empty());
+}
 /// What the body of a loop calls an operand; "" where it has no name there.
 std::string innerName(const Node &node, size_t operand) {
   if (!isOneOf(node, {"Loop", "Scan"}) || !node.has("body"))
@@ -82,7 +87,7 @@ void Roles::collect(const std::string &value, int depth, std::vector<GraphRole> 
     GraphRole role;
     const std::string &out = node.output(0);
     const bool lone = !out.empty() && values.isConstant(out);
-    const bool keeps = isMove(node) || node.is("QuantizeLinear") || node.is("DequantizeLinear");
+    const bool keeps = isMove(node) || isQuantiser(node);
     bool through = depth < 16 && !out.empty() && reader.operand == 0 && (keeps || (lone && isPick(node)));
     if (lone && depth < 16) {
       through = through || isFunctionOfOne(node);
@@ -175,7 +180,7 @@ std::optional<GraphRole> Roles::byOperator(const std::string &value, const Node 
     return GraphRole{Claim::Weak, operand == 1 ? "the exponent of" : "the base of"};
   if (isOneOf(node, {"Max", "Min", "Clip"}))
     return GraphRole{Claim::Weak, "a bound in"};
-  if (node.is("DequantizeLinear") || node.is("QuantizeLinear"))
+  if (isQuantiser(node) || (node.is("MatMulBnb4", "com.microsoft") && operand == 2))
     return GraphRole{Claim::Constant, "the scale of a quantised tensor in"};
   const Tensor *tensor = values.tensor(value);
   if (isOneOf(node, {"Where", "ScatterND", "ScatterElements", "Scatter"}) && tensor &&

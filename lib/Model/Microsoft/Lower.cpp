@@ -61,10 +61,15 @@ void lowerMicrosoft(Model &model) {
   for (size_t n = 0; n < parts.size(); ++n)
     if (parts[n].empty())
       result.push_back(std::move(model.graph.nodes[n]));
-    else
+    else {
+      model.lowered.push_back(std::move(model.graph.nodes[n]));
       result.insert(result.end(), std::make_move_iterator(parts[n].begin()),
                     std::make_move_iterator(parts[n].end()));
+    }
   model.graph.nodes = std::move(result);
+  for (Tensor &tensor : model.graph.initializers)
+    if (auto other = around.readAs.find(tensor.name); other != around.readAs.end())
+      tensor = std::move(other->second);
   for (Tensor &tensor : around.made)
     model.graph.initializers.push_back(std::move(tensor));
 }

@@ -44,6 +44,24 @@ void rfft(Parts &parts) {
   parts.give(0, parts.make("DFT", {x, "", parts.number(-2)}, {Attribute::makeInt("onesided", 1)}));
 }
 
+/// The signal of even length whose one-sided spectrum this is: the other half is its mirror, conjugated.
+void irfft(Parts &parts) {
+  parts.takesOnly(1, 1, {"normalized", "onesided", "signal_ndim"});
+  if (parts.node.attrInt("signal_ndim") != 1 || parts.node.attrInt("normalized", 0) != 0 ||
+      parts.node.attrInt("onesided", 1) != 1)
+    parts.refuse("signals of one dimension, without normalisation and one-sided, are supported");
+  // From the last but one back to the second.
+  const std::string middle = parts.make(
+      "Slice", {parts.in(0), parts.ints({-2}), parts.ints({0}), parts.ints({-2}), parts.ints({-1})});
+  const Parts::Values halves = parts.makeSeveral(
+      "Split", 2, {middle}, {Attribute::makeInt("axis", -1), Attribute::makeInt("num_outputs", 2)});
+  const std::string mirror =
+      parts.make("Concat", {halves[0], parts.make("Neg", {halves[1]})}, {Attribute::makeInt("axis", -1)});
+  const std::string whole = parts.make("Concat", {parts.in(0), mirror}, {Attribute::makeInt("axis", -2)});
+  const std::string y = parts.make("DFT", {whole, "", parts.number(-2)}, {Attribute::makeInt("inverse", 1)});
+  parts.give(0, parts.make("Gather", {y, parts.number(0)}, {Attribute::makeInt("axis", -1)}));
+}
+
 /// (a + bi) (c + di), and with the second one's conjugate.
 void complexProduct(Parts &parts, bool conjugates) {
   parts.takesOnly(2, 1, {});
@@ -71,6 +89,7 @@ void addMovements(LoweringTable &table) {
   table["Range"] = range;
   table["ExpandDims"] = expandDims;
   table["Rfft"] = rfft;
+  table["Irfft"] = irfft;
   table["ComplexMul"] = complexMul;
   table["ComplexMulConj"] = complexMulConj;
 }

@@ -56,6 +56,8 @@ std::optional<size_t> reducedAxes(const Node &node, const Tensor *axes) {
 Surroundings::Surroundings(const Model &model) : model(model), used(definedBelow(model.graph)) {
   forEachNode(model.graph, [&](const Node &node) {
     reads.insert(node.inputs.begin(), node.inputs.end());
+    if (node.opType != "MatMulNBits" && node.opType != "GatherBlockQuantized")
+      readElsewhere.insert(node.inputs.begin(), node.inputs.end());
     for (const Attribute &attribute : node.attributes)
       for (const std::shared_ptr<Graph> &graph : attribute.graphs)
         for (const ValueInfo &output : graph->outputs)
@@ -112,6 +114,29 @@ std::optional<size_t> Surroundings::rankOf(const std::string &value) const {
     return rank && gone && *gone <= *rank ? std::optional(*rank - *gone) : std::nullopt;
   }
   return std::nullopt;
+}
+
+/// The tensor keeps its name where nothing reads it as it was.
+std::string Surroundings::retyped(const Tensor &tensor, ElementType type, std::vector<int64_t> dims) {
+  if (tensor.dtype == type && tensor.dims == dims)
+    return tensor.name;
+  Tensor changed = tensor;
+  changed.dtype = type;
+  changed.dims = std::move(dims);
+  if (changed.storage == Tensor::Storage::Encoded) {
+    const Bytes plain = tensor.bytes();
+    changed.owned = std::make_shared<const std::vector<uint8_t>>(plain.data, plain.data + plain.size);
+    changed.storage = Tensor::Storage::Owned;
+  }
+  if (!readElsewhere.count(tensor.name)) {
+    const Tensor &known = readAs.emplace(tensor.name, changed).first->second;
+    if (known.dtype == changed.dtype && known.dims == changed.dims)
+      return tensor.name;
+  }
+  changed.name = fresh(tensor.name + "/codes");
+  changed.place = 0;
+  made.push_back(changed);
+  return changed.name;
 }
 
 std::string Surroundings::fresh(const std::string &wanted) { return freshName(wanted, used); }

@@ -26,12 +26,17 @@ public:
   /// A name that nothing has, from then on taken.
   std::string fresh(const std::string &wanted);
   std::vector<Tensor> made; ///< initializers that the new nodes read
+  /// Reads the bytes of an initializer as another type and shape; nodes read the tensor of the name returned.
+  std::string retyped(const Tensor &, ElementType, std::vector<int64_t> dims);
+  /// The initializers that were read otherwise, as they are read now.
+  std::map<std::string, Tensor> readAs;
 
 private:
   const Model &model;
   std::map<std::string, const Node *> makers;
   std::map<std::string, const Tensor *> tensors;
   std::set<std::string> reads, used;
+  std::set<std::string> readElsewhere; ///< by other operators than those of weights in few bits
 };
 
 /// The nodes that stand for one node. Those made here are of a newest opset, whatever the file's is.

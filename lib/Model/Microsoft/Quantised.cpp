@@ -1,6 +1,7 @@
 // Weights in few bits, in blocks with a scale each, as DequantizeLinear of ONNX. Their codes stay where they
 // lie in the file.
 #include "lib/Model/Microsoft/Parts.h"
+#include "lib/Model/Specialize.h"
 
 namespace kedge::model {
 namespace {
@@ -28,40 +29,14 @@ const Tensor &constant(const Parts &parts, size_t k) {
 
 /// Bytes of a file as what they hold. ONNX packs codes of less than a byte as onnxruntime does: the first in
 /// the lowest bits.
-std::string retyped(Parts &parts, const Tensor &bytes, ElementType type, std::vector<int64_t> dims) {
-  if (bytes.dtype == type && bytes.dims == dims)
-    return bytes.name;
-  Tensor codes = bytes;
-  codes.name = parts.around.fresh(bytes.name + "/codes");
-  codes.dtype = type;
-  codes.dims = std::move(dims);
-  codes.place = 0;
-  if (codes.storage == Tensor::Storage::Encoded) {
-    const Bytes plain = bytes.bytes();
-    codes.owned = std::make_shared<const std::vector<uint8_t>>(plain.data, plain.data + plain.size);
-    codes.storage = Tensor::Storage::Owned;
-  }
-  if (codes.byteSize() != bytes.byteSize())
-    parts.refuse(
-        fmt::format("{} has {} bytes, expected {}", bytes.describe(), bytes.byteSize(), codes.byteSize()));
-  parts.around.made.push_back(codes);
-  return codes.name;
-}
-
-/// The zero point that stands for none given: in the middle.
-std::string middle(Parts &parts, ElementType type, int64_t bits, std::vector<int64_t> dims) {
-  const int64_t zero = int64_t(1) << (bits - 1);
-  int64_t byte = 0;
-  for (int64_t at = 0; at < 8; at += bits)
-    byte |= zero << at;
-  int64_t codes = 1;
+std::string retyped(Parts &parts, const Tensor &bytes, ElementType type, const std::vector<int64_t> &dims) {
+  int64_t bits = dtypeBits(type);
   for (int64_t size : dims)
-    codes *= size;
-  const std::string name = parts.around.fresh(parts.node.output(0) + "/zero_points");
-  const auto size = static_cast<size_t>((codes * bits + 7) / 8);
-  parts.around.made.push_back(
-      Tensor::make(name, type, std::move(dims), std::vector<uint8_t>(size, static_cast<uint8_t>(byte))));
-  return name;
+    bits *= size;
+  if (static_cast<uint64_t>((bits + 7) / 8) != bytes.byteSize())
+    parts.refuse(
+        fmt::format("{} has {} bytes, expected {}", bytes.describe(), bytes.byteSize(), (bits + 7) / 8));
+  return parts.around.retyped(bytes, type, dims);
 }
 
 struct Blocks {
@@ -69,18 +44,32 @@ struct Blocks {
   int64_t bits, rows, blocks, size; ///< blocks of a row
 };
 
-/// Input k: packed zero points, a whole number of bytes a row.
-std::string zeroPoints(Parts &parts, size_t k, const Blocks &of) {
+/// Packed zero points, a whole number of bytes a row, and what DequantizeLinear is told of them.
+struct ZeroPoints {
+  std::string value;
+  Parts::Attributes attributes;
+};
+
+/// Those of input k; where there is none, the middle of the codes.
+ZeroPoints zeroPoints(Parts &parts, size_t k, const Blocks &of) {
   if (!parts.has(k))
-    return middle(parts, of.type, of.bits, {of.rows, of.blocks});
+    return {"", {Attribute::makeInt(zeroPointKey, int64_t(1) << (of.bits - 1))}};
   const Tensor &points = constant(parts, k);
   if (points.dtype != ElementType::UInt8)
     parts.refuse(fmt::format("zero points of type {} are not supported", dtypeName(points.dtype)));
   const int64_t held = (of.blocks * of.bits + 7) / 8 * 8 / of.bits;
-  const std::string all = retyped(parts, points, of.type, {of.rows, held});
-  if (held == of.blocks)
-    return all;
-  return parts.make("Slice", {all, parts.ints({0}), parts.ints({of.blocks}), parts.ints({1})});
+  return {retyped(parts, points, of.type, {of.rows, held}),
+          {Attribute::makeInt(paddedPointsKey, held != of.blocks)}};
+}
+
+std::string dequantized(Parts &parts, const std::string &codes, const std::string &scales, ZeroPoints points,
+                        int64_t axis, int64_t block) {
+  points.attributes.push_back(Attribute::makeInt("axis", axis));
+  points.attributes.push_back(Attribute::makeInt("block_size", block));
+  Parts::Values inputs = {codes, scales};
+  if (!points.value.empty())
+    inputs.push_back(points.value);
+  return parts.make("DequantizeLinear", inputs, std::move(points.attributes));
 }
 
 void matMulNBits(Parts &parts) {
@@ -94,9 +83,11 @@ void matMulNBits(Parts &parts) {
     parts.refuse(fmt::format("codes of {} bits are not supported", bits));
   const Blocks blocks = {*type, bits, parts.node.attrInt("N"), (width + size - 1) / size, size};
   const std::string codes = retyped(parts, constant(parts, 1), *type, {blocks.rows, blocks.blocks * size});
-  const std::string scales = parts.make("Reshape", {parts.in(2), parts.ints({blocks.rows, blocks.blocks})});
-  std::string weight = parts.make("DequantizeLinear", {codes, scales, zeroPoints(parts, 3, blocks)},
-                                  {Attribute::makeInt("axis", 1), Attribute::makeInt("block_size", size)});
+  const Tensor *known = parts.around.initializer(parts.in(2));
+  const std::string scales =
+      known ? retyped(parts, *known, known->dtype, {blocks.rows, blocks.blocks})
+            : parts.make("Reshape", {parts.in(2), parts.ints({blocks.rows, blocks.blocks})});
+  std::string weight = dequantized(parts, codes, scales, zeroPoints(parts, 3, blocks), 1, size);
   if (blocks.blocks * size != width)
     weight = parts.make("Slice", {weight, parts.ints({0}), parts.ints({width}), parts.ints({1})});
   const std::string columns = parts.make("Transpose", {weight}, {Attribute::makeInts("perm", {1, 0})});
@@ -121,13 +112,15 @@ void gatherBlockQuantized(Parts &parts) {
   const int64_t width = isPacked ? data.dims[1] * 8 / bits : data.dims[1];
   const std::string codes = retyped(parts, data, *type, {data.dims[0], width});
   auto rows = [&](const std::string &table) { return parts.make("Gather", {table, parts.in(1)}); };
-  Parts::Values inputs = {rows(codes), rows(scales.name)};
+  ZeroPoints points;
   if (isPacked)
-    inputs.push_back(rows(zeroPoints(parts, 3, blocks)));
+    points = zeroPoints(parts, 3, blocks);
   else if (parts.has(3))
-    inputs.push_back(rows(parts.in(3)));
-  parts.give(0, parts.make("DequantizeLinear", inputs,
-                           {Attribute::makeInt("axis", -1), Attribute::makeInt("block_size", blocks.size)}));
+    points.value = parts.in(3);
+  if (!points.value.empty())
+    points.value = rows(points.value);
+  const std::string chosen = rows(codes);
+  parts.give(0, dequantized(parts, chosen, rows(scales.name), std::move(points), -1, blocks.size));
 }
 
 /// onnxruntime's own, which had types before ONNX had them.

@@ -44,9 +44,11 @@ public:
   void run(Inputs inputs, Outputs outputs, void *workspace) override {
     const S *a = static_cast<const S *>(inputs[0]);
     const S *c = addend_.index < 0 ? nullptr : static_cast<const S *>(inputs[addend_.index]);
-    Right b{inputs[1], nullptr};
+    Right b{inputs[1], nullptr, nullptr};
     if (fewBits_)
       b.scales = static_cast<const float *>(inputs[fewBits_->scales]);
+    if (fewBits_ && fewBits_->zeroPoints)
+      b.zeroPoints = inputs[*fewBits_->zeroPoints];
     D *y = static_cast<D *>(outputs[0]);
     char *scratch = static_cast<char *>(workspace);
     const T *bias = readBias(c, scratch);
@@ -64,6 +66,7 @@ private:
   struct Right {
     const void *values; ///< or codes
     const float *scales;
+    const void *zeroPoints;
   };
   struct Finish {
     const FloatMatmul *product;
@@ -129,8 +132,9 @@ private:
     GemmStart start = addsToResult_ ? GemmStart::Keep : bias ? GemmStart::Bias : GemmStart::Zero;
     if constexpr (!std::is_same_v<S, double>)
       if (fewBits_) // of one matrix
-        return gemmOfQuantized<E>(plan_, left, {*fewBits_, product_.transB, right.values, right.scales}, sums,
-                                  product_.n, start, bias, finish, scratch);
+        return gemmOfQuantized<E>(plan_, left,
+                                  {*fewBits_, product_.transB, right.values, right.scales, right.zeroPoints},
+                                  sums, product_.n, start, bias, finish, scratch);
     Strided<S> matrix = matrixB(product_, static_cast<const S *>(right.values) + product_.offsetB(batch));
     gemm<E>(plan_, left, matrix, sums, product_.n, start, bias, finish, scratch);
   }

@@ -15,12 +15,23 @@ struct QuantizedMatrix {
   bool transposed;
   const void *codes;
   const float *scales;
+  const void *zeroPoints = nullptr;
   const QuantizedRows &rows = quantizedRows();
   const float *table = fourBitTable(operand.format).data();
   int blockBits = std::countr_zero(static_cast<uint64_t>(operand.block));
 
+  BlockedMatrix blocked() const {
+    BlockedMatrix matrix = operand.blocked;
+    matrix.codes = static_cast<const uint8_t *>(codes);
+    matrix.zeroPoints = static_cast<const uint8_t *>(zeroPoints);
+    matrix.scales = scales;
+    return matrix;
+  }
+
   /// Unpacks `count` values of stored row `row`, from `column` on.
   void unpack(int64_t row, int64_t column, int64_t count, float *to) const {
+    if (isInFile(operand.format))
+      return blocked().unpack(row, column, count, to);
     const int64_t first = row * operand.whole.shape[1] + column;
     if (operand.format == QuantizedFormat::Int8)
       rows.eight(static_cast<const int8_t *>(codes) + first, scales + (operand.axis ? column : row),

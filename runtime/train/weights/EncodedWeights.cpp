@@ -165,11 +165,57 @@ void copyQuantised(const State &state, const QuantisedTensor &tensor, const std:
     return copy(tensor.nestedAbsmax);
   case EncodedPart::Offset:
     std::memcpy(destination, &tensor.offset, sizeof(float));
+    return;
+  case EncodedPart::ZeroPoints: // of codes of a model's file, which are never copied from another
+    return;
   }
 }
 
+namespace {
+
+/// Codes of a model's file, in blocks.
+std::vector<float> decodedBlocks(const Program &program, const State &codes,
+                                 const std::function<const char *(const State &)> &fetch) {
+  const Encoding &encoding = *codes.encoding;
+  std::vector<float> scales;
+  std::vector<uint8_t> points;
+  BlockedMatrix matrix;
+  matrix.format = encoding.format;
+  matrix.rows = encoding.whole[0], matrix.columns = encoding.whole[1];
+  for (const State &part : program.states) {
+    if (!part.encoding || part.of != codes.name)
+      continue;
+    const char *bytes = fetch(part);
+    matrix.axis = part.encoding->axis;
+    if (part.encoding->part == EncodedPart::Absmax)
+      scales = floatsOf(part, bytes);
+    else
+      points.assign(bytes, bytes + wholeOf(part).bytes());
+  }
+  const int64_t inAll = static_cast<int64_t>(scales.size()),
+                across = matrix.axis == 0 ? matrix.columns : matrix.rows;
+  if (inAll == 0 || inAll % across != 0)
+    fail("the program is damaged: '{}' has {} scales for a matrix of {}", codes.name, inAll,
+         shapeText(encoding.whole));
+  const int64_t blocks = inAll / across, blockRows = matrix.axis == 0 ? blocks : matrix.rows;
+  matrix.block = encoding.whole[static_cast<size_t>(matrix.axis)] / blocks;
+  matrix.zeroPitch = static_cast<int64_t>(points.size()) * 8 / bitsOf(encoding.format) / blockRows;
+  matrix.zero = encoding.zero;
+  matrix.codes = reinterpret_cast<const uint8_t *>(fetch(codes));
+  matrix.zeroPoints = points.empty() ? nullptr : points.data();
+  matrix.scales = scales.data();
+  std::vector<float> values(static_cast<size_t>(matrix.rows * matrix.columns));
+  for (int64_t row = 0; row < matrix.rows; ++row)
+    matrix.unpack(row, 0, matrix.columns, values.data() + row * matrix.columns);
+  return values;
+}
+
+} // namespace
+
 std::vector<float> decodedWeight(const Program &program, const State &codes,
                                  const std::function<const char *(const State &)> &fetch) {
+  if (isInFile(codes.encoding->format))
+    return decodedBlocks(program, codes, fetch);
   std::vector<float> absmax, nested, offset;
   std::vector<uint8_t> absmaxCodes;
   Encoding encoding = *codes.encoding;

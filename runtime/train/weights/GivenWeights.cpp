@@ -17,8 +17,8 @@ void GivenWeights::match(const std::vector<const State *> &states) {
   std::vector<const State *> wanted;
   std::deque<State> encoded;
   for (const State *state : states)
-    if (isModelTensor(*state) && !init.specFor(state->onnxName) &&
-        (!state->adapter || file.find(state->onnxName)))
+    if (isModelTensor(*state) && !(state->encoding && isInFile(state->encoding->format)) &&
+        !init.specFor(state->onnxName) && (!state->adapter || file.find(state->onnxName)))
       wanted.push_back(state->encoding ? &encoded.emplace_back(wholeOfEncoded(program, *state)) : state);
   matched = matchWeights(path, file, wanted, partial);
   if (tells)

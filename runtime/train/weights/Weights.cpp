@@ -48,6 +48,8 @@ public:
   }
 
   void loadInto(const State &state, char *destination) {
+    if (state.encoding && isInFile(state.encoding->format))
+      return values.fill(state, destination), void();
     if (state.encoding)
       return loadEncoded(state, destination);
     if (isModelTensor(state))

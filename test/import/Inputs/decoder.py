@@ -41,6 +41,10 @@ graph = helper.make_graph(nodes, "decoder", inputs, outputs, weights)
 path = OUT / "decoder.onnx"
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), path)
 
+# Under both names of the default domain: the last one counts.
+twice = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 23)], ir_version=10)
+onnx.save(twice, OUT / "twice.onnx")
+
 ids, labels = RNG.integers(0, V, (B, T)), RNG.integers(0, V, (B, T))
 np.save(OUT / "ids.npy", ids)
 np.save(OUT / "labels.npy", labels)
@@ -49,4 +53,7 @@ feeds = {"input_ids": ids, "attention_mask": np.ones((B, T), "i8"), "position_id
          **{info.name: np.zeros((B, H, 0, D), "f4") for info in past}}
 y = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(["logits"], feeds)[0].astype("f8")
 log = y - np.log(np.exp(y).sum(-1, keepdims=True))
+np.save(OUT / "expected.npy", y.astype("f4"))
+again = onnxruntime.InferenceSession(str(OUT / "twice.onnx"), providers=["CPUExecutionProvider"]).run(["logits"], feeds)[0]
+assert np.array_equal(again, y.astype("f4"))
 print(f"expected loss {-np.take_along_axis(log, labels[..., None], -1).mean():.4f}")

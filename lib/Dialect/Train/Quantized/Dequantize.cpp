@@ -71,8 +71,9 @@ LogicalResult DequantizeOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   auto result = cast<RankedTensorType>(adaptor.getWhole());
   int64_t elements = result.getNumElements(), block = adaptor.getBlock();
   auto has = [](Value v, int64_t size) { return rankOf(v) == 1 && shapeOf(v)[0] == size; };
-  if (adaptor.getFormat() == tune::Format::Int8)
-    return emitOptionalError(loc, "int8 has no table: expected nf4 or fp4");
+  if (adaptor.getFormat() != tune::Format::NF4 && adaptor.getFormat() != tune::Format::FP4)
+    return emitOptionalError(loc, tune::stringifyFormat(adaptor.getFormat()),
+                             " has no table: expected nf4 or fp4");
   if (!result.getElementType().isF32() || !elementOf(adaptor.getCodes()).isUnsignedInteger(8) || block < 2 ||
       block % 2 != 0)
     return emitOptionalError(loc, "makes ", result, " of codes of ", adaptor.getCodes().getType(),
