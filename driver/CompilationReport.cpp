@@ -57,10 +57,6 @@ nlohmann::json Compilation::report() {
                         : *options.gradientType == pipelines::GradientType::Fp32 ? 4
                                                                                  : 2;
   nlohmann::json report = exporter::planReport(*ir, counts);
-  if (!options.maxBatchInput.empty())
-    report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", options.maxBatch}};
-  if (!options.maxSeqInput.empty())
-    report["max_seq"] = {{"input", options.maxSeqInput}, {"length", options.maxSeq}};
   analysis::StepCost cost = analysis::stepCost(scheduled, options.accumulate);
   if (const int64_t limit = options.memory.plan.hostBudget) {
     report["host_budget_bytes"] = limit;

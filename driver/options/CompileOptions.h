@@ -70,15 +70,9 @@ struct CompileOptions : pipelines::StepOptions {
   std::string maxBatchInput;          ///< --max-batch
   std::optional<double> maxAddedTime; ///< --max-added-time: a share of the step's time
   std::string checkFile;              ///< --check
-  int64_t maxBatch = 0;               ///< what it found
   std::string maxSeqInput;            ///< --max-seq
-  int64_t maxSeq = 0;                 ///< what it found
   std::vector<int64_t>
       worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
-  std::string kernelPrefix; ///< of the names of this one's kernels, among several
-  std::map<std::string, std::string> *knownKernels =
-      nullptr; ///< of several meshes: names of the kernels so far, by their text, prefix included; may be
-               ///< null
   Trial trial = Trial::None;
   bool isTrial() const { return trial != Trial::None; }
   void setRepeats(bool repeats) {

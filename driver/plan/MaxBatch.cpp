@@ -77,6 +77,12 @@ int64_t largestOf(const char *what, int64_t first, const Resize &resize) {
   return fitting;
 }
 
+LargestSize sized(const Resize &resize, int64_t fitting, Trial trial) {
+  LargestSize result{resize(std::max<int64_t>(fitting, 1)), fitting};
+  result.options.trial = trial;
+  return result;
+}
+
 /// Empty where it is --max-added-time that a plan does not keep to.
 std::string whyNot(int64_t size, mlir::ModuleOp module, const CompileOptions &options) {
   const BudgetCheck budget(module, options);
@@ -86,7 +92,7 @@ std::string whyNot(int64_t size, mlir::ModuleOp module, const CompileOptions &op
 
 } // namespace
 
-CompileOptions withLargestBatch(const CompileOptions &start) {
+LargestSize largestBatch(const CompileOptions &start) {
   const CompileOptions options =
       start.joint.on ? start : withChosenSchedule(start); // that of the size to begin with
   auto given = options.model.shapes.find(options.maxBatchInput);
@@ -95,18 +101,22 @@ CompileOptions withLargestBatch(const CompileOptions &start) {
          options.maxBatchInput, options.maxBatchInput);
   const Resize resize = [&](int64_t batch) { return withBatch(options, batch); };
   const int64_t fitting = largestOf("batch", given->second.front(), resize);
-  CompileOptions result = resize(std::max<int64_t>(fitting, 1));
-  result.trial = options.trial;
-  result.maxBatch = fitting;
-  return result;
+  return sized(resize, fitting, options.trial);
 }
 
-std::string whyNoLarger(const CompileOptions &found) {
-  const bool batch = !found.maxBatchInput.empty();
-  const int64_t size = (batch ? found.maxBatch : found.maxSeq) + 1;
-  if (found.joint.on || size > largestTried)
+void LargestSize::addTo(nlohmann::json &report) const {
+  if (!options.maxBatchInput.empty())
+    report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", size}};
+  if (!options.maxSeqInput.empty())
+    report["max_seq"] = {{"input", options.maxSeqInput}, {"length", size}};
+}
+
+std::string whyNoLarger(const LargestSize &found) {
+  const int64_t size = found.size + 1;
+  if (found.options.joint.on || size > largestTried)
     return "";
-  CompileOptions next = batch ? withBatch(found, size) : withLength(found, size);
+  const bool batch = !found.options.maxBatchInput.empty();
+  CompileOptions next = batch ? withBatch(found.options, size) : withLength(found.options, size);
   next.memory.frontier = next.compare = false;
   try {
     if (next.isPipelined()) {
@@ -124,7 +134,7 @@ std::string whyNoLarger(const CompileOptions &found) {
   }
 }
 
-CompileOptions withLongestSequence(const CompileOptions &start) {
+LargestSize longestSequence(const CompileOptions &start) {
   const CompileOptions options = start.joint.on ? start : withChosenSchedule(start);
   auto given = options.model.shapes.find(options.maxSeqInput);
   if (given == options.model.shapes.end() || given->second.size() < 2)
@@ -133,10 +143,7 @@ CompileOptions withLongestSequence(const CompileOptions &start) {
          options.maxSeqInput, options.maxSeqInput);
   const Resize resize = [&](int64_t length) { return withLength(options, length); };
   const int64_t fitting = largestOf("length", given->second[1], resize);
-  CompileOptions result = resize(std::max<int64_t>(fitting, 1));
-  result.trial = options.trial;
-  result.maxSeq = fitting;
-  return result;
+  return sized(resize, fitting, options.trial);
 }
 
 } // namespace kedge::driver

@@ -23,6 +23,13 @@ struct World {
   std::optional<int64_t> stage; ///< of a pipeline: its ranks have a program of their own
 };
 
+/// Of its kernels' names.
+std::string prefixOf(const World &world) {
+  return world.stage  ? fmt::format("s{}.", *world.stage)
+         : world.mesh ? fmt::format("{}.", world.mesh->text())
+                      : fmt::format("r{}.", world.ranks);
+}
+
 std::vector<World> worldsOf(const CompileOptions &options) {
   std::vector<World> worlds;
   if (options.isPipelined()) {
@@ -145,10 +152,6 @@ int compilePlansByWorld(const CompileOptions &given, lower::KernelCache &cache) 
     one.pipeline.stage = world.stage.value_or(0);
     if (world.stage && !one.saveIr.empty())
       one.saveIr = folderOfRank(one.saveIr, *world.stage * ranksOfStage(options));
-    one.kernelPrefix = world.stage  ? fmt::format("s{}.", *world.stage)
-                       : world.mesh ? fmt::format("{}.", world.mesh->text())
-                                    : fmt::format("r{}.", world.ranks);
-    one.knownKernels = world.mesh && !world.stage ? &knownKernels : nullptr;
     one.setRepeats(!std::exchange(first, false)); // notes are the same
     Compilation compilation(one);
     compilation.import();
@@ -161,7 +164,8 @@ int compilePlansByWorld(const CompileOptions &given, lower::KernelCache &cache) 
                      world.stage ? fmt::format(", stage {}", *world.stage).c_str() : "",
                      budget.whyNothingFits(remediesText(one)).c_str()),
              2;
-    bundle.add(world, one.kernelPrefix, ProgramBuilder(compilation, one, cache.files()).parts());
+    const AmongPrograms among{prefixOf(world), world.mesh && !world.stage ? &knownKernels : nullptr};
+    bundle.add(world, among.prefix, ProgramBuilder(compilation, one, cache.files(), among).parts());
     if (world.stage)
       stages.push_back(compilation.textOfRanks());
   }

@@ -77,12 +77,12 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
 void ProgramBuilder::compileKernels(ProgramParts &made) {
   made.names = launchedKernels();
   const KernelLevels levels(options.cpus);
-  if (options.knownKernels)
-    made.shared = shareKernels(compilation.kernels(), made.names, options, levels);
-  if (!options.worlds.empty()) {
-    lower::renameKernels(compilation.kernels(), options.kernelPrefix, "");
+  if (among.known)
+    made.shared = shareKernels(compilation.kernels(), made.names, among, levels);
+  if (!among.prefix.empty()) {
+    lower::renameKernels(compilation.kernels(), among.prefix, "");
     for (std::string &name : made.names)
-      name = options.kernelPrefix + name;
+      name = among.prefix + name;
   }
   auto kernels = levels.compile(compilation.kernels(), made.names, cache);
   if (failed(kernels))

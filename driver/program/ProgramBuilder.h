@@ -1,6 +1,7 @@
 // From a lowered compilation to a program: an executable, a library, an object file.
 #pragma once
 #include "driver/Compilation.h"
+#include "driver/program/SharedKernels.h"
 #include "lib/Export/Program/ProgramJson.h"
 #include "lib/Support/FileCache.h"
 #include <map>
@@ -21,8 +22,10 @@ void linkParts(const ProgramParts &parts, const CompileOptions &options, const s
 class ProgramBuilder {
 public:
   /// `compilation` has been lowered. `cache`: of compiled kernels; may be null.
-  ProgramBuilder(Compilation &compilation, const CompileOptions &options, FileCache *cache)
-      : compilation(compilation), options(options), cache(cache), module(compilation.module()) {}
+  ProgramBuilder(Compilation &compilation, const CompileOptions &options, FileCache *cache,
+                 AmongPrograms among = {})
+      : compilation(compilation), options(options), cache(cache), among(std::move(among)),
+        module(compilation.module()) {}
 
   /// Object code, launch table, executable at `output`.
   void link(const std::string &output);
@@ -45,6 +48,7 @@ private:
   Compilation &compilation;
   const CompileOptions &options;
   FileCache *cache;
+  AmongPrograms among;
   mlir::ModuleOp module;
 };
 

@@ -21,7 +21,7 @@ std::string textOf(Operation *kernel) {
 
 std::map<std::string, std::string> kedge::driver::shareKernels(ModuleOp kernels,
                                                                std::vector<std::string> &names,
-                                                               const CompileOptions &options,
+                                                               const AmongPrograms &among,
                                                                const KernelLevels &levels) {
   std::map<std::string, std::string> shared;
   std::vector<std::string> own;
@@ -32,8 +32,7 @@ std::map<std::string, std::string> kedge::driver::shareKernels(ModuleOp kernels,
       own.push_back(name);
       continue;
     }
-    const auto [known, isNew] =
-        options.knownKernels->try_emplace(textOf(kernel), options.kernelPrefix + name);
+    const auto [known, isNew] = among.known->try_emplace(textOf(kernel), among.prefix + name);
     if (isNew) {
       own.push_back(name);
       continue;

@@ -139,10 +139,11 @@ void writeTables(PipelinePlan &shown, const CompileOptions &options) {
 }
 
 /// A pipeline's ranks have a plan each.
-int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann::json> &stored,
-                    const Joint &joint) {
+int runPipelinePlan(const CompileOptions &options, const LargestSize &found,
+                    const std::optional<nlohmann::json> &stored, const Joint &joint) {
   PipelinePlan plan(options);
   nlohmann::json report = plan.report();
+  found.addTo(report);
   if (joint.report)
     report["auto"] = *joint.report;
   writeTables(plan, options);
@@ -150,8 +151,8 @@ int runPipelinePlan(const CompileOptions &options, const std::optional<nlohmann:
   return show(report, plan.compilation(), plan.options(), stored, joint);
 }
 
-int runPlan(const CompileOptions &given, const Joint &joint = {}) {
-  const CompileOptions options = withChosenSchedule(given);
+int runPlan(const LargestSize &found, const Joint &joint = {}) {
+  const CompileOptions options = withChosenSchedule(found.options);
   checkPrecisions(options);
   KernelLevels processors(options.cpus); // throws for what is none
   checkFrontier(options);
@@ -161,10 +162,11 @@ int runPlan(const CompileOptions &given, const Joint &joint = {}) {
   checkFolder("--arena", options.arenaFile);
   checkFolder("--launches", options.launchFile);
   if (options.isPipelined())
-    return runPipelinePlan(options, stored, joint);
+    return runPipelinePlan(options, found, stored, joint);
   Compilation compilation(options);
   plan(compilation, options);
   nlohmann::json report = compilation.report();
+  found.addTo(report);
   if (joint.report)
     report["auto"] = *joint.report;
   writeTables(compilation, options);
@@ -173,21 +175,23 @@ int runPlan(const CompileOptions &given, const Joint &joint = {}) {
 }
 
 /// With the size that --max-batch or --max-seq looks for.
-CompileOptions withLargestSize(const CompileOptions &options) {
+LargestSize withLargestSize(const CompileOptions &options) {
   if (!options.maxBatchInput.empty())
-    return withLargestBatch(options);
-  return options.maxSeqInput.empty() ? options : withLongestSequence(options);
+    return largestBatch(options);
+  return options.maxSeqInput.empty() ? LargestSize{options} : longestSequence(options);
 }
 
 /// The plan of what --auto chooses, after the choices.
 int runJointly(const CompileOptions &given) {
   checkPrecisions(given);
-  const CompileOptions options = withLargestSize(given);
+  LargestSize found = withLargestSize(given);
+  const CompileOptions options = std::move(found.options);
   const JointAnswer answer = planJointly(options);
   const std::string text = jointText(answer.report, options.joint.explains) + "\n";
   if (!options.json)
     fwrite(text.data(), 1, text.size(), stdout);
-  return runPlan(answer.options, {&answer.report, &options});
+  found.options = answer.options;
+  return runPlan(found, {&answer.report, &options});
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
@@ -261,10 +265,10 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
     if (grows)
       checkBudgetToFill(options->maxBatchInput.empty() ? "--max-seq" : "--max-batch",
                         options->memory.plan.budget);
-    const CompileOptions sized = withLargestSize(*options);
-    exitCode = runPlan(sized);
+    const LargestSize found = withLargestSize(*options);
+    exitCode = runPlan(found);
     if (grows && exitCode == 0)
-      fprintf(stderr, "%s", whyNoLarger(sized).c_str());
+      fprintf(stderr, "%s", whyNoLarger(found).c_str());
   });
 }
 
