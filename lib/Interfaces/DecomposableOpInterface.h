@@ -1,5 +1,6 @@
 #pragma once
 #include "lib/Interfaces/ClusterBody.h"
 #include "lib/Support/Target.h"
-#include "lib/Interfaces/DecomposableOpInterface.h.inc"
 #include "mlir/IR/OpDefinition.h"
+
+#include "lib/Interfaces/DecomposableOpInterface.h.inc"

@@ -5,7 +5,8 @@
 
 namespace kedge {
 
-/// The processor unless kedge-note-workspaces noted another target on the module; also for ops without a module.
+/// The processor unless kedge-note-workspaces noted another target on the module; also for ops without a
+/// module.
 TargetKind targetOf(mlir::ModuleOp module);
 
 } // namespace kedge

@@ -56,12 +56,3 @@ inline bool isFloatTensor(mlir::Value v) { return mlir::isa<mlir::FloatType>(ele
     operandGrads.push_back(expression);                                                                      \
     return ::mlir::success();                                                                                \
   }
-#define KEDGE_BINARY_GRADIENT(Op, gradientOfA, gradientOfB)                                                  \
-  ::llvm::LogicalResult Op::buildGradient(::mlir::OpBuilder &builder, ::mlir::ValueRange resultGrads,        \
-                                          ::llvm::SmallVectorImpl<::mlir::Value> &operandGrads) {            \
-    ::kedge::GradientBuilder math{builder, getLoc()};                                                        \
-    ::mlir::Value grad = resultGrads[0];                                                                     \
-    operandGrads.push_back(math.reduceTo(gradientOfA, getA()));                                              \
-    operandGrads.push_back(math.reduceTo(gradientOfB, getB()));                                              \
-    return ::mlir::success();                                                                                \
-  }

@@ -5,6 +5,9 @@
 
 namespace kedge {
 
+/// Attributes of an op that its gradient reads.
+mlir::DictionaryAttr floatsOf(mlir::Operation *op);
+
 struct GradientBuilder {
   mlir::OpBuilder &builder;
   mlir::Location loc;

@@ -62,6 +62,14 @@ Value kedge::zerosLike(OpBuilder &builder, Location loc, Value like) {
   return splat(builder, loc, tensorType(like), 0);
 }
 
+DictionaryAttr kedge::floatsOf(Operation *op) {
+  SmallVector<NamedAttribute> floats;
+  for (NamedAttribute attribute : op->getAttrDictionary())
+    if (isa<FloatAttr>(attribute.getValue()))
+      floats.push_back(attribute);
+  return DictionaryAttr::get(op->getContext(), floats);
+}
+
 Value GradientBuilder::add(Value a, Value b) { return onnx::AddOp::create(builder, loc, a, b); }
 Value GradientBuilder::sub(Value a, Value b) { return onnx::SubOp::create(builder, loc, a, b); }
 Value GradientBuilder::mul(Value a, Value b) { return onnx::MulOp::create(builder, loc, a, b); }
@@ -71,7 +79,8 @@ Value GradientBuilder::scale(Value x, double factor) { return mul(x, scalarLike(
 Value GradientBuilder::cast(Value x, Type element) {
   return elementOf(x) == element ? x : onnx::CastOp::create(builder, loc, x, TypeAttr::get(element));
 }
-Value GradientBuilder::pointwise(train::PointwiseFunction function, ValueRange inputs, DictionaryAttr parameters) {
+Value GradientBuilder::pointwise(train::PointwiseFunction function, ValueRange inputs,
+                                 DictionaryAttr parameters) {
   return train::PointwiseGradOp::create(builder, loc, inputs, function, parameters);
 }
 Value GradientBuilder::reduceTo(Value grad, Value like) { return kedge::reduceTo(builder, loc, grad, like); }

@@ -4,8 +4,8 @@
 // The gradient of @w1 is made where the file has it, or after what the first stage waits for.
 // TOGETHER: #[[W:.*]] = #kedge.place<backward "b", "gradient of w1">
 // TOGETHER: #[[A:.*]] = #kedge.place<backward "b", "gradient of a">
-// TOGETHER: module attributes {{.*}}dist.timetable = #dist.timetable<"1f1b" seconds [{{[^]]*}}] modules {{\[}}["a"], ["b"]] slots [<"forward" of 0 stage 0, {{.*}}<"backward" of
-// TOGETHER-NOT: "weights"
+// TOGETHER: module attributes {{.*}}dist.timetable = #dist.timetable<"1f1b" seconds [{{[^]]*}}] modules {{\[}}["a"], ["b"]] slots [<forward of 0 stage 0, {{.*}}<backward of
+// TOGETHER-NOT: <weights
 // TOGETHER: dist.receive
 // TOGETHER: onnx.Mul {{.*}}#forward_b
 // TOGETHER: onnx.Mul {{.*}}#[[W]]}
@@ -13,7 +13,7 @@
 // TOGETHER: dist.send
 // APART: #[[A:.*]] = #kedge.place<backward "b", "gradient of a">
 // APART: #[[W:.*]] = #kedge.place<backward "b", "gradient of w1">
-// APART: module attributes {{.*}}dist.timetable = #dist.timetable<"zero-bubble" {{.*}}<"weights" of 0 stage
+// APART: module attributes {{.*}}dist.timetable = #dist.timetable<"zero-bubble" {{.*}}<weights of 0 stage
 // APART: dist.receive
 // APART: onnx.Mul {{.*}}#forward_b
 // APART: onnx.Mul {{.*}}#[[A]]}

@@ -79,31 +79,6 @@ void PReluOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars,
   results.push_back(body.select(positive, x, body.mul(scalars[1], x)));
 }
 
-/// Attributes of the forward op that its gradient reads.
-static DictionaryAttr parametersOf(Operation *op) {
-  SmallVector<NamedAttribute> floats;
-  for (NamedAttribute attribute : op->getAttrDictionary())
-    if (isa<FloatAttr>(attribute.getValue()))
-      floats.push_back(attribute);
-  return DictionaryAttr::get(op->getContext(), floats);
-}
-
-KEDGE_UNARY_GRADIENT(ReluOp, math.pointwise(F::Relu, {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(SigmoidOp, math.pointwise(F::Sigmoid, {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(TanhOp, math.pointwise(F::Tanh, {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(SoftplusOp, math.pointwise(F::Softplus, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(SoftsignOp, math.pointwise(F::Softsign, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(HardSwishOp, math.pointwise(F::HardSwish, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(MishOp, math.pointwise(F::Mish, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(LeakyReluOp, math.pointwise(F::LeakyRelu, {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(EluOp, math.pointwise(F::Elu, {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(CeluOp, math.pointwise(F::Celu, {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(ThresholdedReluOp,
-                     math.pointwise(F::ThresholdedRelu, {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(SeluOp, math.pointwise(F::Selu, {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(HardSigmoidOp, math.pointwise(F::HardSigmoid, {grad, getX()}, parametersOf(*this)))
-KEDGE_UNARY_GRADIENT(ShrinkOp, math.pointwise(F::Shrink, {grad, getX()}, parametersOf(*this)))
-
 LogicalResult PReluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                      SmallVectorImpl<Value> &operandGrads) {
   GradientBuilder math{builder, getLoc()};

@@ -30,12 +30,6 @@ KEDGE_BINARY_BODY(MulOp, body.mul(a, b))
 KEDGE_BINARY_BODY(DivOp, divide(body, a, b))
 KEDGE_UNARY_BODY(NegOp, body.neg(x))
 
-KEDGE_BINARY_GRADIENT(AddOp, grad, grad)
-KEDGE_BINARY_GRADIENT(SubOp, grad, math.neg(grad))
-KEDGE_BINARY_GRADIENT(MulOp, math.mul(grad, getB()), math.mul(grad, getA()))
-KEDGE_BINARY_GRADIENT(DivOp, math.div(grad, getB()), math.neg(math.div(math.mul(grad, getResult()), getB())))
-KEDGE_UNARY_GRADIENT(NegOp, math.neg(grad))
-
 LogicalResult CastOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                        SmallVectorImpl<Type> &types) {
   types.push_back(RankedTensorType::get(shapeOf(adaptor.getX()), adaptor.getTo()));

@@ -16,10 +16,6 @@ using Compare = ClusterBodyBuilder::Compare;
 
 KEDGE_BINARY_BODY(MaxOp, body.maximum(a, b))
 KEDGE_BINARY_BODY(MinOp, body.minimum(a, b))
-KEDGE_BINARY_GRADIENT(MaxOp, math.pointwise(F::Max, {grad, getA(), getB()}),
-                      math.pointwise(F::Max, {grad, getB(), getA()}))
-KEDGE_BINARY_GRADIENT(MinOp, math.pointwise(F::Min, {grad, getA(), getB()}),
-                      math.pointwise(F::Min, {grad, getB(), getA()}))
 
 void ClipOp::buildClusterBody(ClusterBodyBuilder &body, ValueRange scalars, SmallVectorImpl<Value> &results) {
   body.isUnsigned = isUnsigned(elementOf(getX()));

@@ -1,6 +1,5 @@
 // Bodies and gradients of functions of one variable.
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -9,7 +8,6 @@ using namespace kedge;
 using namespace kedge::onnx;
 
 using Compare = ClusterBodyBuilder::Compare;
-using F = train::PointwiseFunction;
 
 /// Sign of zero and NaN is the operand itself.
 static Value signOf(ClusterBodyBuilder &body, Value x) {
@@ -44,25 +42,6 @@ KEDGE_UNARY_BODY(SignOp, signOf(body, x))
 KEDGE_UNARY_BODY(CeilOp, body.ceil(x))
 KEDGE_UNARY_BODY(FloorOp, body.floor(x))
 KEDGE_UNARY_BODY(RoundOp, body.roundEven(x))
-
-// What the gradient reads, operand or result, is what PyTorch saves.
-KEDGE_UNARY_GRADIENT(AbsOp, math.pointwise(F::Abs, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(ReciprocalOp, math.pointwise(F::Reciprocal, {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(SqrtOp, math.pointwise(F::Sqrt, {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(ExpOp, math.mul(grad, getResult()))
-KEDGE_UNARY_GRADIENT(LogOp, math.div(grad, getX()))
-KEDGE_UNARY_GRADIENT(ErfOp, math.pointwise(F::Erf, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(SinOp, math.pointwise(F::Sin, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(CosOp, math.pointwise(F::Cos, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(TanOp, math.pointwise(F::Tan, {grad, getResult()}))
-KEDGE_UNARY_GRADIENT(AsinOp, math.pointwise(F::Asin, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AcosOp, math.pointwise(F::Acos, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AtanOp, math.pointwise(F::Atan, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(SinhOp, math.pointwise(F::Sinh, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(CoshOp, math.pointwise(F::Cosh, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AsinhOp, math.pointwise(F::Asinh, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AcoshOp, math.pointwise(F::Acosh, {grad, getX()}))
-KEDGE_UNARY_GRADIENT(AtanhOp, math.pointwise(F::Atanh, {grad, getX()}))
 
 #define KEDGE_ZERO_GRADIENT(Op)                                                                              \
   LogicalResult Op::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &operandGrads) {           \

@@ -1,5 +1,6 @@
 #include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
+#include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

@@ -3,14 +3,17 @@
 #define KEDGE_ONNX_MATH_OPS
 include "lib/Dialect/ONNX/Math/MathBase.td"
 
-def ONNX_AddOp : ONNX_Binary<"Add", [Differentiable, WidestPrecision]> { let summary = "a + b"; }
-def ONNX_SubOp : ONNX_Binary<"Sub", [Differentiable, WidestPrecision]> { let summary = "a - b"; }
-def ONNX_MulOp : ONNX_Binary<"Mul", [Differentiable, WidestPrecision]> { let summary = "a b"; }
-def ONNX_DivOp : ONNX_Binary<"Div", [Differentiable, WidestPrecision]> {
+def ONNX_AddOp : ONNX_Binary<"Add", [WidestPrecision], "grad", "grad"> { let summary = "a + b"; }
+def ONNX_SubOp : ONNX_Binary<"Sub", [WidestPrecision], "grad", "math.neg(grad)"> { let summary = "a - b"; }
+def ONNX_MulOp : ONNX_Binary<"Mul", [WidestPrecision], "math.mul(grad, getB())", "math.mul(grad, getA())"> {
+  let summary = "a b";
+}
+def ONNX_DivOp : ONNX_Binary<"Div", [WidestPrecision], "math.div(grad, getB())",
+                             "math.neg(math.div(math.mul(grad, getResult()), getB()))"> {
   let summary = "a / b";
   let description = [{ Integers truncate toward zero; an integer divided by zero is zero. }];
 }
-def ONNX_NegOp : ONNX_Unary<"Neg", [Differentiable]> { let summary = "-x"; }
+def ONNX_NegOp : ONNX_Unary<"Neg", [], ["math.neg(grad)"]> { let summary = "-x"; }
 
 def ONNX_CastOp : ONNX_Op<"Cast", [Pointwise, ComputesEachElement, Differentiable, PrecisionTraits<"Follow", "0">]> {
   let summary = "Converts elements to type `to`";
@@ -22,17 +25,15 @@ def ONNX_CastOp : ONNX_Op<"Cast", [Pointwise, ComputesEachElement, Differentiabl
   let results = (outs ONNX_Tensor:$result);
 }
 
-class ONNX_Function<string mnemonic, string text, list<Trait> traits = []>
-    : ONNX_Unary<mnemonic, !listconcat([Differentiable], traits)> { let summary = text; }
 def ONNX_AbsOp : ONNX_Function<"Abs", "|x|; the gradient at 0 is 0">;
-def ONNX_ReciprocalOp : ONNX_Function<"Reciprocal", "1 / x", [FullPrecision]>;
-def ONNX_SqrtOp : ONNX_Function<"Sqrt", "Square root">;
-def ONNX_ExpOp : ONNX_Function<"Exp", "e to the x", [FullPrecision]>;
-def ONNX_LogOp : ONNX_Function<"Log", "Natural logarithm", [FullPrecision]>;
+def ONNX_ReciprocalOp : ONNX_Function<"Reciprocal", "1 / x", "getResult()", [FullPrecision]>;
+def ONNX_SqrtOp : ONNX_Function<"Sqrt", "Square root", "getResult()">;
+def ONNX_ExpOp : ONNX_Function<"Exp", "e to the x", "getResult()", [FullPrecision], "math.mul(grad, getResult())">;
+def ONNX_LogOp : ONNX_Function<"Log", "Natural logarithm", "getX()", [FullPrecision], "math.div(grad, getX())">;
 def ONNX_ErfOp : ONNX_Function<"Erf", "Error function">;
 def ONNX_SinOp : ONNX_Function<"Sin", "Sine">;
 def ONNX_CosOp : ONNX_Function<"Cos", "Cosine">;
-def ONNX_TanOp : ONNX_Function<"Tan", "Tangent">;
+def ONNX_TanOp : ONNX_Function<"Tan", "Tangent", "getResult()">;
 def ONNX_AsinOp : ONNX_Function<"Asin", "Inverse sine">;
 def ONNX_AcosOp : ONNX_Function<"Acos", "Inverse cosine">;
 def ONNX_AtanOp : ONNX_Function<"Atan", "Inverse tangent">;
@@ -49,12 +50,14 @@ def ONNX_CeilOp : ONNX_Step<"Ceil", "Rounds up">;
 def ONNX_FloorOp : ONNX_Step<"Floor", "Rounds down">;
 def ONNX_RoundOp : ONNX_Step<"Round", "Rounds to nearest, ties to even">;
 
-def ONNX_MaxOp : ONNX_Binary<"Max", [Differentiable, WidestPrecision]> {
+def ONNX_MaxOp : ONNX_Binary<"Max", [WidestPrecision], "math.pointwise(F::Max, {grad, getA(), getB()})",
+                             "math.pointwise(F::Max, {grad, getB(), getA()})"> {
   let summary = "The greater of a and b";
   let description = [{ NaN wins. Where both are equal each gets half of the gradient. Import makes a chain of
     an ONNX Max of more operands. }];
 }
-def ONNX_MinOp : ONNX_Binary<"Min", [Differentiable, WidestPrecision]> {
+def ONNX_MinOp : ONNX_Binary<"Min", [WidestPrecision], "math.pointwise(F::Min, {grad, getA(), getB()})",
+                             "math.pointwise(F::Min, {grad, getB(), getA()})"> {
   let summary = "The lesser of a and b";
   let description = [{ As onnx.Max. }];
 }
