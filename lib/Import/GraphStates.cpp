@@ -83,7 +83,7 @@ std::optional<ImportedValue> GraphImporter::importPacked(const model::Tensor &te
       verdict != options.roles.end() && verdict->second == train::Role::Parameter)
     return std::nullopt;
   if (isOther)
-    return ImportedValue{importState(tensor, train::Role::Frozen)};
+    return ImportedValue{importState(tensor, train::Role::Constant)};
   model::Tensor bytes = tensor;
   if (!isScale) {
     bytes.dtype = model::ElementType::UInt8;

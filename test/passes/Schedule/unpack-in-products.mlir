@@ -1,6 +1,6 @@
 // RUN: kedge-opt %s --split-input-file --kedge-unpack-in-products --kedge-statistics 2>%t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=STATISTICS < %t
-// STATISTICS: 3 kedge-unpack-in-products products
+// STATISTICS: 4 kedge-unpack-in-products products
 
 // Forward and backward read codes; nothing makes the values any more, which were rounded for one of them.
 // CHECK-LABEL: func.func @both
@@ -45,4 +45,17 @@ func.func @others(%x: tensor<8x64xf32>, %y: tensor<32x64xf32>, %c: tensor<1024xu
   %0 = onnx.MatMul %x, %w : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
   %1 = onnx.MatMul %w, %y {transA = true, transB = true} : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<32x32xf32>
   return %0, %1 : tensor<8x32xf32>, tensor<32x32xf32>
+}
+
+// -----
+
+// Codes of a model's file: zero points stand before the scales.
+// CHECK-LABEL: func.func @blocks
+// CHECK-SAME: %[[X:.*]]: tensor<8x64xf32>, %[[C:.*]]: tensor<1024xui8>, %[[S:.*]]: tensor<32x4xf32>, %[[Z:.*]]: tensor<64xui8>
+// CHECK-NEXT: sched.library "onnx.MatMul"(%[[X]], %[[C]], %[[Z]], %[[S]])
+// CHECK-SAME: unpack = {axis = 1 : i64, block = 16 : i64, format = "uint4", shape = array<i64: 32, 64>, type = "f32", zero_pitch = 4 : i64}
+func.func @blocks(%x: tensor<8x64xf32>, %c: tensor<1024xui8>, %s: tensor<32x4xf32>, %z: tensor<64xui8>) -> tensor<8x32xf32> {
+  %w = train.dequantize_blocks %c, %s, %z {axis = 1 : i64, format = #tune.format<uint4>, whole = tensor<32x64xf32>, zero = 0 : i64, zero_pitch = 4 : i64} : (tensor<1024xui8>, tensor<32x4xf32>, tensor<64xui8>) -> tensor<32x64xf32>
+  %0 = onnx.MatMul %x, %w {transB = true} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
+  return %0 : tensor<8x32xf32>
 }

@@ -65,6 +65,62 @@ void checkAgainstWhole(const std::string &format, int64_t m, int64_t n, int64_t 
                        runKernel1("onnx.Gemm", {{"transB", transB}, {"alpha", 0.5}}, {x, whole, bias}, y)));
 }
 
+/// A code of a file, of so many bits; the first of a byte in its lowest ones.
+int codeAt(const Array &codes, int64_t at, int bits, bool isSigned) {
+  const int byte = codes.data<uint8_t>()[at * bits / 8], code = (byte >> (at * bits % 8)) & ((1 << bits) - 1);
+  return isSigned && code >> (bits - 1) ? code - (1 << bits) : code;
+}
+
+struct BlockedFormat {
+  const char *name;
+  int bits;
+  bool isSigned;
+};
+
+/// Rows of zero points end with one code more than there are blocks.
+template <typename S> void checkBlocks(const BlockedFormat &format, int axis, bool hasPoints) {
+  const int64_t m = 5, n = 48, k = 96, block = 16;
+  const Shape shape = {n, k};
+  const int64_t blockRows = axis ? n : n / block, blockColumns = axis ? k / block : k,
+                pitch = blockColumns + 2;
+  const Array codes = Array::random<uint8_t>({n * k * format.bits / 8}, 3, 0, 255),
+              points = Array::random<uint8_t>({blockRows * pitch * format.bits / 8}, 5, 0, 255),
+              scales = Array::random<float>({blockRows, blockColumns}, 4), x = Array::random<S>({m, k}, 1);
+  std::vector<float> values;
+  for (int64_t row = 0; row < n; ++row)
+    for (int64_t column = 0; column < k; ++column) {
+      const int64_t blockRow = axis ? row : row / block, blockColumn = axis ? column / block : column;
+      const int zero =
+          hasPoints ? codeAt(points, blockRow * pitch + blockColumn, format.bits, format.isSigned) : 8;
+      const int code = codeAt(codes, row * k + column, format.bits, format.isSigned);
+      values.push_back(static_cast<float>(code - zero) *
+                       scales.data<float>()[blockRow * blockColumns + blockColumn]);
+    }
+  json unpack = {{"format", format.name}, {"block", block}, {"shape", shape},
+                 {"axis", axis},          {"zero", 8},      {"type", dtypeName(dtypeOf<S>())}};
+  std::vector<Array> inputs = {x, codes};
+  if (hasPoints) {
+    unpack["zero_pitch"] = pitch;
+    inputs.push_back(points);
+  }
+  inputs.push_back(scales);
+  const TensorDesc y{dtypeOf<S>(), {m, n}};
+  const Array found = runKernel1("onnx.MatMul", {{"transB", true}, {"unpack", unpack}}, inputs, y),
+              expected = runKernel1("onnx.MatMul", {{"transB", true}}, {x, rounded<S>(shape, values)}, y);
+  EXPECT_EQ(std::memcmp(found.bytes(), expected.bytes(), found.desc.bytes()), 0)
+      << format.name << " axis " << axis << (hasPoints ? " with zero points" : "");
+}
+
+TEST(KernelQuantizedFormats, ProductsWithCodesOfAFile) {
+  for (const BlockedFormat &format : {BlockedFormat{"uint2", 2, false}, BlockedFormat{"uint4", 4, false},
+                                      BlockedFormat{"uint8", 8, false}, BlockedFormat{"int4", 4, true}})
+    for (int axis : {0, 1})
+      for (bool hasPoints : {false, true}) {
+        checkBlocks<float>(format, axis, hasPoints);
+        checkBlocks<BFloat16>(format, axis, hasPoints);
+      }
+}
+
 TEST(KernelQuantizedFormats, ProductsAreThoseOfTheWeight) {
   for (const char *format : {"nf4", "fp4", "int8"})
     for (bool transB : {false, true})
