@@ -187,8 +187,8 @@ void Compilation::schedule(const ValueChooser &choose) {
   if (done >= Phase::Exec)
     return;
   analysis::DeviceModel device = analysis::loadDevice(options.deviceName());
-  if (options.convolution != lower::Convolutions::Auto && !options.onGpu())
-    fail("--convolution {} needs --target cuda", wordOf(options.convolution));
+  if (options.machine.convolution != lower::Convolutions::Auto && !options.onGpu())
+    fail("--convolution {} needs --target cuda", wordOf(options.machine.convolution));
   if (isWanted(Phase::Schedule)) {
     run(Phase::Schedule);
     save(Phase::Schedule);
@@ -208,7 +208,7 @@ void Compilation::schedule(const ValueChooser &choose) {
 }
 
 void Compilation::toExec(bool withKernels) {
-  const bool numbers = !options.launchFile.empty() || options.model.ranks.front() > 1 || tracesLaunches;
+  const bool numbers = !options.output.launchFile.empty() || options.model.ranks.front() > 1 || tracesLaunches;
   if (numbers)
     analysis::markLaunches(*ir);
   run(Phase::Exec, withKernels);

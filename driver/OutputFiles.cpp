@@ -21,11 +21,11 @@ void addTensors(Uses &uses, const model::Graph &graph) {
 }
 
 Uses optionFiles(const CompileOptions &options) {
-  Uses uses = {{"--deepspeed-config", options.deepSpeedConfig}, {"--algorithms", options.algorithms}};
+  Uses uses = {{"--deepspeed-config", options.deepSpeedConfig}, {"--algorithms", options.output.algorithms}};
   if (options.precisionPolicy != "master" && options.precisionPolicy != "autocast")
     uses.emplace_back("--precision-policy", options.precisionPolicy);
   for (const auto &[option, value] :
-       {std::pair("--device", options.device), std::pair("--link", options.link)})
+       {std::pair("--device", options.device), std::pair("--link", options.machine.link)})
     if (std::filesystem::path(value).has_extension() || value.find('/') != std::string::npos)
       uses.emplace_back(option, value);
   return uses;
@@ -44,10 +44,10 @@ Uses inputsOf(const CompileOptions &options, const model::Model &model) {
 }
 
 Uses outputsOf(const CompileOptions &options) {
-  return {{"-o", options.output},
-          {"--report", options.report},
-          {"--arena", options.arenaFile},
-          {"--launches", options.launchFile}};
+  return {{"-o", options.output.path},
+          {"--report", options.output.report},
+          {"--arena", options.output.arenaFile},
+          {"--launches", options.output.launchFile}};
 }
 
 } // namespace

@@ -20,11 +20,11 @@ bool PhasePipelines::has(Phase phase) const {
 
 pipelines::TargetOptions PhasePipelines::target() const {
   return {options.onGpu(),
-          options.convolution,
+          options.machine.convolution,
           rt::physicalCores(),
           options.memory.plan.budget.isGiven(),
           options.tensorOverlap != mesh::Overlap::Off,
-          options.target == "cuda:sm_90a",
+          options.machine.target == "cuda:sm_90a",
           options.memory.offloads(OffloadKind::Params),
           options.deviceName()};
 }

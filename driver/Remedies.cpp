@@ -91,7 +91,7 @@ std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options
   CompileOptions changed = options;
   remedy.apply(changed);
   changed.trial = Trial::Silent;
-  changed.memory.frontier = changed.compare = false;
+  changed.memory.frontier = changed.plan.compare = false;
   Compilation compilation(changed);
   compilation.import();
   compilation.step();

@@ -26,7 +26,7 @@ void nameFilesAbsolutely(ModuleOp module) {
 } // namespace
 
 bool Compilation::isEmitted(Phase phase) const {
-  const Emit emit = options.emit;
+  const Emit emit = options.output.emit;
   return (emit == Emit::Onnx && phase == Phase::Model) || (emit == Emit::Train && phase == Phase::Step) ||
          (emit == Emit::Schedule && (phase == Phase::Schedule || phase == Phase::Rematerialize)) ||
          (emit == Emit::Exec && phase == Phase::Exec);
@@ -52,11 +52,11 @@ std::string Compilation::savedText(Phase phase) {
 
 void Compilation::save(Phase phase) {
   const bool isOneOfAll = !options.isTrial() || options.isPipelined(); // each rank's is another text
-  if (!isOneOfAll || (options.saveIr.empty() && !isEmitted(phase)))
+  if (!isOneOfAll || (options.output.saveIr.empty() && !isEmitted(phase)))
     return;
-  if (!options.saveIr.empty()) {
-    std::filesystem::create_directories(options.saveIr);
-    writeText(fmt::format("{}/{:02}-{}.mlir", options.saveIr, static_cast<int>(phase), nameOf(phase)),
+  if (!options.output.saveIr.empty()) {
+    std::filesystem::create_directories(options.output.saveIr);
+    writeText(fmt::format("{}/{:02}-{}.mlir", options.output.saveIr, static_cast<int>(phase), nameOf(phase)),
               savedText(phase));
   }
   if (isEmitted(phase))
@@ -64,16 +64,16 @@ void Compilation::save(Phase phase) {
 }
 
 std::string Compilation::emittedText(Phase phase) {
-  if (options.withPlaces)
+  if (options.output.withPlaces)
     return savedText(phase);
   OwningOpRef<ModuleOp> copy = ir->clone();
   nameFilesAbsolutely(*copy);
-  return text::readableText(*copy, options.only);
+  return text::readableText(*copy, options.output.only);
 }
 
 /// Of a pipeline a file is of one rank; the others' programs would be missing.
 void Compilation::checkIsWhole() const {
-  if (options.isPipelined() && isProgram(options.emit))
+  if (options.isPipelined() && isProgram(options.output.emit))
     fail("{}: is of one rank of --mesh {}; a program from it is not available yet, expected --emit with a "
          "level "
          "of IR, or the ONNX file",

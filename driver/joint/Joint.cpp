@@ -39,7 +39,7 @@ void checkOptions(const CompileOptions &options) {
       {"--same-bits", options.sameBits > 0},
       {"--batchnorm exact", options.batchNorm == pipelines::BatchNorm::Exact},
       {"--deepspeed-config", !options.deepSpeedConfig.empty()},
-      {"--max-added-time", options.maxAddedTime.has_value()},
+      {"--max-added-time", options.plan.maxAddedTime.has_value()},
       {"a file of --save-ir", !options.resumedFrom.empty()}};
   for (const auto &[what, isGiven] : others)
     if (isGiven)
@@ -225,7 +225,7 @@ JointAnswer planJointly(const CompileOptions &options) {
   Compilation compilation(first);
   compilation.import();
   compilation.step();
-  const bool rowsFixed = !options.maxBatchInput.empty() || dependsOnRows(compilation, options);
+  const bool rowsFixed = !options.plan.maxBatchInput.empty() || dependsOnRows(compilation, options);
   const JointSpace space(options, compilation.onnx(), rowsFixed);
   JointCosts costs(space, options);
   solver::JointResult result = searchAll(space, costs);
@@ -239,8 +239,8 @@ JointAnswer planJointly(const CompileOptions &options) {
   answer.options = space.optionsOf(chosen);
   answer.options.feedForwardChunk = costs.chunkOf(chosen);
   answer.options.trial = Trial::None;
-  answer.options.report = options.report, answer.options.arenaFile = options.arenaFile,
-  answer.options.launchFile = options.launchFile;
+  answer.options.output.report = options.output.report, answer.options.output.arenaFile = options.output.arenaFile,
+  answer.options.output.launchFile = options.output.launchFile;
   return answer;
 }
 

@@ -110,7 +110,7 @@ const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
   if (found != commons.end())
     return found->second;
   CompileOptions one = unplanned(space.optionsOf(choice));
-  one.model.mesh.reset(), one.model.ranks = {1}, one.partition.stage = 0, one.link.clear();
+  one.model.mesh.reset(), one.model.ranks = {1}, one.partition.stage = 0, one.machine.link.clear();
   one.accumulate = addsUp ? 2 : 1;
   const ProgressStage stage("bounding " + key, 0);
   Compilation compilation(one);

@@ -7,7 +7,7 @@ namespace kedge::driver {
 
 bool fitsInSomeWay(const CompileOptions &options) {
   const model::Model model = model::loadModel(options.model.model, {.requireExternalData = false});
-  const JointSpace space(options, model, /*rowsFixed=*/!options.maxBatchInput.empty());
+  const JointSpace space(options, model, /*rowsFixed=*/!options.plan.maxBatchInput.empty());
   JointCosts costs(space, options);
   const auto last = [&](JointAxisNumber axis) {
     return static_cast<int>(space.axes()[axis].values.size()) - 1;

@@ -178,8 +178,8 @@ CompileOptions JointSpace::optionsOf(const solver::JointChoice &choice) const {
   CompileOptions one = options;
   one.joint = {};
   one.trial = Trial::Silent;
-  one.memory.frontier = one.compare = false;
-  one.arenaFile.clear(), one.launchFile.clear(), one.report.clear();
+  one.memory.frontier = one.plan.compare = false;
+  one.output.arenaFile.clear(), one.output.launchFile.clear(), one.output.report.clear();
   const rt::Mesh &mesh = meshOf(choice);
   if (mesh.sizeOf(rt::Mesh::kData) != mesh.size())
     one.model.mesh = mesh;

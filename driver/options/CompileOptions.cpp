@@ -12,22 +12,22 @@ using pipelines::Precision;
 static std::string deviceOf(const CompileOptions &options) {
   if (!options.device.empty() || !options.onGpu())
     return options.device;
-  const std::string arch = architectureOf(options.target);
+  const std::string arch = architectureOf(options.machine.target);
   return arch == "sm_80" ? "a100" : arch == "sm_86" || arch == "sm_89" ? "rtx4090" : "h200";
 }
 
 std::string CompileOptions::deviceName() const {
-  return deviceOf(*this) + (link.empty() ? "" : analysis::kWithLinks + link);
+  return deviceOf(*this) + (machine.link.empty() ? "" : analysis::kWithLinks + machine.link);
 }
 
 static void checkFloat8(const CompileOptions &options) {
   if (options.precisionPolicy == "autocast")
     fail("--precision fp8: not available with --precision-policy autocast, whose weights stay fp32; expected "
          "master or a file");
-  if (options.onGpu() && (options.target == "cuda:sm_80" || options.target == "cuda:sm_86"))
+  if (options.onGpu() && (options.machine.target == "cuda:sm_80" || options.machine.target == "cuda:sm_86"))
     fail("--precision fp8: --target {} has no tensor cores of 8-bit floats; expected cuda:sm_89 or newer, or "
          "--precision bf16",
-         options.target);
+         options.machine.target);
 }
 
 static void checkAverages(const CompileOptions &options) {
@@ -66,20 +66,20 @@ void checkPrecision(const CompileOptions &options) {
 }
 
 double CompileOptions::weightDecayOrDefault() const {
-  return weightDecay.value_or(autodiff::defaultsOf(update.optimizer).weightDecay);
+  return run.weightDecay.value_or(autodiff::defaultsOf(update.optimizer).weightDecay);
 }
 
 double CompileOptions::momentumOrDefault() const {
-  return momentum.value_or(autodiff::defaultsOf(update.optimizer).momentum);
+  return run.momentum.value_or(autodiff::defaultsOf(update.optimizer).momentum);
 }
 
 double CompileOptions::epsOrDefault() const {
-  return eps.value_or(autodiff::defaultsOf(update.optimizer).eps);
+  return run.eps.value_or(autodiff::defaultsOf(update.optimizer).eps);
 }
 
 std::vector<double> CompileOptions::betasOrDefault() const {
   const autodiff::OptimizerDefaults &defaults = autodiff::defaultsOf(update.optimizer);
-  return betas.empty() ? std::vector<double>{defaults.beta1, defaults.beta2} : betas;
+  return run.betas.empty() ? std::vector<double>{defaults.beta1, defaults.beta2} : run.betas;
 }
 
 } // namespace kedge::driver

@@ -35,63 +35,83 @@ enum class Trial {
   Silent,  ///< and nobody may choose it: passes say nothing either
 };
 
-/// Options of the passes are as given; stepOptions says what they are without.
-struct CompileOptions : pipelines::StepOptions {
-  ModelOptions model;
-  std::optional<double> momentum;   ///< default: 0.95 for muon, else 0
-  int64_t parts = 1;                ///< of `sameBits`, those of one rank; `accumulate` counts them
-  std::optional<Replicas> replicas; ///< whole copies of the state; none: as --mesh says
-  std::string givenConfiguration;   ///< --configuration, as given
-  bool isPipelined() const { return model.meshOfRanks().sizeOf(rt::Mesh::kPipeline) > 1; }
-  std::string deepSpeedConfig;       ///< a file whose options have been applied
-  std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
-  std::vector<rt::NameRule> weightDecayExclude;
-  std::vector<RateScale> lrScale;
+/// What a program starts from: it has options of its own for all of it.
+struct RunDefaults {
   double lr = 1e-3;
+  std::optional<double> momentum;         ///< default: 0.95 for muon, else 0
   std::optional<double> eps, weightDecay; ///< defaults are the optimizer's
+  std::vector<double> betas;              ///< empty: the optimizer's
   ScheduleDefaults schedule;
-  std::vector<double> betas; ///< empty: the optimizer's
-  std::vector<pipelines::Precision>
-      precisions;             ///< as given: plan --compare takes several, `precision` is the first
-  std::string givenLossScale; ///< --loss-scale: dynamic, a number, or "" when not given
-  std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
-  MemoryOptions memory;
-  Emit emit = Emit::Exe;
-  std::string target = "cpu", output, saveIr, report;
+  int64_t seed = 0;
+};
+
+/// What the program runs on.
+struct MachineOptions {
+  std::string target = "cpu"; ///< or cuda, with an architecture or without
   lower::Convolutions convolution = lower::Convolutions::Auto;
   std::vector<std::string> cpus; ///< --cpu; empty: this machine's
   CLibrary libc = CLibrary::Shared;
+  std::string link; ///< --link; empty: as the device says
+};
+
+/// What is written, and where.
+struct OutputOptions {
+  Emit emit = Emit::Exe;
+  std::string path; ///< -o
+  std::string saveIr, report, arenaFile, launchFile;
   std::string algorithms;  ///< an algorithm table that goes into the program; empty: none
   bool withPlaces = false; ///< --emit as --save-ir writes it
   std::string only;        ///< --only: the function or module whose text --emit prints
   bool embedWeights = false, printPipeline = false;
-  int64_t seed = 0;
+};
+
+/// What kedge plan is asked for.
+struct PlanOptions {
   bool json = false, compare = false;
-  std::string maxBatchInput;          ///< --max-batch
-  std::optional<double> maxAddedTime; ///< --max-added-time: a share of the step's time
-  std::string checkFile;              ///< --check
-  std::string maxSeqInput;            ///< --max-seq
-  std::vector<int64_t>
-      worlds; ///< numbers of ranks that the program has a plan for, of which this is one; empty: this alone
+  std::string maxBatchInput, maxSeqInput; ///< --max-batch, --max-seq
+  std::optional<double> maxAddedTime;     ///< --max-added-time: a share of the step's time
+  std::string checkFile;                  ///< --check
+  std::optional<int64_t> rank;            ///< --rank: of a pipeline, the one that is asked about
+};
+
+/// Options of the passes are as given; stepOptions says what they are without.
+struct CompileOptions : pipelines::StepOptions {
+  ModelOptions model;
+  MemoryOptions memory;
+  MachineOptions machine;
+  RunDefaults run;
+  OutputOptions output;
+  PlanOptions plan;
+  AutoOptions joint;
+  std::vector<rt::NameRule> weightDecayExclude;
+  std::vector<RateScale> lrScale;
+  std::vector<pipelines::Precision>
+      precisions;             ///< as given: plan --compare takes several, `precision` is the first
+  std::string givenLossScale; ///< --loss-scale: dynamic, a number, or "" when not given
+  std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
+  int64_t parts = 1;                ///< of `sameBits`, those of one rank; `accumulate` counts them
+  std::optional<Replicas> replicas; ///< whole copies of the state; none: as --mesh says
+  std::string givenConfiguration;   ///< --configuration, as given
+  /// Numbers of ranks that the program has a plan for, of which this is one; empty: this alone.
+  std::vector<int64_t> worlds;
+  std::string deepSpeedConfig;       ///< a file whose options have been applied
+  std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
+  /// Options that were given and say how to train: a model with training_info says it itself.
+  std::vector<std::string> trainingOptions;
+  SavedArguments arguments; ///< for --save-ir
+  /// The file of --save-ir that MODEL was; `model.model` is then the ONNX file it was made of.
+  std::string resumedFrom;
   Trial trial = Trial::None;
+  /// The notes that were printed, of all compilations that copies of these options make.
+  std::shared_ptr<std::set<std::string>> told = std::make_shared<std::set<std::string>>();
+
   bool isTrial() const { return trial != Trial::None; }
   void setRepeats(bool repeats) {
     if (trial != Trial::Silent)
       trial = repeats ? Trial::Repeats : Trial::None;
   }
-  /// The notes that were printed, of all compilations that copies of these options make.
-  std::shared_ptr<std::set<std::string>> told = std::make_shared<std::set<std::string>>();
-  std::string arenaFile, launchFile;
-  std::optional<int64_t> rank; ///< --rank: of a pipeline, the one that is asked about
-  AutoOptions joint;
-  std::string link; ///< --link; empty: as the device says
-  /// Options that were given and say how to train: a model with training_info says it itself.
-  std::vector<std::string> trainingOptions;
-  SavedArguments arguments; ///< for --save-ir
-  std::string
-      resumedFrom; ///< the file of --save-ir that MODEL was; `model.model` is then the ONNX file behind it
-
-  bool onGpu() const { return target != "cpu"; }
+  bool isPipelined() const { return model.meshOfRanks().sizeOf(rt::Mesh::kPipeline) > 1; }
+  bool onGpu() const { return machine.target != "cpu"; }
   /// --device, or what predicted times are of without it; empty: this machine.
   std::string deviceName() const;
   // What the optimizers of PyTorch and bitsandbytes have.

@@ -146,14 +146,14 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
   json result = {{key::accumulate, joins ? 1 : options.accumulate},
                  {key::ranks, options.worlds.empty() ? options.model.ranks : options.worlds},
                  {key::optimizer, wordOf(options.update.optimizer)},
-                 {key::lr, options.lr},
+                 {key::lr, options.run.lr},
                  {key::betas, options.betasOrDefault()},
                  {key::eps, options.epsOrDefault()},
                  {key::weightDecay, options.weightDecayOrDefault()},
                  {key::momentum, options.momentumOrDefault()},
                  {key::nesterov, options.update.nesterov},
                  {key::clipNorm, options.update.clipNorm.value},
-                 {key::seed, options.seed},
+                 {key::seed, options.run.seed},
                  {key::trainingInfo, false}};
   if (options.sameBits > 0)
     result[key::parts] = options.parts;
@@ -161,7 +161,7 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
     result[key::joinedMicroBatches] = options.accumulate; // those of all parts
   if (options.model.mesh)
     result[key::mesh] = options.model.mesh->text();
-  if (json schedule = scheduleFacts(options.schedule); !schedule.empty())
+  if (json schedule = scheduleFacts(options.run.schedule); !schedule.empty())
     result[key::schedule] = schedule;
   if (options.lossScale.minimum > 0)
     result[key::lossScaleMin] = options.lossScale.minimum;

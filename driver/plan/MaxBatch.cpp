@@ -17,7 +17,7 @@ using Resize = std::function<CompileOptions(int64_t)>;
 
 CompileOptions withBatch(const CompileOptions &options, int64_t batch) {
   CompileOptions changed = options;
-  int64_t given = options.model.shapes.at(options.maxBatchInput).front();
+  int64_t given = options.model.shapes.at(options.plan.maxBatchInput).front();
   for (auto &[name, shape] : changed.model.shapes)
     if (!shape.empty() && shape.front() == given)
       shape.front() = batch;
@@ -28,13 +28,13 @@ CompileOptions withBatch(const CompileOptions &options, int64_t batch) {
 /// Sizes that have the symbol of the sequence follow it.
 CompileOptions withLength(const CompileOptions &options, int64_t length) {
   const model::Model model = model::loadModel(options.model.model, {.requireExternalData = false});
-  const model::ValueInfo *sequence = model.graph.findInput(options.maxSeqInput);
+  const model::ValueInfo *sequence = model.graph.findInput(options.plan.maxSeqInput);
   if (!sequence || sequence->dims.size() < 2 || sequence->dims[1].isValue())
     fail("{}: --max-seq {}: expected an input whose second size is open", options.model.model,
-         options.maxSeqInput);
+         options.plan.maxSeqInput);
   const std::string &symbol = sequence->dims[1].symbol;
   CompileOptions changed = options;
-  changed.model.shapes.at(options.maxSeqInput)[1] = length;
+  changed.model.shapes.at(options.plan.maxSeqInput)[1] = length;
   for (auto &[name, shape] : changed.model.shapes)
     if (const model::ValueInfo *input = model.graph.findInput(name); input && !symbol.empty())
       for (size_t i = 0; i < std::min(shape.size(), input->dims.size()); ++i)
@@ -50,7 +50,7 @@ bool fits(const CompileOptions &trial) {
   CompileOptions one = trial;
   one.memory.frontier = false;
   const nlohmann::json report = reportOf(one);
-  return report["fits"].get<bool>() && addedTimeOf(report) <= trial.maxAddedTime.value_or(HUGE_VAL);
+  return report["fits"].get<bool>() && addedTimeOf(report) <= trial.plan.maxAddedTime.value_or(HUGE_VAL);
 }
 
 /// Where a smaller size fits, one that the model does not take is too large.
@@ -95,29 +95,29 @@ std::string whyNot(int64_t size, mlir::ModuleOp module, const CompileOptions &op
 LargestSize largestBatch(const CompileOptions &start) {
   const CompileOptions options =
       start.joint.on ? start : withChosenSchedule(start); // that of the size to begin with
-  auto given = options.model.shapes.find(options.maxBatchInput);
+  auto given = options.model.shapes.find(options.plan.maxBatchInput);
   if (given == options.model.shapes.end() || given->second.empty())
     fail("--max-batch {}: expected an input with a shape to begin with; give it with --shape {}=1x...",
-         options.maxBatchInput, options.maxBatchInput);
+         options.plan.maxBatchInput, options.plan.maxBatchInput);
   const Resize resize = [&](int64_t batch) { return withBatch(options, batch); };
   const int64_t fitting = largestOf("batch", given->second.front(), resize);
   return sized(resize, fitting, options.trial);
 }
 
 void LargestSize::addTo(nlohmann::json &report) const {
-  if (!options.maxBatchInput.empty())
-    report["max_batch"] = {{"input", options.maxBatchInput}, {"batch", size}};
-  if (!options.maxSeqInput.empty())
-    report["max_seq"] = {{"input", options.maxSeqInput}, {"length", size}};
+  if (!options.plan.maxBatchInput.empty())
+    report["max_batch"] = {{"input", options.plan.maxBatchInput}, {"batch", size}};
+  if (!options.plan.maxSeqInput.empty())
+    report["max_seq"] = {{"input", options.plan.maxSeqInput}, {"length", size}};
 }
 
 std::string whyNoLarger(const LargestSize &found) {
   const int64_t size = found.size + 1;
   if (found.options.joint.on || size > largestTried)
     return "";
-  const bool batch = !found.options.maxBatchInput.empty();
+  const bool batch = !found.options.plan.maxBatchInput.empty();
   CompileOptions next = batch ? withBatch(found.options, size) : withLength(found.options, size);
-  next.memory.frontier = next.compare = false;
+  next.memory.frontier = next.plan.compare = false;
   try {
     if (next.isPipelined()) {
       PipelinePlan plan(next);
@@ -136,11 +136,11 @@ std::string whyNoLarger(const LargestSize &found) {
 
 LargestSize longestSequence(const CompileOptions &start) {
   const CompileOptions options = start.joint.on ? start : withChosenSchedule(start);
-  auto given = options.model.shapes.find(options.maxSeqInput);
+  auto given = options.model.shapes.find(options.plan.maxSeqInput);
   if (given == options.model.shapes.end() || given->second.size() < 2)
     fail("--max-seq {}: expected an input with a shape of at least two sizes to begin with; give it with "
          "--shape {}=1x128",
-         options.maxSeqInput, options.maxSeqInput);
+         options.plan.maxSeqInput, options.plan.maxSeqInput);
   const Resize resize = [&](int64_t length) { return withLength(options, length); };
   const int64_t fitting = largestOf("length", given->second[1], resize);
   return sized(resize, fitting, options.trial);

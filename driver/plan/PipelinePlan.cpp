@@ -77,9 +77,9 @@ std::optional<Candidate> tried(const CompileOptions &options, const std::string 
   CompileOptions one = options;
   one.pipeline.schedule = name;
   one.trial = Trial::Silent;
-  one.rank.reset();
-  one.saveIr.clear();
-  one.emit = Emit::Exe;
+  one.plan.rank.reset();
+  one.output.saveIr.clear();
+  one.output.emit = Emit::Exe;
   try {
     const json report = PipelinePlan(one).report();
     const auto peak = report["peak_bytes"].get<int64_t>();
@@ -136,7 +136,7 @@ void PipelinePlan::planRank(const CompileOptions &options, int64_t place) {
   };
   // The rank that is asked about, else the one that has the least room.
   const bool isShown =
-      options.rank ? place == *options.rank / (mesh.size() / places) : !shown || key(report) > key(whole);
+      options.plan.rank ? place == *options.plan.rank / (mesh.size() / places) : !shown || key(report) > key(whole);
   if (isShown) {
     whole = std::move(report);
     shown = std::move(compilation);

@@ -11,7 +11,7 @@
 namespace kedge::driver {
 namespace {
 std::string endingOf(const std::string &path) { return std::filesystem::path(path).extension().string(); }
-bool isPage(const CompileOptions &options) { return endingOf(options.report) == ".html"; }
+bool isPage(const CompileOptions &options) { return endingOf(options.output.report) == ".html"; }
 } // namespace
 
 void checkReportFile(const std::string &path) {
@@ -32,33 +32,33 @@ ValueChooser pricedForPage(const CompileOptions &options) {
 }
 
 void writeReport(Compilation &compilation, const CompileOptions &options) {
-  if (!options.report.empty())
+  if (!options.output.report.empty())
     writeReport(compilation.report(), compilation, options);
 }
 
 void addToReport(Compilation &compilation, const CompileOptions &options, const nlohmann::json &ofCache) {
-  if (!options.report.empty() && !isPage(options) && !ofCache.is_null())
+  if (!options.output.report.empty() && !isPage(options) && !ofCache.is_null())
     writeReport(compilation.report(), compilation, options, ofCache);
 }
 
 void addToReport(const CompileOptions &options, const char *key, const nlohmann::json &value) {
-  if (options.report.empty() || isPage(options) || !std::filesystem::exists(options.report))
+  if (options.output.report.empty() || isPage(options) || !std::filesystem::exists(options.output.report))
     return;
-  nlohmann::json report = nlohmann::json::parse(std::ifstream(options.report));
+  nlohmann::json report = nlohmann::json::parse(std::ifstream(options.output.report));
   report[key] = value;
-  writeText(options.report, report.dump(2) + "\n");
+  writeText(options.output.report, report.dump(2) + "\n");
 }
 
 void writeReport(nlohmann::json report, Compilation &compilation, const CompileOptions &options,
                  const nlohmann::json &ofCache) {
-  if (options.report.empty())
+  if (options.output.report.empty())
     return;
   if (!ofCache.is_null())
     report["kernel_cache"] = ofCache;
   if (!isPage(options))
-    return writeText(options.report, report.dump(2) + "\n");
+    return writeText(options.output.report, report.dump(2) + "\n");
   const nlohmann::json answers = compilation.prices() ? allAnswers(compilation, options) : nlohmann::json();
-  writeText(options.report, exporter::planPage(report, answers, compilation.module(), options.model.model));
+  writeText(options.output.report, exporter::planPage(report, answers, compilation.module(), options.model.model));
 }
 
 } // namespace kedge::driver

@@ -55,16 +55,16 @@ void checkNumbers(const CompileOptions &options) {
   for (size_t i = 0; i < numbers.size(); ++i)
     if (std::find(numbers.begin(), numbers.begin() + i, numbers[i]) != numbers.begin() + i)
       fail("--ranks {}: {} is named twice; name each number once", fmt::join(numbers, ","), numbers[i]);
-  if (options.isPipelined() && options.emit != Emit::Exe)
+  if (options.isPipelined() && options.output.emit != Emit::Exe)
     fail("--mesh {}: --emit {} is not available yet for a pipeline, whose ranks have a program each",
-         options.model.mesh->text(), wordOf(options.emit));
+         options.model.mesh->text(), wordOf(options.output.emit));
   if (options.isPipelined())
     return;
-  if (options.saveIr.empty() && options.report.empty() && options.emit == Emit::Exe)
+  if (options.output.saveIr.empty() && options.output.report.empty() && options.output.emit == Emit::Exe)
     return;
-  const std::string one = !options.saveIr.empty()   ? "--save-ir"
-                          : !options.report.empty() ? "--report"
-                                                    : std::string("--emit ") + wordOf(options.emit);
+  const std::string one = !options.output.saveIr.empty()   ? "--save-ir"
+                          : !options.output.report.empty() ? "--report"
+                                                    : std::string("--emit ") + wordOf(options.output.emit);
   if (options.replicas)
     fail("--replicas {}: {} takes one plan; give --mesh replica=R,data=D for R machines",
          wordOf(*options.replicas), one);
@@ -78,11 +78,11 @@ int64_t ranksOfStage(const CompileOptions &options) {
 
 /// Of all ranks; each program has its own rank's.
 void writeReportOfPipeline(const CompileOptions &options, const nlohmann::json &ofCache) {
-  if (!options.isPipelined() || options.report.empty())
+  if (!options.isPipelined() || options.output.report.empty())
     return;
   CompileOptions trial = options;
   trial.trial = Trial::Silent;
-  trial.saveIr.clear();
+  trial.output.saveIr.clear();
   PipelinePlan plan(trial);
   writeReport(plan.report(), plan.compilation(), plan.options(), ofCache);
 }
@@ -111,7 +111,7 @@ public:
   }
 
   ProgramParts finish() {
-    whole.json = nlohmann::json({{"worlds", worlds}}).dump();
+    whole.plan.json = nlohmann::json({{"worlds", worlds}}).dump();
     return std::move(whole);
   }
 
@@ -150,8 +150,8 @@ int compilePlansByWorld(const CompileOptions &given, lower::KernelCache &cache) 
     one.model.ranks = {world.ranks};
     one.model.mesh = world.mesh;
     one.pipeline.stage = world.stage.value_or(0);
-    if (world.stage && !one.saveIr.empty())
-      one.saveIr = folderOfRank(one.saveIr, *world.stage * ranksOfStage(options));
+    if (world.stage && !one.output.saveIr.empty())
+      one.output.saveIr = folderOfRank(one.output.saveIr, *world.stage * ranksOfStage(options));
     one.setRepeats(!std::exchange(first, false)); // notes are the same
     Compilation compilation(one);
     compilation.import();
@@ -171,7 +171,7 @@ int compilePlansByWorld(const CompileOptions &given, lower::KernelCache &cache) 
   }
   checkTogether(stages, options.model.model);
   writeReportOfPipeline(options, cache.facts());
-  linkParts(bundle.finish(), options, options.output);
+  linkParts(bundle.finish(), options, options.output.path);
   return 0;
 }
 

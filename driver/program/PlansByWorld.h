@@ -7,7 +7,7 @@
 
 namespace kedge::driver {
 
-/// Compiles for each, links one program at `options.output`. Exit code: 0, or 2 when one fits no budget,
+/// Compiles for each, links one program at `options.output.path`. Exit code: 0, or 2 when one fits no budget,
 /// which is told, and nothing is written.
 int compilePlansByWorld(const CompileOptions &options, lower::KernelCache &cache);
 

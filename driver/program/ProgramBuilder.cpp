@@ -24,7 +24,7 @@ ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) 
   ObjectFiles objects = parts.kernels;
   llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
   objects.push_back(
-      lower::emitProgramImage(parts.json, bytes, parts.names, KernelLevels(options.cpus).lowest()));
+      lower::emitProgramImage(parts.json, bytes, parts.names, KernelLevels(options.machine.cpus).lowest()));
   return objects;
 }
 
@@ -40,8 +40,8 @@ std::string filePlaceOf(const std::string &path) {
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
   link::linkProgram(objectsOf(parts, options), output,
                     {options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                     KernelLevels(options.cpus).linkedMachine(options.libc),
-                     options.libc != CLibrary::Shared});
+                     KernelLevels(options.machine.cpus).linkedMachine(options.machine.libc),
+                     options.machine.libc != CLibrary::Shared});
 }
 
 /// In the order of their first launch.
@@ -58,9 +58,9 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   const nlohmann::json &loss = compilation.factsOfLoss();
   const lint::Report &findings = compilation.lintReport();
   exporter::ProgramFacts program;
-  program.name = rt::printable(std::filesystem::path(options.output).filename().string());
+  program.name = rt::printable(std::filesystem::path(options.output.path).filename().string());
   program.modelPath = filePlaceOf(options.model.model);
-  program.embedWeights = options.embedWeights;
+  program.embedWeights = options.output.embedWeights;
   program.options = programOptions(options, loss, module);
   if (!findings.drawsInEvaluation.empty())
     program.options["draws_in_evaluation"] = findings.drawsInEvaluation;
@@ -68,15 +68,15 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   program.plan = compilation.report();
   program.labels = loss.value("labels", "");
   program.skeleton = compilation.isEdited() ? nlohmann::json::object({{"refused", options.resumedFrom}})
-                                            : exportTemplates(module, findings, options.embedWeights, data);
-  program.target = options.onGpu() ? gpuTarget(data) : KernelLevels(options.cpus).target();
+                                            : exportTemplates(module, findings, options.output.embedWeights, data);
+  program.target = options.onGpu() ? gpuTarget(data) : KernelLevels(options.machine.cpus).target();
   return program;
 }
 
 /// Among several plans each has a prefix to its kernels' names.
 void ProgramBuilder::compileKernels(ProgramParts &made) {
   made.names = launchedKernels();
-  const KernelLevels levels(options.cpus);
+  const KernelLevels levels(options.machine.cpus);
   if (among.known)
     made.shared = shareKernels(compilation.kernels(), made.names, among, levels);
   if (!among.prefix.empty()) {
@@ -94,8 +94,8 @@ ProgramParts ProgramBuilder::parts() {
   std::vector<uint8_t> data;
   const exporter::ProgramFacts program = facts(data);
   exporter::ProgramImageParts image = exporter::programJson(module, program, std::move(data));
-  if (!options.algorithms.empty())
-    embedAlgorithms(options.algorithms, image.json);
+  if (!options.output.algorithms.empty())
+    embedAlgorithms(options.output.algorithms, image.json);
   ProgramParts made;
   made.json = image.json.dump();
   made.data.assign(image.data.begin(), image.data.end());
@@ -105,12 +105,12 @@ ProgramParts ProgramBuilder::parts() {
 }
 
 std::string ProgramBuilder::ptx() {
-  const std::string arch = architectureOf(options.target);
+  const std::string arch = architectureOf(options.machine.target);
   return ptxText(compileForGpu(compilation.kernels(), arch, cache), arch);
 }
 
 nlohmann::json ProgramBuilder::gpuTarget(std::vector<uint8_t> &data) {
-  const std::string arch = architectureOf(options.target);
+  const std::string arch = architectureOf(options.machine.target);
   lower::gpu::GpuCode code = compileForGpu(compilation.kernels(), arch, cache);
   if (!code.note.empty() && !options.isTrial())
     fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
@@ -132,7 +132,7 @@ void ProgramBuilder::link(const std::string &output) { linkParts(parts(), option
 void ProgramBuilder::linkLibrary(const std::string &output) {
   const link::LibraryPaths paths = link::libraryPaths(output);
   const ProgramParts made = parts();
-  kedge::link::linkLibrary(objectsOf(made, options), paths, KernelLevels(options.cpus).otherMachine());
+  kedge::link::linkLibrary(objectsOf(made, options), paths, KernelLevels(options.machine.cpus).otherMachine());
   std::set<std::string> types;
   const nlohmann::json program = nlohmann::json::parse(made.json);
   for (const nlohmann::json &input : program.at(key::inputs))
@@ -141,7 +141,7 @@ void ProgramBuilder::linkLibrary(const std::string &output) {
 }
 
 void ProgramBuilder::emitObject(const std::string &output) {
-  link::linkObjects(objectsOf(parts(), options), output, KernelLevels(options.cpus).otherMachine());
+  link::linkObjects(objectsOf(parts(), options), output, KernelLevels(options.machine.cpus).otherMachine());
 }
 
 } // namespace kedge::driver

@@ -10,24 +10,24 @@ namespace {
 std::string textOf(const CompileOptions &options, FileCache *cache) {
   Compilation compilation(options);
   compilation.import();
-  if (options.emit != Emit::Onnx)
+  if (options.output.emit != Emit::Onnx)
     compilation.step();
-  if (options.emit == Emit::Onnx || options.emit == Emit::Train)
+  if (options.output.emit == Emit::Onnx || options.output.emit == Emit::Train)
     return compilation.text();
   compilation.schedule();
-  if (options.emit == Emit::Schedule)
+  if (options.output.emit == Emit::Schedule)
     return compilation.text();
   compilation.lower();
-  if (options.emit == Emit::Ptx)
+  if (options.output.emit == Emit::Ptx)
     return ProgramBuilder(compilation, options, cache).ptx();
-  return options.emit == Emit::Llvm ? kernelText(compilation.kernels()) : compilation.text();
+  return options.output.emit == Emit::Llvm ? kernelText(compilation.kernels()) : compilation.text();
 }
 
 } // namespace
 
 std::string textsOfStages(const CompileOptions &given, FileCache *cache) {
   const CompileOptions options = withChosenSchedule(given);
-  if (options.emit == Emit::Onnx)
+  if (options.output.emit == Emit::Onnx)
     return textOf(options, cache);
   const rt::Mesh mesh = options.model.meshOfRanks();
   const int64_t places = mesh.sizeOf(rt::Mesh::kPipeline), each = mesh.size() / places;
@@ -36,8 +36,8 @@ std::string textsOfStages(const CompileOptions &given, FileCache *cache) {
     CompileOptions one = options;
     one.pipeline.stage = place;
     one.setRepeats(place > 0); // notes are the same
-    if (!options.saveIr.empty())
-      one.saveIr = folderOfRank(options.saveIr, place * each);
+    if (!options.output.saveIr.empty())
+      one.output.saveIr = folderOfRank(options.output.saveIr, place * each);
     texts += fmt::format("{}// rank {}\n", place == 0 ? "" : "// -----\n", place * each) + textOf(one, cache);
   }
   return texts;

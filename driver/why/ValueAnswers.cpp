@@ -15,7 +15,7 @@ ValueAnswers::ValueAnswers(Compilation &compilation, const CompileOptions &optio
       view(exporter::viewPlan(compilation.module())), lives(livesOf(compilation)) {}
 
 json ValueAnswers::plan() const {
-  json plan = {{"target", options.target}, {"ranks", options.model.ranks.front()}};
+  json plan = {{"target", options.machine.target}, {"ranks", options.model.ranks.front()}};
   for (const char *key : {"peak_bytes", "budget_bytes", "fits", "step_seconds", "unconstrained_peak_bytes"})
     plan[key] = report.at(key);
   plan["overhead"] = report.at("recompute").at("overhead");

@@ -91,8 +91,8 @@ json why(const CompileOptions &given, const WhyQuestion &question) {
   const CompileOptions options = withChosenSchedule(given);
   const rt::Mesh mesh = options.model.meshOfRanks();
   const int64_t stages = mesh.sizeOf(rt::Mesh::kPipeline);
-  if (options.rank)
-    return answerOfStage(options, question, *options.rank / (mesh.size() / stages), false);
+  if (options.plan.rank)
+    return answerOfStage(options, question, *options.plan.rank / (mesh.size() / stages), false);
   for (int64_t stage = 0; stage < stages - 1; ++stage)
     try {
       return answerOfStage(options, question, stage, true);

@@ -48,7 +48,7 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   flags.pattern("--muon", o.muon,
                 "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the "
                 "head); AdamW updates the rest");
-  flags.number("--momentum", o.momentum, {0, 1},
+  flags.number("--momentum", o.run.momentum, {0, 1},
                "momentum of sgd, rmsprop and muon (default: muon 0.95, else 0, which needs no buffer)");
   flags.add("--nesterov", o.update.nesterov, "Nesterov momentum");
   flags.number("--clip-norm", o.update.clipNorm, {0, 1e30}, "largest global gradient norm; 0: no clipping");
@@ -71,23 +71,23 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
                    "REGEX: parameters that do not decay");
   flags.parsedList("--lr-scale", o.lrScale, driver::RateScale::parse,
                    "REGEX=X: multiply the rate of these parameters");
-  flags.add("--lr", o.lr, "default learning rate of the program")->capture_default_str();
+  flags.add("--lr", o.run.lr, "default learning rate of the program")->capture_default_str();
   flags
-      .list("--betas", o.betas,
+      .list("--betas", o.run.betas,
             "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second)", ',')
       ->expected(2);
-  flags.add("--eps", o.eps,
+  flags.add("--eps", o.run.eps,
             "default epsilon (1e-8; adagrad: 1e-10; adafactor, of the parameter's size: 1e-3)");
-  flags.add("--weight-decay", o.weightDecay,
+  flags.add("--weight-decay", o.run.weightDecay,
             "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)");
-  rt::checkWord(flags.add("--schedule", o.schedule.kind, "default schedule of the program (constant)"),
+  rt::checkWord(flags.add("--schedule", o.run.schedule.kind, "default schedule of the program (constant)"),
                 rt::scheduleNames());
-  flags.add("--warmup", o.schedule.warmup, "default warm-up of the program, in steps (0)");
-  flags.add("--warmup-start", o.schedule.warmupStart,
+  flags.add("--warmup", o.run.schedule.warmup, "default warm-up of the program, in steps (0)");
+  flags.add("--warmup-start", o.run.schedule.warmupStart,
             "default share of the rate that warm-up starts from (0)");
-  flags.add("--decay-steps", o.schedule.decaySteps,
+  flags.add("--decay-steps", o.run.schedule.decaySteps,
             "default step at which a schedule ends (--steps); wsd: length of the decay");
-  flags.add("--min-lr", o.schedule.minLr, "default rate at the end of a schedule (0)");
+  flags.add("--min-lr", o.run.schedule.minLr, "default rate at the end of a schedule (0)");
 }
 
 void addRankOptions(CLI::App &command, CompileOptions &o) {
@@ -245,57 +245,57 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
               "h100, h200, a100, rtx4090, cpu or FILE.json: the machine that predicted times are for "
               "(default: this machine)");
   Flags(command, "Ranks")
-      .parsed("--link", o.link, linkNamed,
+      .parsed("--link", o.machine.link, linkNamed,
               "dgx-a100, dgx-h100, pcie, machine or FILE.json: links between ranks, level by level, that "
               "predicted times are for (default: one link, the device's)");
   noteTrainingOptions(command, o);
   Flags flags(command, "Output");
   flags
-      .add("--target", o.target,
+      .add("--target", o.machine.target,
            "cpu, or cuda[:ARCH] with ARCH sm_80, sm_86, sm_89, sm_90 (the default), sm_90a, sm_100 or sm_120")
       ->check([](const std::string &target) {
         if (target != "cpu")
           driver::architectureOf(target); // throws
         return std::string();
       });
-  flags.list("--cpu", o.cpus,
+  flags.list("--cpu", o.machine.cpus,
              "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or "
              "several: the program chooses at its start; aarch64-linux: a program for 64-bit Arm, "
              "aarch64-linux+sve: one whose kernels use SVE",
              ',');
-  flags.word("--libc", o.libc,
+  flags.word("--libc", o.machine.libc,
              "shared (the default): the program takes the C library of the machine that it runs on; static: "
              "glibc is linked into it, and it runs on one rank; musl: the same with musl");
   flags.word(
-      "--convolution", o.convolution,
+      "--convolution", o.machine.convolution,
       "what computes convolutions with --target cuda: auto (the default): cuDNN in fp32, kernels of the "
       "program in 16 bits; cudnn: cuDNN in 16 bits, too, where it rounds a sum once; generated: kernels "
       "of the program, which need no cuDNN");
-  flags.add("--seed", o.seed, "default seed of the program")->capture_default_str();
-  flags.add("--report", o.report, "FILE.json or FILE.html: the memory report");
+  flags.add("--seed", o.run.seed, "default seed of the program")->capture_default_str();
+  flags.add("--report", o.output.report, "FILE.json or FILE.html: the memory report");
   rt::checkNumbers(command);
 }
 
 void addProgramOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Output");
-  flags.add("-o", o.output, "the program (or the text that --emit asks for; default: standard output)");
+  flags.add("-o", o.output.path, "the program (or the text that --emit asks for; default: standard output)");
   flags
-      .word("--emit", o.emit,
+      .word("--emit", o.output.emit,
             "what to make; lib: a library that learns within another program, with its headers")
       ->capture_default_str();
-  flags.add("--with-places", o.withPlaces,
+  flags.add("--with-places", o.output.withPlaces,
             "with --emit onnx, train, schedule or exec: the text that compile and kedge-opt go on from, "
             "with the places and locations of ops; without it, the text for people");
-  flags.add("--only", o.only,
+  flags.add("--only", o.output.only,
             "with --emit onnx, train, schedule or exec: show one function (step) or the ops of one "
             "module of the model (h.0.attn)");
-  flags.add("--save-ir", o.saveIr,
+  flags.add("--save-ir", o.output.saveIr,
             "DIR: the IR after each phase, numbered; compile goes on from such a file");
-  flags.add("--print-pipeline", o.printPipeline,
+  flags.add("--print-pipeline", o.output.printPipeline,
             "print the passes of each phase, as kedge-opt takes them, and compile nothing");
-  flags.parsed("--algorithms", o.algorithms, algorithmsIn,
+  flags.parsed("--algorithms", o.output.algorithms, algorithmsIn,
                "FILE.json: algorithms for a GPU's matrix products, as kedge-bench tune wrote them");
-  flags.add("--embed-weights", o.embedWeights, "put the weights into the program");
+  flags.add("--embed-weights", o.output.embedWeights, "put the weights into the program");
 }
 
 } // namespace kedge::tool

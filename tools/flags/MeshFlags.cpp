@@ -126,7 +126,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
          divisorsText(parts));
   if (o.onGpu())
     fail("--same-bits {}: not available with --target {}, where the order of sums is NCCL's; expected cpu",
-         parts, o.target);
+         parts, o.machine.target);
   if (o.syncBatchNorm)
     fail("--same-bits {}: not available with --sync-batchnorm, whose statistics are sums over the rows of "
          "all ranks",
@@ -135,7 +135,7 @@ void resolveParts(const CLI::App &command, CompileOptions &o) {
     fail("--same-bits {}: not available with --batchnorm exact, whose statistics are sums over all "
          "micro-batches",
          parts);
-  if (!o.maxBatchInput.empty() || !o.maxSeqInput.empty())
+  if (!o.plan.maxBatchInput.empty() || !o.plan.maxSeqInput.empty())
     fail("--same-bits {}: not available with --max-batch or --max-seq; give --shape", parts);
   o.parts = parts / ranks;
   o.accumulate *= o.parts;
@@ -148,16 +148,16 @@ void checkPipeline(const CLI::App &command, const CompileOptions &o) {
     for (const char *flag : {"--stage", "--pipeline-schedule"})
       if (isGiven(command, flag))
         fail("{}: without an axis 'pipeline' there are no stages; give --mesh pipeline=N with it", flag);
-    if (o.rank)
-      fail("--rank {}: without an axis 'pipeline' all ranks have one plan; leave it out", *o.rank);
+    if (o.plan.rank)
+      fail("--rank {}: without an axis 'pipeline' all ranks have one plan; leave it out", *o.plan.rank);
     return;
   }
   if (schedule != "auto" && !pipeline::Schedule::parse(schedule))
     fail("--pipeline-schedule {}: unknown; expected gpipe, 1f1b, interleaved=V with V of 2 or more, "
          "zero-bubble or auto",
          schedule);
-  if (const int64_t ranks = o.model.meshOfRanks().size(); o.rank && *o.rank >= ranks)
-    fail("--rank {}: {} has {} ranks; expected a number from 0 to {}", *o.rank, words, ranks, ranks - 1);
+  if (const int64_t ranks = o.model.meshOfRanks().size(); o.plan.rank && *o.plan.rank >= ranks)
+    fail("--rank {}: {} has {} ranks; expected a number from 0 to {}", *o.plan.rank, words, ranks, ranks - 1);
   if (o.batchNorm == pipelines::BatchNorm::Exact)
     fail("{}: --batchnorm exact is not available yet for a pipeline", words);
 }
@@ -221,7 +221,7 @@ static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
 
 void addRankOption(CLI::App &command, CompileOptions &o) {
   command
-      .add_option("--rank", o.rank,
+      .add_option("--rank", o.plan.rank,
                   "N: of a pipeline, the rank whose plan is meant (by --arena and --launches)")
       ->check(CLI::NonNegativeNumber)
       ->group("Output");

@@ -35,7 +35,7 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
   const char *name = wordOf(o.update.optimizer);
   return {
       {{"--momentum"},
-       facts.hasMomentum || o.momentum == 0.0,
+       facts.hasMomentum || o.run.momentum == 0.0,
        fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", name)},
       {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
       {{"--nesterov"},
@@ -49,9 +49,9 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
            name)},
       {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
       {{"--min-lr", "--decay-steps"},
-       o.schedule.kind.value_or("constant") != "constant",
+       o.run.schedule.kind.value_or("constant") != "constant",
        "--schedule constant keeps the rate; give another schedule with it"},
-      {{"--warmup-start"}, o.schedule.warmup.value_or(0) > 0, "there is no warm-up; give --warmup N with it"},
+      {{"--warmup-start"}, o.run.schedule.warmup.value_or(0) > 0, "there is no warm-up; give --warmup N with it"},
       {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
       {{"--batchnorm"},
        o.batchNorm != pipelines::BatchNorm::Exact || o.accumulate > 1,

@@ -26,27 +26,27 @@ using namespace driver;
 namespace {
 
 void output(const CompileOptions &options, const std::string &text) {
-  if (options.output.empty())
+  if (options.output.path.empty())
     fwrite(text.data(), 1, text.size(), stdout);
   else
-    writeText(options.output, text);
+    writeText(options.output.path, text);
 }
 
 void checkProcessors(const CompileOptions &options) {
-  const KernelLevels processors(options.cpus); // throws for names of none
-  if (options.onGpu() && !options.cpus.empty() && processors.otherMachine().empty())
-    fail("--cpu would have no effect: --target {} has no kernels for the processor", options.target);
+  const KernelLevels processors(options.machine.cpus); // throws for names of none
+  if (options.onGpu() && !options.machine.cpus.empty() && processors.otherMachine().empty())
+    fail("--cpu would have no effect: --target {} has no kernels for the processor", options.machine.target);
 }
 
 void checkLibc(const CompileOptions &options) {
-  if (options.libc == CLibrary::Shared)
+  if (options.machine.libc == CLibrary::Shared)
     return;
-  const std::string given = std::string("--libc ") + wordOf(options.libc);
-  if (options.emit != Emit::Exe)
-    fail("{} is for programs, found --emit {}: leave it out", given, wordOf(options.emit));
+  const std::string given = std::string("--libc ") + wordOf(options.machine.libc);
+  if (options.output.emit != Emit::Exe)
+    fail("{} is for programs, found --emit {}: leave it out", given, wordOf(options.output.emit));
   if (options.onGpu())
     fail("{}: a program of --target {} opens NVIDIA's libraries, which need the machine's libc; leave it out",
-         given, options.target);
+         given, options.machine.target);
   if (options.model.ranks != std::vector<int64_t>{1})
     fail("{}: ranks open MPI's library, which needs the machine's libc; leave it out, or --ranks {}", given,
          fmt::join(options.model.ranks, ","));
@@ -54,25 +54,25 @@ void checkLibc(const CompileOptions &options) {
 
 void checkLibrary(const CompileOptions &options) {
   if (options.onGpu())
-    fail("--emit lib is for --target cpu so far, found --target {}", options.target);
+    fail("--emit lib is for --target cpu so far, found --target {}", options.machine.target);
   if (options.model.ranks != std::vector<int64_t>{1})
     fail("--emit lib: a library learns in one process, found --ranks {}; leave it out",
          fmt::join(options.model.ranks, ","));
-  link::libraryPaths(options.output);
-  link::checkRuntime({link::RuntimeKind::Library, KernelLevels(options.cpus).otherMachine()});
+  link::libraryPaths(options.output.path);
+  link::checkRuntime({link::RuntimeKind::Library, KernelLevels(options.machine.cpus).otherMachine()});
 }
 
 /// --with-places and --only are of texts of the levels.
 void checkText(const CompileOptions &options) {
-  const char *given = options.withPlaces ? "--with-places" : "--only";
-  if (!options.withPlaces && options.only.empty())
+  const char *given = options.output.withPlaces ? "--with-places" : "--only";
+  if (!options.output.withPlaces && options.output.only.empty())
     return;
-  if (options.withPlaces && !options.only.empty())
+  if (options.output.withPlaces && !options.output.only.empty())
     fail("--only: a part of a module is for reading, and is not compiled again; leave --with-places out");
-  if (!isLevel(options.emit))
+  if (!isLevel(options.output.emit))
     fail(
         "{} would have no effect: --emit {} has no IR of ours; expected --emit onnx, train, schedule or exec",
-        given, wordOf(options.emit));
+        given, wordOf(options.output.emit));
 }
 
 int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
@@ -87,60 +87,60 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
          fmt::join(wordsOf(options.precisions), ","), options.precisions.size());
-  const bool object = options.emit == Emit::Obj, library = options.emit == Emit::Lib;
-  if ((options.emit == Emit::Exe || object || library) && options.output.empty() && !options.printPipeline)
+  const bool object = options.output.emit == Emit::Obj, library = options.output.emit == Emit::Lib;
+  if ((options.output.emit == Emit::Exe || object || library) && options.output.path.empty() && !options.output.printPipeline)
     fail("compile needs -o {}", object ? "FILE.o" : library ? "DIR/NAME" : "PROGRAM");
   checkProcessors(options);
   checkLibc(options);
-  if (options.emit == Emit::Ptx && !options.onGpu())
+  if (options.output.emit == Emit::Ptx && !options.onGpu())
     fail("--emit ptx needs --target cuda");
-  if (!options.algorithms.empty() && !options.onGpu())
+  if (!options.output.algorithms.empty() && !options.onGpu())
     fail("--algorithms needs --target cuda");
-  if (options.emit == Emit::Exe)
+  if (options.output.emit == Emit::Exe)
     link::checkRuntime({options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                        KernelLevels(options.cpus).linkedMachine(options.libc),
-                        options.libc != CLibrary::Shared});
+                        KernelLevels(options.machine.cpus).linkedMachine(options.machine.libc),
+                        options.machine.libc != CLibrary::Shared});
   if (library)
     checkLibrary(options);
-  checkFolder("-o", options.output);
-  checkReportFile(options.report);
-  if (options.isPipelined() && !options.printPipeline && options.resumedFrom.empty() &&
-      !isProgram(options.emit))
+  checkFolder("-o", options.output.path);
+  checkReportFile(options.output.report);
+  if (options.isPipelined() && !options.output.printPipeline && options.resumedFrom.empty() &&
+      !isProgram(options.output.emit))
     return output(options, textsOfStages(options, cache.files())), 0;
   if ((options.model.ranks.size() > 1 || options.replicas ||
-       (options.isPipelined() && isProgram(options.emit))) &&
-      !options.printPipeline)
+       (options.isPipelined() && isProgram(options.output.emit))) &&
+      !options.output.printPipeline)
     return compilePlansByWorld(options, cache);
   Compilation compilation(options);
-  if (options.printPipeline)
+  if (options.output.printPipeline)
     return output(options, compilation.pipelineText()), 0;
   compilation.import();
-  if (options.emit == Emit::Onnx)
+  if (options.output.emit == Emit::Onnx)
     return output(options, compilation.text()), 0;
   compilation.step();
-  if (options.emit == Emit::Train)
+  if (options.output.emit == Emit::Train)
     return output(options, compilation.text()), 0;
   compilation.schedule(pricedForPage(options));
-  if (options.emit == Emit::Schedule)
+  if (options.output.emit == Emit::Schedule)
     return output(options, compilation.text()), 0;
   compilation.lower();
-  if (options.emit == Emit::Llvm)
+  if (options.output.emit == Emit::Llvm)
     return output(options, kernelText(compilation.kernels())), 0;
-  if (options.emit == Emit::Ptx)
+  if (options.output.emit == Emit::Ptx)
     return output(options, ProgramBuilder(compilation, options, cache.files()).ptx()), 0;
   writeReport(compilation, options);
-  if (options.emit == Emit::Exec)
+  if (options.output.emit == Emit::Exec)
     return output(options, compilation.text()), 0;
   const BudgetCheck budget(compilation.module(), options);
   if (!budget.fits())
     return fprintf(stderr, "%s", budget.whyNothingFits(remediesText(options)).c_str()), 2;
   ProgramBuilder program(compilation, options, cache.files());
   if (object)
-    program.emitObject(options.output);
+    program.emitObject(options.output.path);
   else if (library)
-    program.linkLibrary(options.output);
+    program.linkLibrary(options.output.path);
   else
-    program.link(options.output);
+    program.link(options.output.path);
   addToReport(compilation, options, cache.facts());
   return 0;
 }

@@ -28,7 +28,7 @@ namespace {
 /// A list of precisions asks for a comparison; a plan is of one.
 void checkPrecisions(const CompileOptions &options) {
   const std::vector<std::string> given = wordsOf(options.precisions);
-  if (given.size() > 1 && !options.compare && !options.joint.on)
+  if (given.size() > 1 && !options.plan.compare && !options.joint.on)
     fail("--precision {}: a plan is of one precision, found {}; name one, add --compare for a row each, or "
          "--auto",
          fmt::join(given, ","), given.size());
@@ -88,12 +88,12 @@ struct Joint {
 /// Prints the plan. Exit code: 2 where it does not fit, or is worse than the stored one.
 int show(nlohmann::json &report, Compilation &compilation, const CompileOptions &options,
          const std::optional<nlohmann::json> &stored, const Joint &joint) {
-  const std::string rows = options.compare ? compare(options, report)
-                           : joint.given && joint.given->compare
+  const std::string rows = options.plan.compare ? compare(options, report)
+                           : joint.given && joint.given->plan.compare
                                ? compareWithAuto(*joint.given, options, report)
                                : "";
   std::string text =
-      options.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
+      options.plan.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
   fwrite(text.data(), 1, text.size(), stdout);
   fflush(stdout);
   const driver::BudgetCheck budget(compilation.module(), options);
@@ -103,7 +103,7 @@ int show(nlohmann::json &report, Compilation &compilation, const CompileOptions 
   if (worse.empty())
     return 0;
   return fprintf(stderr, "kedge: %s: worse than the plan in '%s':\n%s", options.model.model.c_str(),
-                 options.checkFile.c_str(), worse.c_str()),
+                 options.plan.checkFile.c_str(), worse.c_str()),
          2;
 }
 
@@ -111,27 +111,27 @@ void plan(Compilation &compilation, const CompileOptions &options) {
   compilation.import();
   compilation.step();
   compilation.schedule(pricedForPage(options));
-  if (!options.launchFile.empty())
+  if (!options.output.launchFile.empty())
     compilation.lower(); // launches of a GPU join by their kernels
   else
     compilation.plan();
 }
 
 void writeTables(Compilation &compilation, const CompileOptions &options) {
-  if (!options.arenaFile.empty())
-    writeText(options.arenaFile, exporter::arenaTable(compilation.module()));
-  if (!options.launchFile.empty())
-    writeText(options.launchFile, analysis::launchTable(compilation.launches()));
+  if (!options.output.arenaFile.empty())
+    writeText(options.output.arenaFile, exporter::arenaTable(compilation.module()));
+  if (!options.output.launchFile.empty())
+    writeText(options.output.launchFile, analysis::launchTable(compilation.launches()));
 }
 
 /// Of the rank that was named, or else of the one that the plan shows.
 void writeTables(PipelinePlan &shown, const CompileOptions &options) {
-  if (options.arenaFile.empty() && options.launchFile.empty())
+  if (options.output.arenaFile.empty() && options.output.launchFile.empty())
     return;
   CompileOptions own = shown.options();
   const rt::Mesh mesh = options.model.meshOfRanks();
-  if (options.rank)
-    own.pipeline.stage = *options.rank / (mesh.size() / mesh.sizeOf(rt::Mesh::kPipeline));
+  if (options.plan.rank)
+    own.pipeline.stage = *options.plan.rank / (mesh.size() / mesh.sizeOf(rt::Mesh::kPipeline));
   own.setRepeats(true); // notes are the same
   Compilation compilation(own);
   plan(compilation, own);
@@ -154,13 +154,13 @@ int runPipelinePlan(const CompileOptions &options, const LargestSize &found,
 int runPlan(const LargestSize &found, const Joint &joint = {}) {
   const CompileOptions options = withChosenSchedule(found.options);
   checkPrecisions(options);
-  KernelLevels processors(options.cpus); // throws for what is none
+  KernelLevels processors(options.machine.cpus); // throws for what is none
   checkFrontier(options);
   const std::optional<nlohmann::json> stored =
-      options.checkFile.empty() ? std::nullopt : std::optional(readPlan(options.checkFile));
-  checkReportFile(options.report);
-  checkFolder("--arena", options.arenaFile);
-  checkFolder("--launches", options.launchFile);
+      options.plan.checkFile.empty() ? std::nullopt : std::optional(readPlan(options.plan.checkFile));
+  checkReportFile(options.output.report);
+  checkFolder("--arena", options.output.arenaFile);
+  checkFolder("--launches", options.output.launchFile);
   if (options.isPipelined())
     return runPipelinePlan(options, found, stored, joint);
   Compilation compilation(options);
@@ -176,9 +176,9 @@ int runPlan(const LargestSize &found, const Joint &joint = {}) {
 
 /// With the size that --max-batch or --max-seq looks for.
 LargestSize withLargestSize(const CompileOptions &options) {
-  if (!options.maxBatchInput.empty())
+  if (!options.plan.maxBatchInput.empty())
     return largestBatch(options);
-  return options.maxSeqInput.empty() ? LargestSize{options} : longestSequence(options);
+  return options.plan.maxSeqInput.empty() ? LargestSize{options} : longestSequence(options);
 }
 
 /// The plan of what --auto chooses, after the choices.
@@ -188,7 +188,7 @@ int runJointly(const CompileOptions &given) {
   const CompileOptions options = std::move(found.options);
   const JointAnswer answer = planJointly(options);
   const std::string text = jointText(answer.report, options.joint.explains) + "\n";
-  if (!options.json)
+  if (!options.plan.json)
     fwrite(text.data(), 1, text.size(), stdout);
   found.options = answer.options;
   return runPlan(found, {&answer.report, &options});
@@ -218,15 +218,15 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   CLI::App *command = app.add_subcommand("plan", "memory of a training step, before running it");
   auto options = std::make_shared<CompileOptions>();
   addCompileOptions(*command, *options);
-  command->add_flag("--json", options->json, "the report for machines")->group("Output");
-  command->add_option("--arena", options->arenaFile, "FILE.csv: every buffer's lifetime, size and offset")
+  command->add_flag("--json", options->plan.json, "the report for machines")->group("Output");
+  command->add_option("--arena", options->output.arenaFile, "FILE.csv: every buffer's lifetime, size and offset")
       ->group("Output");
   command
-      ->add_option("--launches", options->launchFile, "FILE.csv: work and predicted seconds of every launch")
+      ->add_option("--launches", options->output.launchFile, "FILE.csv: work and predicted seconds of every launch")
       ->group("Output");
   addRankOption(*command, *options);
   command
-      ->add_flag("--compare", options->compare,
+      ->add_flag("--compare", options->plan.compare,
                  "add tables: peak, added time and fit of each --recompute policy, of each precision, of "
                  "each ZeRO stage; with --auto, of what users try one after another")
       ->group("Output");
@@ -235,35 +235,35 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
                  "add a table: added time for a range of budgets, with a proven bound")
       ->group("Output");
   command
-      ->add_option("--check", options->checkFile,
+      ->add_option("--check", options->plan.checkFile,
                    "FILE.json: exit 2 when the peak or the added time is worse than this stored plan's")
       ->group("Output");
   command
-      ->add_option("--max-batch", options->maxBatchInput,
+      ->add_option("--max-batch", options->plan.maxBatchInput,
                    "INPUT: plan with its largest first size that fits --memory-budget")
       ->group("Output");
   command
-      ->add_option("--max-seq", options->maxSeqInput,
+      ->add_option("--max-seq", options->plan.maxSeqInput,
                    "INPUT: plan with its largest second size that fits --memory-budget; sizes that the model "
                    "names alike follow")
       ->group("Output");
   command
       ->add_option_function<std::string>(
-          "--max-added-time", [options](const std::string &text) { options->maxAddedTime = shareOf(text); },
+          "--max-added-time", [options](const std::string &text) { options->plan.maxAddedTime = shareOf(text); },
           "PERCENT: with --max-batch or --max-seq, the most that computing again may add to a step, as in "
           "20%")
       ->group("Output");
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
-    const bool grows = !options->maxBatchInput.empty() || !options->maxSeqInput.empty();
-    if (options->maxAddedTime && !grows)
+    const bool grows = !options->plan.maxBatchInput.empty() || !options->plan.maxSeqInput.empty();
+    if (options->plan.maxAddedTime && !grows)
       fail("--max-added-time bounds what --max-batch looks for; give --max-batch INPUT with it");
-    if (!options->maxBatchInput.empty() && !options->maxSeqInput.empty())
+    if (!options->plan.maxBatchInput.empty() && !options->plan.maxSeqInput.empty())
       fail("--max-batch, --max-seq: not available together; give one of them");
     if (options->joint.on)
       return void(exitCode = runJointly(*options));
     if (grows)
-      checkBudgetToFill(options->maxBatchInput.empty() ? "--max-seq" : "--max-batch",
+      checkBudgetToFill(options->plan.maxBatchInput.empty() ? "--max-seq" : "--max-batch",
                         options->memory.plan.budget);
     const LargestSize found = withLargestSize(*options);
     exitCode = runPlan(found);

@@ -84,7 +84,7 @@ CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &giv
   for (const CLI::Option *option : command.get_options())
     if (option->count() > 0 && option->get_name() != "MODEL")
       checkActsLater(*option, saved.phase, path);
-  checkStillAhead(given.emit, saved.phase, path);
+  checkStillAhead(given.output.emit, saved.phase, path);
   for (auto &now : argumentsOf(command)) {
     std::erase_if(saved.arguments, [&](const auto &before) { return before.first == now.first; });
     saved.arguments.push_back(now);
@@ -102,9 +102,9 @@ CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &giv
   }
   options.arguments = saved.arguments;
   options.resumedFrom = path;
-  options.output = given.output, options.emit = given.emit, options.saveIr = given.saveIr,
-  options.report = given.report, options.printPipeline = given.printPipeline;
-  options.withPlaces = given.withPlaces, options.only = given.only;
+  options.output.path = given.output.path, options.output.emit = given.output.emit, options.output.saveIr = given.output.saveIr,
+  options.output.report = given.output.report, options.output.printPipeline = given.output.printPipeline;
+  options.output.withPlaces = given.output.withPlaces, options.output.only = given.output.only;
   return options;
 }
 

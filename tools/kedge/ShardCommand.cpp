@@ -20,10 +20,10 @@ int runShard(const CompileOptions &options, ShardRequest request) {
          mesh.size(), mesh.size() == 1 ? "" : "s");
   if (mesh.sizeOf(rt::Mesh::kTensor) > 1 && mesh.sizeOf(rt::Mesh::kPipeline) > 1)
     fail("shard: axes 'tensor' and 'pipeline' together are not available yet; give one of both");
-  if (request.output.empty() && !request.check && !request.explain && !options.json)
+  if (request.output.empty() && !request.check && !request.explain && !options.plan.json)
     fail("shard needs -o OUT.onnx, --check or --explain");
   const nlohmann::json answer = shard(options, request);
-  const std::string text = options.json ? answer.dump(2) + "\n" : shardText(answer);
+  const std::string text = options.plan.json ? answer.dump(2) + "\n" : shardText(answer);
   fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }
@@ -46,7 +46,7 @@ void addShardCommand(CLI::App &app, int &exitCode) {
       ->group(group);
   command->add_flag("--explain", request->explain, "list each collective that the layouts imply")
       ->group(group);
-  command->add_flag("--json", options->json, "the answer for machines")->group(group);
+  command->add_flag("--json", options->plan.json, "the answer for machines")->group(group);
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
     exitCode = runShard(*options, *request);

@@ -24,7 +24,7 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
           "TENSOR", question->tensor,
           "an input, a parameter, a node or its output, a module, or a value of the plan as FUNCTION#N")
       ->required();
-  command->add_flag("--json", options->json, "the answer for machines")->group("Output");
+  command->add_flag("--json", options->plan.json, "the answer for machines")->group("Output");
   rt::checkWord(command
                     ->add_option("--force", question->force,
                                  "plan with this decision about the tensor in place of the plan's own")
@@ -33,7 +33,7 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
   command->callback([=, &exitCode] {
     *options = withDeepSpeedConfig(*command, *options);
     const nlohmann::json answer = why(*options, *question);
-    const std::string text = options->json ? answer.dump(2) + "\n" : whyText(answer);
+    const std::string text = options->plan.json ? answer.dump(2) + "\n" : whyText(answer);
     fwrite(text.data(), 1, text.size(), stdout);
     exitCode = 0;
   });
