@@ -136,7 +136,7 @@ def judge(name, out):
     return ("right" if worst <= 1e-5 else "differs"), {"worst": worst, "first": losses[0], "last": losses[-1], "torch": torch_losses, **({"why": f"with --freeze of PyTorch's buffers {', '.join(sorted(buffers)[:2])}"} if buffers else {})}
 
 
-PAGE = """# mobius' language models beside PyTorch
+PAGE = """# Language models of mobius, compared with PyTorch
 
 <!-- written by scripts/sweep/mobius/beside_torch.py --table -->
 Each architecture that both mobius-onnx {mobius} and transformers {transformers} have as a language model, at a tiny size: made by transformers, saved, built
