@@ -51,10 +51,16 @@ Value valuesOf(BlockArgument argument) {
 
 StringRef AdaptedWeight::name() { return state.getOnnxName().value_or(state.getSymName()); }
 
+std::string AdaptedWeight::weightName() {
+  const auto encoding = tune::encodingOf(state);
+  return encoding && tune::isInFile(encoding.getFormat()) ? path() + ".weight" : name().str();
+}
+
 std::string AdaptedWeight::path() {
   StringRef path = name();
   for (StringRef bits : {"_Q2", "_Q4", "_Q8"}) // of onnxruntime's quantiser
     path.consume_back(bits);
+  path.consume_back("_DQ");
   path.consume_back(".weight");
   return path.str();
 }

@@ -19,6 +19,8 @@ struct AdaptedWeight {
   mlir::Operation *other = nullptr; ///< reads it as something else than a weight
 
   llvm::StringRef name();
+  /// The name; of codes that the model's file has, the weight's.
+  std::string weightName();
   /// Module path: the name without ".weight".
   std::string path();
   bool isConvolution() const;

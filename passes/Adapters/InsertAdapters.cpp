@@ -159,7 +159,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   static bool fitsAll(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given, StringRef before) {
     return llvm::all_of(given.modules(), [&](const rt::AdaptedModule &module) {
       const std::string whole = before.str() + module.path + ".weight";
-      return llvm::any_of(all, [&](AdaptedWeight &weight) { return weight.name() == StringRef(whole); });
+      return llvm::any_of(all, [&](AdaptedWeight &weight) { return weight.weightName() == whole; });
     });
   }
 
@@ -169,11 +169,12 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
                                            MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given,
                                            const std::string &end) {
     auto chosen = [&](auto &&fits) { return llvm::to_vector(llvm::make_filter_range(fitting, fits)); };
-    auto exact = chosen([&](AdaptedWeight *weight) { return weight->name() == StringRef(end); });
+    auto exact = chosen([&](AdaptedWeight *weight) { return weight->weightName() == end; });
     if (!exact.empty() || fitting.size() < 2)
       return exact.empty() ? llvm::to_vector(fitting) : exact;
-    auto shared = chosen(
-        [&](AdaptedWeight *weight) { return fitsAll(all, given, weight->name().drop_back(end.size())); });
+    auto shared = chosen([&](AdaptedWeight *weight) {
+      return fitsAll(all, given, StringRef(weight->weightName()).drop_back(end.size()));
+    });
     return shared.size() == 1 ? shared : llvm::to_vector(fitting);
   }
 
@@ -182,7 +183,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
                      const std::string &end, AdaptedWeight *&found) {
     SmallVector<AdaptedWeight *> fitting;
     for (AdaptedWeight &weight : all)
-      if (rt::endsWithPath(weight.name().str(), end))
+      if (rt::endsWithPath(weight.weightName(), end))
         fitting.push_back(&weight);
     fitting = best(fitting, all, given, end);
     found = fitting.empty() ? nullptr : fitting.front();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Small files of our own over the operators, by several makers and opsets, beside onnxruntime: own_files.py OUT [NAME...] [--table FILE.md].
 
-Each file is one operator behind a product with a weight. Right is: the first loss is onnxruntime's (2e-5), and the weight's gradient has the projection on a
+Each file is one operator after a product with a weight, in evaluation mode. Right is: the first loss is onnxruntime's (2e-5), and the weight's gradient has the projection on a
 direction that differences of onnxruntime's loss have (1% of its norm). Makers: onnx.helper at opsets 7 to 27, spox at 17 to 27, onnxscript at 15 to 23. A
 row for each goes to OUT/own.json as it is made. Needs kedge in PATH, numpy, onnx, onnxruntime, spox, onnxscript.
 """
@@ -327,7 +327,7 @@ def judge(entry, out):
     onnx.save(model, path)
     np.save(out / "rows.npy", rows)
     loss = model.graph.output[0].name
-    command("kedge", "compile", path, "--loss-output", loss, "--optimizer", "sgd", "-o", out / "program")
+    command("kedge", "compile", path, "--loss-output", loss, "--optimizer", "sgd", "--train-mode=off", "-o", out / "program")
     command(out / "program", "--steps", 1, "--threads", 1, "--log", out / "log", "--data", f"rows={out / 'rows.npy'}", "--dump-gradients", out / "g", "--dump-step", 0)
     found = json.loads((out / "log").read_text().splitlines()[0])["loss"]
     fed, name = with_weight_fed(model, weight)
@@ -350,9 +350,10 @@ def table(rows):
     counts = {}
     for row in rows.values():
         counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-    lines = ["# Small files of our own", "", "<!-- written by scripts/sweep/own_files.py --table -->", *__doc__.splitlines()[2:7], "", "| verdict | files |", "|---|---|"]
+    lines = ["# Small files of our own", "", "<!-- written by scripts/sweep/own_files.py --table -->", *__doc__.split("\n\n")[1].replace(" A\nrow for each goes to OUT/own.json as it is made.", "").splitlines(), "", "| verdict | files |", "|---|---|"]
     lines += [f"| {verdict} | {count} |" for verdict, count in sorted(counts.items(), key=lambda entry: -entry[1])]
-    lines += ["", "| file | verdict | why |", "|---|---|---|"]
+    if len(counts) > 1:
+        lines += ["", "| file | verdict | why |", "|---|---|---|"]
     lines += [f"| {name} | {row['verdict']} | {row.get('why', '').replace('|', '/')} |" for name, row in sorted(rows.items()) if row["verdict"] != "right"]
     return "\n".join(lines) + "\n"
 

@@ -29,6 +29,8 @@ SIZES = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_atte
              topk_group=1, q_lora_rank=32, kv_lora_rank=16, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, sliding_window=32, bos_token_id=1, eos_token_id=2,
              pad_token_id=0, word_embed_proj_dim=64, expand_ratio=2, n_layers=2, n_heads=4, max_seq_len=64, state_size=8, time_step_rank=4, mamba_d_state=8,
              mamba_n_heads=4, mamba_d_head=16, mamba_expand=1, mamba_n_groups=1, mamba_d_ssm=64, attn_layer_period=2, attn_layer_offset=1)
+# Ones and zeros that mobius writes where PyTorch's norm has no parameter.
+MADE_UP = {"olmo": r"layernorm\.(scale|bias)$", "mpt": r"ln_\w+\.bias$"}
 STEPS_OF = {"mpt": dict(attn_config={"attn_impl": "eager"})}
 
 
@@ -78,11 +80,11 @@ def command(*words):
         raise RuntimeError(" ".join((lines or [done.stderr[-200:]])[0].split())[:240])
 
 
-def frozen_here(path, model):
-    """What the file cannot tell: buffers of PyTorch that have a parameter's name and place."""
+def frozen_here(path, model, made_up):
+    """What the file cannot tell: buffers of PyTorch that have a parameter's name and place, and what PyTorch does not have."""
     done = subprocess.run(["kedge", "lint", str(path), "--json"], capture_output=True, text=True)
     trained = {entry["name"] for entry in json.loads(done.stdout)["initializers"] if entry["verdict"] == "parameter"}
-    return trained & {name for name, _ in model.named_buffers()}
+    return trained & {name for name, _ in model.named_buffers()} | {name for name in trained if re.search(made_up, name)}
 
 
 def judge(name, out):
@@ -127,16 +129,16 @@ def judge(name, out):
         return "mobius' forward is not PyTorch's", {"why": f"outputs differ by {forward:.2g} of the largest"}
     torch_losses = losses_of(model, ids, labels)
     np.save(out / "ids.npy", ids), np.save(out / "labels.npy", labels)
-    buffers = frozen_here(path, model)
+    buffers = frozen_here(path, model, MADE_UP.get(name, "^$"))
     freeze = ["--freeze", "|".join(f"^{re.escape(name)}$" for name in buffers)] if buffers else []
     command("kedge", "compile", path, "--shape", f"input_ids={ROWS}x{TOKENS}", "--loss", "cross-entropy", "--logits", "logits", "--optimizer", "sgd", *freeze, "-o", out / "program")
     command(out / "program", "--steps", STEPS, "--lr", RATE, "--threads", 1, "--log", out / "log", "--data", f"input_ids={out / 'ids.npy'}", "--data", f"labels={out / 'labels.npy'}")
     losses = [json.loads(line)["loss"] for line in (out / "log").read_text().splitlines()]
     worst = max(abs(a - b) / abs(b) for a, b in zip(losses, torch_losses))
-    return ("right" if worst <= 1e-5 else "differs"), {"worst": worst, "first": losses[0], "last": losses[-1], "torch": torch_losses, **({"why": f"with --freeze of PyTorch's buffers {', '.join(sorted(buffers)[:2])}"} if buffers else {})}
+    return ("right" if worst <= 1e-5 else "differs"), {"worst": worst, "first": losses[0], "last": losses[-1], "torch": torch_losses, **({"why": f"with --freeze of what is no parameter in PyTorch: {', '.join(sorted(buffers)[:2])}"} if buffers else {})}
 
 
-PAGE = """# mobius' language models beside PyTorch
+PAGE = """# Language models of mobius, compared with PyTorch
 
 <!-- written by scripts/sweep/mobius/beside_torch.py --table -->
 Each architecture that both mobius-onnx {mobius} and transformers {transformers} have as a language model, at a tiny size: made by transformers, saved, built

@@ -161,6 +161,10 @@ def check(out, form, precision):
     for name in ("merged", "adapters"):
         if not (error := relative(logits_of(out / f"{name}.onnx", ids), own)) < bound:
             wrong.append(f"{name}.onnx differs from the program's outputs by {error:.2g} of the largest")
+    command("kedge", "compile", *options[:7], "--adapter", out / "adapter", "--precision", precision, "-o", out / "again")
+    command(out / "again", "--steps", 0, "--eval-data", data[0], "--eval-data", data[1], "--predict", f"logits={out / 'again.npy'}")
+    if not (error := relative(np.load(out / "again.npy"), own)) < bound:
+        wrong.append(f"the folder of adapters gives other outputs, by {error:.2g} of the largest")
     if relative(logits_of(file, ids), own) < 100 * bound and precision == "fp32":
         wrong.append("training changed nothing")
     if codes_of(out / "adapters.onnx") != codes_of(file):

@@ -84,7 +84,7 @@ template <typename S> void checkBlocks(const BlockedFormat &format, int axis, bo
   const int64_t blockRows = axis ? n : n / block, blockColumns = axis ? k / block : k,
                 pitch = blockColumns + 2;
   const Array codes = Array::random<uint8_t>({n * k * format.bits / 8}, 3, 0, 255),
-              points = Array::random<uint8_t>({blockRows * pitch * format.bits / 8}, 5, 0, 255),
+              points = Array::random<uint8_t>({(blockRows * pitch * format.bits + 7) / 8}, 5, 0, 255),
               scales = Array::random<float>({blockRows, blockColumns}, 4), x = Array::random<S>({m, k}, 1);
   std::vector<float> values;
   for (int64_t row = 0; row < n; ++row)
