@@ -111,7 +111,7 @@ public:
   }
 
   ProgramParts finish() {
-    whole.plan.json = nlohmann::json({{"worlds", worlds}}).dump();
+    whole.json = nlohmann::json({{"worlds", worlds}}).dump();
     return std::move(whole);
   }
 

@@ -27,8 +27,6 @@ struct SetMesh : impl::SetMeshBase<SetMesh> {
   }
 
   void set(const rt::Mesh &ranks) {
-    if (parts != 0)
-      setParts(ranks.sizeOf("replica,data"));
     addStatistic("ranks", ranks.size());
     if (ranks.size() == 1)
       return;
