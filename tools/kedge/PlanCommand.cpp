@@ -184,14 +184,13 @@ LargestSize withLargestSize(const CompileOptions &options) {
 /// The plan of what --auto chooses, after the choices.
 int runJointly(const CompileOptions &given) {
   checkPrecisions(given);
-  LargestSize found = withLargestSize(given);
-  const CompileOptions options = std::move(found.options);
+  const LargestSize found = withLargestSize(given);
+  const CompileOptions &options = found.options;
   const JointAnswer answer = planJointly(options);
   const std::string text = jointText(answer.report, options.joint.explains) + "\n";
   if (!options.plan.json)
     fwrite(text.data(), 1, text.size(), stdout);
-  found.options = answer.options;
-  return runPlan(found, {&answer.report, &options});
+  return runPlan({answer.options, found.size}, {&answer.report, &options});
 }
 
 /// A share of the unconstrained peak grows with the batch: no batch fills it.
