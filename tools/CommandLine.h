@@ -71,4 +71,18 @@ inline void checkOutputArgument(int argc, char **argv, std::initializer_list<con
                  argv[at + 1], argv[other]);
 }
 
+/// Of a tool whose options are LLVM's: throws for an argument that is empty, and for an option without a
+/// value behind its "=". Options of a pass within one may be empty: printed pipelines have all of them.
+inline void refuseEmptyArguments(int argc, char **argv) {
+  for (int at = 1; at < argc; ++at) {
+    const std::string word = argv[at], before = at > 1 ? argv[at - 1] : "";
+    if (word.empty() && before.size() > 1 && before[0] == '-' && before.find('=') == std::string::npos)
+      fail("{} '': its value is empty; is a variable unset? Give a value, or leave {} out", before, before);
+    if (word.empty())
+      fail("an argument is empty; is a variable unset?");
+    if (word[0] == '-' && word.find('=') == word.size() - 1)
+      fail("{}: its value is empty; is a variable unset? Give a value, or leave it out", word);
+  }
+}
+
 } // namespace kedge::tool

@@ -1,6 +1,7 @@
 #include "driver/data/DataFile.h"
 #include "lib/Support/Error.h"
 #include "runtime/io/FileMap.h"
+#include "runtime/io/JsonSize.h"
 
 namespace kedge::driver {
 namespace {
@@ -16,7 +17,7 @@ void writeForm(const std::string &output, const nlohmann::json &form) {
 nlohmann::json readForm(const std::string &output, const std::string &kind) {
   const std::string path = formPath(output);
   const rt::FileMap file(path, "form of a data set (--like)");
-  nlohmann::json form = nlohmann::json::parse(file.data(), file.data() + file.size(), nullptr, false);
+  nlohmann::json form = nlohmann::json::parse(rt::jsonText(file), nullptr, false);
   if (!form.is_object() || form.value("kind", "") != kind)
     fail("{}: is not the form of {} as kedge data writes it", path, kind);
   return form;

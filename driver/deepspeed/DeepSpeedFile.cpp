@@ -1,4 +1,5 @@
 #include "driver/deepspeed/DeepSpeedFile.h"
+#include "runtime/io/JsonSize.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -38,6 +39,7 @@ DeepSpeedFile::DeepSpeedFile(std::string path) : path(std::move(path)) {
   std::ifstream stream(this->path);
   if (!stream || std::filesystem::is_directory(this->path))
     refuse("the file cannot be read; name a DeepSpeed configuration");
+  rt::expectJsonSize(this->path);
   TwiceNamed twice;
   try {
     json = Json::parse(stream, std::ref(twice));

@@ -1,6 +1,7 @@
 #include "driver/plan/PlanCheck.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
+#include "runtime/io/JsonSize.h"
 #include <fmt/format.h>
 #include <fstream>
 
@@ -11,6 +12,7 @@ json readPlan(const std::string &path) {
   std::ifstream file(path);
   if (!file)
     fail("--check {}: cannot be read; write it with kedge plan --json", path);
+  rt::expectJsonSize(path);
   json plan = json::parse(file, nullptr, /*allow_exceptions=*/false);
   auto isNumber = [](const json &from, const char *key) {
     return from.contains(key) && from[key].is_number();

@@ -1,6 +1,7 @@
 // KnownLinks links. Rates are those of data sheets, in one direction; docs/guide/devices.md has the table.
 #include "lib/Analysis/DeviceLinks.h"
 #include "lib/Support/Error.h"
+#include "runtime/io/JsonSize.h"
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -146,6 +147,7 @@ LinkLevels loadLinks(const std::string &nameOrFile) {
   std::ifstream file(nameOrFile);
   if (!file)
     fail("--link {}: the file cannot be read", nameOrFile);
+  rt::expectJsonSize(nameOrFile);
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (json.is_discarded())
     fail("--link {}: expected a JSON list of levels (docs/guide/devices.md), found something else",

@@ -3,6 +3,7 @@
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Error.h"
 #include "runtime/exec/Executor.h"
+#include "runtime/io/JsonSize.h"
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -188,6 +189,7 @@ DeviceModel readFile(const std::string &path) {
   std::ifstream file(path);
   if (!file)
     fail("--device {}: the file cannot be read", path);
+  rt::expectJsonSize(path);
   nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (json.is_discarded())
     fail("--device {}: expected a JSON object of a device (docs/guide/devices.md), found something else",

@@ -13,10 +13,14 @@ constexpr int64_t unknown = -1; // depends on the batch, but nobody can tell alo
 class Tracker {
 public:
   explicit Tracker(const Graph &graph) {
-    for (const auto *infos : {&graph.inputs, &graph.outputs, &graph.valueInfos})
-      for (const model::ValueInfo &info : *infos)
+    const auto note = [&](const auto &infos) {
+      for (const model::ValueInfo &info : infos)
         if (info.hasShape)
           shapes[info.name] = info.dims;
+    };
+    note(graph.inputs);
+    note(graph.outputs);
+    note(graph.valueInfos);
     for (const model::Tensor &tensor : graph.initializers) {
       constants[tensor.name] = &tensor;
       std::vector<model::Dim> &dims = shapes[tensor.name];

@@ -39,9 +39,8 @@ void removeUnread(Graph &graph, std::set<std::string> loose) {
   }
   std::reverse(kept.begin(), kept.end());
   graph.nodes = std::move(kept);
-  std::erase_if(graph.valueInfos, [&](const model::ValueInfo &info) {
-    return loose.count(info.name) && !read.count(info.name);
-  });
+  graph.valueInfos.eraseIf(
+      [&](const model::ValueInfo &info) { return loose.count(info.name) && !read.count(info.name); });
 }
 
 void replaceReads(Graph &graph, const std::string &before, const std::string &after) {

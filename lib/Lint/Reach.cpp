@@ -106,11 +106,13 @@ Reach::Reach(const Model &model, const std::vector<std::string> &roots, const Op
     : operators(operators), nodes(stepNodes(model)), outer(nodes.begin(), nodes.end()),
       reached(roots.begin(), roots.end()) {
   std::set<std::string> integers;
-  for (const auto *infos : {&model.graph.valueInfos, &model.graph.outputs})
-    for (const model::ValueInfo &info : *infos)
-      if (info.kind == model::ValueInfo::Kind::Tensor && info.dtype != model::ElementType::Undefined &&
-          !model::isFloat(info.dtype))
-        integers.insert(info.name);
+  const auto note = [&](const model::ValueInfo &info) {
+    if (info.kind == model::ValueInfo::Kind::Tensor && info.dtype != model::ElementType::Undefined &&
+        !model::isFloat(info.dtype))
+      integers.insert(info.name);
+  };
+  std::for_each(model.graph.valueInfos.begin(), model.graph.valueInfos.end(), note);
+  std::for_each(model.graph.outputs.begin(), model.graph.outputs.end(), note);
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
     const std::vector<std::string> &outputs = (*node)->outputs;
     bool arrives = std::any_of(outputs.begin(), outputs.end(), [&](const std::string &name) {

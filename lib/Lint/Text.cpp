@@ -1,5 +1,6 @@
 // The report as a reader wants it: one block a code, what is common said once, one aligned line a tensor.
 #include "lib/Lint/Find/Findings.h"
+#include "lib/Model/ShownName.h"
 #include "runtime/io/Printable.h"
 #include <algorithm>
 #include <array>
@@ -75,10 +76,13 @@ class Printer {
 public:
   Printer(const Report &original, const model::Model &model, const TextOptions &text)
       : report(original), model(model), text(text) {
-    for (Finding &finding : report.findings)
+    for (Finding &finding : report.findings) {
+      for (std::string *name : {&finding.node, &finding.tensor, &finding.module})
+        *name = model::shownName(*name);
       for (std::string *part : {&finding.node, &finding.tensor, &finding.module, &finding.reason,
                                 &finding.detail, &finding.remedy})
         *part = rt::printable(*part); // names are the file's: only our own colours steer the terminal
+    }
     for (std::string &change : report.changes)
       change = rt::printable(change);
     std::vector<const Finding *> kinds;

@@ -167,7 +167,7 @@ void fixInput(Model &model, const std::string &input, const std::string &text,
       Attribute::makeTensor("value", Tensor::make(input, found->dtype, *dims, std::move(given->bytes)))};
   constant.opset = model.opsets.count("") ? model.opsets.at("") : 13;
   graph.inputs.erase(found);
-  std::erase_if(graph.initializers, [&](const Tensor &tensor) { return tensor.name == input; });
+  graph.initializers.eraseIf([&](const Tensor &tensor) { return tensor.name == input; });
   graph.nodes.insert(graph.nodes.begin(), std::move(constant));
 }
 

@@ -3,6 +3,7 @@
 // name the file and the place, say what was expected and found, and give a remedy.
 #pragma once
 #include "lib/Model/ModelTypes.h"
+#include "lib/Model/NamedList.h"
 #include "lib/Model/Sharding.h"
 #include <functional>
 
@@ -106,8 +107,8 @@ struct Graph {
   std::vector<Node> nodes; // in topological order
   std::vector<ValueInfo> inputs;
   std::vector<ValueInfo> outputs;
-  std::vector<Tensor> initializers;
-  std::vector<ValueInfo> valueInfos;
+  NamedList<Tensor> initializers;
+  NamedList<ValueInfo> valueInfos;
   std::string doc;
   Metadata metadata;
   uint64_t place = 0;

@@ -275,7 +275,7 @@ private:
     for (ValueInfo &output : copy.outputs)
       if (auto entry = names.find(output.name); entry != names.end())
         output.name = entry->second;
-    std::erase_if(copy.valueInfos, [&](ValueInfo &info) {
+    copy.valueInfos.eraseIf([&](ValueInfo &info) {
       auto entry = names.find(info.name);
       if (entry != names.end())
         info.name = entry->second;

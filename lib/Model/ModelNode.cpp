@@ -176,7 +176,7 @@ template <typename Range> static auto findByName(const Range &range, std::string
   return entry == range.end() ? nullptr : &*entry;
 }
 
-const Tensor *Graph::findInitializer(std::string_view n) const { return findByName(initializers, n); }
+const Tensor *Graph::findInitializer(std::string_view n) const { return initializers.find(n); }
 const ValueInfo *Graph::findInput(std::string_view n) const { return findByName(inputs, n); }
 const ValueInfo *Graph::findOutput(std::string_view n) const { return findByName(outputs, n); }
 const ValueInfo *Graph::findValueInfo(std::string_view n) const {
@@ -184,7 +184,7 @@ const ValueInfo *Graph::findValueInfo(std::string_view n) const {
     return info;
   if (const ValueInfo *info = findOutput(n))
     return info;
-  return findByName(valueInfos, n);
+  return valueInfos.find(n);
 }
 
 std::vector<const ValueInfo *> Graph::feeds() const {

@@ -66,9 +66,11 @@ void renameReads(Node &node, const NewNames &names) {
 void renameAll(Graph &graph, const NewNames &names) {
   if (names.empty())
     return;
-  for (auto *infos : {&graph.inputs, &graph.outputs, &graph.valueInfos})
+  for (auto *infos : {&graph.inputs, &graph.outputs})
     for (ValueInfo &info : *infos)
       replaceName(info.name, names);
+  for (ValueInfo &info : graph.valueInfos)
+    replaceName(info.name, names);
   for (Tensor &tensor : graph.initializers)
     replaceName(tensor.name, names);
   for (Node &node : graph.nodes) {

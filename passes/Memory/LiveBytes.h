@@ -1,16 +1,22 @@
 // How many bytes of the device are live, and where more may be.
 #pragma once
 #include "passes/Memory/FunctionPlan.h"
+#include <numeric>
 
 namespace kedge::memory {
 
 /// Transient bytes of the device that are live at each launch.
 class LiveBytes {
 public:
-  explicit LiveBytes(const FunctionPlan &plan) : load(plan.launches.size() + 2) {
+  explicit LiveBytes(const FunctionPlan &plan) : load(plan.launches.size() + 3) {
+    // First what changes with each launch: buffers may live through all of them.
     for (const PlannedBuffer &buffer : plan.buffers)
-      if (isTransient(buffer))
-        add(buffer.first, buffer.last, buffer.bytes);
+      if (isTransient(buffer) && buffer.first <= buffer.last) {
+        load[buffer.first + 1] += buffer.bytes;
+        load[buffer.last + 2] -= buffer.bytes;
+      }
+    std::partial_sum(load.begin(), load.end(), load.begin());
+    load.pop_back();
     most = *std::max_element(load.begin(), load.end());
   }
 

@@ -1,6 +1,7 @@
 #include "runtime/calls/AlgorithmTable.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileMap.h"
+#include "runtime/io/JsonSize.h"
 #include <set>
 
 namespace kedge::rt::calls {
@@ -65,7 +66,7 @@ void AlgorithmTable::addFile(const std::string &path) {
   const FileMap file(path, "algorithm table");
   nlohmann::json table;
   try {
-    table = nlohmann::json::parse(std::string_view(file.data(), file.size()));
+    table = nlohmann::json::parse(jsonText(file));
     if (table.at("format") != 1)
       fail("{}: an algorithm table of format {}, expected 1; {}", path, table.at("format").dump(),
            kTuneAgain);

@@ -1,5 +1,6 @@
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/JsonSize.h"
 #include "runtime/io/NamePattern.h"
 #include <algorithm>
 #include <cmath>
@@ -60,7 +61,7 @@ bool isShare(const json &value) {
 json readConfig(const std::string &path) {
   const FileMap map(path, "configuration of an adapter");
   try {
-    json config = json::parse(std::string_view(map.data(), map.size()));
+    json config = json::parse(jsonText(map));
     if (!config.is_object())
       fail("{}: expected a JSON object", path);
     return config;

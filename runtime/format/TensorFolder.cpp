@@ -2,6 +2,7 @@
 // in which.
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/io/JsonSize.h"
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ constexpr const char *kIndex = "model.safetensors.index.json", *kSingle = "model
 
 std::map<std::string, std::string> weightMap(const std::string &path) {
   const FileMap file(path, "index of safetensors files");
-  const auto index = nlohmann::json::parse(std::string_view(file.data(), file.size()), nullptr, false);
+  const auto index = nlohmann::json::parse(jsonText(file), nullptr, false);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() ||
       index["weight_map"].empty())
     fail("{}: expected an index of safetensors files: a JSON object whose 'weight_map' names the file of "

@@ -38,9 +38,23 @@ inline bool isUtf8(std::string_view text) {
 }
 
 /// Replaces control characters and bytes that are not UTF-8 by escapes such as \x1b. Line ends and tabs stay.
+/// Of words that are longer than any path, as a file may have them for names, the beginning and the length.
 inline std::string printable(std::string_view text) {
+  constexpr size_t longest = 4096;
   std::string shown;
+  size_t word = 0; // its bytes so far
+  const auto endWord = [&] {
+    if (word > longest)
+      shown += fmt::format("... ({} bytes)", word);
+    word = 0;
+  };
   while (!text.empty()) {
+    if (text[0] == ' ' || text[0] == '\n' || text[0] == '\t')
+      endWord();
+    else if (++word > longest) {
+      text.remove_prefix(1);
+      continue;
+    }
     const size_t length = utf8Length(text);
     const auto first = static_cast<unsigned char>(text[0]);
     const bool steers = (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f ||
@@ -52,7 +66,9 @@ inline std::string printable(std::string_view text) {
       else
         shown += text[at];
     text.remove_prefix(taken);
+    word += taken > 1 ? taken - 1 : 0;
   }
+  endWord();
   return shown;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/text/Tokenizer.h"
 #include "runtime/io/FileMap.h"
+#include "runtime/io/JsonSize.h"
 #include "runtime/text/ByteLetters.h"
 
 namespace kedge::rt {
@@ -16,7 +17,7 @@ Tokenizer::Tokenizer(const std::string &path) {
     return;
   }
   const FileMap file(path, "tokenizer");
-  const nlohmann::json json = nlohmann::json::parse(file.data(), file.data() + file.size(), nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(jsonText(file), nullptr, false);
   if (!json.is_object() || !json.contains("model"))
     fail("{}: is not a tokenizer.json: expected an object with a 'model', as Hugging Face's tokenizers save "
          "it; or the "

@@ -184,11 +184,15 @@ void endWithoutMemory() {
 
 int programMain(int argc, char **argv, const ProgramImage &image) {
   Ranks ranks;
+  int code = 1;
   prepareStandardFiles();
   std::set_terminate(endWithoutMemory);
   try {
     return runProgram(argc, argv, image, ranks);
   } catch (const Stopped &) { // it has been said
+  } catch (const EndedBySignal &ended) {
+    say(ranks.get(), ended.what(), false);
+    code = 128 + ended.signal;
   } catch (const AgreedError &error) {
     say(ranks.get(), error.what(), true);
   } catch (const std::bad_alloc &) {
@@ -201,9 +205,9 @@ int programMain(int argc, char **argv, const ProgramImage &image) {
   }
   if (ranks) { // MPI's own end would wait for ranks that are gone
     std::fflush(nullptr);
-    _exit(1);
+    _exit(code);
   }
-  return 1;
+  return code;
 }
 
 } // namespace kedge::rt

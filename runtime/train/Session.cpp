@@ -237,9 +237,7 @@ void Session::makeEvaluator() {
 
 /// Reads what the first step needs.
 void Session::prepare(const ReadFiles *read) {
-  std::optional<Interruptible> reading;
-  if (!ranks) // several agree on it in their first step
-    reading.emplace(caughtSignal);
+  const Interruptible reading(caughtSignal);
   resume();
   openData();
   makeExecutor();
@@ -250,8 +248,11 @@ void Session::prepare(const ReadFiles *read) {
 }
 
 int Session::endBeforeFirstStep(int caught) {
-  say(fmt::format("kedge: note: stopped by {} before the first step: nothing was trained",
-                  caught == SIGINT ? "SIGINT" : "a signal"));
+  const std::string what = fmt::format("stopped by {} before the first step: nothing was trained",
+                                       caught == SIGINT ? "SIGINT" : "a signal");
+  if (ranks) // others may wait for this one in a collective
+    throw EndedBySignal(what, caught);
+  say("kedge: note: " + what);
   return 128 + caught;
 }
 

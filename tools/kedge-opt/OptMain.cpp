@@ -61,6 +61,7 @@ llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &regis
 int kedge::tool::optMain(int argc, char **argv) {
   kedge::tool::prepareProcess();
   try {
+    kedge::tool::refuseEmptyArguments(argc, argv);
     kedge::tool::checkOutputArgument(argc, argv, {"-o"});
   } catch (const kedge::Error &error) {
     return kedge::tool::sayError("kedge", error.what());

@@ -9,6 +9,11 @@
 
 int main(int argc, char **argv) {
   kedge::tool::prepareProcess();
+  try {
+    kedge::tool::refuseEmptyArguments(argc, argv);
+  } catch (const kedge::Error &error) {
+    return kedge::tool::sayError("kedge-reduce", error.what());
+  }
   mlir::registerReducerPasses();
   kedge::pipelines::registerPasses();
   mlir::DialectRegistry registry;

@@ -31,11 +31,7 @@ std::optional<int64_t> biasLength(const model::Graph &graph, const Node &node) {
   return node.is("MatMul") ? weight->dims.back() : weight->dims[0];
 }
 
-Tensor *GraphEditor::tensor(const std::string &name) {
-  auto found = std::find_if(graph.initializers.begin(), graph.initializers.end(),
-                            [&](const Tensor &t) { return t.name == name; });
-  return found == graph.initializers.end() ? nullptr : &*found;
-}
+Tensor *GraphEditor::tensor(const std::string &name) { return graph.initializers.find(name); }
 
 bool GraphEditor::isTaken(const std::string &name) const {
   if (graph.findInitializer(name) || graph.findInput(name))
@@ -75,7 +71,7 @@ void GraphEditor::removeTensor(const std::string &name) {
   };
   if (std::any_of(graph.nodes.begin(), graph.nodes.end(), reads) || graph.findOutput(name))
     return; // a subgraph reads it still
-  std::erase_if(graph.initializers, [&](const Tensor &t) { return t.name == name; });
+  graph.initializers.eraseIf([&](const Tensor &t) { return t.name == name; });
   std::erase_if(graph.inputs, [&](const model::ValueInfo &v) { return v.name == name; });
 }
 

@@ -286,7 +286,7 @@ void Repairer::say(const std::vector<std::string> &names, const char *verb, cons
 void Repairer::replace(const Tensor &old, std::vector<Node> made) {
   const Node &reader = graph.nodes[uses.of(old.name).front().node];
   const std::string name = old.name;
-  std::erase_if(graph.initializers, [&](const Tensor &t) { return t.name == name; });
+  graph.initializers.eraseIf([&](const Tensor &t) { return t.name == name; });
   for (Node &node : made)
     edit.addFront(std::move(node), reader);
 }

@@ -43,14 +43,18 @@ int64_t elementsOf(const Dims &dims) {
 }
 
 Values::Values(const Graph &graph) {
-  for (const auto *infos : {&graph.inputs, &graph.outputs, &graph.valueInfos})
-    for (const model::ValueInfo &info : *infos)
+  const auto note = [&](const auto &infos) {
+    for (const model::ValueInfo &info : infos)
       if (info.hasShape && info.kind == model::ValueInfo::Kind::Tensor) {
         Dims &dims = shapes[info.name];
         dims.clear();
         for (const model::Dim &d : info.dims)
           dims.push_back(d.isValue() ? d.value : -1);
       }
+  };
+  note(graph.inputs);
+  note(graph.outputs);
+  note(graph.valueInfos);
   for (const model::ValueInfo *feed : graph.feeds())
     inputs.insert(feed->name);
   for (const model::ValueInfo &output : graph.outputs)

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -60,6 +61,32 @@ if job.poll() is None:
     assert job.returncode == 143 and "stopped by a signal before the first step" in said, (job.returncode, said)
 else:
     raise AssertionError(f"the file was not read: {job.communicate()[1]}")
+
+
+def stopped_ranks():
+    """The same on two ranks, of which one gets the signal."""
+    pair = plain.compile("pair", *mse, "--ranks", "2")
+    first = 'if [ $OMPI_COMM_WORLD_RANK = 0 ]; then (sleep 2; kill -TERM $$) & fi; exec "$@"'
+    done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "bash", "-c", first, "rank", pair, *data, "--steps", "3",
+                           "--checkpoint-dir", folder / "long", "--resume"], capture_output=True, text=True, timeout=60)
+    assert done.returncode in (1, 143) and "stopped by a signal before the first step" in done.stderr, (done.returncode, done.stderr)
+
+
+def large_json():
+    """Above what anybody writes, so that it is not parsed."""
+    path = folder / "large.json"
+    path.write_text("{")
+    os.truncate(path, 300 << 20)
+    for flags in (["--device", path], ["--link", path, "--ranks", "2"], ["--deepspeed-config", path], ["--check", path]):
+        done = subprocess.run(["kedge", "plan", str(plain.model), *mse, *map(str, flags)], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "large.json: it has 314572800 bytes, expected a JSON file of at most 268435456" in done.stderr, done.stderr
+    done = subprocess.run(["kedge", "tokens", "--tokenizer", str(path), str(plain.model), "-o", str(folder / "t.bin")], capture_output=True, text=True)
+    assert done.returncode == 1 and "expected a JSON file of at most" in done.stderr, done.stderr
+
+
+large_json()
+if shutil.which("mpirun"):
+    stopped_ranks()
 
 
 def safetensors(header, body):
