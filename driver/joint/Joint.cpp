@@ -239,7 +239,8 @@ JointAnswer planJointly(const CompileOptions &options) {
   answer.options = space.optionsOf(chosen);
   answer.options.feedForwardChunk = costs.chunkOf(chosen);
   answer.options.trial = Trial::None;
-  answer.options.output.report = options.output.report, answer.options.output.arenaFile = options.output.arenaFile,
+  answer.options.output.report = options.output.report,
+  answer.options.output.arenaFile = options.output.arenaFile,
   answer.options.output.launchFile = options.output.launchFile;
   return answer;
 }

@@ -89,9 +89,9 @@ struct CompileOptions : pipelines::StepOptions {
       precisions;             ///< as given: plan --compare takes several, `precision` is the first
   std::string givenLossScale; ///< --loss-scale: dynamic, a number, or "" when not given
   std::vector<std::string> lossScaleOptions; ///< those of --loss-scale-... that were given
-  int64_t parts = 1;                ///< of `sameBits`, those of one rank; `accumulate` counts them
-  std::optional<Replicas> replicas; ///< whole copies of the state; none: as --mesh says
-  std::string givenConfiguration;   ///< --configuration, as given
+  int64_t parts = 1;                         ///< of `sameBits`, those of one rank; `accumulate` counts them
+  std::optional<Replicas> replicas;          ///< whole copies of the state; none: as --mesh says
+  std::string givenConfiguration;            ///< --configuration, as given
   /// Numbers of ranks that the program has a plan for, of which this is one; empty: this alone.
   std::vector<int64_t> worlds;
   std::string deepSpeedConfig;       ///< a file whose options have been applied

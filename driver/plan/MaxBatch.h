@@ -14,13 +14,13 @@ struct LargestSize {
   void addTo(nlohmann::json &report) const;
 };
 
-/// The largest batch of `options.plan.maxBatchInput` whose plan fits. Shapes whose first size is that of the input
-/// follow it. With --auto: that fits in some way that --auto chooses from. Throws kedge::Error when the input
-/// has no shape to begin with.
+/// The largest batch of `options.plan.maxBatchInput` whose plan fits. Shapes whose first size is that of the
+/// input follow it. With --auto: that fits in some way that --auto chooses from. Throws kedge::Error when the
+/// input has no shape to begin with.
 LargestSize largestBatch(const CompileOptions &options);
 
-/// The same for the second size of `options.plan.maxSeqInput`, and all sizes of inputs that have its symbol in the
-/// model. A length that the model does not take (a table of positions ends before) is too long.
+/// The same for the second size of `options.plan.maxSeqInput`, and all sizes of inputs that have its symbol
+/// in the model. A length that the model does not take (a table of positions ends before) is too long.
 LargestSize longestSequence(const CompileOptions &options);
 
 /// Why the next size does not fit, and which single changes would do; empty where it was not memory that

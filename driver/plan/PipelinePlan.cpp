@@ -135,8 +135,8 @@ void PipelinePlan::planRank(const CompileOptions &options, int64_t place) {
     return std::pair(!of["fits"].get<bool>(), of["peak_bytes"].get<int64_t>());
   };
   // The rank that is asked about, else the one that has the least room.
-  const bool isShown =
-      options.plan.rank ? place == *options.plan.rank / (mesh.size() / places) : !shown || key(report) > key(whole);
+  const bool isShown = options.plan.rank ? place == *options.plan.rank / (mesh.size() / places)
+                                         : !shown || key(report) > key(whole);
   if (isShown) {
     whole = std::move(report);
     shown = std::move(compilation);

@@ -58,7 +58,8 @@ void writeReport(nlohmann::json report, Compilation &compilation, const CompileO
   if (!isPage(options))
     return writeText(options.output.report, report.dump(2) + "\n");
   const nlohmann::json answers = compilation.prices() ? allAnswers(compilation, options) : nlohmann::json();
-  writeText(options.output.report, exporter::planPage(report, answers, compilation.module(), options.model.model));
+  writeText(options.output.report,
+            exporter::planPage(report, answers, compilation.module(), options.model.model));
 }
 
 } // namespace kedge::driver

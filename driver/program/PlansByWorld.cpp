@@ -62,9 +62,10 @@ void checkNumbers(const CompileOptions &options) {
     return;
   if (options.output.saveIr.empty() && options.output.report.empty() && options.output.emit == Emit::Exe)
     return;
-  const std::string one = !options.output.saveIr.empty()   ? "--save-ir"
-                          : !options.output.report.empty() ? "--report"
-                                                    : std::string("--emit ") + wordOf(options.output.emit);
+  const std::string one = !options.output.saveIr.empty() ? "--save-ir"
+                          : !options.output.report.empty()
+                              ? "--report"
+                              : std::string("--emit ") + wordOf(options.output.emit);
   if (options.replicas)
     fail("--replicas {}: {} takes one plan; give --mesh replica=R,data=D for R machines",
          wordOf(*options.replicas), one);

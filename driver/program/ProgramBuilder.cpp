@@ -67,8 +67,9 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   program.options[abi::key::fileInputs] = compilation.fileInputs();
   program.plan = compilation.report();
   program.labels = loss.value("labels", "");
-  program.skeleton = compilation.isEdited() ? nlohmann::json::object({{"refused", options.resumedFrom}})
-                                            : exportTemplates(module, findings, options.output.embedWeights, data);
+  program.skeleton = compilation.isEdited()
+                         ? nlohmann::json::object({{"refused", options.resumedFrom}})
+                         : exportTemplates(module, findings, options.output.embedWeights, data);
   program.target = options.onGpu() ? gpuTarget(data) : KernelLevels(options.machine.cpus).target();
   return program;
 }
@@ -132,7 +133,8 @@ void ProgramBuilder::link(const std::string &output) { linkParts(parts(), option
 void ProgramBuilder::linkLibrary(const std::string &output) {
   const link::LibraryPaths paths = link::libraryPaths(output);
   const ProgramParts made = parts();
-  kedge::link::linkLibrary(objectsOf(made, options), paths, KernelLevels(options.machine.cpus).otherMachine());
+  kedge::link::linkLibrary(objectsOf(made, options), paths,
+                           KernelLevels(options.machine.cpus).otherMachine());
   std::set<std::string> types;
   const nlohmann::json program = nlohmann::json::parse(made.json);
   for (const nlohmann::json &input : program.at(key::inputs))

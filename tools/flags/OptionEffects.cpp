@@ -33,32 +33,33 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
   const bool isSgd = o.update.optimizer == Optimizer::Sgd, isMuon = o.update.optimizer == Optimizer::Muon;
   const autodiff::OptimizerFacts &facts = autodiff::factsOf(o.update.optimizer);
   const char *name = wordOf(o.update.optimizer);
-  return {
-      {{"--momentum"},
-       facts.hasMomentum || o.run.momentum == 0.0,
-       fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", name)},
-      {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
-      {{"--nesterov"},
-       isMuon || (isSgd && o.momentumOrDefault() > 0),
-       "it is a form of momentum; give --optimizer sgd and --momentum with it"},
-      {{"--moments"},
-       o.update.moments == autodiff::Moments::Fp32 || facts.hasMoments ||
-           (isSgd && o.momentumOrDefault() > 0),
-       fmt::format(
-           "--optimizer {} has no such moments; give adamw, adam, lion, or sgd and --momentum with it",
-           name)},
-      {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
-      {{"--min-lr", "--decay-steps"},
-       o.run.schedule.kind.value_or("constant") != "constant",
-       "--schedule constant keeps the rate; give another schedule with it"},
-      {{"--warmup-start"}, o.run.schedule.warmup.value_or(0) > 0, "there is no warm-up; give --warmup N with it"},
-      {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
-      {{"--batchnorm"},
-       o.batchNorm != pipelines::BatchNorm::Exact || o.accumulate > 1,
-       "without --accumulate a step has one micro-batch; give --accumulate N with it"},
-      {{"--accumulate-dtype"},
-       o.accumulate > 1,
-       "without --accumulate there are no accumulators; give --accumulate N with it"}};
+  return {{{"--momentum"},
+           facts.hasMomentum || o.run.momentum == 0.0,
+           fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", name)},
+          {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
+          {{"--nesterov"},
+           isMuon || (isSgd && o.momentumOrDefault() > 0),
+           "it is a form of momentum; give --optimizer sgd and --momentum with it"},
+          {{"--moments"},
+           o.update.moments == autodiff::Moments::Fp32 || facts.hasMoments ||
+               (isSgd && o.momentumOrDefault() > 0),
+           fmt::format(
+               "--optimizer {} has no such moments; give adamw, adam, lion, or sgd and --momentum with it",
+               name)},
+          {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
+          {{"--min-lr", "--decay-steps"},
+           o.run.schedule.kind.value_or("constant") != "constant",
+           "--schedule constant keeps the rate; give another schedule with it"},
+          {{"--warmup-start"},
+           o.run.schedule.warmup.value_or(0) > 0,
+           "there is no warm-up; give --warmup N with it"},
+          {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
+          {{"--batchnorm"},
+           o.batchNorm != pipelines::BatchNorm::Exact || o.accumulate > 1,
+           "without --accumulate a step has one micro-batch; give --accumulate N with it"},
+          {{"--accumulate-dtype"},
+           o.accumulate > 1,
+           "without --accumulate there are no accumulators; give --accumulate N with it"}};
 }
 
 std::vector<Rule> lossRules(const CompileOptions &o) {

@@ -88,7 +88,8 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
          fmt::join(wordsOf(options.precisions), ","), options.precisions.size());
   const bool object = options.output.emit == Emit::Obj, library = options.output.emit == Emit::Lib;
-  if ((options.output.emit == Emit::Exe || object || library) && options.output.path.empty() && !options.output.printPipeline)
+  if ((options.output.emit == Emit::Exe || object || library) && options.output.path.empty() &&
+      !options.output.printPipeline)
     fail("compile needs -o {}", object ? "FILE.o" : library ? "DIR/NAME" : "PROGRAM");
   checkProcessors(options);
   checkLibc(options);

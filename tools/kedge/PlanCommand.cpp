@@ -218,10 +218,12 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
   auto options = std::make_shared<CompileOptions>();
   addCompileOptions(*command, *options);
   command->add_flag("--json", options->plan.json, "the report for machines")->group("Output");
-  command->add_option("--arena", options->output.arenaFile, "FILE.csv: every buffer's lifetime, size and offset")
+  command
+      ->add_option("--arena", options->output.arenaFile, "FILE.csv: every buffer's lifetime, size and offset")
       ->group("Output");
   command
-      ->add_option("--launches", options->output.launchFile, "FILE.csv: work and predicted seconds of every launch")
+      ->add_option("--launches", options->output.launchFile,
+                   "FILE.csv: work and predicted seconds of every launch")
       ->group("Output");
   addRankOption(*command, *options);
   command
@@ -248,7 +250,8 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
       ->group("Output");
   command
       ->add_option_function<std::string>(
-          "--max-added-time", [options](const std::string &text) { options->plan.maxAddedTime = shareOf(text); },
+          "--max-added-time",
+          [options](const std::string &text) { options->plan.maxAddedTime = shareOf(text); },
           "PERCENT: with --max-batch or --max-seq, the most that computing again may add to a step, as in "
           "20%")
       ->group("Output");

@@ -102,8 +102,9 @@ CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &giv
   }
   options.arguments = saved.arguments;
   options.resumedFrom = path;
-  options.output.path = given.output.path, options.output.emit = given.output.emit, options.output.saveIr = given.output.saveIr,
-  options.output.report = given.output.report, options.output.printPipeline = given.output.printPipeline;
+  options.output.path = given.output.path, options.output.emit = given.output.emit,
+  options.output.saveIr = given.output.saveIr, options.output.report = given.output.report,
+  options.output.printPipeline = given.output.printPipeline;
   options.output.withPlaces = given.output.withPlaces, options.output.only = given.output.only;
   return options;
 }

@@ -1,7 +1,7 @@
 // kedge shapes NAME: a published model as ONNX without weights.
 #include "driver/shapes/Shapes.h"
-#include "tools/kedge/Commands.h"
 #include "tools/flags/Flags.h"
+#include "tools/kedge/Commands.h"
 #include <cstdio>
 
 namespace kedge::tool {

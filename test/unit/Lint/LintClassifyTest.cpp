@@ -121,7 +121,7 @@ TEST(LintClassify, TrainAndFreezeOverrule) {
 
 TEST(LintClassify, TheFileSaysWhatRequiresAGradient) {
   ModelBuilder b = dense();
-  b.model.graph.initializers[0].metadata["kedge.requires_grad"] = "false";
+  b.model.graph.initializers.begin()->metadata["kedge.requires_grad"] = "false";
   const std::string name = b.model.graph.initializers[0].name;
   lint::Report report = checked(b);
   EXPECT_EQ(verdictOf(report, name), "frozen");
@@ -132,7 +132,7 @@ TEST(LintClassify, TheFileSaysWhatRequiresAGradient) {
   options.train = {};
   options.freeze = {name};
   EXPECT_THROW(checked(b, options), Error) << "frozen already";
-  b.model.graph.initializers[0].metadata["kedge.requires_grad"] = "no";
+  b.model.graph.initializers.begin()->metadata["kedge.requires_grad"] = "no";
   EXPECT_THROW(checked(b), Error);
   EXPECT_FALSE(checked(dense()).showsFrozen);
 }

@@ -30,8 +30,9 @@ public:
   }
   ModelBuilder &floats(std::string name, std::vector<int64_t> dims, std::vector<float> values,
                        model::Metadata metadata = {}) {
-    model.graph.initializers.push_back(model::Tensor::makeFloats(std::move(name), std::move(dims), values));
-    model.graph.initializers.back().metadata = std::move(metadata);
+    model::Tensor tensor = model::Tensor::makeFloats(std::move(name), std::move(dims), values);
+    tensor.metadata = std::move(metadata);
+    model.graph.initializers.push_back(std::move(tensor));
     return *this;
   }
   ModelBuilder &ints(std::string name, std::vector<int64_t> dims, std::vector<int64_t> values) {

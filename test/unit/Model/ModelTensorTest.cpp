@@ -13,7 +13,7 @@ namespace {
 
 Model modelWith(const Msg &tensor) { return parseModel(asBytes(modelOf(Msg().sub(5, tensor))), "t.onnx"); }
 
-Tensor load(const Msg &tensor) { return modelWith(tensor).graph.initializers.at(0); }
+Tensor load(const Msg &tensor) { return modelWith(tensor).graph.initializers[0]; }
 
 std::string errorOf(const Msg &tensor) {
   return messageOf([&] { load(tensor); });
@@ -45,7 +45,7 @@ TEST(ModelTensor, AShapeAloneTakesNoMemory) {
   std::string length = std::to_string(uint64_t(4) << 41);
   Msg graph = Msg().sub(5, externalTensor("w", {1 << 20, 1 << 21}, "none.bin", "0", length));
   Tensor w =
-      parseModel(asBytes(modelOf(graph)), "t.onnx", {.requireExternalData = false}).graph.initializers.at(0);
+      parseModel(asBytes(modelOf(graph)), "t.onnx", {.requireExternalData = false}).graph.initializers[0];
   EXPECT_NE(messageOf([&] { w.floats(); }).find("external data file 'none.bin' is missing"),
             std::string::npos);
 }
