@@ -39,7 +39,7 @@ DeepSpeedFile::DeepSpeedFile(std::string path) : path(std::move(path)) {
   std::ifstream stream(this->path);
   if (!stream || std::filesystem::is_directory(this->path))
     refuse("the file cannot be read; name a DeepSpeed configuration");
-  rt::expectJsonSize(this->path);
+  rt::expectJsonFile(this->path);
   TwiceNamed twice;
   try {
     json = Json::parse(stream, std::ref(twice));

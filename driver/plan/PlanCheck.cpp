@@ -9,10 +9,10 @@ namespace kedge::driver {
 using nlohmann::json;
 
 json readPlan(const std::string &path) {
+  rt::expectJsonFile(path);
   std::ifstream file(path);
   if (!file)
     fail("--check {}: cannot be read; write it with kedge plan --json", path);
-  rt::expectJsonSize(path);
   json plan = json::parse(file, nullptr, /*allow_exceptions=*/false);
   auto isNumber = [](const json &from, const char *key) {
     return from.contains(key) && from[key].is_number();

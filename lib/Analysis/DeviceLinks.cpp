@@ -144,10 +144,10 @@ LinkLevels loadLinks(const std::string &nameOrFile) {
   }
   if (!nameOrFile.ends_with(".json") && nameOrFile.find('/') == std::string::npos)
     fail("--link {}: unknown; expected {} or a file NAME.json", nameOrFile, names);
+  rt::expectJsonFile(nameOrFile);
   std::ifstream file(nameOrFile);
   if (!file)
     fail("--link {}: the file cannot be read", nameOrFile);
-  rt::expectJsonSize(nameOrFile);
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (json.is_discarded())
     fail("--link {}: expected a JSON list of levels (docs/guide/devices.md), found something else",

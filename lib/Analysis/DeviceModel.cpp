@@ -186,10 +186,10 @@ Bf16Matmuls bf16ProductsOfThisMachine() {
 }
 
 DeviceModel readFile(const std::string &path) {
+  rt::expectJsonFile(path);
   std::ifstream file(path);
   if (!file)
     fail("--device {}: the file cannot be read", path);
-  rt::expectJsonSize(path);
   nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (json.is_discarded())
     fail("--device {}: expected a JSON object of a device (docs/guide/devices.md), found something else",

@@ -13,9 +13,13 @@ inline void expectJsonSize(const std::string &path, uint64_t bytes) {
     fail("{}: it has {} bytes, expected a JSON file of at most {}", path, bytes, largest);
 }
 
-/// Of a file that is there; what else is wrong with it is told by who reads it.
-inline void expectJsonSize(const std::string &path) {
+/// Before it is opened, as a pipe would wait for who writes. Of a file that is there; what else is wrong with
+/// it is told by who reads it.
+inline void expectJsonFile(const std::string &path) {
   std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    fail("{}: expected a file, found a folder, a pipe or a device", path);
   const uint64_t bytes = std::filesystem::file_size(path, unknown);
   if (!unknown)
     expectJsonSize(path, bytes);

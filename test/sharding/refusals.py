@@ -63,7 +63,7 @@ MESHES = {
     ("--mesh", "expert=2"): "--mesh expert=2: 'expert' is no axis of a mesh; the axes are pipeline, replica, data, tensor",
     ("--mesh", "tensor=2", "--shard", "gate=tensor:0"): "MODEL: --shard gate=tensor:0: no parameter has such a name",
     ("--mesh", "tensor=2", "--shard", "up.w=tensor:2"): "MODEL: 'up.w': --shard up.w=tensor:2: 'up.w' has 2 dimensions, the first is 0",
-    ("--mesh", "tensor=2", "--shard", "up.w=data:0"): "MODEL: --shard up.w=data:0: expected REGEX=tensor:DIM with a dimension from 0",
+    ("--mesh", "tensor=2", "--shard", "up.w=data:0"): "--shard 'up.w=data:0': expected REGEX=tensor:DIM with a dimension from 0",
     ("--ranks", "2", "--configuration", "pair"): "MODEL: has no device configuration 'pair'; it has none",
 }
 

@@ -114,7 +114,8 @@ private:
     try {
       return make();
     } catch (const std::runtime_error &error) {
-      fail("{} {}", flag, error.what());
+      const std::string_view text = error.what();
+      fail("{}{}", text.starts_with(flag) ? "" : std::string(flag) + " ", text);
     }
   }
   template <typename Number>

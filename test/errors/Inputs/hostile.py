@@ -115,8 +115,8 @@ long = "w" + "a" * 100000
 path = model("long", [h.make_node("MatMul", ["x", long], ["y"])], [value("x", T.FLOAT, [8, 10])], [value("y", T.FLOAT, [8, 4])],
              [(long, weight)])
 check(path, ["--loss", "mse", "--freeze", "(a|b)*c", "--emit", "onnx"], "matches nothing")
-check(path, ["--loss", "mse", "--freeze", "(a)\\1"], "is no ECMAScript expression")
-check(path, ["--loss", "mse", "--freeze", "(" * 5000], "is no ECMAScript expression")
+check(path, ["--loss", "mse", "--freeze", "(a)\\1"], "not a regular expression")
+check(path, ["--loss", "mse", "--freeze", "(" * 5000], "not a regular expression")
 steering = model("steering", [h.make_node("Floor", ["x"], ["n"], name="n\x1b]0;t\x07"), h.make_node("MatMul", ["n", "w"], ["y"])],
                  [value("x", T.FLOAT, [8, 10])], [value("y", T.FLOAT, [8, 4])], [("w\x1b[31m", weight), ("w", weight)])
 # A pass refuses the node, whose name may look as an op's.

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+SAMPLES = 50
 ALLOWANCE = 32 << 20
 
 
@@ -41,6 +42,10 @@ def watch(command):
 def main():
     report_file, command = sys.argv[1], sys.argv[2:]
     largest, samples = watch(command + ["--memory-report", report_file])
+    steps = command.index("--steps") + 1 if "--steps" in command else 0
+    while steps and samples < SAMPLES and int(command[steps]) < 100_000:  # a fast machine needs more steps to be watched
+        command[steps] = str(4 * int(command[steps]))
+        largest, samples = watch(command + ["--memory-report", report_file])
     with open(report_file) as file:
         report = json.load(file)
     reserved = {entry["name"]: entry for entry in report["reservations"]}
@@ -49,7 +54,7 @@ def main():
     growth = largest - before
     print(f"{samples} samples: {before} bytes before the arena, {growth} more at most; arena {arena}, "
           f"reservations {reservations}: {growth - arena - reservations} above")
-    if samples < 50:
+    if samples < SAMPLES:
         sys.exit("too few samples: the program ran for too short a time to be watched")
     if growth < arena:
         sys.exit("the arena is not resident: another process was watched, or the report is of another program")

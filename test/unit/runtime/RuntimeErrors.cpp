@@ -94,9 +94,9 @@ TEST_F(RuntimeErrors, ALossThatIsNotFinite) {
   const RunResult result = run(
       std::string("line --steps 4 --inject-gradient 1=nan --log log.jsonl --checkpoint-dir ck2") + kLineData);
   EXPECT_EQ(result.code, 1);
-  EXPECT_NE(result.err.find("the gradients of step 1 are not finite (grad_norm nan): the first value that is "
-                            "not finite is nan, element 0 of "
-                            "the gradient of 'w'"),
+  EXPECT_NE(result.err.find("the gradients of step 1 are not finite (grad_norm nan), run again with the "
+                            "weights that it had updated: the first value that is not finite is nan, "
+                            "element 0 of the gradient of 'w'"),
             std::string::npos)
       << result.err;
   EXPECT_EQ(readLog("log.jsonl").size(), 1u);
