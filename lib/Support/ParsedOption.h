@@ -1,6 +1,7 @@
 // Values that users give as text, as options of passes: parsed where the option is, printed as they are
 // given.
 #pragma once
+#include "mlir/Pass/PassOptions.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <concepts>
@@ -31,7 +32,9 @@ public:
   } catch (const std::exception &error) {
     return option.error(error.what());
   }
-  static void print(raw_ostream &stream, const Value &value) { stream << value.text(); }
+  static void print(raw_ostream &stream, const Value &value) {
+    mlir::detail::pass_options::printOptionValue<parser<std::string>>(stream, std::string(value.text()));
+  }
   StringRef getValueName() const override { return "text"; }
   void printOptionDiff(const Option &option, const Value &, const OptionValue<Value> &, size_t width) const {
     this->printOptionNoValue(option, width);

@@ -41,6 +41,7 @@ def arguments():
     parser.add_argument("--whole", action="store_true", help="the whole quick tier for what the expected tests miss")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--table", action="store_true", help="prints what the log says, and plants nothing")
+    parser.add_argument("--check", action="store_true", help="only that each fault's text and tests are there, and plants nothing")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=int, default=900, metavar="SECONDS", help="for the tests of a fault; one that goes on is found")
     return parser.parse_args()
@@ -280,10 +281,12 @@ def print_table(faults, log):
 def main():
     options = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    options.work.mkdir(parents=True, exist_ok=True)
-    options.work = options.work.resolve()
     faults = faults_of(options)
     check_list(faults)
+    if options.check:
+        return print(f"{len(faults)} faults can be planted")
+    options.work.mkdir(parents=True, exist_ok=True)
+    options.work = options.work.resolve()
     log = Log(options.work / "log.jsonl")
     if options.again:
         log.forget(faults)

@@ -44,22 +44,25 @@ bool isOfNoPhase(const CLI::Option &option) {
   return isIn(name.substr(2), others) || isIn(name, rt::scalarFlags()) || option.get_group() == "Model";
 }
 
-/// "a=1 b={x y} c" as the words of a command line.
+/// "a=1 b={x y} c" as the words of a command line. Braces around a value are of the pipeline's text; others
+/// are the value's.
 std::vector<std::string> wordsOf(llvm::StringRef text) {
   std::vector<std::string> words;
-  int depth = 0;
+  int depth = 0; // within the braces around a value
   bool begins = true;
   for (const char letter : text) {
-    depth += letter == '{' ? 1 : letter == '}' ? -1 : 0;
-    if (letter == '{' || letter == '}')
-      continue;
     if (letter == ' ' && depth == 0) {
       begins = true;
       continue;
     }
     if (std::exchange(begins, false))
       words.push_back("--");
-    words.back() += letter;
+    std::string &word = words.back();
+    const bool opens = letter == '{' && (depth > 0 || word.ends_with('='));
+    const bool closes = letter == '}' && depth > 0;
+    depth += opens - closes;
+    if (!(opens && depth == 1) && !(closes && depth == 0))
+      word += letter;
   }
   return words;
 }
