@@ -8,28 +8,28 @@ function(kedge_reference_page page td)
   get_filename_component(folder ${out} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(OUTPUT ${out}
-    COMMAND ${MLIR_TABLEGEN_EXE} ${ARGN} -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}
+    COMMAND ${MLIR_TABLEGEN_EXE} ${ARGN} -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/include -I ${MLIR_INCLUDE_DIRS}
             ${PROJECT_SOURCE_DIR}/${td} -o ${out} -d ${out}.d
     DEPFILE ${out}.d
     DEPENDS ${PROJECT_SOURCE_DIR}/${td} COMMENT "reference ${page}")
   set(kedge_reference_pages ${kedge_reference_pages} ${out} PARENT_SCOPE)
 endfunction()
 
-file(GLOB families CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/lib/Dialect/*/*Ops.td
-     ${PROJECT_SOURCE_DIR}/lib/Dialect/*/*/*Ops.td)
+file(GLOB families CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include/kedge/Dialect/*/*Ops.td
+     ${PROJECT_SOURCE_DIR}/include/kedge/Dialect/*/*/*Ops.td)
 foreach(td ${families})
   get_filename_component(family ${td} NAME_WE)
-  string(REGEX MATCH "^lib/Dialect/([^/]+)" dialect ${td})
+  string(REGEX MATCH "^include/kedge/Dialect/([^/]+)" dialect ${td})
   kedge_reference_page(dialects/${CMAKE_MATCH_1}/${family} ${td} -gen-op-doc)
 endforeach()
-file(GLOB dialects CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/lib/Dialect/*/*Dialect.td)
+file(GLOB dialects CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include/kedge/Dialect/*/*Dialect.td)
 foreach(td ${dialects})
   get_filename_component(dialect ${td} DIRECTORY)
   get_filename_component(dialect ${dialect} NAME)
   string(TOLOWER ${dialect} name)
   kedge_reference_page(dialects/${dialect} ${td} -gen-dialect-doc -dialect=${name})
 endforeach()
-file(GLOB interfaces CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/lib/Interfaces/*.td)
+file(GLOB interfaces CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include/kedge/Interfaces/*.td)
 foreach(td ${interfaces})
   get_filename_component(interface ${td} NAME_WE)
   kedge_reference_page(interfaces/${interface} ${td} -gen-op-interface-docs)

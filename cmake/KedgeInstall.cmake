@@ -6,11 +6,19 @@ if(TARGET kedge_runtime_main_cuda)
   list(APPEND KEDGE_RUNTIME_ARCHIVES kedge_runtime_cuda kedge_runtime_main_cuda)
 endif()
 set(KEDGE_INSTALLED_TOOLS kedge kedge-opt kedge-translate kedge-bench)
-set_target_properties(${KEDGE_INSTALLED_TOOLS} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-install(TARGETS ${KEDGE_INSTALLED_TOOLS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set_target_properties(${KEDGE_INSTALLED_TOOLS} kedge-compiler PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS ${KEDGE_INSTALLED_TOOLS} kedge-compiler RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION lib)
 install(TARGETS ${KEDGE_RUNTIME_ARCHIVES} ARCHIVE DESTINATION lib/kedge)
-# For objects of --emit obj that are linked by hand.
-install(FILES runtime/abi/kedge_abi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kedge)
+
+# What others build on: headers, the dialects' .td and what TableGen makes of them, and the package for CMake.
+install(DIRECTORY include/kedge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/include/kedge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h.inc)
+include(CMakePackageConfigHelpers)
+set(KEDGE_MLIR_VERSION ${LLVM_VERSION_MAJOR}.${LLVM_VERSION_MINOR})
+configure_package_config_file(cmake/KedgeConfig.cmake.in ${PROJECT_BINARY_DIR}/KedgeConfig.cmake
+  INSTALL_DESTINATION lib/cmake/Kedge)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/KedgeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/KedgeConfig.cmake ${PROJECT_BINARY_DIR}/KedgeConfigVersion.cmake DESTINATION lib/cmake/Kedge)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kedge)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kedge PATTERN __pycache__ EXCLUDE)
 

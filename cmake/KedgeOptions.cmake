@@ -1,5 +1,5 @@
 # Compiler flags that every target of the project shares.
-# libMLIR is an NDEBUG build, and its headers differ in layout without it; lib/Support/Assert.h has what the project asserts.
+# libMLIR is an NDEBUG build, and its headers differ in layout without it; include/kedge/Support/Assert.h has what the project asserts.
 add_compile_definitions(NDEBUG)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-strict-aliasing)
 if(KEDGE_SANITIZE)

@@ -1,14 +1,15 @@
-# Headers generated from the .td files of lib. One target, kedge-generated-headers, that every MLIR library waits for.
-# Included by lib/CMakeLists.txt: paths are relative to lib.
+# Headers generated from the .td files of include/kedge. One target, kedge-generated-headers, that every MLIR library waits
+# for. Paths are relative to include/kedge.
+set(KEDGE_PUBLIC ${PROJECT_SOURCE_DIR}/include/kedge)
 add_custom_target(kedge-generated-headers)
 
-# kedge_tablegen(TD_FILE suffix-and-generator pairs...): X.td -> X.h.inc, X.cpp.inc beside it in the build tree.
+# kedge_tablegen(TD_FILE suffix-and-generator pairs...): X.td -> X.h.inc, X.cpp.inc at the same path of the build tree.
 function(kedge_tablegen td)
   get_filename_component(stem ${td} NAME_WE)
   get_filename_component(dir ${td} DIRECTORY)
   set(LLVM_TARGET_DEFINITIONS ${td})
-  set(MLIR_TABLEGEN_FLAGS -I ${PROJECT_SOURCE_DIR})
-  set(out "${CMAKE_CURRENT_BINARY_DIR}/${dir}")
+  set(MLIR_TABLEGEN_FLAGS -I ${PROJECT_SOURCE_DIR}/include)
+  set(out "${PROJECT_BINARY_DIR}/include/kedge/${dir}")
   file(MAKE_DIRECTORY ${out})
   string(REPLACE "/" "-" target "kedge-td-${dir}-${stem}")
   set(generated "")
@@ -19,10 +20,10 @@ function(kedge_tablegen td)
     set(file "${out}/${stem}${suffix}")
     string(REPLACE " " ";" generator "${generator}")
     add_custom_command(OUTPUT ${file}
-      COMMAND ${MLIR_TABLEGEN_EXE} ${generator} -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}
-              ${CMAKE_CURRENT_SOURCE_DIR}/${td} -o ${file} --write-if-changed -d ${file}.d
+      COMMAND ${MLIR_TABLEGEN_EXE} ${generator} -I ${PROJECT_SOURCE_DIR}/include -I ${MLIR_INCLUDE_DIRS}
+              ${KEDGE_PUBLIC}/${td} -o ${file} --write-if-changed -d ${file}.d
       DEPFILE ${file}.d
-      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${td} COMMENT "tablegen ${dir}/${stem}${suffix}")
+      DEPENDS ${KEDGE_PUBLIC}/${td} COMMENT "tablegen ${dir}/${stem}${suffix}")
     list(APPEND generated ${file})
   endwhile()
   add_custom_target(${target} DEPENDS ${generated})
@@ -53,7 +54,7 @@ kedge_tablegen_dialect(Tune tune)
 kedge_tablegen_dialect(Sched sched)
 kedge_tablegen_dialect(Exec exec)
 # One .td a family; its ops are listed by GET_OP_LIST in lib/Dialect/*/…Dialect.cpp.
-file(GLOB families CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} Dialect/*/*Ops.td Dialect/*/*/*Ops.td)
+file(GLOB families CONFIGURE_DEPENDS RELATIVE ${KEDGE_PUBLIC} ${KEDGE_PUBLIC}/Dialect/*/*Ops.td ${KEDGE_PUBLIC}/Dialect/*/*/*Ops.td)
 foreach(family ${families})
   kedge_tablegen_ops(${family})
 endforeach()

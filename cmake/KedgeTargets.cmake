@@ -44,7 +44,7 @@ function(kedge_mlir_library name)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp */*.cpp)
   endif()
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/include)
   target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(${name} PUBLIC ${KEDGE_LLVM_DEFINITIONS})
   add_dependencies(${name} kedge-generated-headers ${ARG_DEPENDS})
@@ -76,7 +76,7 @@ function(kedge_pass_library phase)
   set(LLVM_TARGET_DEFINITIONS Passes.td)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/Passes.h.inc)
   add_custom_command(OUTPUT ${out}
-    COMMAND ${MLIR_TABLEGEN_EXE} -gen-pass-decls -name ${phase} -I ${MLIR_INCLUDE_DIRS} -I ${PROJECT_SOURCE_DIR}
+    COMMAND ${MLIR_TABLEGEN_EXE} -gen-pass-decls -name ${phase} -I ${MLIR_INCLUDE_DIRS} -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/include
             ${CMAKE_CURRENT_SOURCE_DIR}/Passes.td -o ${out} --write-if-changed -d ${out}.d
     DEPFILE ${out}.d
     DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/Passes.td COMMENT "tablegen passes/${phase}")

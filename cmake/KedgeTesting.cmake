@@ -47,11 +47,11 @@ function(kedge_unit_test name)
   set_property(GLOBAL APPEND PROPERTY KEDGE_UNIT_TESTS ${name})
 endfunction()
 
-# kedge_tool(NAME [MLIR] [LONG] [SOURCES ...] [LINK libs...]): an executable in <build>/bin that lit tests may call; LONG: those of
-# the long tier alone (test/tiers.txt). A folder's main.cpp is the executable's own; its other files are compiled once, as the
-# objects NAME-objects, which kedge-all links, too.
+# kedge_tool(NAME [MLIR] [LONG] [IN LIBRARY] [SOURCES ...] [LINK libs...]): an executable in <build>/bin that lit tests may call; LONG:
+# those of the long tier alone (test/tiers.txt). A folder's main.cpp is the executable's own; its other files are compiled once, as
+# the objects NAME-objects, which kedge-all links, too. IN: the executable is main.cpp over that library, which has the objects.
 function(kedge_tool name)
-  cmake_parse_arguments(ARG "MLIR;LONG" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;LONG" "IN" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   endif()
@@ -63,6 +63,10 @@ function(kedge_tool name)
     list(APPEND targets ${name}-objects)
     set(ARG_SOURCES main.cpp $<TARGET_OBJECTS:${name}-objects>)
   endif()
+  if(ARG_IN)
+    set(ARG_SOURCES main.cpp)
+    list(REMOVE_ITEM targets ${name})
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   foreach(target ${targets})
     target_link_libraries(${target} PRIVATE ${ARG_LINK})
@@ -70,6 +74,11 @@ function(kedge_tool name)
       kedge_sees_mlir(${target})
     endif()
   endforeach()
+  if(ARG_IN)
+    target_link_libraries(${name} PRIVATE ${ARG_IN})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  endif()
   if(ARG_LONG)
     set_property(GLOBAL APPEND PROPERTY KEDGE_LONG_TOOLS ${name})
   else()

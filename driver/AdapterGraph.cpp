@@ -1,6 +1,6 @@
 #include "driver/AdapterGraph.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include <map>
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 #include "driver/Adapters.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/AdapterFolder.h"
 #include <set>

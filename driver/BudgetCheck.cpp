@@ -1,13 +1,14 @@
 #include "driver/BudgetCheck.h"
 #include "driver/options/ProgramOptions.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/Reservations.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Export/Plan/HostMemory.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
+#include "lib/Support/Reporter.h"
 #include "runtime/exec/Executor.h"
 
 using namespace mlir;
@@ -33,17 +34,12 @@ void BudgetCheck::noteWithoutEffect() const {
     return;
   // With --accumulate 1 there are no accumulators: gradients are values that end with their update.
   if (options.memory.offloads(OffloadKind::Gradients) && options.accumulate == 1)
-    fprintf(
-        stderr,
-        "kedge: note: --offload gradients: without --accumulate no gradient outlives its update: nothing to "
-        "offload\n");
+    note("--offload gradients: without --accumulate no gradient outlives its update: nothing to offload");
   const remat::Policy policy = options.memory.policy();
   if (const auto known = recomputation(module); known && known.getOps().getInt() == 0 &&
                                                 options.memory.computesAgain() &&
                                                 policy.kind != remat::Policy::Kind::Auto)
-    fprintf(stderr,
-            "kedge: note: --recompute %s finds nothing to compute again in this model: it equals none\n",
-            policy.text().c_str());
+    note("--recompute {} finds nothing to compute again in this model: it equals none", policy.text());
 }
 
 /// What kedge-choose-recompute foresees is what is packed in the end.
@@ -68,12 +64,17 @@ bool BudgetCheck::fits() const {
   return fitsDevice(module) && (limit == 0 || hostBytes() <= limit);
 }
 
+void BudgetCheck::sayWhyNothingFits(const std::string &remedies, const std::string &where) const {
+  const std::string text = where + whyNothingFits(remedies);
+  reporter().sayTogether("kedge: " + text, {{Severity::Error, text, "", ""}});
+}
+
 std::string BudgetCheck::whyNothingFits(const std::string &remedies) const {
   if (fitsDevice(module))
     return whyHostDoesNotFit(remedies);
   const sched::RecomputeAttr known = recomputation(module);
   const int64_t budget = known.getBudgetBytes().getInt();
-  std::string text = fmt::format("kedge: {}: no plan found within the memory budget of {} bytes ({})\n",
+  std::string text = fmt::format("{}: no plan found within the memory budget of {} bytes ({})\n",
                                  options.model.model, budget, formatBytes(budget));
   text += "largest values at the peak of the smallest plan:\n";
   for (const auto &[name, bytes] : exporter::largestAtPeak(module, 8))
@@ -88,7 +89,7 @@ std::string BudgetCheck::whyNothingFits(const std::string &remedies) const {
 std::string BudgetCheck::whyHostDoesNotFit(const std::string &remedies) const {
   const int64_t limit = options.memory.plan.hostBudget;
   std::string text =
-      fmt::format("kedge: {}: what --offload puts into host memory takes {} bytes ({}), above the host "
+      fmt::format("{}: what --offload puts into host memory takes {} bytes ({}), above the host "
                   "memory budget of {} bytes ({})\n",
                   options.model.model, hostBytes(), formatBytes(hostBytes()), limit, formatBytes(limit));
   text += "largest states there:\n";

@@ -16,7 +16,9 @@ public:
   void check() const;
   /// Whether the plan stays within --memory-budget, and at level 4 within --host-memory-budget.
   bool fits() const;
-  /// What fills the memory, `remedies` (lines), and last the smallest budget that would do; at level 4.
+  /// Says what fills the memory, `remedies` (lines), and last the smallest budget that would do; at level 4.
+  /// `where`: of which of several plans.
+  void sayWhyNothingFits(const std::string &remedies, const std::string &where = "") const;
   std::string whyNothingFits(const std::string &remedies) const;
 
 private:

@@ -2,35 +2,31 @@
 #include "driver/BudgetCheck.h"
 #include "driver/FatalErrors.h"
 #include "driver/OutputFiles.h"
+#include "driver/Plugins.h"
 #include "driver/RoundTrip.h"
 #include "driver/options/LossChoice.h"
 #include "driver/options/ParameterOptions.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/options/StepOptions.h"
-#include "lib/Dialect/Registration.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Import/ForTraining.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/LintOps.h"
 #include "lib/Model/ShardingCheck.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/io/Printable.h"
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 
 using namespace mlir;
 
 namespace kedge::driver {
 namespace {
-
-DialectRegistry &dialects() {
-  static DialectRegistry registry;
-  registerDialects(registry);
-  return registry;
-}
 
 /// Of so many ops that verifying all of them after each pass takes longer than most passes.
 bool isLarge(ModuleOp module) {
@@ -50,13 +46,11 @@ void checkRanks(const CompileOptions &options) {
     fail("--replicas {}: a plan is of one mesh; give --mesh replica=R,data=D for R machines",
          wordOf(*options.replicas));
   if (options.partition.stage > 0 && ranks.front() == 1 && !options.isTrial() && options.worlds.empty())
-    fprintf(stderr, "kedge: note: --zero %d has no effect on one rank: give --ranks N\n",
-            static_cast<int>(options.partition.stage));
+    note("--zero {} has no effect on one rank: give --ranks N", options.partition.stage);
   else if (options.partition.stage > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 &&
            !options.isTrial() && options.worlds.empty())
-    fprintf(stderr,
-            "kedge: note: --zero %d has no effect on a mesh with one rank along data: give --mesh data=N\n",
-            static_cast<int>(options.partition.stage));
+    note("--zero {} has no effect on a mesh with one rank along data: give --mesh data=N",
+         options.partition.stage);
 }
 
 /// What the algorithm of the file does not go together with.
@@ -83,8 +77,14 @@ void checkTrainingInfo(const CompileOptions &options) {
 } // namespace
 
 Compilation::Compilation(const CompileOptions &options)
-    : options(options), context(dialects(), MLIRContext::Threading::DISABLED), pipelines(options, model) {
+    : options(options), context(dialectsWith(options.model.plugins), MLIRContext::Threading::DISABLED),
+      pipelines(options, model) {
   context.loadAllAvailableDialects();
+  if (!options.passesBefore.empty() || !options.passesAfter.empty()) {
+    static std::once_flag once; // the registry is the process's
+    std::call_once(once, kedge::pipelines::registerPasses);
+    pipelines.checkAdded(context);
+  }
   context.printOpOnDiagnostic(false); // the message names the node
   if (std::string path = std::filesystem::absolute(options.model.model).string(); !rt::isUtf8(path))
     fail("{}: the path is not UTF-8, and programs and reports note it as text; rename the file or its "
@@ -122,13 +122,17 @@ void Compilation::showFindings() {
   std::vector<std::string> notes = findings.remarks;
   if (std::string mended = lint::mendedText(findings); !mended.empty())
     notes.insert(notes.begin(), std::move(mended));
-  for (const std::string &note : notes)
-    fprintf(stderr, "kedge: note: %s\n", rt::printable(note).c_str());
+  for (const std::string &text : notes)
+    note("{}", text);
   if (!findings.hasErrors() && !findings.findings.empty()) {
     lint::Report left = findings;
     left.changes.clear();
     left.remarks.clear();
-    fprintf(stderr, "%s", lint::toText(left, model).c_str());
+    std::vector<Message> messages;
+    for (const lint::Finding &finding : left.findings)
+      messages.push_back(
+          {finding.severity, finding.reason + "; " + finding.remedy, finding.code, finding.node});
+    reporter().sayTogether(lint::toText(left, model), messages);
   }
 }
 
@@ -162,10 +166,8 @@ void Compilation::step() {
   chooseLoss();
   checkPrecision(options);
   if (!options.isTrial() && options.accumulatorType && options.accumulate == 1)
-    fprintf(stderr,
-            "kedge: note: --accumulate-dtype %s: without --accumulate there are no accumulators: without "
-            "effect\n",
-            wordOf(*options.accumulatorType));
+    note("--accumulate-dtype {}: without --accumulate there are no accumulators: without effect",
+         wordOf(*options.accumulatorType));
   isJoined = canJoinParts() && joinParts();
   if (!isJoined)
     run(Phase::Step);
@@ -240,7 +242,7 @@ void Compilation::chooseLoss() {
   const std::string why =
       whyCrossEntropyFits(train::functionOf(*ir, train::FunctionKind::Model), options.model);
   if (!why.empty() && !options.isTrial())
-    fprintf(stderr, "kedge: note: %s\n", why.c_str());
+    note("{}", why);
 }
 
 void Compilation::checkMicroBatch() {
@@ -261,10 +263,12 @@ void Compilation::run(Phase phase, bool withKernels) {
 /// The phase in two parts: which values there are is known once the plan is chosen.
 void Compilation::rematerializePriced(const ValueChooser &choose) {
   PassManager choice(&context), prices(&context);
+  pipelines.addGiven(Phase::Rematerialize, /*before=*/true, choice);
   pipelines.addOffload(choice);
   kedge::pipelines::addChoosePipeline(choice, pipelines.recompute());
   runPasses(choice, Phase::Rematerialize);
   kedge::pipelines::addPricedPipeline(prices, pipelines.recompute(), choose(*ir, model));
+  pipelines.addGiven(Phase::Rematerialize, /*before=*/false, prices);
   runPasses(prices, Phase::Rematerialize);
   sched::PricesNote note(&context);
   noted = note.getAttr(*ir);

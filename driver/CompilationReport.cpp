@@ -1,10 +1,10 @@
 // The memory report: what `kedge plan --json` prints and a program carries.
 #include "driver/BudgetCheck.h"
 #include "driver/Compilation.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Analysis/Communication.h"
 #include "lib/Analysis/Overlap.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Train/FunctionKind.h"
 #include "lib/Export/Plan/PlanReport.h"
 
 using namespace mlir;

@@ -1,7 +1,6 @@
 #include "driver/Diagnostics.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/Location.h"
-#include "runtime/io/Printable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -35,12 +34,12 @@ StringRef withoutOpName(StringRef text) {
 
 Diagnostics::Diagnostics(MLIRContext &context, std::string file, const model::Model *model, bool isSilent,
                          std::shared_ptr<std::set<std::string>> told)
-    : file(std::move(file)), model(model), isSilent(isSilent), told(std::move(told)),
+    : file(std::move(file)), model(model), isSilent(isSilent), told(std::move(told)), to(reporter()),
       handler(&context, [this](Diagnostic &diagnostic) { take(diagnostic); }) {}
 
 Diagnostics::~Diagnostics() {
   for (const std::string &error : errors)
-    fprintf(stderr, "kedge: error: %s\n", rt::printable(error).c_str());
+    to.say({Severity::Error, error, "", ""});
 }
 
 std::string Diagnostics::text() const { return fmt::format("{}", fmt::join(errors, "\nkedge: error: ")); }
@@ -58,7 +57,7 @@ void Diagnostics::take(Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
     errors.push_back(std::move(text));
   else if (!isSilent && (!told || told->insert(text).second))
-    fprintf(stderr, "kedge: note: %s\n", rt::printable(text).c_str());
+    to.say({Severity::Note, text, "", ""});
 }
 
 std::string Diagnostics::sentence(Diagnostic &diagnostic) const {

@@ -2,6 +2,7 @@
 // a location.
 #pragma once
 #include "lib/Model/Model.h"
+#include "lib/Support/Reporter.h"
 #include "mlir/IR/Diagnostics.h"
 #include <memory>
 #include <set>
@@ -33,6 +34,7 @@ private:
   const bool isSilent;
   std::shared_ptr<std::set<std::string>> told;
   std::vector<std::string> errors;
+  Reporter &to; ///< of the thread that compiles: passes may work on others
   mlir::ScopedDiagnosticHandler handler;
 };
 

@@ -1,7 +1,6 @@
 #include "driver/FatalErrors.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TemporaryFiles.h"
-#include "runtime/io/Printable.h"
 #include <cstdio>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@ void FatalErrors::end(const char *reason) const {
   std::string text = diagnostics.text();
   if (text.empty())
     text = fmt::format("{}: {}", otherwise, reason);
-  fprintf(stderr, "kedge: error: %s\n", rt::printable(text).c_str());
+  reporter().say({Severity::Error, text, "", ""});
   fflush(nullptr);
   removeTemporaryFiles();
   _exit(1);

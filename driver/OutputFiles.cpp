@@ -1,6 +1,8 @@
 #include "driver/OutputFiles.h"
 #include "driver/SavedIr.h"
+#include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include "runtime/io/SameFile.h"
 #include <cstring>
 #include <filesystem>
@@ -47,7 +49,8 @@ Uses outputsOf(const CompileOptions &options) {
   return {{"-o", options.output.path},
           {"--report", options.output.report},
           {"--arena", options.output.arenaFile},
-          {"--launches", options.output.launchFile}};
+          {"--launches", options.output.launchFile},
+          {"--depfile", options.output.depfile}};
 }
 
 } // namespace
@@ -70,6 +73,29 @@ void checkFiles(const CompileOptions &options, const model::Model &model) {
       if (!output.empty() && !input.empty() && rt::isSameFile(output, input))
         fail("{} {}: would overwrite {} ('{}'), which this command reads; name another file", option, output,
              what, input);
+}
+
+void writeDepfile(const CompileOptions &options) {
+  const auto escaped = [](const std::string &path) {
+    std::string text;
+    for (const char letter : path)
+      text += letter == ' ' || letter == '#' ? std::string("\\") + letter
+              : letter == '$'                ? "$$"
+                                             : std::string(1, letter);
+    return text;
+  };
+  std::string output = options.output.path;
+  if (options.output.emit == Emit::Lib) {
+    const link::LibraryPaths paths = link::libraryPaths(output);
+    output = paths.file("lib" + paths.name + ".so");
+  }
+  std::string text = escaped(output) + ":";
+  for (const auto &[what, input] : inputsOf(options, model::loadModel(options.model.model, {})))
+    if (!input.empty())
+      text += " \\\n  " + escaped(input);
+  for (const std::string &plugin : options.model.plugins)
+    text += " \\\n  " + escaped(plugin);
+  writeText(options.output.depfile, text + "\n");
 }
 
 } // namespace kedge::driver

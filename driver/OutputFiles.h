@@ -12,4 +12,7 @@ void checkFiles(const CompileOptions &options, const model::Model &model);
 /// That files which options name can be read; told before the model is opened. Throws kedge::Error.
 void checkReadable(const CompileOptions &options);
 
+/// For --depfile: what the output was made of, as make and ninja read it. Throws kedge::Error.
+void writeDepfile(const CompileOptions &options);
+
 } // namespace kedge::driver

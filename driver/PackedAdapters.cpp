@@ -1,7 +1,7 @@
 // Adapters of weights whose codes are in the model's file, in the exported file.
 #include "driver/AdapterGraph.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include <map>
 #include <set>
 

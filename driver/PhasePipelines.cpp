@@ -1,6 +1,8 @@
 #include "driver/PhasePipelines.h"
 #include "driver/options/StepOptions.h"
+#include "lib/Support/Error.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "runtime/exec/Executor.h"
 
 using namespace mlir;
@@ -11,7 +13,57 @@ namespace {
 /// As many as a person reads and a plot shows.
 constexpr int kFrontierPoints = 10;
 
+/// The verifier of the level that a phase leaves; empty: none.
+StringRef verifierBehind(Phase phase) {
+  switch (phase) {
+  case Phase::None:
+  case Phase::Import:
+    return "";
+  case Phase::Model:
+    return "kedge-verify-model";
+  case Phase::Step:
+    return "kedge-verify-step";
+  case Phase::Schedule:
+  case Phase::Rematerialize:
+    return "kedge-verify-schedule";
+  case Phase::Exec:
+    return "kedge-check-memory";
+  }
+  return "";
+}
+
+/// The phase that left what a phase begins with: rematerialization may be none.
+Phase before(Phase phase) {
+  return phase == Phase::Exec ? Phase::Schedule : static_cast<Phase>(static_cast<int>(phase) - 1);
+}
+
 } // namespace
+
+void PhasePipelines::addGiven(Phase phase, bool isBefore, OpPassManager &manager) const {
+  for (const AddedPasses &added : isBefore ? options.passesBefore : options.passesAfter) {
+    if (added.phase != phase)
+      continue;
+    std::string why;
+    llvm::raw_string_ostream errors(why);
+    const StringRef verifier = verifierBehind(isBefore ? before(phase) : phase);
+    if (failed(parsePassPipeline(added.pipeline, manager, errors)) ||
+        (!verifier.empty() && failed(parsePassPipeline(verifier, manager, errors))))
+      fail("--passes-{}: '{}' is no pipeline: {}", isBefore ? "before" : "after", added.pipeline,
+           StringRef(why).trim().str());
+  }
+}
+
+void PhasePipelines::checkAdded(MLIRContext &context) const {
+  for (const bool isBefore : {true, false})
+    for (const AddedPasses &added : isBefore ? options.passesBefore : options.passesAfter) {
+      if (!has(added.phase))
+        fail("--passes-{}: the phase of '{}' has no passes with these options; give --recompute or "
+             "--memory-budget, or another phase",
+             isBefore ? "before" : "after", added.pipeline);
+      PassManager manager(&context);
+      addGiven(added.phase, isBefore, manager);
+    }
+}
 
 bool PhasePipelines::has(Phase phase) const {
   return phase != Phase::None && phase != Phase::Import &&
@@ -30,6 +82,12 @@ pipelines::TargetOptions PhasePipelines::target() const {
 }
 
 void PhasePipelines::build(Phase phase, bool withKernels, OpPassManager &manager) const {
+  addGiven(phase, /*before=*/true, manager);
+  buildOwn(phase, withKernels, manager);
+  addGiven(phase, /*before=*/false, manager);
+}
+
+void PhasePipelines::buildOwn(Phase phase, bool withKernels, OpPassManager &manager) const {
   switch (phase) {
   case Phase::None:
   case Phase::Import:

@@ -1,6 +1,7 @@
 #include "driver/RoundTrip.h"
 #include "driver/SavedIr.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "mlir/Parser/Parser.h"
 #include <cstdlib>
 
@@ -94,7 +95,7 @@ void checkRoundTrip(ModuleOp module, StringRef phase) {
     fail("KEDGE_ROUND_TRIP: {}: printed, parsed and printed again, the text differs", phase.str());
   if (std::string what = Comparison(module, *read).difference(); !what.empty())
     fail("KEDGE_ROUND_TRIP: {}: printed and parsed, {}", phase.str(), what);
-  fprintf(stderr, "kedge: round trip: %s\n", phase.str().c_str());
+  reporter().sayTogether(fmt::format("kedge: round trip: {}\n", phase.str()), {});
 }
 
 } // namespace kedge::driver

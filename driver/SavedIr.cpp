@@ -1,7 +1,7 @@
 #include "driver/SavedIr.h"
 #include "driver/Diagnostics.h"
-#include "lib/Dialect/Kedge/KedgeDialect.h"
-#include "lib/Dialect/Registration.h"
+#include "driver/Plugins.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
@@ -91,10 +91,8 @@ SavedIr SavedIr::takeFrom(ModuleOp module, const std::string &path) {
   return saved;
 }
 
-SavedIr SavedIr::of(const std::string &path) {
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+SavedIr SavedIr::of(const std::string &path, const std::vector<std::string> &plugins) {
+  MLIRContext context(dialectsWith(plugins), MLIRContext::Threading::DISABLED);
   return takeFrom(*parseIr(context, path), path);
 }
 

@@ -1,18 +1,13 @@
 // Files of --save-ir: IR with what `compile` needs to go on from it.
 #pragma once
 #include "driver/options/CompileOptions.h"
+#include "driver/options/Phase.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <nlohmann/json.hpp>
 
 namespace kedge::driver {
-
-/// Phases in order, by the names that the files have.
-enum class Phase { None = -1, Import, Model, Step, Schedule, Rematerialize, Exec };
-constexpr Phase kPhases[] = {Phase::Import,   Phase::Model,         Phase::Step,
-                             Phase::Schedule, Phase::Rematerialize, Phase::Exec};
-const char *nameOf(Phase phase);
 
 struct SavedIr {
   Phase phase = Phase::None;
@@ -28,7 +23,7 @@ struct SavedIr {
   void putOn(mlir::ModuleOp module) const;
   static SavedIr takeFrom(mlir::ModuleOp module, const std::string &path);
   /// What the file at `path` says, without its IR.
-  static SavedIr of(const std::string &path);
+  static SavedIr of(const std::string &path, const std::vector<std::string> &plugins = {});
 };
 
 /// Parses and verifies a file; throws kedge::Error.

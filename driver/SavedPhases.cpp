@@ -1,8 +1,9 @@
 // --save-ir and --emit: the IR of a phase as text, and a compilation that goes on from it.
 #include "driver/Compilation.h"
-#include "lib/Dialect/Exec/ExecDialect.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Exec/ExecDialect.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "lib/Support/TextFile.h"
 #include "lib/Text/ReadableText.h"
 #include "mlir/Pass/PassManager.h"
@@ -93,11 +94,10 @@ void Compilation::resume() {
   savedReport = saved.report;
   edited = saved.edited;
   if (edited && !options.isTrial())
-    fprintf(stderr,
-            "kedge: note: %s: is not as it was saved, so the program will not export ONNX files: they would "
-            "hold the graph of %s%s\n",
-            options.resumedFrom.c_str(), saved.model.c_str(),
-            done <= Phase::Model ? "; kedge-translate --export-onnx writes the edited model" : "");
+    note("{}: is not as it was saved, so the program will not export ONNX files: they would hold the graph "
+         "of {}{}",
+         options.resumedFrom, saved.model,
+         done <= Phase::Model ? "; kedge-translate --export-onnx writes the edited model" : "");
   if (isEmitted(done))
     emitted = emittedText(done);
   if (done != Phase::Exec)

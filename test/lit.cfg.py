@@ -4,7 +4,7 @@
 # A test says REQUIRES: where it needs a feature. Features that a package brings are in test/run.py, with the package; others:
 # `shared`, `faults`: cases as those of test/meaning; `aarch64` (programs for it are linked and emulated), `aarch64-units` (and
 # unit tests of its kernels); `musl`, `aarch64-musl`; `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
-# `cudnn` (the real library, which plans without a GPU); `nccl`; `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin);
+# `cudnn` (the real library, which plans without a GPU); `nccl`; `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin); `plugins` (%plugins: those of examples/out-of-tree);
 # `network-namespaces` (root may make networks); `kedge-reduce`; `fuzz` (the fuzz targets were built); `wheel` (all that scripts/wheel.sh packs was built); `unit-compiled`;
 # `address-sanitizer`; `avx512` (this machine); `release`.
 # --param tier=quick leaves out the tests that test/tiers.txt names; --param since=COMMIT takes those back whose rooms differ.
@@ -137,6 +137,10 @@ try:
 except OSError:
     if not any(glob.glob(f"{folder}/lib*/libnccl.so.2") for folder in [*filter(None, cuda_folders), "/usr/local/cuda-*"]):
         config.available_features.add("no-nccl")
+plugins = os.path.join(config.kedge_binary_dir, "test/plugins")
+if os.path.exists(os.path.join(plugins, "snake.so")):
+    config.available_features.add("plugins")
+    config.substitutions.append(("%plugins", plugins))
 if os.path.exists(os.path.join(config.kedge_binary_dir, "test", "kedge-crash-pass.so")):
     config.available_features.add("crash-pass")
     config.substitutions.append(("%crash-pass", os.path.join(config.kedge_binary_dir, "test", "kedge-crash-pass.so")))

@@ -1,8 +1,8 @@
 // What all of the project's tools do before their options, and when they end.
 #pragma once
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "lib/Support/TemporaryFiles.h"
-#include "runtime/io/Printable.h"
 #include "runtime/io/SameFile.h"
 #include "runtime/io/StandardFiles.h"
 #include "runtime/program/Version.h"
@@ -24,8 +24,11 @@ namespace kedge::tool {
   _exit(1);
 }
 
-/// A failed allocation in code that cannot throw is an error, too, not a crash.
-inline void prepareProcess() {
+/// A failed allocation in code that cannot throw is an error, too, not a crash. What is reported goes to the
+/// terminal.
+inline void prepareProcess(bool showsProgress = false) {
+  static TerminalReporter terminal("kedge", showsProgress);
+  static const ReporterScope scope(terminal);
   rt::prepareStandardFiles();
   catchEndingSignals();
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endWithoutMemory(); });
@@ -48,7 +51,7 @@ template <typename App> auto *addVersion(App &app) {
 }
 
 inline int sayError(const char *tool, const std::string &text) {
-  fprintf(stderr, "%s: error: %s\n", tool, rt::printable(text).c_str());
+  TerminalReporter(tool).say({Severity::Error, text, "", ""});
   return 1;
 }
 

@@ -1,6 +1,6 @@
 #include "driver/diff/Trace.h"
 #include "driver/diff/ReferenceScript.h"
-#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Import/GraphPlaces.h"
 #include "lib/Model/Model.h"
 #include "lib/Support/Error.h"

@@ -1,7 +1,7 @@
 #include "driver/joint/Joint.h"
 #include "driver/Compilation.h"
 #include "driver/joint/JointCosts.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include <algorithm>

@@ -1,5 +1,6 @@
 // What plan and compile are told beyond the model: optimizer, precision, memory, ranks, output.
 #pragma once
+#include "driver/options/AddedPasses.h"
 #include "driver/options/MemoryOptions.h"
 #include "driver/options/ModelOptions.h"
 #include "driver/options/OptionWords.h"
@@ -58,7 +59,7 @@ struct MachineOptions {
 struct OutputOptions {
   Emit emit = Emit::Exe;
   std::string path; ///< -o
-  std::string saveIr, report, arenaFile, launchFile;
+  std::string saveIr, report, arenaFile, launchFile, depfile;
   std::string algorithms;  ///< an algorithm table that goes into the program; empty: none
   bool withPlaces = false; ///< --emit as --save-ir writes it
   std::string only;        ///< --only: the function or module whose text --emit prints
@@ -98,6 +99,7 @@ struct CompileOptions : pipelines::StepOptions {
   std::optional<int64_t> microBatch; ///< rows of a micro-batch that it counts on
   /// Options that were given and say how to train: a model with training_info says it itself.
   std::vector<std::string> trainingOptions;
+  std::vector<AddedPasses> passesBefore, passesAfter;
   SavedArguments arguments; ///< for --save-ir
   /// The file of --save-ir that MODEL was; `model.model` is then the ONNX file it was made of.
   std::string resumedFrom;

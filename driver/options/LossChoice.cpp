@@ -1,6 +1,6 @@
 #include "driver/options/LossChoice.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "lib/Support/Error.h"
 
 using namespace mlir;

@@ -27,7 +27,8 @@ struct ModelOptions : autodiff::AddLossOptions {
   std::vector<int64_t> ranks = {1}; ///< in all; several: a plan each
   std::optional<rt::Mesh> mesh;     ///< --mesh with all its axes; none: all ranks along `data`
 
-  std::string configuration; ///< the device configuration of the file that is followed; empty: none
+  std::vector<std::string> plugins; ///< --load-pass-plugin
+  std::string configuration;        ///< the device configuration of the file that is followed; empty: none
 
   /// The mesh of the (first) number of ranks.
   rt::Mesh meshOfRanks() const { return mesh.value_or(rt::Mesh::ofData(ranks.front())); }

@@ -1,6 +1,6 @@
 // Words of options that no pass takes.
 #pragma once
-#include "lib/Support/Words.h"
+#include "kedge/Support/Words.h"
 
 namespace kedge::driver {
 

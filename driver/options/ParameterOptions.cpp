@@ -1,6 +1,6 @@
 #include "driver/options/ParameterOptions.h"
 #include "driver/options/CompileOptions.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/NearMisses.h"
 #include "runtime/program/NumberFlags.h"

@@ -11,7 +11,7 @@ namespace kedge::driver {
 
 /// Items of a step, batch, labels, tokens: what `options` of the launch table says of the loss.
 nlohmann::json lossFacts(mlir::func::FuncOp step, const pipelines::StepOptions &options);
-/// `options` of the program (runtime/abi/program.md).
+/// `options` of the program (include/kedge/abi/program.md).
 nlohmann::json programOptions(const CompileOptions &options, const nlohmann::json &lossFacts,
                               mlir::ModuleOp module);
 /// The exported file as skeletons, in inference and in training mode; literals go to `data`.

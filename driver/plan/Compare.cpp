@@ -3,6 +3,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
+#include "lib/Support/Reporter.h"
 #include <fmt/format.h>
 
 namespace kedge::driver {
@@ -148,7 +149,7 @@ nlohmann::json compareSchedules(const CompileOptions &options) {
     } catch (const Error &error) { // too few places to cut
       if (std::string_view(schedule) == options.pipeline.schedule)
         throw;
-      fprintf(stderr, "kedge: note: no row for %s: %s\n", schedule, error.what());
+      note("no row for {}: {}", schedule, error.what());
     }
   }
   return rows;

@@ -5,6 +5,7 @@
 #include "driver/plan/PipelinePlan.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
+#include "lib/Support/Reporter.h"
 #include <cmath>
 
 namespace kedge::driver {
@@ -60,7 +61,7 @@ bool fitsAbove(int64_t fitting, const CompileOptions &trial) {
   } catch (const Error &error) {
     if (fitting == 0)
       throw;
-    fprintf(stderr, "kedge: note: no larger size: %s\n", error.what());
+    note("no larger size: {}", error.what());
     return false;
   }
 }

@@ -1,8 +1,9 @@
 #include "driver/plan/PipelinePlan.h"
 #include "driver/plan/Report.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
+#include "lib/Support/Reporter.h"
 #include "passes/Pipeline/Schedule.h"
 #include <fmt/ranges.h>
 
@@ -88,7 +89,7 @@ std::optional<Candidate> tried(const CompileOptions &options, const std::string 
   } catch (const Error &error) {
     if (name == "1f1b")
       throw; // nothing to choose from
-    fprintf(stderr, "kedge: note: --pipeline-schedule auto: not %s: %s\n", name.c_str(), error.what());
+    note("--pipeline-schedule auto: not {}: {}", name, error.what());
     return std::nullopt;
   }
 }
@@ -193,8 +194,7 @@ CompileOptions withChosenSchedule(const CompileOptions &options) {
       if (!best || one->isBetterThan(*best))
         best = one;
     }
-  fprintf(stderr, "kedge: note: --pipeline-schedule auto: %s (%s)\n", best->name.c_str(),
-          fmt::format("{}", fmt::join(told, "; ")).c_str());
+  note("--pipeline-schedule auto: {} ({})", best->name, fmt::format("{}", fmt::join(told, "; ")));
   CompileOptions chosen = options;
   chosen.pipeline.schedule = best->name;
   return chosen;

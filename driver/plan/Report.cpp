@@ -2,7 +2,7 @@
 #include "driver/options/ProgramOptions.h"
 #include "driver/why/AllAnswers.h"
 #include "driver/why/Named.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
 #include <filesystem>

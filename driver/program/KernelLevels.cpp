@@ -1,6 +1,6 @@
 #include "driver/program/KernelLevels.h"
+#include "kedge/abi/ProgramKeys.h"
 #include "lib/Support/Error.h"
-#include "runtime/abi/ProgramKeys.h"
 #include "runtime/exec/Executor.h"
 #include <algorithm>
 #include <fmt/ranges.h>

@@ -7,6 +7,7 @@
 #include "driver/program/StagesTogether.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <optional>
@@ -161,16 +162,16 @@ int compilePlansByWorld(const CompileOptions &given, lower::KernelCache &cache) 
     compilation.lower();
     const BudgetCheck budget(compilation.module(), one);
     if (!budget.fits())
-      return fprintf(stderr, "kedge: on %d ranks%s: %s", static_cast<int>(world.ranks),
-                     world.stage ? fmt::format(", stage {}", *world.stage).c_str() : "",
-                     budget.whyNothingFits(remediesText(one)).c_str()),
+      return budget.sayWhyNothingFits(
+                 remediesText(one), fmt::format("on {} ranks{}: ", world.ranks,
+                                                world.stage ? fmt::format(", stage {}", *world.stage) : "")),
              2;
     const AmongPrograms among{prefixOf(world), world.mesh && !world.stage ? &knownKernels : nullptr};
     bundle.add(world, among.prefix, ProgramBuilder(compilation, one, cache.files(), among).parts());
     if (world.stage)
       stages.push_back(compilation.textOfRanks());
   }
-  checkTogether(stages, options.model.model);
+  checkTogether(stages, options.model);
   writeReportOfPipeline(options, cache.facts());
   linkParts(bundle.finish(), options, options.output.path);
   return 0;

@@ -4,11 +4,12 @@
 #include "driver/program/GpuTarget.h"
 #include "driver/program/KernelLevels.h"
 #include "driver/program/SharedKernels.h"
-#include "lib/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/abi/ProgramKeys.h"
 #include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Link/Link.h"
+#include "lib/Support/Reporter.h"
 #include "passes/Lower/Codegen/Codegen.h"
-#include "runtime/abi/ProgramKeys.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/SameFile.h"
 #include "llvm/ADT/SetVector.h"
@@ -114,7 +115,7 @@ nlohmann::json ProgramBuilder::gpuTarget(std::vector<uint8_t> &data) {
   const std::string arch = architectureOf(options.machine.target);
   lower::gpu::GpuCode code = compileForGpu(compilation.kernels(), arch, cache);
   if (!code.note.empty() && !options.isTrial())
-    fprintf(stderr, "kedge: note: %s\n", code.note.c_str());
+    note("{}", code.note);
   nlohmann::json target = {{key::kind, "cuda"}, {key::arch, arch}};
   const auto add = [&](const char *key, llvm::StringRef bytes) {
     if (bytes.empty())

@@ -1,7 +1,7 @@
 #include "driver/program/StagesTogether.h"
 #include "driver/Compilation.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Dialect/Registration.h"
+#include "driver/Plugins.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "lib/Support/Error.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -26,12 +26,10 @@ std::string Compilation::textOfRanks() {
   return text;
 }
 
-void checkTogether(const std::vector<std::string> &programs, const std::string &model) {
+void checkTogether(const std::vector<std::string> &programs, const ModelOptions &model) {
   if (programs.empty())
     return;
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  MLIRContext context(dialectsWith(model.plugins), MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);
   std::string found;
@@ -42,13 +40,13 @@ void checkTogether(const std::vector<std::string> &programs, const std::string &
     OwningOpRef<ModuleOp> one = parseSourceString<ModuleOp>(text, &context);
     if (!one) // nothing is proven of a stage that is left out
       fail("{}: a stage's program cannot be read again, so that the stages cannot be checked together: {}",
-           model, found);
+           model.model, found);
     all->push_back(one.release());
   }
   PassManager manager(&context);
   manager.addPass(partition::createCheckCollectives());
   if (failed(manager.run(*all)))
-    fail("{}: the stages' programs do not fit each other: {}", model, found);
+    fail("{}: the stages' programs do not fit each other: {}", model.model, found);
 }
 
 } // namespace kedge::driver

@@ -1,7 +1,7 @@
 #include "driver/reduce/ModelPart.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include <fmt/format.h>
 #include <set>
 

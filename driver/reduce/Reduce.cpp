@@ -1,7 +1,7 @@
 #include "driver/reduce/Reduce.h"
 #include "driver/reduce/CommandRuns.h"
 #include "driver/reduce/ModelPart.h"
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "lib/Export/Onnx/OnnxGraph.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Support/Error.h"

@@ -2,7 +2,7 @@
 #include "driver/shapes/GraphMaker.h"
 #include <fmt/format.h>
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 namespace {
 
 using model::Attribute;
@@ -105,4 +105,4 @@ model::Model unetModel() {
                   {Dim::named("batch"), Dim::of(classes), Dim::named("height"), Dim::named("width")});
 }
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Model/Model.h"
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 
 struct Transformer {
   int64_t layers, width, heads;
@@ -26,4 +26,4 @@ model::Model wideRowsModel();
 /// One product whose parameter has 134 MB: an optimizer's work.
 model::Model wideParameterModel();
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 namespace {
 
 constexpr int64_t opset = 23, irVersion = 10;
@@ -117,4 +117,4 @@ model::Model GraphMaker::finish(const Value &output, const std::vector<model::Di
   return std::move(made);
 }
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

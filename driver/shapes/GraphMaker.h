@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Model/Model.h"
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 
 class GraphMaker {
 public:
@@ -49,4 +49,4 @@ private:
   uint64_t weightBytes = 0;
 };
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

@@ -2,7 +2,7 @@
 #include "driver/shapes/GraphMaker.h"
 #include <fmt/format.h>
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 namespace {
 
 using model::Dim;
@@ -45,4 +45,4 @@ model::Model wideParameterModel() {
                   {Dim::named("batch"), Dim::of(outputs)});
 }
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

@@ -4,7 +4,7 @@
 #include "runtime/format/NearMisses.h"
 #include <fmt/ranges.h>
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 namespace {
 
 using MakeTransformer = model::Model (*)(const Transformer &);
@@ -150,4 +150,4 @@ std::string publishedShapes() {
   return lines;
 }
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

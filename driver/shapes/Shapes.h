@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 
 /// What of a published model is made otherwise. Not every model has each of them.
 struct ShapeChanges {
@@ -24,4 +24,4 @@ int64_t weightsOf(const model::Model &model);
 /// Write a model whose weights lie elsewhere.
 void writeModel(const model::Model &model, const std::string &path);
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

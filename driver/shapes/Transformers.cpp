@@ -2,7 +2,7 @@
 #include "driver/shapes/GraphMaker.h"
 #include <fmt/format.h>
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 namespace {
 
 using model::Attribute;
@@ -132,4 +132,4 @@ model::Model llamaModel(const Transformer &sizes) {
   return finish(g, head(g, g.rmsNorm(x, "norm", sizes.width), table, sizes), sizes.vocabulary);
 }
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

@@ -3,7 +3,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/program/Version.h"
 
-namespace kedge::driver {
+namespace kedge::driver::shapes {
 namespace {
 
 using namespace exporter;
@@ -62,4 +62,4 @@ void writeModel(const model::Model &model, const std::string &path) {
   file.commit();
 }
 
-} // namespace kedge::driver
+} // namespace kedge::driver::shapes

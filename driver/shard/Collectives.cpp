@@ -1,8 +1,8 @@
 #include "driver/shard/Collectives.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Support/StorageBytes.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Support/StorageBytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Mesh/Annotations.h"
 

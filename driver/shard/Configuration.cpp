@@ -1,6 +1,7 @@
 #include "driver/shard/Configuration.h"
 #include "lib/Model/ShardingCheck.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include <fmt/ranges.h>
 
 namespace kedge::driver {
@@ -42,9 +43,8 @@ std::string onlyFitting(const GivenRanks &given, const CompileOptions &options,
   if (fitting.size() == 1)
     return fitting.front().name;
   if (!all.empty() && ranks > 1)
-    fprintf(stderr,
-            "kedge: note: %s: no device configuration of the file is for %s: it has %s; none is followed\n",
-            options.model.model.c_str(), given.words.c_str(), namesOf(all).c_str());
+    note("{}: no device configuration of the file is for {}: it has {}; none is followed",
+         options.model.model, given.words, namesOf(all));
   return "";
 }
 

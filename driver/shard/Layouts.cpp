@@ -1,5 +1,5 @@
 #include "driver/shard/Layouts.h"
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Mesh/Annotations.h"

@@ -3,6 +3,7 @@
 #include "driver/shard/Collectives.h"
 #include "driver/shard/Layouts.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "lib/Support/TextFile.h"
 
 using nlohmann::json;
@@ -36,11 +37,9 @@ json layoutsTo(const CompileOptions &options, const ShardRequest &request) {
                  {"without_rule", opsWithoutRule(compilation.module())}};
   if (!request.output.empty()) {
     for (const std::string &sentence : layouts.unsaid)
-      fprintf(
-          stderr,
-          "kedge: note: %s: ONNX's annotations have no words for that: it is left out, and the file is cut "
-          "otherwise than with --mesh\n",
-          sentence.c_str());
+      note("{}: ONNX's annotations have no words for that: it is left out, and the file is cut otherwise "
+           "than with --mesh",
+           sentence);
     writeText(request.output,
               exporter::annotatedModel(compilation.onnx(), layouts.configuration, layouts.nodes));
     answer["output"] = request.output;

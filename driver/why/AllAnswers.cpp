@@ -2,8 +2,8 @@
 #include "driver/why/StateAnswer.h"
 #include "driver/why/Turns.h"
 #include "driver/why/ValueAnswers.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 
 using namespace mlir;
 using nlohmann::json;

@@ -1,7 +1,7 @@
 #include "driver/why/Lives.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Support/Error.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 #include "driver/why/Named.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "lib/Lint/ExporterMetadata.h"
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Support/Error.h"

@@ -1,6 +1,6 @@
 // What a name of the user's stands for in a plan.
 #pragma once
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Model/Model.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,14 +1,14 @@
 #include "driver/why/StateAnswer.h"
 #include "driver/why/Lives.h"
 #include "driver/why/Turns.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/StorageBytes.h"
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Analysis/LaunchCost.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/AttrJson.h"
-#include "lib/Support/StorageBytes.h"
 #include <fmt/ranges.h>
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 #include "driver/why/Turns.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 #include "driver/why/ValueAnswers.h"
 #include "driver/why/Turns.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 

@@ -1,6 +1,6 @@
 // Work of a generated kernel: from its domain, maps and body.
 #include "lib/Analysis/ClusterCost.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,6 +1,6 @@
 #pragma once
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "lib/Analysis/LaunchCost.h"
-#include "lib/Dialect/Sched/SchedOps.h"
 
 namespace kedge::analysis {
 

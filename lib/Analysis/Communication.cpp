@@ -1,8 +1,8 @@
 #include "lib/Analysis/Communication.h"
+#include "kedge/Dialect/Dist/CollectiveCall.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Dist/CollectiveCall.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Train/FunctionKind.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include <map>
 #include <set>

@@ -1,10 +1,10 @@
 #include "lib/Analysis/LaunchCost.h"
+#include "kedge/Dialect/Dist/CollectiveCall.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "lib/Analysis/ClusterCost.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/RankMesh.h"
-#include "lib/Dialect/Dist/CollectiveCall.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Sched/InPlace.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/io/Error.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Support/AttrJson.h"
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/io/Error.h"

@@ -1,7 +1,7 @@
 // Describes a sched.library op in the runtime's own terms.
 #pragma once
-#include "lib/Dialect/Kedge/Target.h"
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Kedge/Target.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/calls/LibraryCall.h"
 

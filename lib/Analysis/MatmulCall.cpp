@@ -1,5 +1,5 @@
 #include "lib/Analysis/MatmulCall.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // A library call that is a product of matrices, as the passes of level 3 see it.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 
 namespace kedge::analysis {
 

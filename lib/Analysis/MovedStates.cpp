@@ -1,10 +1,10 @@
 #include "lib/Analysis/MovedStates.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Support/StorageBytes.h"
 #include "lib/Analysis/LaunchCost.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Support/StorageBytes.h"
 
 using namespace mlir;
 

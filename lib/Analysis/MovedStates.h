@@ -1,7 +1,7 @@
 // What moving states to host memory saves and costs at least.
 #pragma once
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Analysis/DeviceModel.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/Offload.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>

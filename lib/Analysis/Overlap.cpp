@@ -1,6 +1,6 @@
 #include "lib/Analysis/Overlap.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include <algorithm>
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // The bytes that a program holds from its start to its end.
 #pragma once
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace kedge::analysis {

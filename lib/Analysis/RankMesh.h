@@ -1,6 +1,6 @@
 // The mesh of a module, as the runtime counts its ranks.
 #pragma once
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "runtime/program/Mesh.h"
 
 namespace kedge::analysis {

@@ -1,7 +1,7 @@
 #include "lib/Analysis/Reservations.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/PersistentRegion.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
 #include "runtime/exec/DiskCopies.h"
 #include "runtime/exec/Executor.h"
 

@@ -1,7 +1,7 @@
 #include "lib/Analysis/StepCost.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>

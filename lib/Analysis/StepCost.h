@@ -1,7 +1,7 @@
 // What a step costs: the sum over the launches of its functions.
 #pragma once
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Analysis/LaunchCost.h"
-#include "lib/Dialect/Train/FunctionKind.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #include "lib/Analysis/StepGraph.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Analysis/LaunchCost.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/FunctionKind.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;

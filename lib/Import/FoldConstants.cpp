@@ -1,4 +1,4 @@
-#include "lib/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Support/TensorLimits.h"

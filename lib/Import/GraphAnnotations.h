@@ -1,6 +1,6 @@
 // What a device configuration of the file says of the tensors of its nodes, as attributes.
 #pragma once
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "lib/Model/ShardingCheck.h"
 #include "lib/Support/Error.h"
 

@@ -1,8 +1,8 @@
 // Imports an ONNX model as level 1: one canonical onnx op for each node, static shapes, weights as
 // train.state symbols.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/TrainAttrs.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/TrainAttrs.h"
 #include "lib/Import/NodeImporter.h"
 #include "lib/Model/Model.h"
 #include "mlir/IR/BuiltinOps.h"

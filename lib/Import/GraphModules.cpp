@@ -1,5 +1,5 @@
 #include "lib/Import/GraphModules.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "lib/Lint/ExporterMetadata.h"
 #include "mlir/IR/Builders.h"
 #include <map>

@@ -1,6 +1,6 @@
 // Where in the user's model a node came from.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "lib/Model/Model.h"
 #include "mlir/IR/Location.h"
 

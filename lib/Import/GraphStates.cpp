@@ -1,8 +1,8 @@
 // Initializers and constants: states of the program, or small constants in the IR.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/Quantized/QuantizedOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/GraphPlaces.h"
 #include "lib/Import/ImportScope.h"

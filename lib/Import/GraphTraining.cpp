@@ -1,7 +1,7 @@
 // training_info: one iteration of it behind the main graph.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/ImportScope.h"
 #include "lib/Import/NodeConstants.h"

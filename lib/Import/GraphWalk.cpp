@@ -1,5 +1,7 @@
 // Nodes in order: to their importers, or to the list of what is not supported.
-#include "lib/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Interfaces/OnnxDomainInterface.h"
+#include "lib/Import/DomainNode.h"
 #include "lib/Import/GraphNode.h"
 #include "lib/Import/GraphPlaces.h"
 #include "lib/Import/NodeConstants.h"
@@ -170,6 +172,8 @@ void GraphImporter::importNode(const model::Node &node, ImportScope &target) {
   Location loc = nodeLocation(context, node);
   PlaceScope scope(places, nodePlace(context, node));
   NodeImporter importer = NodeImporters::get().find(node.domain, node.opType);
+  if (!importer && opOfDomain(context, node.domain, node.opType))
+    importer = importDomainNode;
   bool unknownOperand = llvm::any_of(node.inputs, [&](const std::string &name) {
     const ImportedValue *value = name.empty() ? nullptr : target.find(name);
     return value && isUnknown(*value);

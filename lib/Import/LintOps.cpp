@@ -1,7 +1,8 @@
 #include "lib/Import/LintOps.h"
+#include "kedge/Interfaces/DecomposableOpInterface.h"
+#include "kedge/Interfaces/DifferentiableOpInterface.h"
+#include "kedge/Interfaces/OnnxDomainInterface.h"
 #include "lib/Import/NodeImporter.h"
-#include "lib/Interfaces/DecomposableOpInterface.h"
-#include "lib/Interfaces/DifferentiableOpInterface.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
@@ -19,6 +20,8 @@ bool isTrainingOperator(const std::string &domain, const std::string &op) {
 /// have the gradients of what they become.
 std::optional<RegisteredOperationName> opOf(MLIRContext &context, const std::string &domain,
                                             const std::string &op) {
+  if (std::optional<RegisteredOperationName> own = opOfDomain(context, domain, op))
+    return own;
   return RegisteredOperationName::lookup("onnx." + op, &context);
 }
 
@@ -48,8 +51,9 @@ std::map<std::string, train::Role> rolesOf(const lint::Report &findings) {
 
 lint::Operators lintOperators(MLIRContext &context) {
   lint::Operators operators;
-  operators.isSupported = [](const std::string &domain, const std::string &op) {
-    return NodeImporters::get().find(domain, op) || isTrainingOperator(domain, op);
+  operators.isSupported = [&context](const std::string &domain, const std::string &op) {
+    return NodeImporters::get().find(domain, op) || isTrainingOperator(domain, op) ||
+           opOfDomain(context, domain, op);
   };
   operators.hasGradient = [&context](const std::string &domain, const std::string &op) {
     std::optional<RegisteredOperationName> name = opOf(context, domain, op);

@@ -1,7 +1,7 @@
 // Connects lint and the importer. Lint asks about operators; the registry of importers and
 // the interfaces of the onnx dialect answer. Lint's verdicts become the importer's roles.
 #pragma once
-#include "lib/Dialect/Train/TrainAttrs.h"
+#include "kedge/Dialect/Train/TrainAttrs.h"
 #include "lib/Lint/Lint.h"
 #include "mlir/IR/MLIRContext.h"
 #include <map>

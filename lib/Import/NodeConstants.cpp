@@ -1,5 +1,5 @@
 #include "lib/Import/NodeConstants.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "lib/Support/Error.h"
 #include <cstring>
 

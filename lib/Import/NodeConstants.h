@@ -1,6 +1,6 @@
 // Element types and dense constants from ONNX tensors.
 #pragma once
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "lib/Model/Model.h"
 #include "lib/Model/NarrowTypes.h"
 #include "mlir/IR/Builders.h"

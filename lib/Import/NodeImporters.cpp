@@ -1,5 +1,5 @@
 // The registry of node importers, and what every node's context can do.
-#include "lib/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "lib/Import/NodeConstants.h"
 #include "lib/Import/NodeImporter.h"
 #include "lib/Import/Training.h"

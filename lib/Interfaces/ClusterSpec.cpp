@@ -1,4 +1,4 @@
-#include "lib/Interfaces/ClusterBody.h"
+#include "kedge/Interfaces/ClusterBody.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 

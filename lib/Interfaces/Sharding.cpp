@@ -1,4 +1,4 @@
-#include "lib/Interfaces/ShardingOpInterface.h"
+#include "kedge/Interfaces/ShardingOpInterface.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // Point-by-point interpretation of a sched.cluster.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "lib/Interpret/ConstantEvaluator.h"
 
 namespace kedge::interpret {

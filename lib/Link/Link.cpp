@@ -11,6 +11,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <tuple>
 
@@ -37,15 +38,25 @@ std::vector<StringRef> archivesOf(RuntimeKind runtime) {
   return {"libkedge_runtime_main.a", "libkedge_runtime.a"};
 }
 
-/// The folder of the runtime's archives: <build>/runtime or <prefix>/lib beside <...>/bin of this executable,
-/// and in it one for each other machine.
+/// The folder of the executable or the shared library that has this code.
+SmallString<256> folderOfThisCode() {
+  static int anchor;
+  Dl_info place;
+  SmallString<256> library;
+  if (dladdr(&anchor, &place) != 0 && StringRef(place.dli_fname).contains(".so") &&
+      !fs::real_path(place.dli_fname, library))
+    return SmallString<256>(path::parent_path(library));
+  return SmallString<256>(path::parent_path(fs::getMainExecutable(nullptr, &anchor)));
+}
+
+/// The folder of the runtime's archives: <build>/runtime or <prefix>/lib/kedge beside bin and lib, and in it
+/// one for each other machine.
 std::string runtimeFolder(const Runtime &runtime) {
   const std::string wanted = archivesOf(runtime.kind).front().str();
-  static int anchor;
-  SmallString<256> bin(path::parent_path(fs::getMainExecutable(nullptr, &anchor)));
+  const SmallString<256> here = folderOfThisCode();
   std::string looked;
   for (StringRef folder : {"../runtime", "../lib/kedge", "../lib"}) {
-    SmallString<256> candidate(bin), archive;
+    SmallString<256> candidate(here), archive;
     path::append(candidate, folder, runtime.machine);
     path::remove_dots(candidate, true);
     archive = candidate;

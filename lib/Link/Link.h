@@ -34,7 +34,7 @@ struct LibraryPaths {
 LibraryPaths libraryPaths(const std::string &output);
 
 /// Links libNAME.so. It contains everything except libc, libm and threads, and exports only
-/// the functions of kedge_session.h and of this model. Moved into place as by linkProgram.
+/// the functions of session.h and of this model. Moved into place as by linkProgram.
 void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                  const std::string &machine = "");
 /// Writes NAME.h, NAME.hpp and NAME.pc. `inputTypes`: the types of the model's inputs, as "f32": its own

@@ -1,4 +1,4 @@
-// runtime/library/kedge_session.h and .hpp as text.
+// include/kedge/session.h and .hpp as text.
 #pragma once
 
 namespace kedge::link {

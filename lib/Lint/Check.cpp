@@ -11,10 +11,6 @@
 namespace kedge::lint {
 using model::Model;
 
-std::string_view severityName(Severity severity) {
-  return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
-}
-
 std::string_view verdictName(Verdict verdict) {
   switch (verdict) {
   case Verdict::Parameter:

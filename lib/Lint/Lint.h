@@ -4,6 +4,7 @@
 #pragma once
 #include "lib/Model/Model.h"
 #include "lib/Support/LossFunction.h"
+#include "lib/Support/Severity.h"
 #include <functional>
 #include <set>
 
@@ -11,9 +12,6 @@ namespace kedge::lint {
 
 /// Domain of operators that only a compilation knows: ByMode(training, evaluation).
 inline constexpr std::string_view ownDomain = "kedge";
-
-enum class Severity { Error, Warning, Note };
-std::string_view severityName(Severity); // "error", "warning", "note"
 
 enum class Verdict {
   Parameter, // trained

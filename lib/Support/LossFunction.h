@@ -1,6 +1,6 @@
 // The losses that Kedge computes itself, as options of the linter, of passes and of commands name them.
 #pragma once
-#include "lib/Support/Words.h"
+#include "kedge/Support/Words.h"
 
 namespace kedge {
 

@@ -1,6 +1,6 @@
 // The entries of --offload.
 #pragma once
-#include "lib/Support/Words.h"
+#include "kedge/Support/Words.h"
 
 namespace kedge {
 

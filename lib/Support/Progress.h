@@ -1,14 +1,11 @@
-// Long computations report how far they are. Nothing is shown unless a tool asks for it.
+// Long computations report how far they are, to the calling thread's reporter.
 #pragma once
-#include <functional>
 #include <string>
 
 namespace kedge {
 
-/// `share` is the finished part, from 0 to 1; 1 means that it has ended.
-using ProgressListener = std::function<void(const std::string &what, double share)>;
-
-void setProgressListener(ProgressListener listener);
+/// `share` is the finished part, from 0 to 1; 1 means that it has ended. Throws kedge::Error when the work is
+/// to end.
 void tellProgress(const std::string &what, double share);
 
 /// One of several computations, as "row 2 of 6": while it lives, progress is told together with it.
@@ -19,9 +16,5 @@ public:
   ProgressStage(const ProgressStage &) = delete;
   ProgressStage &operator=(const ProgressStage &) = delete;
 };
-
-/// Installs a listener that rewrites one line on standard error, at most ten times a
-/// second, and removes it at the end. Does nothing if standard error is not a terminal.
-void showProgressOnTerminal();
 
 } // namespace kedge

@@ -1,4 +1,4 @@
-#include "lib/Support/StorageBytes.h"
+#include "kedge/Support/StorageBytes.h"
 #include "lib/Support/TensorLimits.h"
 #include <algorithm>
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <mutex>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -72,6 +73,8 @@ std::string ToolEnding::how() const {
 
 ToolEnding runTool(const std::vector<std::string> &words, const TemporaryFolder &folder,
                    const std::string &output) {
+  static std::mutex one; // a signal ends one child
+  const std::lock_guard lock(one);
   const std::string log = output.empty() ? folder.file("log") : output;
   const Beginning beginning(log);
   pid_t child = 0;

@@ -20,8 +20,8 @@ struct ToolEnding {
 /// Runs `words`, a program and its arguments, until it ends; a name without a slash is looked for in PATH. It
 /// reads nothing. Its output is kept in `output`, or where that is empty in a file of `folder`. Its temporary
 /// files go to `folder`, since not every tool removes its own when a signal ends it. A signal that ends this
-/// process ends the tool and all that it started. Throws if it cannot be started. Not for two threads at
-/// once.
+/// process ends the tool and all that it started. Throws if it cannot be started. One at a time: a second
+/// thread waits.
 ToolEnding runTool(const std::vector<std::string> &words, const TemporaryFolder &folder,
                    const std::string &output = "");
 

@@ -1,5 +1,5 @@
 // Names and places of a text that is parsed: MLIR's parser forgets the names of values and all comments.
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "lib/Support/Error.h"
 #include "lib/Text/ReadableText.h"
 #include "mlir/AsmParser/AsmParser.h"

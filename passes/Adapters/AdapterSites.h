@@ -1,6 +1,6 @@
 // Where a weight is multiplied: the places that an adapter joins.
 #pragma once
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::adapters {

@@ -1,5 +1,5 @@
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "lib/Support/ExactDouble.h"
 #include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,6 +1,6 @@
 // --quantize REGEX=FORMAT.
 #pragma once
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "runtime/io/NameRule.h"
 
 namespace kedge::adapters {

@@ -1,11 +1,11 @@
 #include "passes/Autodiff/Backward.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
-#include "lib/Interfaces/DecomposableOpInterface.h"
-#include "lib/Interfaces/DifferentiableOpInterface.h"
-#include "lib/Support/Assert.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "kedge/Interfaces/DecomposableOpInterface.h"
+#include "kedge/Interfaces/DifferentiableOpInterface.h"
+#include "kedge/Support/Assert.h"
 #include "passes/Autodiff/FunctionEditing.h"
 
 namespace kedge::autodiff {

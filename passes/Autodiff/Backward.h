@@ -1,6 +1,6 @@
 // Reverse-mode differentiation of one value of a function: shared by the loss and by train.gradient_of.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

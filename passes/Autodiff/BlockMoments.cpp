@@ -1,9 +1,9 @@
 // Moments in 8 bits, block by block of the flattened parameter.
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Optimizer/CompactOps.h"
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Optimizer/CompactOps.h"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "passes/Autodiff/ParameterUpdate.h"
 
 using namespace mlir;

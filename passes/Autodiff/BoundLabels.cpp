@@ -1,7 +1,7 @@
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Loss/LossOps.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {

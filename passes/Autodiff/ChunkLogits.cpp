@@ -1,5 +1,5 @@
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Support/ChunkRows.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/LogitsRegion.h"

@@ -1,5 +1,5 @@
-#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "passes/Autodiff/Backward.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"

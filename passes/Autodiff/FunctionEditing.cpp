@@ -1,7 +1,7 @@
 #include "passes/Autodiff/FunctionEditing.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Support/Assert.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Support/Assert.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;

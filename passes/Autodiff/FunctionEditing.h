@@ -1,8 +1,8 @@
 // Functions whose arguments and results carry bindings that say what they are for.
 #pragma once
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::autodiff {

@@ -1,7 +1,7 @@
 // Words of this room's options.
 #pragma once
+#include "kedge/Support/WordParser.h"
 #include "lib/Support/LossFunction.h"
-#include "lib/Support/WordParser.h"
 
 namespace kedge::autodiff {
 

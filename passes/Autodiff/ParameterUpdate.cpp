@@ -1,10 +1,10 @@
 #include "passes/Autodiff/ParameterUpdate.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "lib/Support/StorageBytes.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "kedge/Support/StorageBytes.h"
 #include "passes/Autodiff/Optimizers.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // The update of one parameter: its states, the host's scalars, what is kept in a skipped step; and the rules.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/Loss/LossScaleOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/Loss/LossScaleOps.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/OptionWords.h"
 

@@ -1,5 +1,5 @@
-#include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 

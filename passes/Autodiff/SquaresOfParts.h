@@ -1,7 +1,7 @@
 // The sum of gradients' squares as a balanced tree over equal parts of each tensor: the same bits on any mesh
 // that cuts between them.
 #pragma once
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "passes/Autodiff/GradientReductions.h"
 
 namespace kedge::autodiff {

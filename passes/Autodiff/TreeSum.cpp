@@ -1,8 +1,8 @@
 #include "passes/Autodiff/TreeSum.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
 

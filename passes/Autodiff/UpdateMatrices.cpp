@@ -1,11 +1,11 @@
 // Optimizers that see a parameter as a matrix: Adafactor and Muon, written in ops of the model's kind.
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "passes/Autodiff/GradientReductions.h"
 #include "passes/Autodiff/ParameterUpdate.h"
 #include <cmath>

@@ -1,10 +1,10 @@
 // Optimizers that are one op per parameter.
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Optimizer/CompactOps.h"
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
-#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Optimizer/CompactOps.h"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "passes/Autodiff/ParameterUpdate.h"
 
 using namespace mlir;

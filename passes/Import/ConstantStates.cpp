@@ -1,6 +1,6 @@
 #include "passes/Import/ConstantStates.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <fstream>
 

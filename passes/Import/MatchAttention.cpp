@@ -1,9 +1,9 @@
 #include "passes/Import/MatchAttention.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "passes/Import/MatchUtils.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Reads dropout(softmax(scale Q K^T + mask)) V from primitives.
 #pragma once
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace kedge::raise {

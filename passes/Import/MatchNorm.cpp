@@ -1,6 +1,6 @@
 #include "passes/Import/MatchNorm.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
 // What the norms' raise passes share.
 #pragma once
-#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "passes/Import/MatchUtils.h"
 
 namespace kedge::raise {

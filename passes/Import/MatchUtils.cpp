@@ -1,9 +1,9 @@
 #include "passes/Import/MatchUtils.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,5 +1,5 @@
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "passes/Import/MatchNorm.h"
 #include "passes/Import/Passes.h"
 #include "passes/Import/RaisePass.h"

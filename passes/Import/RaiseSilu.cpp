@@ -1,7 +1,7 @@
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "passes/Import/Passes.h"
 #include "passes/Import/RaisePass.h"
 

@@ -1,9 +1,10 @@
 #include "passes/Levels/Border.h"
-#include "lib/Dialect/Dist/DistDialect.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/ONNXDialect.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Dist/DistDialect.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Interfaces/OnnxDomainInterface.h"
 #include "lib/Support/TensorLimits.h"
 
 using namespace mlir;
@@ -19,7 +20,9 @@ bool isStatic(Type type) {
 } // namespace
 
 bool Border::isOfModel(Operation *op) {
-  return isa_and_present<onnx::ONNXDialect, train::TrainDialect, dist::DistDialect>(op->getDialect());
+  Dialect *dialect = op->getDialect();
+  return isa_and_present<onnx::ONNXDialect, train::TrainDialect, dist::DistDialect>(dialect) ||
+         (dialect && dialect->getRegisteredInterface<OnnxDomainInterface>());
 }
 
 void Border::checkFunctions() {

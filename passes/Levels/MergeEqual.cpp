@@ -1,5 +1,5 @@
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"

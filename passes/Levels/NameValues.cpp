@@ -1,6 +1,6 @@
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Kedge/ValueNotes.h"
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "passes/Levels/Passes.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -1,7 +1,7 @@
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "passes/Levels/Passes.h"
 #include "llvm/ADT/SetVector.h"
 

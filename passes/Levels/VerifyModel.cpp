@@ -1,5 +1,5 @@
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "passes/Levels/Border.h"
 #include "passes/Levels/Passes.h"
 

@@ -1,6 +1,6 @@
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Sched/SchedOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "passes/Levels/Border.h"
 #include "passes/Levels/Passes.h"
 

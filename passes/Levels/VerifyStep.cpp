@@ -1,8 +1,8 @@
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "passes/Levels/Border.h"
 #include "passes/Levels/Passes.h"
 

@@ -1,8 +1,8 @@
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Sched/SinglePass.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Sched/SinglePass.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "passes/Memory/Passes.h"
 
 namespace kedge::memory {

@@ -1,9 +1,9 @@
 #include "passes/Memory/CheckKept.h"
+#include "kedge/Dialect/Exec/ExecDialect.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/StorageBytes.h"
 #include "lib/Analysis/PersistentRegion.h"
-#include "lib/Dialect/Exec/ExecDialect.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/StorageBytes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace kedge::memory {

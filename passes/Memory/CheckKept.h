@@ -1,6 +1,6 @@
 // What functions leave to each other in the arenas, and what a launch makes of its kernel.
 #pragma once
-#include "lib/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace kedge::memory {

@@ -1,8 +1,8 @@
 #include "passes/Memory/CheckOrder.h"
-#include "lib/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/abi/Streams.h"
 #include "passes/Memory/ByteOwners.h"
 #include "passes/Memory/StreamClocks.h"
-#include "runtime/abi/Streams.h"
 #include <map>
 
 using namespace mlir;

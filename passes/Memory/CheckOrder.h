@@ -1,6 +1,6 @@
 // Whether streams and events order all that touches the same bytes.
 #pragma once
-#include "lib/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
 
 namespace kedge::memory {
 

@@ -1,8 +1,8 @@
 #include "passes/Memory/FunctionPlan.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "lib/Analysis/PersistentRegion.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Sched/InPlace.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 // Buffers and lifetimes of one scheduled function.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Base/KedgePass.h"

@@ -1,9 +1,9 @@
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Exec/LaunchBytes.h"
-#include "lib/Dialect/Exec/Lifetimes.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Exec/Lifetimes.h"
+#include "kedge/abi/Streams.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Memory/StreamClocks.h"
-#include "runtime/abi/Streams.h"
 #include <array>
 #include <map>
 

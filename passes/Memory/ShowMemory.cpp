@@ -1,6 +1,6 @@
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/Reservations.h"
-#include "lib/Dialect/Sched/InPlace.h"
 #include "lib/Support/MemoryBudget.h"
 #include "mlir/IR/AsmState.h"
 #include "passes/Memory/FunctionPlan.h"

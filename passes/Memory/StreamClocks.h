@@ -1,6 +1,6 @@
 // What is known to be done when a launch starts: the meaning of streams and events in an exec.function.
 #pragma once
-#include "lib/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
 #include <vector>
 
 namespace kedge::memory {

@@ -1,8 +1,8 @@
 // What the annotations of the file say of states and ops.
 #pragma once
-#include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Mesh/Layout.h"
 

@@ -1,12 +1,12 @@
 #include "passes/Mesh/Blocks.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Support/StorageBytes.h"
 #include "lib/Support/Statistics.h"
-#include "lib/Support/StorageBytes.h"
 
 using namespace mlir;
 

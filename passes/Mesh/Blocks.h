@@ -1,6 +1,6 @@
 // Blocks of whole tensors, and whole tensors of blocks.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "passes/Mesh/Layout.h"
 
 namespace kedge::mesh {

@@ -1,6 +1,6 @@
 #include "passes/Mesh/ClusterRule.h"
-#include "lib/Dialect/Sched/BuildCluster.h"
-#include "lib/Interfaces/ClusterableOpInterface.h"
+#include "kedge/Dialect/Sched/BuildCluster.h"
+#include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Verifier.h"

@@ -1,6 +1,6 @@
 // The sharding rule of a loop nest.
 #pragma once
-#include "lib/Interfaces/Sharding.h"
+#include "kedge/Interfaces/Sharding.h"
 
 namespace kedge::mesh {
 

@@ -1,5 +1,5 @@
 #include "passes/Mesh/GivenCut.h"
-#include "lib/Dialect/Dist/Cut.h"
+#include "kedge/Dialect/Dist/Cut.h"
 #include "lib/Support/Error.h"
 #include "passes/Mesh/Annotations.h"
 

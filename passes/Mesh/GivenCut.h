@@ -1,6 +1,6 @@
 // --shard REGEX=tensor:DIM.
 #pragma once
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "runtime/io/NameRule.h"
 
 namespace kedge::mesh {

@@ -1,8 +1,8 @@
 #include "passes/Mesh/Layout.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Train/Loss/LossScaleOps.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Interfaces/ShardingOpInterface.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Train/Loss/LossScaleOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Interfaces/ShardingOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Mesh/ClusterRule.h"
 #include <numeric>

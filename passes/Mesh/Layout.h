@@ -1,8 +1,8 @@
 // How tensors lie on the ranks along the axis, as attributes of states and ops.
 #pragma once
-#include "lib/Dialect/Dist/Cut.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Interfaces/Sharding.h"
+#include "kedge/Dialect/Dist/Cut.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Interfaces/Sharding.h"
 
 namespace kedge::mesh {
 

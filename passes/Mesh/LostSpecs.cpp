@@ -1,5 +1,5 @@
 #include "passes/Mesh/LostSpecs.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // A product next to a collective along `tensor`, and how both are cut into two halves of their rows.
 #pragma once
-#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
 

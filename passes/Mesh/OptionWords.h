@@ -1,6 +1,6 @@
 // Words of this room's options.
 #pragma once
-#include "lib/Support/WordParser.h"
+#include "kedge/Support/WordParser.h"
 
 namespace kedge::mesh {
 

@@ -1,10 +1,10 @@
 #include "passes/Mesh/ParameterLayouts.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "lib/Interfaces/ClusterableOpInterface.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "kedge/Interfaces/ClusterableOpInterface.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // How parameters are cut, for what belongs to them: working copies, moments, gradients.
 #pragma once
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Mesh/Layout.h"
 

@@ -1,4 +1,4 @@
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "passes/Mesh/GivenCut.h"
 #include "passes/Mesh/LayoutWalk.h"
 #include "passes/Mesh/LostSpecs.h"

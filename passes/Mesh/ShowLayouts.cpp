@@ -1,5 +1,5 @@
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/IR/AsmState.h"
 #include "passes/Mesh/Layout.h"
 #include "passes/Mesh/Passes.h"

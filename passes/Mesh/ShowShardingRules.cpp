@@ -1,5 +1,5 @@
-#include "lib/Dialect/Dist/DistDialect.h"
-#include "lib/Interfaces/ShardingOpInterface.h"
+#include "kedge/Dialect/Dist/DistDialect.h"
+#include "kedge/Interfaces/ShardingOpInterface.h"
 #include "passes/Mesh/Layout.h"
 #include "passes/Mesh/Passes.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,7 +1,7 @@
 // What surrounds values with many more numbers a row than the rows that they are made of: the inner part of a
 // feed-forward, in forward and backward.
 #pragma once
-#include "lib/Interfaces/Sharding.h"
+#include "kedge/Interfaces/Sharding.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <optional>

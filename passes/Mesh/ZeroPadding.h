@@ -1,6 +1,6 @@
 // What is known of the elements behind the last real one of a rank's block.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "passes/Mesh/Layout.h"
 #include "llvm/ADT/BitVector.h"
 

@@ -1,9 +1,9 @@
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Analysis/MovedStates.h"
 #include "lib/Analysis/PersistentRegion.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "passes/Offload/Passes.h"
 
 namespace kedge::offload {

@@ -1,5 +1,5 @@
 #pragma once
-#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 #include "lib/Support/Offload.h"
 #include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,9 +1,9 @@
 #include "passes/Partition/BlockUpdates.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "passes/Partition/PartAlgebra.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Updates block by block, on a rank's own blocks.
 #pragma once
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseSet.h"
 

@@ -1,7 +1,7 @@
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/RankSchedules.h"
 

@@ -1,8 +1,8 @@
-#include "lib/Dialect/Dist/CollectiveCall.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Dist/Cut.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Dist/CollectiveCall.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/Cut.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {

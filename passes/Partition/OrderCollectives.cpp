@@ -1,7 +1,7 @@
+#include "kedge/Dialect/Dist/CollectiveCall.h"
+#include "kedge/Dialect/Dist/Cut.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "lib/Analysis/LaunchCost.h"
-#include "lib/Dialect/Dist/CollectiveCall.h"
-#include "lib/Dialect/Dist/Cut.h"
-#include "lib/Dialect/Sched/InPlace.h"
 #include "passes/Partition/Passes.h"
 #include <deque>
 

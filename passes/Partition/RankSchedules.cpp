@@ -1,9 +1,9 @@
 #include "passes/Partition/RankSchedules.h"
+#include "kedge/Dialect/Dist/CollectiveCall.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "lib/Analysis/RankMesh.h"
-#include "lib/Dialect/Dist/CollectiveCall.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // The collectives of each rank's program, in the order in which it issues them.
 #pragma once
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/program/Mesh.h"
 #include "llvm/ADT/MapVector.h"

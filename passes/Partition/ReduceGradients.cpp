@@ -1,7 +1,7 @@
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Support/StorageBytes.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Support/StorageBytes.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {

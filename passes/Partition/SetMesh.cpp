@@ -1,4 +1,4 @@
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "passes/Partition/Passes.h"
 
 namespace kedge::partition {

@@ -1,7 +1,7 @@
 // @eval or @predict of one stage: forward passes of all micro-batches, without backward.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Pipeline/StageProgram.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,8 +1,8 @@
 #pragma once
-#include "lib/Dialect/Dist/DistDialect.h"
-#include "lib/Dialect/Kedge/KedgeDialect.h"
-#include "lib/Dialect/ONNX/ONNXDialect.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Dist/DistDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,5 @@
 #include "passes/Pipeline/SplitByStage.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "mlir/IR/Builders.h"
 #include <map>
 

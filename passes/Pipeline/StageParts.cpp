@@ -1,8 +1,8 @@
 #include "passes/Pipeline/StageParts.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Support/StorageBytes.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Support/StorageBytes.h"
 
 using namespace mlir;
 

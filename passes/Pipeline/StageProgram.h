@@ -1,10 +1,10 @@
 // The @step of one stage, as it is written: values by micro-batch, transfers beside what makes and reads
 // them.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Pipeline/StageParts.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,6 +1,6 @@
 #include "passes/Pipeline/UnrollChecks.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 #include "passes/Precision/Angles.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "passes/Precision/Floats.h"
 
 namespace kedge::precision {

@@ -1,8 +1,8 @@
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Quantized/Float8Ops.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Quantized/Float8Ops.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {

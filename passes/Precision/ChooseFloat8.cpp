@@ -1,8 +1,8 @@
-#include "lib/Dialect/ONNX/Matmuls.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Dialect/Train/Quantized/Float8Ops.h"
+#include "kedge/Dialect/ONNX/Matmuls.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Quantized/Float8Ops.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {

@@ -1,8 +1,8 @@
 // Which values the precision passes speak of.
 #pragma once
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Interfaces/PrecisionOpInterface.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Interfaces/PrecisionOpInterface.h"
 #include "mlir/IR/Operation.h"
 
 namespace kedge::precision {

@@ -1,5 +1,5 @@
 #include "passes/Precision/MasterPairs.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "passes/Precision/WorkingCopies.h"
 
 using namespace mlir;

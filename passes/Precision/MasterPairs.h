@@ -1,7 +1,7 @@
 // Parameters with their 16-bit working copies, for passes that put something else in the masters' place.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::precision {

@@ -1,7 +1,7 @@
 #pragma once
-#include "lib/Dialect/Kedge/KedgeDialect.h"
-#include "lib/Dialect/ONNX/ONNXDialect.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "lib/Support/ExactDouble.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

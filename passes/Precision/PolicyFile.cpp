@@ -1,5 +1,5 @@
 #include "passes/Precision/PolicyFile.h"
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/LineIterator.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,6 +1,6 @@
 // The lines of --precision-policy FILE.
 #pragma once
-#include "lib/Interfaces/PrecisionOpInterface.h"
+#include "kedge/Interfaces/PrecisionOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/io/NamePattern.h"
 #include <optional>

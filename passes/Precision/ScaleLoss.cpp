@@ -1,8 +1,8 @@
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Dialect/Train/Loss/LossScaleOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Loss/LossScaleOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "passes/Precision/Passes.h"
 
 namespace kedge::precision {

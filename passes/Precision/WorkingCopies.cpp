@@ -1,8 +1,8 @@
 #include "passes/Precision/WorkingCopies.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 
 using namespace mlir;
 

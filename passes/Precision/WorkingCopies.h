@@ -1,7 +1,7 @@
 // Second states of parameters, in the type that the model reads, and @restore, which computes them when a run
 // starts.
 #pragma once
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace kedge::precision {

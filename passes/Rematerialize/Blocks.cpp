@@ -1,6 +1,6 @@
 #include "passes/Rematerialize/Blocks.h"
-#include "lib/Dialect/Sched/ResultPlaces.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Sched/ResultPlaces.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <cmath>

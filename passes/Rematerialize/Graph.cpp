@@ -1,10 +1,10 @@
 #include "passes/Rematerialize/Graph.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "passes/Rematerialize/ResultSlice.h"
 
 using namespace mlir;

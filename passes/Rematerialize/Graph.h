@@ -1,6 +1,6 @@
 // A scheduled function as the rematerialization solver sees it.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "lib/Solver/Remat/Rematerialization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -1,6 +1,6 @@
 // Words of this room's options.
 #pragma once
-#include "lib/Support/Words.h"
+#include "kedge/Support/Words.h"
 
 namespace kedge::remat {
 

@@ -1,6 +1,6 @@
 #include "passes/Rematerialize/Policies.h"
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "passes/Rematerialize/ResultSlice.h"
 #include <cmath>
 

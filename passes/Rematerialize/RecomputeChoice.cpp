@@ -1,6 +1,6 @@
 #include "passes/Rematerialize/RecomputeChoice.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Analysis/LaunchCost.h"
-#include "lib/Dialect/Train/FunctionKind.h"
 
 namespace kedge::remat {
 

@@ -1,5 +1,5 @@
 #include "passes/Rematerialize/RecomputeFacts.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
 
 using namespace mlir;
 

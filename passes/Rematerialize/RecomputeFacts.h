@@ -1,6 +1,6 @@
 // What budgets and overheads are shares of, and what the module is told of the choice: #sched.recompute.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Rematerialize/PlanChooser.h"
 

@@ -1,6 +1,6 @@
 #include "passes/Rematerialize/ResultSlice.h"
-#include "lib/Dialect/Kedge/ValueNotes.h"
-#include "lib/Dialect/Sched/ResultPlaces.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/Sched/ResultPlaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -1,6 +1,6 @@
 // One result of a cluster on its own.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace kedge::remat {

@@ -1,4 +1,4 @@
-#include "lib/Dialect/Sched/FastExponentials.h"
+#include "kedge/Dialect/Sched/FastExponentials.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Schedule/Passes.h"
 

@@ -1,6 +1,6 @@
 #include "passes/Schedule/ClusterEditing.h"
-#include "lib/Dialect/Kedge/ValueNotes.h"
-#include "lib/Dialect/Sched/ResultPlaces.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/Sched/ResultPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,6 +1,6 @@
 // Putting the body of one cluster into another.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace kedge::schedule {

@@ -1,8 +1,8 @@
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Kedge/ValueNotes.h"
-#include "lib/Dialect/ONNX/ONNXDialect.h"
-#include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Interfaces/DecomposableOpInterface.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Interfaces/DecomposableOpInterface.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {

@@ -1,9 +1,9 @@
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {

@@ -1,9 +1,9 @@
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/EpilogueOps.h"
-#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/EpilogueOps.h"
+#include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {

@@ -1,4 +1,4 @@
-#include "lib/Dialect/Sched/SinglePass.h"
+#include "kedge/Dialect/Sched/SinglePass.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"

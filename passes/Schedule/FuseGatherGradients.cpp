@@ -1,10 +1,10 @@
-#include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Kedge/ValueNotes.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/Train/EpilogueOps.h"
-#include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/Train/EpilogueOps.h"
+#include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {

@@ -1,5 +1,5 @@
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "passes/Schedule/ClusterEditing.h"
 #include "passes/Schedule/Passes.h"
 

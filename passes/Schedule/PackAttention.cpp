@@ -1,7 +1,7 @@
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/Sched/CallProperties.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/Sched/CallProperties.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "passes/Schedule/Passes.h"
 
 namespace kedge::schedule {

@@ -1,5 +1,5 @@
 #pragma once
-#include "lib/Support/Target.h"
+#include "kedge/Support/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Base/KedgePass.h"

@@ -1,7 +1,7 @@
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "passes/Schedule/Passes.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -1,5 +1,5 @@
-#include "lib/Dialect/Kedge/ValueNotes.h"
-#include "lib/Dialect/Sched/ResultPlaces.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/Sched/ResultPlaces.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Schedule/ClusterEditing.h"
 #include "passes/Schedule/Passes.h"

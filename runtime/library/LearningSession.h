@@ -1,9 +1,9 @@
 // A model that learns inside another program: the implementation of a kedge_session.
 #pragma once
+#include "kedge/session.h"
 #include "runtime/exec/LentThreads.h"
 #include "runtime/io/FileLock.h"
 #include "runtime/library/SessionGradients.h"
-#include "runtime/library/kedge_session.h"
 #include "runtime/program/Options.h"
 #include "runtime/train/CompletedStep.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"

@@ -1,4 +1,4 @@
-// The C functions of kedge_session.h. A session begins with the functions of the library that made it, so
+// The C functions of session.h. A session begins with the functions of the library that made it, so
 // that programs which link the libraries of several models may call any one's kedge_step.
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"

@@ -1,8 +1,8 @@
-// A compiled program as structs. runtime/abi/program.md describes the format.
+// A compiled program as structs. include/kedge/abi/program.md describes the format.
 #pragma once
-#include "runtime/abi/StateRoles.h"
-#include "runtime/abi/Streams.h"
-#include "runtime/abi/kedge_abi.h"
+#include "kedge/abi.h"
+#include "kedge/abi/StateRoles.h"
+#include "kedge/abi/Streams.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/QuantizedFormats.h"
 #include "runtime/format/Tensor.h"
@@ -134,7 +134,7 @@ struct BufferLife {
   Space space = Space::Device;
 };
 
-/// Boxes of an argument that the copy engine brings to shared memory, as runtime/abi/program.md says.
+/// Boxes of an argument that the copy engine brings to shared memory, as include/kedge/abi/program.md says.
 struct GpuTensorMap {
   uint64_t argument = 0, offset = 0;
   DType type = DType::BF16;
@@ -165,7 +165,7 @@ struct Launch {
   nlohmann::json attrs;
   std::vector<uint64_t> args;
   int hostArg = -1;       ///< the argument that is an offset in the host arena; -1: none
-  int stream = 0;         ///< launches of one stream run one after the other (runtime/abi/Streams.h)
+  int stream = 0;         ///< launches of one stream run one after the other (include/kedge/abi/Streams.h)
   std::vector<int> waits; ///< numbers of events that earlier launches of the function record
   int records = -1;       ///< the event that this launch records at its end; -1: none
   size_t reads = 0;

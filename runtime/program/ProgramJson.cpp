@@ -1,4 +1,4 @@
-#include "runtime/abi/ProgramKeys.h"
+#include "kedge/abi/ProgramKeys.h"
 #include "runtime/format/Convert.h"
 #include "runtime/format/QuantisedTensor.h"
 #include "runtime/io/Error.h"

@@ -1,5 +1,5 @@
 #include "runtime/program/Shard.h"
-#include "runtime/abi/ProgramKeys.h"
+#include "kedge/abi/ProgramKeys.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/Error.h"
 #include <algorithm>

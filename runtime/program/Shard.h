@@ -78,7 +78,7 @@ private:
   std::vector<int64_t> room(const Mesh &mesh) const;
 };
 
-/// As in a program's description (runtime/abi/program.md). Throws rt::RuntimeError, or nlohmann's.
+/// As in a program's description (include/kedge/abi/program.md). Throws rt::RuntimeError, or nlohmann's.
 Shard localShardOf(const nlohmann::ordered_json &json);
 Shard localShardOf(const nlohmann::json &json);
 /// The same without its shape.

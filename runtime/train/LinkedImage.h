@@ -1,4 +1,4 @@
-// The program that this executable is linked with: the symbols of runtime/abi/kedge_abi.h.
+// The program that this executable is linked with: the symbols of include/kedge/abi.h.
 #pragma once
 #include "runtime/program/Program.h"
 #include <memory>

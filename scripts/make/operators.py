@@ -51,8 +51,8 @@ def ops():
     newest = LLVM / "bin/llvm-tblgen"
     tblgen = str(newest) if newest.exists() else shutil.which("llvm-tblgen")
     found = {}
-    for file in sorted((ROOT / "lib/Dialect/ONNX").rglob("*Ops.td")):
-        include = ["-I", str(ROOT), "-I", str(LLVM / "include")]
+    for file in sorted((ROOT / "include/kedge/Dialect/ONNX").rglob("*Ops.td")):
+        include = ["-I", str(ROOT / "include"), "-I", str(LLVM / "include")]
         records = json.loads(subprocess.run([tblgen, "--dump-json", *include, str(file)], check=True, capture_output=True).stdout)
         for name in records["!instanceof"]["Op"]:
             record = records[name]

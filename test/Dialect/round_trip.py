@@ -53,8 +53,8 @@ def attributes():
     newest = LLVM / "bin/llvm-tblgen"
     tblgen = str(newest) if newest.exists() else shutil.which("llvm-tblgen")
     found = {}
-    for file in sorted((ROOT / "lib/Dialect").glob("*/*Attrs.td")):
-        records = json.loads(subprocess.run([tblgen, "--dump-json", "-I", str(ROOT), "-I", str(LLVM / "include"), str(file)], check=True,
+    for file in sorted((ROOT / "include/kedge/Dialect").glob("*/*Attrs.td")):
+        records = json.loads(subprocess.run([tblgen, "--dump-json", "-I", str(ROOT / "include"), "-I", str(LLVM / "include"), str(file)], check=True,
                                             capture_output=True).stdout)
         for name in records["!instanceof"]["AttrDef"]:
             record, open_ = records[name], set()

@@ -1,5 +1,5 @@
 // Any bytes, read as an ONNX model, linted, repaired, imported and folded: level 1, or one error.
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/LintOps.h"
 #include "lib/Support/Error.h"

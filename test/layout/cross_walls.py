@@ -13,15 +13,16 @@ spec.loader.exec_module(layout)
 
 # "passes" is the rule of every phase that has none of its own.
 ROOMS = [room for room in layout.ALLOWED if room != "passes"] + ["passes/Memory", "passes/Schedule"]
+PUBLIC = ("abi", "session", "compiler", "Passes")
 ROOTS = ("passes", "driver", "runtime", "tools")
 
 
 def place(room):
-    return room if room.startswith(ROOTS) else f"lib/{room}"
+    return f"include/kedge/{room}" if room in PUBLIC else room if room.startswith(ROOTS) else f"lib/{room}"
 
 
 def header(room):
-    return f"{place(room)}/Header.h"
+    return f"{place(room)}/Header.h".removeprefix("include/")
 
 
 def includes(room):

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-HOUSE = ("lib", "passes", "driver", "runtime", "tools")
+HOUSE = ("include", "lib", "passes", "driver", "runtime", "tools")
 SOURCES = (".cpp", ".h")
 
 # Options that more than three files spell, with their number. A program has most of them, too: a row of runtime/program/NumberFlags.cpp
@@ -68,7 +68,7 @@ def check_options(texts):
             for found in FLAG.finditer(text):
                 flags[found[2]].append(f"{name}:{line_of(text, found.start())}")
                 if found[1] == "word" and found[3]:
-                    yield f"{flags[found[2]][-1]}: {found[2]} lists its words, expected an enumeration with Words<> (lib/Support/Words.h)"
+                    yield f"{flags[found[2]][-1]}: {found[2]} lists its words, expected an enumeration with Words<> (include/kedge/Support/Words.h)"
     for flag, where in sorted(flags.items()):
         if len(where) > 1:
             yield f"{flag}: declared at {' and '.join(where)}, expected one declaration"
@@ -104,7 +104,7 @@ def check_lines(texts):
             if "makeKernel(" in line and not name.startswith(MAKES_KERNELS):
                 yield f"{place}: makes a kernel, expected workOf of the call (runtime/calls/LibraryCall.h) or a check of its own"
             if name.startswith(PROGRAM_JSON) and RAW_KEY.search(line):
-                yield f"{place}: spells a key of the program's JSON, expected a constant of runtime/abi/ProgramKeys.h"
+                yield f"{place}: spells a key of the program's JSON, expected a constant of include/kedge/abi/ProgramKeys.h"
 
 
 def main():

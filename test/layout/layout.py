@@ -12,17 +12,21 @@ import subprocess
 import sys
 
 FILE_LINES, MAIN_LINES, FOLDER_FILES = 500, 80, 40
-HOUSE = ("lib", "passes", "driver", "runtime", "tools")
+HOUSE = ("include", "lib", "passes", "driver", "runtime", "tools")
 SOURCES = (".cpp", ".h", ".inc", ".td", ".cu")
 LANGUAGE = ["Support", "Interfaces", "Dialect"]
 MIDDLE = LANGUAGE + ["Text", "Solver", "Model", "Lint", "Analysis", "Interpret", "Import", "Export", "Link"]
 # What compilers see of the runtime: facts of calls and programs, and the CPU's kernels to run constants with.
-RUNTIME_FACTS = ["runtime/io", "runtime/format", "runtime/abi", "runtime/program", "runtime/calls", "runtime/exec"]
-BELOW_EXEC = ["runtime/io", "runtime/format", "runtime/abi", "runtime/program", "runtime/calls"]
+RUNTIME_FACTS = ["runtime/io", "runtime/format", "abi", "runtime/program", "runtime/calls", "runtime/exec"]
+BELOW_EXEC = ["runtime/io", "runtime/format", "abi", "runtime/program", "runtime/calls"]
 
 # The rooms of the house, and what each includes besides itself. What lies deeper than a room belongs to it; a folder of
 # passes/ never includes another phase.
 ALLOWED = {
+    "abi": [],
+    "session": [],
+    "compiler": ["session"],
+    "Passes": [],
     "Support": [],
     "Solver": [],
     "Solver/Arena": ["Solver"],
@@ -40,23 +44,22 @@ ALLOWED = {
     "Export/Template": ["Support", "Model"],
     "Export/Onnx": LANGUAGE + ["Model", "Interpret", "Export/Template"],
     "Export/Plan": LANGUAGE + ["Analysis"],
-    "Export/Program": LANGUAGE + ["Interpret", "runtime/abi", "runtime/format"],
+    "Export/Program": LANGUAGE + ["Interpret", "abi", "runtime/format"],
     "Link": ["Support"],
     "passes/Base": ["Support", "runtime/io"],
     "passes": MIDDLE + RUNTIME_FACTS + ["passes/Base"],
     "passes/Lower": MIDDLE + RUNTIME_FACTS + ["passes/Base"],
     "passes/Lower/Cluster": LANGUAGE,
-    "passes/Lower/Codegen": ["Support", "passes/Base", "passes/Lower/Cluster", "runtime/abi"],
+    "passes/Lower/Codegen": ["Support", "passes/Base", "passes/Lower/Cluster", "abi"],
     "passes/Lower/Cpu": LANGUAGE + ["passes/Lower", "passes/Lower/Cluster", "passes/Lower/Codegen"],
     "passes/Lower/Gpu": LANGUAGE + ["Analysis", "passes/Base", "passes/Lower", "passes/Lower/Cluster", "passes/Lower/Codegen",
-                                    "runtime/io", "runtime/abi", "runtime/calls"],
+                                    "runtime/io", "abi", "runtime/calls"],
     "passes/Pipelines": MIDDLE + ["passes"],
     "driver": MIDDLE + ["passes", "passes/Pipelines", "runtime/text"] + RUNTIME_FACTS,
-    "tools": MIDDLE + ["passes", "passes/Pipelines", "driver", "runtime/comm", "runtime/comm/mpi"] + RUNTIME_FACTS,
-    "runtime/abi": [],
+    "tools": MIDDLE + ["compiler", "session", "Passes", "passes", "passes/Pipelines", "driver", "runtime/comm", "runtime/comm/mpi"] + RUNTIME_FACTS,
     "runtime/io": [],
     "runtime/format": ["runtime/io"],
-    "runtime/program": ["runtime/io", "runtime/format", "runtime/abi"],
+    "runtime/program": ["runtime/io", "runtime/format", "abi"],
     "runtime/calls": ["runtime/io", "runtime/format", "runtime/program"],
     "runtime/comm": BELOW_EXEC,
     "runtime/comm/messages": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
@@ -67,7 +70,7 @@ ALLOWED = {
     "runtime/cuda": BELOW_EXEC + ["runtime/exec", "runtime/comm"],
     "runtime/data": BELOW_EXEC + ["runtime/exec"],
     "runtime/text": ["runtime/io"],
-    "runtime/library": BELOW_EXEC + ["runtime/comm", "runtime/exec", "runtime/data", "runtime/train"],
+    "runtime/library": BELOW_EXEC + ["session", "runtime/comm", "runtime/exec", "runtime/data", "runtime/train"],
     "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data", "runtime/text", "runtime/comm", "runtime/comm/mpi",
                                    "runtime/comm/tcp"],
 }
@@ -76,15 +79,15 @@ ALLOWED = {
 NAMESPACES = {
     "lib/Analysis": "analysis", "lib/Export": "exporter", "lib/Import": "importer", "lib/Interfaces": "", "lib/Interpret": "interpret",
     "lib/Link": "link", "lib/Lint": "lint", "lib/Model": "model", "lib/Solver": "solver", "lib/Support": "", "lib/Text": "text",
-    "lib/Dialect": "", "lib/Dialect/Dist": "dist", "lib/Dialect/Exec": "exec", "lib/Dialect/Kedge": "",
+    "lib/Dialect": "", "lib/abi": "abi|abi::key", "lib/Dialect/Dist": "dist", "lib/Dialect/Exec": "exec", "lib/Dialect/Kedge": "",
     "lib/Dialect/ONNX": "onnx|", "lib/Dialect/Sched": "sched|", "lib/Dialect/Train": "train", "lib/Dialect/Tune": "tune",
     "passes/Base": "", "passes/Adapters": "adapters", "passes/Autodiff": "autodiff", "passes/Import": "raise", "passes/Levels": "levels",
     "passes/Lower": "lower", "passes/Lower/Codegen": "lower|lower::codegen", "passes/Lower/Gpu": "lower|lower::gpu",
     "passes/Lower/Gpu/library": "lower::gpu|lower::gpu::attention",
     "passes/Lower/Gpu/library/convolution": "lower::gpu|lower::gpu::convolution", "passes/Lower/Gpu/thread": "lower::gpu",
     "passes/Memory": "memory", "passes/Mesh": "mesh", "passes/Offload": "offload", "passes/Partition": "partition", "passes/Pipeline": "pipeline", "passes/Pipelines": "pipelines",
-    "passes/Precision": "precision", "passes/Rematerialize": "remat", "passes/Schedule": "schedule", "driver": "driver",
-    "runtime": "rt", "runtime/abi": "abi|abi::key", "runtime/calls": "rt::calls", "runtime/comm/messages": "rt::messages", "runtime/comm/mpi": "rt|rt::mpi",
+    "passes/Precision": "precision", "passes/Rematerialize": "remat", "passes/Schedule": "schedule", "driver": "driver", "driver/shapes": "driver::shapes",
+    "runtime": "rt", "runtime/calls": "rt::calls", "runtime/comm/messages": "rt::messages", "runtime/comm/mpi": "rt|rt::mpi",
     "runtime/comm/tcp": "rt|rt::tcp", "runtime/cpu": "rt|rt::cpu", "runtime/cpu/conv": "rt::cpu|rt::cpu::depthwise",
     "runtime/cuda": "rt::cuda", "runtime/cuda/library": "rt::cuda|rt::cuda::nccl",
     "tools": "tool", "tools/kedge-bench": "bench",
@@ -110,15 +113,25 @@ EXCEPTIONS = {
     ("lib/Lint/Traced.cpp", "runtime/io/NamePattern.h"): "REGEX means the same to the compiler and to programs",
     ("lib/Model/ModelWire.cpp", "runtime/io/Printable.h"): "what is UTF-8 is so for the compiler and for programs",
     ("lib/Lint/Refusal.cpp", "runtime/io/Printable.h"): "terminals are alike to the compiler and to programs",
+    ("lib/Support/Reporter.cpp", "runtime/io/Printable.h"): "terminals are alike to the compiler and to programs",
     ("lib/Lint/Text.cpp", "runtime/io/Printable.h"): "terminals are alike to the compiler and to programs",
     ("runtime/cpu/Main.cpp", "runtime/train/LinkedProgram.h"): "main() of a program gives training its device",
     ("runtime/cuda/Main.cpp", "runtime/train/LinkedProgram.h"): "main() of a program gives training its device",
 }
 
 
+# What stands in include/kedge itself; its folders have the names of their rooms.
+PUBLIC_ROOMS = {"InitAllDialects": "Dialect"}
+
+
 def home(path):
     """The room that a file or an included path belongs to; None for what is not ours."""
     parts = path.split("/")
+    if parts[0] == "include":
+        parts = parts[1:]
+    if parts[0] == "kedge":
+        name = parts[1].split(".")[0]
+        return PUBLIC_ROOMS.get(name, name)
     if parts[0] == "lib":
         parts = parts[1:]
     elif parts[0] not in ("passes", "driver", "runtime", "tools"):
@@ -174,14 +187,27 @@ def check_size(root, path):
         yield f"{name}: {lines} lines, expected {MAIN_LINES} at most in a tool's main: move its work to a library"
 
 
+def written(root, included):
+    """The file of the tree that an include names."""
+    return root / ("include/" if included.startswith("kedge/") else "") / included
+
+
+def check_public(root, path):
+    """What others include needs nothing that they do not have."""
+    name = str(path.relative_to(root))
+    for number, included in includes_of(path) if name.startswith("include/") else ():
+        if home(included) and not included.startswith("kedge/"):
+            yield f"{name}:{number}: is public and includes {included}, which is not: expected headers of include/kedge alone"
+
+
 def check_paths(root, path, files):
     """An include in quotes gives the path from the root: one name for a file, wherever it is read from."""
-    if path.suffix not in SOURCES:
+    if path.suffix not in SOURCES or path.is_relative_to(root / "examples"):  # those are projects of their own
         return
     name, text = str(path.relative_to(root)), path.read_text()
     for number, line in enumerate(text.splitlines(), 1):
         found = re.match(r'\s*#?\s*include\s*"([^"]+)"', line)
-        if not found or found.group(1).startswith(tuple(LIBRARIES)) or (root / found.group(1)).exists():
+        if not found or found.group(1).startswith(tuple(LIBRARIES)) or written(root, found.group(1)).exists():
             continue
         included = pathlib.PurePath(found.group(1))
         stem = found.group(1).split(".")[0]
@@ -189,14 +215,15 @@ def check_paths(root, path, files):
         if files.get(included.name):
             yield f"{name}:{number}: includes '{included}', expected the path from the root: " \
                   f"{', '.join(map(str, files[included.name]))}"
-        elif included.suffix == ".inc" and not any((root / table).exists() for table in tables):
+        elif included.suffix == ".inc" and not any(written(root, table).exists() for table in tables):
             yield f"{name}:{number}: includes '{included}', found no {stem}.td that it is made from"
 
 
 def check_namespaces(root, path):
     """What a file opens, forward declarations of other rooms aside (a block of nothing but `class Name;`)."""
     name, text = str(path.relative_to(root)), path.read_text()
-    folder = max((f for f in NAMESPACES if f"{name}/".startswith(f"{f}/")), key=len, default=None)
+    beside = name.replace("include/kedge/", "lib/")  # a public header opens the namespace of its sources
+    folder = max((f for f in NAMESPACES if f"{beside}/".startswith(f"{f}/")), key=len, default=None)
     if folder is None or path.suffix == ".td":
         return
     expected = ["::".join(filter(None, ("kedge", part))) for part in NAMESPACES[folder].split("|")]
@@ -267,7 +294,7 @@ def main():
     problems = []
     for path in paths:
         if path.suffix in SOURCES:
-            problems += check_paths(root, path, files)
+            problems += [*check_paths(root, path, files), *check_public(root, path)]
             if path.relative_to(root).parts[0] in HOUSE:
                 problems += [*check_includes(root, path), *check_size(root, path), *check_namespaces(root, path)]
     problems += [*check_folders(root, paths), *check_passes(root), *check_chores(root)]

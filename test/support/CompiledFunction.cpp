@@ -1,6 +1,6 @@
 #include "test/support/CompiledFunction.h"
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Export/Program/ProgramJson.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/Diagnostics.h"

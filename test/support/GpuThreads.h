@@ -1,6 +1,6 @@
 // The threads of one block, taking turns.
 #pragma once
-#include "runtime/abi/kedge_abi.h"
+#include "kedge/abi.h"
 #include <array>
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 // Places for modules that tests write by hand, as import gives them.
 #pragma once
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace kedge::test {

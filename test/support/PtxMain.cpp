@@ -2,7 +2,7 @@
 // `kedge compile --emit ptx` and `--emit exec` give them, in the interpreter of PTX: every launch, with the
 // operands that the plan gives it, on random numbers. Prints what it finds; exit code 2 where that is
 // anything.
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"

@@ -1,5 +1,5 @@
 #include "test/support/PtxPlan.h"
-#include "lib/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/Float16.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
 // The launches of a program's plan in the interpreter of PTX.
 #pragma once
-#include "lib/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "test/support/PtxInterpreter.h"
 #include "llvm/ADT/DenseSet.h"

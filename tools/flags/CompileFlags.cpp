@@ -248,6 +248,13 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       .parsed("--link", o.machine.link, linkNamed,
               "dgx-a100, dgx-h100, pcie, machine or FILE.json: links between ranks, level by level, that "
               "predicted times are for (default: one link, the device's)");
+  Flags extensions(command, "Extensions");
+  extensions.parsedList(
+      "--passes-before", o.passesBefore, driver::AddedPasses::parse,
+      "PHASE=PIPELINE: passes, as kedge-opt takes them, before those of the phase raise, step, "
+      "schedule, rematerialize or lower");
+  extensions.parsedList("--passes-after", o.passesAfter, driver::AddedPasses::parse,
+                        "PHASE=PIPELINE: passes after those of the phase; what they leave is verified");
   noteTrainingOptions(command, o);
   Flags flags(command, "Output");
   flags
@@ -295,6 +302,8 @@ void addProgramOptions(CLI::App &command, CompileOptions &o) {
             "print the passes of each phase, as kedge-opt takes them, and compile nothing");
   flags.parsed("--algorithms", o.output.algorithms, algorithmsIn,
                "FILE.json: algorithms for a GPU's matrix products, as kedge-bench tune wrote them");
+  flags.add("--depfile", o.output.depfile,
+            "FILE.d: the files that the output was made of, for make and ninja");
   flags.add("--embed-weights", o.output.embedWeights, "put the weights into the program");
 }
 

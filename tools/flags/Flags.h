@@ -1,8 +1,8 @@
 // Options of a command, each declared in one place: flag, where its value goes, what it may be, and its help.
 #pragma once
+#include "kedge/Support/Words.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/ExactDouble.h"
-#include "lib/Support/Words.h"
 #include "runtime/program/NumberFlags.h"
 #include "runtime/program/WordFlags.h"
 #include <CLI/CLI.hpp>

@@ -134,6 +134,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->group(group)
       ->allow_extra_args(false)
       ->delimiter(',');
+  Flags(command, "Extensions")
+      .list("--load-pass-plugin", options.plugins,
+            "FILE.so: dialects, ops and passes of others (docs/extending)")
+      ->check(CLI::ExistingFile);
   Flags(command, "Ranks")
       .numbers("--ranks", options.ranks, {1, 1e6}, "N[,M...]: numbers of ranks that the program can run on");
 }

@@ -1,6 +1,6 @@
 #include "tools/kedge-bench/SyntheticData.h"
-#include "lib/Dialect/Registration.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/InitAllDialects.h"
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

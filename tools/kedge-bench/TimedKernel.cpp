@@ -1,6 +1,6 @@
 #include "tools/kedge-bench/TimedKernel.h"
-#include "lib/Dialect/Registration.h"
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
+#include "kedge/InitAllDialects.h"
 #include "lib/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"

@@ -1,17 +1,16 @@
 // kedge-opt: passes and pipelines on .mlir files, like mlir-opt. --kedge-statistics prints our own counters.
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
+#include "kedge/Passes.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Text/ReadableText.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Lower/Codegen/KernelDialects.h"
-#include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/Version.h"
 #include "tools/CommandLine.h"
 #include "tools/LibraryOptions.h"
 #include "tools/Mains.h"
 #include "tools/kedge-opt/DeclaredDialects.h"
-#include "tools/kedge-opt/PhasePipelines.h"
 #include "tools/kedge-opt/ReadableChanges.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -19,10 +18,13 @@
 #include "llvm/Support/ToolOutputFile.h"
 
 namespace {
-llvm::cl::opt<bool>
-    readable("kedge-readable",
-             llvm::cl::desc("Print the result for people: functions first, values by their names "
-                            "in the model, places as comments"));
+/// Made when the tool starts: the library that holds it adds no option to its other users.
+llvm::cl::opt<bool> &readable() {
+  static llvm::cl::opt<bool> option("kedge-readable",
+                                    llvm::cl::desc("Print the result for people: functions first, values by "
+                                                   "their names in the model, places as comments"));
+  return option;
+}
 
 /// As mlir-opt does it, with a check of what passes declare.
 llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &registry) {
@@ -32,7 +34,7 @@ llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &regis
     return mlir::MlirOptMain(argc, argv, input, output, registry);
   mlir::MlirOptMainConfig checked = config;
   const auto changes =
-      readable ? kedge::tool::ReadableChanges::takenFromFlags() : kedge::tool::ReadableChanges();
+      readable() ? kedge::tool::ReadableChanges::takenFromFlags() : kedge::tool::ReadableChanges();
   checked.setPassPipelineSetupFn([config, changes](mlir::PassManager &passes) {
     kedge::tool::checkDeclaredDialects(passes);
     changes.addTo(passes);
@@ -47,10 +49,10 @@ llvm::LogicalResult optimize(int argc, char **argv, mlir::DialectRegistry &regis
   }
   std::string text;
   llvm::raw_string_ostream inMemory(text);
-  llvm::raw_ostream &os = readable ? static_cast<llvm::raw_ostream &>(inMemory) : written->os();
+  llvm::raw_ostream &os = readable() ? static_cast<llvm::raw_ostream &>(inMemory) : written->os();
   if (failed(mlir::MlirOptMain(os, std::move(source), registry, checked)))
     return llvm::failure();
-  if (readable)
+  if (readable())
     written->os() << kedge::text::readableModules(text, registry);
   written->os().flush(); // statistics follow
   written->keep();
@@ -76,11 +78,11 @@ int kedge::tool::optMain(int argc, char **argv) {
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << kedge::rt::version() << '\n'; });
   static llvm::cl::opt<bool> statistics("kedge-statistics",
                                         llvm::cl::desc("Print the counters of Kedge's passes"));
+  readable();
   mlir::DialectRegistry registry;
   kedge::registerDialects(registry);
   kedge::lower::registerKernelDialects(registry);
-  kedge::pipelines::registerPasses();
-  kedge::tool::registerPhasePipelines();
+  kedge::registerAllPasses();
   auto result = optimize(argc, argv, registry);
   if (statistics)
     llvm::errs() << kedge::formatStatistics();

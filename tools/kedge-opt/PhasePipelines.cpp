@@ -1,7 +1,11 @@
-#include "tools/kedge-opt/PhasePipelines.h"
+// The phases of kedge compile as pipelines: the passes that `kedge compile` runs in them. Their options are
+// those of `kedge compile`, without dashes: --kedge-step-pipeline='precision=bf16 zero=2 ranks=4'. Each phase
+// takes what it reads.
 #include "driver/PhasePipelines.h"
+#include "kedge/Passes.h"
 #include "lib/Support/Error.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/Pipelines/Pipelines.h"
 #include "runtime/program/NumberFlags.h"
 #include "tools/flags/CompileFlags.h"
 #include <algorithm>
@@ -86,7 +90,7 @@ CompileOptions requestOf(llvm::StringRef text) {
 
 } // namespace
 
-void registerPhasePipelines() {
+static void registerPhasePipelines() {
   for (const PhasePipeline &one : kPipelines)
     mlir::registerPassPipeline(
         one.name, one.description,
@@ -107,3 +111,8 @@ void registerPhasePipelines() {
 }
 
 } // namespace kedge::tool
+
+void kedge::registerAllPasses() {
+  pipelines::registerPasses();
+  tool::registerPhasePipelines();
+}

@@ -1,5 +1,5 @@
 // kedge-reduce: mlir-reduce with our dialects and passes.
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Reducer/Passes.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"

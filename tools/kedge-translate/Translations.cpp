@@ -1,5 +1,5 @@
 #include "tools/kedge-translate/Translations.h"
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "lib/Export/Onnx/OnnxGraph.h"
 #include "lib/Support/Error.h"
 #include "lib/Text/ReadableText.h"

@@ -15,6 +15,10 @@ void addTokensCommand(CLI::App &app, int &exitCode);
 void addDataCommand(CLI::App &app, int &exitCode);
 void addShapesCommand(CLI::App &app, int &exitCode);
 
+/// `kedge WORDS...`, whose answers and messages go to the calling thread's reporter. Returns the exit code:
+/// after an error 1.
+int runCommand(int argc, char **argv);
+
 /// `kedge compile IR -o program` of a file of --save-ir. Throws kedge::Error.
 void compileSavedIr(const std::string &ir, const std::string &program);
 

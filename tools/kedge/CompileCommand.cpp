@@ -1,5 +1,6 @@
 // kedge compile MODEL -o PROGRAM, and what lies between.
 #include "driver/BudgetCheck.h"
+#include "driver/OutputFiles.h"
 #include "driver/Remedies.h"
 #include "driver/SavedIr.h"
 #include "driver/joint/Joint.h"
@@ -11,6 +12,7 @@
 #include "driver/program/StageTexts.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "passes/Lower/Codegen/KernelCache.h"
 #include "tools/flags/Flags.h"
 #include "tools/kedge/Commands.h"
@@ -27,7 +29,7 @@ namespace {
 
 void output(const CompileOptions &options, const std::string &text) {
   if (options.output.path.empty())
-    fwrite(text.data(), 1, text.size(), stdout);
+    reporter().answer(text);
   else
     writeText(options.output.path, text);
 }
@@ -79,7 +81,7 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   checkText(options);
   if (options.joint.on) {
     const JointAnswer answer = planJointly(options);
-    fputs(jointText(answer.report, options.joint.explains).c_str(), stderr);
+    reporter().sayTogether(jointText(answer.report, options.joint.explains), {});
     const int code = runCompile(answer.options, cache);
     addToReport(answer.options, "auto", answer.report);
     return code;
@@ -105,6 +107,9 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
     checkLibrary(options);
   checkFolder("-o", options.output.path);
   checkReportFile(options.output.report);
+  checkFolder("--depfile", options.output.depfile);
+  if (!options.output.depfile.empty() && options.output.path.empty())
+    fail("--depfile is of the file that -o names: give -o");
   if (options.isPipelined() && !options.output.printPipeline && options.resumedFrom.empty() &&
       !isProgram(options.output.emit))
     return output(options, textsOfStages(options, cache.files())), 0;
@@ -134,7 +139,7 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
     return output(options, compilation.text()), 0;
   const BudgetCheck budget(compilation.module(), options);
   if (!budget.fits())
-    return fprintf(stderr, "%s", budget.whyNothingFits(remediesText(options)).c_str()), 2;
+    return budget.sayWhyNothingFits(remediesText(options)), 2;
   ProgramBuilder program(compilation, options, cache.files());
   if (object)
     program.emitObject(options.output.path);
@@ -168,6 +173,8 @@ void addCompileCommand(CLI::App &app, int &exitCode) {
     }
     lower::KernelCache cache(*kept);
     exitCode = runCompile(*options, cache);
+    if (exitCode == 0 && !options->output.depfile.empty())
+      writeDepfile(*options);
   });
 }
 

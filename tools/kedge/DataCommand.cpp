@@ -1,9 +1,9 @@
 // kedge data csv|jsonl|images: tables and pictures as data files.
 #include "driver/data/Data.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "tools/flags/Flags.h"
 #include "tools/kedge/Commands.h"
-#include <cstdio>
 
 namespace kedge::tool {
 namespace {
@@ -50,7 +50,7 @@ void addTable(CLI::App &data, const char *name, const char *about, bool jsonLine
     if (delimiter->size() != 1)
       fail("--delimiter {}: expected one character, or tab", *delimiter);
     request->delimiter = (*delimiter)[0];
-    fputs(writeTable(*request).c_str(), stdout);
+    reporter().answer(writeTable(*request));
     exitCode = 0;
   });
 }
@@ -68,7 +68,7 @@ void addPictures(CLI::App &data, int &exitCode) {
     refuseBeside(*command, {"--size", "--gray", "--mean", "--std", "--standardize", "--test"});
     if (request->standardize && (command->count("--mean") != 0 || command->count("--std") != 0))
       fail("--standardize and --mean or --std: give numbers, or have them measured");
-    fputs(writePictures(*request).c_str(), stdout);
+    reporter().answer(writePictures(*request));
     exitCode = 0;
   });
 }

@@ -1,6 +1,7 @@
 #include "tools/kedge/DeepSpeedFlags.h"
 #include "driver/deepspeed/DeepSpeedConfig.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "tools/kedge/SavedCommand.h"
 #include <algorithm>
 
@@ -32,7 +33,7 @@ CompileOptions withDeepSpeedConfig(const CLI::App &command, const CompileOptions
     return given;
   const SavedArguments typed = argumentsOf(command);
   driver::DeepSpeedConfig config(given.deepSpeedConfig, typed);
-  fputs(config.text().c_str(), stderr);
+  reporter().sayTogether(config.text(), {});
   CompileOptions options = given;
   options.microBatch = config.microBatch();
   parseAlso(config.arguments(), options);

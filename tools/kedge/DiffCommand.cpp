@@ -2,6 +2,7 @@
 #include "driver/SavedIr.h"
 #include "driver/diff/Diff.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "lib/Support/TemporaryFolder.h"
 #include "runtime/program/NumberFlags.h"
 #include "tools/kedge/Commands.h"
@@ -113,7 +114,7 @@ void addDiffCommand(CLI::App &app, int &exitCode) {
     if (question.against.empty())
       found["b"] = flags->question.b;
     const std::string text = flags->json ? found.dump(2) + "\n" : diffText(found);
-    fwrite(text.data(), 1, text.size(), stdout);
+    reporter().answer(text);
     exitCode = found["equal"].get<bool>() ? 0 : 2;
   });
 }

@@ -1,6 +1,5 @@
 // kedge: lint an ONNX model, plan its training, compile it to a program.
 #include "lib/Support/Error.h"
-#include "lib/Support/Progress.h"
 #include "runtime/program/ParseErrors.h"
 #include "tools/CommandLine.h"
 #include "tools/Mains.h"
@@ -8,40 +7,66 @@
 #include "tools/kedge/Commands.h"
 #include <algorithm>
 #include <new>
+#include <sstream>
 
-int kedge::tool::kedgeMain(int argc, char **argv) {
-  using namespace kedge::tool;
-  prepareProcess();
-  kedge::showProgressOnTerminal();
-  CLI::App app("Kedge compiles ONNX models into native training programs.", "kedge");
+namespace kedge::tool {
+namespace {
+
+void addCommands(CLI::App &app, int &exitCode) {
   addVersion(app);
   app.require_subcommand(1);
-  int exitCode = 0;
-  kedge::tool::addLintCommand(app, exitCode);
-  kedge::tool::addPlanCommand(app, exitCode);
-  kedge::tool::addCompileCommand(app, exitCode);
-  kedge::tool::addShardCommand(app, exitCode);
-  kedge::tool::addWhyCommand(app, exitCode);
-  kedge::tool::addDiffCommand(app, exitCode);
-  kedge::tool::addReduceCommand(app, exitCode);
-  kedge::tool::addTokensCommand(app, exitCode);
-  kedge::tool::addDataCommand(app, exitCode);
-  kedge::tool::addShapesCommand(app, exitCode);
+  addLintCommand(app, exitCode);
+  addPlanCommand(app, exitCode);
+  addCompileCommand(app, exitCode);
+  addShardCommand(app, exitCode);
+  addWhyCommand(app, exitCode);
+  addDiffCommand(app, exitCode);
+  addReduceCommand(app, exitCode);
+  addTokensCommand(app, exitCode);
+  addDataCommand(app, exitCode);
+  addShapesCommand(app, exitCode);
   for (CLI::App *command : app.get_subcommands({}))
     addVersion(*command)->group("");
+}
+
+int sayError(const std::string &text) {
+  reporter().say({Severity::Error, text, "", ""});
+  return 1;
+}
+
+/// --help and --version, which CLI11 throws.
+int answered(const CLI::App &app, const CLI::ParseError &request) {
+  std::ostringstream text, errors;
+  const int code = app.exit(request, text, errors);
+  reporter().answer(text.str());
+  return code;
+}
+
+} // namespace
+
+int runCommand(int argc, char **argv) {
+  CLI::App app("Kedge compiles ONNX models into native training programs.", "kedge");
+  int exitCode = 0;
+  addCommands(app, exitCode);
   try {
     std::vector<std::string> words = repeatShape(argc, argv);
-    kedge::rt::refuseEmptyValues(app, words);
+    rt::refuseEmptyValues(app, words);
     std::reverse(words.begin(), words.end()); // as CLI11 takes them
     app.parse(std::move(words));
-    return withOutput("kedge", exitCode);
+    return exitCode;
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() != 0)
-      return sayError("kedge", kedge::rt::describeParseError(app, error, argc, argv));
-    return withOutput("kedge", app.exit(error));
+    return error.get_exit_code() != 0 ? sayError(rt::describeParseError(app, error, argc, argv))
+                                      : answered(app, error);
   } catch (const std::bad_alloc &) {
-    return sayError("kedge", "out of memory");
+    return sayError("out of memory");
   } catch (const std::exception &error) {
-    return sayError("kedge", error.what());
+    return sayError(error.what());
   }
 }
+
+int kedgeMain(int argc, char **argv) {
+  prepareProcess(true);
+  return withOutput("kedge", runCommand(argc, argv));
+}
+
+} // namespace kedge::tool

@@ -1,10 +1,10 @@
 // kedge lint MODEL: what would train wrongly, silently.
-#include "lib/Dialect/Registration.h"
+#include "driver/Plugins.h"
 #include "lib/Import/LintOps.h"
+#include "lib/Support/Reporter.h"
 #include "runtime/program/NumberFlags.h"
 #include "tools/flags/ModelFlags.h"
 #include "tools/kedge/Commands.h"
-#include <cstdio>
 #include <cstdlib>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -47,9 +47,7 @@ std::string compileCommand(const CLI::App &lint, const ModelOptions &options) {
 }
 
 int runLint(const CLI::App &command, const ModelOptions &options, bool json, bool all) {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext context(driver::dialectsWith(options.plugins), mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   model::Model model = model::loadModel(options.model, {.requireExternalData = false});
   const std::vector<std::string> leftOut = importer::settleForTraining(model, options.settled(), context);
@@ -59,7 +57,7 @@ int runLint(const CLI::App &command, const ModelOptions &options, bool json, boo
   text.all = all;
   text.command = compileCommand(command, options);
   std::string said = json ? lint::toJson(report) : lint::toText(report, model, text);
-  fwrite(said.data(), 1, said.size(), stdout);
+  reporter().answer(said);
   return report.hasErrors() ? 2 : 0;
 }
 } // namespace

@@ -12,6 +12,7 @@
 #include "driver/program/KernelLevels.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "tools/flags/MeshFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
@@ -92,19 +93,19 @@ int show(nlohmann::json &report, Compilation &compilation, const CompileOptions 
                            : joint.given && joint.given->plan.compare
                                ? compareWithAuto(*joint.given, options, report)
                                : "";
-  std::string text =
+  const std::string text =
       options.plan.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
-  fwrite(text.data(), 1, text.size(), stdout);
-  fflush(stdout);
+  reporter().answer(text);
   const driver::BudgetCheck budget(compilation.module(), options);
   if (!budget.fits())
-    return fprintf(stderr, "%s", budget.whyNothingFits(remediesText(options)).c_str()), 2;
+    return budget.sayWhyNothingFits(remediesText(options)), 2;
   const std::string worse = stored ? worseThan(*stored, report) : "";
   if (worse.empty())
     return 0;
-  return fprintf(stderr, "kedge: %s: worse than the plan in '%s':\n%s", options.model.model.c_str(),
-                 options.plan.checkFile.c_str(), worse.c_str()),
-         2;
+  const std::string reason =
+      fmt::format("{}: worse than the plan in '{}':\n{}", options.model.model, options.plan.checkFile, worse);
+  reporter().sayTogether("kedge: " + reason, {{Severity::Error, reason, "", ""}});
+  return 2;
 }
 
 void plan(Compilation &compilation, const CompileOptions &options) {
@@ -189,7 +190,7 @@ int runJointly(const CompileOptions &given) {
   const JointAnswer answer = planJointly(options);
   const std::string text = jointText(answer.report, options.joint.explains) + "\n";
   if (!options.plan.json)
-    fwrite(text.data(), 1, text.size(), stdout);
+    reporter().answer(text);
   return runPlan({answer.options, found.size}, {&answer.report, &options});
 }
 
@@ -270,7 +271,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
     const LargestSize found = withLargestSize(*options);
     exitCode = runPlan(found);
     if (grows && exitCode == 0)
-      fprintf(stderr, "%s", whyNoLarger(found).c_str());
+      reporter().sayTogether(whyNoLarger(found), {});
   });
 }
 

@@ -1,10 +1,10 @@
 // kedge reduce MODEL: the smallest part with which a command still fails.
 #include "driver/reduce/Reduce.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "runtime/io/SameFile.h"
 #include "tools/flags/ModelFlags.h"
 #include "tools/kedge/Commands.h"
-#include <cstdio>
 
 namespace kedge::tool {
 
@@ -37,8 +37,9 @@ void addReduceCommand(CLI::App &app, int &exitCode) {
       fail("-o {}: would overwrite the model ('{}'), which this command reads; name another file",
            question->output, question->model);
     const driver::ReducedModel found = driver::reduce(*question);
-    printf("%zu nodes became %zu in %zu runs: %s; the command ends with %s\n", found.nodesBefore,
-           found.nodesAfter, found.runs, question->output.c_str(), found.ending.c_str());
+    reporter().answer(fmt::format("{} nodes became {} in {} runs: {}; the command ends with {}\n",
+                                  found.nodesBefore, found.nodesAfter, found.runs, question->output,
+                                  found.ending));
     exitCode = 0;
   });
 }

@@ -16,7 +16,7 @@ std::optional<Phase> lastPhaseOf(const CLI::Option &option) {
   for (const char *scalar : rt::scalarFlags()) // the program's defaults
     if (name == scalar)
       return Phase::Exec;
-  if (group == "Output")
+  if (group == "Output" || group == "Extensions")
     return Phase::Exec;
   if (group == "Memory")
     return Phase::Schedule;
@@ -80,7 +80,7 @@ SavedArguments argumentsOf(const CLI::App &command) {
 
 CompileOptions resumedOptions(const CLI::App &command, const CompileOptions &given) {
   const std::string path = given.model.model;
-  SavedIr saved = SavedIr::of(path);
+  SavedIr saved = SavedIr::of(path, given.model.plugins);
   for (const CLI::Option *option : command.get_options())
     if (option->count() > 0 && option->get_name() != "MODEL")
       checkActsLater(*option, saved.phase, path);

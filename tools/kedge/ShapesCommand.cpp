@@ -1,30 +1,30 @@
 // kedge shapes NAME: a published model as ONNX without weights.
 #include "driver/shapes/Shapes.h"
+#include "lib/Support/Reporter.h"
 #include "tools/flags/Flags.h"
 #include "tools/kedge/Commands.h"
-#include <cstdio>
 
 namespace kedge::tool {
 namespace {
 
 struct Request {
   std::string name, output;
-  driver::ShapeChanges changes;
+  driver::shapes::ShapeChanges changes;
 };
 
 void runShapes(const Request &request) {
   if (request.name.empty()) {
-    fputs(driver::publishedShapes().c_str(), stdout);
+    reporter().answer(driver::shapes::publishedShapes());
     return;
   }
-  const model::Model model = driver::publishedModel(request.name, request.changes);
+  const model::Model model = driver::shapes::publishedModel(request.name, request.changes);
   const std::string path = request.output.empty() ? request.name + ".onnx" : request.output;
-  driver::writeModel(model, path);
-  printf("%s: %lld parameters without values; inputs:", path.c_str(),
-         static_cast<long long>(driver::weightsOf(model)));
+  driver::shapes::writeModel(model, path);
+  std::string text =
+      fmt::format("{}: {} parameters without values; inputs:", path, driver::shapes::weightsOf(model));
   for (const model::ValueInfo &input : model.graph.inputs)
-    printf(" %s", input.describe().c_str());
-  puts("");
+    text += " " + input.describe();
+  reporter().answer(text + "\n");
 }
 
 } // namespace
@@ -33,7 +33,7 @@ void addShapesCommand(CLI::App &app, int &exitCode) {
   CLI::App *command = app.add_subcommand(
       "shapes", "a published model without weights, to plan with; without a name: which there are");
   auto request = std::make_shared<Request>();
-  driver::ShapeChanges &changes = request->changes;
+  driver::shapes::ShapeChanges &changes = request->changes;
   command->add_option("NAME", request->name, "gpt2, llama-8b, resnet50, ...");
   Flags flags(*command, "Options");
   flags.add("-o", request->output, "the ONNX file (NAME.onnx)")->needs("NAME");

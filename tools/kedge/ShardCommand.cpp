@@ -2,10 +2,10 @@
 #include "driver/OutputFiles.h"
 #include "driver/shard/Shard.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "tools/flags/AutoFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
-#include <cstdio>
 
 namespace kedge::tool {
 
@@ -24,7 +24,7 @@ int runShard(const CompileOptions &options, ShardRequest request) {
     fail("shard needs -o OUT.onnx, --check or --explain");
   const nlohmann::json answer = shard(options, request);
   const std::string text = options.plan.json ? answer.dump(2) + "\n" : shardText(answer);
-  fwrite(text.data(), 1, text.size(), stdout);
+  reporter().answer(text);
   return 0;
 }
 } // namespace

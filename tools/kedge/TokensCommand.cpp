@@ -1,6 +1,7 @@
 // kedge tokens --tokenizer tokenizer.json|bytes FILE... -o train.bin: text becomes a token file.
 #include "driver/tokens/Tokens.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "tools/flags/Flags.h"
 #include "tools/kedge/Commands.h"
 #include <cstdio>
@@ -10,16 +11,15 @@ namespace {
 
 int runTokens(const driver::TokensRequest &request) {
   const driver::TokensWritten written = driver::writeTokens(request);
-  printf("%s: %llu tokens (%s) of %llu document%s; the largest is %u, the vocabulary has %u\n",
-         request.output.c_str(), static_cast<unsigned long long>(written.tokens), written.form.c_str(),
-         static_cast<unsigned long long>(written.documents), written.documents == 1 ? "" : "s",
-         written.largest, written.vocabulary);
+  reporter().answer(
+      fmt::format("{}: {} tokens ({}) of {} document{}; the largest is {}, the vocabulary has {}\n",
+                  request.output, written.tokens, written.form, written.documents,
+                  written.documents == 1 ? "" : "s", written.largest, written.vocabulary));
   if (!request.documents.empty())
-    printf("%s: where each begins%s\n", request.documents.c_str(),
-           written.hasPrompts ? ", and its answer" : "");
+    reporter().answer(fmt::format("{}: where each begins{}\n", request.documents,
+                                  written.hasPrompts ? ", and its answer" : ""));
   else if (written.hasPrompts)
-    fprintf(stderr,
-            "kedge: note: prompts count as answers do unless --documents FILE.npy keeps where these begin\n");
+    note("prompts count as answers do unless --documents FILE.npy keeps where these begin");
   return 0;
 }
 

@@ -1,12 +1,12 @@
 // kedge why MODEL TENSOR: what the plan does with one tensor, and what else could be done.
 #include "driver/why/Why.h"
+#include "lib/Support/Reporter.h"
 #include "passes/Rematerialize/OptionWords.h"
 #include "runtime/program/WordFlags.h"
 #include "tools/flags/AutoFlags.h"
 #include "tools/flags/MeshFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
-#include <cstdio>
 
 namespace kedge::tool {
 
@@ -34,7 +34,7 @@ void addWhyCommand(CLI::App &app, int &exitCode) {
     *options = withDeepSpeedConfig(*command, *options);
     const nlohmann::json answer = why(*options, *question);
     const std::string text = options->plan.json ? answer.dump(2) + "\n" : whyText(answer);
-    fwrite(text.data(), 1, text.size(), stdout);
+    reporter().answer(text);
     exitCode = 0;
   });
 }

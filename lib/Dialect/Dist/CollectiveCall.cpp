@@ -1,4 +1,4 @@
-#include "lib/Dialect/Dist/CollectiveCall.h"
+#include "kedge/Dialect/Dist/CollectiveCall.h"
 
 using namespace mlir;
 

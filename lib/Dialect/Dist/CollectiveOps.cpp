@@ -1,5 +1,5 @@
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -8,7 +8,7 @@ using namespace kedge;
 using namespace kedge::dist;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/Dist/CollectiveOps.cpp.inc"
+#include "kedge/Dialect/Dist/CollectiveOps.cpp.inc"
 
 namespace {
 /// The axis has as many ranks as the module's mesh says, and every operand a result.

@@ -1,6 +1,6 @@
-#include "lib/Dialect/Dist/DistDialect.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Dist/Cut.h"
+#include "kedge/Dialect/Dist/DistDialect.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/Cut.h"
 #include "lib/Dialect/Kedge/NoteRules.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -27,19 +27,19 @@ template <typename Entry> static void printList(AsmPrinter &printer, ArrayRef<En
   printer << ']';
 }
 
-#include "lib/Dialect/Dist/DistAttrsEnums.cpp.inc"
+#include "kedge/Dialect/Dist/DistAttrsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "lib/Dialect/Dist/DistAttrs.cpp.inc"
-#include "lib/Dialect/Dist/DistDialect.cpp.inc"
+#include "kedge/Dialect/Dist/DistAttrs.cpp.inc"
+#include "kedge/Dialect/Dist/DistDialect.cpp.inc"
 
 void DistDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "lib/Dialect/Dist/DistAttrs.cpp.inc"
+#include "kedge/Dialect/Dist/DistAttrs.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Dist/CollectiveOps.cpp.inc"
+#include "kedge/Dialect/Dist/CollectiveOps.cpp.inc"
       >();
 }
 

@@ -1,6 +1,6 @@
-#include "lib/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Kedge/NoteRules.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -9,13 +9,13 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::exec;
 
-#include "lib/Dialect/Exec/ExecAttrsEnums.cpp.inc"
+#include "kedge/Dialect/Exec/ExecAttrsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "lib/Dialect/Exec/ExecAttrs.cpp.inc"
-#include "lib/Dialect/Exec/ExecDialect.cpp.inc"
-#include "lib/Dialect/Exec/ExecInterfaces.cpp.inc"
+#include "kedge/Dialect/Exec/ExecAttrs.cpp.inc"
+#include "kedge/Dialect/Exec/ExecDialect.cpp.inc"
+#include "kedge/Dialect/Exec/ExecInterfaces.cpp.inc"
 #define GET_OP_CLASSES
-#include "lib/Dialect/Exec/ExecOps.cpp.inc"
+#include "kedge/Dialect/Exec/ExecOps.cpp.inc"
 
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   static constexpr NoteRule rules[] = {
@@ -27,10 +27,10 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribut
 void ExecDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "lib/Dialect/Exec/ExecAttrs.cpp.inc"
+#include "kedge/Dialect/Exec/ExecAttrs.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Exec/ExecOps.cpp.inc"
+#include "kedge/Dialect/Exec/ExecOps.cpp.inc"
       >();
 }

@@ -1,8 +1,8 @@
 // What holds for each exec op by itself; what holds between them is kedge-check-memory's.
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Exec/LaunchBytes.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Support/StorageBytes.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/StorageBytes.h"
 
 using namespace mlir;
 using namespace kedge::exec;

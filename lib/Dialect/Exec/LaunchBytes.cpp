@@ -1,4 +1,4 @@
-#include "lib/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-#include "lib/Dialect/Exec/Lifetimes.h"
+#include "kedge/Dialect/Exec/Lifetimes.h"
 
 using namespace kedge::exec;
 

@@ -1,6 +1,6 @@
-#include "lib/Dialect/Kedge/KedgeDialect.h"
-#include "lib/Dialect/Kedge/Target.h"
-#include "lib/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Kedge/Target.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/Operation.h"
@@ -10,10 +10,10 @@
 using namespace mlir;
 using namespace kedge;
 
-#include "lib/Dialect/Kedge/KedgeAttrsEnums.cpp.inc"
-#include "lib/Dialect/Kedge/KedgeDialect.cpp.inc"
+#include "kedge/Dialect/Kedge/KedgeAttrsEnums.cpp.inc"
+#include "kedge/Dialect/Kedge/KedgeDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "lib/Dialect/Kedge/KedgeAttrs.cpp.inc"
+#include "kedge/Dialect/Kedge/KedgeAttrs.cpp.inc"
 
 namespace {
 /// A place is written once, and short where it is used.
@@ -44,7 +44,7 @@ LogicalResult verifyResultPlaces(Operation *op, Attribute value) {
 void KedgeDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "lib/Dialect/Kedge/KedgeAttrs.cpp.inc"
+#include "kedge/Dialect/Kedge/KedgeAttrs.cpp.inc"
       >();
   addInterfaces<PlaceAliases>();
 }

@@ -1,5 +1,5 @@
-#include "lib/Dialect/Kedge/Target.h"
-#include "lib/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Kedge/Target.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
 
 kedge::TargetKind kedge::targetOf(mlir::ModuleOp module) {
   mlir::StringAttr target = module ? TargetNote(module.getContext()).getAttr(module) : mlir::StringAttr();

@@ -1,4 +1,4 @@
-#include "lib/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
 
 using namespace mlir;
 using namespace kedge;

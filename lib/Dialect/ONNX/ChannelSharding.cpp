@@ -1,6 +1,6 @@
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "lib/Dialect/ONNX/ConvSharding.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 // How ops on images are cut: convolutions by rows, by channels, or by groups of channels; windows and
 // resampling by rows and channels; group norms by whole groups.
 #pragma once
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Interfaces/ShardingOpInterface.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Interfaces/ShardingOpInterface.h"
 
 namespace kedge::onnx {
 

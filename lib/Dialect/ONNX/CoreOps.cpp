@@ -1,12 +1,12 @@
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/ONNXDialect.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/ONNXDialect.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace kedge::onnx;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/ONNX/CoreOps.cpp.inc"
+#include "kedge/Dialect/ONNX/CoreOps.cpp.inc"
 
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                            SmallVectorImpl<Type> &types) {

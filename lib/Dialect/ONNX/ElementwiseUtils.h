@@ -1,7 +1,7 @@
 // What the elementwise and reduction families share: type inference and short ways to write bodies.
 #pragma once
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Interfaces/ClusterBody.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Interfaces/ClusterBody.h"
 #include "mlir/IR/Operation.h"
 
 namespace kedge {

@@ -1,5 +1,5 @@
-#include "lib/Dialect/ONNX/Matmuls.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/Matmuls.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 
 using namespace mlir;
 using namespace kedge;

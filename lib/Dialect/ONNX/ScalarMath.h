@@ -1,6 +1,6 @@
 // Scalar formulas that forward bodies and gradients share.
 #pragma once
-#include "lib/Interfaces/ClusterBody.h"
+#include "kedge/Interfaces/ClusterBody.h"
 
 namespace kedge {
 

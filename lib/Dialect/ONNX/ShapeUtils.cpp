@@ -1,4 +1,4 @@
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Diagnostics.h"
 

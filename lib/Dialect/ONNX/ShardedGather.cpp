@@ -1,9 +1,9 @@
 #include "lib/Dialect/ONNX/ShardedGather.h"
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
 

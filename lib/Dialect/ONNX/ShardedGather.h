@@ -1,6 +1,6 @@
 // Indices into a table whose rows are cut over ranks.
 #pragma once
-#include "lib/Interfaces/Sharding.h"
+#include "kedge/Interfaces/Sharding.h"
 
 namespace kedge::onnx {
 

@@ -1,12 +1,12 @@
 #include "lib/Dialect/ONNX/Sharding.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Interfaces/ShardingOpInterface.h"
 #include "lib/Dialect/ONNX/ConvSharding.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Dialect/ONNX/ShardedGather.h"
-#include "lib/Interfaces/ShardingOpInterface.h"
 #include <numeric>
 
 using namespace mlir;

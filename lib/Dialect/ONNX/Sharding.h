@@ -1,6 +1,6 @@
 // Rules by which ops of the dialect are cut over ranks (ShardingOpInterface).
 #pragma once
-#include "lib/Interfaces/Sharding.h"
+#include "kedge/Interfaces/Sharding.h"
 #include "mlir/IR/MLIRContext.h"
 
 namespace kedge::onnx {

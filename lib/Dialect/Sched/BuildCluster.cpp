@@ -1,7 +1,7 @@
-#include "lib/Dialect/Sched/BuildCluster.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Interfaces/ClusterableOpInterface.h"
+#include "kedge/Dialect/Sched/BuildCluster.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 

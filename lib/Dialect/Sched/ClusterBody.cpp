@@ -1,5 +1,5 @@
-#include "lib/Interfaces/ClusterBody.h"
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Interfaces/ClusterBody.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

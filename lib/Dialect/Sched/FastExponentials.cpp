@@ -1,4 +1,4 @@
-#include "lib/Dialect/Sched/FastExponentials.h"
+#include "kedge/Dialect/Sched/FastExponentials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

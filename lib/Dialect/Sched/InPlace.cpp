@@ -1,6 +1,6 @@
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Kedge/Target.h"
-#include "lib/Dialect/Sched/SinglePass.h"
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Kedge/Target.h"
+#include "kedge/Dialect/Sched/SinglePass.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;

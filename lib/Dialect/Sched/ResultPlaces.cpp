@@ -1,4 +1,4 @@
-#include "lib/Dialect/Sched/ResultPlaces.h"
+#include "kedge/Dialect/Sched/ResultPlaces.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
+#include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Kedge/NoteRules.h"
-#include "lib/Dialect/Sched/InPlace.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -12,10 +12,10 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::sched;
 
-#include "lib/Dialect/Sched/SchedAttrsEnums.cpp.inc"
+#include "kedge/Dialect/Sched/SchedAttrsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "lib/Dialect/Sched/SchedAttrs.cpp.inc"
-#include "lib/Dialect/Sched/SchedDialect.cpp.inc"
+#include "kedge/Dialect/Sched/SchedAttrs.cpp.inc"
+#include "kedge/Dialect/Sched/SchedDialect.cpp.inc"
 /// The name of an op: its dialect is loaded, as the parser does for ops, so that callFacts() finds what the
 /// op says of its calls.
 static ParseResult parseCallee(OpAsmParser &parser, StringAttr &kernel) {
@@ -28,16 +28,16 @@ static ParseResult parseCallee(OpAsmParser &parser, StringAttr &kernel) {
 static void printCallee(OpAsmPrinter &printer, LibraryOp, StringAttr kernel) { printer << kernel; }
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/Sched/SchedOps.cpp.inc"
+#include "kedge/Dialect/Sched/SchedOps.cpp.inc"
 
 void SchedDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "lib/Dialect/Sched/SchedAttrs.cpp.inc"
+#include "kedge/Dialect/Sched/SchedAttrs.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Sched/SchedOps.cpp.inc"
+#include "kedge/Dialect/Sched/SchedOps.cpp.inc"
       >();
 }
 

@@ -1,5 +1,5 @@
-#include "lib/Dialect/Sched/SinglePass.h"
-#include "lib/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Sched/SinglePass.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Gradients of convolutions and windows are cut as these are.
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/ONNX/ConvSharding.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/Train/Sharding.h"
 
 using namespace mlir;

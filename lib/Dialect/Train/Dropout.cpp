@@ -1,6 +1,6 @@
 // train.dropout and its gradient, which draws the same mask again.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/RandomRows.h"
 #include "mlir/IR/Builders.h"
 

@@ -1,4 +1,4 @@
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // Numbers drawn by counters: where an element's lie, and train.random.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "lib/Dialect/Train/RandomRows.h"
 #include "mlir/IR/Builders.h"
 #include <numbers>

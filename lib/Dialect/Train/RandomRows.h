@@ -1,6 +1,6 @@
 // Which numbers of the generator an element of a random tensor takes.
 #pragma once
-#include "lib/Interfaces/ClusterBody.h"
+#include "kedge/Interfaces/ClusterBody.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 

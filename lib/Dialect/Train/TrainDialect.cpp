@@ -1,17 +1,17 @@
-#include "lib/Dialect/Train/TrainDialect.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
-#include "lib/Dialect/Train/EpilogueOps.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
-#include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
-#include "lib/Dialect/Train/Loss/LossOps.h"
-#include "lib/Dialect/Train/Optimizer/CompactOps.h"
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
-#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
-#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "lib/Dialect/Train/Quantized/Float8Ops.h"
-#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Train/EpilogueOps.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
+#include "kedge/Dialect/Train/Loss/LossOps.h"
+#include "kedge/Dialect/Train/Optimizer/CompactOps.h"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "kedge/Dialect/Train/Quantized/Float8Ops.h"
+#include "kedge/Dialect/Train/Quantized/QuantizedOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Dialect/Train/Sharding.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -21,52 +21,52 @@ using namespace mlir;
 using namespace kedge;
 using namespace kedge::train;
 
-#include "lib/Dialect/Train/TrainAttrsEnums.cpp.inc"
-#include "lib/Dialect/Train/TrainEnums.cpp.inc"
+#include "kedge/Dialect/Train/TrainAttrsEnums.cpp.inc"
+#include "kedge/Dialect/Train/TrainEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "lib/Dialect/Train/TrainAttrs.cpp.inc"
-#include "lib/Dialect/Train/TrainDialect.cpp.inc"
+#include "kedge/Dialect/Train/TrainAttrs.cpp.inc"
+#include "kedge/Dialect/Train/TrainDialect.cpp.inc"
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/StateOps.cpp.inc"
+#include "kedge/Dialect/Train/StateOps.cpp.inc"
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/EpilogueOps.cpp.inc"
+#include "kedge/Dialect/Train/EpilogueOps.cpp.inc"
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
+#include "kedge/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Quantized/Float8Ops.cpp.inc"
+#include "kedge/Dialect/Train/Quantized/Float8Ops.cpp.inc"
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Optimizer/CompactOps.cpp.inc"
+#include "kedge/Dialect/Train/Optimizer/CompactOps.cpp.inc"
 
 void TrainDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "lib/Dialect/Train/TrainAttrs.cpp.inc"
+#include "kedge/Dialect/Train/TrainAttrs.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/StateOps.cpp.inc"
+#include "kedge/Dialect/Train/StateOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/EpilogueOps.cpp.inc"
+#include "kedge/Dialect/Train/EpilogueOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
+#include "kedge/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/Quantized/Float8Ops.cpp.inc"
+#include "kedge/Dialect/Train/Quantized/Float8Ops.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/Optimizer/CompactOps.cpp.inc"
+#include "kedge/Dialect/Train/Optimizer/CompactOps.cpp.inc"
       >();
   registerLossOps();
   registerOptimizerOps();

@@ -1,8 +1,8 @@
 // Attributes that passes leave on functions and the module: which there are, on what, and of which type.
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
-#include "lib/Dialect/Train/Quantized/Float8Ops.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Quantized/Float8Ops.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 
 using namespace mlir;
 

@@ -1,5 +1,5 @@
-#include "lib/Dialect/Tune/TuneDialect.h"
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/Tune/TuneDialect.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -7,15 +7,15 @@
 using namespace mlir;
 using namespace kedge::tune;
 
-#include "lib/Dialect/Tune/TuneAttrsEnums.cpp.inc"
+#include "kedge/Dialect/Tune/TuneAttrsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "lib/Dialect/Tune/TuneAttrs.cpp.inc"
-#include "lib/Dialect/Tune/TuneDialect.cpp.inc"
+#include "kedge/Dialect/Tune/TuneAttrs.cpp.inc"
+#include "kedge/Dialect/Tune/TuneDialect.cpp.inc"
 
 void TuneDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "lib/Dialect/Tune/TuneAttrs.cpp.inc"
+#include "kedge/Dialect/Tune/TuneAttrs.cpp.inc"
       >();
 }
 

@@ -1,9 +1,9 @@
 // Composites of level 1 as ONNX: norms keep their operators, attention, rotary embedding and gated
 // activations become the primitives that import raises them from.
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Export/Onnx/OnnxWriter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>

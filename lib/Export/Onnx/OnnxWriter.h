@@ -1,6 +1,6 @@
 // Builds the model::Graph of level 1: names, constants, nodes.
 #pragma once
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Model/Model.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"

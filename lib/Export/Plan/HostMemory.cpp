@@ -1,9 +1,9 @@
 #include "lib/Export/Plan/HostMemory.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
+#include "kedge/Support/StorageBytes.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/PersistentRegion.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
 #include "lib/Export/Plan/PlanReport.h"
-#include "lib/Support/StorageBytes.h"
 #include <algorithm>
 
 using namespace mlir;

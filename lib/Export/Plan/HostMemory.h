@@ -1,7 +1,7 @@
 // What a plan puts into host memory.
 #pragma once
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <nlohmann/json.hpp>
 

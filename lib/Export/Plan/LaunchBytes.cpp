@@ -1,6 +1,6 @@
 #include "lib/Export/Plan/LaunchBytes.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Dist/CollectiveOps.h"
 #include "lib/Export/Plan/HostMemory.h"
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Bytes that live at one launch of a function, by kind.
 #pragma once
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
 

@@ -1,13 +1,13 @@
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/StorageBytes.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Export/Plan/HostMemory.h"
 #include "lib/Export/Plan/LaunchBytes.h"
 #include "lib/Export/Plan/PlanReport.h"
-#include "lib/Support/StorageBytes.h"
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/AttrJson.h"
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include "lib/Export/Plan/PlanView.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Support/StorageBytes.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Train/StateOps.h"
 #include "lib/Export/Plan/HostMemory.h"
-#include "lib/Support/StorageBytes.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,13 +1,13 @@
 #include "lib/Export/Program/ProgramJson.h"
-#include "lib/Dialect/Exec/ExecOps.h"
-#include "lib/Dialect/Exec/LaunchBytes.h"
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/Kedge/ValueNotes.h"
-#include "lib/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/abi/ProgramKeys.h"
+#include "kedge/abi/Streams.h"
 #include "lib/Export/Program/ProgramStates.h"
 #include "lib/Support/AttrJson.h"
-#include "runtime/abi/ProgramKeys.h"
-#include "runtime/abi/Streams.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,4 +1,4 @@
-// The launch table of a program as JSON (runtime/abi/program.md), from level 4.
+// The launch table of a program as JSON (include/kedge/abi/program.md), from level 4.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include <nlohmann/json.hpp>

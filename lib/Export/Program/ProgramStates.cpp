@@ -1,14 +1,14 @@
 #include "lib/Export/Program/ProgramStates.h"
-#include "lib/Dialect/Exec/ExecDialect.h"
-#include "lib/Dialect/Sched/SchedDialect.h"
-#include "lib/Dialect/Train/StateOps.h"
-#include "lib/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Dialect/Exec/ExecDialect.h"
+#include "kedge/Dialect/Sched/SchedDialect.h"
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
+#include "kedge/Support/StorageBytes.h"
+#include "kedge/abi/ProgramKeys.h"
+#include "kedge/abi/StateRoles.h"
 #include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Support/AttrJson.h"
 #include "lib/Support/Error.h"
-#include "lib/Support/StorageBytes.h"
-#include "runtime/abi/ProgramKeys.h"
-#include "runtime/abi/StateRoles.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/WeightHash.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -23,7 +23,7 @@ namespace key = kedge::abi::key;
 
 namespace {
 static_assert(std::size(abi::kRoleWords) == train::getMaxEnumValForRole() + 1,
-              "roles of runtime/abi/StateRoles.h");
+              "roles of include/kedge/abi/StateRoles.h");
 
 /// The dialect's roles are numbered as the program's.
 abi::StateRole roleOf(train::StateOp state) { return static_cast<abi::StateRole>(state.getRole()); }

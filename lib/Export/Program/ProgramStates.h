@@ -1,6 +1,6 @@
 // The states of a program as JSON: where they lie and where their values come from.
 #pragma once
-#include "lib/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
 #include "lib/Export/Program/ProgramJson.h"
 
 namespace kedge::exporter {
@@ -9,7 +9,7 @@ struct StateTable {
   nlohmann::json states, model;
 };
 
-/// A rank's part of a tensor, as runtime/abi/program.md describes it.
+/// A rank's part of a tensor, as include/kedge/abi/program.md describes it.
 nlohmann::json shardJson(dist::ShardingAttr sharding, bool isFlat);
 
 StateTable stateTable(mlir::ModuleOp module, const ProgramFacts &facts, std::vector<unsigned char> &data);

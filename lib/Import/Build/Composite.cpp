@@ -1,8 +1,8 @@
 // Norms, activations and losses from any opset to the canonical ops. Attention: CompositeAttention.cpp.
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Import/Build/CompositeAttention.h"
 #include "lib/Import/NodeImporter.h"
 

@@ -1,6 +1,6 @@
 // Nodes that leave no op: constants, identities, shapes, branches taken at compile time.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Import/NodeImporter.h"
 #include "lib/Lint/Lint.h"
 #include "lib/Model/NarrowTypes.h"

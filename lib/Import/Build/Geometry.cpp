@@ -1,13 +1,13 @@
 // Images from columns, grids from matrices, crops around the centre, regions of images.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Import/Build/MovementUtils.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Loops whose iterations are known at compile time are unrolled.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Import/Build/MovementUtils.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Tensors made from little: ranges, splats, triangles, one-hot rows.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Import/Build/MovementUtils.h"
 #include "lib/Import/NodeConstants.h"
 #include "lib/Support/AttrJson.h"

@@ -1,6 +1,6 @@
 // Products, convolutions, recurrent layers from any opset to the canonical ops. Pools: NeuralNetworkPool.cpp.
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Import/Build/MathImporters.h"
 #include "lib/Import/Build/NeuralNetworkWindow.h"
 #include "lib/Import/NodeImporter.h"

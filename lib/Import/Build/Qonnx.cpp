@@ -1,13 +1,13 @@
 // Fake quantisation as QONNX writes it (https://github.com/fastmachinelearning/qonnx): Quant, BipolarQuant
 // and Trunc, in float numbers. Gradients pass each rounding straight, and stop where numbers are clipped, as
 // Brevitas trains them; a scale that trains has its gradient, too.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "lib/Import/Build/MathImporters.h"
 #include "lib/Import/Build/NarrowCasts.h"
 #include <cmath>

@@ -1,11 +1,11 @@
 // Operators with graphs inside that are taken apart: Scan is unrolled, FlexAttention's graphs are placed in
 // its middle.
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Import/Build/MovementUtils.h"
 #include "lib/Import/Build/NarrowCasts.h"
 #include <cmath>

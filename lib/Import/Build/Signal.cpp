@@ -1,9 +1,9 @@
 // Fourier transforms as products with constant matrices; mel weights.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "lib/Import/Build/MovementUtils.h"
 #include "lib/Import/Build/NarrowCasts.h"
 #include <cmath>

@@ -1,9 +1,9 @@
 // Operators of ai.onnx.preview.training: several tensors at once become one op per tensor.
 #include "lib/Import/Training.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;

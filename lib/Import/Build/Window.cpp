@@ -1,5 +1,5 @@
 // Window functions of signal processing: constants, since their size is known at compile time.
-#include "lib/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "lib/Import/Build/MathImporters.h"
 #include <cmath>
 #include <numbers>

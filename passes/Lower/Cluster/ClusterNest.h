@@ -1,6 +1,6 @@
 // What a cluster looks like to the emitter: linear accesses over simplified dims, and who depends on what.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <optional>

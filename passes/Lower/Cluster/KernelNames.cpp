@@ -1,5 +1,5 @@
 #include "passes/Lower/Cluster/KernelNames.h"
-#include "lib/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 

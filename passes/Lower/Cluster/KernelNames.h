@@ -1,6 +1,6 @@
 // What tells clusters apart and what their kernels are called, for every emitter.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include <string>
 
 namespace kedge::lower {

@@ -1,6 +1,6 @@
 // One scalar operation of a cluster's body on `width` lanes at once.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/Builders.h"
 
 namespace kedge::lower {

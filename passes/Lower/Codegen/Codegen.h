@@ -38,7 +38,7 @@ mlir::FailureOr<ObjectFiles> compileKernels(mlir::ModuleOp kernels, const Kernel
 /// Puts `prefix` in front of the names of all kernels, and `suffix` behind.
 void renameKernels(mlir::ModuleOp kernels, llvm::StringRef prefix, llvm::StringRef suffix);
 
-/// The object that defines the symbols of runtime/abi/kedge_abi.h. Kernels are declared, not defined, here.
+/// The object that defines the symbols of include/kedge/abi.h. Kernels are declared, not defined, here.
 ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data,
                             llvm::ArrayRef<std::string> kernelNames, const KernelTarget &target);
 

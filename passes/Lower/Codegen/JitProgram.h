@@ -1,7 +1,7 @@
 // Kernels in this process: what tests and `kedge-bench` run without a linker.
 #pragma once
+#include "kedge/abi.h"
 #include "lib/Support/ObjectFile.h"
-#include "runtime/abi/kedge_abi.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <memory>

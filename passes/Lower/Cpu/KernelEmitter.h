@@ -1,6 +1,6 @@
 // Clusters -> kernel functions in arith, math, scf, vector and llvm loads and stores.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>
@@ -8,7 +8,7 @@
 namespace kedge::lower {
 
 struct KernelInfo {
-  std::string name;       ///< symbol of type KedgeKernel (runtime/abi/kedge_abi.h)
+  std::string name;       ///< symbol of type KedgeKernel (include/kedge/abi.h)
   int64_t iterations = 0; ///< size of the parallel iteration space; 0 when there is nothing to do
   int64_t grain = 1;      ///< iterations worth giving to one thread
 };

@@ -1,12 +1,12 @@
 // The epilogue of a product as kernels of the program's own, for libraries that have no algorithm with it.
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
-#include "lib/Dialect/Sched/BuildCluster.h"
-#include "lib/Dialect/Sched/CallProperties.h"
-#include "lib/Dialect/Sched/FastExponentials.h"
-#include "lib/Dialect/Train/EpilogueOps.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/Sched/BuildCluster.h"
+#include "kedge/Dialect/Sched/CallProperties.h"
+#include "kedge/Dialect/Sched/FastExponentials.h"
+#include "kedge/Dialect/Train/EpilogueOps.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 
 using namespace mlir;

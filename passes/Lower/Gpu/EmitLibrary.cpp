@@ -1,5 +1,5 @@
+#include "kedge/Dialect/Train/EpilogueOps.h"
 #include "lib/Analysis/LibraryCall.h"
-#include "lib/Dialect/Train/EpilogueOps.h"
 #include "passes/Base/KedgePass.h"
 #include "passes/Lower/Gpu/LibraryKernels.h"
 #include "runtime/calls/LibraryWork.h"

@@ -1,6 +1,6 @@
 // Clusters and library calls -> gpu.func kernels.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Lower/OptionWords.h"

@@ -1,10 +1,10 @@
 #include "passes/Lower/Gpu/LaunchGroups.h"
+#include "kedge/Dialect/Exec/LaunchBytes.h"
+#include "kedge/Dialect/Exec/Lifetimes.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/abi/Streams.h"
 #include "lib/Analysis/StepCost.h"
-#include "lib/Dialect/Exec/LaunchBytes.h"
-#include "lib/Dialect/Exec/Lifetimes.h"
-#include "lib/Dialect/Kedge/Place.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
-#include "runtime/abi/Streams.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Level 4: launches of one flat function become one launch.
 #pragma once
-#include "lib/Dialect/Exec/ExecOps.h"
+#include "kedge/Dialect/Exec/ExecOps.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 
 namespace kedge::lower::gpu {
@@ -16,7 +16,7 @@ struct GroupCounts {
 /// are numbered anew. Flat functions and kernels that only joined launches ran are erased.
 GroupCounts groupLaunches(mlir::ModuleOp schedule, mlir::gpu::GPUModuleOp kernels);
 
-/// The launch table's entry of a kernel (runtime/abi/program.md).
+/// The launch table's entry of a kernel (include/kedge/abi/program.md).
 mlir::Attribute kernelAttr(mlir::Builder &builder, const KernelLaunch &kernel);
 
 } // namespace kedge::lower::gpu

@@ -1,5 +1,5 @@
-#include "lib/Dialect/Kedge/KedgeDialect.h"
-#include "lib/Dialect/Train/TrainDialect.h"
+#include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Dialect/Train/TrainDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lower/Gpu/GpuLaunches.h"

@@ -1,5 +1,5 @@
 #include "passes/Lower/Gpu/Stages.h"
-#include "lib/Support/StorageBytes.h"
+#include "kedge/Support/StorageBytes.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "llvm/ADT/MapVector.h"

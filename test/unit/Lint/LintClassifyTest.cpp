@@ -186,7 +186,7 @@ TEST(LintClassify, UnusedParametersAreWarnedOf) {
       .signature({{"p_w", "w"}, {"p_lost", "lost"}});
   b.node("Mul", {"x", "w"}, {"y"}).node("Mul", {"x", "lost"}, {"unread"}).output("y");
   lint::Report report = checked(b);
-  EXPECT_EQ(codesOf(report, lint::Severity::Warning), Codes{"unused-parameter"});
+  EXPECT_EQ(codesOf(report, kedge::Severity::Warning), Codes{"unused-parameter"});
   EXPECT_EQ(report.findings[0].tensor, "lost");
   EXPECT_FALSE(report.hasErrors());
 }

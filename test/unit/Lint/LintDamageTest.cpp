@@ -246,7 +246,7 @@ TEST(LintDamage, ATransposedWeightIsNotedAndTrains) {
       .floats("val_1", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}, foldedFrom("['fc.weight']"));
   b.node("MatMul", {"x", "val_1"}, {"y"}, call("y", "linear.default", "%x, %p_w", "fc")).output("y");
   lint::Report report = checked(b);
-  EXPECT_EQ(codesOf(report, lint::Severity::Note), Codes{"renamed-parameter"});
+  EXPECT_EQ(codesOf(report, kedge::Severity::Note), Codes{"renamed-parameter"});
   EXPECT_EQ(verdictOf(report, "val_1"), "parameter");
   EXPECT_EQ(report.initializers[0].original, "fc.weight");
   EXPECT_TRUE(lint::tieCopies(b.model).empty()) << "it is the only copy";

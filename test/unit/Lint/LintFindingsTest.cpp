@@ -150,7 +150,7 @@ TEST(LintFindings, AllowTurnsErrorsIntoWarnings) {
   options.allow = {"frozen-batchnorm"};
   lint::Report report = checked(norm(15, {"y"}), options);
   EXPECT_FALSE(report.hasErrors());
-  EXPECT_EQ(codesOf(report, lint::Severity::Warning), Codes{"frozen-batchnorm"});
+  EXPECT_EQ(codesOf(report, kedge::Severity::Warning), Codes{"frozen-batchnorm"});
   options.allow = {"no-such-code"};
   EXPECT_THROW(checked(norm(15, {"y"}), options), Error);
 }
@@ -182,7 +182,7 @@ TEST(LintFindings, DropoutOnAWeightIsKeyedByRank) {
   b.input("x").floats("fc.w", {4, 4}, std::vector<float>(16, 0.5f)).floats("ratio", {}, {0.25f});
   b.model.graph.initializers.push_back(model::Tensor::make("on", model::ElementType::Bool, {}, {1}));
   b.node("Dropout", {"fc.w", "ratio", "on"}, {"w"}).node("MatMul", {"x", "w"}, {"y"}).output("y");
-  EXPECT_EQ(codesOf(checked(b), lint::Severity::Warning), Codes{"keyed-by-rank"});
+  EXPECT_EQ(codesOf(checked(b), kedge::Severity::Warning), Codes{"keyed-by-rank"});
   lint::LintOptions options;
   options.severalRanks = true;
   EXPECT_EQ(codesOf(checked(b, options)), Codes{"keyed-by-rank"});
@@ -203,7 +203,7 @@ TEST(LintFindings, DrawLikeAnExpandedShapeOfTheBatchIsKeyedByRow) {
         .node("Expand", {"one", "shape"}, {"whole"})
         .node("RandomUniformLike", {"whole"}, {"other"});
     b.node("Mul", {"h", "draw"}, {"m"}).node("Mul", {"m", "other"}, {"y"}).output("y");
-    return codesOf(checked(b), lint::Severity::Warning);
+    return codesOf(checked(b), kedge::Severity::Warning);
   };
   const auto byRank = [](const Codes &codes) {
     return std::count(codes.begin(), codes.end(), "keyed-by-rank");

@@ -94,7 +94,7 @@ inline model::Metadata foldedFrom(const std::string &names) {
 }
 
 inline std::multiset<std::string> codesOf(const lint::Report &report,
-                                          lint::Severity severity = lint::Severity::Error) {
+                                          kedge::Severity severity = kedge::Severity::Error) {
   std::multiset<std::string> codes;
   for (const lint::Finding &finding : report.findings)
     if (finding.severity == severity)

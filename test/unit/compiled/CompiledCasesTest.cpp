@@ -1,6 +1,6 @@
 // ONNX's own backend node cases through generated kernels and library calls.
-#include "lib/Dialect/Train/Bindings.h"
-#include "lib/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "test/support/CompiledFunction.h"
 #include "test/unit/import/NodeCases.h"
 #include <algorithm>

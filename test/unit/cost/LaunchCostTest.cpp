@@ -1,6 +1,6 @@
 // Work of single launches, against numbers counted by hand.
 #include "lib/Analysis/LaunchCost.h"
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"

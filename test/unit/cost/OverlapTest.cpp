@@ -1,6 +1,6 @@
 // What of a step's collectives passes beside computing, on schedules small enough to run by hand.
 #include "lib/Analysis/Overlap.h"
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>

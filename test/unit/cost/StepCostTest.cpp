@@ -1,6 +1,6 @@
 // Work of whole steps, against formulas.
 #include "lib/Analysis/StepCost.h"
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

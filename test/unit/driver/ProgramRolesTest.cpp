@@ -1,6 +1,6 @@
-// Roles of states have numbers and words in the dialect and in runtime/abi: both are the same.
-#include "lib/Dialect/Train/StateOps.h"
-#include "runtime/abi/StateRoles.h"
+// Roles of states have numbers and words in the dialect and in kedge/abi: both are the same.
+#include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/abi/StateRoles.h"
 #include <gtest/gtest.h>
 
 namespace kedge {

@@ -1,5 +1,5 @@
 // Every cluster and library call of the golden models: the GPU's kernels compute what the CPU's do.
-#include "lib/Dialect/Registration.h"
+#include "kedge/InitAllDialects.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Import/LintOps.h"
 #include "lib/Support/Error.h"

@@ -1,5 +1,5 @@
 #include "test/unit/gpu/KernelPair.h"
-#include "lib/Dialect/Sched/InPlace.h"
+#include "kedge/Dialect/Sched/InPlace.h"
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

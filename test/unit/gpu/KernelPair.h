@@ -1,6 +1,6 @@
 // The CPU's kernel and the GPU's kernels of clusters, on the same numbers.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "test/support/GpuPtx.h"
 #include "test/support/GpuSimulator.h"

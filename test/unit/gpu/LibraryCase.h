@@ -1,7 +1,7 @@
 // One library call, by the CPU's kernel and by the generated GPU kernels in the simulator, on the same
 // inputs.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "test/support/GpuPtx.h"
 #include <cstdint>
 #include <string>

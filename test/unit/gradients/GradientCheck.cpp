@@ -1,5 +1,5 @@
 #include "test/unit/gradients/GradientCheck.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "test/unit/gradients/CaseValues.h"
 #include "test/unit/gradients/ReverseFunction.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 // KEDGE_GRADIENT_CASE=norm runs only functions whose file or name holds that word.
 #include "test/unit/gradients/GradientCheck.h"
-#include "lib/Dialect/Registration.h"
-#include "lib/Interfaces/DifferentiableOpInterface.h"
+#include "kedge/InitAllDialects.h"
+#include "kedge/Interfaces/DifferentiableOpInterface.h"
 #include "mlir/Parser/Parser.h"
 #include "test/unit/gradients/ElementwiseCases.h"
 #include "test/unit/gradients/NarrowGradients.h"

@@ -1,8 +1,8 @@
 #include "test/unit/gradients/ReverseFunction.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Interfaces/DecomposableOpInterface.h"
-#include "lib/Interfaces/DifferentiableOpInterface.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Interfaces/DecomposableOpInterface.h"
+#include "kedge/Interfaces/DifferentiableOpInterface.h"
 
 using namespace mlir;
 

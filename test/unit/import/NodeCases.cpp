@@ -1,6 +1,6 @@
 #include "test/unit/import/NodeCases.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/Train/Bindings.h"
 #include "lib/Import/GraphImporter.h"
 #include "lib/Interpret/ConstantEvaluator.h"
 #include "lib/Model/ModelParse.h"

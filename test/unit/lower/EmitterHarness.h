@@ -1,6 +1,6 @@
 // Compiles one cluster given as text and runs it in this process.
 #pragma once
-#include "lib/Dialect/Sched/SchedOps.h"
+#include "kedge/Dialect/Sched/SchedOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,5 +1,5 @@
 // Arithmetic with broadcasting, powers, remainders, selection, casts, over element types.
-#include "lib/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "test/unit/math/OpHarness.h"
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Moments in 8-bit dynamic codes, as kernels code them, beside the runtime's tables, which are bitsandbytes'.
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "runtime/format/QuantizedFormats.h"
 #include "test/unit/math/UpdateFunction.h"
 #include <cmath>

@@ -1,6 +1,6 @@
 // Gradients of gathers, slices, pads, joins and resampling against differences.
-#include "lib/Dialect/ONNX/CoreOps.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "test/unit/math/OpHarness.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 // Statistics of normalizations, to the last bit.
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
 #include "test/unit/math/OpHarness.h"
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "test/unit/math/OpHarness.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/Registration.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/InitAllDialects.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,9 +1,9 @@
 // Runs single ops in the reference interpreter: values against formulas, gradients against differences.
 #pragma once
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Interpret/ConstantEvaluator.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"

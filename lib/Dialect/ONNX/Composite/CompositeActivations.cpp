@@ -1,7 +1,7 @@
 // Gelu and Swish.
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include <cmath>
 
 using namespace mlir;

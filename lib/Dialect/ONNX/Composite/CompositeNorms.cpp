@@ -1,6 +1,6 @@
 // Layer, root-mean-square, group, instance and (inference) batch normalisation.
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
 using namespace kedge;

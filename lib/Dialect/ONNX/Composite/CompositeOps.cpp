@@ -1,14 +1,14 @@
-#include "lib/Dialect/ONNX/Composite/CompositeOps.h"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/ONNX/Composite/CompositeOps.cpp.inc"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.cpp.inc"
 
 void kedge::onnx::ONNXDialect::registerCompositeOps() {
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/ONNX/Composite/CompositeOps.cpp.inc"
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.cpp.inc"
       >();
 }

@@ -1,16 +1,16 @@
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/ONNX/Math/ActivationOps.cpp.inc"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.cpp.inc"
 
 void kedge::onnx::ONNXDialect::registerActivationOps() {
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/ONNX/Math/ActivationOps.cpp.inc"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.cpp.inc"
       >();
 }

@@ -1,7 +1,7 @@
 // Bodies and gradients of the activations.
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
 #include "lib/Dialect/ONNX/ScalarMath.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Bodies and gradients of arithmetic and casts.
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
 
 using namespace mlir;
 using namespace kedge;

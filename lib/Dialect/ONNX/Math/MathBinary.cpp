@@ -1,8 +1,8 @@
 // Bodies and gradients of Max, Min, Clip, Pow, Mod.
-#include "lib/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ScalarMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,6 +1,6 @@
 // onnx.Dropout: the model's op, before the step says where random numbers come from.
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Bodies and gradients of functions of one variable.
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Bodies of comparisons, logic and bits; Where.
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/LogicOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <limits>
 

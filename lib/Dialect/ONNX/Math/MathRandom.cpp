@@ -1,5 +1,5 @@
 // onnx.RandomNormal and RandomUniform: the model's ops, before the step says where their numbers come from.
-#include "lib/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 
 using namespace mlir;
 using namespace kedge::onnx;

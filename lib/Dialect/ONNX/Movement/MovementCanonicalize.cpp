@@ -1,7 +1,7 @@
 // Simplifications of views and transposes.
-#include "lib/Dialect/Kedge/Place.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;

@@ -1,14 +1,14 @@
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.cpp.inc"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.cpp.inc"
 
 void kedge::onnx::ONNXDialect::registerNeuralNetworkOps() {
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.cpp.inc"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.cpp.inc"
       >();
 }

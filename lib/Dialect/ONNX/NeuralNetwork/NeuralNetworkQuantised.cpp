@@ -1,7 +1,7 @@
 // Products and convolutions of 8-bit integers: shapes only.
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/NeuralNetwork/WindowShape.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/WindowShape.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
 // LSTM, GRU, RNN: shapes. NeuralNetworkUnroll.cpp writes them out.
-#include "lib/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 
 using namespace mlir;
 using namespace kedge;

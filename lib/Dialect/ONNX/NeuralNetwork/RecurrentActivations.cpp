@@ -1,6 +1,6 @@
 #include "lib/Dialect/ONNX/NeuralNetwork/RecurrentActivations.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Math/ActivationOps.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Math/ActivationOps.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;

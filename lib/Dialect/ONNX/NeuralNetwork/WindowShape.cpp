@@ -1,5 +1,5 @@
-#include "lib/Dialect/ONNX/NeuralNetwork/WindowShape.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/WindowShape.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Bodies of the reductions and of softmax.
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
 #include <limits>
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 // Gradients of reductions, softmax, CumSum, TopK.
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "lib/Dialect/ONNX/ElementwiseUtils.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
-#include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
 // Gradients of Gelu and Swish; SwiGLU.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include <cmath>
 
 using namespace mlir;

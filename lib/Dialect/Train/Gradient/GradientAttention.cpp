@@ -1,7 +1,7 @@
 // Attention and rotary embedding.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "lib/Dialect/Train/Gradient/GradientAttentionMask.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
 // The gradient of attention's mask, for masks that train (relative position biases).
 #pragma once
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 
 namespace kedge::train {
 

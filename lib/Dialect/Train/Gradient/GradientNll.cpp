@@ -1,6 +1,6 @@
 // Negative log-likelihood of items, from logits or log-probabilities, and its gradient.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,6 +1,6 @@
 // Gradients of norms, and batch norm in training.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 
 using namespace mlir;
 using namespace kedge;

@@ -1,14 +1,14 @@
-#include "lib/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Gradient/GradientOps.cpp.inc"
+#include "kedge/Dialect/Train/Gradient/GradientOps.cpp.inc"
 
 void kedge::train::TrainDialect::registerGradientOps() {
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/Gradient/GradientOps.cpp.inc"
+#include "kedge/Dialect/Train/Gradient/GradientOps.cpp.inc"
       >();
 }

@@ -1,16 +1,16 @@
-#include "lib/Dialect/Train/Gradient/MovementGradientOps.h"
+#include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace kedge::train;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Gradient/MovementGradientOps.cpp.inc"
+#include "kedge/Dialect/Train/Gradient/MovementGradientOps.cpp.inc"
 
 void TrainDialect::registerMovementGradientOps() {
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/Gradient/MovementGradientOps.cpp.inc"
+#include "kedge/Dialect/Train/Gradient/MovementGradientOps.cpp.inc"
       >();
 }
 

@@ -1,7 +1,7 @@
 // train.pointwise_grad: the scalar gradients of elementwise functions.
 #include "lib/Dialect/Train/Gradient/PointwiseGradients.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // The tables behind train.pointwise_grad.
 #pragma once
-#include "lib/Dialect/Train/TrainEnums.h"
-#include "lib/Interfaces/ClusterBody.h"
+#include "kedge/Dialect/Train/TrainEnums.h"
+#include "kedge/Interfaces/ClusterBody.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <map>
 

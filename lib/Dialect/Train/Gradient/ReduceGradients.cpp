@@ -1,6 +1,6 @@
 // train.reduce_grad: the scalar gradients of the reductions.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

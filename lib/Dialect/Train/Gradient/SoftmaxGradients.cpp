@@ -1,6 +1,6 @@
 // train.softmax_grad and train.log_softmax_grad.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

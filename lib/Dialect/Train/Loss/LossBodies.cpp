@@ -1,6 +1,6 @@
 // Shapes, loop nests and gradients of the losses.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Loss/LossOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

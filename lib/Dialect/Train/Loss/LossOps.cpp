@@ -1,14 +1,14 @@
-#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "kedge/Dialect/Train/Loss/LossOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Loss/LossOps.cpp.inc"
+#include "kedge/Dialect/Train/Loss/LossOps.cpp.inc"
 
 void kedge::train::TrainDialect::registerLossOps() {
   addOperations<
 #define GET_OP_LIST
-#include "lib/Dialect/Train/Loss/LossOps.cpp.inc"
+#include "kedge/Dialect/Train/Loss/LossOps.cpp.inc"
       >();
 }

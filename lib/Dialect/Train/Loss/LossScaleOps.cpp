@@ -1,7 +1,7 @@
-#include "lib/Dialect/Train/Loss/LossScaleOps.h"
-#include "lib/Dialect/ONNX/GradientUtils.h"
-#include "lib/Dialect/ONNX/Math/MathOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Loss/LossScaleOps.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/Builders.h"
 #include <limits>
 
@@ -10,7 +10,7 @@ using namespace kedge;
 using namespace kedge::train;
 
 #define GET_OP_CLASSES
-#include "lib/Dialect/Train/Loss/LossScaleOps.cpp.inc"
+#include "kedge/Dialect/Train/Loss/LossScaleOps.cpp.inc"
 
 namespace {
 using MaybeLocation = std::optional<Location>;

@@ -1,6 +1,6 @@
 // Adam on moments in 8-bit dynamic codes: each block of 256 elements with its largest magnitude.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "lib/Dialect/Train/Optimizer/TableLookup.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

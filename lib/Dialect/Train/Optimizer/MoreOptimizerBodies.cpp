@@ -1,6 +1,6 @@
 // Shapes and bodies of the optimizers beside Adam and SGD.
-#include "lib/Dialect/Train/Optimizer/MoreOptimizerOps.h"
-#include "lib/Dialect/Train/Optimizer/OptimizerShapes.h"
+#include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
+#include "kedge/Dialect/Train/Optimizer/OptimizerShapes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

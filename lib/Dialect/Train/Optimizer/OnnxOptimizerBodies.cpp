@@ -1,6 +1,6 @@
 // Shapes and bodies of the operators of ai.onnx.preview.training.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "mlir/IR/Builders.h"
 #include <cmath>
 

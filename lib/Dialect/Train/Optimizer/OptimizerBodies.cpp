@@ -1,6 +1,6 @@
 // Shapes and bodies of the optimizer's ops.
-#include "lib/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "lib/Dialect/Train/Optimizer/OptimizerShapes.h"
+#include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "kedge/Dialect/Train/Optimizer/OptimizerShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 

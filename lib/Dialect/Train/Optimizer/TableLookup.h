@@ -1,6 +1,6 @@
 // A number of a small table, by its place.
 #pragma once
-#include "lib/Interfaces/ClusterBody.h"
+#include "kedge/Interfaces/ClusterBody.h"
 
 namespace kedge::train {
 

@@ -1,7 +1,7 @@
 // Weights in few bits, as values again.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Quantized/QuantizedOps.h"
 #include "lib/Dialect/Train/Optimizer/TableLookup.h"
-#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"

@@ -1,6 +1,6 @@
 // Codes of a model's file, as ONNX packs them: the first of a byte in its lowest bits.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Quantized/QuantizedOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Quantized/QuantizedOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"

@@ -1,7 +1,7 @@
-#include "lib/Dialect/Train/Quantized/Float8Ops.h"
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Quantized/Float8Ops.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

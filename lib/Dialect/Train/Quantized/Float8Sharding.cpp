@@ -1,12 +1,12 @@
 // How products of 8-bit floats and their scales are cut over ranks: a tensor has one scale, whichever ranks
 // have its blocks.
-#include "lib/Dialect/ONNX/GradientBuilder.h"
-#include "lib/Dialect/ONNX/Reduction/ReductionOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/GradientBuilder.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Quantized/Float8Ops.h"
+#include "kedge/Interfaces/ShardingOpInterface.h"
 #include "lib/Dialect/ONNX/Sharding.h"
-#include "lib/Dialect/Train/Quantized/Float8Ops.h"
 #include "lib/Dialect/Train/Sharding.h"
-#include "lib/Interfaces/ShardingOpInterface.h"
 
 using namespace mlir;
 

@@ -4,7 +4,7 @@
 // (SimulatedKernels.h); else they are only recorded.
 //   KEDGE_STUB_GPUS (1)  KEDGE_STUB_CAPABILITY (90)  KEDGE_STUB_DRIVER (13000)  KEDGE_STUB_FREE (bytes, 8
 //   GiB) KEDGE_STUB_FORGET_WAITS (0)  KEDGE_STUB_EVENTS (microseconds from one event to the next, 500)
-#include "runtime/abi/kedge_abi.h"
+#include "kedge/abi.h"
 #include "test/unit/cuda/stubs/SimulatedKernels.h"
 #include "test/unit/cuda/stubs/Streams.h"
 #include "test/unit/cuda/stubs/Worker.h"

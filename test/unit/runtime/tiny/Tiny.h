@@ -1,6 +1,6 @@
 // Programs small enough to be written by hand.
 #pragma once
-#include "runtime/abi/kedge_abi.h"
+#include "kedge/abi.h"
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,0 +1,2 @@
+#pragma once
+#include "kedge/Dialect/Dist/DistAttrs.h"

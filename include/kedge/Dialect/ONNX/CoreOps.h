@@ -1,0 +1,4 @@
+#pragma once
+#include "kedge/Dialect/ONNX/OnnxFamily.h"
+#define GET_OP_CLASSES
+#include "kedge/Dialect/ONNX/CoreOps.h.inc"

@@ -1,0 +1,29 @@
+#pragma once
+#include "kedge/Dialect/Tune/TuneDialect.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+
+#include "kedge/Dialect/Tune/TuneAttrsEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kedge/Dialect/Tune/TuneAttrs.h.inc"
+
+namespace kedge::tune {
+
+// Names of attributes of train.state.
+inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
+                                     orthogonalName = "tune.orthogonal", storedName = "tune.stored";
+
+/// The attribute, or null if the state has none.
+inline AdapterAttr adapterOf(mlir::Operation *state) {
+  return state->getAttrOfType<AdapterAttr>(adapterName);
+}
+inline EncodingAttr encodingOf(mlir::Operation *state) {
+  return state->getAttrOfType<EncodingAttr>(encodingName);
+}
+
+/// Whether a model's file has codes of the format, as ONNX packs them.
+inline bool isInFile(Format format) { return format >= Format::UInt2; }
+/// Of a code of such a format.
+inline int64_t bitsOf(Format format) { return format == Format::UInt2 ? 2 : format == Format::UInt8 ? 8 : 4; }
+
+} // namespace kedge::tune

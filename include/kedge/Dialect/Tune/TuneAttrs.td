@@ -1,0 +1,63 @@
+#ifndef KEDGE_TUNE_ATTRS
+#define KEDGE_TUNE_ATTRS
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "kedge/Dialect/Tune/TuneDialect.td"
+
+class Tune_Enum<string name, string text, list<I32EnumAttrCase> cases> : I32EnumAttr<name, text, cases> {
+  let cppNamespace = "::kedge::tune";
+  let genSpecializedAttr = 0;
+}
+
+def Tune_Distribution : Tune_Enum<"Distribution", "what random values are drawn from", [
+  I32EnumAttrCase<"Uniform", 0, "uniform">, I32EnumAttrCase<"Normal", 1, "normal">]>;
+
+def Tune_RandomAttr : AttrDef<Tune_Dialect, "Random"> {
+  let mnemonic = "random";
+  let summary = "Values drawn by Philox when a run starts";
+  let description = [{
+    Uniform in [-amount, amount), or normal with the standard deviation `amount`; keyed by the run's seed and the state's name.
+  }];
+  let parameters = (ins EnumParameter<Tune_Distribution>:$kind, "::mlir::FloatAttr":$amount);
+  let assemblyFormat = "`<` $kind $amount `>`";
+}
+
+def Tune_Factor : Tune_Enum<"Factor", "which matrix of an adapter", [I32EnumAttrCase<"A", 0, "A">, I32EnumAttrCase<"B", 1, "B">]>;
+
+def Tune_AdapterAttr : AttrDef<Tune_Dialect, "Adapter"> {
+  let mnemonic = "adapter";
+  let summary = "Says of a state which factor of a low-rank adapter it is";
+  let description = [{
+    The frozen weight `base` acts as base + scale B A, with A [r, in] and B [out, r]. `transposed`: the base lies as
+    [in, out]. `path` names the module in a folder of adapters.
+  }];
+  let parameters = (ins EnumParameter<Tune_Factor>:$factor, "::mlir::FlatSymbolRefAttr":$base, "::mlir::FloatAttr":$scale,
+    "::mlir::BoolAttr":$transposed, StringRefParameter<"module">:$path);
+  let assemblyFormat = "`<` $factor `of` $base `scale` $scale `transposed` $transposed `path` $path `>`";
+}
+
+def Tune_Format : Tune_Enum<"Format", "how few bits hold a weight", [
+  I32EnumAttrCase<"NF4", 0, "nf4">, I32EnumAttrCase<"FP4", 1, "fp4">, I32EnumAttrCase<"Int8", 2, "int8">,
+  I32EnumAttrCase<"UInt2", 3, "uint2">, I32EnumAttrCase<"UInt4", 4, "uint4">, I32EnumAttrCase<"UInt8", 5, "uint8">,
+  I32EnumAttrCase<"Int4", 6, "int4">]>;
+def Tune_FormatAttr : EnumAttr<Tune_Dialect, Tune_Format, "format"> { let assemblyFormat = "`<` $value `>`"; }
+
+def Tune_Part : Tune_Enum<"Part", "which part of a weight in few bits", [
+  I32EnumAttrCase<"Codes", 0, "codes">, I32EnumAttrCase<"Absmax", 1, "absmax">,
+  I32EnumAttrCase<"AbsmaxCodes", 2, "absmax_codes">, I32EnumAttrCase<"NestedAbsmax", 3, "nested_absmax">,
+  I32EnumAttrCase<"Offset", 4, "offset">, I32EnumAttrCase<"ZeroPoints", 5, "zero_points">]>;
+
+def Tune_EncodingAttr : AttrDef<Tune_Dialect, "Encoding"> {
+  let mnemonic = "encoding";
+  let summary = "Says of a state which part of a weight in few bits it is";
+  let description = [{
+    The weight is of the type `whole`; its values, of which the state's `init` tells the place, are encoded as they are read.
+    Formats of ONNX (uint2, uint4, uint8, int4) are codes in the file already, in blocks along one axis, each with a scale
+    (its absmax here) and maybe a zero point; where none has one, it is `zero`.
+    `double`: the largest magnitudes of blocks are in 8 bits, too.
+  }];
+  let parameters = (ins EnumParameter<Tune_Format>:$format, EnumParameter<Tune_Part>:$part, "::mlir::Type":$whole,
+    "::mlir::BoolAttr":$doubled, OptionalParameter<"::mlir::IntegerAttr">:$zero);
+  let assemblyFormat = "`<` $format $part `of` $whole `double` $doubled (`zero` $zero^)? `>`";
+}
+#endif

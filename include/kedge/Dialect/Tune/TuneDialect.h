@@ -1,0 +1,4 @@
+#pragma once
+#include "mlir/IR/Dialect.h"
+
+#include "kedge/Dialect/Tune/TuneDialect.h.inc"

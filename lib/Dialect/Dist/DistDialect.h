@@ -1,2 +1,0 @@
-#pragma once
-#include "lib/Dialect/Dist/DistAttrs.h"

@@ -1,4 +1,0 @@
-#pragma once
-#include "lib/Dialect/ONNX/OnnxFamily.h"
-#define GET_OP_CLASSES
-#include "lib/Dialect/ONNX/Math/ActivationOps.h.inc"

@@ -1,4 +1,0 @@
-#pragma once
-#include "lib/Interfaces/ClusterBody.h"
-#include "lib/Interfaces/DifferentiableOpInterface.h.inc"
-#include "mlir/IR/OpDefinition.h"

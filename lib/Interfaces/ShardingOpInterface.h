@@ -1,4 +1,0 @@
-#pragma once
-#include "lib/Interfaces/Sharding.h"
-#include "lib/Interfaces/ShardingOpInterface.h.inc"
-#include "mlir/IR/OpDefinition.h"
