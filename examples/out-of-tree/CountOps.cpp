@@ -1,6 +1,6 @@
 // --count-ops: says how many products a function has, and how large the largest is.
-#include "kedge/Dialect/ONNX/Matmuls.h"
 #include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
@@ -14,9 +14,11 @@ struct CountOps : mlir::PassWrapper<CountOps, mlir::OperationPass<mlir::func::Fu
 
   void runOnOperation() override {
     int64_t products = 0, largest = 0;
-    getOperation().walk([&](kedge::onnx::MatMulOp product) {
+    getOperation().walk([&](mlir::Operation *op) {
+      if (!mlir::isa<kedge::onnx::MatMulOp, kedge::onnx::GemmOp>(op))
+        return;
       ++products;
-      largest = std::max(largest, product.getResult().getType().getNumElements());
+      largest = std::max(largest, kedge::elementCount(kedge::shapeOf(op->getResult(0))));
     });
     getOperation().emitRemark() << products << " products; the largest makes " << largest << " numbers";
   }

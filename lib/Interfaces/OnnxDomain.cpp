@@ -1,6 +1,7 @@
 #include "kedge/Interfaces/OnnxDomainInterface.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Operation.h"
 
 MLIR_DEFINE_EXPLICIT_TYPE_ID(kedge::OnnxDomainInterface)
 
@@ -13,4 +14,9 @@ kedge::opOfDomain(mlir::MLIRContext &context, llvm::StringRef domain, llvm::Stri
               mlir::RegisteredOperationName::lookup((dialect->getNamespace() + "." + opType).str(), &context))
         return op;
   return std::nullopt;
+}
+
+bool kedge::isOfOnnxDomain(mlir::Operation *op) {
+  mlir::Dialect *dialect = op->getDialect();
+  return dialect && dialect->getRegisteredInterface<OnnxDomainInterface>();
 }

@@ -1,5 +1,6 @@
 // Names and places of a text that is parsed: MLIR's parser forgets the names of values and all comments.
 #include "kedge/Dialect/Kedge/Place.h"
+#include "kedge/Interfaces/OnnxDomainInterface.h"
 #include "lib/Support/Error.h"
 #include "lib/Text/ReadableText.h"
 #include "mlir/AsmParser/AsmParser.h"
@@ -40,8 +41,8 @@ StringRef commentIn(StringRef line) {
 /// Constants and ops of kernels have names that MLIR gives them.
 bool isOurs(Operation *op) {
   const StringRef dialect = op->getName().getDialectNamespace();
-  return dialect == "onnx" || dialect == "train" || dialect == "dist" || dialect == "sched" ||
-         dialect == "exec";
+  return isOfOnnxDomain(op) || dialect == "onnx" || dialect == "train" || dialect == "dist" ||
+         dialect == "sched" || dialect == "exec";
 }
 
 class Reader {

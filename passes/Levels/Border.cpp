@@ -20,9 +20,8 @@ bool isStatic(Type type) {
 } // namespace
 
 bool Border::isOfModel(Operation *op) {
-  Dialect *dialect = op->getDialect();
-  return isa_and_present<onnx::ONNXDialect, train::TrainDialect, dist::DistDialect>(dialect) ||
-         (dialect && dialect->getRegisteredInterface<OnnxDomainInterface>());
+  return isa_and_present<onnx::ONNXDialect, train::TrainDialect, dist::DistDialect>(op->getDialect()) ||
+         isOfOnnxDomain(op);
 }
 
 void Border::checkFunctions() {

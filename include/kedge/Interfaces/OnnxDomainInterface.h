@@ -24,6 +24,8 @@ private:
 /// The op of an operator, of the loaded dialects with an OnnxDomainInterface; nullopt: none has it.
 std::optional<mlir::RegisteredOperationName> opOfDomain(mlir::MLIRContext &context, llvm::StringRef domain,
                                                         llvm::StringRef opType);
+/// Whether the dialect of an op has one.
+bool isOfOnnxDomain(mlir::Operation *op);
 
 } // namespace kedge
 

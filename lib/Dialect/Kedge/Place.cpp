@@ -1,5 +1,6 @@
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Kedge/ValueNotes.h"
+#include "kedge/Interfaces/OnnxDomainInterface.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -20,7 +21,8 @@ bool kedge::needsPlace(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (dialect == "exec")
     return op->getName().stripDialect() == "launch" || op->getName().stripDialect() == "copy";
-  bool isOurs = dialect == "onnx" || dialect == "train" || dialect == "dist" || dialect == "sched";
+  bool isOurs = dialect == "onnx" || dialect == "train" || dialect == "dist" || dialect == "sched" ||
+                isOfOnnxDomain(op);
   Operation *parent = op->getParentOp();
   bool isBody = parent && parent->getName().getDialectNamespace() == "sched";
   return isOurs && !isBody && op->getNumResults() > 0 && !op->hasTrait<OpTrait::ConstantLike>();

@@ -102,7 +102,7 @@ int main(int count, char **words) {
   write_file("library-lint.json", json, strlen(json));
   const int plan = kedge_compiler_plan(compiler, model, training, &json);
   write_file("library-plan.json", json, strlen(json));
-  const int compile = kedge_compiler_compile(compiler, model, training, "library-program");
+  const int compile = kedge_compiler_compile(compiler, model, training, "library/program");
   const int memory = kedge_compiler_compile_to_memory(compiler, model, training, &bytes, &size);
   printf("lint %d, plan %d, compile %d, to memory %d\n", lint, plan, compile, memory);
   printf(compile_on_two_threads(model, bytes, size) ? "the same bytes from two threads\n" : "bytes differ\n");

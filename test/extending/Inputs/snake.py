@@ -1,6 +1,6 @@
 """Trains a perceptron with the operator Snake of com.example: snake.py FOLDER PLUGIN. Losses are compared with the formula in float64."""
+import json
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -48,9 +48,9 @@ def kedge(*words, fails=False):
 
 def losses(program):
     done = subprocess.run([program, "--data", f"x={FOLDER}/x.npy", "--data", f"labels={FOLDER}/y.npy", "--steps", str(STEPS),
-                           "--shuffle", "0", "--lr", str(RATE)], capture_output=True, text=True)
+                           "--shuffle", "0", "--lr", str(RATE), "--log", FOLDER / "log"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return [float(loss) for loss in re.findall(r"loss ([\d.e+-]+)", done.stdout + done.stderr)][:STEPS]
+    return [json.loads(line)["loss"] for line in (FOLDER / "log").read_text().splitlines()]
 
 
 def main():
@@ -71,8 +71,9 @@ def main():
     print("two ranks along tensor: planned")
     kedge("compile", *common, "--load-pass-plugin", PLUGIN, "--save-ir", FOLDER / "ir", "-o", FOLDER / "fp32")
     step = next((FOLDER / "ir").glob("*step*.mlir"))
-    kedge("compile", step, "--load-pass-plugin", PLUGIN, "-o", FOLDER / "again")
-    assert (FOLDER / "again").read_bytes() == (FOLDER / "fp32").read_bytes()
+    (FOLDER / "again").mkdir()  # a program has the name of its file
+    kedge("compile", step, "--load-pass-plugin", PLUGIN, "-o", FOLDER / "again/fp32")
+    assert (FOLDER / "again/fp32").read_bytes() == (FOLDER / "fp32").read_bytes()
     print("as saved: the same program")
 
 
