@@ -163,6 +163,8 @@ class Suite(Beside, Features):
     def judge(self, entry):
         """What is said of a golden run, and its state."""
         model, name = entry["model"], entry["run"]
+        if missing := self.lacks_kernel(entry):
+            return missing, FAILED
         trace, folder = self.trace(model), self.pack / "models" / model
         run, trace_file = trace["runs"][name], folder / "trace.json"
         dumps = (trace.get("gradients") or {}).get("run") == name
@@ -191,6 +193,13 @@ class Suite(Beside, Features):
         if done.returncode:
             wrong = (done.stdout.strip().splitlines() or [done.stderr[-200:]])[-2:] + wrong
         return "; ".join(wrong[:3]) or ("trace" + short + (" and gradients" if dumps else "")), FAILED if wrong else OK
+
+    def lacks_kernel(self, entry):
+        """A row that is about a kernel says nothing of a program without it."""
+        wanted, names = entry.get("kernel"), self.manifest["kernels"].get(entry["program"], [])
+        if not wanted or not entry["program"] or any(wanted in name for name in names):
+            return ""
+        return f"its plan has no kernel '{wanted}', which this row is about: {len(names)} others"
 
     @staticmethod
     def known(model, name, run, said, log):

@@ -31,8 +31,10 @@ from thin_library import thin
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MODELS = ("mlp", "gpt2", "gpt2-attention", "gpt2-dropout", "gpt2-fresh", "bert", "llama", "vit", "resnet", "unet", "segment",
-          "loss-in-graph", "onnx-training", "precision-probe", "overflow-probe", "gpt-fp8")
-FLOAT8 = "gpt-fp8"  # this repository's golden model in 8-bit floats
+          "loss-in-graph", "onnx-training", "precision-probe", "overflow-probe", "gpt-fp8", "heads")
+# This repository's golden models: name -> its folder in test/golden, and runs with their traces. The layers of `heads` have heads
+# of 64 and of 128, as the attention of large models.
+OWN = {"gpt-fp8": ("gpt", {"fp8": "float8.json"}), "heads": ("heads", {"fp32": "trace.json", "bf16": "bf16.json"})}
 SAME_BITS = {"gpt2": ["--recompute full", "--recompute sqrt", "--memory-budget activations=60%"],
              "resnet": ["--recompute full"], "unet": ["--recompute full"], "llama": ["--recompute full"]}
 CONVOLUTIONS = ("vit", "resnet", "unet", "segment")  # compiled twice: with cuDNN and without
@@ -43,6 +45,8 @@ WORDS = {"kind": "words", "shape": [8, 1024], "below": 50257}
 RANKS = ("gpt2", "adamw")  # model and run that two ranks share
 PARTS = ("golden", "same_bits", "timed", "ranks", "features")  # of the manifest, whose entries have programs
 WARPGROUPS = {"sm_90": "--target cuda:sm_90a"}  # the architecture whose attention multiplies with wgmma
+# Kernels that a row is about, which its program's plan has to name: else it would compare nothing of them.
+WARPGROUP_KERNEL, CONVOLUTION_KERNEL = "attention_warpgroups", "conv"
 LLM_C = ("train_gpt2.cu", "llmc")
 
 
@@ -131,7 +135,7 @@ class Pack:
 
     def golden(self, text):
         model, _, wanted = text.partition(":")
-        folder = self.float8() if model == FLOAT8 else pathlib.Path(self.o.shared) / "models" / model
+        folder = self.own(model) if model in OWN else pathlib.Path(self.o.shared) / "models" / model
         trace, first = json.loads((folder / "trace.json").read_text()), True
         for name, run in trace["runs"].items():
             if wanted and name not in wanted.split("+"):
@@ -144,23 +148,26 @@ class Pack:
                 self.same_bits(model, onnx, run, name)
                 self.without_cudnn(model, onnx, run, name)
                 first = False
-            if low and model.startswith("gpt2"):
+            if low and model == "heads":
                 self.with_warpgroups(model, onnx, run, name)
             if (model, name) == RANKS:
                 self.ranks(model, onnx, run, name)
-        if model != FLOAT8:
+        if model not in OWN:
             shutil.copytree(folder, self.out / "models" / model)
 
-    def float8(self):
+    def own(self, model):
         """A folder like those of the other models, made in the pack."""
-        source, folder = ROOT / "test/golden/gpt", self.out / "models" / FLOAT8
-        golden = json.loads((source / "float8.json").read_text())
+        name, traces = OWN[model]
+        source, folder = ROOT / "test/golden" / name, self.out / "models" / model
         folder.mkdir()
-        for name in ("model.onnx", *golden["data"].values()):
-            shutil.copy(source / name, folder)
-        run = {key: golden[key] for key in ("compile", "run", "loss", "lr", "grad_norm")}
-        run |= {"parameter_norms": golden["norms"], "tolerance": {"relative": golden["relative"]}}
-        (folder / "trace.json").write_text(json.dumps({"data": golden["data"], "runs": {"fp8": run}}))
+        runs = {}
+        for run, trace in traces.items():
+            golden = json.loads((source / trace).read_text())
+            runs[run] = {key: golden[key] for key in ("compile", "run", "loss", "lr", "grad_norm")}
+            runs[run] |= {"parameter_norms": golden["norms"], "tolerance": {"relative": golden["relative"]}}
+        for file in ("model.onnx", *golden["data"].values()):
+            shutil.copy(source / file, folder)
+        (folder / "trace.json").write_text(json.dumps({"data": golden["data"], "runs": runs}))
         return folder
 
     def ranks(self, model, onnx, run, name):
@@ -179,12 +186,14 @@ class Pack:
             return
         words = "--convolution generated"
         program = self.program(f"{model}-{name}-generated", onnx, [*run["compile"], *words.split()])
-        self.manifest["golden"].append({"model": model, "run": name, "options": words, "program": program})
+        self.manifest["golden"].append({"model": model, "run": name, "options": words, "program": program,
+                                        "kernel": CONVOLUTION_KERNEL})
 
     def with_warpgroups(self, model, onnx, run, name):
         if words := WARPGROUPS.get(self.o.arch):
             program = self.program(f"{model}-{name}-warpgroups", onnx, [*run["compile"], *words.split()])
-            self.manifest["golden"].append({"model": model, "run": name, "options": words, "program": program, "low": True})
+            self.manifest["golden"].append({"model": model, "run": name, "options": words, "program": program, "low": True,
+                                            "kernel": WARPGROUP_KERNEL})
 
     def same_bits(self, model, onnx, run, name):
         for number, words in enumerate(SAME_BITS.get(model, [])[:1 if self.o.tiny else None]):

@@ -106,7 +106,7 @@ void PtxInterpreter::run(const PtxLaunch &launch) {
   const PtxKernel &kernel = program.kernel(launch.kernel);
   checkLimits(launch, kernel);
   makeRegions(launch);
-  maps.clear();
+  maps = std::set<uint64_t>(launch.mapsInMemory.begin(), launch.mapsInMemory.end());
   for (const auto &map : launch.maps)
     maps.insert(reinterpret_cast<uint64_t>(map.get()));
   std::vector<int64_t> places(launch.grid[0] * launch.grid[1] * launch.grid[2]);

@@ -35,6 +35,7 @@ struct PtxLaunch {
   std::vector<std::span<char>> memory; ///< what it may touch: operands and workspace
   int64_t mostBlocks = INT64_MAX;      ///< a random choice of the grid where it has more
   std::vector<std::unique_ptr<PtxTensorMap>> maps = {};
+  std::vector<uint64_t> mapsInMemory = {}; ///< addresses of arguments that are maps in what it may touch
 };
 
 /// Blocks, and threads between two meetings, run in a random order. Findings are races in shared memory and,

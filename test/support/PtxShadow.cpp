@@ -9,16 +9,17 @@ bool PtxShadow::isUnordered(uint32_t epoch, uint16_t thread, const PtxMoment &no
 }
 
 bool PtxShadow::isAnothers(int64_t at, const PtxMoment &now) const {
-  const Byte &byte = bytes[at];
-  if (byte.written == 0)
+  const Page *page = pages[at / kPage].get();
+  if (!page || (*page)[at % kPage].written == 0)
     return false;
+  const Byte &byte = (*page)[at % kPage];
   return byte.writtenIn != now.blockBegin || (byte.written == now.epoch && byte.writer != now.thread);
 }
 
 const char *PtxShadow::read(int64_t at, int64_t count, const PtxMoment &now) {
   const char *wrong = nullptr;
   for (int64_t i = at; i < at + count; ++i) {
-    Byte &byte = bytes[i];
+    Byte &byte = byteAt(i);
     if (byte.isPending)
       wrong = "reads what a copy is on its way to";
     else if (isUnordered(byte.written, byte.writer, now))
@@ -37,7 +38,7 @@ const char *PtxShadow::read(int64_t at, int64_t count, const PtxMoment &now) {
 const char *PtxShadow::write(int64_t at, int64_t count, const PtxMoment &now) {
   const char *wrong = nullptr;
   for (int64_t i = at; i < at + count; ++i) {
-    Byte &byte = bytes[i];
+    Byte &byte = byteAt(i);
     if (byte.isPending)
       wrong = "writes where a copy is on its way to";
     else if (isUnordered(byte.written, byte.writer, now))
@@ -55,16 +56,17 @@ const char *PtxShadow::write(int64_t at, int64_t count, const PtxMoment &now) {
 const char *PtxShadow::begin(int64_t at, int64_t count, const PtxMoment &now) {
   const char *wrong = write(at, count, now);
   for (int64_t i = at; i < at + count; ++i)
-    bytes[i].isPending = true;
+    byteAt(i).isPending = true;
   return wrong;
 }
 
 void PtxShadow::land(int64_t at, int64_t count, const PtxMoment &now) {
   for (int64_t i = at; i < at + count; ++i) {
-    bytes[i].isPending = false;
-    bytes[i].written = now.epoch;
-    bytes[i].writtenIn = now.blockBegin;
-    bytes[i].writer = now.thread;
+    Byte &byte = byteAt(i);
+    byte.isPending = false;
+    byte.written = now.epoch;
+    byte.writtenIn = now.blockBegin;
+    byte.writer = now.thread;
   }
 }
 

@@ -1,6 +1,8 @@
 // Who touched each byte since when, so that races are found whatever order threads run in.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace kedge::test {
@@ -15,8 +17,8 @@ struct PtxMoment {
 /// Of bytes that several threads see: of a block, or of a launch.
 class PtxShadow {
 public:
-  explicit PtxShadow(int64_t bytes = 0) : bytes(bytes) {}
-  int64_t size() const { return static_cast<int64_t>(bytes.size()); }
+  explicit PtxShadow(int64_t bytes = 0) : count(bytes), pages((bytes + kPage - 1) / kPage) {}
+  int64_t size() const { return count; }
 
   static constexpr const char *kTwoWriters = "writes what another thread writes";
   /// What is wrong with an access to [at, at + count); null when nothing is.
@@ -38,8 +40,19 @@ private:
     bool readElsewhere = false; ///< by an earlier block
     bool isPending = false;
   };
+  /// Of a large memory most is never touched.
+  static constexpr int64_t kPage = 512;
+  using Page = std::array<Byte, kPage>;
+  Byte &byteAt(int64_t at) {
+    std::unique_ptr<Page> &page = pages[at / kPage];
+    if (!page)
+      page = std::make_unique<Page>();
+    return (*page)[at % kPage];
+  }
   static bool isUnordered(uint32_t epoch, uint16_t thread, const PtxMoment &now);
-  std::vector<Byte> bytes;
+
+  int64_t count;
+  std::vector<std::unique_ptr<Page>> pages;
 };
 
 } // namespace kedge::test

@@ -5,6 +5,7 @@
 //   KEDGE_STUB_GPUS (1)  KEDGE_STUB_CAPABILITY (90)  KEDGE_STUB_DRIVER (13000)  KEDGE_STUB_FREE (bytes, 8
 //   GiB) KEDGE_STUB_FORGET_WAITS (0)  KEDGE_STUB_EVENTS (microseconds from one event to the next, 500)
 #include "kedge/abi.h"
+#include "test/unit/cuda/stubs/PtxKernels.h"
 #include "test/unit/cuda/stubs/SimulatedKernels.h"
 #include "test/unit/cuda/stubs/Streams.h"
 #include "test/unit/cuda/stubs/Worker.h"
@@ -105,6 +106,14 @@ void expectWhole(CUdeviceptr memory) {
                    found->second);
       std::abort();
     }
+}
+
+/// What a kernel may touch.
+std::vector<std::span<char>> everything() {
+  std::vector<std::span<char>> all;
+  for (const auto &[memory, bytes] : allocations)
+    all.emplace_back(static_cast<char *>(host(memory)), bytes);
+  return all;
 }
 
 CUfunc_st functionNamed(const char *name) {
@@ -445,6 +454,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
     least = stride * sizes[dim];
   }
   std::memset(map, 0x5a, sizeof *map);
+  if (hasPtx())
+    encodeForPtx(*map, reinterpret_cast<uint64_t>(address), {sizes, rank}, {strides, rank - 1}, {box, rank});
   return CUDA_SUCCESS;
 }
 
@@ -464,7 +475,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned 
     operands[i] = *static_cast<char **>(arguments[i]);
   return perform("cuLaunchKernel", stream, [=] {
     if (function->simulated)
-      runSimulated(*function->simulated, {gx, gy, gz}, {bx, by, bz}, operands);
+      runSimulated(*function->simulated, {gx, gy, gz}, {bx, by, bz}, operands, everything());
     else if (function->kernel)
       function->kernel(operands.data(), 0, static_cast<int64_t>(gx));
   });

@@ -1,16 +1,18 @@
 #include "test/unit/cuda/stubs/SimulatedKernels.h"
 #include "test/support/GpuThreads.h"
+#include "test/unit/cuda/stubs/PtxKernels.h"
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 
 namespace kedge::stub {
-namespace {
 
-[[noreturn]] void stop(const std::string &why) {
+void stop(const std::string &why) {
   std::fprintf(stderr, "stub driver: %s\n", why.c_str());
   std::abort();
 }
+
+namespace {
 
 void *library() {
   static void *const opened = [] {
@@ -33,6 +35,9 @@ void *symbol(const std::string &name) {
 } // namespace
 
 Simulated simulated(const char *name) {
+  if (hasPtx())
+    return std::make_shared<SimulatedKernel>(
+        SimulatedKernel{name, nullptr, operandsInPtx(name), true, sharedBytesInPtx(name)});
   if (!library())
     return nullptr;
   const auto *facts = static_cast<const int64_t *>(symbol(std::string(name) + "_facts"));
@@ -42,7 +47,9 @@ Simulated simulated(const char *name) {
 }
 
 void runSimulated(const SimulatedKernel &kernel, std::array<int64_t, 3> grid, std::array<int64_t, 3> block,
-                  const std::vector<char *> &arguments) {
+                  const std::vector<char *> &arguments, const std::vector<std::span<char>> &memory) {
+  if (!kernel.function)
+    return runPtx(kernel.name, grid, block, arguments, memory);
   static std::mt19937 random{1};
   try {
     test::runGrid({kernel.name, kernel.function, kernel.meets, kernel.sharedBytes}, grid, block,
