@@ -1,6 +1,7 @@
 // Words of this room's options.
 #pragma once
-#include "lib/Support/LossFunction.h"
+#include "lib/Support/LossSpec.h"
+#include "lib/Support/ParsedOption.h"
 #include "lib/Support/WordParser.h"
 
 namespace kedge::autodiff {

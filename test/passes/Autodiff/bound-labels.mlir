@@ -1,4 +1,4 @@
-// RUN: kedge-opt %s --kedge-bound-labels=labels=target | FileCheck %s
+// RUN: kedge-opt %s --kedge-bound-labels | FileCheck %s
 
 // Beside what was known of other inputs; labels of a loss that the model has itself are not the run's.
 // CHECK: module attributes {train.bounds = {ids = {hi = 6 : i64, lo = 0 : i64}, target = {allowed = array<i64: 2>, hi = 4 : i64, lo = 0 : i64}}}
