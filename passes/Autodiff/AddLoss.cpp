@@ -182,7 +182,7 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   Value namedOutput(func::FuncOp function, StringRef name, StringRef option) {
     Value found = findResult(function, BindingKind::Output, name);
     if (!found)
-      function.emitError() << "the model has no output '" << name << "' (" << option << "); its outputs are "
+      function.emitError() << "the model has no output '" << name << "' " << option << "; its outputs are "
                            << outputNames(function);
     return found;
   }
