@@ -27,10 +27,16 @@ static void setModes(const ModelOptions &from, lint::LintOptions &to) {
       to.trainModules.push_back(modules);
 }
 
+/// Several losses read several outputs: each float output counts as trained.
+static LossFunction onlyLoss(const LossSpec &loss) {
+  return loss.terms.size() == 1 ? loss.terms.front().function : LossFunction::None;
+}
+
 lint::LintOptions ModelOptions::lintOptions() const {
   lint::LintOptions options;
-  options.loss = loss;
-  options.logits = logits;
+  if (loss)
+    options.loss = onlyLoss(*loss);
+  options.logits = loss && loss->onlyOutput() ? *loss->onlyOutput() : logits;
   options.labels = labels;
   options.lossOutput = lossOutput;
   options.train = train;

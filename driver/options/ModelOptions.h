@@ -16,7 +16,7 @@ struct ModelOptions : autodiff::AddLossOptions {
   std::map<std::string, std::vector<int64_t>> shapes; // per rank and micro-batch
   std::map<std::string, std::string> values;          // inputs that are constants
   std::string noCache; // "" and "true": caches are empty; "off": they stay inputs
-  std::optional<LossFunction> loss;
+  std::optional<LossSpec> loss;
   std::vector<std::string> train, trainOnly, freeze, tie;
   std::vector<std::string> trainMode; // expressions; "true" where none was given, "off": as the file stands
   std::string repair;                 // "" (what the record decides), "true" (all), "off"

@@ -121,11 +121,12 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
       nominal / static_cast<double>(accumulate * options.mesh.sizeOf(rt::Mesh::kRows));
   if (options.isPipelined() && isLossElsewhere(step))
     facts[key::itemsPerBatch] = 0; // the ranks' items are added up
-  facts[key::loss] = wordOf(options.loss.kind);
+  facts[key::loss] = options.loss.kind.name();
   facts[key::logits] = options.loss.logits;
   if (options.loss.classAxis != -100)
     facts[key::classAxis] = options.loss.classAxis;
-  step.walk([&](train::CrossEntropyOp loss) { facts[key::ignoreIndex] = loss.getIgnoreIndex(); });
+  if (options.loss.kind.any([](LossFunction loss) { return labelsOf(loss) == LossLabels::Classes; }))
+    facts[key::ignoreIndex] = options.loss.ignoreIndex;
   return facts;
 }
 

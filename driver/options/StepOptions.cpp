@@ -41,7 +41,10 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   pipelines::StepOptions step = options;
   const ModelOptions &m = options.model;
   step.loss = m;
-  step.loss.kind = m.loss.value_or(m.lossOutput.empty() ? LossFunction::CrossEntropy : LossFunction::None);
+  step.loss.kind =
+      m.loss.value_or(LossSpec(m.lossOutput.empty() ? LossFunction::CrossEntropy : LossFunction::None));
+  if (const auto output = step.loss.kind.onlyOutput())
+    step.loss.logits = *output;
   if (!model.trainingInfo.empty()) {
     step.loss.kind = LossFunction::None;
     if (m.lossOutput.empty())

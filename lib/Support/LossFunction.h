@@ -5,7 +5,21 @@
 namespace kedge {
 
 /// None: the graph computes its loss itself.
-enum class LossFunction { None, CrossEntropy, Mse, BceWithLogits };
+enum class LossFunction {
+  None,
+  CrossEntropy,
+  Mse,
+  BceWithLogits,
+  Focal,
+  Dice,
+  Huber,
+  SmoothL1,
+  Quantile,
+  Poly,
+  Contrastive,
+  Triplet,
+  Ctc
+};
 
 template <> struct Words<LossFunction> {
   using enum LossFunction;
@@ -13,7 +27,28 @@ template <> struct Words<LossFunction> {
       {None, "none", "an output of the graph is the loss"},
       {CrossEntropy, "cross-entropy", "of logits and classes"},
       {Mse, "mse", "the squared error"},
-      {BceWithLogits, "bce-with-logits", "binary cross-entropy of logits"}};
+      {BceWithLogits, "bce-with-logits", "binary cross-entropy of logits"},
+      {Focal, "focal", "binary cross-entropy that counts easy elements less"},
+      {Dice, "dice", "what two areas do not share"},
+      {Huber, "huber", "squared near 0, linear beyond delta"},
+      {SmoothL1, "smooth-l1", "the same, over beta"},
+      {Quantile, "quantile", "the error of a quantile"},
+      {Poly, "poly", "cross-entropy with a term of the probability"},
+      {Contrastive, "contrastive", "a row is nearest to its pair among all"},
+      {Triplet, "triplet", "a row is nearer to its like than to another"},
+      {Ctc, "ctc", "of a sequence of labels without their places"}};
 };
+
+/// What a loss compares its output with.
+enum class LossLabels {
+  None,    ///< rows with each other
+  Classes, ///< integers, in the output's shape less the class axis
+  Numbers, ///< floats in the output's shape
+  Own      ///< an input that the loss describes itself
+};
+
+LossLabels labelsOf(LossFunction loss);
+/// Whether it makes probabilities of its output itself.
+bool readsLogits(LossFunction loss);
 
 } // namespace kedge

@@ -1,13 +1,10 @@
-#include "kedge/Dialect/Dist/DistAttrs.h"
-#include "kedge/Dialect/ONNX/CoreOps.h"
-#include "kedge/Dialect/ONNX/GradientUtils.h"
-#include "kedge/Dialect/ONNX/Math/LogicOps.h"
-#include "kedge/Dialect/ONNX/Math/MathOps.h"
-#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
-#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
-#include "kedge/Dialect/ONNX/ShapeUtils.h"
-#include "kedge/Dialect/Train/Loss/LossOps.h"
+#include "lib/Dialect/Dist/CollectiveOps.h"
+#include "lib/Dialect/Dist/DistAttrs.h"
+#include "lib/Dialect/ONNX/Movement/MovementOps.h"
+#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "lib/Dialect/Train/ElementwiseOps.h"
 #include "passes/Autodiff/FunctionEditing.h"
+#include "passes/Autodiff/Losses/Weights.h"
 #include "passes/Autodiff/Passes.h"
 
 namespace kedge::autodiff {
@@ -17,6 +14,14 @@ namespace kedge::autodiff {
 namespace {
 using namespace mlir;
 using train::BindingKind;
+
+/// Of a term, in a micro-batch.
+struct TermSums {
+  ItemLosses items;
+  double weight = 1;
+
+  double nominal() const { return static_cast<double>(elementCount(shapeOf(items.losses))); }
+};
 
 struct AddLoss : impl::AddLossBase<AddLoss> {
   using Base::Base;
@@ -28,9 +33,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       return;
     PlacedBuilder builder(returnOf(function),
                           PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
-    bool done =
-        kind == LossFunction::None ? takeLossOutput(function, builder) : appendLoss(function, builder);
-    if (!done)
+    const bool isInGraph = spec() == LossFunction::None;
+    if (isInGraph ? !takeLossOutput(function, builder) : failed(appendLosses(function, builder)))
       return signalPassFailure();
     addStatistic("results added", results);
   }
@@ -68,46 +72,85 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     return true;
   }
 
-  bool appendLoss(func::FuncOp function, OpBuilder &builder) {
-    Value prediction = findLogits(function);
-    if (!prediction)
-      return false;
-    Location loc = NameLoc::get(StringAttr::get(&getContext(), "loss"));
-    if (!isa<FloatType>(elementOf(prediction))) {
-      function.emitError() << "the logits are " << prediction.getType()
-                           << ", expected floats: name another output (--logits NAME)";
-      return false;
+  const LossSpec &spec() const { return kind.getValue(); }
+
+  LogicalResult appendLosses(func::FuncOp function, OpBuilder &builder) {
+    Formula f{builder, NameLoc::get(StringAttr::get(&getContext(), "loss"))};
+    SmallVector<TermSums> terms;
+    for (const LossTerm &term : spec().terms) {
+      FailureOr<ItemLosses> items = appendTerm(f, function, term);
+      if (failed(items))
+        return failure();
+      terms.push_back({*items, term.weight});
     }
-    bool classes = kind == LossFunction::CrossEntropy;
-    // It reads 16-bit logits as they are and computes in f32: no wider copy of them is needed.
-    if (classes)
-      prediction = withoutWidening(prediction);
-    RankedTensorType type = labelsType(tensorType(prediction), classes);
-    if (!type) {
-      function.emitError() << "--class-axis " << classAxis.getValue() << " is out of range for logits "
-                           << prediction.getType();
-      return false;
+    if (terms.size() == 1)
+      return setSums(f, function, terms.front());
+    return setWeightedMean(f, function, terms);
+  }
+
+  FailureOr<ItemLosses> appendTerm(Formula &f, func::FuncOp function, const LossTerm &term) {
+    LossInputs inputs{function, term, {}, {}, labels, 0, ignoreIndex, 0};
+    if (spec().namesOutputs())
+      inputs.labelsName += "_" + (term.outputs.empty() ? std::string("logits") : term.outputs.front());
+    if (failed(findOutputs(f, function, term, inputs)) || failed(findLabels(function, inputs)))
+      return failure();
+    const bool weighs = !classWeights.empty() && labelsOf(term.function) == LossLabels::Classes;
+    const double smoothing = labelSmoothing.getValue().value;
+    inputs.smoothing = weighs && term.function == LossFunction::CrossEntropy ? 0 : smoothing;
+    FailureOr<ItemLosses> items = buildLoss(f, inputs);
+    if (failed(items) || (weighs && failed(weighClasses(f, inputs, classWeights, smoothing, *items))) ||
+        (!posWeight.empty() && term.function == LossFunction::BceWithLogits &&
+         failed(weighPositive(f, inputs, posWeight, *items))) ||
+        (!sampleWeights.empty() && failed(weighRows(f, inputs, sampleWeights, *items))))
+      return failure();
+    return items;
+  }
+
+  LogicalResult findOutputs(Formula &f, func::FuncOp function, const LossTerm &term, LossInputs &inputs) {
+    for (const std::string &name : term.outputs)
+      inputs.outputs.push_back(namedOutput(function, name, "(--loss)"));
+    if (term.outputs.empty())
+      inputs.outputs.push_back(findLogits(function));
+    for (Value &output : inputs.outputs) {
+      if (!output)
+        return failure();
+      if (!isa<FloatType>(elementOf(output)))
+        return function.emitError() << "the logits are " << output.getType()
+                                    << ", expected floats: name another output (--logits NAME)";
+      // It reads 16-bit logits as they are and computes in f32: no wider copy of them is needed.
+      if (labelsOf(term.function) == LossLabels::Classes)
+        output = withoutWidening(output);
+      // Labels are f32, and so is the loss: of float64 logits, too.
+      if (elementOf(output).isF64() || labelsOf(term.function) != LossLabels::Classes)
+        output = f.toF32(output);
     }
-    Value target = argumentFor(function, BindingKind::Input, labels, type);
-    if (!checkLabels(function, target, type, classes))
-      return false;
-    // Labels are f32, and so is the loss: of float64 logits, too.
-    if (elementOf(prediction).isF64() || (!classes && !elementOf(prediction).isF32()))
-      prediction = onnx::CastOp::create(builder, loc, prediction, TypeAttr::get(builder.getF32Type()));
-    Value losses = lossOfItems(builder, loc, prediction, target);
-    if (!losses)
-      return false;
-    Value valid = classes ? validItems(builder, loc, target, losses) : Value();
-    if (!classWeights.empty() && failed(weighClasses(builder, loc, prediction, target, losses, valid)))
-      return false;
-    if (!sampleWeights.empty() && failed(weighRows(function, builder, loc, losses, valid)))
-      return false;
-    setSums(function, builder, loc, losses, valid);
-    double items =
-        static_cast<double>(elementCount(shapeOf(losses))) * static_cast<double>(microBatches(function));
-    train::NominalItemsNote(function->getContext()).setAttr(function, builder.getF64FloatAttr(items));
-    setGradient(function, items);
-    return true;
+    inputs.classAxis = axisOf(tensorType(inputs.output()));
+    return success();
+  }
+
+  LogicalResult findLabels(func::FuncOp function, LossInputs &inputs) {
+    const LossLabels what = labelsOf(inputs.term.function);
+    if (what == LossLabels::None)
+      return success();
+    if (what == LossLabels::Own) { // where the graph has them
+      inputs.labels = existingInput(function, inputs.labelsName);
+      return success();
+    }
+    const bool classes = what == LossLabels::Classes;
+    RankedTensorType type = labelsType(tensorType(inputs.output()), classes);
+    if (!type)
+      return function.emitError() << "--class-axis " << classAxis.getValue() << " is out of range for logits "
+                                  << inputs.output().getType();
+    inputs.labels = argumentFor(function, BindingKind::Input, inputs.labelsName, type);
+    return checkLabels(function, inputs, type, classes);
+  }
+
+  static Value existingInput(func::FuncOp function, StringRef name) {
+    for (BlockArgument argument : function.getArguments())
+      if (auto input = train::bindingOfArgument(function, argument.getArgNumber());
+          input && input.is(BindingKind::Input, name))
+        return argument;
+    return {};
   }
 
   std::string outputNames(func::FuncOp function) {
@@ -136,14 +179,17 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     return listed + "): name the one that the loss reads, most likely --logits " + likely.str();
   }
 
+  Value namedOutput(func::FuncOp function, StringRef name, StringRef option) {
+    Value found = findResult(function, BindingKind::Output, name);
+    if (!found)
+      function.emitError() << "the model has no output '" << name << "' " << option << "; its outputs are "
+                           << outputNames(function);
+    return found;
+  }
+
   Value findLogits(func::FuncOp function) {
-    if (!logits.empty()) {
-      Value found = findResult(function, BindingKind::Output, logits);
-      if (!found)
-        function.emitError() << "the model has no output '" << logits.getValue()
-                             << "' (--logits); its outputs are " << outputNames(function);
-      return found;
-    }
+    if (!logits.empty())
+      return namedOutput(function, logits, "(--logits)");
     SmallVector<unsigned> floats;
     for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
       if (isa<FloatType>(elementOf(value)) && train::bindingOfResult(function, index, BindingKind::Output))
@@ -175,161 +221,99 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     return RankedTensorType::get(shape, IntegerType::get(&getContext(), 64));
   }
 
-  bool checkLabels(func::FuncOp function, Value target, RankedTensorType expected, bool classes) {
-    auto found = tensorType(target);
+  static LogicalResult checkLabels(func::FuncOp function, const LossInputs &inputs, RankedTensorType expected,
+                                   bool classes) {
+    auto found = tensorType(inputs.labels);
     bool typeFits = classes ? isa<IntegerType>(found.getElementType()) && !found.getElementType().isInteger(1)
                             : found.getElementType() == expected.getElementType();
     if (typeFits && found.getShape() == expected.getShape())
-      return true;
-    function.emitError() << "the labels input '" << labels.getValue() << "' is " << found << ", expected "
-                         << expected << " for --loss " << wordOf(kind.getValue());
-    return false;
-  }
-
-  Value lossOfItems(OpBuilder &builder, Location loc, Value prediction, Value target) {
-    if (kind == LossFunction::CrossEntropy)
-      return train::CrossEntropyOp::create(
-                 builder, loc, prediction, target, axisOf(tensorType(prediction)), ignoreIndex,
-                 APFloat(classWeights.empty() ? labelSmoothing.getValue().value : 0.0))
-          .getLosses();
-    if (kind == LossFunction::BceWithLogits)
-      return binaryLoss(builder, loc, prediction, target);
-    Value difference = onnx::SubOp::create(builder, loc, prediction, target);
-    return onnx::MulOp::create(builder, loc, difference, difference);
-  }
-
-  /// With a weight p of positive labels, p y softplus(-x) + (1 - y) softplus(x): softplus(-x) is the loss of
-  /// label 1.
-  Value binaryLoss(OpBuilder &builder, Location loc, Value x, Value target) {
-    Value losses = train::BCEWithLogitsOp::create(builder, loc, x, target);
-    if (posWeight.empty())
-      return losses;
-    auto more = numbersOf("--pos-weight", posWeight);
-    if (failed(more))
-      return {};
-    int64_t last = rankOf(x) == 0 ? 1 : shapeOf(x).back();
-    if (more->size() != 1 && static_cast<int64_t>(more->size()) != last) {
-      getOperation().emitError() << "--pos-weight has " << more->size() << " numbers, expected 1, or " << last
-                                 << " for the logits " << x.getType();
-      return {};
-    }
-    for (float &number : *more)
-      number -= 1;
-    Value ofOne = train::BCEWithLogitsOp::create(builder, loc, x, filledLike(builder, loc, x, 1));
-    Value weight = onnx::MulOp::create(builder, loc, target, vectorOf(builder, loc, *more));
-    return onnx::AddOp::create(builder, loc, losses, onnx::MulOp::create(builder, loc, weight, ofOne));
-  }
-
-  FailureOr<SmallVector<float>> numbersOf(StringRef option, StringRef text) {
-    SmallVector<float> numbers;
-    SmallVector<StringRef> words;
-    text.split(words, '/');
-    for (StringRef word : words) {
-      double number = 0;
-      if (word.getAsDouble(number))
-        return getOperation().emitError() << option << " has '" << word << "', expected numbers joined by /";
-      numbers.push_back(static_cast<float>(number));
-    }
-    return numbers;
-  }
-
-  static Value vectorOf(OpBuilder &builder, Location loc, ArrayRef<float> numbers) {
-    auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, builder.getF32Type());
-    return onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, numbers));
-  }
-
-  static Value filledLike(OpBuilder &builder, Location loc, Value like, float value) {
-    return onnx::ConstantOp::create(builder, loc, DenseElementsAttr::get(tensorType(like), value));
-  }
-
-  /// Each item counts as its class does. With smoothing, PyTorch's (1 - s) w[y] nll + s / C sum over c of
-  /// w[c] (-log p[c]).
-  LogicalResult weighClasses(OpBuilder &builder, Location loc, Value prediction, Value target, Value &losses,
-                             Value &valid) {
-    auto table = numbersOf("--class-weights", classWeights);
-    if (failed(table))
-      return failure();
-    const int64_t classes = shapeOf(prediction)[axisOf(tensorType(prediction))];
-    if (static_cast<int64_t>(table->size()) != classes)
-      return getOperation().emitError()
-             << "--class-weights has " << table->size() << " numbers, expected one for each of the "
-             << classes << " classes of the logits " << prediction.getType();
-    Value ignored =
-        onnx::EqualOp::create(builder, loc, target, scalarLike(builder, loc, target, ignoreIndex));
-    Value known = onnx::WhereOp::create(builder, loc, ignored, scalarLike(builder, loc, target, 0), target);
-    Value weights =
-        onnx::GatherOp::create(builder, loc, vectorOf(builder, loc, *table), known, 0, IntegerAttr());
-    losses = onnx::MulOp::create(builder, loc, losses, weights);
-    valid = onnx::MulOp::create(builder, loc, valid, weights);
-    if (labelSmoothing == 0)
       return success();
-    const double share = labelSmoothing, ofEach = share / static_cast<double>(classes);
-    Value all = lossOfAllClasses(builder, loc, prediction, *table);
-    all = onnx::WhereOp::create(builder, loc, ignored, scalarLike(builder, loc, all, 0), all);
-    losses = onnx::AddOp::create(
-        builder, loc, onnx::MulOp::create(builder, loc, losses, filledLike(builder, loc, losses, 1 - share)),
-        onnx::MulOp::create(builder, loc, all, filledLike(builder, loc, all, ofEach)));
-    return success();
+    return function.emitError() << "the labels input '" << inputs.labelsName << "' is " << found
+                                << ", expected " << expected << " for --loss " << inputs.term.text();
   }
 
-  /// The sum over classes of weight times -log p, in f32.
-  Value lossOfAllClasses(OpBuilder &builder, Location loc, Value prediction, ArrayRef<float> table) {
-    if (!elementOf(prediction).isF32())
-      prediction = onnx::CastOp::create(builder, loc, prediction, TypeAttr::get(builder.getF32Type()));
-    const int64_t axis = axisOf(tensorType(prediction));
-    SmallVector<float> negative = llvm::map_to_vector(table, [](float weight) { return -weight; });
-    SmallVector<int64_t> along(rankOf(prediction), 1);
-    along[axis] = static_cast<int64_t>(table.size());
-    Value weights = onnx::ReshapeOp::create(builder, loc, vectorOf(builder, loc, negative), along);
-    Value logs = onnx::LogSoftmaxOp::create(builder, loc, prediction, axis);
-    return onnx::ReduceSumOp::create(builder, loc, onnx::MulOp::create(builder, loc, logs, weights),
-                                     ArrayRef(axis), false);
+  void noteItems(func::FuncOp function, double items) {
+    train::NominalItemsNote(function->getContext())
+        .setAttr(function, FloatAttr::get(Float64Type::get(&getContext()), items));
+    setGradient(function, items);
   }
 
-  LogicalResult weighRows(func::FuncOp function, OpBuilder &builder, Location loc, Value &losses,
-                          Value &valid) {
-    FailureOr<Value> rows = rowWeights(function, builder, loc, losses);
-    if (failed(rows))
-      return failure();
-    losses = onnx::MulOp::create(builder, loc, losses, *rows);
-    valid = onnx::MulOp::create(builder, loc, valid ? valid : filledLike(builder, loc, losses, 1), *rows);
-    return success();
+  static SmallVector<int64_t> axesFrom(Value value, int64_t first) {
+    return llvm::to_vector(llvm::seq<int64_t>(first, rankOf(value)));
   }
 
-  FailureOr<Value> rowWeights(func::FuncOp function, OpBuilder &builder, Location loc, Value losses) {
-    auto expected = RankedTensorType::get({shapeOf(losses)[0]}, builder.getF32Type());
-    Value rows = argumentFor(function, BindingKind::Input, sampleWeights, expected);
-    if (rows.getType() != expected)
-      return function.emitError() << "the input '" << sampleWeights.getValue() << "' is " << rows.getType()
-                                  << ", expected " << expected << " for --sample-weights";
-    SmallVector<int64_t> broadcast(rankOf(losses), 1);
-    broadcast[0] = expected.getDimSize(0);
-    return onnx::ReshapeOp::create(builder, loc, rows, broadcast).getResult();
+  /// Of each row: the first one of a pair has the pair's.
+  static Value ofRows(Formula &f, Value value, int64_t rowsPerItem) {
+    Value rows = f.sum(value, axesFrom(value, 1));
+    if (rowsPerItem == 1)
+      return rows;
+    const int64_t items = shapeOf(rows)[0];
+    Value none = f.filled({items, rowsPerItem - 1}, 0);
+    return f.reshape(f.concat({f.reshape(rows, {items, 1}), none}, 1), {items * rowsPerItem});
   }
 
-  /// 1 for items that count, 0 for ignored ones, in the losses' type.
-  Value validItems(OpBuilder &builder, Location loc, Value target, Value losses) {
-    Value ignored = scalarLike(builder, loc, target, ignoreIndex);
-    Value valid = onnx::NotOp::create(builder, loc, onnx::EqualOp::create(builder, loc, target, ignored));
-    return onnx::CastOp::create(builder, loc, valid, TypeAttr::get(elementOf(losses)));
-  }
-
-  void setSums(func::FuncOp function, OpBuilder &builder, Location loc, Value losses, Value valid) {
-    SmallVector<int64_t> inner, all;
-    for (int64_t dim = 0; dim < rankOf(losses); ++dim) {
-      all.push_back(dim);
-      if (dim > 0)
-        inner.push_back(dim);
+  LogicalResult setSums(Formula &f, func::FuncOp function, TermSums &term) {
+    ItemLosses &items = term.items;
+    items.losses = f.mul(items.losses, term.weight);
+    const double nominal = term.nominal() * static_cast<double>(microBatches(function));
+    auto counts = items.counts;
+    if (!counts && items.rowsPerItem != 1)
+      counts = f.filled(shapeOf(items.losses), 1);
+    setResult(function, "loss_sum", f.sum(items.losses, axesFrom(items.losses, 0)));
+    if (items.counts)
+      setResult(function, "items", f.sum(items.counts, axesFrom(items.counts, 0)));
+    if (!items.isOfBatch) {
+      setResult(function, "loss_rows", ofRows(f, items.losses, items.rowsPerItem));
+      if (counts)
+        setResult(function, "item_rows", ofRows(f, counts, items.rowsPerItem));
     }
-    auto sum = [&](Value x, ArrayRef<int64_t> axes) -> Value {
-      return axes.empty() ? x : onnx::ReduceSumOp::create(builder, loc, x, axes, false).getResult();
+    noteItems(function, nominal);
+    return success();
+  }
+
+  /// The sum of weight times mean, each mean over the items of its own term in all ranks.
+  LogicalResult setWeightedMean(Formula &f, func::FuncOp function, ArrayRef<TermSums> terms) {
+    const bool varies = llvm::any_of(terms, [](const TermSums &term) { return bool(term.items.counts); });
+    if (varies && accumulate > 1)
+      return function.emitError()
+             << "--loss " << spec().text()
+             << ": several losses of which one has items that may not count (ignored labels, weights) are "
+                "not "
+                "available yet with --accumulate: each mean is over the step's items; give --accumulate 1";
+    Value total, rows;
+    bool hasRows = !varies;
+    for (const TermSums &term : terms) {
+      const ItemLosses &items = term.items;
+      hasRows &= !items.isOfBatch && items.rowsPerItem == 1;
+      Value scaled = f.mul(items.losses, term.weight / term.nominal());
+      Value sum = f.sum(scaled, axesFrom(scaled, 0));
+      if (items.counts)
+        sum = f.mul(sum, ofNominal(f, function, term));
+      total = total ? f.add(total, sum) : sum;
+      if (hasRows)
+        rows = rows ? f.add(rows, ofRows(f, scaled, 1)) : ofRows(f, scaled, 1);
+    }
+    setResult(function, "loss_sum", total);
+    if (hasRows)
+      setResult(function, "loss_rows", rows);
+    noteItems(function, static_cast<double>(microBatches(function)));
+    return success();
+  }
+
+  /// The nominal number of items over the actual one; 0 where there is none.
+  Value ofNominal(Formula &f, func::FuncOp function, const TermSums &term) {
+    Value own = f.sum(term.items.counts, axesFrom(term.items.counts, 0));
+    auto quotient = [&](Value count, double nominal) -> Value {
+      Value isNone = f.equal(count, f.filled({}, 0));
+      return f.where(isNone, 0, f.div(f.filled({}, nominal), f.where(isNone, 1, count)));
     };
-    setResult(function, "loss_sum", sum(losses, all));
-    if (valid)
-      setResult(function, "items", sum(valid, all));
-    setResult(function, "loss_rows", sum(losses, inner));
-    if (valid)
-      setResult(function, "item_rows", sum(valid, inner));
+    const dist::RankGroup group = dist::rowGroup(function);
+    Value here = quotient(own, term.nominal());
+    if (group.ranks == 1)
+      return here;
+    Value all = dist::AllReduceOp::create(f.b, f.loc, own, group, dist::ReduceKind::Sum).getResult(0);
+    Value there = quotient(all, term.nominal() * static_cast<double>(group.ranks));
+    return train::ByModeOp::create(f.b, f.loc, here.getType(), there, here);
   }
 };
 } // namespace

@@ -18,25 +18,35 @@ struct BoundLabels : impl::BoundLabelsBase<BoundLabels> {
     auto function = train::functionOf(getOperation(), train::FunctionKind::Model);
     if (!function)
       return;
+    train::BoundsNote note(&getContext());
+    if (auto noted = note.getAttr(function)) {
+      for (NamedAttribute entry : noted)
+        bound(entry.getName(), cast<DictionaryAttr>(entry.getValue()));
+      note.removeAttr(function);
+    }
     function.walk([&](train::CrossEntropyOp loss) {
       auto argument = dyn_cast<BlockArgument>(loss.getLabels());
-      auto input =
-          argument ? train::bindingOfArgument(function, argument.getArgNumber()) : train::BindingAttr();
-      if (input && input.is(train::BindingKind::Input, labels))
-        bound(loss);
+      if (!argument)
+        return;
+      if (auto input = train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input))
+        bound(input.getName(), boundsOf(loss));
     });
   }
 
-  void bound(train::CrossEntropyOp loss) {
+  DictionaryAttr boundsOf(train::CrossEntropyOp loss) {
     Builder builder(&getContext());
     auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
     auto ignored = builder.getDenseI64ArrayAttr({static_cast<int64_t>(loss.getIgnoreIndex())});
+    return builder.getDictionaryAttr(
+        {builder.getNamedAttr("lo", number(0)),
+         builder.getNamedAttr("hi", number(shapeOf(loss.getLogits())[loss.getAxis()] - 1)),
+         builder.getNamedAttr("allowed", ignored)});
+  }
+
+  void bound(StringRef name, DictionaryAttr range) {
     train::BoundsNote note(&getContext());
     NamedAttrList bounds(note.getAttr(getOperation()));
-    bounds.set(labels, builder.getDictionaryAttr(
-                           {builder.getNamedAttr("lo", number(0)),
-                            builder.getNamedAttr("hi", number(shapeOf(loss.getLogits())[loss.getAxis()] - 1)),
-                            builder.getNamedAttr("allowed", ignored)}));
+    bounds.set(name, range);
     note.setAttr(getOperation(), bounds.getDictionary(&getContext()));
     addStatistic("labels bounded", 1);
   }

@@ -37,7 +37,7 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
   }];
   let statistics = [Counter<"results added", "results of @model that the loss adds">];
   let options = [
-    Option<"kind", "kind", "kedge::LossFunction", "kedge::LossFunction::CrossEntropy", "the loss">,
+    Option<"kind", "kind", "kedge::LossSpec", "kedge::LossFunction::CrossEntropy", "the loss, as NAME:key=value,..., or several as OUT=NAME*WEIGHT,...">,
     Option<"logits", "logits", "std::string", "\"\"", "output that the loss reads (default: the only float output)">,
     Option<"labels", "labels", "std::string", "\"labels\"", "input that holds the labels">,
     Option<"classAxis", "class-axis", "int64_t", "-100", "axis of the classes (-100: the last up to rank 3, else 1)">,
@@ -52,10 +52,10 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
 }
 
 def BoundLabels : StepPass<"kedge-bound-labels", "mlir::ModuleOp"> {
-  let summary = "Which classes the labels of a cross-entropy may name";
+  let summary = "Which classes the labels of a loss may name";
   let description = [{
-    Notes in the module's `train.bounds` the range of classes for the input `labels` of @model, if a cross-entropy reads
-    it. The ignored label is allowed outside of the range.
+    Notes in the module's `train.bounds` the range of classes for each input of @model that a cross-entropy reads as labels,
+    and the ranges that the loss noted on @model. The ignored label is allowed outside of the range.
 
     Example:
     ```mlir
@@ -72,7 +72,6 @@ def BoundLabels : StepPass<"kedge-bound-labels", "mlir::ModuleOp"> {
     ```
   }];
   let statistics = [Counter<"labels bounded", "inputs whose range is noted">];
-  let options = [Option<"labels", "labels", "std::string", "\"labels\"", "input that holds the labels">];
 }
 
 def SplitFunctions : StepPass<"kedge-split-functions", "mlir::ModuleOp"> {

@@ -36,7 +36,8 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     func::FuncOp evaluation = evaluationCopy(model, FunctionKind::Eval);
     keepResults(evaluation, [&](train::BindingAttr result) {
       return result.is(BindingKind::Result, "loss_rows") || result.is(BindingKind::Result, "item_rows") ||
-             (lossInGraph && result.is(BindingKind::Result, "loss_sum"));
+             (lossInGraph &&
+              (result.is(BindingKind::Result, "loss_sum") || result.is(BindingKind::Result, "items")));
     });
     func::FuncOp prediction = evaluationCopy(model, FunctionKind::Predict);
     keepOutputs(prediction);

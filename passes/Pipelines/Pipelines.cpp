@@ -86,8 +86,8 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
   autodiff::AddLossOptions loss = options.loss;
   loss.accumulate = options.accumulate;
   manager.addNestedPass<func::FuncOp>(autodiff::createAddLoss(loss));
-  if (loss.kind == LossFunction::CrossEntropy)
-    manager.addPass(autodiff::createBoundLabels({loss.labels}));
+  if (loss.kind != LossFunction::None)
+    manager.addPass(autodiff::createBoundLabels());
   manager.addPass(autodiff::createSplitFunctions({options.accumulate}));
   if (options.lossScale.scales)
     manager.addPass(precision::createScaleLoss({options.lossScale.init, options.lossScale.hysteresis}));

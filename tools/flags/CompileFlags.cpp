@@ -227,7 +227,7 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
         o.trainingOptions.push_back(name);
     }
     if (o.model.loss && o.model.loss != LossFunction::None)
-      o.trainingOptions.push_back(fmt::format("--loss {}", wordOf(*o.model.loss)));
+      o.trainingOptions.push_back(fmt::format("--loss {}", o.model.loss->text()));
   });
 }
 } // namespace

@@ -3,6 +3,8 @@
 #include "tools/flags/Flags.h"
 #include <charconv>
 #include <filesystem>
+#include <fmt/ranges.h>
+#include <set>
 
 namespace kedge::tool {
 
@@ -44,6 +46,19 @@ static std::pair<std::string, int64_t> parsePaddingRow(const std::string &text) 
   return {text.substr(0, equals), row};
 }
 
+/// Names are understood however they are written.
+static LossSpec lossGiven(const std::string &text) {
+  static const std::set<std::string> notYet = {"dpo",    "ipo",  "orpo",     "kto", "simpo",
+                                               "reward", "grpo", "ppo-clip", "dapo"};
+  return LossSpec::parse(text, [](std::string word) {
+    if (notYet.contains(word))
+      fail("--loss {} is not available yet", word);
+    if (const std::string wrong = rt::wrongWord(word, wordsOf<LossFunction>()); !wrong.empty())
+      fail("--loss: {}", wrong);
+    return valueOf<LossFunction>(word);
+  });
+}
+
 void addModelOptions(CLI::App &command, ModelOptions &options) {
   const char *group = "Model";
   command.add_option("MODEL", options.model, "the ONNX file")->required();
@@ -76,7 +91,11 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   constexpr double kAny = 0x1p63; // a whole number that fits 64 bits
   Flags flags(command, group);
   Flags loss(command, "Loss");
-  loss.word("--loss", options.loss, "the loss (default: cross-entropy, where it fits)");
+  loss.parsed(
+      "--loss", options.loss, lossGiven,
+      "the loss (default: cross-entropy, where it fits), with its parameters as NAME:key=value,..., or "
+      "several as OUT=NAME*WEIGHT,...; " +
+          fmt::format("{}", fmt::join(wordsOf<LossFunction>(), ", ")));
   loss.add("--logits", options.logits, "output that the loss reads; default: the only float output");
   loss.add("--labels", options.labels, "input that holds the labels; made when the graph has none")
       ->capture_default_str();

@@ -65,7 +65,13 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
 std::vector<Rule> lossRules(const CompileOptions &o) {
   const driver::ModelOptions &m = o.model;
   const bool inGraph = !m.lossOutput.empty() || m.loss == LossFunction::None,
-             classes = !m.loss || m.loss == LossFunction::CrossEntropy;
+             classes = !m.loss || m.loss->any([](LossFunction loss) {
+               return labelsOf(loss) == LossLabels::Classes || labelsOf(loss) == LossLabels::Own;
+             }),
+             smooths =
+                 !m.loss || m.loss->any([](LossFunction loss) { return loss == LossFunction::CrossEntropy; }),
+             positive =
+                 m.loss && m.loss->any([](LossFunction loss) { return loss == LossFunction::BceWithLogits; });
   return {{{"--loss"},
            m.lossOutput.empty() || m.loss == LossFunction::None,
            fmt::format("--loss-output {} is the loss; leave one of them out", m.lossOutput)},
@@ -73,13 +79,23 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
             "--pos-weight", "--sample-weights"},
            !inGraph,
            "the graph computes its loss itself; leave it out"},
-          {{"--class-axis", "--ignore-index", "--label-smoothing", "--class-weights"},
+          {{"--class-axis"},
+           classes || m.loss->any([](LossFunction loss) { return loss == LossFunction::Dice; }),
+           fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
+                       m.loss ? m.loss->text() : "")},
+          {{"--ignore-index"},
            classes,
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
-                       m.loss ? wordOf(*m.loss) : "")},
-          {{"--pos-weight"},
-           m.loss == LossFunction::BceWithLogits,
-           "it is for --loss bce-with-logits; leave it out, or give that"}};
+                       m.loss ? m.loss->text() : "")},
+          {{"--label-smoothing"},
+           smooths,
+           fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
+                       m.loss ? m.loss->text() : "")},
+          {{"--class-weights"},
+           !m.loss || m.loss->any([](LossFunction loss) { return labelsOf(loss) == LossLabels::Classes; }),
+           fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
+                       m.loss ? m.loss->text() : "")},
+          {{"--pos-weight"}, positive, "it is for --loss bce-with-logits; leave it out, or give that"}};
 }
 
 /// A script that tries several worlds and stages says --ranks 1 and --zero 0 itself.

@@ -23,7 +23,7 @@ template <typename Attr> bool onFunction(Operation *op, Attribute value) {
 template <typename Attr> bool anywhere(Operation *, Attribute value) { return isa<Attr>(value); }
 
 constexpr NoteRule noteRules[] = {
-    {BoundsNote::getNameStr(), "ranges of indices by input, on the module", onModule<DictionaryAttr>},
+    {BoundsNote::getNameStr(), "ranges of indices by input", anywhere<DictionaryAttr>},
     {ModulesNote::getNameStr(), "a dictionary of modules, on the module", onModule<DictionaryAttr>},
     {UpdatesNote::getNameStr(), "a list of states, on the module", onModule<ArrayAttr>},
     {NominalItemsNote::getNameStr(), "a number of items, on a function", onFunction<FloatAttr>},

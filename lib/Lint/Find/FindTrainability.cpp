@@ -60,7 +60,10 @@ void checkLabels(FindingContext &context) {
   const model::ValueInfo *labels = context.graph().findInput(context.options.labels);
   if (!labels || !loss || loss == LossFunction::None || labels->dtype == model::ElementType::Undefined)
     return;
-  bool classes = loss == LossFunction::CrossEntropy;
+  const LossLabels kind = labelsOf(*loss);
+  if (kind == LossLabels::None)
+    return;
+  bool classes = kind != LossLabels::Numbers;
   bool fits = classes
                   ? labels->dtype == model::ElementType::Int64 || labels->dtype == model::ElementType::Int32
                   : model::isFloat(labels->dtype);

@@ -9,7 +9,7 @@ folder = pathlib.Path(sys.argv[1])
 folder.mkdir(parents=True, exist_ok=True)
 
 # Any text may be meant: names in the model, files to be written, text.
-OPEN = {"--logits", "--labels", "--sample-weights", "--loss-output", "--configuration", "--save-ir", "--arena", "--launches", "--max-batch", "--max-seq",
+OPEN = {"--logits", "--labels", "--sample-weights", "--loss-output", "--configuration", "--save-ir", "--arena", "--launches", "--depfile", "--max-batch", "--max-seq",
         "--kernel-cache", "-o",
         "--value"}  # by the type of the input
 # A wrong value, where a bracket that nothing closes is not one.

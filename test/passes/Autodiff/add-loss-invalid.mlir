@@ -11,8 +11,26 @@
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=bce-with-logits labels=n pos-weight=1/2" 2>&1 | FileCheck %s --check-prefix=POSITIVE
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=bce-with-logits labels=n pos-weight=1//2" 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not kedge-opt %s --kedge-add-loss="logits=a kind=mse labels=n sample-weights=x" 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not kedge-opt %s --kedge-add-loss="kind=focal:beta=2" 2>&1 | FileCheck %s --check-prefix=PARAMETER
+// RUN: not kedge-opt %s --kedge-add-loss="kind=quantile:q=1.5" 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=mse*-1" 2>&1 | FileCheck %s --check-prefix=WEIGHT
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=mse,none" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=triplet" 2>&1 | FileCheck %s --check-prefix=TRIPLES
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=ctc" 2>&1 | FileCheck %s --check-prefix=STEPS
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=cross-entropy,a=mse labels=n accumulate=2" 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=cross-entropy,c=mse labels=n" 2>&1 | FileCheck %s --check-prefix=THIRD
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=contrastive sample-weights=w" 2>&1 | FileCheck %s --check-prefix=PAIRS
 
 // KIND: for the --kind option: 'absolute': expected none, cross-entropy, mse, bce-with-logits
+// PARAMETER: 'beta=2': is no parameter of focal; expected key=value, its parameters and their defaults: alpha=0.25, gamma=2
+// RANGE: 'q=1.5': q of quantile is a number from 0 to 1
+// WEIGHT: 'a=mse*-1': expected a weight of 0 or more after the *
+// NONE: none says that the graph computes the loss: there are no others then
+// TRIPLES: error: --loss a=triplet: a batch has 2 rows, expected a multiple of 3
+// STEPS: error: --loss a=ctc: the output is {{.*}}, expected [rows, steps, classes]
+// BOTH: error: the labels input 'n' is 'tensor<2xi64>', expected 'tensor<2x5xf32>' for --loss a=mse
+// THIRD: error: the model has no output 'c' (--loss); its outputs are 'a', 'b'
+// PAIRS: error: --loss a=contrastive: rows that are compared with each other have no weights of their own
 // SEVERAL: error: the model has 2 float outputs ('a' [{{.*}}], 'b' [{{.*}}]): name the one that the loss reads, most likely --logits a
 // LOGITS: error: the model has no output 'z' (--logits); its outputs are 'a', 'b'
 // OUTPUT: error: the model has no float output '{{[za]}}' of one element to take as the loss; its outputs are 'a', 'b' (--loss-output NAME, or --loss KIND to compute one)

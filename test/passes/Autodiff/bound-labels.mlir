@@ -1,7 +1,7 @@
-// RUN: kedge-opt %s --kedge-bound-labels=labels=target | FileCheck %s
+// RUN: kedge-opt %s --kedge-bound-labels | FileCheck %s
 
-// Beside what was known of other inputs; labels of a loss that the model has itself are not the run's.
-// CHECK: module attributes {train.bounds = {ids = {hi = 6 : i64, lo = 0 : i64}, target = {allowed = array<i64: 2>, hi = 4 : i64, lo = 0 : i64}}}
+// In addition to what was known of other inputs: the labels of each cross-entropy.
+// CHECK: module attributes {train.bounds = {ids = {hi = 6 : i64, lo = 0 : i64}, own = {allowed = array<i64: -100>, hi = 4 : i64, lo = 0 : i64}, target = {allowed = array<i64: 2>, hi = 4 : i64, lo = 0 : i64}}}
 module attributes {train.bounds = {ids = {hi = 6 : i64, lo = 0 : i64}}} {
   func.func @model(%x: tensor<2x5xf32> {train.binding = #train.binding<input "x">}, %y: tensor<2xi64> {train.binding = #train.binding<input "target">},
                    %z: tensor<2xi64> {train.binding = #train.binding<input "own">}) -> (tensor<2xf32>, tensor<2xf32>) attributes {train.kind = #train.kind<model>} {
