@@ -1,7 +1,7 @@
 // The bound, and solutions from its labels; then the local search with its prices.
 #include "lib/Solver/ProcessorClock.h"
-#include "lib/Solver/Shard/ShardDual.h"
 #include "lib/Solver/Shard/ShardLocalSearch.h"
+#include "lib/Solver/Shard/ShardRestarts.h"
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -9,19 +9,30 @@
 namespace kedge::solver {
 namespace {
 
+/// Neighbourhoods of a descent: from the best labels, and from others. The best ones of a model that is large
+/// for the latter get more between them.
+constexpr int64_t kRoundsOfBest = 2000, kRoundsOfOther = 90, kNodesOfRound = 10;
+/// The bound's passes end when steps have become shorter than this share.
+constexpr double kShortest = 1e-7;
+
 class Solver {
 public:
   Solver(const ShardProblem &problem, const ShardOptions &options)
-      : problem(problem), options(options), model(makeShardModel(problem)) {}
+      : problem(problem), options(options), graph(makeShardGraph(problem)) {}
 
   ShardSolution solve() {
-    if (model.impossible) {
-      solution.impossible = true;
-      return solution;
+    reduceShardGraph(graph);
+    solution.impossible = graph.impossible;
+    if (!graph.impossible) {
+      model = makeShardModel(graph);
+      solution.impossible = model.impossible;
     }
+    if (solution.impossible)
+      return solution;
     ShardDual dual(model);
     raise(dual);
     search(dual);
+    solution.proof.steps = std::move(graph.steps);
     return solution;
   }
 
@@ -35,7 +46,8 @@ private:
     double best = -std::numeric_limits<double>::infinity(), share = 1;
     int64_t still = 0;
     const int64_t settle = options.effort * 9 / 10;
-    for (int64_t pass = 0; pass < options.effort && !late(0.6) && !isClosed(best); ++pass) {
+    for (int64_t pass = 0; pass < options.effort && !late(0.7) && share > kShortest && !isClosed(best);
+         ++pass) {
       dual.pass(pass % 2 == 0);
       const bool grown = dual.value() > best;
       if (grown) {
@@ -55,17 +67,21 @@ private:
     }
     dual.goBack();
     solution.lowerBound = dual.certified();
+    solution.proof = dual.proof();
   }
 
   void step(ShardDual &dual, const ShardState &state, double best, double share) {
     const double slope = dual.turn(state.used());
-    const double target = incumbent ? incumbent->worth().cost : best + 0.1 * std::abs(best) + 1;
+    const double target =
+        incumbent ? incumbent->worth().cost + model.fixedCost : best + 0.1 * std::abs(best) + 1;
     if (slope > 0)
       dual.move(share * std::max(target - dual.value(), 0.0) / slope);
   }
 
   /// Costs are whole numbers.
-  bool isClosed(double bound) const { return incumbent && bound > incumbent->worth().cost - 1; }
+  bool isClosed(double bound) const {
+    return incumbent && bound > incumbent->worth().cost + model.fixedCost - 1;
+  }
 
   /// Labels that fit, or now and then those that can be made to.
   void offer(const ShardState &state, const ShardDual &dual, int64_t pass) {
@@ -73,7 +89,7 @@ private:
     if (incumbent || pass % 50 != 49)
       return;
     ShardState repaired = state;
-    ShardLocalSearch local(model, dual.prices(), static_cast<uint64_t>(pass));
+    ShardLocalSearch local(model, dual.prices(), options.seed + static_cast<uint64_t>(pass));
     for (int round = 0; round < 200 && !repaired.fits(); ++round)
       local.improve(repaired, 30);
     take(repaired);
@@ -84,22 +100,35 @@ private:
       incumbent.emplace(state);
   }
 
-  void search(const ShardDual &dual) {
-    ShardState state = incumbent ? *incumbent : ShardState(model, dual.labels());
-    ShardLocalSearch local(model, dual.prices(), 1);
-    const int64_t rounds = options.effort * std::max(model.nodes(), 20) / 20;
-    for (int64_t round = 0; round < rounds && !late(1) && !isBest(state); ++round)
+  /// Goes on from the best labels, and from others, in turn.
+  void search(ShardDual &dual) {
+    ShardState best = incumbent ? *incumbent : ShardState(model, dual.labels());
+    ShardLocalSearch local(model, dual.prices(), options.seed);
+    ShardRestarts restarts(model, dual, options.seed);
+    rounds = options.effort * std::max(model.nodes(), 20) / 20;
+    descend(best, local, kRoundsOfBest);
+    while (rounds > 0 && !late(1) && !isBest(best)) {
+      ShardState other(model, restarts.next(best.fits() ? best.labels() : std::vector<int>{}));
+      descend(other, local, kRoundsOfOther);
+      if (other.worth() < best.worth())
+        best = other;
+      else
+        descend(best, local, std::min<int64_t>(model.nodes() / kNodesOfRound, kRoundsOfBest));
+    }
+    finish(best);
+  }
+
+  void descend(ShardState &state, ShardLocalSearch &local, int64_t count) {
+    for (int64_t round = 0; round < count && rounds > 0 && !late(1) && !isBest(state); ++round, --rounds)
       local.improve(state, 10 << (round % 6));
-    finish(state);
   }
 
   bool isBest(const ShardState &state) const {
-    return state.fits() && state.worth().cost <= static_cast<double>(solution.lowerBound);
+    return state.fits() && state.worth().cost + model.fixedCost <= static_cast<double>(solution.lowerBound);
   }
 
   void finish(const ShardState &state) {
-    for (int label : state.labels())
-      solution.strategies.push_back(model.original[static_cast<size_t>(label)]);
+    solution.strategies = originalStrategies(graph, model, state.labels());
     solution.cost = shardCost(problem, solution.strategies);
     solution.found =
         solution.cost < kForbiddenCost && shardPeak(problem, solution.strategies) <= problem.limit;
@@ -108,8 +137,10 @@ private:
   const ShardProblem &problem;
   const ShardOptions &options;
   ProcessorClock::time_point begin = ProcessorClock::now();
+  ShardGraph graph;
   ShardModel model;
   std::optional<ShardState> incumbent;
+  int64_t rounds = 0; ///< of the local search that are left
   ShardSolution solution;
 };
 
