@@ -12,8 +12,9 @@ namespace {
 /// Neighbourhoods of a descent: from the best labels, and from others. The best ones of a model that is large
 /// for the latter get more between them.
 constexpr int64_t kRoundsOfBest = 2000, kRoundsOfOther = 90, kNodesOfRound = 10;
-/// The bound's passes end when steps have become shorter than this share.
-constexpr double kShortest = 1e-7;
+/// Steps of the bound: they get shorter to this share of the longest ones, which then are shorter by a
+/// factor, until they are not worth it.
+constexpr double kShortest = 0.005, kShorter = 0.7, kLast = 1e-6;
 
 class Solver {
 public:
@@ -41,12 +42,13 @@ private:
     return options.seconds > 0 && ProcessorClock::secondsSince(begin) > share * options.seconds;
   }
 
-  /// Steps get shorter when the bound stops growing; the last passes are for messages alone.
+  /// Steps get shorter when the bound stops growing, and then longer again, but less than before: what is
+  /// found with short steps is the better place to go on from. The last passes are for messages alone.
   void raise(ShardDual &dual) {
-    double best = -std::numeric_limits<double>::infinity(), share = 1;
+    double best = -std::numeric_limits<double>::infinity(), share = 1, longest = 1;
     int64_t still = 0;
     const int64_t settle = options.effort * 9 / 10;
-    for (int64_t pass = 0; pass < options.effort && !late(0.7) && share > kShortest && !isClosed(best);
+    for (int64_t pass = 0; pass < options.effort && !late(0.7) && longest > kLast && !isClosed(best);
          ++pass) {
       dual.pass(pass % 2 == 0);
       const bool grown = dual.value() > best;
@@ -56,9 +58,14 @@ private:
       }
       still = grown ? 0 : still + 1;
       const ShardState state(model, dual.labels());
+      const bool aimed = incumbent.has_value();
       offer(state, dual, pass);
+      if (!aimed && incumbent) // steps knew no cost to aim at so far
+        share = longest = 1;
       if (pass == settle || still == 20) {
         share /= 2;
+        if (share < longest * kShortest)
+          share = longest *= kShorter;
         still = 0;
         dual.goBack();
       }
@@ -83,14 +90,14 @@ private:
     return incumbent && bound > incumbent->worth().cost + model.fixedCost - 1;
   }
 
-  /// Labels that fit, or now and then those that can be made to.
+  /// Labels that fit, or now and then those that can be made to, with ever more effort.
   void offer(const ShardState &state, const ShardDual &dual, int64_t pass) {
     take(state);
-    if (incumbent || pass % 50 != 49)
+    if (incumbent || pass % 50 != 9)
       return;
     ShardState repaired = state;
     ShardLocalSearch local(model, dual.prices(), options.seed + static_cast<uint64_t>(pass));
-    for (int round = 0; round < 200 && !repaired.fits(); ++round)
+    for (int round = 0; round < 200 + 8 * pass && !repaired.fits() && !late(0.7); ++round)
       local.improve(repaired, 30);
     take(repaired);
   }
