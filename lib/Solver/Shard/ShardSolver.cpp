@@ -4,6 +4,7 @@
 #include "lib/Solver/Shard/ShardRestarts.h"
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 
 namespace kedge::solver {
@@ -15,6 +16,10 @@ constexpr int64_t kRoundsOfBest = 2000, kRoundsOfOther = 90, kNodesOfRound = 10;
 /// Steps of the bound: they get shorter to this share of the longest ones, which then are shorter by a
 /// factor, until they are not worth it.
 constexpr double kShortest = 0.005, kShorter = 0.7, kLast = 1e-6;
+
+/// Where messages end depends on the way: bounds of several starts, each aiming farther, differ by percents.
+constexpr int kStarts = 4;
+constexpr double kFarther = 0.05;
 
 class Solver {
 public:
@@ -30,9 +35,18 @@ public:
     }
     if (solution.impossible)
       return solution;
-    ShardDual dual(model);
-    raise(dual);
-    search(dual);
+    auto dual = std::make_unique<ShardDual>(model);
+    raise(*dual, options.effort / 4, 0.15);
+    search(*dual, options.effort / 4, 0.3);
+    for (int start = 0; start < kStarts && !isBest(*incumbent); ++start) {
+      auto other = std::make_unique<ShardDual>(model);
+      aim = 1 + kFarther * start;
+      if (raise(*other, options.effort / 4, 0.3 + 0.12 * (start + 1)))
+        dual = std::move(other);
+    }
+    if (!isBest(*incumbent))
+      search(*dual, options.effort, 1);
+    finish(*incumbent);
     solution.proof.steps = std::move(graph.steps);
     return solution;
   }
@@ -44,12 +58,11 @@ private:
 
   /// Steps get shorter when the bound stops growing, and then longer again, but less than before: what is
   /// found with short steps is the better place to go on from. The last passes are for messages alone.
-  void raise(ShardDual &dual) {
+  bool raise(ShardDual &dual, int64_t passes, double until) {
     double best = -std::numeric_limits<double>::infinity(), share = 1, longest = 1;
     int64_t still = 0;
-    const int64_t settle = options.effort * 9 / 10;
-    for (int64_t pass = 0; pass < options.effort && !late(0.7) && longest > kLast && !isClosed(best);
-         ++pass) {
+    const int64_t settle = passes * 9 / 10;
+    for (int64_t pass = 0; pass < passes && !late(until) && longest > kLast && !isClosed(best); ++pass) {
       dual.pass(pass % 2 == 0);
       const bool grown = dual.value() > best;
       if (grown) {
@@ -58,10 +71,7 @@ private:
       }
       still = grown ? 0 : still + 1;
       const ShardState state(model, dual.labels());
-      const bool aimed = incumbent.has_value();
       offer(state, dual, pass);
-      if (!aimed && incumbent) // steps knew no cost to aim at so far
-        share = longest = 1;
       if (pass == settle || still == 20) {
         share /= 2;
         if (share < longest * kShortest)
@@ -73,31 +83,35 @@ private:
         step(dual, state, best, share);
     }
     dual.goBack();
-    solution.lowerBound = dual.certified();
+    const int64_t certified = dual.certified();
+    if (certified < solution.lowerBound)
+      return false;
+    solution.lowerBound = certified;
     solution.proof = dual.proof();
+    return true;
   }
 
   void step(ShardDual &dual, const ShardState &state, double best, double share) {
     const double slope = dual.turn(state.used());
-    const double target =
-        incumbent ? incumbent->worth().cost + model.fixedCost : best + 0.1 * std::abs(best) + 1;
+    const double target = incumbent && incumbent->fits() ? aim * (incumbent->worth().cost + model.fixedCost)
+                                                         : best + 0.1 * std::abs(best) + 1;
     if (slope > 0)
       dual.move(share * std::max(target - dual.value(), 0.0) / slope);
   }
 
   /// Costs are whole numbers.
   bool isClosed(double bound) const {
-    return incumbent && bound > incumbent->worth().cost + model.fixedCost - 1;
+    return incumbent && incumbent->fits() && bound > incumbent->worth().cost + model.fixedCost - 1;
   }
 
-  /// Labels that fit, or now and then those that can be made to, with ever more effort.
+  /// Labels that fit, or now and then those that can be made to.
   void offer(const ShardState &state, const ShardDual &dual, int64_t pass) {
     take(state);
-    if (incumbent || pass % 50 != 9)
+    if ((incumbent && incumbent->fits()) || pass % 50 != 9)
       return;
     ShardState repaired = state;
     ShardLocalSearch local(model, dual.prices(), options.seed + static_cast<uint64_t>(pass));
-    for (int round = 0; round < 200 + 8 * pass && !repaired.fits() && !late(0.7); ++round)
+    for (int round = 0; round < 200 && !repaired.fits(); ++round)
       local.improve(repaired, 30);
     take(repaired);
   }
@@ -108,13 +122,14 @@ private:
   }
 
   /// Goes on from the best labels, and from others, in turn.
-  void search(ShardDual &dual) {
+  void search(ShardDual &dual, int64_t effort, double until) {
     ShardState best = incumbent ? *incumbent : ShardState(model, dual.labels());
     ShardLocalSearch local(model, dual.prices(), options.seed);
     ShardRestarts restarts(model, dual, options.seed);
-    rounds = options.effort * std::max(model.nodes(), 20) / 20;
+    rounds = effort * std::max(model.nodes(), 20) / 20;
+    latest = until;
     descend(best, local, kRoundsOfBest);
-    while (rounds > 0 && !late(1) && !isBest(best)) {
+    while (rounds > 0 && !late(until) && !isBest(best)) {
       ShardState other(model, restarts.next(best.fits() ? best.labels() : std::vector<int>{}));
       descend(other, local, kRoundsOfOther);
       if (other.worth() < best.worth())
@@ -122,11 +137,11 @@ private:
       else
         descend(best, local, std::min<int64_t>(model.nodes() / kNodesOfRound, kRoundsOfBest));
     }
-    finish(best);
+    incumbent.emplace(best);
   }
 
   void descend(ShardState &state, ShardLocalSearch &local, int64_t count) {
-    for (int64_t round = 0; round < count && rounds > 0 && !late(1) && !isBest(state); ++round, --rounds)
+    for (int64_t round = 0; round < count && rounds > 0 && !late(latest) && !isBest(state); ++round, --rounds)
       local.improve(state, 10 << (round % 6));
   }
 
@@ -147,7 +162,9 @@ private:
   ShardGraph graph;
   ShardModel model;
   std::optional<ShardState> incumbent;
+  double aim = 1;     ///< share of the incumbent's cost that steps aim at
   int64_t rounds = 0; ///< of the local search that are left
+  double latest = 1;  ///< share of the time after which it ends
   ShardSolution solution;
 };
 
