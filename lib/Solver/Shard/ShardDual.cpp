@@ -17,6 +17,7 @@ std::vector<double> sumsBefore(const std::vector<double> &prices) {
 ShardDual::ShardDual(const ShardModel &model)
     : model(model), messages(model.messages), left(model.cost), timePrice(static_cast<size_t>(model.times)),
       direction(timePrice.size()), chosen(static_cast<size_t>(model.nodes())) {
+  std::copy_n(model.first.begin(), chosen.size(), chosen.begin());
   int most = 0;
   for (int node = 0; node < model.nodes(); ++node)
     most = std::max(most, model.strategies(node));

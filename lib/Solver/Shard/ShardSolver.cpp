@@ -36,16 +36,18 @@ public:
     if (solution.impossible)
       return solution;
     auto dual = std::make_unique<ShardDual>(model);
-    raise(*dual, options.effort / 4, 0.15);
-    search(*dual, options.effort / 4, 0.3);
+    raise(*dual, options.effort / 4, 0.1);
+    search(*dual, options.effort / 4, 0.2);
     for (int start = 0; start < kStarts && !isBest(*incumbent); ++start) {
       auto other = std::make_unique<ShardDual>(model);
       aim = 1 + kFarther * start;
-      if (raise(*other, options.effort / 4, 0.3 + 0.12 * (start + 1)))
+      if (raise(*other, options.effort / 4, 0.2 + 0.06 * (start + 1)))
         dual = std::move(other);
     }
-    if (!isBest(*incumbent))
+    if (!isBest(*incumbent)) {
+      raise(*dual, options.effort / 4, 0.7);
       search(*dual, options.effort, 1);
+    }
     finish(*incumbent);
     solution.proof.steps = std::move(graph.steps);
     return solution;
@@ -62,7 +64,8 @@ private:
     double best = -std::numeric_limits<double>::infinity(), share = 1, longest = 1;
     int64_t still = 0;
     const int64_t settle = passes * 9 / 10;
-    for (int64_t pass = 0; pass < passes && !late(until) && longest > kLast && !isClosed(best); ++pass) {
+    for (int64_t pass = 0;
+         (pass == 0 || (pass < passes && !late(until))) && longest > kLast && !isClosed(best); ++pass) {
       dual.pass(pass % 2 == 0);
       const bool grown = dual.value() > best;
       if (grown) {

@@ -177,4 +177,17 @@ TEST(ShardSolver, BoundsAreBelowLargeCosts) {
   }
 }
 
+/// A limit that is over before the first pass: one pass is made, and its labels are what is left.
+TEST(ShardSolver, AnswersWhenThereIsNoTime) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const ShardProblem problem = madeProblem(seed);
+    const ShardSolution solution = solveSharding(problem, {.effort = 1, .seconds = 1e-9, .seed = 3});
+    if (solution.impossible)
+      continue;
+    ASSERT_EQ(solution.strategies.size(), problem.nodes.size());
+    EXPECT_EQ(solution.cost, shardCost(problem, solution.strategies));
+    EXPECT_LE(solution.lowerBound, optimum(problem));
+  }
+}
+
 } // namespace
