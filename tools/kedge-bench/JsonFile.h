@@ -1,9 +1,11 @@
 // A problem as a file of JSON, with errors that name the file and the place.
 #pragma once
 #include "lib/Support/Error.h"
-#include <fstream>
+#include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <zlib.h>
 
 namespace kedge::bench {
 
@@ -13,11 +15,21 @@ public:
   JsonFile(std::string path, std::string expected) : path(std::move(path)), expected(std::move(expected)) {}
 
 protected:
-  nlohmann::json parse() const {
-    std::ifstream in(path);
-    if (!in)
+  /// What the file holds, decompressed if it was by gzip.
+  std::string text() const {
+    const std::unique_ptr<gzFile_s, decltype(&gzclose)> in(gzopen(path.c_str(), "rb"), &gzclose);
+    std::string text;
+    std::array<char, 1 << 16> part{};
+    int count = -1;
+    while (in && (count = gzread(in.get(), part.data(), part.size())) > 0)
+      text.append(part.data(), static_cast<size_t>(count));
+    if (count < 0)
       fail("{}: expected {}, but the file cannot be read", path, expected);
-    nlohmann::json data = nlohmann::json::parse(in, nullptr, false);
+    return text;
+  }
+
+  nlohmann::json parse() const {
+    nlohmann::json data = nlohmann::json::parse(text(), nullptr, false);
     if (data.is_discarded())
       fail("{}: expected {}, found malformed JSON", path, expected);
     return data;

@@ -28,24 +28,18 @@ private:
   double total = 0, magnitude = 0, terms = 0;
 };
 
-/// Prices on a grid so coarse that all their sums are exact.
+/// Of exact prices, before each time.
 std::vector<double> exactSums(const std::vector<double> &prices) {
-  double total = 0;
-  for (double price : prices)
-    total += price;
   std::vector<double> sums(prices.size() + 1, 0);
-  if (!(total > 0) || !std::isfinite(total))
-    return sums;
-  const double grid = std::ldexp(1, std::ilogb(total) - 50);
   for (size_t time = 0; time < prices.size(); ++time)
-    sums[time + 1] = sums[time] + std::floor(prices[time] / grid) * grid;
+    sums[time + 1] = sums[time] + prices[time];
   return sums;
 }
 
 class Certificate {
 public:
   Certificate(const ShardModel &model, const std::vector<double> &messages, const std::vector<double> &prices)
-      : model(model), messages(messages), until(exactSums(prices)) {}
+      : model(model), messages(messages), until(exactSums(exactPrices(prices))) {}
 
   int64_t bound() const {
     SafeSum total;
@@ -56,7 +50,9 @@ public:
         if (model.links[static_cast<size_t>(at)].atFrom)
           total.add(edgeAtLeast(node, model.links[static_cast<size_t>(at)]));
     }
-    total.add(-until.back() * static_cast<double>(model.limit));
+    total.add(model.fixedCost);
+    for (size_t time = 0; time < model.room.size(); ++time)
+      total.add(-(until[time + 1] - until[time]) * static_cast<double>(model.room[time]));
     const double least = total.atLeast();
     return least > 0 && least < 0x1p62 ? static_cast<int64_t>(std::ceil(least)) : 0;
   }
@@ -64,13 +60,15 @@ public:
 private:
   double nodeAtLeast(int node) const {
     const size_t at = static_cast<size_t>(node);
-    const double price =
-        until[static_cast<size_t>(model.end[at])] - until[static_cast<size_t>(model.begin[at])];
     double least = std::numeric_limits<double>::infinity();
     for (int strategy = model.first[at]; strategy < model.first[at + 1]; ++strategy) {
       SafeSum sum;
       sum.add(model.cost[static_cast<size_t>(strategy)]);
-      sum.add(price * static_cast<double>(model.usage[static_cast<size_t>(strategy)]));
+      for (int each = model.spanFirst[at]; each < model.spanFirst[at + 1]; ++each) {
+        const ShardSpan &span = model.spans[static_cast<size_t>(each)];
+        const double price = until[static_cast<size_t>(span.end)] - until[static_cast<size_t>(span.begin)];
+        sum.add(price * static_cast<double>(model.amount(span, node, strategy)));
+      }
       for (int link = model.linkFirst[at]; link < model.linkFirst[at + 1]; ++link)
         sum.add(-messages[model.links[static_cast<size_t>(link)].messages +
                           static_cast<size_t>(strategy - model.first[at])]);
@@ -99,6 +97,19 @@ private:
 };
 
 } // namespace
+
+std::vector<double> exactPrices(const std::vector<double> &prices) {
+  double total = 0;
+  for (double price : prices)
+    total += price;
+  std::vector<double> exact(prices.size(), 0);
+  if (!(total > 0) || !std::isfinite(total))
+    return exact;
+  const double grid = std::ldexp(1, std::ilogb(total) - 50);
+  for (size_t time = 0; time < prices.size(); ++time)
+    exact[time] = std::floor(prices[time] / grid) * grid;
+  return exact;
+}
 
 int64_t certifiedBound(const ShardModel &model, const std::vector<double> &messages,
                        const std::vector<double> &prices) {

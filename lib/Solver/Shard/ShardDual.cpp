@@ -17,6 +17,7 @@ std::vector<double> sumsBefore(const std::vector<double> &prices) {
 ShardDual::ShardDual(const ShardModel &model)
     : model(model), messages(model.messages), left(model.cost), timePrice(static_cast<size_t>(model.times)),
       direction(timePrice.size()), chosen(static_cast<size_t>(model.nodes())) {
+  std::copy_n(model.first.begin(), chosen.size(), chosen.begin());
   int most = 0;
   for (int node = 0; node < model.nodes(); ++node)
     most = std::max(most, model.strategies(node));
@@ -111,15 +112,15 @@ double ShardDual::value() const {
   for (int node = 0; node < model.nodes(); ++node)
     total += *std::min_element(left.begin() + model.first[static_cast<size_t>(node)],
                                left.begin() + model.first[static_cast<size_t>(node) + 1]);
-  for (double price : timePrice)
-    total -= price * static_cast<double>(model.limit);
-  return total;
+  for (size_t time = 0; time < timePrice.size(); ++time)
+    total -= timePrice[time] * static_cast<double>(model.room[time]);
+  return total + model.fixedCost;
 }
 
 double ShardDual::turn(const std::vector<int64_t> &used) {
   double norm = 0;
   for (size_t time = 0; time < timePrice.size(); ++time) {
-    direction[time] = 0.7 * direction[time] + 0.3 * static_cast<double>(used[time] - model.limit);
+    direction[time] = 0.7 * direction[time] + 0.3 * static_cast<double>(used[time] - model.room[time]);
     const bool blocked = timePrice[time] == 0 && direction[time] < 0;
     norm += blocked ? 0 : direction[time] * direction[time];
   }
@@ -132,20 +133,52 @@ void ShardDual::move(double step) {
   reprice();
 }
 
+void ShardDual::setPrices(const std::vector<double> &prices) {
+  timePrice = prices;
+  reprice();
+}
+
 void ShardDual::reprice() {
   const std::vector<double> until = sumsBefore(timePrice);
   for (int node = 0; node < model.nodes(); ++node) {
     const size_t at = static_cast<size_t>(node);
-    const double price =
-        until[static_cast<size_t>(model.end[at])] - until[static_cast<size_t>(model.begin[at])];
     const size_t begin = static_cast<size_t>(model.first[at]),
                  count = static_cast<size_t>(model.strategies(node));
     for (size_t strategy = begin; strategy < begin + count; ++strategy)
-      left[strategy] = model.cost[strategy] + price * static_cast<double>(model.usage[strategy]);
+      left[strategy] = model.cost[strategy];
+    for (int each = model.spanFirst[at]; each < model.spanFirst[at + 1]; ++each) {
+      const ShardSpan &span = model.spans[static_cast<size_t>(each)];
+      const double price = until[static_cast<size_t>(span.end)] - until[static_cast<size_t>(span.begin)];
+      for (size_t strategy = 0; strategy < count && price > 0; ++strategy)
+        left[begin + strategy] += price * static_cast<double>(model.amounts[span.amounts + strategy]);
+    }
     for (int link = model.linkFirst[at]; link < model.linkFirst[at + 1]; ++link)
       for (size_t strategy = 0; strategy < count; ++strategy)
         left[begin + strategy] -= messages[model.links[static_cast<size_t>(link)].messages + strategy];
   }
+}
+
+ShardProof ShardDual::proof() const {
+  ShardProof made;
+  const std::vector<double> exact = exactPrices(timePrice);
+  for (size_t time = 0; time < exact.size(); ++time)
+    if (exact[time] > 0)
+      made.prices.push_back({model.moment[time], exact[time]});
+  for (int node = 0; node < model.nodes(); ++node)
+    for (int at = model.linkFirst[static_cast<size_t>(node)];
+         at < model.linkFirst[static_cast<size_t>(node) + 1]; ++at) {
+      const ShardLink &link = model.links[static_cast<size_t>(at)];
+      if (!link.atFrom)
+        continue;
+      const auto begin = messages.begin();
+      const auto from = begin + static_cast<std::ptrdiff_t>(link.messages),
+                 to = begin + static_cast<std::ptrdiff_t>(link.opposite);
+      made.messages.push_back({model.origin[static_cast<size_t>(node)],
+                               model.origin[static_cast<size_t>(link.other)],
+                               {from, from + model.strategies(node)},
+                               {to, to + model.strategies(link.other)}});
+    }
+  return made;
 }
 
 void ShardDual::keep() {

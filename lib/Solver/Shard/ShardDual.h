@@ -23,12 +23,15 @@ public:
   /// Moves prices along the direction; none below 0.
   void move(double step);
 
+  void setPrices(const std::vector<double> &prices);
   /// Keeps, and goes back to, messages and prices.
   void keep();
   void goBack();
 
   const std::vector<int> &labels() const { return chosen; }
   const std::vector<double> &prices() const { return timePrice; }
+  /// Prices and messages, without steps.
+  ShardProof proof() const;
   int64_t certified() const { return certifiedBound(model, messages, timePrice); }
 
 private:

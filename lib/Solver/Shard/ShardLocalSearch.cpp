@@ -11,7 +11,7 @@ double meanPrice(const ShardModel &model) {
   double cost = 1, usage = 1;
   for (double each : model.cost)
     cost += each;
-  for (int64_t each : model.usage)
+  for (int64_t each : model.amounts)
     usage += static_cast<double>(each);
   return cost / usage;
 }
@@ -30,6 +30,15 @@ ShardLocalSearch::ShardLocalSearch(const ShardModel &model, const std::vector<do
   typical = count > 0 ? sum / count : meanPrice(model);
 }
 
+bool ShardLocalSearch::usesAt(int node, int time) const {
+  for (int each = model.spanFirst[static_cast<size_t>(node)];
+       each < model.spanFirst[static_cast<size_t>(node) + 1]; ++each)
+    if (model.spans[static_cast<size_t>(each)].begin <= time &&
+        time < model.spans[static_cast<size_t>(each)].end)
+      return true;
+  return false;
+}
+
 /// One to three nodes, in use at one time if possible.
 std::vector<int> ShardLocalSearch::seeds(const ShardState &state) {
   int time = state.worstTime();
@@ -37,11 +46,14 @@ std::vector<int> ShardLocalSearch::seeds(const ShardState &state) {
   const int wanted = 1 + drawBelow(random, 3);
   for (int draw = 0; draw < 60 && static_cast<int>(found.size()) < wanted; ++draw) {
     const int node = drawBelow(random, model.nodes());
-    const int begin = model.begin[static_cast<size_t>(node)], end = model.end[static_cast<size_t>(node)];
-    if (time < 0 || (begin <= time && time < end))
+    if (time < 0 || usesAt(node, time))
       found.push_back(node);
-    if (time < 0 && begin < end)
-      time = begin + drawBelow(random, end - begin);
+    const int from = model.spanFirst[static_cast<size_t>(node)],
+              count = model.spanFirst[static_cast<size_t>(node) + 1] - from;
+    if (time < 0 && count > 0) {
+      const ShardSpan &span = model.spans[static_cast<size_t>(from + drawBelow(random, count))];
+      time = span.begin + drawBelow(random, span.end - span.begin);
+    }
   }
   if (found.empty())
     found.push_back(drawBelow(random, model.nodes()));

@@ -15,6 +15,7 @@ public:
 
 private:
   std::vector<int> seeds(const ShardState &state);
+  bool usesAt(int node, int time) const;
   void tryPrices(ShardState &state);
 
   const ShardModel &model;

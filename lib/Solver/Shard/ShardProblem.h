@@ -1,6 +1,7 @@
 // One strategy for each operator of a model, at the least cost within a memory limit: the problem of Google's
 // contest on intra-operator parallelism (IOPDDL, ASPLOS and EuroSys 2025). Without MLIR.
 #pragma once
+#include "lib/Solver/Shard/ShardProof.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ int64_t shardPeak(const ShardProblem &problem, const std::vector<int> &strategie
 struct ShardOptions {
   int64_t effort = 1000; ///< passes over all edges for the bound; the search for solutions grows with it
   double seconds = 0;    ///< of processor time after which both end; 0: no limit
+  uint64_t seed = 1;     ///< of the search
 };
 
 struct ShardSolution {
@@ -47,6 +49,7 @@ struct ShardSolution {
   std::vector<int> strategies; ///< one for each node
   int64_t cost = 0;            ///< of them, exact
   int64_t lowerBound = 0;      ///< no strategies within the limit cost less
+  ShardProof proof;            ///< of it
 
   /// Share by which the cost is above the bound; infinite for a bound of 0 below the cost.
   double gap() const;

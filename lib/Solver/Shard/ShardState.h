@@ -18,7 +18,7 @@ public:
   };
 
   Worth worth() const { return {excess, cost}; }
-  bool fits() const { return excess == 0 && cost < model.forbidden; }
+  bool fits() const { return excess == 0 && cost < model->forbidden; }
   /// With other labels for some nodes. `over` gets the times that exceed the limit then, of
   /// those at which these nodes change it.
   Worth worthWith(const std::vector<int> &nodes, const std::vector<int> &labels, std::vector<int> *over);
@@ -33,7 +33,7 @@ public:
 private:
   double costOf(int node, int link) const;
 
-  const ShardModel &model;
+  const ShardModel *model;
   std::vector<int> chosen;
   std::vector<int64_t> usage, change; ///< by time; `change` is 0 between calls
   int64_t excess = 0;

@@ -87,12 +87,15 @@ void ShardTrees::solve(const std::vector<double> &pricesBefore) {
   sum = alone;
   for (size_t place = 0; place < members.size(); ++place) {
     const size_t at = static_cast<size_t>(members[place]);
-    const double price =
-        pricesBefore[static_cast<size_t>(model.end[at])] - pricesBefore[static_cast<size_t>(model.begin[at])];
-    for (int strategy = 0; strategy < model.strategies(members[place]); ++strategy)
-      sum[costs[place] + static_cast<size_t>(strategy)] +=
-          price * static_cast<double>(
-                      model.usage[static_cast<size_t>(model.first[at]) + static_cast<size_t>(strategy)]);
+    for (int each = model.spanFirst[at]; each < model.spanFirst[at + 1]; ++each) {
+      const ShardSpan &span = model.spans[static_cast<size_t>(each)];
+      const double price =
+          pricesBefore[static_cast<size_t>(span.end)] - pricesBefore[static_cast<size_t>(span.begin)];
+      if (price != 0)
+        for (size_t strategy = 0; strategy < static_cast<size_t>(model.strategies(members[place]));
+             ++strategy)
+          sum[costs[place] + strategy] += price * static_cast<double>(model.amounts[span.amounts + strategy]);
+    }
   }
   for (size_t place = members.size(); place-- > 0;)
     if (parentLink[place] >= 0)

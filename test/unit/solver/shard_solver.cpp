@@ -1,5 +1,5 @@
 // Strategies for operators: costs and bounds against all choices of small instances.
-#include "lib/Solver/Shard/ShardModel.h"
+#include "lib/Solver/Shard/ShardState.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
@@ -100,22 +100,48 @@ TEST(ShardSolver, EqualEffortGivesEqualAnswers) {
   EXPECT_EQ(one.lowerBound, two.lowerBound);
 }
 
+/// The least cost of what the model's strategies stand for; each is priced as the model prices it.
+int64_t optimumOf(const ShardGraph &graph, const ShardModel &model, const ShardProblem &problem) {
+  std::vector<int> labels(model.first.begin(), model.first.end() - 1);
+  int64_t best = kForbiddenCost;
+  while (true) {
+    const ShardState state(model, labels);
+    const std::vector<int> strategies = originalStrategies(graph, model, labels);
+    const int64_t cost = shardCost(problem, strategies);
+    const bool fits = cost < kForbiddenCost && shardPeak(problem, strategies) <= problem.limit;
+    EXPECT_EQ(state.fits() && !model.impossible, fits);
+    if (fits) {
+      EXPECT_EQ(state.worth().cost + model.fixedCost, static_cast<double>(cost));
+      best = std::min(best, cost);
+    }
+    size_t node = 0;
+    while (node < labels.size() && ++labels[node] == model.first[node + 1]) {
+      labels[node] = model.first[node];
+      ++node;
+    }
+    if (node == labels.size())
+      return best;
+  }
+}
+
 TEST(ShardModel, LeavesOutWhatNoBestSolutionNeeds) {
+  size_t gone = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     const ShardProblem problem = madeProblem(seed);
-    const ShardModel model = makeShardModel(problem);
-    ShardProblem rest = problem; // what is left out is forbidden
-    for (size_t node = 0; node < rest.nodes.size(); ++node)
-      for (size_t strategy = 0; strategy < rest.nodes[node].costs.size(); ++strategy) {
-        const auto begin = model.original.begin() + model.first[node],
-                   end = model.original.begin() + model.first[node + 1];
-        if (std::find(begin, end, static_cast<int>(strategy)) == end)
-          rest.nodes[node].costs[strategy] = kForbiddenCost;
-      }
-    EXPECT_EQ(optimum(rest), optimum(problem));
+    ShardGraph graph = makeShardGraph(problem);
+    reduceShardGraph(graph);
+    const int64_t best = optimum(problem);
+    if (graph.impossible) {
+      EXPECT_EQ(best, kForbiddenCost);
+      continue;
+    }
+    const ShardModel model = makeShardModel(graph);
     EXPECT_LE(model.times, static_cast<int>(problem.nodes.size()));
+    EXPECT_EQ(optimumOf(graph, model, problem), best);
+    gone += problem.nodes.size() - static_cast<size_t>(model.nodes());
   }
+  EXPECT_GT(gone, 500u) << "nodes must go";
 }
 
 /// Two nodes of 6 at one time, a limit of 10: one must take the dear strategy that uses 3. Another time is
@@ -124,8 +150,9 @@ TEST(ShardSolver, PaysForWhatDoesNotFit) {
   ShardProblem problem;
   problem.nodes = {{0, 2, {0, 50}, {6, 3}}, {1, 3, {0, 40}, {6, 3}}, {2, 3, {7}, {1}}};
   problem.limit = 10;
-  const ShardModel model = makeShardModel(problem);
-  EXPECT_EQ(model.times, 1);
+  ShardGraph graph = makeShardGraph(problem);
+  reduceShardGraph(graph);
+  EXPECT_EQ(makeShardModel(graph).times, 1);
   const ShardSolution solution = solveSharding(problem, {});
   ASSERT_TRUE(solution.found);
   EXPECT_EQ(solution.strategies, (std::vector<int>{0, 1, 0}));
@@ -147,6 +174,19 @@ TEST(ShardSolver, BoundsAreBelowLargeCosts) {
     const int64_t best = optimum(problem);
     const ShardSolution solution = solveSharding(problem, {.effort = 60});
     EXPECT_LE(solution.lowerBound, best) << "seed " << seed;
+  }
+}
+
+/// A limit that is over before the first pass: one pass is made, and its labels are what is left.
+TEST(ShardSolver, AnswersWhenThereIsNoTime) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const ShardProblem problem = madeProblem(seed);
+    const ShardSolution solution = solveSharding(problem, {.effort = 1, .seconds = 1e-9, .seed = 3});
+    if (solution.impossible)
+      continue;
+    ASSERT_EQ(solution.strategies.size(), problem.nodes.size());
+    EXPECT_EQ(solution.cost, shardCost(problem, solution.strategies));
+    EXPECT_LE(solution.lowerBound, optimum(problem));
   }
 }
 
