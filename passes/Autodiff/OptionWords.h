@@ -1,8 +1,8 @@
 // Words of this room's options.
 #pragma once
+#include "kedge/Support/WordParser.h"
 #include "lib/Support/LossSpec.h"
 #include "lib/Support/ParsedOption.h"
-#include "lib/Support/WordParser.h"
 
 namespace kedge::autodiff {
 

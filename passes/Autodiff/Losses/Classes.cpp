@@ -1,5 +1,5 @@
 // Losses of logits beside classes.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "passes/Autodiff/Losses/Losses.h"
 #include <limits>
 

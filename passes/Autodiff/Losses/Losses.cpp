@@ -1,5 +1,5 @@
 #include "passes/Autodiff/Losses/Losses.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "passes/Autodiff/FunctionEditing.h"
 
 namespace kedge::autodiff {

@@ -1,6 +1,6 @@
 // Losses of numbers beside numbers, element by element.
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Loss/LossOps.h"
 #include "passes/Autodiff/Losses/Losses.h"
 
 namespace kedge::autodiff {

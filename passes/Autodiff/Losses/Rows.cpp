@@ -1,8 +1,8 @@
 // Losses of rows beside other rows: embeddings.
-#include "lib/Dialect/Dist/CollectiveOps.h"
-#include "lib/Dialect/Dist/DistAttrs.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/ElementwiseOps.h"
+#include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/DistAttrs.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "passes/Autodiff/Losses/Losses.h"
 #include <numeric>
 

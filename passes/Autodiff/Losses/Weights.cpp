@@ -1,7 +1,7 @@
 #include "passes/Autodiff/Losses/Weights.h"
-#include "lib/Dialect/ONNX/Movement/MovementOps.h"
-#include "lib/Dialect/ONNX/ShapeUtils.h"
-#include "lib/Dialect/Train/Loss/LossOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Loss/LossOps.h"
 #include "passes/Autodiff/FunctionEditing.h"
 
 namespace kedge::autodiff {
