@@ -47,8 +47,34 @@ enum class LossLabels {
   Own      ///< an input that the loss describes itself
 };
 
-LossLabels labelsOf(LossFunction loss);
+constexpr LossLabels labelsOf(LossFunction loss) {
+  using enum LossFunction;
+  switch (loss) {
+  case None:
+  case Contrastive:
+  case Triplet:
+    return LossLabels::None;
+  case CrossEntropy:
+  case Poly:
+    return LossLabels::Classes;
+  case Mse:
+  case BceWithLogits:
+  case Focal:
+  case Dice:
+  case Huber:
+  case SmoothL1:
+  case Quantile:
+    return LossLabels::Numbers;
+  case Ctc:
+    return LossLabels::Own;
+  }
+  return LossLabels::None;
+}
 /// Whether it makes probabilities of its output itself.
-bool readsLogits(LossFunction loss);
+constexpr bool readsLogits(LossFunction loss) {
+  using enum LossFunction;
+  return loss == CrossEntropy || loss == BceWithLogits || loss == Focal || loss == Dice || loss == Poly ||
+         loss == Ctc;
+}
 
 } // namespace kedge

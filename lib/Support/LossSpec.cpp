@@ -14,45 +14,32 @@ constexpr double kMost = 1e6;
 /// word and its formula (passes/Autodiff/Losses).
 struct LossFacts {
   LossFunction function;
-  LossLabels labels;
-  bool readsLogits;
   std::vector<LossParameter> parameters;
 };
 
 const std::vector<LossFacts> &allFacts() {
   using enum LossFunction;
   static const std::vector<LossFacts> all = {
-      {None, LossLabels::None, false, {}},
-      {CrossEntropy, LossLabels::Classes, true, {}},
-      {Mse, LossLabels::Numbers, false, {}},
-      {BceWithLogits, LossLabels::Numbers, true, {}},
+      {None, {}},
+      {CrossEntropy, {}},
+      {Mse, {}},
+      {BceWithLogits, {}},
       {Focal,
-       LossLabels::Numbers,
-       true,
        {{"alpha", 0.25, -1, 1, "weight of positive labels, 1 - alpha that of negative ones; below 0: none"},
         {"gamma", 2, 0, 100, "power of the error that each element is weighted by"}}},
-      {Dice, LossLabels::Numbers, true, {{"smooth", 1e-5, 0, kMost, "added to both parts of the quotient"}}},
-      {Huber, LossLabels::Numbers, false, {{"delta", 1, 1e-6, kMost, "the error that is linear from"}}},
-      {SmoothL1,
-       LossLabels::Numbers,
-       false,
-       {{"beta", 1, 0, kMost, "the error that is linear from; 0: everywhere"}}},
-      {Quantile, LossLabels::Numbers, false, {{"q", 0.5, 0, 1, "the share of labels below the output"}}},
-      {Poly, LossLabels::Classes, true, {{"epsilon", 1, -kMost, kMost, "weight of 1 - p of the label"}}},
+      {Dice, {{"smooth", 1e-5, 0, kMost, "added to both parts of the quotient"}}},
+      {Huber, {{"delta", 1, 1e-6, kMost, "the error that is linear from"}}},
+      {SmoothL1, {{"beta", 1, 0, kMost, "the error that is linear from; 0: everywhere"}}},
+      {Quantile, {{"q", 0.5, 0, 1, "the share of labels below the output"}}},
+      {Poly, {{"epsilon", 1, -kMost, kMost, "weight of 1 - p of the label"}}},
       {Contrastive,
-       LossLabels::None,
-       false,
        {{"temperature", 0.05, 1e-6, kMost, "what similarities are divided by"},
         {"symmetric", 0, 0, 1, "1: the mean of both directions", true},
         {"normalize", 1, 0, 1, "0: products of rows as they are; 1: of rows of length 1", true}}},
       {Triplet,
-       LossLabels::None,
-       false,
        {{"margin", 1, 0, kMost, "how much nearer"},
         {"swap", 0, 0, 1, "1: the nearer distance of the negative to either", true}}},
       {Ctc,
-       LossLabels::Own,
-       true,
        {{"blank", 0, 0, kMost, "the class between labels", true},
         {"length", 0, 0, kMost, "labels of a row, at most; needed where the graph has no such input", true},
         {"lengths", 0, 0, 1, "1: an input input_lengths says how many steps of a row count", true},
@@ -148,10 +135,6 @@ LossTerm termOf(std::string piece, const LossSpec::ReadName &readName) {
 }
 
 } // namespace
-
-LossLabels labelsOf(LossFunction loss) { return factsOf(loss).labels; }
-
-bool readsLogits(LossFunction loss) { return factsOf(loss).readsLogits; }
 
 const std::vector<LossParameter> &parametersOf(LossFunction loss) { return factsOf(loss).parameters; }
 
