@@ -54,7 +54,8 @@ static LossSpec lossGiven(const std::string &text) {
     if (notYet.contains(word))
       fail("--loss {} is not available yet", word);
     if (const std::string wrong = rt::wrongWord(word, wordsOf<LossFunction>()); !wrong.empty())
-      fail("--loss: {}", wrong);
+      fail("--loss: {}{}", wrong,
+           wrong.find("did you mean") == std::string::npos ? "; --help lists the options" : "");
     return valueOf<LossFunction>(word);
   });
 }

@@ -1,6 +1,6 @@
 // RUN: kedge-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{'train.bounds' should be ranges of indices by input, on the module, found 3 : i64}}
+// expected-error @+1 {{'train.bounds' should be ranges of indices by input, found 3 : i64}}
 module attributes {train.bounds = 3 : i64} {}
 
 // -----
