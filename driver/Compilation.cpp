@@ -283,6 +283,7 @@ void Compilation::runPasses(PassManager &manager, Phase phase) {
 }
 
 void Compilation::runPasses(PassManager &manager, const std::string &otherwise) {
+  endIfCancelled();
   const FatalErrors fatal(*diagnostics, otherwise);
   const bool verifiesOnce = isLarge(*ir);
   // What a trial plans is compiled again, where it is chosen; verifying takes a third of the time.

@@ -57,8 +57,9 @@ void kedge_compiler_on_message(kedge_compiler *compiler,
 void kedge_compiler_on_progress(kedge_compiler *compiler,
                                 void (*tell)(void *self, const char *what, double share), void *self);
 
-/* Ends the call that is running, with KEDGE_CANCELLED: between phases, kernels and tries of a planner, so
- * within seconds. Without one it has no effect. Any thread may call it. */
+/* Ends the call that is running, with KEDGE_CANCELLED: between phases and between tries of a
+ * planner: machine code that is being made is finished. Without one it has no effect. Any thread may call it.
+ */
 void kedge_compiler_cancel(kedge_compiler *compiler);
 
 /* The error of the last call that failed, a line or several; "" after one that did not. */

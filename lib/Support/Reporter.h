@@ -26,7 +26,7 @@ public:
   virtual void answer(const std::string &text) = 0;
   /// `share` is the finished part, from 0 to 1; 1 means that it has ended.
   virtual void progress(const std::string &what, double share) = 0;
-  /// Whether the work should end; asked between passes, kernels and tries of a planner.
+  /// Whether the work should end; asked between phases and between a planner's tries.
   virtual bool isCancelled() const { return false; }
 };
 
