@@ -37,6 +37,8 @@ Uses inputsOf(const CompileOptions &options, const model::Model &model) {
   Uses uses = optionFiles(options);
   uses.emplace_back("the model", options.model.model);
   uses.emplace_back("MODEL", options.resumedFrom);
+  for (const std::string &weights : {options.model.classWeights, options.model.posWeight})
+    uses.emplace_back("the weights of the loss", weights);
   addTensors(uses, model.graph);
   for (const model::TrainingInfo &info : model.trainingInfo)
     for (const auto &graph : {info.initialization, info.algorithm})

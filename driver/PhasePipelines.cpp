@@ -3,6 +3,8 @@
 #include "lib/Support/Error.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/Levels/Passes.h"
+#include "passes/Memory/Passes.h"
 #include "runtime/exec/Executor.h"
 
 using namespace mlir;
@@ -13,28 +15,27 @@ namespace {
 /// As many as a person reads and a plot shows.
 constexpr int kFrontierPoints = 10;
 
-/// The verifier of the level that a phase leaves; empty: none.
-StringRef verifierBehind(Phase phase) {
-  switch (phase) {
+/// The verifier of what a phase leaves.
+void addVerifier(Phase left, OpPassManager &manager) {
+  switch (left) {
   case Phase::None:
   case Phase::Import:
-    return "";
+    return;
   case Phase::Model:
-    return "kedge-verify-model";
+    return manager.addPass(levels::createVerifyModel());
   case Phase::Step:
-    return "kedge-verify-step";
+    return manager.addPass(levels::createVerifyStep());
   case Phase::Schedule:
   case Phase::Rematerialize:
-    return "kedge-verify-schedule";
+    return manager.addPass(levels::createVerifySchedule());
   case Phase::Exec:
-    return "kedge-check-memory";
+    return manager.addPass(memory::createCheckMemory());
   }
-  return "";
 }
 
-/// The phase that left what a phase begins with: rematerialization may be none.
-Phase before(Phase phase) {
-  return phase == Phase::Exec ? Phase::Schedule : static_cast<Phase>(static_cast<int>(phase) - 1);
+/// The phase whose level a phase begins with.
+Phase phaseBefore(Phase phase) {
+  return phase == Phase::None ? Phase::None : static_cast<Phase>(static_cast<int>(phase) - 1);
 }
 
 } // namespace
@@ -45,11 +46,10 @@ void PhasePipelines::addGiven(Phase phase, bool isBefore, OpPassManager &manager
       continue;
     std::string why;
     llvm::raw_string_ostream errors(why);
-    const StringRef verifier = verifierBehind(isBefore ? before(phase) : phase);
-    if (failed(parsePassPipeline(added.pipeline, manager, errors)) ||
-        (!verifier.empty() && failed(parsePassPipeline(verifier, manager, errors))))
+    if (failed(parsePassPipeline(added.pipeline, manager, errors)))
       fail("--passes-{}: '{}' is no pipeline: {}", isBefore ? "before" : "after", added.pipeline,
            StringRef(why).trim().str());
+    addVerifier(isBefore ? phaseBefore(phase) : phase, manager);
   }
 }
 

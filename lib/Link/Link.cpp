@@ -43,7 +43,7 @@ SmallString<256> folderOfThisCode() {
   static int anchor;
   Dl_info place;
   SmallString<256> library;
-  if (dladdr(&anchor, &place) != 0 && StringRef(place.dli_fname).contains(".so") &&
+  if (dladdr(&anchor, &place) != 0 && path::filename(place.dli_fname).contains(".so") &&
       !fs::real_path(place.dli_fname, library))
     return SmallString<256>(path::parent_path(library));
   return SmallString<256>(path::parent_path(fs::getMainExecutable(nullptr, &anchor)));

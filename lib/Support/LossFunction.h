@@ -70,6 +70,7 @@ constexpr LossLabels labelsOf(LossFunction loss) {
   }
   return LossLabels::None;
 }
+
 /// Whether it makes probabilities of its output itself.
 constexpr bool readsLogits(LossFunction loss) {
   using enum LossFunction;

@@ -1,5 +1,7 @@
 #include "lib/Support/LossSpec.h"
 #include "lib/Support/Error.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -10,8 +12,8 @@ namespace {
 
 constexpr double kMost = 1e6;
 
-/// A loss with what it reads and its parameters: the one place that a new loss adds a line to, beside its
-/// word and its formula (passes/Autodiff/Losses).
+/// A loss with its parameters. A new loss adds a row here, its word and what it reads in LossFunction.h, and
+/// its formula in passes/Autodiff/Losses.
 struct LossFacts {
   LossFunction function;
   std::vector<LossParameter> parameters;
@@ -84,19 +86,15 @@ void giveParameter(LossTerm &term, const std::string &text) {
   double number = 0;
   if (!readNumber(std::string_view(text).substr(equals + 1), number) || number < parameter->low ||
       number > parameter->high || (parameter->isWhole && number != std::round(number)))
-    fail("'{}': {} of {} is {}a number from {} to {}", text, name, wordOf(term.function),
-         parameter->isWhole ? "a whole number, " : "", parameter->low, parameter->high);
+    fail("'{}': {} of {} is {}a number from {} to {}: {}", text, name, wordOf(term.function),
+         parameter->isWhole ? "a whole number, " : "", parameter->low, parameter->high, parameter->meaning);
   term.given.emplace_back(name, number);
 }
 
 std::vector<std::string> split(const std::string &text, char at) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(at, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, at);
+  return {parts.begin(), parts.end()};
 }
 
 /// Whether a piece between commas goes on with the parameters of the term before it.

@@ -278,8 +278,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       return function.emitError()
              << "--loss " << spec().text()
              << ": several losses of which one has items that may not count (ignored labels, weights) are "
-                "not "
-                "available yet with --accumulate: each mean is over the step's items; give --accumulate 1";
+                "not available yet with --accumulate: each mean is over the step's items; give --accumulate "
+                "1";
     Value total, rows;
     bool hasRows = !varies;
     for (const TermSums &term : terms) {

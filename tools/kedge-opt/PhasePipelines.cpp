@@ -40,7 +40,8 @@ bool isOfNoPhase(const CLI::Option &option) {
                                                 "libc",
                                                 "seed",
                                                 "report",
-                                                "replicas"};
+                                                "replicas",
+                                                "load-pass-plugin"};
   const std::string name = option.get_name();
   const auto isIn = [](std::string_view one, const auto &list) {
     return std::find(std::begin(list), std::end(list), one) != std::end(list);
