@@ -146,6 +146,12 @@ if os.path.exists(os.path.join(config.kedge_binary_dir, "test", "kedge-crash-pas
     config.substitutions.append(("%crash-pass", os.path.join(config.kedge_binary_dir, "test", "kedge-crash-pass.so")))
 if os.path.exists(os.path.join(config.kedge_binary_dir, "bin", "kedge-reduce")):
     config.available_features.add("kedge-reduce")
+if os.path.exists(os.path.join(config.kedge_binary_dir, "bin", "kedge-lsp-server")):
+    config.available_features.add("language-server")
+if shutil.which("rustc"):
+    config.available_features.add("rust")
+if shutil.which("javac") and os.path.exists("/usr/share/java/jna.jar"): # Debian's libjna-java
+    config.available_features.add("jna")
 # The stand-in for NCCL is made with its header.
 if os.path.exists(os.path.join(config.kedge_binary_dir, "bin/kedge-unit-compiled")):
     config.available_features.add("unit-compiled")

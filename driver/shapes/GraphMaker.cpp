@@ -110,6 +110,7 @@ void GraphMaker::input(const std::string &name, model::ElementType type,
 
 model::Model GraphMaker::finish(const Value &output, const std::vector<model::Dim> &shape) {
   made.irVersion = irVersion;
+  made.producer = "kedge shapes";
   made.opsets[""] = opset;
   made.graph.name = "shapes";
   made.usesExternalData = true;

@@ -142,6 +142,14 @@ model::Model publishedModel(const std::string &name, const ShapeChanges &changes
   return found.transformer(sizes);
 }
 
+int64_t weightsOf(const model::Model &model) {
+  int64_t count = 0;
+  for (const model::Tensor &tensor : model.graph.initializers)
+    if (tensor.storage == model::Tensor::Storage::External)
+      count += tensor.numElements();
+  return count;
+}
+
 std::string publishedShapes() {
   std::string lines;
   for (const Published &model : published())

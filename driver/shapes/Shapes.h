@@ -21,7 +21,4 @@ model::Model publishedModel(const std::string &name, const ShapeChanges &changes
 /// Elements of all weights.
 int64_t weightsOf(const model::Model &model);
 
-/// Write a model whose weights lie elsewhere.
-void writeModel(const model::Model &model, const std::string &path);
-
 } // namespace kedge::driver::shapes

@@ -52,6 +52,10 @@ void takeKnownBranches(MLIRContext &context, model::Model &model, const Settled 
 
 std::vector<std::string> settleForTraining(model::Model &model, const Settled &settled,
                                            MLIRContext &context) {
+  if (llvm::any_of(model.graph.nodes, model::isGradientBuffer))
+    fail("{}: expected a model, found a training graph of ONNX Runtime with its gradients; 'kedge artifacts "
+         "FOLDER -o model.onnx' takes model, loss and values from the folder of such files",
+         model.path);
   std::vector<std::string> notes;
   if (!settled.keepsCaches)
     notes = model::removeCaches(model, settled.shapes);

@@ -37,6 +37,9 @@ inline constexpr const char *whyKey = "kedge.why";
 /// keeps its name and place, so an exported file has its operators as before.
 void lowerMicrosoft(Model &);
 
+/// A gradient's buffer in a training graph that onnxruntime's generate_artifacts() made.
+inline bool isGradientBuffer(const Node &node) { return node.is("InPlaceAccumulatorV2", "com.microsoft"); }
+
 /// Attributes of a DequantizeLinear that the compiler made: the zero point of all blocks, where none is
 /// given; and that rows of the zero points end with what fills a byte.
 inline constexpr const char *zeroPointKey = "kedge.zero_point", *paddedPointsKey = "kedge.padded_points";

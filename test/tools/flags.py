@@ -13,7 +13,7 @@ import sys
 COLUMN = 30  # where --help puts the meaning, on the next line when the flag is longer
 MARK = re.compile(r"^<!-- (.+), (.+) -->$")
 TOOLS = ["kedge compile", "kedge plan", "kedge lint", "kedge shard", "kedge why", "kedge diff", "kedge reduce", "kedge tokens",
-         "kedge data csv", "kedge data jsonl", "kedge data images", "kedge shapes", "kedge-translate", "program"]
+         "kedge data csv", "kedge data jsonl", "kedge data images", "kedge shapes", "kedge artifacts", "kedge-translate", "program"]
 
 
 def help_of(tool, program):

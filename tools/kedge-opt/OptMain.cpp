@@ -1,5 +1,4 @@
 // kedge-opt: passes and pipelines on .mlir files, like mlir-opt. --kedge-statistics prints our own counters.
-#include "driver/Plugins.h"
 #include "kedge/Passes.h"
 #include "lib/Support/Statistics.h"
 #include "lib/Text/ReadableText.h"
@@ -11,6 +10,7 @@
 #include "tools/LibraryOptions.h"
 #include "tools/Mains.h"
 #include "tools/kedge-opt/DeclaredDialects.h"
+#include "tools/kedge-opt/PluginWords.h"
 #include "tools/kedge-opt/ReadableChanges.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -24,25 +24,6 @@ llvm::cl::opt<bool> &readable() {
                                     llvm::cl::desc("Print the result for people: functions first, values by "
                                                    "their names in the model, places as comments"));
   return option;
-}
-
-/// The dialects of the compiler and of --load-pass-plugin, which is taken out of the words: the flags of a
-/// plugin's passes are there before the words are read.
-mlir::DialectRegistry withPlugins(int &argc, char **argv) {
-  constexpr llvm::StringRef flag = "load-pass-plugin";
-  std::vector<std::string> plugins;
-  int kept = 1;
-  for (int at = 1; at < argc; ++at) {
-    llvm::StringRef word = llvm::StringRef(argv[at]).ltrim('-');
-    if (word == flag && at + 1 < argc)
-      plugins.push_back(argv[++at]);
-    else if (word.consume_front(flag) && word.consume_front("="))
-      plugins.push_back(word.str());
-    else
-      argv[kept++] = argv[at];
-  }
-  argc = kept;
-  return kedge::driver::dialectsWith(plugins);
 }
 
 /// As mlir-opt does it, with a check of what passes declare.
@@ -85,7 +66,7 @@ int kedge::tool::optMain(int argc, char **argv) {
   try {
     kedge::tool::refuseEmptyArguments(argc, argv);
     kedge::tool::checkOutputArgument(argc, argv, {"-o"});
-    withPlugins(argc, argv).appendTo(registry);
+    kedge::tool::dialectsOfWords(argc, argv).appendTo(registry);
   } catch (const kedge::Error &error) {
     return kedge::tool::sayError("kedge", error.what());
   }

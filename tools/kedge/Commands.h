@@ -14,6 +14,7 @@ void addReduceCommand(CLI::App &app, int &exitCode);
 void addTokensCommand(CLI::App &app, int &exitCode);
 void addDataCommand(CLI::App &app, int &exitCode);
 void addShapesCommand(CLI::App &app, int &exitCode);
+void addArtifactsCommand(CLI::App &app, int &exitCode);
 
 /// `kedge WORDS...`, whose answers and messages go to the calling thread's reporter. Returns the exit code:
 /// after an error 1.

@@ -25,6 +25,7 @@ void addCommands(CLI::App &app, int &exitCode) {
   addTokensCommand(app, exitCode);
   addDataCommand(app, exitCode);
   addShapesCommand(app, exitCode);
+  addArtifactsCommand(app, exitCode);
   for (CLI::App *command : app.get_subcommands({}))
     addVersion(*command)->group("");
 }

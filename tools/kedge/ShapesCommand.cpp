@@ -1,4 +1,5 @@
 // kedge shapes NAME: a published model as ONNX without weights.
+#include "driver/WriteModel.h"
 #include "driver/shapes/Shapes.h"
 #include "lib/Support/Reporter.h"
 #include "tools/flags/Flags.h"
@@ -19,7 +20,7 @@ void runShapes(const Request &request) {
   }
   const model::Model model = driver::shapes::publishedModel(request.name, request.changes);
   const std::string path = request.output.empty() ? request.name + ".onnx" : request.output;
-  driver::shapes::writeModel(model, path);
+  driver::writeModel(model, path);
   std::string text =
       fmt::format("{}: {} parameters without values; inputs:", path, driver::shapes::weightsOf(model));
   for (const model::ValueInfo &input : model.graph.inputs)

@@ -1,9 +1,11 @@
-#include "driver/shapes/Shapes.h"
+#include "driver/WriteModel.h"
 #include "lib/Export/Template/ExportTemplateProto.h"
+#include "lib/Support/Error.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/program/Version.h"
+#include <limits>
 
-namespace kedge::driver::shapes {
+namespace kedge::driver {
 namespace {
 
 using namespace exporter;
@@ -31,14 +33,6 @@ std::string versionNumber() {
 
 } // namespace
 
-int64_t weightsOf(const model::Model &model) {
-  int64_t count = 0;
-  for (const model::Tensor &tensor : model.graph.initializers)
-    if (tensor.storage == model::Tensor::Storage::External)
-      count += tensor.numElements();
-  return count;
-}
-
 void writeModel(const model::Model &model, const std::string &path) {
   model::Graph graph = model.graph;
   std::string weights, out;
@@ -48,7 +42,7 @@ void writeModel(const model::Model &model, const std::string &path) {
                                                                 : encodeTensor(tensor));
   graph.initializers.clear();
   putVarint(out, 1, static_cast<uint64_t>(model.irVersion));
-  putBytes(out, 2, "kedge shapes");
+  putBytes(out, 2, model.producer);
   putBytes(out, 3, versionNumber());
   putBytes(out, 7, encodeGraph(graph) + weights);
   for (const auto &[domain, version] : model.opsets) {
@@ -57,9 +51,14 @@ void writeModel(const model::Model &model, const std::string &path) {
     putVarint(opset, 2, static_cast<uint64_t>(version));
     putBytes(out, 8, opset);
   }
+  constexpr size_t kMost = std::numeric_limits<int32_t>::max(); // of a protobuf message
+  if (out.size() > kMost)
+    fail("{}: the model has {} bytes, and a file of ONNX at most {}; weights in a file of their own are not "
+         "available yet",
+         path, out.size(), kMost);
   rt::AtomicFile file(path);
   file.write(out);
   file.commit();
 }
 
-} // namespace kedge::driver::shapes
+} // namespace kedge::driver
