@@ -77,11 +77,28 @@ std::string placesOf(const std::vector<const Finding *> &findings) {
                                                                 : std::string();
 }
 
+/// The argument that keeps what the exporter's optimizer takes out.
+bool isKeptByExport(const Finding &finding) {
+  return finding.remedy.find("optimize=False") != std::string::npos;
+}
+
+/// Whether one way out is that of both.
+bool haveOneRemedy(const Finding &a, const Finding &b) {
+  return a.code == b.code && (a.remedy == b.remedy || (isKeptByExport(a) && isKeptByExport(b)));
+}
+
+std::string remedyOf(const std::vector<const Finding *> &findings) {
+  const std::string &first = findings.front()->remedy;
+  const bool isSame = std::all_of(findings.begin(), findings.end(),
+                                  [&](const Finding *finding) { return finding->remedy == first; });
+  return isSame ? rt::printable(first) : "export again with torch.onnx.export(..., optimize=False)";
+}
+
 std::string groupText(const std::vector<const Finding *> &findings) {
   const Finding &first = *findings.front();
   return fmt::format("error[{}] {}{}: {}\n  {}\n  {}{}", first.code, headlineOf(first.code, findings.size()),
                      placesOf(findings), examplesOf(findings, nameFor), rt::printable(first.reason),
-                     rt::printable(first.remedy), acceptedText(first));
+                     remedyOf(findings), acceptedText(first));
 }
 } // namespace
 
@@ -95,10 +112,8 @@ std::string refusal(const Report &report) {
       modes.push_back(&finding);
       continue;
     }
-    auto same = [&](const auto &group) {
-      return group.front()->code == finding.code && group.front()->remedy == finding.remedy;
-    };
-    auto group = std::find_if(groups.begin(), groups.end(), same);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto &group) { return haveOneRemedy(*group.front(), finding); });
     if (group == groups.end())
       group = groups.insert(groups.end(), std::vector<const Finding *>());
     group->push_back(&finding);
