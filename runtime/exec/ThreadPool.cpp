@@ -1,8 +1,8 @@
 #include "runtime/exec/ThreadPool.h"
-#include "runtime/exec/DisplacedThreads.h"
 #include "runtime/exec/LentThreads.h"
 #include "runtime/exec/Signal.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/DisplacedThreads.h"
 #include <atomic>
 #include <exception>
 #include <mutex>

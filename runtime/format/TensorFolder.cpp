@@ -3,6 +3,7 @@
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/JsonSize.h"
+#include "runtime/platform/Files.h"
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -25,7 +26,7 @@ std::map<std::string, std::string> weightMap(const std::string &path) {
   std::map<std::string, std::string> shards;
   for (const auto &[name, shard] : index["weight_map"].items()) {
     const std::string text = shard.is_string() ? shard.get<std::string>() : "";
-    if (text.empty() || text.find('/') != std::string::npos)
+    if (!platform::isPlainName(text))
       fail("{}: tensor '{}' is in {}, expected the name of a file in the index's folder", path, name,
            shard.dump());
     shards[name] = text;

@@ -3,6 +3,7 @@
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
 #include "runtime/library/LearningSession.h"
+#include "runtime/platform/Process.h"
 #include <clocale>
 #include <locale.h>
 #include <new>
@@ -243,6 +244,7 @@ int openSession(const kedge_option *options, const TaskRunner &lent, kedge_sessi
   *session = new (std::nothrow) kedge_session{&kFunctions, {}, {}, nullptr};
   if (!*session)
     return KEDGE_NO_MEMORY;
+  platform::keepLoaded();
   return guarded(*session,
                  [&] { (*session)->learning = std::make_unique<LearningSession>(textsOf(options), lent); });
 }

@@ -6,6 +6,8 @@
 #include "runtime/io/MapGuard.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Process.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/CompletedStep.h"
 #include "runtime/train/CrossRankChecks.h"
@@ -18,11 +20,9 @@
 #include "runtime/train/weights/Averages.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -111,7 +111,7 @@ void Session::checkOptions() {
     return;
   std::error_code failed;
   std::filesystem::create_directories(options.checkpointDir, failed);
-  if (access(options.checkpointDir.c_str(), W_OK) != 0)
+  if (!platform::isWritableFolder(options.checkpointDir))
     fail("--checkpoint-dir {}: cannot write into it: {}", options.checkpointDir, std::strerror(errno));
   if (world.isFirst())
     folderLock = std::make_unique<FileLock>(options.checkpointDir + "/.lock",
@@ -249,7 +249,7 @@ void Session::prepare(const ReadFiles *read) {
 
 int Session::endBeforeFirstStep(int caught) {
   const std::string what = fmt::format("stopped by {} before the first step: nothing was trained",
-                                       caught == SIGINT ? "SIGINT" : "a signal");
+                                       caught == platform::kInterrupt ? "SIGINT" : "a signal");
   if (ranks) // others may wait for this one in a collective
     throw EndedBySignal(what, caught);
   say("kedge: note: " + what);
@@ -282,7 +282,7 @@ int Session::run() {
     finish();
   else if (exportsWhenStopped())
     exportStopped();
-  if (signal == SIGPIPE)
+  if (signal == platform::kBrokenPipe)
     throw AgreedError(fmt::format("cannot write to standard error: the run ended after {} of {} steps",
                                   progress.step, scalars.steps));
   return signal == 0 ? 0 : 128 + signal;
@@ -332,7 +332,8 @@ std::vector<std::string> Session::exportFiles() const {
 /// Who presses Ctrl-C wants the run's results, and so does who only lost sight of it; SIGTERM and SIGHUP may
 /// leave no time for them.
 bool Session::exportsWhenStopped() const {
-  return (signal == SIGINT || signal == SIGPIPE) && stepsRun > 0 && !exportFiles().empty();
+  return (signal == platform::kInterrupt || signal == platform::kBrokenPipe) && stepsRun > 0 &&
+         !exportFiles().empty();
 }
 
 void Session::exportStopped() {

@@ -2,6 +2,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/exec/PromptThread.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Threads.h"
 #include <algorithm>
 #include <csignal>
 #include <unistd.h>

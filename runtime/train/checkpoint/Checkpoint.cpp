@@ -3,6 +3,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Files.h"
 #include "runtime/train/Manifest.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"
@@ -10,7 +11,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -80,8 +80,7 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
   std::set<std::string> names;
   for (const ordered_json &file : manifest.at("files")) {
     const std::string name = file.at("name");
-    if (name.empty() || name.find('/') != std::string::npos || name == "." || name == ".." ||
-        !names.insert(name).second)
+    if (!platform::isPlainName(name) || !names.insert(name).second)
       return fmt::format("'{}' is no name of a file in the folder, or occurs twice", name);
     const std::string path = folder + "/" + name;
     std::error_code failed;

@@ -64,7 +64,7 @@ void setAside(const std::string &dir, int64_t step, const std::string &why) {
   fs::rename(folder, place, failed);
   if (failed)
     fail("cannot set '{}' aside as '{}': {}", folder, place, failed.message());
-  syncFolder(dir);
+  platform::syncFolder(dir);
   say(fmt::format("kedge: note: {} is set aside as '{}': {}; remove it when you do not need it",
                   printable(folder), printable(place), why));
 }

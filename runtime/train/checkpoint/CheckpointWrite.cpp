@@ -2,6 +2,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/LastCheckpoint.h"
 #include "runtime/io/Unfinished.h"
+#include "runtime/platform/Files.h"
 #include "runtime/train/Manifest.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
@@ -10,11 +11,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <memory>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -219,7 +217,7 @@ void writeWhole(const std::string &folder, const Executor &executor, ordered_jso
   FileWriter writer(folder + "/" + kManifest);
   writer.write(sealedManifest(manifest));
   writer.finish();
-  syncFolder(folder);
+  platform::syncFolder(folder);
 }
 
 void writeFolder(const std::string &folder, const Executor &executor, const RunProgress &progress,
@@ -271,17 +269,13 @@ void putInPlace(const std::string &dir, const std::string &temporary, int64_t st
   fs::rename(temporary, target, failed);
   if (failed)
     fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
-  syncFolder(dir);
+  platform::syncFolder(dir);
 }
-
-constexpr unsigned kExchangeNames = 2; // RENAME_EXCHANGE: musl declares neither it nor renameat2
 
 /// One rename puts either in the other's place, so that a best one stands at any time.
 void putBestInPlace(const std::string &temporary, const std::string &target) {
   std::error_code failed;
-  const bool exchanged =
-      syscall(SYS_renameat2, AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), kExchangeNames) == 0;
-  if (exchanged)
+  if (platform::exchangeNames(temporary, target))
     fs::remove_all(temporary, failed);
   else
     fs::remove_all(target, failed), fs::rename(temporary, target, failed);
@@ -321,7 +315,7 @@ void writeBestCheckpoint(const std::string &dir, const Executor &executor, const
   if (!writeHidden(temporary, executor, progress, scalars, run))
     return;
   putBestInPlace(temporary, target);
-  syncFolder(dir);
+  platform::syncFolder(dir);
 }
 
 void writeCheckpoint(const std::string &dir, const Executor &executor, const RunProgress &progress,

@@ -5,12 +5,13 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/SameFile.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Process.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/weights/Weights.h"
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -74,7 +75,7 @@ Uses inputsOf(const Options &options, const Program &program) {
   addModel(uses, options, program);
   if (options.sample.tokenizer != "bytes")
     add(uses, "--tokenizer", options.sample.tokenizer);
-  add(uses, "the program", "/proc/self/exe");
+  add(uses, "the program", platform::programFile());
   return uses;
 }
 
@@ -126,7 +127,7 @@ bool isAppended(const Use &use) { return use.what == "--log" || use.what == "--t
 
 void checkPlace(const Use &output, bool writes) {
   const std::string folder = folderOf(output.path);
-  if (access(folder.c_str(), W_OK) != 0)
+  if (!platform::isWritableFolder(folder))
     fail("{} {}: cannot write into '{}': {}", output.what, output.path, folder, std::strerror(errno));
   if (!writes || isAppended(output))
     return;
