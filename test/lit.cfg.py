@@ -117,6 +117,8 @@ if (os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "aarch64-lin
 if (os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "x86_64-windows", "libkedge_runtime_main.a"))
         and shutil.which("x86_64-w64-mingw32-g++-posix") and shutil.which("wine")):
     config.available_features.add("windows")
+    # A prefix of the build's own, without what wine would ask for.
+    config.environment.update(WINEPREFIX=os.path.join(config.kedge_binary_dir, "wine"), WINEDEBUG="-all", WINEDLLOVERRIDES="mscoree,mshtml=")
 # The runtime for musl is there; the compiler that built it links.
 if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "x86_64-linux-musl", "libkedge_runtime_main.a")):
     config.available_features.add("musl")

@@ -2,15 +2,18 @@
 #include "runtime/io/Error.h"
 #include "runtime/platform/Process.h"
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace kedge::rt {
 
-void FreeMemory::operator()(char *memory) const { std::free(memory); }
+constexpr std::align_val_t kBlockAligned{StateFile::kBlock};
+
+void FreeMemory::operator()(char *memory) const { ::operator delete[](memory, kBlockAligned); }
 
 BlockMemory allocateBlocks(uint64_t bytes) {
-  void *memory = std::aligned_alloc(StateFile::kBlock, std::max(diskBlocks(bytes), StateFile::kBlock));
+  void *memory =
+      ::operator new[](std::max(diskBlocks(bytes), StateFile::kBlock), kBlockAligned, std::nothrow);
   if (!memory)
     fail("cannot allocate {} bytes for copies to and from a file: end what else uses this machine's memory, "
          "or "

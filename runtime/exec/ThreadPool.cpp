@@ -93,6 +93,7 @@ struct alignas(64) Share {
 
 /// Of each slot; pages that no thread uses are never touched.
 constinit Share shares[kMostThreads];
+static_assert(kMostThreads <= kMostSlots);
 
 class ThreadPool {
 public:

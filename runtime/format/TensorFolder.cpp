@@ -4,14 +4,12 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/JsonSize.h"
 #include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace kedge::rt {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char *kIndex = "model.safetensors.index.json", *kSingle = "model.safetensors";
 
@@ -42,7 +40,7 @@ TensorFile TensorFile::openIndex(const std::string &path) {
   for (const auto &[name, shard] : weightMap(path)) {
     const std::string place = folderOf(path) + "/" + shard;
     if (!shards.count(shard)) {
-      if (!fs::exists(place))
+      if (!platform::exists(place))
         fail("{}: its shard '{}' is missing: fetch all files of the model", path, shard);
       shards.emplace(shard, openSafetensors(place));
     }
@@ -65,14 +63,14 @@ std::vector<std::string> TensorFile::paths() const {
 }
 
 TensorFile TensorFile::openFolder(const std::string &path) {
-  if (fs::exists(path + "/" + kIndex))
+  if (platform::exists(path + "/" + kIndex))
     return openIndex(path + "/" + kIndex);
-  if (fs::exists(path + "/" + kSingle))
+  if (platform::exists(path + "/" + kSingle))
     return openSafetensors(path + "/" + kSingle);
   std::string other;
-  for (const fs::directory_entry &entry : fs::directory_iterator(path))
-    if (entry.path().extension() == ".bin" || entry.path().extension() == ".pt")
-      other = entry.path().filename().string();
+  for (const std::string &name : platform::namesIn(path))
+    if (name.ends_with(".bin") || name.ends_with(".pt"))
+      other = name;
   fail("{}: expected {} or {} in this folder{}", path, kSingle, kIndex,
        other.empty()
            ? ""

@@ -1,21 +1,19 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/platform/Process.h"
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 namespace kedge::rt {
 
 namespace {
 std::string replaceable(const std::string &path) {
-  std::error_code error;
-  std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+  const auto there = platform::factsOf(path);
+  if (there && !there->isRegular)
     fail("'{}' is no regular file, expected the place of a file to make or replace", path);
-  std::filesystem::path followed = std::filesystem::canonical(path, error);
-  return error ? path : followed.string();
+  return platform::realPath(path).value_or(path);
 }
 } // namespace
 

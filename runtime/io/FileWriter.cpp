@@ -2,10 +2,10 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/Interruption.h"
 #include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 namespace kedge::rt {
 namespace {
@@ -111,13 +111,12 @@ std::string checksumOf(const void *bytes, size_t count) {
 }
 
 std::string besideFile(const std::string &path, const std::string &location) {
-  std::error_code failed;
   const std::string named = folderOf(path) + "/" + location;
-  const std::filesystem::path real = std::filesystem::canonical(path, failed);
-  if (failed || std::filesystem::exists(named, failed))
+  const auto real = platform::realPath(path);
+  if (!real || platform::exists(named))
     return named;
-  const std::string behind = folderOf(real.string()) + "/" + location;
-  return std::filesystem::exists(behind, failed) ? behind : named;
+  const std::string behind = folderOf(*real) + "/" + location;
+  return platform::exists(behind) ? behind : named;
 }
 
 } // namespace kedge::rt

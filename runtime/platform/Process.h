@@ -45,6 +45,20 @@ void stopProcess();
 /// Where linkers can say so, libraries are linked like that.
 void keepLoaded();
 
+/// Numbers have a decimal point while it lives, whatever the caller's locale is: on this thread alone.
+class PlainNumbers {
+public:
+  PlainNumbers();
+  ~PlainNumbers();
+  PlainNumbers(const PlainNumbers &) = delete;
+  PlainNumbers &operator=(const PlainNumbers &) = delete;
+
+private:
+  void *plain = nullptr, *before = nullptr;
+  int ownBefore = 0; ///< whether the thread had a locale of its own
+  std::string name;
+};
+
 int64_t processId();
 /// Whether there may be a process of that number.
 bool mayLive(int64_t process);

@@ -7,6 +7,7 @@
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
 #include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/platform/Process.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/CompletedStep.h"
@@ -20,6 +21,7 @@
 #include "runtime/train/weights/Averages.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -56,11 +58,7 @@ private:
 };
 
 /// Beside the file itself, wherever links lead from.
-std::string lockOf(const std::string &path) {
-  std::error_code failed;
-  const std::filesystem::path file = std::filesystem::canonical(path, failed);
-  return (failed ? path : file.string()) + ".lock";
-}
+std::string lockOf(const std::string &path) { return platform::realPath(path).value_or(path) + ".lock"; }
 
 /// Reports are a file a rank: "memory.json", "memory.rank-1.json".
 std::string ofRank(const std::string &path, const World &world) {
@@ -109,8 +107,7 @@ void Session::checkOptions() {
     logLock = std::make_unique<FileLock>(lockOf(options.log), fmt::format("--log '{}'", options.log));
   if (options.checkpointDir.empty())
     return;
-  std::error_code failed;
-  std::filesystem::create_directories(options.checkpointDir, failed);
+  platform::makeFolders(options.checkpointDir);
   if (!platform::isWritableFolder(options.checkpointDir))
     fail("--checkpoint-dir {}: cannot write into it: {}", options.checkpointDir, std::strerror(errno));
   if (world.isFirst())

@@ -1,5 +1,6 @@
 #include "runtime/platform/Process.h"
 #include <cerrno>
+#include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -52,6 +53,18 @@ SignalsAreForOthers::~SignalsAreForOthers() {
 void endProcess(int code) { _exit(code); }
 
 void stopProcess() { raise(SIGSTOP); }
+
+PlainNumbers::PlainNumbers() : plain(newlocale(LC_ALL_MASK, "C", nullptr)) {
+  if (plain)
+    before = uselocale(static_cast<locale_t>(plain));
+}
+
+PlainNumbers::~PlainNumbers() {
+  if (!plain)
+    return;
+  uselocale(static_cast<locale_t>(before));
+  freelocale(static_cast<locale_t>(plain));
+}
 
 void keepLoaded() {} // -z nodelete
 

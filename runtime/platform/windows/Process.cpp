@@ -1,11 +1,14 @@
-#define _CRT_RAND_S
 #include "runtime/platform/Process.h"
 #include "runtime/platform/windows/Wide.h"
 #include <atomic>
+#include <clocale>
 #include <cstdlib>
 #include <process.h>
 #include <shellapi.h>
 #include <winternl.h>
+
+/// RtlGenRandom; the headers have it among other functions, whose types those of winternl.h contradict.
+extern "C" unsigned char __stdcall SystemFunction036(void *bytes, unsigned long count);
 
 namespace kedge::rt::platform {
 namespace {
@@ -68,6 +71,17 @@ void endProcess(int code) { _exit(code); }
 
 void stopProcess() {}
 
+PlainNumbers::PlainNumbers() : ownBefore(_configthreadlocale(_ENABLE_PER_THREAD_LOCALE)) {
+  if (const char *now = std::setlocale(LC_ALL, nullptr))
+    name = now;
+  std::setlocale(LC_ALL, "C");
+}
+
+PlainNumbers::~PlainNumbers() {
+  std::setlocale(LC_ALL, name.c_str());
+  _configthreadlocale(ownBefore);
+}
+
 void keepLoaded() {
   HMODULE library = nullptr;
   GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
@@ -101,14 +115,6 @@ void setVariable(const char *name, const char *value) { _putenv_s(name, value); 
 
 std::string bootName() { return ""; }
 
-bool fillRandom(uint64_t &bits) {
-  unsigned low = 0, high = 0;
-  if (const int error = rand_s(&low) != 0 ? errno : rand_s(&high)) {
-    errno = error;
-    return false;
-  }
-  bits = uint64_t(high) << 32 | low;
-  return true;
-}
+bool fillRandom(uint64_t &bits) { return SystemFunction036(&bits, sizeof bits) || failed(); }
 
 } // namespace kedge::rt::platform

@@ -22,7 +22,6 @@ int errnoOf(DWORD error) {
     return EEXIST;
   case ERROR_DISK_FULL:
   case ERROR_HANDLE_DISK_FULL:
-  case ERROR_DISK_QUOTA_EXCEEDED:
     return ENOSPC;
   case ERROR_NOT_ENOUGH_MEMORY:
   case ERROR_OUTOFMEMORY:

@@ -2,7 +2,6 @@
 #pragma once
 #include <string>
 #define WIN32_LEAN_AND_MEAN
-#define NOMINMAX
 #include <windows.h>
 
 namespace kedge::rt::platform {

@@ -6,12 +6,12 @@
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/SameFile.h"
 #include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/platform/Process.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/weights/Weights.h"
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 namespace kedge::rt {
 namespace {
@@ -110,16 +110,7 @@ Uses outputsOf(const Options &options, const Program &program) {
 
 /// Checkpoints are files that a later run reads.
 bool isOfCheckpoint(const std::string &path) {
-  std::error_code failed;
-  return std::filesystem::exists(path, failed) &&
-         std::filesystem::exists(folderOf(path) + "/" + kManifest, failed);
-}
-
-std::string placeOf(const std::string &path) {
-  std::error_code failed;
-  const std::filesystem::path place =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
-  return failed ? path : place.string();
+  return platform::exists(path) && platform::exists(folderOf(path) + "/" + kManifest);
 }
 
 /// These are written as the run goes on, and have checks of their own.
@@ -141,9 +132,8 @@ void checkPlace(const Use &output, bool writes) {
 } // namespace
 
 void checkOutputsWritable(const Options &options, const Program &program, bool writes) {
-  std::error_code failed; // what is wrong is told below
   if (writes && !options.exportAdapter.empty())
-    std::filesystem::create_directories(options.exportAdapter, failed);
+    platform::makeFolders(options.exportAdapter); // what is wrong is told below
   for (const Use &output : outputsOf(options, program))
     if (writes || output.what != "--export-adapter")
       checkPlace(output, writes);
@@ -160,7 +150,7 @@ void checkOutputFiles(const Options &options, const Program &program) {
     if (isOfCheckpoint(output.path))
       fail("{} {}: would overwrite a file of a checkpoint; name another file", output.what, output.path);
     for (size_t other = 0; other < at; ++other)
-      if (placeOf(outputs[other].path) == placeOf(output.path))
+      if (platform::placeOf(outputs[other].path) == platform::placeOf(output.path))
         fail("{} {}: {} writes that file, too; name another one", output.what, output.path,
              outputs[other].what);
   }

@@ -1,13 +1,13 @@
 #include "runtime/train/report/TensorBoard.h"
 #include "runtime/io/Error.h"
 #include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/platform/Process.h"
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <variant>
 
 namespace kedge::rt {
@@ -142,10 +142,8 @@ std::string fileName(const std::string &folder) {
 
 TensorBoard::TensorBoard(const std::string &folder, std::optional<int64_t> resumeAt)
     : name(fileName(folder)) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed)
-    fail("--tensorboard: cannot make the folder '{}': {}", folder, failed.message());
+  if (!platform::makeFolders(folder))
+    fail("--tensorboard: cannot make the folder '{}': {}", folder, std::strerror(errno));
   descriptor = platform::openFile(name, platform::Opening::Create);
   if (descriptor < 0)
     fail("--tensorboard: cannot make '{}': {}", name, std::strerror(errno));
