@@ -1,5 +1,6 @@
 #include "driver/OutputFiles.h"
 #include "driver/SavedIr.h"
+#include "driver/program/KernelLevels.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
@@ -89,7 +90,7 @@ void writeDepfile(const CompileOptions &options) {
   std::string output = options.output.path;
   if (options.output.emit == Emit::Lib) {
     const link::LibraryPaths paths = link::libraryPaths(output);
-    output = paths.file("lib" + paths.name + ".so");
+    output = paths.file(link::libraryFile(paths, KernelLevels(options.machine.cpus).otherMachine()));
   }
   std::string text = escaped(output) + ":";
   for (const auto &[what, input] : inputsOf(options, model::loadModel(options.model.model, {})))

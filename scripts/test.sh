@@ -11,6 +11,8 @@ case " $* " in *" --all "*) targets=kedge-tests-all ;; esac
 scripts/setup.sh
 [ $targets = kedge-tests ] || scripts/setup.sh g++-aarch64-linux-gnu qemu-user ||
   echo "the cross compiler for 64-bit Arm cannot be installed: its tests are unsupported"
+[ $targets = kedge-tests ] || scripts/setup.sh g++-mingw-w64-x86-64 wine wine64 ||
+  echo "the cross compiler for Windows and wine cannot be installed: their tests are unsupported"
 [ $targets = kedge-tests ] || scripts/frameworks.sh || echo "(scripts/frameworks.sh tries again)"
 venv=${KEDGE_TEST_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/kedge/test-venv}
 if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then

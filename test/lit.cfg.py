@@ -3,7 +3,7 @@
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
 # A test says REQUIRES: where it needs a feature. Features that a package brings are in test/run.py, with the package; others:
 # `shared`, `faults`: cases as those of test/meaning; `aarch64` (programs for it are linked and emulated), `aarch64-units` (and
-# unit tests of its kernels); `musl`, `aarch64-musl`; `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
+# unit tests of its kernels); `windows` (programs for it are linked and run by wine); `musl`, `aarch64-musl`; `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
 # `cudnn` (the real library, which plans without a GPU); `nccl`; `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin); `plugins` (%plugins: those of examples/out-of-tree);
 # `network-namespaces` (root may make networks); `kedge-reduce`; `fuzz` (the fuzz targets were built); `wheel` (all that scripts/wheel.sh packs was built); `unit-compiled`;
 # `address-sanitizer`; `avx512` (this machine); `release`.
@@ -113,6 +113,12 @@ if (os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "aarch64-lin
     config.available_features.add("aarch64")
     if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "aarch64-linux", "bin", "kedge-unit-kernels")):
         config.available_features.add("aarch64-units")
+# Programs for Windows can be linked and run.
+if (os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "x86_64-windows", "libkedge_runtime_main.a"))
+        and shutil.which("x86_64-w64-mingw32-g++-posix") and shutil.which("wine")):
+    config.available_features.add("windows")
+    # A prefix of the build's own, without what wine would ask for.
+    config.environment.update(WINEPREFIX=os.path.join(config.kedge_binary_dir, "wine"), WINEDEBUG="-all", WINEDLLOVERRIDES="mscoree,mshtml=")
 # The runtime for musl is there; the compiler that built it links.
 if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "x86_64-linux-musl", "libkedge_runtime_main.a")):
     config.available_features.add("musl")

@@ -13,10 +13,12 @@ namespace key = abi::key;
 static constexpr int kOptLevel = 2;
 
 /// With SVE, kernels for vectors of 256 bits, which code for any length does not fill, are chosen at start,
-/// too.
+/// too. Who compiles for Windows has another machine: without a level there are both.
 static std::vector<std::string> levelsOf(const std::string &name, const lower::KernelTarget &host) {
   if (name == "aarch64-linux+sve")
     return {name, name + "256"};
+  if (name == "x86_64-windows")
+    return {name + "+v3", name + "+v4"};
   return {name == "native" ? host.cpu : name};
 }
 

@@ -134,13 +134,13 @@ void ProgramBuilder::link(const std::string &output) { linkParts(parts(), option
 void ProgramBuilder::linkLibrary(const std::string &output) {
   const link::LibraryPaths paths = link::libraryPaths(output);
   const ProgramParts made = parts();
-  kedge::link::linkLibrary(objectsOf(made, options), paths,
-                           KernelLevels(options.machine.cpus).otherMachine());
+  const std::string machine = KernelLevels(options.machine.cpus).otherMachine();
+  kedge::link::linkLibrary(objectsOf(made, options), paths, machine);
   std::set<std::string> types;
   const nlohmann::json program = nlohmann::json::parse(made.json);
   for (const nlohmann::json &input : program.at(key::inputs))
     types.insert(input.at(key::dtype).get<std::string>());
-  link::writeLibraryFiles(paths, types);
+  link::writeLibraryFiles(paths, types, machine);
 }
 
 void ProgramBuilder::emitObject(const std::string &output) {

@@ -1,5 +1,6 @@
 // libNAME.so with what a program needs to use it: NAME.h, NAME.hpp, NAME.pc.
 #include "lib/Link/Link.h"
+#include "lib/Link/OtherMachines.h"
 #include "lib/Link/SessionText.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
@@ -23,9 +24,11 @@ std::string identifierOf(StringRef name) {
   return identifier;
 }
 
-std::string headerText(const std::string &name, const std::string &symbol) {
+std::string headerText(const std::string &name, const std::string &symbol, bool windows) {
+  const std::string file = windows ? fmt::format("{0}.dll: link with {0}.lib", name)
+                                   : fmt::format("lib{0}.so: link with -l{0}", name);
   return fmt::format(
-      "/* lib{0}.so: link with -l{0}, or as pkg-config says of {0}.pc. */\n{2}\n"
+      "/* {3}, or as pkg-config says of {0}.pc. */\n{2}\n"
       "#ifndef KEDGE_MODEL_{1}_H\n#define KEDGE_MODEL_{1}_H\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "/* kedge_open and kedge_open_on of this very model, for programs that link the libraries of several. "
       "*/\n"
@@ -33,7 +36,7 @@ std::string headerText(const std::string &name, const std::string &symbol) {
       "int {1}_open_on(const kedge_option *options, kedge_run_tasks run, void *self, kedge_session "
       "**session);\n\n"
       "#ifdef __cplusplus\n}}\n#endif\n#endif\n",
-      name, symbol, kSessionHeader);
+      name, symbol, kSessionHeader, file);
 }
 
 /// The C++ types of elements; 16-bit floats are their bits.
@@ -99,14 +102,19 @@ LibraryPaths kedge::link::libraryPaths(const std::string &output) {
   return paths;
 }
 
+std::string kedge::link::libraryFile(const LibraryPaths &paths, const std::string &machine) {
+  return isWindows(machine) ? paths.name + ".dll" : "lib" + paths.name + ".so";
+}
+
 std::string LibraryPaths::file(const std::string &name) const {
   SmallString<256> whole(folder);
   path::append(whole, name);
   return whole.str().str();
 }
 
-void kedge::link::writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes) {
-  writeText(paths.file(paths.name + ".h"), headerText(paths.name, paths.symbol));
+void kedge::link::writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes,
+                                    const std::string &machine) {
+  writeText(paths.file(paths.name + ".h"), headerText(paths.name, paths.symbol, isWindows(machine)));
   writeText(paths.file(paths.name + ".hpp"), wrapperText(paths.name, paths.symbol, elementTypes(inputTypes)));
   writeText(paths.file(paths.name + ".pc"), packageText(paths.name));
 }

@@ -1,5 +1,6 @@
 #include "lib/Link/Link.h"
 #include "lib/Link/BuiltInLinker.h"
+#include "lib/Link/OtherMachines.h"
 #include "lib/Link/SessionText.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
@@ -13,6 +14,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <tuple>
 
 using namespace kedge;
@@ -24,8 +26,6 @@ namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
 namespace {
-
-const char *const kCrossDriver = "aarch64-linux-gnu-g++";
 
 bool isMusl(const std::string &machine) { return StringRef(machine).ends_with("-musl"); }
 
@@ -69,11 +69,11 @@ std::string runtimeFolder(const Runtime &runtime) {
     fail("--libc musl needs {} for {}, which was not found; looked in{}. It is built by the compiler zig: "
          "install it (pip install ziglang), give its path to CMake (-DKEDGE_ZIG=...), and build Kedge again",
          wanted, runtime.machine, looked);
-  if (!runtime.machine.empty())
+  if (const OtherMachine *other = otherMachine(runtime.machine))
     fail(
         "--cpu {} needs {} for that machine, which was not found; looked in{}. It is built where CMake finds "
-        "{}: install Debian's package g++-aarch64-linux-gnu, and build Kedge again",
-        runtime.machine, wanted, looked, kCrossDriver);
+        "{}: install Debian's package {}, and build Kedge again",
+        runtime.machine, wanted, looked, other->driver.str(), other->package.str());
   if (runtime.kind == RuntimeKind::Cuda)
     fail("--target cuda needs {}, which was not found; looked in{}. It is built where CMake finds the "
          "headers cuda.h, "
@@ -101,12 +101,11 @@ std::vector<std::string> compilerDriver(const std::string &machine) {
   if (isMusl(machine))
     return {zigCompiler(), "c++", "-s", "-target",
             machine}; // -s: its libraries have 60 MB of debug information
-  if (!machine.empty()) {
-    if (auto found = llvm::sys::findProgramByName(kCrossDriver))
+  if (const OtherMachine *other = otherMachine(machine)) {
+    if (auto found = llvm::sys::findProgramByName(other->driver))
       return {*found};
-    fail("programs for {} are linked by {}, which is not on PATH: install Debian's package "
-         "g++-aarch64-linux-gnu",
-         machine, kCrossDriver);
+    fail("programs for {} are linked by {}, which is not on PATH: install Debian's package {}", machine,
+         other->driver.str(), other->package.str());
   }
   for (StringRef name : {"c++", "g++", "clang++"})
     if (auto found = llvm::sys::findProgramByName(name))
@@ -138,7 +137,7 @@ struct LinkJob {
   OutputForm form;
   std::vector<std::string> archives;
   std::vector<std::string> flags; ///< of the linker itself
-  std::string script;             ///< the linker's version script; empty: none
+  std::string script;             ///< what a library exports, as the linker reads it; empty: all
   std::string machine;            ///< of Runtime
   std::string pieces;             ///< folder of the built-in linker; empty: the system's C++ compiler links
 };
@@ -160,6 +159,11 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   std::vector<std::string> command = compilerDriver(job.machine);
   command.insert(command.end(), {"-o", output});
   command.insert(command.end(), inputs.begin(), inputs.end());
+  if (isWindows(job.machine)) {
+    const std::vector<std::string> flags = windowsFlags(job.form, job.flags);
+    command.insert(command.end(), flags.begin(), flags.end());
+    return runDriver(command, folder);
+  }
   if (job.form == OutputForm::Object)
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
@@ -220,9 +224,10 @@ void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) 
   }
   inputs.insert(inputs.end(), job.archives.begin(), job.archives.end());
   if (!job.script.empty()) {
-    const std::string script = folder.file("exports.map");
+    const bool definition = isWindows(job.machine);
+    const std::string script = folder.file(definition ? "exports.def" : "exports.map");
     writeFile(script, job.script);
-    job.flags.push_back("--version-script=" + script);
+    job.flags.push_back(definition ? script : "--version-script=" + script);
   }
 
   // Next to the output, so that putting it in place is one rename. In a folder, since linkers write a file of
@@ -236,7 +241,7 @@ void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) 
     fail("{}: cannot be written: {}", output, error.message());
   const llvm::scope_exit discard([&] { std::ignore = fs::remove_directories(made); });
   expectSpace(made, bytesOf(inputs), output);
-  path::append(linked, "linked");
+  path::append(linked, "linked.exe"); // drivers for Windows add that to a name without
   if (job.pieces.empty())
     linkByDriver(job, inputs, linked.str().str(), folder);
   else
@@ -256,21 +261,21 @@ std::vector<std::string> archiveFiles(const Runtime &runtime) {
 }
 
 /// The functions that the session's header declares.
-std::string declaredFunctions() {
-  std::string names;
+std::vector<std::string> declaredFunctions() {
+  std::vector<std::string> names;
   llvm::SmallVector<StringRef> lines;
   StringRef(kSessionHeader).split(lines, '\n', -1, false);
   for (StringRef line : lines)
     if (line.consume_front("int kedge_") || line.consume_front("void kedge_") ||
         line.consume_front("const char *kedge_"))
-      names += fmt::format("kedge_{}; ", line.take_until([](char letter) { return letter == '('; }).str());
+      names.push_back("kedge_" + line.take_until([](char letter) { return letter == '('; }).str());
   return names;
 }
 
 /// All other symbols are hidden: a program may hold another libstdc++, or another model.
 std::string exportScript(const std::string &symbol) {
-  return fmt::format("{{ global: {}{}_open; {}_open_on; local: *; }};\n", declaredFunctions(), symbol,
-                     symbol);
+  return fmt::format("{{ global: {}; {}_open; {}_open_on; local: *; }};\n",
+                     fmt::join(declaredFunctions(), "; "), symbol, symbol);
 }
 
 } // namespace
@@ -298,9 +303,30 @@ void kedge::link::linkProgram(ArrayRef<ObjectFile> objects, const std::string &o
         output);
 }
 
+/// NAME.dll and, for linkers, NAME.lib.
+static void linkWindowsLibrary(ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
+                               const std::string &machine) {
+  std::vector<std::string> functions = declaredFunctions();
+  const std::string file = libraryFile(paths, machine);
+  drive(objects,
+        {OutputForm::Library,
+         archiveFiles({RuntimeKind::Library, machine}),
+         {"-ukedge_open"},
+         moduleDefinition(file, functions, paths.symbol),
+         machine,
+         ""},
+        paths.file(file));
+  for (const char *function : {"open", "open_on"})
+    if (paths.symbol != "kedge")
+      functions.push_back(paths.symbol + "_" + function);
+  writeImportLibrary(paths.file(paths.name + ".lib"), file, functions);
+}
+
 void kedge::link::linkLibrary(ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                               const std::string &machine) {
-  const std::string file = "lib" + paths.name + ".so";
+  if (isWindows(machine))
+    return linkWindowsLibrary(objects, paths, machine);
+  const std::string file = libraryFile(paths, machine);
   const Runtime runtime{RuntimeKind::Library, machine};
   // The library is never unloaded, since its threads run as long as the process.
   LinkJob job{OutputForm::Library,

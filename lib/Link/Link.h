@@ -14,8 +14,8 @@ enum class RuntimeKind { Cpu, Cuda, Library };
 /// The runtime's archives of a kind.
 struct Runtime {
   RuntimeKind kind = RuntimeKind::Cpu;
-  /// "aarch64-linux", with musl "aarch64-linux-musl" or "x86_64-linux-musl"; empty: one like that which
-  /// links.
+  /// "aarch64-linux", "x86_64-windows", with musl "aarch64-linux-musl" or "x86_64-linux-musl"; empty: one
+  /// like that which links.
   std::string machine;
   bool isStatic = false; ///< the program holds libc, too, and opens no library
 };
@@ -33,13 +33,18 @@ struct LibraryPaths {
 /// The place that -o DIR/NAME means. Throws Error if NAME cannot be the name of a library.
 LibraryPaths libraryPaths(const std::string &output);
 
-/// Links libNAME.so. It contains everything except libc, libm and threads, and exports only
-/// the functions of session.h and of this model. Moved into place as by linkProgram.
+/// libNAME.so, or NAME.dll for Windows. `machine`: as Runtime's.
+std::string libraryFile(const LibraryPaths &paths, const std::string &machine);
+
+/// Links libNAME.so, or for Windows NAME.dll with NAME.lib. It contains everything except libc, libm and
+/// threads, and exports only the functions of session.h and of this model. Moved into place as by
+/// linkProgram.
 void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                  const std::string &machine = "");
 /// Writes NAME.h, NAME.hpp and NAME.pc. `inputTypes`: the types of the model's inputs, as "f32": its own
-/// sessions in C++ take no others.
-void writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes);
+/// sessions in C++ take no others. `machine`: as linkLibrary's.
+void writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes,
+                       const std::string &machine = "");
 
 /// Throws Error if that runtime is missing, or what links it. Called before any work is done.
 void checkRuntime(const Runtime &runtime);

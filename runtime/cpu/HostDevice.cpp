@@ -7,12 +7,12 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/ThreadPool.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Memory.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <sys/mman.h>
 
 namespace kedge::rt {
 using namespace calls;
@@ -21,30 +21,17 @@ namespace {
 
 constexpr uint64_t kAlign = 64;
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kHugePage = uint64_t(1) << 21;
 
 uint64_t alignUp(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// Zeroed and resident; on huge pages where there are any, which saves address translation in large models.
+/// Zeroed and resident.
 char *mapArena(uint64_t bytes, int threads) {
-  const uint64_t slack = bytes >= 2 * kHugePage ? kHugePage : 0;
-  void *mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED)
+  char *begin = platform::mapMemory(bytes);
+  if (!begin)
     fail("cannot allocate the arena of {} bytes ({:.2f} GiB): {}; compile with a smaller batch, or with "
          "--memory-budget: kedge "
          "plan --compare tells what each way to save memory costs",
          bytes, static_cast<double>(bytes) / (1 << 30), std::strerror(errno));
-  char *begin = static_cast<char *>(mapped);
-  if (slack != 0) {
-    const uint64_t skip = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
-    if (skip != 0)
-      munmap(begin, skip);
-    begin += skip;
-    const uint64_t used = (bytes + kPage - 1) / kPage * kPage;
-    if (skip + used < bytes + slack)
-      munmap(begin + used, bytes + slack - skip - used);
-    madvise(begin, bytes, MADV_HUGEPAGE);
-  }
   // Touched by the threads that will work on it.
   const int64_t pages = static_cast<int64_t>((bytes + kPage - 1) / kPage);
   parallelFor(threads, pages, 1, [&](int64_t first, int64_t end) {
@@ -123,11 +110,11 @@ public:
       return;
     }
     functions.clear();
-    munmap(base, baseBytes);
+    platform::unmapMemory(base, baseBytes);
     if (host)
-      munmap(host, hostBytes);
+      platform::unmapMemory(host, hostBytes);
     if (extra)
-      munmap(extra, extraBytes);
+      platform::unmapMemory(extra, extraBytes);
   }
 
   const char *read(uint64_t offset, uint64_t bytes) override {

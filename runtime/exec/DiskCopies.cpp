@@ -1,16 +1,19 @@
 #include "runtime/exec/DiskCopies.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Process.h"
 #include <algorithm>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace kedge::rt {
 
-void FreeMemory::operator()(char *memory) const { std::free(memory); }
+constexpr std::align_val_t kBlockAligned{StateFile::kBlock};
+
+void FreeMemory::operator()(char *memory) const { ::operator delete[](memory, kBlockAligned); }
 
 BlockMemory allocateBlocks(uint64_t bytes) {
-  void *memory = std::aligned_alloc(StateFile::kBlock, std::max(diskBlocks(bytes), StateFile::kBlock));
+  void *memory =
+      ::operator new[](std::max(diskBlocks(bytes), StateFile::kBlock), kBlockAligned, std::nothrow);
   if (!memory)
     fail("cannot allocate {} bytes for copies to and from a file: end what else uses this machine's memory, "
          "or "
@@ -35,9 +38,7 @@ void DiskCopy::run(char *staging, uint64_t stagingBytes) const {
 }
 
 DiskCopies::DiskCopies(size_t most, uint64_t staging) : stage(staging / 2) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before); // signals are for the threads that know what to do
+  const platform::SignalsAreForOthers quiet;
   for (Lane &lane : lanes) {
     lane.ring.resize(most + 1);
     lane.staging = allocateBlocks(stage);
@@ -45,7 +46,6 @@ DiskCopies::DiskCopies(size_t most, uint64_t staging) : stage(staging / 2) {
   }
   for (size_t i = 0; i < lanes.size(); ++i)
     lanes[i].thread = std::thread([this, i] { work(lanes[i], lanes[1 - i]); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 DiskCopies::~DiskCopies() {

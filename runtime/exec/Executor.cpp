@@ -1,8 +1,8 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Process.h"
 #include <algorithm>
-#include <csignal>
 #include <set>
 
 namespace kedge::rt {
@@ -144,7 +144,7 @@ bool Executor::run(const std::string &name, LaunchObserver *observer) {
   for (int first = 0, end = 0; first < count; first = end) {
     bool stop = false;
     if (&function == stopped && first == stopLaunch)
-      raise(SIGSTOP);
+      platform::stopProcess();
     for (end = first; end < count && !stop; ++end)
       stop = poisoning || watched(end) || (&function == stopped && end + 1 == stopLaunch);
     target->run(function, first, end, clock);

@@ -2,35 +2,9 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/ProcessorFeatures.h"
-#include <fstream>
-#include <sched.h>
-#include <set>
-#include <unistd.h>
+#include "runtime/platform/Threads.h"
 
 namespace kedge::rt {
-namespace {
-
-std::string firstLine(const std::string &path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-int coresAmong(const cpu_set_t &allowed) {
-  std::set<std::string> cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed))
-      continue;
-    const std::string siblings =
-        firstLine(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
-    cores.insert(siblings.empty() ? std::to_string(cpu) : siblings);
-  }
-  return std::max<int>(1, static_cast<int>(cores.size()));
-}
-
-} // namespace
-
 void checkFeatures(const std::vector<std::string> &features) {
   std::string missing;
   for (const std::string &feature : features)
@@ -42,18 +16,8 @@ void checkFeatures(const std::vector<std::string> &features) {
          missing);
 }
 
-int physicalCores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? coresAmong(allowed) : 1;
-}
+int physicalCores() { return platform::usableCores(); }
 
-int machineCores() {
-  cpu_set_t online;
-  CPU_ZERO(&online);
-  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); ++cpu)
-    CPU_SET(static_cast<int>(cpu), &online);
-  return coresAmong(online);
-}
+int machineCores() { return platform::machineCores(); }
 
 } // namespace kedge::rt

@@ -2,13 +2,12 @@
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/exec/ThreadPool.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Memory.h"
 #include <algorithm>
 #include <cstring>
-#include <fcntl.h>
 #include <map>
 #include <set>
 #include <tuple>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -17,26 +16,11 @@ uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 uint64_t pageAligned(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
-/// A number of /proc/self/status, in bytes.
-uint64_t statusBytes(std::string_view key) {
-  char text[4096];
-  const int descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    return 0;
-  const ssize_t count = read(descriptor, text, sizeof(text) - 1);
-  close(descriptor);
-  if (count <= 0)
-    return 0;
-  text[count] = 0;
-  const size_t at = std::string_view(text).find(key);
-  return at == std::string_view::npos ? 0 : std::strtoull(text + at + key.size(), nullptr, 10) * 1024;
-}
-
 } // namespace
 
-uint64_t anonymousBytes() { return statusBytes("RssAnon:"); }
+uint64_t anonymousBytes() { return platform::anonymousBytes(); }
 
-uint64_t residentBytes() { return anonymousBytes() + statusBytes("RssShmem:"); }
+uint64_t residentBytes() { return anonymousBytes() + platform::sharedBytes(); }
 
 MemoryMeter::MemoryMeter() : atStart(anonymousBytes()), beforeArena(atStart) {}
 

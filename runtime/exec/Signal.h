@@ -1,11 +1,9 @@
 // How threads wait for each other: they poll for a limited time, then sleep in the kernel.
 #pragma once
+#include "runtime/platform/Threads.h"
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace kedge::rt {
 
@@ -17,7 +15,7 @@ public:
   void post() {
     count_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) != 0)
-      futex(FUTEX_WAKE_PRIVATE, INT32_MAX);
+      platform::wakeAll(count_);
   }
 
   /// Returns once `ready()` is true; it may change only before a post(). It loads with memory order acquire
@@ -35,7 +33,7 @@ public:
       const uint32_t seen = count_.load(std::memory_order_seq_cst);
       if (ready())
         break;
-      futex(FUTEX_WAIT_PRIVATE, static_cast<int32_t>(seen));
+      platform::sleepWhile(count_, seen);
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
   }
@@ -61,13 +59,7 @@ private:
     return false;
   }
 
-  void futex(int operation, int32_t value) {
-    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&count_), operation, value, nullptr, nullptr, 0);
-  }
-
   std::atomic<uint32_t> count_{0}, sleepers_{0};
 };
-
-static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel waits on the word itself");
 
 } // namespace kedge::rt

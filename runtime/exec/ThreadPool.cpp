@@ -1,8 +1,8 @@
 #include "runtime/exec/ThreadPool.h"
-#include "runtime/exec/DisplacedThreads.h"
 #include "runtime/exec/LentThreads.h"
 #include "runtime/exec/Signal.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/DisplacedThreads.h"
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -93,6 +93,7 @@ struct alignas(64) Share {
 
 /// Of each slot; pages that no thread uses are never touched.
 constinit Share shares[kMostThreads];
+static_assert(kMostThreads <= kMostSlots);
 
 class ThreadPool {
 public:

@@ -2,9 +2,9 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/JsonSize.h"
 #include "runtime/io/NamePattern.h"
+#include "runtime/platform/Folders.h"
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <regex>
 #include <set>
@@ -113,9 +113,7 @@ bool endsWithPath(const std::string &name, const std::string &end) {
 
 AdapterFolder AdapterFolder::open(const std::string &folder) {
   AdapterFolder result;
-  result.place = std::filesystem::absolute(folder).lexically_normal().string();
-  if (result.place.size() > 1 && result.place.back() == '/')
-    result.place.pop_back();
+  result.place = platform::absolutePath(folder);
   result.settings = readConfig(result.place + "/" + kAdapterConfig);
   result.checkSettings();
   result.file = TensorFile::openSafetensors(result.tensorsPath());

@@ -3,6 +3,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Files.h"
 #include <algorithm>
 #include <set>
 
@@ -247,7 +248,7 @@ private:
   }
 
   std::string_view externalBytes(const External &external, uint64_t length, const std::string &name) {
-    if (external.location.empty() || external.location[0] == '/' ||
+    if (external.location.empty() || platform::isAbsolute(external.location) ||
         external.location.find("..") != std::string::npos)
       fail("{}: tensor '{}' is in '{}', outside the model's folder", path, name, external.location);
     const std::string place = folderOf(path) + "/" + external.location;

@@ -3,8 +3,8 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileMap.h"
+#include "runtime/platform/Folders.h"
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -32,7 +32,7 @@ public:
   Writer(const json &skeleton, const uint8_t *blob, uint64_t blobSize, const std::string &modelPath,
          const std::string &path, const StateLookup &lookup)
       : skeleton(skeleton), blob(blob), blobSize(blobSize), modelPath(modelPath), lookup(lookup),
-        externalName(std::filesystem::path(path).filename().string() + ".data") {}
+        externalName(platform::nameOf(path) + ".data") {}
 
   uint64_t size(const json &pieces) const {
     uint64_t total = 0;

@@ -1,8 +1,8 @@
 #include "runtime/format/Convert.h"
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Folders.h"
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -112,7 +112,7 @@ std::string safetensorsName(const std::string &name) {
 }
 
 TensorFile TensorFile::open(const std::string &path) {
-  if (std::filesystem::is_directory(path))
+  if (platform::isFolder(path))
     return openFolder(path);
   if (path.ends_with(".index.json"))
     return openIndex(path);

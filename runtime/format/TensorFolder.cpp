@@ -3,14 +3,13 @@
 #include "runtime/format/TensorFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/JsonSize.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace kedge::rt {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char *kIndex = "model.safetensors.index.json", *kSingle = "model.safetensors";
 
@@ -25,7 +24,7 @@ std::map<std::string, std::string> weightMap(const std::string &path) {
   std::map<std::string, std::string> shards;
   for (const auto &[name, shard] : index["weight_map"].items()) {
     const std::string text = shard.is_string() ? shard.get<std::string>() : "";
-    if (text.empty() || text.find('/') != std::string::npos)
+    if (!platform::isPlainName(text))
       fail("{}: tensor '{}' is in {}, expected the name of a file in the index's folder", path, name,
            shard.dump());
     shards[name] = text;
@@ -41,7 +40,7 @@ TensorFile TensorFile::openIndex(const std::string &path) {
   for (const auto &[name, shard] : weightMap(path)) {
     const std::string place = folderOf(path) + "/" + shard;
     if (!shards.count(shard)) {
-      if (!fs::exists(place))
+      if (!platform::exists(place))
         fail("{}: its shard '{}' is missing: fetch all files of the model", path, shard);
       shards.emplace(shard, openSafetensors(place));
     }
@@ -64,14 +63,14 @@ std::vector<std::string> TensorFile::paths() const {
 }
 
 TensorFile TensorFile::openFolder(const std::string &path) {
-  if (fs::exists(path + "/" + kIndex))
+  if (platform::exists(path + "/" + kIndex))
     return openIndex(path + "/" + kIndex);
-  if (fs::exists(path + "/" + kSingle))
+  if (platform::exists(path + "/" + kSingle))
     return openSafetensors(path + "/" + kSingle);
   std::string other;
-  for (const fs::directory_entry &entry : fs::directory_iterator(path))
-    if (entry.path().extension() == ".bin" || entry.path().extension() == ".pt")
-      other = entry.path().filename().string();
+  for (const std::string &name : platform::namesIn(path))
+    if (name.ends_with(".bin") || name.ends_with(".pt"))
+      other = name;
   fail("{}: expected {} or {} in this folder{}", path, kSingle, kIndex,
        other.empty()
            ? ""

@@ -1,23 +1,15 @@
 #include "runtime/io/FileLock.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Process.h"
 #include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <sstream>
 #include <string>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 namespace kedge::rt {
 namespace {
-
-std::string hostName() {
-  char name[256] = "";
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
-}
 
 /// Who wrote the lock file: "process PID on HOST".
 struct Holder {
@@ -26,7 +18,7 @@ struct Holder {
 
   explicit Holder(int descriptor) {
     char text[512] = "";
-    if (pread(descriptor, text, sizeof(text) - 1, 0) <= 0)
+    if (platform::readAt(descriptor, text, sizeof(text) - 1, 0) <= 0)
       return;
     std::istringstream words(text);
     std::string before, between, name;
@@ -35,8 +27,7 @@ struct Holder {
   }
   /// Only where the file system keeps no locks: elsewhere the lock itself says so.
   bool mayLive() const {
-    return !host.empty() &&
-           (host != hostName() || kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
+    return !host.empty() && (host != platform::hostName() || platform::mayLive(process));
   }
   std::string text() const {
     return host.empty() ? "another program"
@@ -45,9 +36,8 @@ struct Holder {
 };
 
 bool isStillAt(const std::string &path, int descriptor) {
-  struct stat opened{}, there{};
-  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &there) == 0 &&
-         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+  const auto opened = platform::factsOf(descriptor), there = platform::factsOf(path);
+  return opened && there && opened->device == there->device && opened->inode == there->inode;
 }
 
 } // namespace
@@ -61,14 +51,14 @@ FileLock::FileLock(const std::string &path, const std::string &what) : path(path
 }
 
 bool FileLock::take(const std::string &what) {
-  descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  descriptor = platform::openFile(path, platform::Opening::Update);
   if (descriptor < 0)
     fail("{} cannot be locked: cannot create '{}': {}", what, path, std::strerror(errno));
-  const bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-  const bool refused = !locked && errno == EWOULDBLOCK;
+  const platform::Locking lock = platform::lockFile(descriptor);
+  const bool locked = lock == platform::Locking::Locked, refused = lock == platform::Locking::Held;
   const Holder holder(descriptor);
   if (refused || (!locked && holder.mayLive())) {
-    close(std::exchange(descriptor, -1));
+    platform::closeFile(std::exchange(descriptor, -1));
     fail("{} is in use by {}: wait for it to end, or name another place{}", what, holder.text(),
          refused ? "" : fmt::format("; if that program is gone, remove '{}'", path));
   }
@@ -76,22 +66,22 @@ bool FileLock::take(const std::string &what) {
     writeHolder();
     return true;
   }
-  close(std::exchange(descriptor, -1));
+  platform::closeFile(std::exchange(descriptor, -1));
   return false;
 }
 
 void FileLock::writeHolder() const {
-  const std::string text = fmt::format("process {} on {}\n", getpid(), hostName());
+  const std::string text = fmt::format("process {} on {}\n", platform::processId(), platform::hostName());
   // Without its text the lock holds all the same: a full disk is told by what needs the space.
-  if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text.data(), text.size(), 0) < 0)
+  if (platform::cutFile(descriptor, 0) && platform::writeAt(descriptor, text.data(), text.size(), 0) < 0)
     return;
 }
 
 FileLock::~FileLock() {
   if (descriptor < 0)
     return;
-  unlink(path.c_str());
-  close(descriptor);
+  platform::removeFile(path);
+  platform::closeFile(descriptor);
 }
 
 } // namespace kedge::rt

@@ -2,38 +2,34 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/MapGuard.h"
 #include "runtime/io/ReadFiles.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Memory.h"
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 namespace kedge::rt {
 
 FileMap::FileMap(const std::string &path, const std::string &what) : name(path) {
-  // O_NONBLOCK: opening a pipe must not wait for its writer before it can be refused.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int descriptor = platform::openFile(path, platform::Opening::Read);
   if (descriptor < 0)
     fail("cannot open the {} '{}': {}", what, path, std::strerror(errno));
-  struct stat status{};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(descriptor);
+  const auto facts = platform::factsOf(descriptor);
+  if (!facts || !facts->isRegular) {
+    platform::closeFile(descriptor);
     fail("the {} '{}' is not a regular file", what, path);
   }
-  noteRead(path, status);
-  length = static_cast<size_t>(status.st_size);
+  noteRead(path, *facts);
+  length = static_cast<size_t>(facts->bytes);
   if (length != 0) {
-    void *mapped = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    bytes = platform::mapFile(descriptor, length);
     const int reason = errno;
-    close(descriptor);
-    if (mapped == MAP_FAILED)
+    platform::closeFile(descriptor);
+    if (!bytes)
       fail("cannot map the {} '{}': {}", what, path, std::strerror(reason));
-    bytes = static_cast<const char *>(mapped);
     noteMap(bytes, length, path);
   } else {
-    close(descriptor);
+    platform::closeFile(descriptor);
   }
 }
 
@@ -41,7 +37,7 @@ FileMap::~FileMap() {
   if (!bytes)
     return;
   forgetMap(bytes);
-  munmap(const_cast<char *>(bytes), length);
+  platform::unmapFile(bytes, length);
 }
 
 void FileMap::letGo(size_t offset, size_t count) const {
@@ -49,7 +45,7 @@ void FileMap::letGo(size_t offset, size_t count) const {
   // Whole pages only: its neighbours in the first and the last one may not have been read yet.
   const size_t begin = (offset + kPage - 1) / kPage * kPage, end = (offset + count) / kPage * kPage;
   if (begin < end && end <= length)
-    madvise(const_cast<char *>(bytes) + begin, end - begin, MADV_DONTNEED);
+    platform::releasePages(bytes + begin, end - begin);
 }
 
 FileMap::FileMap(FileMap &&other) noexcept

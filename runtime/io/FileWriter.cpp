@@ -1,12 +1,11 @@
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Interruption.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <filesystem>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -29,14 +28,14 @@ uint64_t hashWords(uint64_t hash, const char *bytes, size_t count) {
 FileWriter::FileWriter(const std::string &path, const std::string &meantFor)
     : name(path), shown(meantFor.empty() ? path : meantFor), hash(kHashSeed) {
   buffer.reserve(kBufferBytes); // first: what fails leaves no file
-  descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  descriptor = platform::openFile(path, platform::Opening::Replace);
   if (descriptor < 0)
     fail("cannot create '{}': {}", shown, std::strerror(errno));
 }
 
 FileWriter::~FileWriter() {
   if (descriptor >= 0)
-    close(descriptor);
+    platform::closeFile(descriptor);
 }
 
 void FileWriter::write(const void *bytes, size_t count) {
@@ -57,7 +56,7 @@ void FileWriter::flush() {
   const char *next = buffer.data();
   size_t left = buffer.size();
   while (left != 0) {
-    const ssize_t written = ::write(descriptor, next, left);
+    const int64_t written = platform::writeNext(descriptor, next, left);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0)
@@ -70,30 +69,30 @@ void FileWriter::flush() {
 }
 
 void FileWriter::failWith(int reason) const {
-  const bool full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+  const bool full = platform::meansFull(reason);
   fail("cannot write '{}': {} after {} bytes{}", shown, std::strerror(reason), stored,
        full ? "; free some space, or name another folder" : "");
 }
 
 void FileWriter::replaceFirst(std::string_view bytes) {
   flush();
-  off_t at = 0;
+  uint64_t at = 0;
   while (!bytes.empty()) {
-    const ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(), at);
+    const int64_t written = platform::writeAt(descriptor, bytes.data(), bytes.size(), at);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0)
       failWith(written < 0 ? errno : ENOSPC);
-    at += written;
+    at += static_cast<uint64_t>(written);
     bytes.remove_prefix(static_cast<size_t>(written));
   }
 }
 
 void FileWriter::finish() {
   flush();
-  const bool synced = fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS;
+  const bool synced = platform::syncFile(descriptor);
   const int reason = errno;
-  const bool closed = close(descriptor) == 0;
+  const bool closed = platform::closeFile(descriptor);
   descriptor = -1;
   if (!synced || !closed)
     failWith(synced ? errno : reason);
@@ -111,29 +110,13 @@ std::string checksumOf(const void *bytes, size_t count) {
   return fmt::format("{:016x}", hash);
 }
 
-void syncFolder(const std::string &path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0)
-    return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
-std::string folderOf(const std::string &path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos)
-    return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string besideFile(const std::string &path, const std::string &location) {
-  std::error_code failed;
   const std::string named = folderOf(path) + "/" + location;
-  const std::filesystem::path real = std::filesystem::canonical(path, failed);
-  if (failed || std::filesystem::exists(named, failed))
+  const auto real = platform::realPath(path);
+  if (!real || platform::exists(named))
     return named;
-  const std::string behind = folderOf(real.string()) + "/" + location;
-  return std::filesystem::exists(behind, failed) ? behind : named;
+  const std::string behind = folderOf(*real) + "/" + location;
+  return platform::exists(behind) ? behind : named;
 }
 
 } // namespace kedge::rt

@@ -1,5 +1,6 @@
 // Writes files, and ensures that they survive a power cut.
 #pragma once
+#include "runtime/platform/Files.h"
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -45,10 +46,7 @@ private:
 /// FNV-1a over little-endian 64-bit words, the tail padded with zeros; 16 hexadecimal digits.
 std::string checksumOf(const void *bytes, size_t count);
 
-/// fsync of a folder, so that a rename in it survives a power cut.
-void syncFolder(const std::string &path);
-/// The folder that contains `path`; "." if the path has none.
-std::string folderOf(const std::string &path);
+using platform::folderOf;
 /// A file given relative to another file's folder. It is looked for beside `path`. If `path`
 /// is a symbolic link and the file is not there, it is looked for beside the link's target.
 std::string besideFile(const std::string &path, const std::string &location);

@@ -2,7 +2,7 @@
 #pragma once
 #include "runtime/io/Error.h"
 #include "runtime/io/FileMap.h"
-#include <filesystem>
+#include "runtime/platform/Files.h"
 #include <string_view>
 
 namespace kedge::rt {
@@ -16,13 +16,11 @@ inline void expectJsonSize(const std::string &path, uint64_t bytes) {
 /// Before it is opened, as a pipe would wait for who writes. Of a file that is there; what else is wrong with
 /// it is told by who reads it.
 inline void expectJsonFile(const std::string &path) {
-  std::error_code unknown;
-  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+  const auto there = platform::factsOf(path);
+  if (there && !there->isRegular)
     fail("{}: expected a file, found a folder, a pipe or a device", path);
-  const uint64_t bytes = std::filesystem::file_size(path, unknown);
-  if (!unknown)
-    expectJsonSize(path, bytes);
+  if (there)
+    expectJsonSize(path, there->bytes);
 }
 
 /// The text of a mapped file.

@@ -1,16 +1,12 @@
 #include "runtime/io/MapGuard.h"
+#include "runtime/platform/Memory.h"
 #include <atomic>
-#include <cerrno>
-#include <csignal>
 #include <cstdint>
-#include <cstring>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
 
-/// Read by a signal handler: fixed places, no locks. `length` is set last and cleared first.
+/// Read while a page is missed: fixed places, no locks. `length` is set last and cleared first.
 struct Map {
   std::atomic<bool> taken{false};
   std::atomic<uintptr_t> begin{0};
@@ -29,29 +25,17 @@ Map *mapOf(uintptr_t address) {
   return nullptr;
 }
 
-void putZeros(int, siginfo_t *info, void *) {
-  const int before = errno;
-  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+const char *noteLost(uintptr_t address) {
   Map *map = mapOf(address);
-  if (!map || mmap(reinterpret_cast<void *>(address / page * page), page, PROT_READ,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
-    std::signal(SIGBUS, SIG_DFL); // the access is tried again, and ends the process
-    return;
-  }
+  if (!map)
+    return nullptr;
   lost.store(map);
-  errno = before;
+  return map->path;
 }
 
 } // namespace
 
-void guardMaps() {
-  struct sigaction action{};
-  action.sa_sigaction = putZeros;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGBUS, &action, nullptr);
-}
+void guardMaps() { platform::watchPages(noteLost); }
 
 void noteMap(const void *begin, size_t length, const std::string &path) {
   for (Map &map : maps) {

@@ -1,7 +1,6 @@
 #include "runtime/io/ReadFiles.h"
 #include <algorithm>
 #include <mutex>
-#include <sys/stat.h>
 
 namespace kedge::rt {
 namespace {
@@ -26,17 +25,16 @@ std::vector<ReadFiles::File> ReadFiles::files() const {
   return list;
 }
 
-void ReadFiles::add(const std::string &path, const struct stat &status) {
+void ReadFiles::add(const std::string &path, const platform::FileFacts &facts) {
   if (std::any_of(list.begin(), list.end(), [&](const File &file) { return file.path == path; }))
     return;
-  list.push_back({path, status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
-                  int64_t(1'000'000'000) * status.st_mtim.tv_sec + status.st_mtim.tv_nsec});
+  list.push_back({path, facts.device, facts.inode, facts.bytes, facts.changed});
 }
 
-void noteRead(const std::string &path, const struct stat &status) {
+void noteRead(const std::string &path, const platform::FileFacts &facts) {
   const std::lock_guard lock(mutex);
   if (notebook)
-    notebook->add(path, status);
+    notebook->add(path, facts);
 }
 
 } // namespace kedge::rt

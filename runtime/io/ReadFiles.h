@@ -1,10 +1,9 @@
 // Which files a process has mapped: the ranks of a job compare them.
 #pragma once
+#include "runtime/platform/Files.h"
 #include <cstdint>
 #include <string>
 #include <vector>
-
-struct stat;
 
 namespace kedge::rt {
 
@@ -23,13 +22,13 @@ public:
 
   /// By path, each once: as it was first read.
   std::vector<File> files() const;
-  void add(const std::string &path, const struct stat &status);
+  void add(const std::string &path, const platform::FileFacts &facts);
 
 private:
   std::vector<File> list;
 };
 
 /// Called by FileMap.
-void noteRead(const std::string &path, const struct stat &status);
+void noteRead(const std::string &path, const platform::FileFacts &facts);
 
 } // namespace kedge::rt

@@ -1,50 +1,42 @@
 #include "runtime/io/StateFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Files.h"
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 #include <vector>
 
 namespace kedge::rt {
 
 StateFile::StateFile(const std::string &directory, const std::string &stem, uint64_t bytes)
-    : folder(directory), path(directory + "/kedge-" + stem + ".XXXXXX"), bytes(bytes) {
-  descriptor = mkostemp(path.data(), O_CLOEXEC);
+    : folder(directory), bytes(bytes) {
+  descriptor = platform::makeNamelessFile(directory + "/kedge-" + stem);
   if (descriptor < 0)
     failToMake(errno, "made");
-  unlink(path.c_str());
   try {
     reserve();
   } catch (...) {
-    close(descriptor);
+    platform::closeFile(descriptor);
     throw;
   }
-  isDirect = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_DIRECT) == 0;
+  isDirect = platform::passCache(descriptor, true);
 }
 
-StateFile::~StateFile() { close(descriptor); }
+StateFile::~StateFile() { platform::closeFile(descriptor); }
 
 /// A disk that is full says so now, not in the middle of a step.
 void StateFile::reserve() {
-  int result = 0;
-  do
-    result = fallocate(descriptor, 0, 0, static_cast<off_t>(bytes));
-  while (result != 0 && errno == EINTR);
-  if (result == 0)
-    return;
-  if (errno != EOPNOTSUPP && errno != ENOSYS)
+  const platform::Reserving done = platform::reserveRoom(descriptor, bytes);
+  if (done == platform::Reserving::Failed)
     failToMake(errno, "given its size");
-  fillWithZeros();
+  if (done == platform::Reserving::Impossible)
+    fillWithZeros();
 }
 
 void StateFile::fillWithZeros() {
   const std::vector<char> zeros(1 << 20);
   for (uint64_t done = 0; done < bytes;) {
-    const ssize_t count = pwrite(descriptor, zeros.data(), std::min<uint64_t>(zeros.size(), bytes - done),
-                                 static_cast<off_t>(done));
+    const int64_t count =
+        platform::writeAt(descriptor, zeros.data(), std::min<uint64_t>(zeros.size(), bytes - done), done);
     if (count < 0 && errno == EINTR)
       continue;
     if (count <= 0)
@@ -54,11 +46,9 @@ void StateFile::fillWithZeros() {
 }
 
 void StateFile::failToMake(int error, const char *what) const {
-  struct statvfs room{};
   std::string free;
-  if (statvfs(folder.c_str(), &room) == 0)
-    free = fmt::format(", and its file system has {} bytes free",
-                       static_cast<uint64_t>(room.f_bavail) * room.f_frsize);
+  if (const auto room = platform::freeBytes(folder))
+    free = fmt::format(", and its file system has {} bytes free", *room);
   fail("the file for offloaded states in '{}' cannot be {}: {}; it needs {} bytes ({:.2f} GiB){}: make room, "
        "or "
        "give another directory with --offload-dir DIR",
@@ -77,7 +67,7 @@ void StateFile::failToMove(const char *what, uint64_t offset, uint64_t count, in
 template <typename Move>
 void StateFile::move(const char *what, uint64_t offset, uint64_t count, Move call) const {
   for (uint64_t done = 0; done < count;) {
-    const ssize_t moved = call(done);
+    const int64_t moved = call(done);
     if (moved > 0) {
       done += static_cast<uint64_t>(moved);
       continue;
@@ -86,24 +76,23 @@ void StateFile::move(const char *what, uint64_t offset, uint64_t count, Move cal
       continue;
     // Some file systems take the flag, and no such access.
     if (moved < 0 && errno == EINVAL && isDirect.exchange(false)) {
-      fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_DIRECT);
+      platform::passCache(descriptor, false);
       continue;
     }
     failToMove(what, offset + done, count - done, moved < 0 ? errno : 0);
   }
   if (!isDirect)
-    posix_fadvise(descriptor, static_cast<off_t>(offset), static_cast<off_t>(count), POSIX_FADV_DONTNEED);
+    platform::dropFromCache(descriptor, offset, count);
 }
 
 void StateFile::read(uint64_t offset, char *to, uint64_t count) const {
-  move("read", offset, count, [&](uint64_t done) {
-    return pread(descriptor, to + done, count - done, static_cast<off_t>(offset + done));
-  });
+  move("read", offset, count,
+       [&](uint64_t done) { return platform::readAt(descriptor, to + done, count - done, offset + done); });
 }
 
 void StateFile::write(uint64_t offset, const char *from, uint64_t count) const {
   move("written", offset, count, [&](uint64_t done) {
-    return pwrite(descriptor, from + done, count - done, static_cast<off_t>(offset + done));
+    return platform::writeAt(descriptor, from + done, count - done, offset + done);
   });
 }
 

@@ -35,7 +35,7 @@ private:
   [[noreturn]] void failToMove(const char *what, uint64_t offset, uint64_t count, int error) const;
   template <typename Move> void move(const char *what, uint64_t offset, uint64_t count, Move call) const;
 
-  std::string folder, path;
+  std::string folder;
   uint64_t bytes;
   int descriptor = -1;
   mutable std::atomic<bool> isDirect = false;

@@ -1,6 +1,6 @@
 // Temporary files and folders that are being written, in case an error ends the process without unwinding.
 #pragma once
-#include <filesystem>
+#include "runtime/platform/Folders.h"
 #include <string>
 
 namespace kedge::rt {
@@ -23,9 +23,8 @@ public:
 
   /// Called by a terminate handler.
   static void remove() {
-    std::error_code ignored;
     for (; newest; newest = newest->older)
-      std::filesystem::remove_all(newest->path, ignored);
+      platform::removeAll(newest->path);
   }
 
 private:

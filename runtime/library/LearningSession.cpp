@@ -3,6 +3,7 @@
 #include "runtime/format/Convert.h"
 #include "runtime/io/FileLock.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/program/NumberFlags.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/Evaluate.h"
@@ -13,8 +14,8 @@
 #include "runtime/train/report/Effects.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fmt/ranges.h>
 #include <limits>
 
@@ -284,10 +285,8 @@ void LearningSession::lockFolder(const std::string &dir) {
 
 void LearningSession::checkpoint(const std::string &dir) {
   requireWhole();
-  std::error_code failed;
-  std::filesystem::create_directories(dir, failed);
-  if (failed)
-    fail("cannot create the folder '{}': {}", dir, failed.message());
+  if (!platform::makeFolders(dir))
+    fail("cannot create the folder '{}': {}", dir, std::strerror(errno));
   lockFolder(dir);
   prepareFolder(dir);
   if (savedStep == progress.step)

@@ -3,6 +3,7 @@
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
 #include "runtime/library/LearningSession.h"
+#include "runtime/platform/Process.h"
 #include <clocale>
 #include <locale.h>
 #include <new>
@@ -55,28 +56,11 @@ int fails(kedge_session *session, int code, const char *text) noexcept {
   return code;
 }
 
-/// Numbers have a decimal point while it lives, whatever the caller's locale is: on this thread alone.
-class PlainNumbers {
-public:
-  PlainNumbers() : plain(newlocale(LC_ALL_MASK, "C", nullptr)), before(plain ? uselocale(plain) : nullptr) {}
-  ~PlainNumbers() {
-    if (!plain)
-      return;
-    uselocale(before);
-    freelocale(plain);
-  }
-  PlainNumbers(const PlainNumbers &) = delete;
-  PlainNumbers &operator=(const PlainNumbers &) = delete;
-
-private:
-  locale_t plain, before;
-};
-
 /// body() with what it throws as a code.
 template <typename Body> int guarded(kedge_session *session, Body &&body) {
   try {
     session->notes.clear();
-    const PlainNumbers numbers;
+    const platform::PlainNumbers numbers;
     const Listener listener(session->notes);
     body();
     return KEDGE_OK;
@@ -243,6 +227,7 @@ int openSession(const kedge_option *options, const TaskRunner &lent, kedge_sessi
   *session = new (std::nothrow) kedge_session{&kFunctions, {}, {}, nullptr};
   if (!*session)
     return KEDGE_NO_MEMORY;
+  platform::keepLoaded();
   return guarded(*session,
                  [&] { (*session)->learning = std::make_unique<LearningSession>(textsOf(options), lent); });
 }

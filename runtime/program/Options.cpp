@@ -238,7 +238,7 @@ void checkSampleOptions(const CLI::App &app, const SampleOptions &o) {
 /// What follows the last colon of --export-safetensors FILE:TYPE, unless it is a part of a path.
 void takeExportType(Options &o) {
   const size_t colon = o.exportSafetensors.rfind(':');
-  if (colon == std::string::npos || o.exportSafetensors.find('/', colon) != std::string::npos)
+  if (colon == std::string::npos || o.exportSafetensors.find_first_of("/\\", colon) != std::string::npos)
     return;
   const std::string type = o.exportSafetensors.substr(colon + 1);
   if (type != "bf16" && type != "fp16")

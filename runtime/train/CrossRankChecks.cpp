@@ -1,6 +1,7 @@
 #include "runtime/train/CrossRankChecks.h"
 #include "runtime/io/FileMap.h"
 #include "runtime/io/FileWriter.h"
+#include "runtime/platform/Process.h"
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -29,15 +30,7 @@ bool isOneFile(const Found &a, const Found &b) {
          a.changed == b.changed;
 }
 
-uint64_t ownMachine() {
-  char text[64] = "";
-  if (std::FILE *file = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
-    if (!std::fgets(text, sizeof(text), file))
-      text[0] = 0;
-    std::fclose(file);
-  }
-  return std::hash<std::string_view>()(text);
-}
+uint64_t ownMachine() { return std::hash<std::string>()(platform::bootName()); }
 
 /// What rank 0 has read, on every rank.
 std::vector<std::string> pathsOfFirst(Communicator &ranks, const std::vector<ReadFiles::File> &files) {

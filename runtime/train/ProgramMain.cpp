@@ -7,6 +7,7 @@
 #include "runtime/io/Printable.h"
 #include "runtime/io/StandardFiles.h"
 #include "runtime/io/Unfinished.h"
+#include "runtime/platform/Process.h"
 #include "runtime/program/PlansByWorld.h"
 #include "runtime/train/CrossRankChecks.h"
 #include "runtime/train/Introduction.h"
@@ -14,12 +15,10 @@
 #include "runtime/train/Signals.h"
 #include "runtime/train/output/OutputReader.h"
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
 #include <thread>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -41,7 +40,7 @@ int withOutput(int code) {
     return code;
   if (const char *reason = lostOutput(); *reason)
     fail("cannot write to standard output: {}", reason);
-  if (caughtSignal() == SIGPIPE)
+  if (caughtSignal() == platform::kBrokenPipe)
     fail("cannot write to standard error");
   return code;
 }
@@ -59,7 +58,7 @@ Launched startedAs(bool withTorchrun) {
 void shareGpus(const ProgramImage &image) {
   if (!image.device)
     fail("--shared-gpu: this program is for CPUs, whose ranks share a machine without it");
-  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+  platform::setVariable("NCCL_MULTI_RANK_GPU_ENABLE", "1");
 }
 
 void moveFiles(Program &program, const std::string &directory) {
@@ -173,7 +172,7 @@ void endWithoutMemory() {
   } catch (const std::bad_alloc &) {
     std::fputs("kedge: error: out of memory\n", stderr);
     Unfinished::remove();
-    _exit(1);
+    platform::endProcess(1);
   } catch (...) {
     std::abort();
   }
@@ -182,13 +181,14 @@ void endWithoutMemory() {
 
 } // namespace
 
-int programMain(int argc, char **argv, const ProgramImage &image) {
+int programMain(int count, char **words, const ProgramImage &image) {
+  platform::Arguments arguments(count, words);
   Ranks ranks;
   int code = 1;
   prepareStandardFiles();
   std::set_terminate(endWithoutMemory);
   try {
-    return runProgram(argc, argv, image, ranks);
+    return runProgram(arguments.count(), arguments.data(), image, ranks);
   } catch (const Stopped &) { // it has been said
   } catch (const EndedBySignal &ended) {
     say(ranks.get(), ended.what(), false);
@@ -205,7 +205,7 @@ int programMain(int argc, char **argv, const ProgramImage &image) {
   }
   if (ranks) { // MPI's own end would wait for ranks that are gone
     std::fflush(nullptr);
-    _exit(code);
+    platform::endProcess(code);
   }
   return code;
 }

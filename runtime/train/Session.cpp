@@ -6,6 +6,9 @@
 #include "runtime/io/MapGuard.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
+#include "runtime/platform/Process.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/CompletedStep.h"
 #include "runtime/train/CrossRankChecks.h"
@@ -18,11 +21,10 @@
 #include "runtime/train/weights/Averages.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
-#include <csignal>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -56,11 +58,7 @@ private:
 };
 
 /// Beside the file itself, wherever links lead from.
-std::string lockOf(const std::string &path) {
-  std::error_code failed;
-  const std::filesystem::path file = std::filesystem::canonical(path, failed);
-  return (failed ? path : file.string()) + ".lock";
-}
+std::string lockOf(const std::string &path) { return platform::realPath(path).value_or(path) + ".lock"; }
 
 /// Reports are a file a rank: "memory.json", "memory.rank-1.json".
 std::string ofRank(const std::string &path, const World &world) {
@@ -109,9 +107,8 @@ void Session::checkOptions() {
     logLock = std::make_unique<FileLock>(lockOf(options.log), fmt::format("--log '{}'", options.log));
   if (options.checkpointDir.empty())
     return;
-  std::error_code failed;
-  std::filesystem::create_directories(options.checkpointDir, failed);
-  if (access(options.checkpointDir.c_str(), W_OK) != 0)
+  platform::makeFolders(options.checkpointDir);
+  if (!platform::isWritableFolder(options.checkpointDir))
     fail("--checkpoint-dir {}: cannot write into it: {}", options.checkpointDir, std::strerror(errno));
   if (world.isFirst())
     folderLock = std::make_unique<FileLock>(options.checkpointDir + "/.lock",
@@ -249,7 +246,7 @@ void Session::prepare(const ReadFiles *read) {
 
 int Session::endBeforeFirstStep(int caught) {
   const std::string what = fmt::format("stopped by {} before the first step: nothing was trained",
-                                       caught == SIGINT ? "SIGINT" : "a signal");
+                                       caught == platform::kInterrupt ? "SIGINT" : "a signal");
   if (ranks) // others may wait for this one in a collective
     throw EndedBySignal(what, caught);
   say("kedge: note: " + what);
@@ -282,7 +279,7 @@ int Session::run() {
     finish();
   else if (exportsWhenStopped())
     exportStopped();
-  if (signal == SIGPIPE)
+  if (signal == platform::kBrokenPipe)
     throw AgreedError(fmt::format("cannot write to standard error: the run ended after {} of {} steps",
                                   progress.step, scalars.steps));
   return signal == 0 ? 0 : 128 + signal;
@@ -332,7 +329,8 @@ std::vector<std::string> Session::exportFiles() const {
 /// Who presses Ctrl-C wants the run's results, and so does who only lost sight of it; SIGTERM and SIGHUP may
 /// leave no time for them.
 bool Session::exportsWhenStopped() const {
-  return (signal == SIGINT || signal == SIGPIPE) && stepsRun > 0 && !exportFiles().empty();
+  return (signal == platform::kInterrupt || signal == platform::kBrokenPipe) && stepsRun > 0 &&
+         !exportFiles().empty();
 }
 
 void Session::exportStopped() {

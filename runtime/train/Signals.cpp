@@ -1,6 +1,6 @@
 #include "runtime/train/Signals.h"
+#include "runtime/platform/Process.h"
 #include <csignal>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -8,33 +8,18 @@ namespace {
 volatile std::sig_atomic_t signalNumber = 0;
 
 void remember(int number) {
-  if (signalNumber != 0 && signalNumber != SIGPIPE) // Ctrl-C also ends who reads the display
-    _exit(128 + number);
+  if (signalNumber != 0 && signalNumber != platform::kBrokenPipe) // Ctrl-C also ends who reads the display
+    platform::endProcess(128 + number);
   signalNumber = number;
-}
-
-void install(int number, void (*handler)(int)) {
-  struct sigaction action{};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(number, &action, nullptr);
 }
 
 } // namespace
 
-void catchSignals() {
-  install(SIGINT, remember);
-  install(SIGTERM, remember);
-  struct sigaction before{};
-  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) // nohup stays as it is
-    install(SIGHUP, remember);
-  install(SIGXFSZ, SIG_IGN);
-}
+void catchSignals() { platform::catchEnds(remember); }
 
 void noteLostDisplay() {
   if (signalNumber == 0)
-    signalNumber = SIGPIPE;
+    signalNumber = platform::kBrokenPipe;
 }
 
 int caughtSignal() { return signalNumber; }

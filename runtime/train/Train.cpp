@@ -1,7 +1,8 @@
 // The training loop: step, evaluation, log line, checkpoint, in this order.
-#include "runtime/exec/DisplacedThreads.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/DisplacedThreads.h"
+#include "runtime/platform/Process.h"
 #include "runtime/train/CompletedStep.h"
 #include "runtime/train/FiniteStates.h"
 #include "runtime/train/Session.h"
@@ -12,7 +13,6 @@
 #include "runtime/train/weights/Averages.h"
 #include <chrono>
 #include <cmath>
-#include <csignal>
 
 namespace kedge::rt {
 namespace {
@@ -120,7 +120,7 @@ void Session::noteStop() const {
   else if (exportsWhenStopped())
     kept = "there is no --checkpoint-dir to go on from";
   say(fmt::format("kedge: note: stopped by {} after step {} of {}: {}{}",
-                  signal == SIGINT ? "SIGINT" : "a signal", progress.step, scalars.steps, kept,
+                  signal == platform::kInterrupt ? "SIGINT" : "a signal", progress.step, scalars.steps, kept,
                   exportsWhenStopped() ? "; exporting now, unless a second signal comes" : ""));
 }
 
@@ -211,7 +211,7 @@ int Session::train() {
     checkpointIfDue(signal != 0 || ends);
   }
   display.finish();
-  if (signal != 0 && signal != SIGPIPE && progress.step < scalars.steps && world.isFirst())
+  if (signal != 0 && signal != platform::kBrokenPipe && progress.step < scalars.steps && world.isFirst())
     noteStop();
   if (ends && world.isFirst())
     say(fmt::format("kedge: note: {} evaluations without a better {} than {} after step {}: the run ends",

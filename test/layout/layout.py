@@ -17,8 +17,8 @@ SOURCES = (".cpp", ".h", ".inc", ".td", ".cu")
 LANGUAGE = ["Support", "Interfaces", "Dialect"]
 MIDDLE = LANGUAGE + ["Text", "Solver", "Model", "Lint", "Analysis", "Interpret", "Import", "Export", "Link"]
 # What compilers see of the runtime: facts of calls and programs, and the CPU's kernels to run constants with.
-RUNTIME_FACTS = ["runtime/io", "runtime/format", "abi", "runtime/program", "runtime/calls", "runtime/exec"]
-BELOW_EXEC = ["runtime/io", "runtime/format", "abi", "runtime/program", "runtime/calls"]
+RUNTIME_FACTS = ["runtime/platform", "runtime/io", "runtime/format", "abi", "runtime/program", "runtime/calls", "runtime/exec"]
+BELOW_EXEC = ["runtime/platform", "runtime/io", "runtime/format", "abi", "runtime/program", "runtime/calls"]
 
 # The rooms of the house, and what each includes besides itself. What lies deeper than a room belongs to it; a folder of
 # passes/ never includes another phase.
@@ -57,11 +57,13 @@ ALLOWED = {
     "passes/Pipelines": MIDDLE + ["passes"],
     "driver": MIDDLE + ["passes", "passes/Pipelines", "runtime/text"] + RUNTIME_FACTS,
     "tools": MIDDLE + ["compiler", "session", "Passes", "passes", "passes/Pipelines", "driver", "runtime/comm", "runtime/comm/mpi"] + RUNTIME_FACTS,
-    "runtime/io": [],
-    "runtime/format": ["runtime/io"],
-    "runtime/program": ["runtime/io", "runtime/format", "abi"],
-    "runtime/calls": ["runtime/io", "runtime/format", "runtime/program"],
+    "runtime/platform": [],
+    "runtime/io": ["runtime/platform"],
+    "runtime/format": ["runtime/platform", "runtime/io"],
+    "runtime/program": ["runtime/platform", "runtime/io", "runtime/format", "abi"],
+    "runtime/calls": ["runtime/platform", "runtime/io", "runtime/format", "runtime/program"],
     "runtime/comm": BELOW_EXEC,
+    "runtime/comm/alone": BELOW_EXEC + ["runtime/comm", "runtime/comm/mpi", "runtime/comm/tcp"],
     "runtime/comm/messages": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
     "runtime/comm/mpi": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages", "runtime/exec"],
     "runtime/comm/tcp": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages"],
@@ -69,7 +71,7 @@ ALLOWED = {
     "runtime/cpu": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
     "runtime/cuda": BELOW_EXEC + ["runtime/exec", "runtime/comm"],
     "runtime/data": BELOW_EXEC + ["runtime/exec"],
-    "runtime/text": ["runtime/io"],
+    "runtime/text": ["runtime/platform", "runtime/io"],
     "runtime/library": BELOW_EXEC + ["session", "runtime/comm", "runtime/exec", "runtime/data", "runtime/train"],
     "runtime/train": BELOW_EXEC + ["runtime/exec", "runtime/data", "runtime/text", "runtime/comm", "runtime/comm/mpi",
                                    "runtime/comm/tcp"],
@@ -88,7 +90,7 @@ NAMESPACES = {
     "passes/Memory": "memory", "passes/Mesh": "mesh", "passes/Offload": "offload", "passes/Partition": "partition", "passes/Pipeline": "pipeline", "passes/Pipelines": "pipelines",
     "passes/Precision": "precision", "passes/Rematerialize": "remat", "passes/Schedule": "schedule", "driver": "driver", "driver/shapes": "driver::shapes",
     "runtime": "rt", "runtime/calls": "rt::calls", "runtime/comm/messages": "rt::messages", "runtime/comm/mpi": "rt|rt::mpi",
-    "runtime/comm/tcp": "rt|rt::tcp", "runtime/cpu": "rt|rt::cpu", "runtime/cpu/conv": "rt::cpu|rt::cpu::depthwise",
+    "runtime/comm/tcp": "rt|rt::tcp", "runtime/platform": "rt|rt::platform", "runtime/cpu": "rt|rt::cpu", "runtime/cpu/conv": "rt::cpu|rt::cpu::depthwise",
     "runtime/cuda": "rt::cuda", "runtime/cuda/library": "rt::cuda|rt::cuda::nccl",
     "tools": "tool", "tools/kedge-bench": "bench",
 }

@@ -265,11 +265,13 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
           driver::architectureOf(target); // throws
         return std::string();
       });
-  flags.list("--cpu", o.machine.cpus,
-             "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or "
-             "several: the program chooses at its start; aarch64-linux: a program for 64-bit Arm, "
-             "aarch64-linux+sve: one whose kernels use SVE",
-             ',');
+  flags.list(
+      "--cpu", o.machine.cpus,
+      "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or "
+      "several: the program chooses at its start; aarch64-linux: a program for 64-bit Arm, "
+      "aarch64-linux+sve: one whose kernels use SVE; x86_64-windows: a program for 64-bit Windows with "
+      "kernels for both levels, x86_64-windows+v3 or x86_64-windows+v4: for one",
+      ',');
   flags.word("--libc", o.machine.libc,
              "shared (the default): the program takes the C library of the machine that it runs on; static: "
              "glibc is linked into it, and it runs on one rank; musl: the same with musl");

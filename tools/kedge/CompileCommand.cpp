@@ -11,6 +11,7 @@
 #include "driver/program/ProgramBuilder.h"
 #include "driver/program/StageTexts.h"
 #include "lib/Link/Link.h"
+#include "lib/Link/OtherMachines.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Reporter.h"
 #include "passes/Lower/Codegen/KernelCache.h"
@@ -38,6 +39,18 @@ void checkProcessors(const CompileOptions &options) {
   const KernelLevels processors(options.machine.cpus); // throws for names of none
   if (options.onGpu() && !options.machine.cpus.empty() && processors.otherMachine().empty())
     fail("--cpu would have no effect: --target {} has no kernels for the processor", options.machine.target);
+  const std::string machine = processors.otherMachine();
+  if (!link::isWindows(machine))
+    return;
+  if (options.onGpu())
+    fail("--target {} for {}: not available yet; leave out --cpu for a program for Linux",
+         options.machine.target, machine);
+  if (options.model.ranks != std::vector<int64_t>{1})
+    fail("--ranks {} for {}: not available yet; leave it out", fmt::join(options.model.ranks, ","), machine);
+  if (options.machine.libc != CLibrary::Shared)
+    fail("--libc {} is for Linux, found --cpu {}: leave it out; programs for Windows need no library beyond "
+         "Windows' own",
+         wordOf(options.machine.libc), fmt::join(options.machine.cpus, ","));
 }
 
 void checkLibc(const CompileOptions &options) {

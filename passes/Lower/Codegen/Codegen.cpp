@@ -54,6 +54,14 @@ struct ArmLevel {
 constexpr ArmLevel kArmLevels[] = {
     {kArm, "", 0}, {"aarch64-linux+sve", "+sve", 0}, {"aarch64-linux+sve256", "+sve", 2}};
 
+/// 64-bit Windows, by the level of the x86-64 psABI.
+constexpr StringLiteral kWindows = "x86_64-windows";
+struct WindowsLevel {
+  StringRef name, cpu;
+};
+constexpr WindowsLevel kWindowsLevels[] = {{"x86_64-windows+v3", "x86-64-v3"},
+                                           {"x86_64-windows+v4", "x86-64-v4"}};
+
 /// Code is made for a level of the x86-64 psABI rather than for one processor: what it needs can be checked
 /// at start, and machines of a level get equal programs.
 struct Level {
@@ -231,21 +239,31 @@ KernelTarget KernelTarget::level(StringRef name) {
       target.vectorScale = level.vectorScale;
       return target;
     }
+  for (const WindowsLevel &level : kWindowsLevels)
+    if (level.name == name) {
+      target.triple = "x86_64-w64-windows-gnu";
+      target.cpu = level.cpu.str();
+      return target;
+    }
   target.triple = llvm::sys::getDefaultTargetTriple();
   for (const Level &level : kLevels)
     if (level.cpu == name && name != "x86-64-v2")
       target.cpu = name.str();
   if (target.cpu.empty())
-    fail("--cpu {}: expected native, aarch64-linux, aarch64-linux+sve, x86-64-v3, x86-64-v4 or several "
-         "levels, "
-         "as in x86-64-v3,x86-64-v4",
+    fail("--cpu {}: expected native, aarch64-linux, aarch64-linux+sve, x86_64-windows, x86_64-windows+v3, "
+         "x86_64-windows+v4, x86-64-v3, x86-64-v4 or several levels, as in x86-64-v3,x86-64-v4",
          name.str());
   if (!llvm::Triple(target.triple).isX86())
     fail("--cpu {}: this compiler makes code for {}; give --cpu native", name.str(), target.triple);
   return target;
 }
 
-std::string KernelTarget::otherMachine() const { return StringRef(name).starts_with(kArm) ? kArm.str() : ""; }
+std::string KernelTarget::otherMachine() const {
+  for (StringRef machine : {kArm, kWindows})
+    if (StringRef(name).starts_with(machine))
+      return machine.str();
+  return "";
+}
 
 void kedge::lower::renameKernels(ModuleOp kernels, StringRef prefix, StringRef suffix) {
   for (auto kernel : kernels.getOps<SymbolOpInterface>())

@@ -19,12 +19,12 @@ struct KernelTarget {
 
   /// The highest level of the machine that the compiler runs on.
   static KernelTarget host();
-  /// A level of the x86-64 psABI, x86-64-v3 or x86-64-v4, or 64-bit Arm, aarch64-linux, with SVE
-  /// aarch64-linux+sve or, for vectors of 256 bits, aarch64-linux+sve256. Throws kedge::Error for another
-  /// name.
+  /// A level of the x86-64 psABI, x86-64-v3 or x86-64-v4, the same for Windows, x86_64-windows+v3 or
+  /// x86_64-windows+v4, or 64-bit Arm, aarch64-linux, with SVE aarch64-linux+sve or, for vectors of 256 bits,
+  /// aarch64-linux+sve256. Throws kedge::Error for another name.
   static KernelTarget level(llvm::StringRef name);
-  /// "aarch64-linux" for the targets of that kind, whose programs are linked with a runtime of their own; ""
-  /// for a processor of the compiler's family.
+  /// "aarch64-linux" or "x86_64-windows" for the targets of that kind, whose programs are linked with a
+  /// runtime of their own; "" for Linux on a processor of the compiler's family.
   std::string otherMachine() const;
 };
 

@@ -1,7 +1,7 @@
 #include "runtime/comm/messages/Progress.h"
 #include "runtime/comm/Communicator.h"
-#include "runtime/exec/PromptThread.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Threads.h"
 #include <algorithm>
 #include <csignal>
 #include <unistd.h>
@@ -51,7 +51,7 @@ Progress::~Progress() {
 }
 
 void Progress::run() {
-  runPromptly();
+  platform::runPromptly();
   try {
     transport->start();
     initialized.store(true);

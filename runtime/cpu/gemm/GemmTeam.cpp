@@ -1,5 +1,5 @@
 #include "runtime/cpu/gemm/GemmTeam.h"
-#include "runtime/exec/DisplacedThreads.h"
+#include "runtime/platform/DisplacedThreads.h"
 #include <algorithm>
 
 namespace kedge::rt::cpu {

@@ -1,6 +1,7 @@
 #include "runtime/cpu/isa/Isa.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/ProcessorFeatures.h"
+#include "runtime/platform/Threads.h"
 #include <atomic>
 #include <cstdlib>
 #include <iterator>
@@ -8,10 +9,6 @@
 #include <string_view>
 #if defined(__x86_64__)
 #include <cpuid.h>
-#endif
-#if defined(__x86_64__) && defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 #if defined(__aarch64__)
 #include <sys/auxv.h>
@@ -28,15 +25,6 @@ struct Features {
 };
 
 #if defined(__x86_64__)
-bool leaveToUseAmx() {
-#if defined(__linux__)
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-#else
-  return false;
-#endif
-}
-
 Features readFeatures() {
   Features f;
   f.avx2 = processorHas("avx2") && processorHas("fma") && processorHas("f16c");
@@ -48,7 +36,7 @@ Features readFeatures() {
   const bool tiles = (edx >> 22 & 1) && (edx >> 24 & 1); // amx-bf16, amx-tile
   const bool halves = edx >> 23 & 1;                     // avx512-fp16
   f.avx512Bf16 = __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax >> 5 & 1);
-  f.amx = f.avx512Bf16 && tiles && leaveToUseAmx();
+  f.amx = f.avx512Bf16 && tiles && platform::mayUseTiles();
   // Measured on a processor with all three: half the rate of fp32 multiply-adds. Those that have AVX512_BF16
   // without AVX512_FP16 (Cooper Lake, Zen 4 and 5) run it at twice that rate by their producers' tables.
   f.slowDots = halves;

@@ -18,7 +18,9 @@ constexpr Level kLevels[] = {
     {"aarch64-linux+sve", [] { return machineHasSve(); }, Isa::NeonBf16},
     {"aarch64-linux+sve256", [] { return machineIsa() == Isa::Sve256; }, Isa::Sve256},
     {"x86-64-v3", [] { return machineIsa() >= Isa::Avx2; }, Isa::Avx2},
-    {"x86-64-v4", [] { return machineIsa() >= Isa::Avx512; }, Isa::Avx512}};
+    {"x86-64-v4", [] { return machineIsa() >= Isa::Avx512; }, Isa::Avx512},
+    {"x86_64-windows+v3", [] { return machineIsa() >= Isa::Avx2; }, Isa::Avx2},
+    {"x86_64-windows+v4", [] { return machineIsa() >= Isa::Avx512; }, Isa::Avx512}};
 
 /// Why the machine counts as less than it may be.
 std::string limitText() {

@@ -3,19 +3,18 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/train/Manifest.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 /// N of "step-N", or nothing.
@@ -80,13 +79,10 @@ std::string damage(const std::string &folder, const ordered_json &manifest) {
   std::set<std::string> names;
   for (const ordered_json &file : manifest.at("files")) {
     const std::string name = file.at("name");
-    if (name.empty() || name.find('/') != std::string::npos || name == "." || name == ".." ||
-        !names.insert(name).second)
+    if (!platform::isPlainName(name) || !names.insert(name).second)
       return fmt::format("'{}' is no name of a file in the folder, or occurs twice", name);
     const std::string path = folder + "/" + name;
-    std::error_code failed;
-    const uint64_t bytes = fs::file_size(path, failed);
-    if (failed || bytes != file.at("bytes").get<uint64_t>())
+    if (platform::fileSize(path) != file.at("bytes").get<uint64_t>())
       return fmt::format("'{}' is missing or truncated", path);
     const FileMap map(path, "checkpoint file");
     if (checksumOf(map.data(), map.size()) != file.at("checksum").get<std::string>())
@@ -213,8 +209,7 @@ Checkpoint readCheckpoint(const std::string &folder, bool files) {
 namespace {
 
 Checkpoint newestWhole(const std::string &dir) {
-  std::error_code failed;
-  if (fs::exists(dir + "/" + kManifest, failed))
+  if (platform::exists(dir + "/" + kManifest))
     return readCheckpoint(dir, /*files=*/true);
   std::string reasons;
   for (int64_t step : stepsIn(dir)) {
@@ -236,11 +231,9 @@ Checkpoint newestWhole(const std::string &dir) {
 
 std::vector<int64_t> stepsIn(const std::string &dir) {
   std::vector<int64_t> steps;
-  std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(dir, ignored))
-    if (entry.is_directory(ignored))
-      if (auto step = stepOf(entry.path().filename().string()))
-        steps.push_back(*step);
+  for (const std::string &name : platform::namesIn(dir))
+    if (const auto step = stepOf(name); step && platform::isFolder(dir + "/" + name))
+      steps.push_back(*step);
   std::sort(steps.rbegin(), steps.rend());
   return steps;
 }
@@ -252,10 +245,9 @@ std::string folderOfStep(const std::string &dir, int64_t step) {
 bool holdsCheckpoints(const std::string &dir) { return !stepsIn(dir).empty(); }
 
 void removeLeftovers(const std::string &dir) {
-  std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(dir, ignored))
-    if (entry.path().filename().string().rfind(kTemporary, 0) == 0)
-      fs::remove_all(entry.path(), ignored);
+  for (const std::string &name : platform::namesIn(dir))
+    if (name.rfind(kTemporary, 0) == 0)
+      platform::removeAll(dir + "/" + name);
 }
 
 Checkpoint newestCheckpoint(const std::string &dir, Communicator *ranks) {

@@ -4,19 +4,19 @@
 #include "runtime/io/Printable.h"
 #include "runtime/io/Random.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
-#include <filesystem>
+#include <cerrno>
+#include <cstring>
 
 namespace kedge::rt {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Reads every byte of a folder that this process has not seen yet; a run resumes among few of them.
 bool isWholeOfRun(const std::string &dir, int64_t step, CheckpointRun &run) {
   if (run.whole.count(step))
-    return fs::exists(folderOfStep(dir, step) + "/" + kManifest);
+    return platform::exists(folderOfStep(dir, step) + "/" + kManifest);
   try {
     const std::string folder = folderOfStep(dir, step);
     const Checkpoint found = readCheckpoint(folder, /*files=*/false);
@@ -33,10 +33,9 @@ bool isWholeOfRun(const std::string &dir, int64_t step, CheckpointRun &run) {
 /// Out of sight by a rename first, so that no half-removed checkpoint can be seen.
 void removeCheckpoint(const std::string &dir, int64_t step) {
   const std::string hidden = fmt::format("{}/{}{}-old", dir, kTemporary, step);
-  std::error_code ignored;
-  fs::remove_all(hidden, ignored);
-  fs::rename(folderOfStep(dir, step), hidden, ignored);
-  fs::remove_all(hidden, ignored);
+  platform::removeAll(hidden);
+  platform::renamePath(folderOfStep(dir, step), hidden);
+  platform::removeAll(hidden);
 }
 
 } // namespace
@@ -56,15 +55,13 @@ void removeOlder(const std::string &dir, int64_t step, CheckpointRun &run, int64
 }
 
 void setAside(const std::string &dir, int64_t step, const std::string &why) {
-  std::error_code failed;
   std::string place = fmt::format("{}/{}{}", dir, kSetAside, step);
-  for (int number = 2; fs::exists(place, failed); ++number)
+  for (int number = 2; platform::exists(place); ++number)
     place = fmt::format("{}/{}{}.{}", dir, kSetAside, step, number);
   const std::string folder = folderOfStep(dir, step);
-  fs::rename(folder, place, failed);
-  if (failed)
-    fail("cannot set '{}' aside as '{}': {}", folder, place, failed.message());
-  syncFolder(dir);
+  if (!platform::renamePath(folder, place))
+    fail("cannot set '{}' aside as '{}': {}", folder, place, std::strerror(errno));
+  platform::syncFolder(dir);
   say(fmt::format("kedge: note: {} is set aside as '{}': {}; remove it when you do not need it",
                   printable(folder), printable(place), why));
 }

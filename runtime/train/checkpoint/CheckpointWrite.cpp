@@ -2,24 +2,22 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/LastCheckpoint.h"
 #include "runtime/io/Unfinished.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/train/Manifest.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <memory>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 bool isParted(const Program &program) {
@@ -194,9 +192,8 @@ void writeParts(const std::string &folder, const Executor &executor, ordered_jso
 
 void checkPartsAreHere(const std::string &folder, const ordered_json &manifest) {
   for (const ordered_json &file : manifest["files"]) {
-    std::error_code missing;
     const std::string path = folder + "/" + file["name"].get<std::string>();
-    if (fs::file_size(path, missing) != file["bytes"].get<uint64_t>() || missing)
+    if (platform::fileSize(path) != file["bytes"].get<uint64_t>())
       fail("'{}', which another rank wrote, is not to be seen by rank 0: --checkpoint-dir must name a folder "
            "that all ranks "
            "share",
@@ -219,7 +216,7 @@ void writeWhole(const std::string &folder, const Executor &executor, ordered_jso
   FileWriter writer(folder + "/" + kManifest);
   writer.write(sealedManifest(manifest));
   writer.finish();
-  syncFolder(folder);
+  platform::syncFolder(folder);
 }
 
 void writeFolder(const std::string &folder, const Executor &executor, const RunProgress &progress,
@@ -245,11 +242,8 @@ uint64_t bytesOf(const Executor &executor) {
 }
 
 void makeFolder(const std::string &folder) {
-  std::error_code failed;
-  fs::remove_all(folder, failed);
-  fs::create_directories(folder, failed);
-  if (failed)
-    fail("cannot create the checkpoint folder '{}': {}", folder, failed.message());
+  if (!platform::removeAll(folder) || !platform::makeFolders(folder))
+    fail("cannot create the checkpoint folder '{}': {}", folder, std::strerror(errno));
 }
 
 /// Whatever goes wrong, nothing is left under the name that nobody looks for.
@@ -257,36 +251,27 @@ template <typename Body> void orRemove(const std::string &temporary, Body &&body
   try {
     body();
   } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(temporary, ignored);
+    platform::removeAll(temporary);
     throw;
   }
 }
 
 void putInPlace(const std::string &dir, const std::string &temporary, int64_t step) {
   const std::string target = folderOfStep(dir, step);
-  std::error_code failed;
-  if (fs::exists(target, failed))
+  if (platform::exists(target))
     setAside(dir, step, "something else is where this run's checkpoint belongs");
-  fs::rename(temporary, target, failed);
-  if (failed)
-    fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
-  syncFolder(dir);
+  if (!platform::renamePath(temporary, target))
+    fail("cannot put the checkpoint '{}' in its place: {}", target, std::strerror(errno));
+  platform::syncFolder(dir);
 }
-
-constexpr unsigned kExchangeNames = 2; // RENAME_EXCHANGE: musl declares neither it nor renameat2
 
 /// One rename puts either in the other's place, so that a best one stands at any time.
 void putBestInPlace(const std::string &temporary, const std::string &target) {
-  std::error_code failed;
-  const bool exchanged =
-      syscall(SYS_renameat2, AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), kExchangeNames) == 0;
-  if (exchanged)
-    fs::remove_all(temporary, failed);
-  else
-    fs::remove_all(target, failed), fs::rename(temporary, target, failed);
-  if (failed)
-    fail("cannot put the checkpoint '{}' in its place: {}", target, failed.message());
+  const bool placed = platform::exchangeNames(temporary, target)
+                          ? platform::removeAll(temporary)
+                          : platform::removeAll(target) && platform::renamePath(temporary, target);
+  if (!placed)
+    fail("cannot put the checkpoint '{}' in its place: {}", target, std::strerror(errno));
 }
 
 /// A whole checkpoint under a name that nobody looks for; false for ranks behind the first, which have
@@ -302,9 +287,8 @@ bool writeHidden(const std::string &temporary, const Executor &executor, const R
       readCheckpoint(temporary,
                      /*files=*/true); // as the disk has it: older ones go because this one is whole
   } catch (const std::exception &error) {
-    std::error_code ignored;
     if (run.world.isFirst())
-      fs::remove_all(temporary, ignored);
+      platform::removeAll(temporary);
     if (dynamic_cast<const Stopped *>(&error))
       throw;
     fail("no checkpoint of step {} ({} bytes): {}", progress.step, bytesOf(executor), error.what());
@@ -321,7 +305,7 @@ void writeBestCheckpoint(const std::string &dir, const Executor &executor, const
   if (!writeHidden(temporary, executor, progress, scalars, run))
     return;
   putBestInPlace(temporary, target);
-  syncFolder(dir);
+  platform::syncFolder(dir);
 }
 
 void writeCheckpoint(const std::string &dir, const Executor &executor, const RunProgress &progress,

@@ -5,12 +5,13 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
 #include "runtime/io/SameFile.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
+#include "runtime/platform/Process.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/weights/Weights.h"
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -74,7 +75,7 @@ Uses inputsOf(const Options &options, const Program &program) {
   addModel(uses, options, program);
   if (options.sample.tokenizer != "bytes")
     add(uses, "--tokenizer", options.sample.tokenizer);
-  add(uses, "the program", "/proc/self/exe");
+  add(uses, "the program", platform::programFile());
   return uses;
 }
 
@@ -109,16 +110,7 @@ Uses outputsOf(const Options &options, const Program &program) {
 
 /// Checkpoints are files that a later run reads.
 bool isOfCheckpoint(const std::string &path) {
-  std::error_code failed;
-  return std::filesystem::exists(path, failed) &&
-         std::filesystem::exists(folderOf(path) + "/" + kManifest, failed);
-}
-
-std::string placeOf(const std::string &path) {
-  std::error_code failed;
-  const std::filesystem::path place =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
-  return failed ? path : place.string();
+  return platform::exists(path) && platform::exists(folderOf(path) + "/" + kManifest);
 }
 
 /// These are written as the run goes on, and have checks of their own.
@@ -126,7 +118,7 @@ bool isAppended(const Use &use) { return use.what == "--log" || use.what == "--t
 
 void checkPlace(const Use &output, bool writes) {
   const std::string folder = folderOf(output.path);
-  if (access(folder.c_str(), W_OK) != 0)
+  if (!platform::isWritableFolder(folder))
     fail("{} {}: cannot write into '{}': {}", output.what, output.path, folder, std::strerror(errno));
   if (!writes || isAppended(output))
     return;
@@ -140,9 +132,8 @@ void checkPlace(const Use &output, bool writes) {
 } // namespace
 
 void checkOutputsWritable(const Options &options, const Program &program, bool writes) {
-  std::error_code failed; // what is wrong is told below
   if (writes && !options.exportAdapter.empty())
-    std::filesystem::create_directories(options.exportAdapter, failed);
+    platform::makeFolders(options.exportAdapter); // what is wrong is told below
   for (const Use &output : outputsOf(options, program))
     if (writes || output.what != "--export-adapter")
       checkPlace(output, writes);
@@ -159,7 +150,7 @@ void checkOutputFiles(const Options &options, const Program &program) {
     if (isOfCheckpoint(output.path))
       fail("{} {}: would overwrite a file of a checkpoint; name another file", output.what, output.path);
     for (size_t other = 0; other < at; ++other)
-      if (placeOf(outputs[other].path) == placeOf(output.path))
+      if (platform::placeOf(outputs[other].path) == platform::placeOf(output.path))
         fail("{} {}: {} writes that file, too; name another one", output.what, output.path,
              outputs[other].what);
   }

@@ -1,6 +1,7 @@
 #include "runtime/train/output/TraceValues.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/io/Error.h"
+#include <filesystem>
 
 namespace kedge::rt {
 
@@ -9,7 +10,8 @@ TraceValues::TraceValues(Executor &executor, const Options &options) : executor(
     return;
   const World world = executor.communicator() ? executor.communicator()->world() : World();
   path = world.size > 1 ? options.traceValues + ".rank-" + std::to_string(world.rank) : options.traceValues;
-  file.open(path, std::ios::binary | std::ios::trunc);
+  file.open(std::filesystem::path(std::u8string(path.begin(), path.end())),
+            std::ios::binary | std::ios::trunc);
   if (!file)
     fail("{}: cannot be written", path);
   writeRecord({{"kind", "run"}, {"mesh", executor.program().mesh.text()}, {"bytes", 0}}, nullptr, 0);

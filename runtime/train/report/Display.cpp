@@ -1,13 +1,11 @@
 #include "runtime/train/report/Display.h"
+#include "runtime/platform/Terminal.h"
 #include "runtime/train/Signals.h"
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -20,15 +18,10 @@ double now() {
 
 /// Progress that nobody can see ends the run as a signal would: with a checkpoint.
 void show(const char *text, size_t count) {
-  if (count > 0 && write(STDERR_FILENO, text, count) < 0 && errno != EINTR && errno != EAGAIN)
+  if (count > 0 && !platform::writeError(text, count))
     noteLostDisplay();
 }
 void show(const char *text) { show(text, std::strlen(text)); }
-
-int columnsOfTerminal() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 /// Appends to a text that has room; what does not fit is cut.
 template <typename... Args> void append(char *text, size_t room, const char *format, Args... args) {
@@ -105,7 +98,7 @@ void writeBar(char *text, size_t room, int columns, const LogLine &line, int64_t
 
 Display::Display(int64_t steps, bool countsTokens, bool speaks)
     : steps(steps), every(std::max<int64_t>(1, steps / 20)), countsTokens(countsTokens), speaks(speaks),
-      terminal(isatty(STDERR_FILENO) != 0), left(now()) {}
+      terminal(platform::errorIsTerminal()), left(now()) {}
 
 void Display::begin(const char *text) {
   if (!speaks || !terminal)
@@ -142,7 +135,7 @@ void Display::keep(const LogLine &line) {
   append(text, sizeof(text), "step %lld/%lld  loss %.4f", static_cast<long long>(line.step) + 1,
          static_cast<long long>(steps), line.loss);
   appendEvaluation(text, sizeof(text), line);
-  text[std::min<size_t>(static_cast<size_t>(columnsOfTerminal() - 1), std::strlen(text))] = 0;
+  text[std::min<size_t>(static_cast<size_t>(platform::terminalColumns() - 1), std::strlen(text))] = 0;
   show("\r");
   show(text);
   show("\x1b[K\n");
@@ -153,7 +146,7 @@ void Display::bar(const LogLine &line) {
   char rest[32] = "", text[kRoom];
   if (line.step + 1 < steps)
     writeDuration(rest, sizeof(rest), left.seconds(steps - line.step - 1));
-  writeBar(text, sizeof(text), columnsOfTerminal(), line, steps, countsTokens, rest);
+  writeBar(text, sizeof(text), platform::terminalColumns(), line, steps, countsTokens, rest);
   show("\r");
   show(text);
   show("\x1b[K");

@@ -2,14 +2,12 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/FileMap.h"
 #include "runtime/io/Say.h"
+#include "runtime/platform/Files.h"
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace kedge::rt {
 namespace {
@@ -49,7 +47,7 @@ struct Line {
 
 /// Where the lines that stay end: before the first one of step `resumeAt` or later, or a torn one.
 size_t keptBytes(const std::string &path, int64_t resumeAt) {
-  if (access(path.c_str(), F_OK) != 0)
+  if (!platform::factsOf(path))
     return 0;
   const FileMap file(path, "log");
   const std::string_view all(file.data(), file.size());
@@ -70,24 +68,22 @@ size_t keptBytes(const std::string &path, int64_t resumeAt) {
 } // namespace
 
 void checkLogFile(const std::string &path) {
-  struct stat there{};
-  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+  if (const auto there = platform::factsOf(path); there && !there->isRegular)
     fail("--log '{}' is no regular file, expected the place of a file to make or go on with", path);
 }
 
 Log::Log(const std::string &path, std::optional<int64_t> resumeAt) : name(path) {
   const size_t kept = resumeAt ? keptBytes(path, *resumeAt) : 0;
-  descriptor = open(path.c_str(),
-                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (resumeAt ? 0 : O_TRUNC), 0644);
+  descriptor = platform::openFile(path, platform::Opening::Append);
   if (descriptor < 0)
     fail("cannot open the log '{}': {}", path, std::strerror(errno));
-  if (resumeAt && ftruncate(descriptor, static_cast<off_t>(kept)) != 0 && errno != EINVAL)
+  if (!platform::cutFile(descriptor, kept))
     fail("cannot cut the log '{}': {}", path, std::strerror(errno));
 }
 
 Log::~Log() {
   if (descriptor >= 0)
-    close(descriptor);
+    platform::closeFile(descriptor);
 }
 
 void Log::write(const LogLine &line) {
@@ -130,15 +126,13 @@ void Log::write(const LogLine &line) {
   }
   text.add("}\n");
   for (size_t done = 0; done < text.size;) {
-    const ssize_t written = ::write(descriptor, text.text + done, text.size - done);
+    const int64_t written = platform::writeNext(descriptor, text.text + done, text.size - done);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0) {
       const int reason = written < 0 ? errno : ENOSPC;
       // No half line stays.
-      const off_t end = lseek(descriptor, 0, SEEK_CUR);
-      if (done != 0 && end >= static_cast<off_t>(done) &&
-          ftruncate(descriptor, end - static_cast<off_t>(done)) != 0)
+      if (done != 0 && !platform::cutEnd(descriptor, done))
         say(fmt::format("kedge: warning: the log '{}' ends in half a line", name));
       fail("cannot write the log '{}' at step {}: {}; free some space, or name another --log", name,
            line.step, std::strerror(reason));

@@ -1,13 +1,13 @@
 #include "runtime/train/report/TensorBoard.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Files.h"
+#include "runtime/platform/Folders.h"
+#include "runtime/platform/Process.h"
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <fcntl.h>
-#include <filesystem>
-#include <unistd.h>
 #include <variant>
 
 namespace kedge::rt {
@@ -134,21 +134,17 @@ void addScalar(Message &summary, std::string_view tag, std::optional<double> val
 }
 
 std::string fileName(const std::string &folder) {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
   return fmt::format("{}/events.out.tfevents.{:010}.{}.{}.kedge", folder, static_cast<int64_t>(wallTime()),
-                     host, getpid());
+                     platform::hostName(), platform::processId());
 }
 
 } // namespace
 
 TensorBoard::TensorBoard(const std::string &folder, std::optional<int64_t> resumeAt)
     : name(fileName(folder)) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed)
-    fail("--tensorboard: cannot make the folder '{}': {}", folder, failed.message());
-  descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (!platform::makeFolders(folder))
+    fail("--tensorboard: cannot make the folder '{}': {}", folder, std::strerror(errno));
+  descriptor = platform::openFile(name, platform::Opening::Create);
   if (descriptor < 0)
     fail("--tensorboard: cannot make '{}': {}", name, std::strerror(errno));
   Message version; // Event: file_version 3, session_log 7 (status 1)
@@ -163,7 +159,7 @@ TensorBoard::TensorBoard(const std::string &folder, std::optional<int64_t> resum
 
 TensorBoard::~TensorBoard() {
   if (descriptor >= 0)
-    close(descriptor);
+    platform::closeFile(descriptor);
 }
 
 void TensorBoard::record(const std::string &event) {
@@ -174,7 +170,8 @@ void TensorBoard::record(const std::string &event) {
   whole.bytes += event;
   whole.fixed(maskedCrc(event));
   for (size_t done = 0; done < whole.bytes.size();) {
-    const ssize_t written = ::write(descriptor, whole.bytes.data() + done, whole.bytes.size() - done);
+    const int64_t written =
+        platform::writeNext(descriptor, whole.bytes.data() + done, whole.bytes.size() - done);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0)

@@ -3,13 +3,14 @@
 #include "runtime/format/Convert.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
+#include "runtime/platform/Folders.h"
 #include "runtime/train/checkpoint/CheckpointTensors.h"
 #include "runtime/train/weights/EncodedWeights.h"
 #include "runtime/train/weights/StateValues.h"
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <set>
 
 namespace kedge::rt {
@@ -66,9 +67,8 @@ void checkAdapterOptions(const Program &program, const Options &options) {
   for (const auto &[flag, value] : given)
     if (!value.empty() && countAdapted(program) == 0)
       fail("{} {}: the program has no adapters: compile it with --lora REGEX or --adapter DIR", flag, value);
-  std::error_code ignored;
-  if (!options.exportAdapter.empty() && std::filesystem::exists(options.exportAdapter, ignored) &&
-      !std::filesystem::is_directory(options.exportAdapter, ignored))
+  if (!options.exportAdapter.empty() && platform::exists(options.exportAdapter) &&
+      !platform::isFolder(options.exportAdapter))
     fail("--export-adapter {}: expected a folder, found a file", options.exportAdapter);
 }
 
@@ -163,10 +163,8 @@ void exportAdapter(const std::string &folder, const Executor &executor) {
       const NamedState entry{&state, state.adapter ? factorKey(state) : beside->get<std::string>()};
       tensors.push_back(wholeTensor(program, entry, [&states, &state] { return states.fetch(state); }));
     }
-    std::error_code failed;
-    std::filesystem::create_directories(folder, failed);
-    if (failed)
-      fail("--export-adapter {}: cannot make the folder: {}", folder, failed.message());
+    if (!platform::makeFolders(folder))
+      fail("--export-adapter {}: cannot make the folder: {}", folder, std::strerror(errno));
     AtomicFile values(folder + "/" + kAdapterTensors), config(folder + "/" + kAdapterConfig);
     writeSafetensors(values.writer(), tensors);
     config.write(program.options.adapter.at("config").dump(1) + "\n");

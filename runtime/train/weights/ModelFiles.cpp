@@ -2,6 +2,7 @@
 #include "runtime/format/GraphHash.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileWriter.h"
+#include "runtime/platform/Files.h"
 #include "runtime/train/weights/Weights.h"
 
 namespace kedge::rt {
@@ -51,7 +52,7 @@ std::string placeOfModelFile(const Program &program, const std::string &model, s
   const std::string &stored = program.files[index].path, folder = folderOf(program.files[0].path) + "/";
   if (stored.rfind(folder, 0) == 0)
     return besideFile(model, stored.substr(folder.size()));
-  return stored[0] == '/' ? stored : besideFile(model, stored);
+  return platform::isAbsolute(stored) ? stored : besideFile(model, stored);
 }
 
 } // namespace kedge::rt

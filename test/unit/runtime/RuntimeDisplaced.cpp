@@ -1,5 +1,5 @@
 // Threads that do not run change processors with one that waits for them.
-#include "runtime/exec/DisplacedThreads.h"
+#include "runtime/platform/DisplacedThreads.h"
 #include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>

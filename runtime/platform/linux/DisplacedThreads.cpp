@@ -1,5 +1,4 @@
-#include "runtime/exec/DisplacedThreads.h"
-#include "runtime/exec/ThreadPool.h"
+#include "runtime/platform/DisplacedThreads.h"
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -32,7 +31,7 @@ struct alignas(64) LoopThread {
   cpu_set_t usual{};
 };
 
-constinit LoopThread loopThreads[kMostThreads];
+constinit LoopThread loopThreads[kMostSlots];
 std::atomic<int> slots{0}; ///< noted ones are below
 /// Held by the one that looks; `stays` and `usual` are its own.
 std::atomic<bool> isLooking{false};

@@ -3,6 +3,8 @@
 
 namespace kedge::rt {
 
+constexpr int kMostSlots = 512;
+
 /// The calling thread takes part in loops as `slot`, and others may wait for it from now on: for a helper
 /// while a ThreadAtWork lives, for the caller of loops, slot 0, also between them. Forgotten when the thread
 /// ends. Allocates nothing.

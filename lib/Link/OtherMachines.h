@@ -1,0 +1,31 @@
+// Machines that programs are compiled for and Kedge does not run on: what links for them.
+#pragma once
+#include "lib/Link/BuiltInLinker.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace kedge::link {
+
+/// A kind of machine that a cross compiler of Debian links for.
+struct OtherMachine {
+  llvm::StringRef name, driver, package;
+  bool isWindows = false;
+};
+/// Null for this machine, and for what another compiler links for (musl).
+const OtherMachine *otherMachine(llvm::StringRef name);
+bool isWindows(llvm::StringRef machine);
+
+/// What a driver needs to make such an output for Windows, behind the objects and archives. `flags` are the
+/// linker's own.
+std::vector<std::string> windowsFlags(OutputForm form, llvm::ArrayRef<std::string> flags);
+
+/// A module-definition file: which functions a DLL exports, those of `symbol` (the model's own) among them.
+std::string moduleDefinition(const std::string &dll, llvm::ArrayRef<std::string> functions,
+                             const std::string &symbol);
+/// Writes the import library that linkers for Windows take in place of the DLL.
+void writeImportLibrary(const std::string &file, const std::string &dll,
+                        llvm::ArrayRef<std::string> functions);
+
+} // namespace kedge::link
