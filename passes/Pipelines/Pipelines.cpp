@@ -32,6 +32,11 @@ void addRaisePipeline(OpPassManager &manager) {
   manager.addPass(levels::createVerifyModel());
 }
 
+void addDocumentsPipeline(OpPassManager &manager) {
+  manager.addNestedPass<func::FuncOp>(raise::createSeparateDocuments());
+  manager.addPass(levels::createVerifyModel());
+}
+
 void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
   if (options.inserts())
     manager.addPass(adapters::createInsertAdapters(options.insert));
