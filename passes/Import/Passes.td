@@ -289,6 +289,28 @@ def SeparateDocuments : ModelPass<"kedge-separate-documents", "Documents of a ro
   }];
   let statistics = [Counter<"attentions", "attentions that read borders now">];
 }
+def DropConstants : KedgePass<"kedge-drop-constants", "mlir::ModuleOp"> {
+  let summary = "Constants that the model no longer reads";
+  let description = [{
+    A constant state that no value of @model depends on, such as a mask that became a fact of attention, is no argument any more,
+    and is neither read from its file nor kept in memory. Runs after composites are raised.
+
+    Example:
+    ```mlir
+    train.state constant @mask tensor<8x8xf32>
+    func.func @model(%x: tensor<2xf32>, %m: tensor<8x8xf32> {train.binding = #train.binding<state @mask>}) -> tensor<2xf32> attributes {train.kind = #train.kind<model>} {
+      return %x : tensor<2xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model(%x: tensor<2xf32>) -> tensor<2xf32> attributes {train.kind = #train.kind<model>} {
+      return %x : tensor<2xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"constants dropped", "states that are gone">, Counter<"bytes dropped", "bytes of these states">];
+}
 def FoldTransposes : ModelPass<"kedge-fold-transposes", "Products of transposed operands"> {
   let description = [{
     If an operand of a MatMul is a Transpose of the last two dims, the MatMul reads its source with `transA` or `transB`

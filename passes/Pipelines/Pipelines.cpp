@@ -29,6 +29,7 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createFoldTransposes());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(levels::createMergeEqual());
+  manager.addPass(raise::createDropConstants());
   manager.addPass(levels::createVerifyModel());
 }
 
