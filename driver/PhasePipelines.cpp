@@ -94,6 +94,8 @@ void PhasePipelines::buildOwn(Phase phase, bool withKernels, OpPassManager &mana
     return;
   case Phase::Model:
     pipelines::addRaisePipeline(manager);
+    if (options.model.documents)
+      pipelines::addDocumentsPipeline(manager);
     if (options.model.adapters.given())
       pipelines::addAdapterPipeline(manager, options.model.adapters);
     return;

@@ -30,7 +30,33 @@ Sight sightAt(const interpret::HostTensor &tensor, int64_t index) {
 }
 } // namespace
 
-raise::MaskMatcher::Kind raise::MaskMatcher::classify(Value mask, int64_t &offset) {
+namespace {
+/// The band that holds all visible elements, each [queries, keys] of a mask alike: nullopt if it holds a hidden
+/// one, too, or an element is neither.
+std::optional<train::Visible> bandOf(const interpret::HostTensor &mask, int64_t queries, int64_t keys) {
+  int64_t lowest = keys, highest = -queries; // of key minus query
+  for (int64_t i = 0; i < mask.elements(); ++i) {
+    const Sight sight = sightAt(mask, i);
+    if (sight == Sight::Neither)
+      return std::nullopt;
+    const int64_t distance = i % keys - i / keys % queries;
+    if (sight == Sight::Visible)
+      lowest = std::min(lowest, distance), highest = std::max(highest, distance);
+  }
+  train::Visible band;
+  if (lowest > 1 - queries)
+    band.left = -lowest;
+  if (highest < keys - 1)
+    band.right = highest;
+  for (int64_t i = 0; i < mask.elements(); ++i)
+    if (band.sees(i / keys % queries, i % keys) != (sightAt(mask, i) == Sight::Visible))
+      return std::nullopt;
+  // A finite number that hides all keys of a query makes its weights equal, not 0.
+  return band.leavesNone(queries, keys) ? std::nullopt : std::optional(band);
+}
+} // namespace
+
+raise::MaskMatcher::Kind raise::MaskMatcher::classify(Value mask, train::Visible &band) {
   const interpret::HostTensor *tensor = evaluator.evaluate(mask);
   if (!tensor || tensor->elements() == 0)
     return Kind::Unknown;
@@ -42,41 +68,35 @@ raise::MaskMatcher::Kind raise::MaskMatcher::classify(Value mask, int64_t &offse
     nothing = sightAt(*tensor, i) == Sight::Visible;
   if (nothing)
     return Kind::Nothing;
-  if (rank < 2 || keys == 1 || queries == 1)
+  if (rank < 2 || keys == 1 || queries == 1 || keepsTensors)
     return Kind::Other;
-  int64_t seen = 0;
-  while (seen < keys && sightAt(*tensor, seen) == Sight::Visible)
-    ++seen;
-  offset = seen - 1;
-  if (offset < 0)
+  std::optional<train::Visible> found = bandOf(*tensor, queries, keys);
+  if (!found || (*found & visible).leavesNone(queries, keys))
     return Kind::Other;
-  for (int64_t i = 0; i < tensor->elements(); ++i) {
-    int64_t key = i % keys, query = i / keys % queries;
-    if (sightAt(*tensor, i) != (key <= query + offset ? Sight::Visible : Sight::Hidden))
-      return Kind::Other;
-  }
-  return Kind::Causal;
+  band = *found;
+  return Kind::Band;
 }
 
-bool raise::MaskMatcher::takeCausal(int64_t offset) {
-  causalOffset = causalOffset ? std::min(*causalOffset, offset) : offset;
+bool raise::MaskMatcher::take(const train::Visible &band) {
+  visible = visible & band;
+  ++bands;
   return true;
 }
 
-void raise::MaskMatcher::conjuncts(Value mask, bool causal, SmallVectorImpl<Value> &left) {
+void raise::MaskMatcher::conjuncts(Value mask, bool takesBands, SmallVectorImpl<Value> &left) {
   mask = unexpanded(mask);
-  int64_t offset = 0;
-  Kind kind = classify(mask, offset);
+  train::Visible band;
+  Kind kind = classify(mask, band);
   if (kind == Kind::Nothing)
     return;
-  if (kind == Kind::Causal && causal) {
-    takeCausal(offset);
+  if (kind == Kind::Band && takesBands) {
+    take(band);
     return;
   }
   auto both = mask.getDefiningOp<AndOp>();
   if (both && kind == Kind::Unknown) {
-    conjuncts(both.getA(), causal, left);
-    conjuncts(both.getB(), causal, left);
+    conjuncts(both.getA(), takesBands, left);
+    conjuncts(both.getB(), takesBands, left);
     return;
   }
   left.push_back(mask);
@@ -91,7 +111,7 @@ Value raise::MaskMatcher::conjunction(ArrayRef<Value> parts) {
 
 bool raise::MaskMatcher::addBool(Value mask) {
   SmallVector<Value> parts;
-  conjuncts(mask, /*causal=*/true, parts);
+  conjuncts(mask, /*takesBands=*/true, parts);
   if (bools)
     parts.insert(parts.begin(), bools);
   bools = conjunction(parts);
@@ -100,12 +120,12 @@ bool raise::MaskMatcher::addBool(Value mask) {
 
 bool raise::MaskMatcher::addFloat(Value mask) {
   mask = unexpanded(mask);
-  int64_t offset = 0;
-  switch (classify(mask, offset)) {
+  train::Visible band;
+  switch (classify(mask, band)) {
   case Kind::Nothing:
     return true;
-  case Kind::Causal:
-    return takeCausal(offset);
+  case Kind::Band:
+    return take(band);
   default:
     break;
   }
@@ -118,7 +138,7 @@ bool raise::MaskMatcher::addFloat(Value mask) {
   // Such a mask is kept; only the parts of it that hide nothing are dropped.
   if (chosen && hidden && shown) {
     SmallVector<Value> parts;
-    conjuncts(chosen.getCondition(), /*causal=*/false, parts);
+    conjuncts(chosen.getCondition(), /*takesBands=*/false, parts);
     if (Value condition = conjunction(parts); condition && condition != chosen.getCondition()) {
       Value a = scalarLike(builder, loc, mask, *shown), b = scalarLike(builder, loc, mask, *hidden);
       mask = WhereOp::create(builder, loc, condition, a, b);

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/Math/LogicOps.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "passes/Import/MatchUtils.h"
 
@@ -147,6 +148,53 @@ Value withoutDropout(Value v, AttentionMatch &match) {
   return dropout.getX();
 }
 
+/// x of x - max(x), which a softmax does not tell from x.
+Value withoutMaximum(Value x) {
+  auto centred = defining<SubOp>(x);
+  if (!centred)
+    return x;
+  Value all = skip(centred.getA());
+  auto highest = defining<ReduceMaxOp>(centred.getB());
+  if (highest && highest.getAxes() == ArrayRef<int64_t>{3} && same(highest.getX(), all))
+    return all;
+  // PyTorch's max(dim) gives the place, too, and exporters take the value from there.
+  auto taken = defining<GatherElementsOp>(centred.getB());
+  auto place = taken ? defining<ArgMaxOp>(taken.getIndices()) : ArgMaxOp();
+  return place && taken.getAxis() == 3 && place.getAxis() == 3 && place.getKeepdims() &&
+                 same(taken.getData(), all) && same(place.getX(), all)
+             ? all
+             : x;
+}
+
+/// One number for each head, [1, heads, 1, 1] before it was expanded; null otherwise.
+Value perHead(Value v) {
+  while (auto expand = defining<ExpandOp>(v))
+    v = expand.getInput();
+  v = skip(v);
+  ArrayRef<int64_t> shape = shapeOf(v);
+  return shape.size() == 4 && shape[0] == 1 && shape[2] == 1 && shape[3] == 1 ? v : Value();
+}
+
+/// What the softmax is of whose result is `probabilities`: the scores of keys. A sink beside them, whose
+/// probability is cut off, is noted in `match`. Null if it is neither.
+Value scoresOf(Value probabilities, AttentionMatch &match) {
+  std::optional<MatchedPart> part = partOf(probabilities);
+  auto softmax = defining<SoftmaxOp>(part ? part->source : probabilities);
+  if (!softmax || (int64_t)softmax.getAxis() != 3)
+    return {};
+  if (!part)
+    return softmax.getX();
+  auto joined = defining<ConcatOp>(withoutMaximum(softmax.getX()));
+  if (!joined || joined.getInputs().size() != 2 || joined.getAxis() != 3 || part->axis != 3 ||
+      part->start != 0 || part->step != 1)
+    return {};
+  Value scores = joined.getInputs()[0], sink = joined.getInputs()[1];
+  if (shapeOf(scores).back() != part->size || shapeOf(sink).back() != 1)
+    return {};
+  match.sinks = perHead(sink);
+  return match.sinks ? scores : Value();
+}
+
 bool operandsFit(const AttentionMatch &m) {
   auto batch = [](const AttentionOperand &o) { return shapeOf(o.value)[0]; };
   for (const AttentionOperand *o : {&m.q, &m.k, &m.v})
@@ -160,11 +208,11 @@ bool operandsFit(const AttentionMatch &m) {
 bool kedge::raise::matchAttention(MatMulOp weighted, AttentionMatch &match) {
   if (weighted.getTransA() || weighted.getTransB() || rankOf(weighted.getY()) != 4)
     return false;
-  auto softmax = defining<SoftmaxOp>(withoutNaNGuard(withoutDropout(weighted.getA(), match)));
-  if (!softmax || (int64_t)softmax.getAxis() != 3)
+  Value softmaxed = scoresOf(withoutNaNGuard(withoutDropout(weighted.getA(), match)), match);
+  if (!softmaxed)
     return false;
   ScoreMatcher scores(match);
-  if (!scores.masked(softmax.getX()))
+  if (!scores.masked(softmaxed))
     return false;
   double scale = match.scale;
   for (bool unrepeat : {true, false}) {
@@ -181,7 +229,8 @@ bool kedge::raise::matchAttention(MatMulOp weighted, AttentionMatch &match) {
       return false;
   }
   match.scale = scale * match.q.scale * match.k.scale;
-  return match.v.scale == 1.0;
+  const bool sinksFit = !match.sinks || elementCount(shapeOf(match.sinks)) == match.q.heads();
+  return match.v.scale == 1.0 && sinksFit;
 }
 
 bool kedge::raise::matchAttention(train::AttentionOp op, AttentionMatch &match) {
@@ -189,8 +238,9 @@ bool kedge::raise::matchAttention(train::AttentionOp op, AttentionMatch &match) 
     return false;
   if (op.getMask())
     match.masks.push_back({op.getMask(), elementOf(op.getMask()).isInteger(1), false});
-  if (op.getCausal())
-    match.causalOffset = op.getCausalOffset();
+  match.visible = op.getVisible().value_or(train::Visible());
+  match.documents = op.getDocuments();
+  match.sinks = op.getSinks();
   match.outputBthd = op.getOLayout() == train::AttentionLayout::BTHD;
   match.softcap = op.getSoftcap().convertToDouble();
   if (op.getTrainingMode()) {

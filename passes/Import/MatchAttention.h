@@ -28,7 +28,8 @@ struct AttentionMatch {
   };
   AttentionOperand q, k, v;
   double scale = 1.0, softcap = 0.0;
-  std::optional<int64_t> causalOffset;
+  train::Visible visible;
+  mlir::Value documents, sinks;
   bool outputBthd = false;
   llvm::SmallVector<Mask> masks;
   /// Dropout of the probabilities in training; 0: none.

@@ -232,8 +232,10 @@ def RaiseAttention : ModelPass<"kedge-raise-attention", "Attention from softmax 
   let description = [{
     softmax(scale Q K^T + mask) V over [B, H, T, D] becomes `train.attention`. Scales are combined into one, and a softcap
     becomes an attribute. Transposes to and from [B, T, H, D] become layouts. Keys and values that are repeated for groups
-    of heads are used without the repetition. A constant causal mask becomes `causal`. A Dropout of the probabilities
-    becomes `ratio`, with its `op_id`. Attentions that are one op in the model are treated in the same way.
+    of heads are used without the repetition. A constant mask that is causal or a window becomes `sees`,
+    which costs neither memory nor time; any other stays an operand, and a remark names it if it has an element for each
+    query and key. A Dropout of the probabilities becomes `ratio`, with its `op_id`. Attentions that are one op in the model
+    are treated in the same way.
 
     Example:
     ```mlir
@@ -255,10 +257,59 @@ def RaiseAttention : ModelPass<"kedge-raise-attention", "Attention from softmax 
     }
     ```
   }];
+  let options = [Option<"keepMasks", "keep-masks", "bool", "false", "leave constant masks as they are">];
   let statistics = [Counter<"attentions", "attentions that are one op now">,
-                    Counter<"causal masks", "constant masks that became `causal`">,
+                    Counter<"band masks", "constant masks that became `sees`">,
+                    Counter<"tensor masks", "masks with an element for each query and key that stayed">,
                     Counter<"dropouts", "dropouts of probabilities that became `ratio`">,
                     Counter<"repeats undone", "keys and values that are used without repetition">];
+}
+def SeparateDocuments : ModelPass<"kedge-separate-documents", "Documents of a row do not see each other"> {
+  let description = [{
+    Gives the model an input `document_borders`, i64 [rows, length + 1], and every attention its borders as `documents`: 0, where
+    each further document of the row begins, then length. No mask of T x T is made. Attentions must be over whole rows, each
+    query with its own key, and no softmax over scores may be left that was not recognised as an attention's. Runs after
+    attention is raised.
+
+    Example:
+    ```mlir
+    func.func @model(%q: tensor<2x1x8x16xf32>, %k: tensor<2x1x8x16xf32>, %v: tensor<2x1x8x16xf32>) -> tensor<2x1x8x16xf32> attributes {train.kind = #train.kind<model>} {
+      %o, %lse = train.attention %q, %k, %v sees(causal) {scale = 0.25 : f64} : (tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>) -> (tensor<2x1x8x16xf32>, tensor<2x1x8xf32>)
+      return %o : tensor<2x1x8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model(%q: tensor<2x1x8x16xf32>, %k: tensor<2x1x8x16xf32>, %v: tensor<2x1x8x16xf32>,
+                     %borders: tensor<2x9xi64> {train.binding = #train.binding<input "document_borders">}) -> tensor<2x1x8x16xf32> {
+      %o, %lse = train.attention %q, %k, %v documents(%borders) sees(causal) {scale = 2.500000e-01 : f64} : ...
+      return %o : tensor<2x1x8x16xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"attentions", "attentions that read borders now">];
+}
+def DropConstants : KedgePass<"kedge-drop-constants", "mlir::ModuleOp"> {
+  let summary = "Constants that the model no longer reads";
+  let description = [{
+    A constant state that no value of @model depends on, such as a mask that became a fact of attention, is no argument any more,
+    and is neither read from its file nor kept in memory. Runs after composites are raised.
+
+    Example:
+    ```mlir
+    train.state constant @mask tensor<8x8xf32>
+    func.func @model(%x: tensor<2xf32>, %m: tensor<8x8xf32> {train.binding = #train.binding<state @mask>}) -> tensor<2xf32> attributes {train.kind = #train.kind<model>} {
+      return %x : tensor<2xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model(%x: tensor<2xf32>) -> tensor<2xf32> attributes {train.kind = #train.kind<model>} {
+      return %x : tensor<2xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"constants dropped", "states that are gone">, Counter<"bytes dropped", "bytes of these states">];
 }
 def FoldTransposes : ModelPass<"kedge-fold-transposes", "Products of transposed operands"> {
   let description = [{

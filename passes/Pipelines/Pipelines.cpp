@@ -29,6 +29,12 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createFoldTransposes());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(levels::createMergeEqual());
+  manager.addPass(raise::createDropConstants());
+  manager.addPass(levels::createVerifyModel());
+}
+
+void addDocumentsPipeline(OpPassManager &manager) {
+  manager.addNestedPass<func::FuncOp>(raise::createSeparateDocuments());
   manager.addPass(levels::createVerifyModel());
 }
 

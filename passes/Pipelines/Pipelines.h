@@ -83,6 +83,8 @@ struct TargetOptions {
 
 /// Level 1: composites back from primitives.
 void addRaisePipeline(mlir::OpPassManager &manager);
+/// After it: documents in a row do not see each other.
+void addDocumentsPipeline(mlir::OpPassManager &manager);
 /// Level 1: adapters beside frozen weights, weights in few bits.
 void addAdapterPipeline(mlir::OpPassManager &manager, const AdapterOptions &options);
 /// Level 1: what is 16-bit, and the casts; nothing for fp32.

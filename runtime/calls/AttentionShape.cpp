@@ -1,4 +1,5 @@
 #include "runtime/calls/AttentionShape.h"
+#include "runtime/format/Convert.h"
 #include <algorithm>
 #include <cmath>
 
@@ -91,6 +92,39 @@ AttentionDropout readDropout(const LibraryCall &call, int64_t batch, size_t firs
   return dropout;
 }
 
+/// {left, right}, each where it is a bound.
+void readVisible(const LibraryCall &call, AttentionShape &shape) {
+  for (const char *old : {"causal", "causal_offset"})
+    if (call.attrs.contains(old))
+      failCall(call, "attribute '{}': expected visible, with left and right", old);
+  auto found = call.attrs.find("visible");
+  if (found == call.attrs.end())
+    return;
+  shape.left = found->value("left", AttentionShape::kAll);
+  shape.right = found->value("right", AttentionShape::kAll);
+}
+
+void readBorders(const LibraryCall &call, AttentionShape &shape, size_t operand) {
+  shape.documents = inputIndex(call, operand);
+  if (shape.documents < 0)
+    return;
+  const TensorDesc &borders = call.inputs[shape.documents];
+  if (shape.queries != shape.keys || borders.type != DType::I64)
+    failCall(call, "documents: expected i64 borders, and as many queries as keys");
+  expectShape(call, borders, {shape.batch, shape.queries + 1}, "documents");
+}
+
+void readSinks(const LibraryCall &call, AttentionShape &shape, size_t operand) {
+  shape.sinks = inputIndex(call, operand);
+  if (shape.sinks < 0)
+    return;
+  const TensorDesc &sinks = call.inputs[shape.sinks];
+  if (!isFloat(sinks.type))
+    failCall(call, "sinks of {}: expected floats", dtypeName(sinks.type));
+  expectShape(call, sinks, {shape.queryHeads}, "sinks");
+  shape.sinkType = sinks.type;
+}
+
 } // namespace
 
 DropoutRow AttentionShape::dropoutRow(const void *const *inputs, int64_t b) const {
@@ -131,10 +165,13 @@ AttentionShape readAttention(const LibraryCall &call, size_t first, const Tensor
   shape.scale =
       floatAttr(call, "scale", 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, shape.depth))));
   shape.softcap = floatAttr(call, "softcap", 0);
-  shape.causal = boolAttr(call, "causal", false);
-  shape.causalOffset = intAttr(call, "causal_offset", 0);
+  readVisible(call, shape);
   shape.mask = readMask(call, shape, maskOperand);
   shape.dropout = readDropout(call, shape.batch, maskOperand + 1);
+  // An operand that may be several counts once where it is none.
+  const size_t behind = maskOperand + 1 + (shape.drops() ? 3 : 1);
+  readBorders(call, shape, behind);
+  readSinks(call, shape, behind + 1);
   return shape;
 }
 

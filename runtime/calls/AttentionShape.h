@@ -30,15 +30,22 @@ struct AttentionDropout {
 };
 
 struct AttentionShape {
+  /// A bound that hides nothing.
+  static constexpr int64_t kAll = int64_t(1) << 40;
+
   int64_t batch, queryHeads, keyHeads, queries, keys, depth, valueDepth;
   double scale, softcap;
-  bool causal;
-  int64_t causalOffset;
+  int64_t left = kAll, right = kAll; ///< query i sees key j when i - left <= j <= i + right
   HeadView q, k, v, o;
   AttentionMask mask;
   AttentionDropout dropout;
+  int documents = -1; ///< position of the borders among the inputs; -1: a row is one document
+  int sinks = -1;     ///< position of the sinks among the inputs; -1: none
+  DType sinkType = DType::F32;
   bool packed;
 
+  bool hidesBefore() const { return left < queries - 1; }
+  bool hidesBehind() const { return right < keys - 1; }
   bool drops() const { return dropout.firstInput >= 0; }
   /// Parameters of the random numbers of sample b, read from the call's inputs.
   DropoutRow dropoutRow(const void *const *inputs, int64_t b) const;
@@ -48,16 +55,18 @@ struct AttentionShape {
   }
 
   int64_t group() const { return keyHeads == 0 ? 0 : queryHeads / keyHeads; }
-  /// Query i may see the keys [0, visibleKeys(i)).
-  int64_t visibleKeys(int64_t i) const {
-    return causal ? std::max<int64_t>(0, std::min(keys, i + causalOffset + 1)) : keys;
-  }
-  /// Pairs of query and key over batch and heads that `causal` does not hide. A mask is not taken into
-  /// account.
+  /// Query i sees the keys [firstKey(i), endKey(i)), of which there may be none.
+  int64_t firstKey(int64_t i) const { return std::clamp<int64_t>(i - left, 0, keys); }
+  int64_t endKey(int64_t i) const { return std::clamp<int64_t>(i + right + 1, 0, keys); }
+  /// The queries [firstQuery(j), endQuery(j)) see key j.
+  int64_t firstQuery(int64_t j) const { return std::clamp<int64_t>(j - right, 0, queries); }
+  int64_t endQuery(int64_t j) const { return std::clamp<int64_t>(j + left + 1, 0, queries); }
+  /// Pairs of query and key over batch and heads that `left` and `right` do not hide. Masks and documents, which
+  /// are data, are not taken into account.
   double visiblePairs() const {
     double pairs = 0;
     for (int64_t i = 0; i < queries; ++i)
-      pairs += static_cast<double>(visibleKeys(i));
+      pairs += static_cast<double>(std::max<int64_t>(0, endKey(i) - firstKey(i)));
     return pairs * static_cast<double>(batch * queryHeads);
   }
   /// For each pair, `depthProducts` products have length depth and `valueProducts` have length valueDepth.
@@ -68,15 +77,11 @@ struct AttentionShape {
     return {CallWork::Kind::Attention, 2 * visiblePairs() * width, visiblePairs() * (drops() ? 6 : 1), {}, {},
             visiblePairs() / rows};
   }
-  /// The first query that may see key j.
-  int64_t firstQuery(int64_t j) const {
-    return causal ? std::min(queries, std::max<int64_t>(0, j - causalOffset)) : 0;
-  }
 };
 
 /// `o`: type of O, an output of the forward call and an input of the backward
 /// call. `first`: position of the input Q (or QKV). `maskOperand`: number of
-/// the optional mask operand; seed, step and row_base of a dropout follow it.
+/// the optional mask operand; seed, step and row_base of a dropout follow it, then documents and sinks.
 AttentionShape readAttention(const LibraryCall &call, size_t first, const TensorDesc &o, size_t maskOperand);
 
 /// Scratch memory of one thread, handed out in aligned pieces.

@@ -55,14 +55,14 @@ template <size_t b> CallWork workOfIntegerMatmul(const LibraryCall &call) {
 
 CallWork workOfAttention(const LibraryCall &call) {
   const bool packed = boolAttr(call, "packed", false);
-  expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
+  expectCounts(call, packed ? 1 : 3, packed ? 7 : 9, 2, 2);
   return readAttention(call, 0, call.outputs[0], packed ? 1 : 3).work(1, 1);
 }
 
 CallWork workOfAttentionGrad(const LibraryCall &call) {
   const bool packed = boolAttr(call, "packed", false);
   const size_t tensors = packed ? 4 : 6, results = packed ? 1 : 3;
-  expectCounts(call, tensors, tensors + 4, results, results);
+  expectCounts(call, tensors, tensors + 5, results, results);
   return readAttention(call, 1, call.inputs[packed ? 2 : 4], tensors).work(3, 2);
 }
 

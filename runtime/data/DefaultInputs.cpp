@@ -1,4 +1,5 @@
 #include "runtime/data/DefaultInputs.h"
+#include "runtime/data/Documents.h"
 #include "runtime/format/Convert.h"
 
 namespace kedge::rt {
@@ -42,7 +43,7 @@ std::string_view defaultOf(const InputSpec &input) {
     return "";
   if (name == "position_ids" && rank <= 3)
     return kCounting;
-  return rank == 2 && name == "token_type_ids" ? kZeros : "";
+  return rank == 2 && (name == "token_type_ids" || name == kDocumentBorders) ? kZeros : "";
 }
 
 std::unique_ptr<Source> defaultRows(const InputSpec &input, int64_t rows) {

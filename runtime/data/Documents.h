@@ -2,6 +2,7 @@
 // without regard to them; what a window holds of two documents is kept apart by labels, positions and masks.
 #pragma once
 #include "runtime/data/Source.h"
+#include <string_view>
 
 namespace kedge::rt {
 
@@ -36,7 +37,11 @@ struct PackedTokens {
 std::unique_ptr<Source> packedLabels(const PackedTokens &packed, const InputSpec &labels, int64_t ignored,
                                      bool maskPrompt);
 
-/// What documents say of an input that has no file: of [batch, length] named `position_ids`, the place in the
+/// The input that `kedge compile --documents` makes.
+inline constexpr std::string_view kDocumentBorders = "document_borders";
+
+/// What documents say of an input that has no file: named `document_borders`, where they begin; of [batch, length] named
+/// `position_ids`, the place in the
 /// document (or in its part within the window); named `attention_mask`, 1; of [batch, 1, length, length] or
 /// [batch, length, length] named `attention_mask`, which token sees which: earlier ones of its document. Null
 /// if it is none of these.

@@ -68,6 +68,21 @@ public:
   }
 };
 
+/// Where documents begin in the window, then its length.
+class Borders : public PackedSource {
+public:
+  using PackedSource::PackedSource;
+  void read(int64_t row, char *destination) const override {
+    const int64_t begin = row * length;
+    int64_t count = 0;
+    for (int64_t i = 0; i < length; ++i)
+      if (i == 0 || documents->at(begin + i) != documents->at(begin + i - 1))
+        put(destination, count++, i);
+    for (; count <= length; ++count)
+      put(destination, count, length);
+  }
+};
+
 /// 1 where a token sees another; of floats, which models add to scores: 0, and their lowest number where it
 /// does not.
 class BlockMask : public PackedSource {
@@ -103,6 +118,8 @@ std::unique_ptr<Source> packedLabels(const PackedTokens &packed, const InputSpec
 
 std::unique_ptr<Source> packedInput(const PackedTokens &packed, const InputSpec &input) {
   const std::vector<int64_t> &shape = input.desc.shape;
+  if (input.name == kDocumentBorders && shape.size() == 2 && shape.back() == packed.length + 1)
+    return std::make_unique<Borders>(packed, input);
   if (!input.batched || shape.size() < 2 || shape.back() != packed.length)
     return nullptr;
   const bool isMask = input.name == "attention_mask";

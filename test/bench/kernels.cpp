@@ -7,6 +7,7 @@
 #include <ctime>
 
 namespace kedge::rt {
+using namespace calls;
 namespace {
 
 struct Free {
@@ -76,29 +77,24 @@ void gpt2Products(benchmark::internal::Benchmark *bench) {
 }
 BENCHMARK(MatMul)->Apply(gpt2Products)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-/// args: batch, heads, tokens, depth; causal. FLOP counts are those of the visible half.
-void Attention(benchmark::State &state) {
-  int64_t b = state.range(0), h = state.range(1), t = state.range(2), d = state.range(3);
+/// args: batch, heads, tokens, depth, keys that a query sees before its own; causal. FLOP counts are those of the
+/// visible pairs.
+void attention(benchmark::State &state, bool backward) {
+  int64_t b = state.range(0), h = state.range(1), t = state.range(2), d = state.range(3), left = state.range(4);
   TensorDesc x = f32({b, h, t, d}), lse = f32({b, h, t});
-  LibraryCall call{"train.attention", {{"causal", true}}, {x, x, x}, {x, lse}};
-  measure(state, call, 2.0 * b * h * t * t * d);
+  nlohmann::json attrs = {{"visible", {{"left", left}, {"right", 0}}}};
+  LibraryCall call = backward ? LibraryCall{"train.attention_grad", attrs, {x, x, x, x, x, lse}, {x, x, x}}
+                              : LibraryCall{"train.attention", attrs, {x, x, x}, {x, lse}};
+  measure(state, call, workOf(call).flops);
 }
-void AttentionGrad(benchmark::State &state) {
-  int64_t b = state.range(0), h = state.range(1), t = state.range(2), d = state.range(3);
-  TensorDesc x = f32({b, h, t, d}), lse = f32({b, h, t});
-  LibraryCall call{"train.attention_grad", {{"causal", true}}, {x, x, x, x, x, lse}, {x, x, x}};
-  measure(state, call, 5.0 * b * h * t * t * d);
+void Attention(benchmark::State &state) { attention(state, false); }
+void AttentionGrad(benchmark::State &state) { attention(state, true); }
+void attentionSizes(benchmark::internal::Benchmark *bench) {
+  bench->Args({1, 12, 1024, 64, 1024})->Args({4, 12, 64, 64, 64});
+  bench->Args({1, 4, 4096, 64, 4096})->Args({1, 4, 4096, 64, 511});
 }
-BENCHMARK(Attention)
-    ->Args({1, 12, 1024, 64})
-    ->Args({4, 12, 64, 64})
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(AttentionGrad)
-    ->Args({1, 12, 1024, 64})
-    ->Args({4, 12, 64, 64})
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(Attention)->Apply(attentionSizes)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(AttentionGrad)->Apply(attentionSizes)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// args: 0 forward, 1 gradient of the image, 2 of the filter; batch, channels, filters, group, size, kernel,
 /// stride.

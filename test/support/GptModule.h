@@ -111,7 +111,7 @@ private:
       body += fmt::format("  {0}_{1} = onnx.Reshape {0}#{1} {{shape = array<i64: {2}>}} : ({3}) -> {4}\n",
                           parts, i, heads, stream, type);
     body +=
-        fmt::format("  {0}o, {0}l = train.attention {1}_0, {1}_1, {1}_2 {{causal = true, scale = {4} : f64, "
+        fmt::format("  {0}o, {0}l = train.attention {1}_0, {1}_1, {1}_2 sees(causal) {{scale = {4} : f64, "
                     "q_layout = \"bthd\", k_layout = "
                     "\"bthd\", v_layout = \"bthd\", o_layout = \"bthd\"}} : ({2}, {2}, {2}) -> ({2}, {3})\n",
                     y, parts, type, sums, 1 / std::sqrt(static_cast<double>(s.width / s.heads)));

@@ -85,9 +85,10 @@ void Calibration::products() {
 void Calibration::attention() {
   auto rate = [&](int64_t batch, int64_t length, DType type) {
     rt::TensorDesc heads{type, {batch, 4, length, 64}}, sums{DType::F32, {batch, 4, length}};
-    LibraryCall forward{"train.attention", {{"causal", true}}, {heads, heads, heads}, {heads, sums}};
+    const nlohmann::json causal = {{"visible", {{"right", 0}}}};
+    LibraryCall forward{"train.attention", causal, {heads, heads, heads}, {heads, sums}};
     LibraryCall backward{"train.attention_grad",
-                         {{"causal", true}},
+                         causal,
                          {heads, heads, heads, heads, heads, sums},
                          {heads, heads, heads}};
     const std::string what = fmt::format("attention {}, {} tokens", rt::dtypeName(type), length);

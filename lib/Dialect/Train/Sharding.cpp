@@ -96,6 +96,10 @@ struct AttentionSharding : ShardingOpInterface::ExternalModel<AttentionSharding,
                      keyDims(attention, attention.getVLayout(), ranks)};
     if (attention.getMask())
       rule.operands.push_back(maskDims(attention.getMask(), attention.getLSE()));
+    if (attention.getDocuments())
+      rule.operands.push_back(wholeDims(attention.getDocuments()));
+    if (attention.getSinks())
+      rule.operands.push_back({0});
     rule.results = {headDims(attention.getOLayout()), {kWhole, 0, kWhole}};
     return rule;
   }
@@ -143,6 +147,8 @@ struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradS
     rule.operands = {o, q, k, v, o, {kWhole, 0, kWhole}};
     if (grad.getMask())
       rule.operands.push_back(maskDims(grad.getMask(), grad.getLSE()));
+    if (grad.getDocuments())
+      rule.operands.push_back(wholeDims(grad.getDocuments()));
     rule.results = {q, k, v};
     return rule;
   }

@@ -151,16 +151,16 @@ private:
         scores = w.value("Add", {scores, name});
       }
     }
-    if (!op.getCausal())
+    std::optional<train::Visible> sight = op.getVisible();
+    if (!sight)
       return scores;
     const bool headsFirst = op.getKLayout() == train::AttentionLayout::BHTD;
-    const int64_t queries = lse[2], keys = shapeOf(op.getK())[headsFirst ? 2 : 1],
-                  offset = op.getCausalOffset();
+    const int64_t queries = lse[2], keys = shapeOf(op.getK())[headsFirst ? 2 : 1];
     SmallVector<bool> visible;
     for (int64_t i = 0; i < queries; ++i)
       for (int64_t j = 0; j < keys; ++j)
-        visible.push_back(j <= i + offset);
-    hides |= offset < 0;
+        visible.push_back(sight->sees(i, j));
+    hides |= sight->leavesNone(queries, keys);
     auto type = RankedTensorType::get({queries, keys}, IntegerType::get(op.getContext(), 1));
     return w.value("Where", {w.constant(DenseElementsAttr::get(type, ArrayRef<bool>(visible))), scores,
                              w.number(element, -infinity)});
@@ -216,7 +216,9 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
       .Case([&](train::RotaryOp op) {
         op.getInverse() ? w.unsupported(op, "backwards") : Rotary(w, op).write();
       })
-      .Case([&](train::AttentionOp op) { Attention(w, op).write(); })
+      .Case([&](train::AttentionOp op) {
+        op.getDocuments() || op.getSinks() ? w.unsupported(op, "with documents or sinks") : Attention(w, op).write();
+      })
       .Default([&](Operation *) { known = false; });
   return known;
 }

@@ -32,8 +32,9 @@ private:
   Value transposed(Value v) { return transpose(builder, loc, v, {0, 2, 1, 3}); }
   void appendCaches();
   Value paddedMask(Value mask);
-  Value mask();
-  Value visibleKeys();
+  Value mask(bool withBand);
+  Value visibleKeys(bool withBand);
+  train::Visible band();
   Value both(Value a, Value b) { return a && b ? Value(AndOp::create(builder, loc, a, b)) : a ? a : b; }
   Value bias();
   Value scores(int64_t mode);
@@ -103,11 +104,23 @@ Value AttentionImport::paddedMask(Value given) {
   return ConcatOp::create(builder, loc, ValueRange{given, hidden}, rankOf(given) - 1);
 }
 
-/// bool, broadcasting to [B, H, Tq, Tk]: keys that a cache's lengths and the window leave; null: all. Lengths
-/// move queries to the end of their keys, and then stand for causality, too.
-Value AttentionImport::visibleKeys() {
+/// What causality and the window leave, where no length of a cache moves the queries.
+train::Visible AttentionImport::band() {
+  train::Visible visible;
+  if (c.operand(6))
+    return visible;
+  if (left >= 0)
+    visible.left = left - causalOffset;
+  if (right >= 0)
+    visible.right = right + causalOffset;
+  return causal ? visible & train::Visible::causal(causalOffset) : visible;
+}
+
+/// bool, broadcasting to [B, H, Tq, Tk]: keys that a cache's lengths and, asked for or behind lengths, the window
+/// leave; null: all. Lengths move queries to the end of their keys, and then stand for causality, too.
+Value AttentionImport::visibleKeys(bool withBand) {
   Value lengths = c.operand(6);
-  bool window = left >= 0 || right >= 0;
+  bool window = withBand && (left >= 0 || right >= 0);
   if (!lengths && !window)
     return {};
   Value key = c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(0, keys())));
@@ -134,8 +147,8 @@ Value AttentionImport::visibleKeys() {
   return visible;
 }
 
-Value AttentionImport::mask() {
-  Value given = c.operand(3), used = visibleKeys();
+Value AttentionImport::mask(bool withBand) {
+  Value given = c.operand(3), used = visibleKeys(withBand);
   if (given && isa<IntegerType>(elementOf(given)) && !elementOf(given).isInteger(1)) // numbers are added
     given = CastOp::create(builder, loc, given, elementOf(q));
   if (given)
@@ -150,7 +163,7 @@ Value AttentionImport::mask() {
 
 /// What is added to the scores before the softmax, causality with it; null: nothing.
 Value AttentionImport::bias() {
-  Value masked = mask();
+  Value masked = mask(/*withBand=*/true);
   if (causal) {
     Value key = c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(0, keys())));
     Value row = c.constantInts1d(llvm::to_vector(llvm::seq<int64_t>(causalOffset, causalOffset + queries())));
@@ -224,10 +237,10 @@ void AttentionImport::run() {
   bool asked = causal; // a mask may stand for it
   Value found = wantsScores ? scores(mode) : Value();
   causal = asked;
-  Value hidden = mask();
+  Value hidden = mask(/*withBand=*/false);
   auto op = train::AttentionOp::create(
-      builder, loc, q, k, v, hidden, ValueRange(), llvm::APFloat(scale), causal, causalOffset,
-      llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout,
+      builder, loc, q, k, v, hidden, ValueRange(), /*documents=*/Value(), /*sinks=*/Value(),
+      llvm::APFloat(scale), band().attribute(builder.getContext()), llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout,
       /*ratio=*/llvm::APFloat(0.0f), /*op_id=*/0, /*row_size=*/1, /*training_mode=*/false);
   Value y = op.getO();
   if (flat)

@@ -5,6 +5,7 @@
 #include "runtime/cpu/attention/AttentionMaskOps.h"
 #include "runtime/cpu/attention/AttentionRows.h"
 #include "runtime/cpu/attention/AttentionTile.h"
+#include "runtime/cpu/attention/Sight.h"
 
 namespace kedge::rt::cpu {
 using namespace calls;
@@ -29,7 +30,9 @@ public:
   AttentionBackward(AttentionShape shape, HeadView dO, int threads)
       : s_(shape), dO_(dO), threads_(threads), tile_(attentionTile<E>()), rows_(attentionRows<T>()) {
     MR_ = tile_.rows, NR_ = tile_.columns;
-    queryBlock_ = (kHalf ? 64 : 96) / MR_ * MR_, keyBlock_ = 4 * NR_; // narrow weights are twice there
+    // Blocks of queries begin at multiples of their size and are one chain of a tile, as are parts of blocks of keys:
+    // what is hidden changes no order of sums.
+    queryBlock_ = kTileChain / MR_ * MR_, keyBlock_ = 4 * NR_;
     // One task per head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.
     split_ = s_.batch * s_.keyHeads < threads;
     int64_t D = s_.depth, Dv = s_.valueDepth, T_q = s_.queries;
@@ -50,6 +53,7 @@ public:
     dKSum_ = add(panels(D) * keyBlock_), dVSum_ = add(panels(Dv) * keyBlock_);
     dQSum_ = add(T_q * s_.group() * D);
     stats_ = add(2 * T_q);
+    documents_ = scratch_.template add<int32_t>(Sight::tableSize(s_));
   }
 
   size_t workspaceBytes() const override { return scratch_.bytes() * threads_; }
@@ -58,10 +62,11 @@ public:
     GradientOperands<S> operands = readOperands(in, out);
     int64_t heads = s_.batch * s_.keyHeads, parts = split_ ? 2 * threads_ : 1;
     parallelParts(threads_, heads * parts, [&](int64_t task) {
-      int64_t head = task / parts, part = task % parts;
+      int64_t head = task / parts, part = task % parts, sample = head / s_.keyHeads;
+      char *scratch = static_cast<char *>(workspace) + threadSlot() * scratch_.bytes();
       Job job{operands,
-              static_cast<char *>(workspace) + threadSlot() * scratch_.bytes(),
-              head / s_.keyHeads,
+              scratch,
+              sample,
               head % s_.keyHeads,
               0,
               s_.keys,
@@ -69,7 +74,8 @@ public:
               s_.queries,
               true,
               true,
-              s_.drops() ? s_.dropoutRow(in, head / s_.keyHeads) : DropoutRow{}};
+              s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
+              Sight(s_, Sight::bordersOf(s_, in, sample), reinterpret_cast<int32_t *>(scratch + documents_))};
       if (split_)
         restrict(job, part, parts / 2);
       keyHead(job);
@@ -83,6 +89,11 @@ private:
     int64_t b, hk, keyBegin, keyEnd, queryBegin, queryEnd;
     bool wantKV, wantQ;
     DropoutRow dropout;
+    Sight sight;
+  };
+  /// Of queries, by their numbers or within a block.
+  struct Range {
+    int64_t begin, end;
   };
 
   static constexpr int64_t kBehindLine = 64;
@@ -122,14 +133,15 @@ private:
     // dQ sums over key blocks, dK and dV over the group's heads: with one head per group its panels are
     // packed once, else for every key block.
     if (s_.group() == 1)
-      packQueries(job, job.hk);
+      packQueries(job, job.hk, {0, s_.queries});
     for (int64_t key = job.keyBegin; key < job.keyEnd; key += keyBlock_) {
       int64_t keys = std::min(keyBlock_, s_.keys - key);
       packKeys(job, key, keys);
       for (int64_t g = 0; g < s_.group(); ++g) {
+        const Range seeing = seeingBlock(job, key, keys);
         if (s_.group() > 1)
-          packQueries(job, job.hk * s_.group() + g);
-        headAndKeys(job, g, key, keys);
+          packQueries(job, job.hk * s_.group() + g, seeing);
+        headAndKeys(job, g, seeing, key, keys);
       }
       if (job.wantKV) {
         storeSum(job, dKSum_, s_.depth, job.operands.dK, s_.k, key, keys);
@@ -140,16 +152,23 @@ private:
       storeQueries(job);
   }
 
+  /// The queries that the job computes of those that see a block of keys; from a multiple of MR on.
+  Range seeingBlock(const Job &job, int64_t key, int64_t keys) const {
+    const int64_t end = panels(job.sight.endQuery(key + keys - 1));
+    return {std::max(job.queryBegin, job.sight.firstQuery(key) / MR_ * MR_), std::min(job.queryEnd, end)};
+  }
+
   /// Rows of Q and dO in both packings; LSE and delta = sum dO O of every query.
-  void packQueries(const Job &job, int64_t h) const {
+  void packQueries(const Job &job, int64_t h, Range range) const {
     const S *q = job.operands.q + s_.q.at(job.b, h), *dO = job.operands.dO + dO_.at(job.b, h);
-    packSides(Strided<S>{q, s_.q.row, 1}, s_.depth, panelsAt(job, queryRows_), panelsAt(job, queryColumns_));
-    packSides(Strided<S>{dO, dO_.row, 1}, s_.valueDepth, panelsAt(job, gradRows_),
-              panelsAt(job, gradColumns_));
+    packSides(Strided<S>{q, s_.q.row, 1}, s_.depth, panelsAt(job, queryRows_), panelsAt(job, queryColumns_),
+              range);
+    packSides(Strided<S>{dO, dO_.row, 1}, s_.valueDepth, panelsAt(job, gradRows_), panelsAt(job, gradColumns_),
+              range);
     const S *o = job.operands.o + s_.o.at(job.b, h);
     const T *lse = static_cast<const T *>(job.operands.lse) + (job.b * s_.queryHeads + h) * s_.queries;
     T *lse2 = at(job, stats_), *delta = lse2 + s_.queries;
-    for (int64_t i = 0; i < s_.queries; ++i) {
+    for (int64_t i = range.begin; i < range.end; ++i) {
       // A query that sees nothing: weights 2^(s - inf) = 0.
       lse2[i] = lse[i] == -std::numeric_limits<T>::infinity() ? -lse[i] : lse[i] * static_cast<T>(kLog2e);
       delta[i] = dot(dO + i * dO_.row, o + i * s_.o.row, s_.valueDepth);
@@ -173,15 +192,15 @@ private:
   }
 
   /// rows: panels [depth][MR queries]; columns: panels [queries][MR of depth].
-  void packSides(Strided<S> source, int64_t depth, E *rows, E *columns) const {
-    for (int64_t i = 0; i < s_.queries; i += MR_) {
+  void packSides(Strided<S> source, int64_t depth, E *rows, E *columns, Range range) const {
+    for (int64_t i = range.begin; i < range.end; i += MR_) {
       int64_t count = std::min(MR_, s_.queries - i);
       packA<E>(rows + i * tile_.panelDepth(depth), tile_.panelRows(count), source.at(i, 0), count, depth);
     }
-    for (int64_t d = 0; d < depth; d += MR_) {
-      int64_t count = std::min(MR_, depth - d);
-      packA<E>(columns + d * queryDepth_, tile_.panelRows(count), source.transposed().at(d, 0), count,
-               s_.queries);
+    for (int64_t d = 0; range.begin < range.end && d < depth; d += MR_) {
+      int64_t count = std::min(MR_, depth - d), width = tile_.panelRows(count);
+      packA<E>(columns + d * queryDepth_ + range.begin * width, width,
+               source.transposed().at(d, range.begin), count, range.end - range.begin);
     }
   }
 
@@ -206,13 +225,12 @@ private:
   /// Of K or of scores.
   T scoreScale() const { return static_cast<T>(s_.softcap != 0 ? s_.scale : s_.scale * kLog2e); }
 
-  /// All queries of one head against one block of keys.
-  void headAndKeys(const Job &job, int64_t g, int64_t key, int64_t keys) const {
-    int64_t first = std::max(job.queryBegin, s_.firstQuery(key) / MR_ * MR_);
+  /// The queries of one head against one block of keys.
+  void headAndKeys(const Job &job, int64_t g, Range seeing, int64_t key, int64_t keys) const {
     bool started = g > 0;
     const TileInUse<E> use(tile_);
-    for (int64_t query = first; query < job.queryEnd; query += queryBlock_) {
-      blockPair(job, g, query, std::min(queryBlock_, job.queryEnd - query), key, keys, started);
+    for (int64_t query = seeing.begin / queryBlock_ * queryBlock_; query < seeing.end; query += queryBlock_) {
+      blockPair(job, g, query, std::min(queryBlock_, seeing.end - query), key, keys, started);
       started = true;
     }
     if (!started && job.wantKV) {
@@ -221,42 +239,45 @@ private:
     }
   }
 
-  /// Scores of panel `panel` of keys lie as [queries][NR]. firstRow(panel): rows before it see none of its
-  /// keys.
+  /// Scores of a panel of keys lie as [queries][NR].
   void blockPair(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
                  bool accumulate) const {
     int64_t h = job.hk * s_.group() + g;
     if (s_.drops())
       drawDropout(job, h, query, queries, key, keys);
     for (int64_t j = 0; j < keys; j += NR_) {
-      int64_t row = firstRow(query, queries, key + j), base = j * queryBlock_;
+      const int64_t base = j * queryBlock_, count = std::min(NR_, keys - j);
+      const Range rows = seeingPanel(job, query, queries, key + j, count);
       T *scores = at(job, scores_) + base, *grads = at(job, grads_) + base;
-      for (int64_t i = row; i < queries; i += MR_) {
+      for (int64_t i = rows.begin; i < rows.end; i += MR_) {
         int64_t count = std::min(MR_, s_.queries - query - i);
         tileInto(depth_, panelsAt(job, queryRows_) + (query + i) * depth_,
                  panelsAt(job, keyColumns_) + j * depth_, scores + i * NR_, count, NR_, false);
         tileInto(valueDepth_, panelsAt(job, gradRows_) + (query + i) * valueDepth_,
                  panelsAt(job, valueColumns_) + j * valueDepth_, grads + i * NR_, count, NR_, false);
       }
-      weigh(job, h, query, row, queries, key + j, std::min(NR_, keys - j), scores, grads,
-            at(job, factors_) + base, at(job, drops_) + base);
+      weigh(job, h, query, rows, key + j, count, scores, grads, at(job, factors_) + base,
+            at(job, drops_) + base);
       if (job.wantQ)
-        turn(job, grads, row, queries, j);
+        turn(job, grads, rows, queries, j);
       if (job.wantKV)
-        addKeyGradients(job, query, row, queries, j, scores, grads, accumulate);
+        addKeyGradients(job, query, rows, j, scores, grads, accumulate);
     }
     if (job.wantQ)
       addQueryGradients(job, g, query, queries, key, keys);
   }
 
-  /// Multiple of MR from which on queries of the block see keys of the panel at `key`.
-  int64_t firstRow(int64_t query, int64_t queries, int64_t key) const {
-    return std::clamp<int64_t>((s_.firstQuery(key) - query) / MR_ * MR_, 0, queries);
+  /// Rows of the block that see keys of a panel; they begin at a multiple of MR and end at one, or with the
+  /// block. Both ends rise from panel to panel.
+  Range seeingPanel(const Job &job, int64_t query, int64_t queries, int64_t key, int64_t keys) const {
+    const int64_t begin =
+        std::clamp<int64_t>((job.sight.firstQuery(key) - query) / MR_ * MR_, 0, queries);
+    return {begin, std::clamp<int64_t>(panels(job.sight.endQuery(key + keys - 1) - query), begin, queries)};
   }
 
-  void weigh(const Job &job, int64_t h, int64_t query, int64_t row, int64_t queries, int64_t key,
-             int64_t keys, T *scores, T *grads, T *factors, const T *drops) const {
-    int64_t count = queries - row;
+  void weigh(const Job &job, int64_t h, int64_t query, Range rows, int64_t key, int64_t keys, T *scores,
+             T *grads, T *factors, const T *drops) const {
+    const int64_t row = rows.begin, count = rows.end - row;
     if (count <= 0)
       return;
     T *tile = scores + row * NR_;
@@ -269,12 +290,10 @@ private:
       addMask(s_.mask, job.operands.mask,
               job.b * s_.mask.batch + h * s_.mask.head + query * s_.mask.query + key * s_.mask.key,
               s_.mask.query, s_.mask.key, tile, NR_, count, keys);
-    if (s_.causal && key + NR_ - 1 > query + s_.causalOffset)
-      hideFutureKeysInColumns(tile, NR_, count, query, key, s_.causalOffset);
-    for (int64_t r = 0; keys < NR_ && r < count; ++r)
-      std::fill(tile + r * NR_ + keys, tile + (r + 1) * NR_, -std::numeric_limits<T>::infinity());
+    if (keys < NR_ || !job.sight.isWhole(query, count, key, NR_)) // keys that are missing are seen by none
+      hideInColumns(job.sight, tile, NR_, count, query, key);
     auto multiply = [&](T *values, const T *by) {
-      for (int64_t i = row * NR_; i < queries * NR_; ++i)
+      for (int64_t i = row * NR_; i < rows.end * NR_; ++i)
         values[i] *= by[i];
     };
     if (s_.drops())
@@ -291,8 +310,9 @@ private:
   void drawDropout(const Job &job, int64_t h, int64_t query, int64_t queries, int64_t key,
                    int64_t keys) const {
     T *line = at(job, line_), *drops = at(job, drops_);
-    for (int64_t i = firstRow(query, queries, key); i < queries; ++i) {
-      int64_t seen = std::clamp<int64_t>(s_.visibleKeys(query + i) - key, 0, keys);
+    const Range rows = seeingPanel(job, query, queries, key, keys);
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      int64_t seen = std::clamp<int64_t>(job.sight.endKey(query + i) - key, 0, keys);
       rows_.drop(job.dropout, s_.dropoutElement(job.b, h, query + i, key), seen,
                  static_cast<T>(s_.dropout.kept), line);
       std::fill(line + seen, line + (keys + NR_ - 1) / NR_ * NR_, T(0));
@@ -302,9 +322,11 @@ private:
   }
 
   /// Scores and gradients are gone after it.
-  void addKeyGradients(const Job &job, int64_t query, int64_t row, int64_t queries, int64_t j, T *scores,
-                       T *grads, bool accumulate) const {
-    const int64_t steps = tile_.panelDepth(queries - row);
+  void addKeyGradients(const Job &job, int64_t query, Range rows, int64_t j, T *scores, T *grads,
+                       bool accumulate) const {
+    const int64_t row = rows.begin, count = rows.end - row, steps = tile_.panelDepth(count);
+    if (count == 0 && accumulate)
+      return;
     auto sum = [&](size_t columns, int64_t depth, WeightsOfB<E> right, size_t into) {
       for (int64_t d = 0; d < depth; d += MR_) {
         int64_t count = std::min(MR_, depth - d), width = tile_.panelRows(count);
@@ -316,15 +338,15 @@ private:
       }
     };
     const auto weights = [&](T *values, size_t place) {
-      return weightsOfB(values + row * NR_, queries - row, panelsAt(job, place));
+      return weightsOfB(values + row * NR_, count, panelsAt(job, place));
     };
     sum(gradColumns_, s_.valueDepth, weights(scores, weightPairs_), dVSum_);
     sum(queryColumns_, s_.depth, weights(grads, gradPairs_), dKSum_);
   }
 
   /// dS of one panel of keys into panels [keys][MR queries] for dQ; a panel has keyBlock_ rows.
-  void turn(const Job &job, const T *grads, int64_t row, int64_t queries, int64_t j) const {
-    for (int64_t i = row; i < queries; i += MR_) {
+  void turn(const Job &job, const T *grads, Range rows, int64_t queries, int64_t j) const {
+    for (int64_t i = rows.begin; i < rows.end; i += MR_) {
       int64_t count = std::min(MR_, queries - i), width = tile_.panelRows(count);
       int64_t place = i * keyBlock_ + j * width;
       E *panel = panelsAt(job, transposed_) + place;
@@ -343,23 +365,33 @@ private:
   void addQueryGradients(const Job &job, int64_t g, int64_t query, int64_t queries, int64_t key,
                          int64_t keys) const {
     for (int64_t i = 0; i < queries; i += MR_) {
-      int64_t count = std::min(MR_, queries - i);
-      // Panels of keys that the last query of the tile sees; later ones were not computed.
-      int64_t seen = 0;
-      while (seen < keys && firstRow(query, queries, key + seen) <= i)
-        seen += NR_;
-      if (seen == 0)
+      int64_t count = std::min(MR_, queries - i), width = tile_.panelRows(count);
+      auto rowsOf = [&](int64_t panel) {
+        return seeingPanel(job, query, queries, key + panel, std::min(NR_, keys - panel));
+      };
+      // Panels of keys that queries of the tile see; others were not computed.
+      int64_t first = 0;
+      while (first < keys && rowsOf(first).end <= i)
+        first += NR_;
+      int64_t end = first;
+      while (end < keys && rowsOf(end).begin <= i)
+        end += NR_;
+      if (first == end)
         continue;
-      auto multiply = [&](size_t turned, int64_t d) {
-        tile_.run(seen, panelsAt(job, turned) + i * keyBlock_, panelsAt(job, keyRows_) + d * keyBlock_,
+      auto multiply = [&](size_t turned, int64_t d, int64_t from, int64_t to) {
+        tile_.run(to - from, panelsAt(job, turned) + i * keyBlock_ + from * width,
+                  panelsAt(job, keyRows_) + d * keyBlock_ + from * NR_,
                   at(job, dQSum_) + (g * s_.queries + query + i) * s_.depth + d, s_.depth,
                   static_cast<int>(count), static_cast<int>(std::min(NR_, s_.depth - d)), true, nullptr);
       };
-      for (int64_t d = 0; d < s_.depth; d += NR_) {
-        multiply(transposed_, d);
-        if constexpr (kRestApart<E>)
-          multiply(transposedRest_, d);
-      }
+      const int64_t part = kHalf ? keyBlock_ : kTileChain;
+      for (int64_t d = 0; d < s_.depth; d += NR_)
+        for (int64_t from = first, to = first; from < end; from = to) {
+          to = std::min(end, (from / part + 1) * part);
+          multiply(transposed_, d, from, to);
+          if constexpr (kRestApart<E>)
+            multiply(transposedRest_, d, from, to);
+        }
     }
   }
 
@@ -397,13 +429,13 @@ private:
   Scratch scratch_;
   size_t queryRows_, queryColumns_, gradRows_, gradColumns_, keyColumns_, keyRows_, valueColumns_, scores_,
       grads_, factors_, drops_, line_, transposed_, transposedRest_, weightPairs_, gradPairs_, dKSum_, dVSum_,
-      dQSum_, stats_;
+      dQSum_, stats_, documents_;
 };
 
 std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int threads) {
   bool packed = boolAttr(call, "packed", false);
   size_t tensors = packed ? 4 : 6, results = packed ? 1 : 3;
-  expectCounts(call, tensors, tensors + 4, results, results);
+  expectCounts(call, tensors, tensors + 5, results, results);
   const TensorDesc &o = call.inputs[packed ? 2 : 4];
   AttentionShape shape = readAttention(call, 1, o, tensors);
   expectShape(call, call.inputs[0], o.shape, "dO");

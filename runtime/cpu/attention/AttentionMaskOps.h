@@ -42,22 +42,4 @@ void addMask(const AttentionMask &mask, const void *base, int64_t start, int64_t
   }
 }
 
-/// Sets the scores that causality hides to -inf: query i sees key j if j <= i + offset. Rows
-/// are keys from `key` on and columns are queries from `query` on, or the other way round.
-template <typename T>
-void hideFutureKeysInRows(T *tile, int64_t width, int64_t rows, int64_t key, int64_t query, int64_t offset) {
-  for (int64_t r = std::max<int64_t>(0, query + offset + 1 - key); r < rows; ++r) {
-    int64_t hidden = std::min(width, key + r - offset - query); // queries before key - offset
-    for (int64_t c = 0; c < hidden; ++c)
-      tile[r * width + c] = -std::numeric_limits<T>::infinity();
-  }
-}
-template <typename T>
-void hideFutureKeysInColumns(T *tile, int64_t width, int64_t rows, int64_t query, int64_t key,
-                             int64_t offset) {
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = std::max<int64_t>(0, query + r + offset + 1 - key); c < width; ++c)
-      tile[r * width + c] = -std::numeric_limits<T>::infinity();
-}
-
 } // namespace kedge::rt::cpu

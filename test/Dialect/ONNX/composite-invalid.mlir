@@ -289,3 +289,37 @@ func.func @class_weights(%x: tensor<4x8xf32>, %t: tensor<4xi64>, %w: tensor<7xf3
   %0 = onnx.SoftmaxCrossEntropyLoss %x, %t, %w : (tensor<4x8xf32>, tensor<4xi64>, tensor<7xf32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @attention_bounds(%q: tensor<1x1x4x4xf32>) {
+  // expected-error @+1 {{lets no query see a key, or bounds nothing}}
+  %0:2 = train.attention %q, %q, %q sees(left = 1, right = -2) {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_old_words(%q: tensor<1x1x4x4xf32>) {
+  // expected-error @+1 {{has 'causal', which is written sees(causal) now, or sees(right = N)}}
+  %0:2 = train.attention %q, %q, %q {scale = 0.5, causal = true} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_documents(%q: tensor<2x1x4x4xf32>, %d: tensor<2x4xi64>) {
+  // expected-error @+2 {{documents 'tensor<2x4xi64>' are no borders of 2 rows of 4 queries and as many keys: expected i64 [2, 5]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q documents(%d) {scale = 0.5} : (tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x4xi64>) -> (tensor<2x1x4x4xf32>, tensor<2x1x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_sinks(%q: tensor<2x1x4x4xf32>, %s: tensor<2xf32>) {
+  // expected-error @+2 {{sinks 'tensor<2xf32>' are no scores of 1 heads}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q sinks(%s) {scale = 0.5} : (tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2xf32>) -> (tensor<2x1x4x4xf32>, tensor<2x1x4xf32>)
+  return
+}

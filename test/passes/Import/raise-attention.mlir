@@ -1,8 +1,9 @@
-// RUN: kedge-opt %s --pass-pipeline='builtin.module(func.func(kedge-raise-attention))' | FileCheck %s
+// RUN: kedge-opt %s --pass-pipeline='builtin.module(func.func(kedge-raise-attention))' 2>%t | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARKS < %t
 
 // GPT-2's: transposes become layouts, the constant mask becomes causal.
 // CHECK-LABEL: @causal
-// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.attention %arg0, %arg1, %arg2 {causal = true, k_layout = "bthd", o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64, v_layout = "bthd"}
+// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.attention %arg0, %arg1, %arg2 sees(causal) {k_layout = "bthd", o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64, v_layout = "bthd"}
 // CHECK-NEXT: return %[[Y]]
 func.func @causal(%q: tensor<2x3x2x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32> {
   %visible = onnx.Constant dense<[[true, false, false], [true, true, false], [true, true, true]]> : tensor<3x3xi1>
@@ -87,7 +88,7 @@ func.func @dropout(%q: tensor<2x2x3x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<
 
 // An attention that was one op in the model gets rid of its constant mask and of transposes.
 // CHECK-LABEL: @whole
-// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.attention %arg0, %arg1, %arg2 {causal = true, o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64}
+// CHECK-NEXT: %[[Y:.*]], %{{.*}} = train.attention %arg0, %arg1, %arg2 sees(causal) {o_layout = "bthd", q_layout = "bthd", scale = 5.000000e-01 : f64}
 // CHECK-NEXT: return %[[Y]]
 func.func @whole(%q: tensor<2x3x2x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32> {
   %mask = onnx.Constant dense<[[true, false, false], [true, true, false], [true, true, true]]> : tensor<3x3xi1>
@@ -99,7 +100,7 @@ func.func @whole(%q: tensor<2x3x2x4xf32>, %k: tensor<2x2x3x4xf32>, %v: tensor<2x
 
 // A large mask that is computed from positions, alike for every sample, is evaluated for one.
 // CHECK-LABEL: @computed
-// CHECK: train.attention %arg0, %arg1, %arg2 {causal = true, scale = 5.000000e-01 : f64}
+// CHECK: train.attention %arg0, %arg1, %arg2 sees(causal) {scale = 5.000000e-01 : f64}
 func.func @computed(%q: tensor<4x2x300x4xf32>, %k: tensor<4x2x300x4xf32>, %v: tensor<4x2x300x4xf32>) -> tensor<4x2x300x4xf32> {
   %zero = onnx.Constant dense<0> : tensor<i64>
   %one = onnx.Constant dense<1> : tensor<i64>
@@ -112,4 +113,49 @@ func.func @computed(%q: tensor<4x2x300x4xf32>, %k: tensor<4x2x300x4xf32>, %v: te
   %1 = onnx.Where %0, %shown, %lowest : (tensor<4x1x300x300xi1>, tensor<f32>, tensor<f32>) -> tensor<4x1x300x300xf32>
   %2:2 = train.attention %q, %k, %v, %1 {scale = 0.5} : (tensor<4x2x300x4xf32>, tensor<4x2x300x4xf32>, tensor<4x2x300x4xf32>, tensor<4x1x300x300xf32>) -> (tensor<4x2x300x4xf32>, tensor<4x2x300xf32>)
   return %2#0 : tensor<4x2x300x4xf32>
+}
+
+// The last two keys, of both sides, and behind two keys of a cache; two masks add up to their intersection.
+// CHECK-LABEL: @windows
+// CHECK: train.attention %arg0, %arg1, %arg2 sees(causal, left = 1) {scale = 5.000000e-01 : f64}
+// CHECK: train.attention %arg0, %arg1, %arg2 sees(left = 1, right = 1) {scale = 5.000000e-01 : f64}
+// CHECK: train.attention %arg0, %arg3, %arg3 sees(left = 0, right = 2) {scale = 5.000000e-01 : f64}
+// CHECK: train.attention %arg0, %arg1, %arg2 sees(causal, left = 2) {scale = 5.000000e-01 : f64}
+func.func @windows(%q: tensor<1x1x4x4xf32>, %k: tensor<1x1x4x4xf32>, %v: tensor<1x1x4x4xf32>, %long: tensor<1x1x6x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) {
+  %last = onnx.Constant dense<[[0.0, -3.4e38, -3.4e38, -3.4e38], [0.0, 0.0, -3.4e38, -3.4e38], [-3.4e38, 0.0, 0.0, -3.4e38], [-3.4e38, -3.4e38, 0.0, 0.0]]> : tensor<4x4xf32>
+  %sides = onnx.Constant dense<[[[[true, true, false, false], [true, true, true, false], [false, true, true, true], [false, false, true, true]]]]> : tensor<1x1x4x4xi1>
+  %cache = onnx.Constant dense<[[true, true, true, false, false, false], [false, true, true, true, false, false], [false, false, true, true, true, false], [false, false, false, true, true, true]]> : tensor<4x6xi1>
+  %before = onnx.Constant dense<[[0.0, 0xFF800000, 0xFF800000, 0xFF800000], [0.0, 0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0.0, 0xFF800000], [0.0, 0.0, 0.0, 0.0]]> : tensor<4x4xf32>
+  %near = onnx.Constant dense<[[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0xFF800000, 0.0, 0.0, 0.0]]> : tensor<4x4xf32>
+  %both = onnx.Add %before, %near : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0:2 = train.attention %q, %k, %v, %last {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  %1:2 = train.attention %q, %k, %v, %sides {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xi1>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  %2:2 = train.attention %q, %long, %long, %cache {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>, tensor<4x6xi1>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  %3:2 = train.attention %q, %k, %v, %both {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  return %0#0, %1#0, %2#0, %3#0 : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
+}
+
+// One element off: a mask that shows or hides one pair too many, or is neither 0 nor hidden somewhere, and one whose
+// finite numbers hide all keys of a query, stay tensors. Remarks say so.
+// CHECK-LABEL: @nearly
+// CHECK-COUNT-4: train.attention %arg0, %arg1, %arg2, %{{.*}} {scale = 5.000000e-01 : f64}
+// REMARKS-COUNT-4: remark: reads a mask of 'tensor<4x4x{{.*}}', {{16|64}} bytes, element by element: its values are neither causal nor a window
+// REMARKS: remark: reads a mask of 'tensor<4x4xi1>', 16 bytes, element by element: its values are not known when compiling
+func.func @nearly(%q: tensor<1x1x4x4xf32>, %k: tensor<1x1x4x4xf32>, %v: tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) {
+  %more = onnx.Constant dense<[[true, false, false, false], [true, true, false, false], [true, true, true, true], [true, true, true, true]]> : tensor<4x4xi1>
+  %less = onnx.Constant dense<[[0.0, -3.4e38, -3.4e38, -3.4e38], [0.0, 0.0, -3.4e38, -3.4e38], [-3.4e38, 0.0, 0.0, -3.4e38], [-3.4e38, -3.4e38, -3.4e38, 0.0]]> : tensor<4x4xf32>
+  %bias = onnx.Constant dense<[[0.0, -3.4e38, -3.4e38, -3.4e38], [0.5, 0.0, -3.4e38, -3.4e38], [0.0, 0.0, 0.0, -3.4e38], [0.0, 0.0, 0.0, 0.0]]> : tensor<4x4xf32>
+  %none = onnx.Constant dense<[[-3.4e38, -3.4e38, -3.4e38, -3.4e38], [0.0, -3.4e38, -3.4e38, -3.4e38], [0.0, 0.0, -3.4e38, -3.4e38], [0.0, 0.0, 0.0, -3.4e38]]> : tensor<4x4xf32>
+  %0:2 = train.attention %q, %k, %v, %more {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<4x4xi1>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  %1:2 = train.attention %q, %k, %v, %less {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  %2:2 = train.attention %q, %k, %v, %bias {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  %3:2 = train.attention %q, %k, %v, %none {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  return %0#0, %1#0, %2#0, %3#0 : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
+}
+
+// CHECK-LABEL: @given
+// CHECK: train.attention %arg0, %arg0, %arg0, %arg1 sees(causal) {scale = 5.000000e-01 : f64}
+func.func @given(%q: tensor<1x1x4x4xf32>, %mask: tensor<4x4xi1>) -> tensor<1x1x4x4xf32> {
+  %0:2 = train.attention %q, %q, %q, %mask sees(causal) {scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<4x4xi1>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4xf32>)
+  return %0#0 : tensor<1x1x4x4xf32>
 }

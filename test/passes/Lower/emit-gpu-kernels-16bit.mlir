@@ -75,7 +75,7 @@ func.func @rows(%a: tensor<8192x768xf16>) -> tensor<8192x768xf16> {
 // CODE: // k0_attention: {{[1-9][0-9]*}} registers
 func.func @attention(%q: tensor<2x64x4x64xbf16>, %g: tensor<256x768xbf16>, %i: tensor<256xi64>)
     -> (tensor<2x64x4x64xbf16>, tensor<50257x768xbf16>) {
-  %o, %lse = sched.library "train.attention" (%q, %q, %q) {scale = 0.125 : f64, causal = true, causal_offset = 0 : i64,
+  %o, %lse = sched.library "train.attention" (%q, %q, %q) {scale = 0.125 : f64, visible = {right = 0 : i64},
     softcap = 0.0 : f64, q_layout = "bthd", k_layout = "bthd", v_layout = "bthd", o_layout = "bthd"}
     : (tensor<2x64x4x64xbf16>, tensor<2x64x4x64xbf16>, tensor<2x64x4x64xbf16>)
     -> (tensor<2x64x4x64xbf16>, tensor<2x4x64xf32>)

@@ -154,17 +154,20 @@ TEST_F(LaunchCostTest, DepthwiseConvolutionsMoveMemory) {
   EXPECT_EQ(cost.bytesRead, 4.0 * (2 * 8 * 5 * 5 + 8 * 9));
 }
 
-TEST_F(LaunchCostTest, CausalAttentionCountsVisiblePairs) {
-  std::string operands = "tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>";
-  LaunchCost cost =
-      costOfLast("func.func @f(%q: tensor<2x3x4x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) {"
-                 "%o, %l = sched.library \"train.attention\"(%q, %q, %q) {causal = true} : (" +
-                 operands +
-                 ") -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) "
-                 "return %o, %l : tensor<2x3x4x16xf32>, tensor<2x3x4xf32> }");
-  double pairs = 2.0 * 3 * (1 + 2 + 3 + 4);
-  EXPECT_EQ(cost.flops, 2 * pairs * 32);
-  EXPECT_EQ(cost.specialFunctions, pairs);
+TEST_F(LaunchCostTest, AttentionCountsVisiblePairs) {
+  const std::string operands = "tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>, tensor<2x3x4x16xf32>";
+  for (auto [visible, keys] :
+       {std::pair{"right = 0 : i64", 1 + 2 + 3 + 4}, {"left = 1 : i64, right = 0 : i64", 1 + 2 + 2 + 2}}) {
+    LaunchCost cost =
+        costOfLast("func.func @f(%q: tensor<2x3x4x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) {"
+                   "%o, %l = sched.library \"train.attention\"(%q, %q, %q) {visible = {" +
+                   std::string(visible) + "}} : (" + operands +
+                   ") -> (tensor<2x3x4x16xf32>, tensor<2x3x4xf32>) "
+                   "return %o, %l : tensor<2x3x4x16xf32>, tensor<2x3x4xf32> }");
+    const double pairs = 2.0 * 3 * keys;
+    EXPECT_EQ(cost.flops, 2 * pairs * 32);
+    EXPECT_EQ(cost.specialFunctions, pairs);
+  }
 }
 
 TEST_F(LaunchCostTest, GatherReadsOnlyWhatItTakes) {

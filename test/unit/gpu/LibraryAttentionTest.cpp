@@ -9,7 +9,7 @@ namespace {
 struct Attention {
   int64_t batch, queryHeads, keyHeads, queries, keys, depth, valueDepth;
   bool causal = false;
-  int64_t causalOffset = 0;
+  int64_t causalOffset = 0, left = -1000; ///< a bound above -1000
   std::string mask = {}; ///< type
   std::string layout = "bthd";
   double softcap = 0, ratio = 0;
@@ -24,9 +24,11 @@ struct Attention {
   std::string attrs(int tensors) const {
     auto number = [](auto n) { return std::to_string(n); };
     std::string text = "{scale = " + number(1 / std::sqrt(static_cast<double>(depth))) +
-                       " : f64, causal = " + (causal ? "true" : "false") +
-                       ", causal_offset = " + number(causalOffset) + " : i64, softcap = " + number(softcap) +
-                       " : f64";
+                       " : f64, softcap = " + number(softcap) + " : f64";
+    const std::string before = left > -1000 ? "left = " + number(left) + " : i64" : "",
+                      behind = causal ? "right = " + number(causalOffset) + " : i64" : "";
+    if (!before.empty() || !behind.empty())
+      text += ", visible = {" + before + (before.empty() || behind.empty() ? "" : ", ") + behind + "}";
     for (const char *operand : {"q", "k", "v", "o"})
       text += ", " + std::string(operand) + "_layout = \"" + layout + "\"";
     if (ratio > 0) {
@@ -298,9 +300,36 @@ TEST(GpuAttention, HalfWidthsOfBlocksThatNobodySees) {
         .check();
 }
 
+// The last keys alone, and keys of both sides; queries that see none.
+TEST(GpuAttention, Windows) {
+  for (const char *type : {"f32", "bf16"})
+    for (auto [left, right] : {std::pair{20, 0}, {3, 40}, {0, 0}, {-5, 9}})
+      Attention{.batch = 1,
+                .queryHeads = 2,
+                .keyHeads = 1,
+                .queries = 150,
+                .keys = 150,
+                .depth = 16,
+                .valueDepth = 16,
+                .causal = true,
+                .causalOffset = right,
+                .left = left,
+                .type = type}
+          .check();
+  Attention{.batch = 1,
+            .queryHeads = 2,
+            .keyHeads = 2,
+            .queries = 90,
+            .keys = 40,
+            .depth = 8,
+            .valueDepth = 8,
+            .left = 10}
+      .check();
+}
+
 // Four query heads and two of keys and values, 16 deep, side by side in one operand.
 TEST(GpuAttention, HalfWidthsOfOneProjection) {
-  std::string attrs = "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, causal = true, "
+  std::string attrs = "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, visible = {right = 0 : i64}, "
                       "o_layout = \"bthd\"} : (";
   std::string all = "tensor<2x20x128xbf16>", o = "tensor<2x20x4x16xbf16>", sums = "tensor<2x4x20xf32>";
   expectSameAsCpu("train.attention " + attrs + all + ") -> (" + o + ", " + sums + ")", {0, 0, 0x1p-7});

@@ -1,6 +1,8 @@
 #include "runtime/format/Philox.h"
 #include "test/unit/kernels/KernelTest.h"
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace kedge::rt::test {
 namespace {
@@ -14,7 +16,15 @@ struct Case {
   bool maskIsBool = false;
   double scale = 0; ///< 0: default
   float ratio = 0;
-  int64_t rowSize = 1; ///< of the dropout
+  int64_t rowSize = 1;                 ///< of the dropout
+  std::optional<int64_t> left = {};    ///< keys before the query's own
+  std::vector<int64_t> documents = {}; ///< borders, of each sample alike
+  std::vector<float> sinks = {};
+
+  bool sees(int64_t i, int64_t j) const {
+    auto document = [&](int64_t at) { return std::ranges::upper_bound(documents, at) - documents.begin(); };
+    return !(causal && j > i + offset) && !(left && j < i - *left) && document(i) == document(j);
+  }
 };
 
 constexpr uint64_t kSeed = (uint64_t(3) << 32) + 11, kStep = (uint64_t(1) << 32) + 5;
@@ -62,7 +72,8 @@ struct Reference {
     int64_t query = (b * c.heads + h) * c.queries + i, kv = b * c.kvHeads + h / (c.heads / c.kvHeads);
     const double *qRow = &q[query * c.depth], *dORow = &dO[query * c.valueDepth];
     std::vector<double> score(c.keys), factor(c.keys, 1), weight(c.keys);
-    double top = -INFINITY, sum = 0;
+    const double sink = c.sinks.empty() ? -INFINITY : c.sinks[h];
+    double top = sink, sum = 0;
     for (int64_t j = 0; j < c.keys; ++j) {
       for (int64_t d = 0; d < c.depth; ++d)
         score[j] += qRow[d] * k[(kv * c.keys + j) * c.depth + d] * scale();
@@ -71,12 +82,13 @@ struct Reference {
         score[j] = c.softcap * t, factor[j] = 1 - t * t;
       }
       score[j] += maskAt(b, h, i, j);
-      if (c.causal && j > i + c.offset)
+      if (!c.sees(i, j))
         score[j] = -INFINITY;
       top = std::max(top, score[j]);
     }
     if (top == -INFINITY)
       return;
+    sum = std::exp(sink - top);
     for (int64_t j = 0; j < c.keys; ++j)
       sum += weight[j] = std::exp(score[j] - top);
     lse[query] = top + std::log(sum);
@@ -108,7 +120,11 @@ struct Reference {
 };
 
 json attributes(const Case &c) {
-  json attrs = {{"causal", c.causal}, {"causal_offset", c.offset}, {"softcap", c.softcap}};
+  json attrs = {{"softcap", c.softcap}};
+  if (c.causal)
+    attrs["visible"]["right"] = c.offset;
+  if (c.left)
+    attrs["visible"]["left"] = *c.left;
   if (c.scale != 0)
     attrs["scale"] = c.scale;
   if (c.ratio != 0)
@@ -120,7 +136,9 @@ json attributes(const Case &c) {
 json withOperands(json attrs, const Case &c, size_t first) {
   std::vector<bool> there(first, true);
   there.push_back(!c.maskShape.empty());
-  there.insert(there.end(), 3, c.ratio != 0);
+  there.insert(there.end(), c.ratio != 0 ? 3 : 1, c.ratio != 0);
+  there.push_back(!c.documents.empty());
+  there.push_back(first == 3 && !c.sinks.empty());
   attrs["operands"] = there;
   return attrs;
 }
@@ -140,6 +158,18 @@ Array makeMask(const Case &c, Reference &reference) {
   return mask;
 }
 
+/// 0, the borders, then the end, for each sample.
+Array bordersOf(const Case &c) {
+  Array borders({DType::I64, {c.batch, c.queries + 1}});
+  for (int64_t b = 0; b < c.batch; ++b)
+    for (int64_t k = 0; k <= c.queries; ++k)
+      borders.data<int64_t>()[b * (c.queries + 1) + k] =
+          k == 0                                           ? 0
+          : k <= static_cast<int64_t>(c.documents.size()) ? c.documents[k - 1]
+                                                           : c.queries;
+  return borders;
+}
+
 template <typename T> void check(const Case &c, double tolerance) {
   SCOPED_TRACE(::testing::Message() << "queries " << c.queries << " keys " << c.keys << " depth " << c.depth
                                     << " causal " << c.causal << " heads " << c.heads << "/" << c.kvHeads);
@@ -155,6 +185,11 @@ template <typename T> void check(const Case &c, double tolerance) {
   if (c.ratio != 0)
     for (uint64_t counter : {kSeed, kStep, uint64_t(kRowBase)})
       inputs.push_back(Array::of<int64_t>({}, {static_cast<int64_t>(counter)}));
+  if (!c.documents.empty())
+    inputs.push_back(bordersOf(c));
+  std::vector<Array> others(inputs.begin() + 3, inputs.end());
+  if (!c.sinks.empty())
+    inputs.push_back(Array::of<float>({c.heads}, c.sinks));
   reference.run();
   auto forward = runKernel("train.attention", withOperands(attributes(c), c, 3), inputs,
                            {{type, dO.desc.shape}, {wide, {c.batch, c.heads, c.queries}}});
@@ -163,7 +198,7 @@ template <typename T> void check(const Case &c, double tolerance) {
   reference.saved = forward[0].doubles();
   reference.run();
   std::vector<Array> back = {dO, q, k, v, forward[0], forward[1]};
-  back.insert(back.end(), inputs.begin() + 3, inputs.end());
+  back.insert(back.end(), others.begin(), others.end());
   auto gradients =
       runKernel("train.attention_grad", withOperands(attributes(c), c, 6), back, {q.desc, k.desc, v.desc});
   expectNear(gradients[0], reference.dQ, tolerance);
@@ -195,6 +230,88 @@ TEST(KernelAttention, Causal) {
                  {1, 1, 1, 200, 40, 8, 8, true},
                  {1, 1, 1, 50, 50, 8, 8, true, -3}})
     checkFloatAndHalf(c);
+}
+
+/// Queries that see the keys near their own place, and those of their document.
+TEST(KernelAttention, Windows) {
+  for (Case c : {Case{1, 2, 1, 70, 70, 24, 24, true, 0},
+                 {1, 1, 1, 330, 330, 4, 4, true, 5},
+                 {1, 1, 1, 40, 200, 8, 8, true, 160},
+                 {1, 1, 1, 200, 40, 8, 8}})
+    for (int64_t left : {0, 33, 250}) {
+      c.left = c.offset == 160 ? left - 160 : left;
+      checkFloatAndHalf(c);
+    }
+  Case c{1, 1, 1, 50, 50, 8, 8, true, -3};
+  c.left = 11;
+  checkFloatAndHalf(c);
+  c.offset = 20, c.left = -4; // keys behind the query
+  checkFloatAndHalf(c);
+}
+
+TEST(KernelAttention, DocumentsAndSinks) {
+  Case c{1, 4, 2, 130, 130, 8, 6, true};
+  c.documents = {17, 18, 60, 111};
+  checkFloatAndHalf(c);
+  c.left = 30, c.softcap = 0.9;
+  checkFloatAndHalf(c);
+  c.sinks = {0.5f, -1, 2, 0};
+  checkFloatAndHalf(c);
+  c.causal = false, c.left = {}, c.ratio = 0.3f, c.maskShape = {1, 1, 1, 130}, c.maskIsBool = true;
+  checkFloatAndHalf(c);
+  check<double>(c, 1e-13);
+  c = {1, 2, 2, 40, 40, 8, 8, true, -5}; // the first queries see the sink alone
+  c.sinks = {0.5f, -1};
+  checkFloatAndHalf(c);
+}
+
+/// What is hidden by places has the bits of what a mask hides, forward and backward.
+template <typename T> void expectBitsOfMask(const Case &c) {
+  DType type = dtypeOf<T>();
+  Array q = Array::random<T>({c.batch, c.heads, c.queries, c.depth}, 1),
+        k = Array::random<T>({c.batch, c.kvHeads, c.keys, c.depth}, 2),
+        v = Array::random<T>({c.batch, c.kvHeads, c.keys, c.valueDepth}, 3),
+        dO = Array::random<T>({c.batch, c.heads, c.queries, c.valueDepth}, 4);
+  Array mask({DType::Bool, {c.queries, c.keys}});
+  for (int64_t at = 0; at < c.queries * c.keys; ++at)
+    mask.data<uint8_t>()[at] = c.sees(at / c.keys, at % c.keys);
+  auto run = [&](bool asMask) {
+    Case plain = c;
+    if (asMask)
+      plain.causal = false, plain.left = {}, plain.documents = {}, plain.maskShape = {1, 1, c.queries, c.keys};
+    std::vector<Array> more;
+    if (asMask)
+      more.push_back(mask);
+    else if (!c.documents.empty())
+      more.push_back(bordersOf(c));
+    std::vector<Array> inputs = {q, k, v};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    auto results = runKernel("train.attention", withOperands(attributes(plain), plain, 3), inputs,
+                             {{type, dO.desc.shape}, {DType::F32, {c.batch, c.heads, c.queries}}});
+    std::vector<Array> back = {dO, q, k, v, results[0], results[1]};
+    back.insert(back.end(), more.begin(), more.end());
+    for (Array &gradient : runKernel("train.attention_grad", withOperands(attributes(plain), plain, 6), back,
+                                     {q.desc, k.desc, v.desc}))
+      results.push_back(gradient);
+    return results;
+  };
+  auto places = run(false), masked = run(true);
+  for (size_t i = 0; i < places.size(); ++i)
+    expectNear(places[i], masked[i].doubles(), 0);
+}
+
+TEST(KernelAttention, PlacesHaveTheBitsOfAMask) {
+  for (cpu::Isa isa : isasOfThisMachine()) {
+    ForcedIsa forced(isa);
+    Case c{1, 2, 1, 410, 410, 8, 8, true};
+    for (std::optional<int64_t> left : {std::optional<int64_t>(), {37}, {255}})
+      for (int64_t offset : {0, 61}) {
+        c.left = left, c.offset = offset;
+        expectBitsOfMask<float>(c), expectBitsOfMask<BFloat16>(c), expectBitsOfMask<Float16>(c);
+      }
+    c.offset = 0, c.left = {}, c.documents = {1, 100, 339, 400};
+    expectBitsOfMask<float>(c), expectBitsOfMask<BFloat16>(c), expectBitsOfMask<Float16>(c);
+  }
 }
 
 TEST(KernelAttention, GroupedHeadsSoftcapAndScale) {
@@ -260,7 +377,7 @@ TEST(KernelAttention, LayoutsAgree) {
   Array qkv = Array::random<float>({B, T, 3 * H * D}, 1), dO = Array::random<float>({B, T, H * D}, 2);
   std::vector<Array> split =
       runKernel("onnx.Split", {{"axis", 2}}, {qkv}, std::vector<TensorDesc>(3, dO.desc));
-  json heads = {{"q_num_heads", H}, {"kv_num_heads", H}, {"causal", true}};
+  json heads = {{"q_num_heads", H}, {"kv_num_heads", H}, {"visible", {{"right", 0}}}};
   TensorDesc lse{DType::F32, {B, H, T}};
   auto fromRows = runKernel("train.attention", heads, split, {dO.desc, lse});
   auto rowGradients =
@@ -277,7 +394,7 @@ TEST(KernelAttention, LayoutsAgree) {
                {"k_layout", "bthd"},
                {"v_layout", "bhtd"},
                {"o_layout", "bthd"},
-               {"causal", true}};
+               {"visible", {{"right", 0}}}};
   for (Array &operand : split)
     operand.desc.shape = {B, T, H, D};
   Array v = runKernel1("onnx.Transpose", {{"perm", {0, 2, 1, 3}}}, {split[2]}, {DType::F32, {B, H, T, D}});

@@ -36,6 +36,14 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
       return emitOptionalError(loc, "mask ", mask.getType(), " does not broadcast to the scores of batch ",
                                q[0], ", ", q[1], " heads, ", q[2], " queries, ", k[2], " keys");
   }
+  if (Value documents = adaptor.getDocuments();
+      documents && (q[2] != k[2] || shapeOf(documents) != ArrayRef<int64_t>{q[0], q[2] + 1} ||
+                    !elementOf(documents).isSignlessInteger(64)))
+    return emitOptionalError(loc, "documents ", documents.getType(), " are no borders of ", q[0], " rows of ",
+                             q[2], " queries and as many keys: expected i64 [", q[0], ", ", q[2] + 1, "]");
+  if (Value sinks = adaptor.getSinks();
+      sinks && (shapeOf(sinks) != ArrayRef<int64_t>{q[1]} || !isa<FloatType>(elementOf(sinks))))
+    return emitOptionalError(loc, "sinks ", sinks.getType(), " are no scores of ", q[1], " heads");
   SmallVector<int64_t> o = {q[0], q[1], q[2], v[3]};
   if (adaptor.getOLayout() == AttentionLayout::BTHD)
     std::swap(o[1], o[2]);
@@ -63,7 +71,12 @@ template <typename Op> LogicalResult verifyDropout(Op op, int64_t batch) {
 }
 } // namespace
 
-LogicalResult AttentionOp::verify() { return verifyDropout(*this, shapeOf(getLSE())[0]); }
+LogicalResult AttentionOp::verify() {
+  for (StringRef old : {"causal", "causal_offset"})
+    if ((*this)->hasAttr(old))
+      return emitOpError("has '") << old << "', which is written sees(causal) now, or sees(right = N)";
+  return verifyDropout(*this, shapeOf(getLSE())[0]);
+}
 
 /// Weights and their gradients, once for queries and once for keys: two products of five.
 double AttentionGradOp::repeatedShare() { return 2.0 / 5; }
@@ -74,8 +87,8 @@ LogicalResult AttentionGradOp::verify() {
   return verifyDropout(*this, shapeOf(getLSE())[0]);
 }
 
-/// Without a mask operand 3 is a seed: an integer, which no gradient passes anyway.
-bool AttentionOp::isDifferentiableOperand(unsigned index) { return index < 4; }
+/// Those between mask and sinks are integers, which no gradient passes anyway.
+bool AttentionOp::isDifferentiableOperand(unsigned) { return true; }
 
 LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                          SmallVectorImpl<Value> &operandGrads) {
@@ -85,13 +98,17 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGr
     return emitOpError("drops out in training, which the step's builder binds to its random numbers first");
   auto grad = AttentionGradOp::create(builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
                                       resultGrads[0], getQ(), getK(), getV(), getO(), getLSE(), getMask(),
-                                      getRandom(), getScaleAttr(), getCausalAttr(), getCausalOffsetAttr(),
+                                      getRandom(), getDocuments(), getScaleAttr(), getVisibleAttr(),
                                       getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(),
                                       getOLayoutAttr(), getRatioAttr(), getOpIdAttr(), getRowSizeAttr());
   operandGrads.append({grad.getDQ(), grad.getDK(), grad.getDV()});
   if (getMask())
     operandGrads.push_back(attentionMaskGradient(builder, *this, resultGrads[0]));
+  if (getDocuments() && getMask() && operandGrads.back())
+    return emitOpError("has no gradient of its mask between the borders of documents");
   operandGrads.resize(getNumOperands());
+  if (getSinks())
+    operandGrads.back() = attentionSinkGradient(builder, *this, resultGrads[0]);
   return success();
 }
 

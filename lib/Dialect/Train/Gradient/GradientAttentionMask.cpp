@@ -70,6 +70,23 @@ struct Primitives {
 };
 } // namespace
 
+// A sink's value is 0: d = -exp(sink - LSE) sum(dO O), summed over rows and queries.
+Value train::attentionSinkGradient(OpBuilder &builder, AttentionOp op, Value dO) {
+  Value sinks = op.getSinks();
+  if (!mayTrain(sinks))
+    return {};
+  Primitives b{builder, op.getLoc()};
+  const int64_t heads = shapeOf(op.getLSE())[1];
+  Value o = b.perHead(op.getO(), op.getOLayout(), heads), grad = b.perHead(dO, op.getOLayout(), heads);
+  Type element = statType(elementOf(op.getQ()));
+  Value along = ReduceSumOp::create(builder, b.loc, b.mul(b.cast(grad, element), b.cast(o, element)), {3},
+                                    /*keepdims=*/false);
+  Value score = b.reshape(b.cast(sinks, element), {1, heads, 1});
+  Value share = ExpOp::create(builder, b.loc, b.sub(score, op.getLSE()));
+  Value all = ReduceSumOp::create(builder, b.loc, b.mul(share, along), {0, 2}, /*keepdims=*/false);
+  return b.cast(b.scaled(all, -1), elementOf(sinks));
+}
+
 // With P = exp(S - LSE): dS = P (dropped(dO V^T) - sum(dO O)), summed to the mask's shape.
 Value train::attentionMaskGradient(OpBuilder &builder, AttentionOp op, Value dO) {
   Value mask = op.getMask();
@@ -88,8 +105,12 @@ Value train::attentionMaskGradient(OpBuilder &builder, AttentionOp op, Value dO)
   scores = AddOp::create(builder, b.loc, scores, b.cast(mask, element));
   Value probabilities =
       ExpOp::create(builder, b.loc, b.sub(scores, b.reshape(op.getLSE(), {lse[0], lse[1], lse[2], 1})));
-  if (op.getCausal())
-    probabilities = TriluOp::create(builder, b.loc, probabilities, /*upper=*/false, op.getCausalOffset());
+  if (std::optional<Visible> visible = op.getVisible()) {
+    if (visible->right)
+      probabilities = TriluOp::create(builder, b.loc, probabilities, /*upper=*/false, *visible->right);
+    if (visible->left)
+      probabilities = TriluOp::create(builder, b.loc, probabilities, /*upper=*/true, -*visible->left);
+  }
   Value along = b.cast(MatMulOp::create(builder, b.loc, grad, v, false, true), element);
   if (OperandRange random = op.getRandom(); !random.empty())
     along = DropoutGradOp::create(builder, b.loc, along, random[0], random[1], random[2], op.getRatioAttr(),

@@ -37,6 +37,8 @@ void appendOptional(const CallKernels &kernels, const AttentionShape &shape,
     operands.push_back(kernels.input(shape.mask.index));
   for (int counter = 0; shape.drops() && counter < 3; ++counter)
     operands.push_back(kernels.input(shape.dropout.firstInput + counter));
+  if (shape.sinks >= 0)
+    operands.push_back(kernels.input(shape.sinks));
 }
 
 void expectTypes(const CallKernels &kernels) {
@@ -49,12 +51,48 @@ void expectTypes(const CallKernels &kernels) {
                             "or bool: cast before it, or compile for --target cpu");
 }
 
-Num visibleKeys(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries) {
-  Num all = k.index(shape.keys);
-  if (!shape.causal)
-    return all;
-  Num last = min(query + queries, k.index(shape.queries)) - 1;
-  return max(k.index(0), min(all, last + (shape.causalOffset + 1)));
+KeyRange keysOf(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries, int64_t step) {
+  Num all = k.index(shape.keys), none = k.index(0), begin = none, end = all;
+  if (shape.hidesBehind()) {
+    Num last = min(query + queries, k.index(shape.queries)) - 1;
+    end = max(none, min(all, last + (shape.right + 1)));
+  }
+  if (shape.hidesBefore())
+    begin = min(max(none, query - shape.left), end) / step * step;
+  return {begin, end};
+}
+
+QueryRange queriesOf(KernelBuilder &k, const AttentionShape &shape, Num key, int64_t keys, int64_t step) {
+  Num all = k.index(shape.queries), none = k.index(0), begin = none, end = all;
+  if (shape.hidesBehind())
+    begin = max(key - shape.right, none) / step * step;
+  if (shape.hidesBefore()) {
+    Num last = min(key + keys, k.index(shape.keys)) - 1;
+    end = max(none, min(all, last + (shape.left + 1)));
+  }
+  return {begin, end};
+}
+
+bool hasBlindQueries(const AttentionShape &shape, int64_t rows, int64_t step) {
+  for (int64_t query = 0; query < shape.queries; query += rows) {
+    const int64_t end = shape.endKey(std::min(query + rows, shape.queries) - 1);
+    if (std::min(shape.firstKey(query), end) / step * step >= end)
+      return true;
+  }
+  return false;
+}
+
+bool hasUnseenKeys(const AttentionShape &shape, int64_t rows, int64_t step) {
+  for (int64_t key = 0; key < shape.keys; key += rows)
+    if (shape.firstQuery(key) / step * step >= shape.endQuery(std::min(key + rows, shape.keys) - 1))
+      return true;
+  return false;
+}
+
+void expectOnGpu(const CallKernels &kernels, const AttentionShape &shape) {
+  if (shape.documents >= 0)
+    rt::calls::failCall(kernels.call,
+                        "borders of documents for CUDA are not available yet: compile for --target cpu");
 }
 
 Num Scores::cap(Num score, Num *factor) {
@@ -85,8 +123,10 @@ void Scores::finish(const TilePart &part, const ScorePosition &position, Nums &s
       Num query = position.query + part.rows.at(r), key = position.key + part.columns.at(c),
           &score = scores[at];
       Num seen = key < shape.keys;
-      if (shape.causal)
-        seen = seen & (key <= query + shape.causalOffset);
+      if (shape.hidesBehind())
+        seen = seen & (key <= query + shape.right);
+      if (shape.hidesBefore())
+        seen = seen & (key >= query - shape.left);
       if (shape.softcap != 0)
         score = cap(score, factors ? &(*factors)[at] : nullptr);
       if (maskMemory)
@@ -112,15 +152,18 @@ void Scores::hide(const TilePart &part, const ScorePosition &position, Nums &sco
   Num hidden = k.f32(-std::numeric_limits<double>::infinity());
   for (int64_t r = 0; r < part.rows.size(); ++r) {
     Num query = position.query + part.rows.at(r), keys = k.index(shape.keys);
-    if (shape.causal)
-      keys = min(keys, query + (shape.causalOffset + 1));
+    if (shape.hidesBehind())
+      keys = min(keys, query + (shape.right + 1));
     keys = select(query < shape.queries, keys, k.index(0));
     // From the thread's first column on, so that each comparison is with a constant.
-    Num seen = keys - (position.key + part.columns.at(0));
+    Num first = position.key + part.columns.at(0), seen = keys - first;
+    std::optional<Num> unseen;
+    if (shape.hidesBefore())
+      unseen = query - shape.left - first;
     for (int64_t c = 0; c < part.columns.size(); ++c) {
       int64_t offset = c / part.columns.vec * part.columns.threads * part.columns.vec + c % part.columns.vec;
       Num &score = scores[r * part.columns.size() + c];
-      score = select(offset < seen, score, hidden);
+      score = select(unseen ? (offset < seen) & (offset >= *unseen) : offset < seen, score, hidden);
     }
   }
 }

@@ -39,6 +39,8 @@ public:
   Scores(KernelBuilder &k, const AttentionShape &shape, std::optional<Memory> mask)
       : k(k), shape(shape), maskMemory(mask) {}
 
+  /// The sink of a head, a score in units of log 2.
+  static Num sink(KernelBuilder &k, Memory sinks, Num head) { return k.load(sinks, head) * kLog2e; }
   double queryScale() const { return shape.softcap != 0 ? shape.scale : shape.scale * kLog2e; }
   void finish(const TilePart &part, const ScorePosition &position, Nums &scores, Nums *factors = nullptr);
 
@@ -87,7 +89,7 @@ private:
   llvm::SmallVector<Memory> counters;
 };
 
-/// The last operands of a kernel: mask, then seed, step and row_base, where the call has them.
+/// The last operands of a kernel: mask, then seed, step and row_base, then sinks, where the call has them.
 void appendOptional(const CallKernels &kernels, const AttentionShape &shape,
                     llvm::SmallVectorImpl<Operand> &operands);
 struct OptionalOperands {
@@ -96,8 +98,10 @@ struct OptionalOperands {
       mask = memory[0];
     if (shape.drops())
       counters = memory.slice(mask ? 1 : 0, 3);
+    if (shape.sinks >= 0)
+      sinks = memory[(mask ? 1 : 0) + counters.size()];
   }
-  std::optional<Memory> mask;
+  std::optional<Memory> mask, sinks;
   llvm::ArrayRef<Memory> counters;
 };
 
@@ -107,7 +111,21 @@ inline int64_t residentBlocks(const AttentionShape &shape) { return shape.drops(
 
 /// Checks the types: kernels compute in f32 on floats of 16 or 32 bits.
 void expectTypes(const CallKernels &kernels);
-/// min(keys, what the last of `queries` queries from `query` on sees): where a block's walk over keys ends.
-Num visibleKeys(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries);
+/// Where the walk over keys of a block of queries from `query` on begins, a multiple of `step`, and where it ends.
+struct KeyRange {
+  Num begin, end;
+};
+KeyRange keysOf(KernelBuilder &k, const AttentionShape &shape, Num query, int64_t queries, int64_t step);
+/// The same for the queries that see a block of keys.
+struct QueryRange {
+  Num begin, end;
+};
+QueryRange queriesOf(KernelBuilder &k, const AttentionShape &shape, Num key, int64_t keys, int64_t step);
+/// Whether some block of `rows` queries walks over no block of `step` keys.
+bool hasBlindQueries(const AttentionShape &shape, int64_t rows, int64_t step);
+/// Whether no query of any block of `step` sees some block of `rows` keys.
+bool hasUnseenKeys(const AttentionShape &shape, int64_t rows, int64_t step);
+/// Refuses what only the CPU's kernels have.
+void expectOnGpu(const CallKernels &kernels, const AttentionShape &shape);
 
 } // namespace kedge::lower::gpu::attention

@@ -159,12 +159,10 @@ private:
     fill(k, valueTile, values(keyHead), kThreads);
     Nums sums = zeros(keyPart);
     sums.append(zeros(valuePart));
-    Num first = k.index(0);
-    if (shape.causal)
-      first = max(position.key - shape.causalOffset, k.index(0)) / blocks.queries * blocks.queries;
+    const QueryRange seeing = queriesOf(k, shape, position.key, blocks.keys, blocks.queries);
     sums = k.loop(k.index(0), k.index(shape.group()), k.index(1), sums, [&](Num member, Nums carried) {
       position.head = keyHead * shape.group() + member;
-      return k.loop(first, k.index(shape.queries), k.index(blocks.queries), carried,
+      return k.loop(seeing.begin, seeing.end, k.index(blocks.queries), carried,
                     [&](Num query, Nums carried) {
                       position.query = query;
                       return queryBlock(carried);
@@ -237,11 +235,12 @@ private:
   void run(Memory dQuery) {
     fill(k, queryTile, queries(), kThreads, scores.queryScale());
     fill(k, gradientTile, gradients(), kThreads);
-    Num end = visibleKeys(k, shape, position.query, blocks.queries);
-    Nums sums = k.loop(k.index(0), end, k.index(blocks.keys), zeros(queryPart), [&](Num key, Nums carried) {
-      position.key = key;
-      return keyBlock(carried);
-    });
+    const KeyRange range = keysOf(k, shape, position.query, blocks.queries, blocks.keys);
+    Nums sums =
+        k.loop(range.begin, range.end, k.index(blocks.keys), zeros(queryPart), [&](Num key, Nums carried) {
+          position.key = key;
+          return keyBlock(carried);
+        });
     GlobalRows rows = queries();
     rows.memory = dQuery;
     storePart(k, queryPart, sums, rows);
@@ -297,9 +296,10 @@ void kedge::lower::gpu::generateAttentionGrad(CallKernels &kernels) {
   const rt::calls::LibraryCall &call = kernels.call;
   bool packed = rt::calls::boolAttr(call, "packed", false);
   size_t tensors = packed ? 4 : 6, results = packed ? 1 : 3, o = packed ? 2 : 4;
-  rt::calls::expectCounts(call, tensors, tensors + 4, results, results);
+  rt::calls::expectCounts(call, tensors, tensors + 5, results, results);
   expectTypes(kernels);
   AttentionShape shape = rt::calls::readAttention(call, 1, call.inputs[o], tensors);
+  expectOnGpu(kernels, shape);
   rt::calls::expectShape(call, call.inputs[0], call.inputs[o].shape, "dO");
   // Packed operands are one, which has a view each.
   auto part = [&](size_t number) { return packed ? 0 : number; };

@@ -40,9 +40,10 @@ struct Forward {
 struct Softmax {
   Nums maximum, sum, values; ///< values: the thread's part of the weighted values
 
-  static Softmax start(KernelBuilder &k, const TilePart &values) {
+  /// Before any key; a sink is one score more, whose value is 0.
+  static Softmax start(KernelBuilder &k, const TilePart &values, std::optional<Num> sink) {
     Num none = k.f32(-std::numeric_limits<double>::infinity());
-    return {Nums(values.rows.size(), none), Nums(values.rows.size(), k.f32(0)),
+    return {Nums(values.rows.size(), sink ? *sink : none), Nums(values.rows.size(), k.f32(sink ? 1 : 0)),
             Nums(values.size(), k.f32(0))};
   }
   Nums pack() const {
@@ -60,9 +61,9 @@ struct Softmax {
 class ForwardKernel {
 public:
   ForwardKernel(KernelBuilder &k, const Forward &plan, Memory q, Memory key, Memory v, Memory o, Memory lse,
-                std::optional<Memory> mask, ArrayRef<Memory> counters)
-      : k(k), plan(plan), shape(plan.shape), keyMemory(key), valueMemory(v), scores(k, shape, mask),
-        dropout(k, shape, counters), grid(Grid::of(k, 8, 16)),
+                const OptionalOperands &optional)
+      : k(k), plan(plan), shape(plan.shape), keyMemory(key), valueMemory(v), scores(k, shape, optional.mask),
+        dropout(k, shape, optional.counters), grid(Grid::of(k, 8, 16)),
         queryTile(k, k.shared(k.b.getF32Type(), plan.blocks.queries * plan.depth), plan.blocks.queries,
                   plan.depth),
         keyShared(k.shared(k.b.getF32Type(), plan.keyFloats())),
@@ -77,18 +78,21 @@ public:
     // Of causal heads the last queries see most keys: they begin first.
     Num block = (plan.queryBlocks() - 1) - k.block() / heads, head = k.block() % heads;
     position = {head / shape.queryHeads, head % shape.queryHeads, block * plan.blocks.queries, k.index(0)};
-    run(q, o, lse);
+    run(q, o, lse, optional.sinks);
   }
 
 private:
-  void run(Memory q, Memory o, Memory lse) {
+  void run(Memory q, Memory o, Memory lse, const std::optional<Memory> &sinks) {
     Num left = shape.queries - position.query;
     fill(k, queryTile, headRows(q, shape.q, position.batch, position.head, position.query, left, shape.depth),
          kThreads, scores.queryScale());
-    Num keys = visibleKeys(k, shape, position.query, plan.blocks.queries);
+    const KeyRange keys = keysOf(k, shape, position.query, plan.blocks.queries, plan.blocks.keys);
+    std::optional<Num> sink;
+    if (sinks)
+      sink = Scores::sink(k, *sinks, position.head);
     size_t count = rows.size();
     Nums last =
-        k.loop(k.index(0), keys, k.index(plan.blocks.keys), Softmax::start(k, valuePart).pack(),
+        k.loop(keys.begin, keys.end, k.index(plan.blocks.keys), Softmax::start(k, valuePart, sink).pack(),
                [&](Num key, Nums carried) { return keyBlock(key, Softmax::unpack(carried, count)).pack(); });
     finish(Softmax::unpack(last, count), left, o, lse);
   }
@@ -179,9 +183,10 @@ private:
 void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
   const rt::calls::LibraryCall &call = kernels.call;
   bool packed = rt::calls::boolAttr(call, "packed", false);
-  rt::calls::expectCounts(call, packed ? 1 : 3, packed ? 5 : 7, 2, 2);
+  rt::calls::expectCounts(call, packed ? 1 : 3, packed ? 7 : 9, 2, 2);
   expectTypes(kernels);
   AttentionShape shape = rt::calls::readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
+  expectOnGpu(kernels, shape);
   Operand q = kernels.input(0), key = packed ? q : kernels.input(1), value = packed ? q : kernels.input(2);
   if (isHalf(shape, {q, key, value, kernels.output(0)}))
     return generateHalfAttention(kernels, shape, {kernels.output(0), kernels.output(1), q, key, value});
@@ -196,6 +201,6 @@ void kedge::lower::gpu::generateAttention(CallKernels &kernels) {
                    k.residentBlocks(residentBlocks(plan.shape));
                    Memory q = memory[2], key = packed ? q : memory[3], v = packed ? q : memory[4];
                    OptionalOperands optional(plan.shape, memory.drop_front(others));
-                   ForwardKernel(k, plan, q, key, v, memory[0], memory[1], optional.mask, optional.counters);
+                   ForwardKernel(k, plan, q, key, v, memory[0], memory[1], optional);
                  });
 }

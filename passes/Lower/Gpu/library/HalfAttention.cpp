@@ -50,8 +50,10 @@ std::optional<Num> HalfKernel::hasHidden() {
   if (pieces.flipped && shape.queries % columns != 0)
     add(position.query + columns > shape.queries);
   int64_t keys = pieces.flipped ? tiling.warpRows() : columns;
-  if (shape.causal)
-    add(position.key + (keys - 1) > position.query + shape.causalOffset);
+  if (shape.hidesBehind())
+    add(position.key + (keys - 1) > position.query + shape.right);
+  if (shape.hidesBefore())
+    add(position.query + ((pieces.flipped ? columns : tiling.warpRows()) - 1) > position.key + shape.left);
   return hidden;
 }
 
@@ -138,10 +140,16 @@ HalfSoftmax HalfSoftmax::unpack(const Nums &all, size_t rows) {
   return {Nums(list.take_front(rows)), Nums(list.slice(rows, rows)), Nums(list.drop_front(2 * rows))};
 }
 
-HalfSoftmax QueryRows::startOf(int64_t width) const {
+HalfSoftmax QueryRows::startOf(int64_t width, const std::optional<Memory> &sinks) const {
   size_t rows = part.rows.size();
   Num none = k.f32(-std::numeric_limits<double>::infinity());
-  return {Nums(rows, none), zeros(rows), zeros(sumsOf(width).size())};
+  HalfSoftmax start{Nums(rows, none), zeros(rows), zeros(sumsOf(width).size())};
+  if (!sinks)
+    return start;
+  // The lanes of a row, which add up in the end, count it once.
+  start.maximum = Nums(rows, Scores::sink(k, *sinks, position.head) * (1 / unit));
+  start.sum = Nums(rows, select(part.columns.thread == 0, k.f32(1), k.f32(0)));
+  return start;
 }
 
 void QueryRows::weigh(Nums &values, HalfSoftmax &softmax) {

@@ -120,7 +120,8 @@ class QueryRows : protected HalfKernel {
 protected:
   using HalfKernel::HalfKernel;
 
-  HalfSoftmax startOf(int64_t width) const;
+  /// Before any key; a sink is one score more, whose value is 0.
+  HalfSoftmax startOf(int64_t width, const std::optional<Memory> &sinks) const;
   /// Scores become weights; what was summed before is brought to the new maximum.
   void weigh(Nums &values, HalfSoftmax &softmax);
   /// Values of the whole rows, and to `lse` its numbers from `first` on, of `left` rows.

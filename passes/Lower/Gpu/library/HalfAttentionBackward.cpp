@@ -157,16 +157,22 @@ private:
       Num at = statisticsAt(min(position.query + part.rows.at(r), k.index(shape.queries - 1)));
       lse.push_back(k.load(memory[kLse], at)), delta.push_back(k.load(memory[kDelta], at));
     }
-    Num count = (visibleKeys(k, shape, firstQuery, tiling.rows()) + (tiling.columns - 1)) / tiling.columns;
+    const KeyRange range = keysOf(k, shape, firstQuery, tiling.rows(), tiling.columns);
+    Num count = range.end;
+    if (shape.hidesBefore())
+      count = count - range.begin;
+    count = (count + (tiling.columns - 1)) / tiling.columns;
+    auto keyOf = [&](Num n) {
+      return shape.hidesBefore() ? range.begin + n * tiling.columns : n * tiling.columns;
+    };
     auto begin = [&](Num n, Num shift) {
       Num keyHead = position.head / shape.group();
-      fill(keyTile, keys(keyHead, n * tiling.columns), shift);
-      fill(valueTile, values(keyHead, n * tiling.columns), shift);
+      fill(keyTile, keys(keyHead, keyOf(n)), shift);
+      fill(valueTile, values(keyHead, keyOf(n)), shift);
     };
-    bool mayBeNone = shape.visibleKeys(std::min(tiling.rows(), shape.queries) - 1) == 0;
-    Nums sums = walk(count, mayBeNone, plan.stageNumbers(tiling), zeros(sumsOf(plan.depth).size()), begin,
-                     [&](Num n, Num shift, Nums sums) {
-                       position.key = n * tiling.columns;
+    Nums sums = walk(count, hasBlindQueries(shape, tiling.rows(), tiling.columns), plan.stageNumbers(tiling),
+                     zeros(sumsOf(plan.depth).size()), begin, [&](Num n, Num shift, Nums sums) {
+                       position.key = keyOf(n);
                        return keyBlock(shift, sums);
                      });
     GlobalRows rows = queries(firstQuery);
@@ -249,10 +255,12 @@ private:
     }
     keySums = wanted.key ? sumsOf(plan.depth).size() : 0;
     Nums sums = zeros(keySums + (wanted.value ? sumsOf(plan.valueDepth).size() : 0));
-    Num firstBlock = k.index(0);
-    if (shape.causal)
-      firstBlock = max(firstKey - shape.causalOffset, k.index(0)) / tiling.columns;
-    Num blocks = max(ceilDiv(shape.queries, tiling.columns) - firstBlock, k.index(0));
+    Num firstBlock = k.index(0), endBlock = k.index(ceilDiv(shape.queries, tiling.columns));
+    if (shape.hidesBehind())
+      firstBlock = max(firstKey - shape.right, k.index(0)) / tiling.columns;
+    if (shape.hidesBefore())
+      endBlock = (queriesOf(k, shape, firstKey, tiling.rows(), 1).end + (tiling.columns - 1)) / tiling.columns;
+    Num blocks = max(endBlock - firstBlock, k.index(0));
     // Which head and which queries block number n of the walk is.
     auto moveTo = [&](Num n) {
       Num perHead = max(blocks, k.index(1)), member = shape.group() == 1 ? k.index(0) : n / perHead;
@@ -268,15 +276,8 @@ private:
       moveTo(n);
       return queryBlock(shift, sums);
     };
-    sums = walk(blocks * shape.group(), hasUnseenBlocks(), plan.stageNumbers(tiling), sums, begin, body);
+    sums = walk(blocks * shape.group(), hasUnseenKeys(shape, tiling.rows(), tiling.columns), plan.stageNumbers(tiling), sums, begin, body);
     write(sums);
-  }
-
-  /// Whether no block of queries sees the last block of keys.
-  bool hasUnseenBlocks() const {
-    int64_t lastKey = (ceilDiv(shape.keys, tiling.rows()) - 1) * tiling.rows();
-    return shape.causal && std::max<int64_t>(lastKey - shape.causalOffset, 0) / tiling.columns >=
-                               ceilDiv(shape.queries, tiling.columns);
   }
 
   void write(const Nums &sums) {

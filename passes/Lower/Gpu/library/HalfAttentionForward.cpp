@@ -43,7 +43,7 @@ public:
   HalfForwardKernel(KernelBuilder &k, const HalfForward &plan, ArrayRef<Memory> memory,
                     const OptionalOperands &optional)
       : QueryRows(k, plan.shape, plan.tiling, memory[2].element, plan.sharedNumbers(), optional), plan(plan),
-        memory(memory), queryTile(tile(0, tiling.rows(), plan.depth)),
+        memory(memory), sinks(optional.sinks), queryTile(tile(0, tiling.rows(), plan.depth)),
         keyTile(tile(plan.ownNumbers(), tiling.columns, plan.depth)),
         valueTile(tile(plan.ownNumbers() + keyTile.size(), tiling.columns, plan.valueDepth)),
         queries(k, queryTile, tiling, warpRow), keys(k, keyTile, PartReader::Beside, k.index(0)),
@@ -62,18 +62,19 @@ private:
     beginFill(k, queryTile,
               headRows(memory[2], shape.q, position.batch, position.head, firstQuery, left, shape.depth),
               tiling.threads(), k.index(0));
-    beginKeys(k.index(0));
+    const KeyRange range = keysOf(k, shape, firstQuery, tiling.rows(), tiling.columns);
+    beginKeys(range.begin);
     waitForFills(k); // here, for a block that sees no key
     if (tiling.isHeld) {
       k.barrier();
       queries.hold();
     }
-    Num end = visibleKeys(k, shape, firstQuery, tiling.rows());
     size_t rows = part.rows.size();
-    Nums last = k.loop(
-        k.index(0), end, k.index(tiling.columns), startOf(plan.valueDepth).pack(),
-        [&](Num key, Nums carried) { return keyBlock(key, end, HalfSoftmax::unpack(carried, rows)).pack(); });
-    finish(HalfSoftmax::unpack(last, rows), left);
+    Nums sums = k.loop(range.begin, range.end, k.index(tiling.columns), startOf(plan.valueDepth, sinks).pack(),
+                       [&](Num key, Nums carried) {
+                         return keyBlock(key, range.end, HalfSoftmax::unpack(carried, rows)).pack();
+                       });
+    finish(HalfSoftmax::unpack(sums, rows), left);
   }
 
   void beginKeys(Num key) {
@@ -117,6 +118,7 @@ private:
 
   const HalfForward &plan;
   ArrayRef<Memory> memory;
+  std::optional<Memory> sinks;
   MatrixTile queryTile, keyTile, valueTile;
   LeftRows queries;
   PartReader keys, values;

@@ -110,7 +110,7 @@ public:
   WarpgroupKernel(KernelBuilder &k, const Plan &plan, Type type, ArrayRef<Memory> memory,
                   const OptionalOperands &optional)
       : QueryRows(k, plan.shape, plan.tiling(), type, plan.sharedNumbers(), optional, false, kSlabAlignment),
-        plan(plan), memory(memory),
+        plan(plan), memory(memory), sinks(optional.sinks),
         arrivals(k, {1, 1, 1, 1, 1, kConsumerWarps, kConsumerWarps, kConsumerWarps, kConsumerWarps}),
         queries{k.shifted(pool, k.index(plan.queryStage() * plan.stageNumbers())), plan.rows(), plan.slabs},
         keys{pool, plan.keys, plan.slabs},
@@ -120,7 +120,12 @@ public:
     Num block = (plan.queryBlocks() - 1) - k.block() / heads, head = k.block() % heads;
     firstQuery = block * plan.rows();
     position = {head / shape.queryHeads, head % shape.queryHeads, firstQuery + warpRow, k.index(0)};
-    count = (visibleKeys(k, shape, firstQuery, plan.rows()) + (plan.keys - 1)) / plan.keys;
+    const KeyRange range = keysOf(k, shape, firstQuery, plan.rows(), plan.keys);
+    firstOfKeys = range.begin;
+    count = range.end;
+    if (shape.hidesBefore())
+      count = count - firstOfKeys;
+    count = (count + (plan.keys - 1)) / plan.keys;
     k.when(k.thread() < kConsumers, [&] { consume(); });
     k.when(k.thread() >= kConsumers, [&] {
       keepRegisters(k, kFewRegisters, /*more=*/false);
@@ -129,6 +134,7 @@ public:
   }
 
 private:
+  Num keyOf(Num n) const { return shape.hidesBefore() ? firstOfKeys + n * plan.keys : n * plan.keys; }
   Num shiftOf(Num stage) const { return stage * plan.stageNumbers(); }
 
   void bring(int64_t map, const HeadBoxes &boxes, const SlabMatrix &to, Num shift, Num row, Num head,
@@ -145,7 +151,7 @@ private:
     Num none = k.index(0), keyHead = position.head / shape.group();
     bring(2, *plan.q, queries, none, firstQuery, position.head, k.index(kQueries));
     k.loop(none, count, k.index(1), [&](Num n) {
-      Num stage = n % kStages, row = n * plan.keys;
+      Num stage = n % kStages, row = keyOf(n);
       // Of a stage that queries pass through, their leaving is the first phase.
       Num before = n / kStages + 1 + select(stage >= plan.queryStage(), k.index(1), none);
       arrivals.wait(stage + kKeysLeft, before % 2);
@@ -165,7 +171,7 @@ private:
     holdQueries();
     size_t rows = part.rows.size();
     Nums last =
-        k.loop(k.index(0), count, k.index(1), startOf(plan.valueSlabs * kSlabColumns).pack(),
+        k.loop(k.index(0), count, k.index(1), startOf(plan.valueSlabs * kSlabColumns, sinks).pack(),
                [&](Num n, Nums carried) { return keyBlock(n, HalfSoftmax::unpack(carried, rows)).pack(); });
     finish(HalfSoftmax::unpack(last, rows));
   }
@@ -185,7 +191,7 @@ private:
 
   HalfSoftmax keyBlock(Num n, HalfSoftmax softmax) {
     Num stage = n % kStages, parity = n / kStages % 2;
-    position.key = n * plan.keys;
+    position.key = keyOf(n);
     arrivals.wait(stage + kKeysCame, parity);
     auto queryWords = [&](int64_t, int64_t step) { return held[step]; };
     Nums products =
@@ -223,10 +229,11 @@ private:
 
   const Plan &plan;
   ArrayRef<Memory> memory;
+  std::optional<Memory> sinks;
   Arrivals arrivals;
   SlabMatrix queries, keys, values; ///< of the first stage, but for queries
   SmallVector<Nums> held;           ///< words of queries, by step
-  Num firstQuery, count;            ///< of the block; blocks of keys
+  Num firstQuery, firstOfKeys, count; ///< of the block; blocks of keys
 };
 
 } // namespace

@@ -142,8 +142,15 @@ def Train_RotaryOp : Train_Op<"rotary", [Clusterable, DifferentiableOperands, Pr
 //===--- Attention (library kernels) --------------------------------------------------------------------===//
 
 defvar Train_Layout = DefaultValuedAttr<Word<Train_AttentionLayout>, "::kedge::train::AttentionLayout::BHTD">;
-defvar AttentionAttrs = (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "false">:$causal,
-  DefaultValuedAttr<I64Attr, "0">:$causal_offset, DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+/// A dictionary of `left` and `right` in programs, Visible in C++, `sees(causal, left = 511)` in the IR.
+def Train_Visible : Attr<CPred<"::kedge::train::Visible::from($_self).has_value()">,
+    "the keys that queries see: `left` and `right` (i64) with left + right >= 0"> {
+  let storageType = "::mlir::DictionaryAttr";
+  let returnType = "::kedge::train::Visible";
+  let convertFromStorage = "*::kedge::train::Visible::from($_self)";
+  let valueType = NoneType;
+}
+defvar AttentionAttrs = (ins F64Attr:$scale, OptionalAttr<Train_Visible>:$visible, DefaultValuedAttr<F64Attr, "0.0">:$softcap,
   Train_Layout:$q_layout, Train_Layout:$k_layout, Train_Layout:$v_layout, Train_Layout:$o_layout);
 /// Dropout of the probabilities, drawn as train.dropout over [B, Hq, Tq, Tk] draws: (seed, step, row_base) are
 /// `random`; sample b is row row_base + b / row_size, elements count within a row.
@@ -154,17 +161,25 @@ def Train_AttentionOp : Train_Op<"attention", [DifferentiableOperands, AttrSized
   let summary = "softmax(softcap(scale Q K^T) + mask) V without a T x T matrix";
   let description = [{
     Operands Q, K, V and optionally mask (bool: true is visible; float: added), each [B, H, T, D] or, by its
-    layout, [B, T, H, D]. Query head h uses key head h / (Hq / Hk). Query i sees key j when not `causal` or
-    j <= i + `causal_offset`. LSE [B, Hq, Tq]: log of the sum of exp of the scores. With a `ratio` above 0 the
-    probabilities pass a Dropout: in the model that of `training_mode`, in a step the one whose seed, step and
-    row are `random`. docs/library-kernels.md.
+    layout, [B, T, H, D]. Query head h uses key head h / (Hq / Hk). LSE [B, Hq, Tq]: log of the sum of exp of the
+    scores. With a `ratio` above 0 the probabilities pass a Dropout: in the model that of `training_mode`, in a step the
+    one whose seed, step and row are `random`.
+
+    What is hidden by its place costs nothing, neither memory nor time: `visible` bounds the keys before and behind the
+    query's own place, and `documents` (i64 [B, T + 1], rising, 0 first, filled up with T) are borders that no query sees
+    across. A score of `sinks` [Hq] more takes its share of each row's probabilities. docs/library-kernels.md.
+
+    ```mlir
+    %o, %lse = train.attention %q, %k, %v sees(causal, left = 511) {scale = 0.125 : f64} : ...
+    ```
   }];
   let arguments = !con((ins ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, Optional<ONNX_Tensor>:$mask,
-    Variadic<Train_Counter>:$random), AttentionAttrs, AttentionDropoutAttrs,
-    (ins DefaultValuedAttr<BoolAttr, "false">:$training_mode));
+    Variadic<Train_Counter>:$random, Optional<ONNX_Tensor>:$documents, Optional<ONNX_Tensor>:$sinks), AttentionAttrs,
+    AttentionDropoutAttrs, (ins DefaultValuedAttr<BoolAttr, "false">:$training_mode));
   let results = (outs ONNX_Tensor:$O, ONNX_Tensor:$LSE);
   let assemblyFormat = [{
-    $Q `,` $K `,` $V (`,` $mask^)? (`random` `(` $random^ `)`)? attr-dict `:` functional-type(operands, results)
+    $Q `,` $K `,` $V (`,` $mask^)? (`random` `(` $random^ `)`)? (`documents` `(` $documents^ `)`)? (`sinks` `(` $sinks^ `)`)?
+    custom<Sees>($visible) attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -173,12 +188,12 @@ def Train_AttentionGradOp : Train_TypedOp<"attention_grad", [AttrSizedOperandSeg
     DeclareOpInterfaceMethods<LibraryCallOpInterface, ["repeatedShare"]>]> {
   let summary = "Gradients of train.attention with respect to Q, K and V";
   let arguments = !con((ins ONNX_Tensor:$dO, ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, ONNX_Tensor:$O,
-    ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<Train_Counter>:$random), AttentionAttrs,
-    AttentionDropoutAttrs);
+    ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<Train_Counter>:$random, Optional<ONNX_Tensor>:$documents),
+    AttentionAttrs, AttentionDropoutAttrs);
   let results = (outs ONNX_Tensor:$dQ, ONNX_Tensor:$dK, ONNX_Tensor:$dV);
   let assemblyFormat = [{
-    $dO `,` $Q `,` $K `,` $V `,` $O `,` $LSE (`,` $mask^)? (`random` `(` $random^ `)`)? attr-dict `:`
-    functional-type(operands, results)
+    $dO `,` $Q `,` $K `,` $V `,` $O `,` $LSE (`,` $mask^)? (`random` `(` $random^ `)`)? (`documents` `(` $documents^ `)`)?
+    custom<Sees>($visible) attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
