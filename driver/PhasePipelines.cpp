@@ -81,6 +81,17 @@ pipelines::TargetOptions PhasePipelines::target() const {
           options.deviceName()};
 }
 
+/// Of a loss beside a reference, which is the model with adapters off.
+static pipelines::AdapterOptions withReference(const ModelOptions &model) {
+  pipelines::AdapterOptions adapters = model.adapters;
+  if (!adapters.inserts() || !model.loss)
+    return adapters;
+  for (const LossTerm &term : model.loss->terms)
+    if (term.readsReference())
+      adapters.reference = {term.outputs.empty() ? model.logits : term.outputs.front()};
+  return adapters;
+}
+
 void PhasePipelines::build(Phase phase, bool withKernels, OpPassManager &manager) const {
   addGiven(phase, /*before=*/true, manager);
   buildOwn(phase, withKernels, manager);
@@ -95,7 +106,7 @@ void PhasePipelines::buildOwn(Phase phase, bool withKernels, OpPassManager &mana
   case Phase::Model:
     pipelines::addRaisePipeline(manager);
     if (options.model.adapters.given())
-      pipelines::addAdapterPipeline(manager, options.model.adapters);
+      pipelines::addAdapterPipeline(manager, withReference(options.model));
     return;
   case Phase::Step:
     return pipelines::addStepPipeline(manager, stepOptions(options, model));

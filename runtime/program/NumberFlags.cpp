@@ -29,6 +29,7 @@ constexpr NumberRange kRanges[] = {
     {"--weight-decay", false, 0, 1e12},
     {"--betas", false, 0, 1, RangeEnds::Below},
     {"--eps", false, 0, 1e12},
+    {"--dpo-beta", false, 0, 1e6, RangeEnds::Above},
     {"--loss-scale", false, 0, 1e38, RangeEnds::Above, "dynamic"},
     {"--loss-scale-hysteresis", true, 1, kSteps},
     // Random numbers and initial values.
@@ -48,7 +49,8 @@ constexpr NumberRange kRanges[] = {
 
 constexpr const char *kScalarFlags[] = {"--lr",           "--min-lr",       "--schedule",
                                         "--warmup",       "--warmup-start", "--decay-steps",
-                                        "--weight-decay", "--betas",        "--eps"};
+                                        "--weight-decay", "--betas",        "--eps",
+                                        "--dpo-beta"};
 
 const char *const kRange = "range"; // the check's name
 

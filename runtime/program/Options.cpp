@@ -132,6 +132,7 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--weight-decay", s.weightDecay, "weight decay");
   app.add_option("--betas", t.betas, "B1,B2: decay of Adam's moments");
   app.add_option("--eps", s.eps, "epsilon of Adam");
+  app.add_option("--dpo-beta", s.dpoBeta, "beta of a preference loss, in place of the compiled one");
   app.add_option("--seed", s.seed, "seed of dropout and --init");
 }
 

@@ -27,7 +27,7 @@ struct InitSpec {
 /// Run-time scalars. Missing ones come from the checkpoint, otherwise from the program's defaults.
 struct ScalarOptions {
   std::optional<int64_t> steps, decaySteps, warmup, seed;
-  std::optional<double> lr, minLr, warmupStart, weightDecay, beta1, beta2, eps;
+  std::optional<double> lr, minLr, warmupStart, weightDecay, beta1, beta2, eps, dpoBeta;
   std::optional<ScheduleKind> schedule;
   std::optional<int64_t> shuffle;
 };

@@ -44,6 +44,7 @@ constexpr Formula kFormulas[] = {
     {"one_minus_beta2", [](const Context &c) { return 1 - c.scalars.beta2; }},
     {"eps", [](const Context &c) { return c.scalars.eps; }},
     {"weight_decay", [](const Context &c) { return c.scalars.weightDecay; }},
+    {"dpo_beta", [](const Context &c) { return c.scalars.dpoBeta; }},
     {"momentum", [](const Context &c) { return c.options.momentum; }},
     {"lr_decay", [](const Context &c) { return c.lr() * c.scalars.weightDecay; }},
     {"step", [](const Context &c) { return static_cast<double>(c.point.step); }},
@@ -98,6 +99,7 @@ RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved
   r.beta1 = firstOf(given.beta1, saved.beta1, program.beta1);
   r.beta2 = firstOf(given.beta2, saved.beta2, program.beta2);
   r.eps = firstOf(given.eps, saved.eps, program.eps);
+  r.dpoBeta = program.dpoBeta ? firstOf(given.dpoBeta, saved.dpoBeta, *program.dpoBeta) : 0;
   r.schedule = firstOf(given.schedule, saved.schedule, compiled.schedule.value_or(ScheduleKind::Constant));
   r.shuffle = given.shuffle ? given.shuffle : saved.shuffle;
   if (r.schedule == ScheduleKind::Wsd && !r.decayStepsGiven)

@@ -44,6 +44,7 @@ LogLine Session::runStep(StepRunner &runner) {
     line.lr = learningRate(scalars, line.step);
     line.gradNorm = step.result.gradNorm;
   }
+  line.stepMetrics = step.result.metrics;
   line.lossScale = step.before.scale;
   line.growthCounter = scaler->isActive() ? step.after.growthCounter : 0;
   line.skipped = step.skipped;

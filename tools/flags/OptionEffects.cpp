@@ -92,7 +92,7 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
                        m.loss ? m.loss->text() : "")},
           {{"--class-weights"},
-           !m.loss || m.loss->any([](LossFunction loss) { return labelsOf(loss) == LossLabels::Classes; }),
+           !m.loss || m.loss->any(weighsClasses),
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
                        m.loss ? m.loss->text() : "")},
           {{"--pos-weight"}, positive, "it is for --loss bce-with-logits; leave it out, or give that"}};

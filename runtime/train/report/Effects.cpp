@@ -30,6 +30,8 @@ void checkEffects(const Options &options, const RunScalars &scalars, const Compi
          "the program was compiled with --optimizer sgd, which has none");
   expect(given.eps.has_value(), "--eps", !isSgd,
          "the program was compiled with --optimizer sgd, which has none");
+  expect(given.dpoBeta.has_value(), "--dpo-beta", program.dpoBeta.has_value(),
+         "the program's loss has no such scalar; compile it with --loss dpo, ipo, orpo, simpo or kto");
   const char *ownUpdates = "the model's training_info says how it trains";
   expect(given.lr.has_value(), "--lr", !program.trainingInfo, ownUpdates);
   expect(given.schedule.has_value(), "--schedule", !program.trainingInfo, ownUpdates);
