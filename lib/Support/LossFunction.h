@@ -27,7 +27,10 @@ enum class LossFunction {
   Reward,
   Grpo,
   PpoClip,
-  Dapo
+  Dapo,
+  Kl,
+  ReverseKl,
+  Js
 };
 
 template <> struct Words<LossFunction> {
@@ -54,7 +57,10 @@ template <> struct Words<LossFunction> {
       {Reward, "reward", "of pairs of scores: the chosen one is larger"},
       {Grpo, "grpo", "clipped policy gradient, a mean of each row's mean"},
       {PpoClip, "ppo-clip", "clipped policy gradient, a mean over tokens"},
-      {Dapo, "dapo", "the same with wider bounds upwards"}};
+      {Dapo, "dapo", "the same with wider bounds upwards"},
+      {Kl, "kl", "of a teacher's logits: what the model's lack of them"},
+      {ReverseKl, "reverse-kl", "the other way round: where the teacher sees nothing"},
+      {Js, "js", "of both from their mixture"}};
 };
 
 /// What a loss compares its output with.
@@ -72,6 +78,9 @@ constexpr LossLabels labelsOf(LossFunction loss) {
   case Contrastive:
   case Triplet:
   case Reward:
+  case Kl:
+  case ReverseKl:
+  case Js:
     return LossLabels::None;
   case CrossEntropy:
   case Poly:
@@ -110,6 +119,12 @@ constexpr bool comparesRows(LossFunction loss) {
   return loss == Dpo || loss == Ipo || loss == Orpo || loss == Simpo || loss == Kto;
 }
 
+/// Whether it compares logits with those of a teacher.
+constexpr bool readsTeacher(LossFunction loss) {
+  using enum LossFunction;
+  return loss == Kl || loss == ReverseKl || loss == Js;
+}
+
 /// Whether each item may weigh as its class does.
 constexpr bool weighsClasses(LossFunction loss) {
   return labelsOf(loss) == LossLabels::Classes && !readsTokens(loss);
@@ -119,7 +134,7 @@ constexpr bool weighsClasses(LossFunction loss) {
 constexpr bool readsLogits(LossFunction loss) {
   using enum LossFunction;
   return labelsOf(loss) == LossLabels::Classes || loss == BceWithLogits || loss == Focal || loss == Dice ||
-         loss == Ctc;
+         loss == Ctc || readsTeacher(loss);
 }
 
 } // namespace kedge

@@ -19,6 +19,7 @@ const LossParameter kBeta = {"beta", 0.1, 1e-9, kMost, "how strongly rows are to
                                "1: an input ref_logps has the reference, where adapters would give it, too", true},
                     kBound = {"epsilon", 0.2, 0, kMost, "how far a probability may move in a step, relatively"},
                     kKl = {"beta", 0, 0, kMost, "weight of the divergence from the input ref_logps; 0: none"},
+                    kTemperature = {"temperature", 1, 1e-6, kMost, "what logits are divided by"},
                     kByRow = {"by_row", 0, 0, 1, "1: the input advantages has one number a row", true};
 
 LossParameter upperBound(double value) {
@@ -74,7 +75,10 @@ const std::vector<LossFacts> &allFacts() {
       {Reward, {{"center", 0, 0, kMost, "weight of the squared sum of both scores"}}},
       {Grpo, {kBound, upperBound(-1), kKl, kByRow, kStored}},
       {PpoClip, {kBound, upperBound(-1), kKl, kByRow, kStored}},
-      {Dapo, {kBound, upperBound(0.28), kKl, kByRow, kStored}}};
+      {Dapo, {kBound, upperBound(0.28), kKl, kByRow, kStored}},
+      {Kl, {kTemperature}},
+      {ReverseKl, {kTemperature}},
+      {Js, {{"beta", 0.5, 1e-6, 1 - 1e-6, "the teacher's share of the mixture"}, kTemperature}}};
   return all;
 }
 

@@ -74,6 +74,12 @@ FailureOr<ItemLosses> buildLoss(Formula &f, const LossInputs &inputs) {
   case LossFunction::PpoClip:
   case LossFunction::Dapo:
     return clippedPolicy(f, inputs);
+  case LossFunction::Kl:
+    return forwardKl(f, inputs);
+  case LossFunction::ReverseKl:
+    return reverseKl(f, inputs);
+  case LossFunction::Js:
+    return jensenShannon(f, inputs);
   }
   return failure();
 }

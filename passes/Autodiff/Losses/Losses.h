@@ -51,6 +51,6 @@ mlir::FailureOr<ItemLosses> buildLoss(Formula &f, const LossInputs &inputs);
 // By kind.
 using BuildLoss = mlir::FailureOr<ItemLosses>(Formula &, const LossInputs &);
 BuildLoss crossEntropy, poly, ctc, squaredError, huber, smoothL1, quantile, binary, focal, dice, contrastive,
-    triplet, dpo, ipo, orpo, simpo, kto, reward, grpo, clippedPolicy;
+    triplet, dpo, ipo, orpo, simpo, kto, reward, grpo, clippedPolicy, forwardKl, reverseKl, jensenShannon;
 
 } // namespace kedge::autodiff
