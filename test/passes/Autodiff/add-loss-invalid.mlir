@@ -23,7 +23,6 @@
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=contrastive sample-weights=w" 2>&1 | FileCheck %s --check-prefix=PAIRS
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=dpo labels=n" 2>&1 | FileCheck %s --check-prefix=ROWSOFTOKENS
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=reward" 2>&1 | FileCheck %s --check-prefix=SCORES
-// RUN: not kedge-opt %s --kedge-add-loss="kind=t=simpo labels=n" 2>&1 | FileCheck %s --check-prefix=ODD
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=kl class-axis=2" 2>&1 | FileCheck %s --check-prefix=TEACHER
 
 // KIND: for the --kind option: 'absolute': expected none, cross-entropy, mse, bce-with-logits
@@ -39,7 +38,6 @@
 // PAIRS: error: --loss a=contrastive: rows that are compared with each other have no weights of their own
 // ROWSOFTOKENS: error: --loss a=dpo: the output is 'tensor<2x5xf32>' with classes along axis 1, expected [rows, tokens, vocabulary]
 // SCORES: error: --loss a=reward: the output is 'tensor<2x5xf32>', expected one score a row
-// ODD: error: --loss t=simpo: a batch has 3 rows, expected a multiple of 2: pairs are a chosen row and a rejected one, one after the other
 // TEACHER: error: --loss a=kl: --class-axis is out of range for the output 'tensor<2x5xf32>'
 // SEVERAL: error: the model has 2 float outputs ('a' [{{.*}}], 'b' [{{.*}}]): name the one that the loss reads, most likely --logits a
 // LOGITS: error: the model has no output 'z' (--logits); its outputs are 'a', 'b'
