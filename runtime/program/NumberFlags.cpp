@@ -14,6 +14,7 @@ constexpr NumberRange kRanges[] = {
     // Steps, and what happens every so many.
     {"--steps", true, 0, kSteps},
     {"--epochs", true, 1, 1e9},
+    {"--find-lr", true, 10, 1e6},
     {"--warmup", true, 0, kSteps},
     {"--decay-steps", true, 0, kSteps},
     {"--eval-every", true, 1, kSteps},

@@ -3,6 +3,7 @@
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
 #include "runtime/train/CompletedStep.h"
+#include "runtime/train/RateTest.h"
 #include "runtime/train/FiniteStates.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
@@ -163,6 +164,30 @@ bool Session::makeUpEvaluation(std::optional<double> &loss) {
   }
   writeLogs(line);
   return keepIfBest(line);
+}
+
+/// Every step is one of a run whose rate stays; what it leaves goes with the process.
+int Session::findRate() {
+  RateTest test(options.findRate);
+  scalars.schedule = ScheduleKind::Constant;
+  scalars.warmup = 0;
+  StepRunner runner(*executor, *data, scalars, rows, whenNonFinite(*scaler, options.continueOnNan));
+  gradients = std::make_unique<GradientTools>(*executor, options);
+  bool goesOn = true;
+  for (int64_t step = 0; step < options.findRate && goesOn && signal == 0; ++step) {
+    scalars.lr = test.rate(step);
+    try {
+      const LogLine line = runStep(runner);
+      writeLogs(line);
+      goesOn = test.add(line.loss);
+    } catch (const NotFinite &) {
+      goesOn = false; // the rate is too high
+    }
+    signal = caughtSignal();
+  }
+  if (signal == 0)
+    std::puts(test.report().c_str());
+  return signal;
 }
 
 int Session::train() {

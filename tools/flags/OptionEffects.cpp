@@ -51,7 +51,7 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
            o.run.schedule.kind.value_or("constant") != "constant",
            "--schedule constant keeps the rate; give another schedule with it"},
           {{"--warmup-start"},
-           o.run.schedule.warmup.value_or(0) > 0,
+           o.run.schedule.warmup.value_or(0) > 0 || o.run.schedule.kind == "one-cycle",
            "there is no warm-up; give --warmup N with it"},
           {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
           {{"--batchnorm"},

@@ -24,7 +24,8 @@ void checkEffects(const Options &options, const RunScalars &scalars, const Compi
          "--schedule constant keeps the rate; give another schedule with it");
   expect(given.decaySteps.has_value(), "--decay-steps", declines,
          "--schedule constant keeps the rate; give another schedule with it");
-  expect(given.warmupStart.has_value(), "--warmup-start", scalars.warmup > 0,
+  expect(given.warmupStart.has_value(), "--warmup-start",
+         scalars.warmup > 0 || scalars.schedule == ScheduleKind::OneCycle,
          "there is no warm-up; give --warmup N with it");
   expect(given.beta1.has_value(), "--betas", !isSgd,
          "the program was compiled with --optimizer sgd, which has none");
