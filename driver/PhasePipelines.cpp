@@ -86,9 +86,15 @@ static pipelines::AdapterOptions withReference(const ModelOptions &model) {
   pipelines::AdapterOptions adapters = model.adapters;
   if (!adapters.inserts() || !model.loss)
     return adapters;
-  for (const LossTerm &term : model.loss->terms)
-    if (term.readsReference())
-      adapters.reference = {term.outputs.empty() ? model.logits : term.outputs.front()};
+  for (const LossTerm &term : model.loss->terms) {
+    if (!term.readsReference())
+      continue;
+    const std::string &output = term.outputs.empty() ? model.logits : term.outputs.front();
+    if (adapters.reference && adapters.reference->logits != output)
+      fail("--loss {}: references of several outputs are not available yet with adapters",
+           model.loss->text());
+    adapters.reference = adapters::AddReferenceOptions{output};
+  }
   return adapters;
 }
 

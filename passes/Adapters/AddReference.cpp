@@ -31,8 +31,10 @@ public:
 
   /// Behind all others: nothing reads it before the loss.
   Value build(Value output) {
-    for (Operation &op : llvm::make_early_inc_range(model.getBody().front().without_terminator()))
-      visit(&op);
+    const SmallVector<Operation *> ops = llvm::map_to_vector(
+        model.getBody().front().without_terminator(), [](Operation &op) { return &op; });
+    for (Operation *op : ops)
+      visit(op);
     for (Operation *op : llvm::reverse(made))
       if (op->use_empty() && !llvm::is_contained(op->getResults(), off.lookupOrDefault(output)))
         op->erase();

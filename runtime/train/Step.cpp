@@ -13,11 +13,11 @@ namespace {
 /// What the ranks agree on in every micro-batch: sums of loss, items and metrics, the largest signal.
 struct Agreed {
   double loss = 0, items = 0;
-  MetricSums metrics{};
+  StepMetricSums metrics{};
   int64_t signal = 0;
 };
 
-void add(MetricSums &sums, const MetricSums &more) {
+void add(StepMetricSums &sums, const StepMetricSums &more) {
   for (size_t kind = 0; kind < sums.size(); ++kind)
     sums[kind] += more[kind];
 }
@@ -40,7 +40,7 @@ Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
 /// What a function makes that is looked at; null: nothing of that kind.
 struct Watched {
   const ResultSlot *loss = nullptr, *items = nullptr, *norm = nullptr;
-  MetricSlots metrics{};
+  StepMetricSlots metrics{};
   const ResultSlot *transfers = nullptr; ///< there when all of a stage's sends and receives have ended
 };
 
@@ -98,7 +98,7 @@ public:
   GradientWatch *watcher = nullptr;
   int64_t step = 0;
   double lossSum = 0, itemCount = 0;
-  MetricSums metricSums{};
+  StepMetricSums metricSums{};
   int signal = 0;
 
 private:
@@ -116,7 +116,7 @@ private:
 
   Executor &executor;
   const ResultSlot *loss, *items, *norm;
-  MetricSlots metrics;
+  StepMetricSlots metrics;
   const ResultSlot *transfers;
   bool stop, seen = false;
   bool left = false; ///< gradients were not finite

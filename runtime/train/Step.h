@@ -18,8 +18,8 @@ struct NotFinite : RuntimeError {
 };
 
 /// Of each abi::StepMetric.
-using MetricSums = std::array<double, abi::kStepMetrics.size()>;
-using MetricSlots = std::array<const ResultSlot *, abi::kStepMetrics.size()>;
+using StepMetricSums = std::array<double, abi::kStepMetrics.size()>;
+using StepMetricSlots = std::array<const ResultSlot *, abi::kStepMetrics.size()>;
 
 struct StepResult {
   double loss = 0;                     ///< mean over the step's items; NaN if the program has no loss
@@ -74,7 +74,7 @@ private:
   struct Sums {
     std::optional<int64_t> lossOverflow;
     double loss = 0, items = 0;
-    MetricSums metrics{};
+    StepMetricSums metrics{};
     int signal = 0;
     bool finite = true;
   };
@@ -111,7 +111,7 @@ private:
   GradientWatch *watcher = nullptr;
   std::string forward; ///< "step" or "micro"
   const ResultSlot *loss, *items, *gradNorm;
-  MetricSlots metrics{};
+  StepMetricSlots metrics{};
   std::optional<int64_t> stagedRow; ///< first row of the batch that was already read
 };
 

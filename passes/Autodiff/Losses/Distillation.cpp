@@ -48,14 +48,16 @@ static FailureOr<ItemLosses> overPlaces(Formula &f, const LossInputs &inputs, Va
 
 FailureOr<ItemLosses> forwardKl(Formula &f, const LossInputs &inputs) {
   FailureOr<Both> both = bothOf(f, inputs);
-  return failed(both) ? failure()
-                      : overPlaces(f, inputs, divergence(f, both->teacher, both->student, both->axis));
+  if (failed(both))
+    return failure();
+  return overPlaces(f, inputs, divergence(f, both->teacher, both->student, both->axis));
 }
 
 FailureOr<ItemLosses> reverseKl(Formula &f, const LossInputs &inputs) {
   FailureOr<Both> both = bothOf(f, inputs);
-  return failed(both) ? failure()
-                      : overPlaces(f, inputs, divergence(f, both->student, both->teacher, both->axis));
+  if (failed(both))
+    return failure();
+  return overPlaces(f, inputs, divergence(f, both->student, both->teacher, both->axis));
 }
 
 /// Of both from their mixture, which has a share `beta` of the teacher.

@@ -44,14 +44,18 @@ FailureOr<Value> referenceTokens(Formula &f, const LossInputs &inputs, const Log
   if (inputs.reference)
     return referenceLogs(f, inputs, own.mask);
   Value given = inputs.input(kReferenceLogs, shapeOf(own.tokens), f.b.getF32Type());
-  return given ? FailureOr<Value>(f.mul(given, own.mask)) : failure();
+  if (!given)
+    return failure();
+  return f.mul(given, own.mask);
 }
 
 FailureOr<Value> referenceSums(Formula &f, const LossInputs &inputs, const LogProbabilities &own) {
   if (inputs.reference)
     return f.sum(referenceLogs(f, inputs, own.mask), {1});
   Value given = inputs.input(kReferenceLogs, {shapeOf(own.tokens)[0]}, f.b.getF32Type());
-  return given ? FailureOr<Value>(given) : failure();
+  if (!given)
+    return failure();
+  return given;
 }
 
 } // namespace kedge::autodiff

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Autodiff/Losses/Formula.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <vector>
 
 namespace kedge::autodiff {
 

@@ -173,7 +173,7 @@ TEST_F(RuntimeTest, ARangeTestSuggestsARateAndKeepsNothing) {
   const double rate = std::stod(result.out.substr(at + said.size()));
   EXPECT_GT(rate, 1e-3);
   EXPECT_LT(rate, 2);
-  const auto log = lines("log.jsonl");
+  const auto log = readLog("log.jsonl");
   EXPECT_LT(log.size(), 60u) << "it ends where the loss has left";
   EXPECT_DOUBLE_EQ(log[0]["lr"].get<double>(), 1e-7);
   expectError(std::string("line --find-lr 60 --export-onnx out.onnx") + kLineData, "would have no effect");
