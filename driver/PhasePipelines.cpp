@@ -81,6 +81,23 @@ pipelines::TargetOptions PhasePipelines::target() const {
           options.deviceName()};
 }
 
+/// Of a loss beside a reference, which is the model with adapters off.
+static pipelines::AdapterOptions withReference(const ModelOptions &model) {
+  pipelines::AdapterOptions adapters = model.adapters;
+  if (!adapters.inserts() || !model.loss)
+    return adapters;
+  for (const LossTerm &term : model.loss->terms) {
+    if (!term.readsReference())
+      continue;
+    const std::string &output = term.outputs.empty() ? model.logits : term.outputs.front();
+    if (adapters.reference && adapters.reference->logits != output)
+      fail("--loss {}: references of several outputs are not available yet with adapters",
+           model.loss->text());
+    adapters.reference = adapters::AddReferenceOptions{output};
+  }
+  return adapters;
+}
+
 void PhasePipelines::build(Phase phase, bool withKernels, OpPassManager &manager) const {
   addGiven(phase, /*before=*/true, manager);
   buildOwn(phase, withKernels, manager);
@@ -97,7 +114,7 @@ void PhasePipelines::buildOwn(Phase phase, bool withKernels, OpPassManager &mana
     if (options.model.documents)
       pipelines::addDocumentsPipeline(manager);
     if (options.model.adapters.given())
-      pipelines::addAdapterPipeline(manager, options.model.adapters);
+      pipelines::addAdapterPipeline(manager, withReference(options.model));
     return;
   case Phase::Step:
     return pipelines::addStepPipeline(manager, stepOptions(options, model));

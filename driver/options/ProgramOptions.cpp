@@ -122,6 +122,10 @@ json lossFacts(func::FuncOp step, const pipelines::StepOptions &options) {
   if (options.isPipelined() && isLossElsewhere(step))
     facts[key::itemsPerBatch] = 0; // the ranks' items are added up
   facts[key::loss] = options.loss.kind.name();
+  if (const int64_t rows = options.loss.kind.rowsTogether(); rows != 1)
+    facts[key::rowsTogether] = rows;
+  if (const auto beta = options.loss.kind.beta())
+    facts[key::dpoBeta] = *beta;
   facts[key::logits] = options.loss.logits;
   if (options.loss.classAxis != -100)
     facts[key::classAxis] = options.loss.classAxis;

@@ -18,7 +18,19 @@ enum class LossFunction {
   Poly,
   Contrastive,
   Triplet,
-  Ctc
+  Ctc,
+  Dpo,
+  Ipo,
+  Orpo,
+  Simpo,
+  Kto,
+  Reward,
+  Grpo,
+  PpoClip,
+  Dapo,
+  Kl,
+  ReverseKl,
+  Js
 };
 
 template <> struct Words<LossFunction> {
@@ -36,7 +48,19 @@ template <> struct Words<LossFunction> {
       {Poly, "poly", "cross-entropy with a term of the probability"},
       {Contrastive, "contrastive", "a row is nearest to its pair among all"},
       {Triplet, "triplet", "a row is nearer to its like than to another"},
-      {Ctc, "ctc", "of a sequence of labels without their places"}};
+      {Ctc, "ctc", "of a sequence of labels without their places"},
+      {Dpo, "dpo", "of pairs: the chosen row beside the rejected one, both beside a reference"},
+      {Ipo, "ipo", "the same, squared, of means over tokens"},
+      {Orpo, "orpo", "cross-entropy of the chosen row and the odds of both"},
+      {Simpo, "simpo", "of pairs without a reference, of means over tokens"},
+      {Kto, "kto", "of rows that are good or not, beside a reference"},
+      {Reward, "reward", "of pairs of scores: the chosen one is larger"},
+      {Grpo, "grpo", "clipped policy gradient, a mean of each row's mean"},
+      {PpoClip, "ppo-clip", "clipped policy gradient, a mean over tokens"},
+      {Dapo, "dapo", "the same with wider bounds upwards"},
+      {Kl, "kl", "of a teacher's logits: what the model's lack of them"},
+      {ReverseKl, "reverse-kl", "the other way round: where the teacher sees nothing"},
+      {Js, "js", "of both from their mixture"}};
 };
 
 /// What a loss compares its output with.
@@ -53,9 +77,21 @@ constexpr LossLabels labelsOf(LossFunction loss) {
   case None:
   case Contrastive:
   case Triplet:
+  case Reward:
+  case Kl:
+  case ReverseKl:
+  case Js:
     return LossLabels::None;
   case CrossEntropy:
   case Poly:
+  case Dpo:
+  case Ipo:
+  case Orpo:
+  case Simpo:
+  case Kto:
+  case Grpo:
+  case PpoClip:
+  case Dapo:
     return LossLabels::Classes;
   case Mse:
   case BceWithLogits:
@@ -71,11 +107,34 @@ constexpr LossLabels labelsOf(LossFunction loss) {
   return LossLabels::None;
 }
 
+/// Whether it compares log-probabilities of rows of tokens: preferences and policy gradients.
+constexpr bool readsTokens(LossFunction loss) {
+  using enum LossFunction;
+  return labelsOf(loss) == LossLabels::Classes && loss != CrossEntropy && loss != Poly;
+}
+
+/// Whether it is a preference among rows of tokens, with a parameter beta.
+constexpr bool comparesRows(LossFunction loss) {
+  using enum LossFunction;
+  return loss == Dpo || loss == Ipo || loss == Orpo || loss == Simpo || loss == Kto;
+}
+
+/// Whether it compares logits with those of a teacher.
+constexpr bool readsTeacher(LossFunction loss) {
+  using enum LossFunction;
+  return loss == Kl || loss == ReverseKl || loss == Js;
+}
+
+/// Whether each item may weigh as its class does.
+constexpr bool weighsClasses(LossFunction loss) {
+  return labelsOf(loss) == LossLabels::Classes && !readsTokens(loss);
+}
+
 /// Whether it makes probabilities of its output itself.
 constexpr bool readsLogits(LossFunction loss) {
   using enum LossFunction;
-  return loss == CrossEntropy || loss == BceWithLogits || loss == Focal || loss == Dice || loss == Poly ||
-         loss == Ctc;
+  return labelsOf(loss) == LossLabels::Classes || loss == BceWithLogits || loss == Focal || loss == Dice ||
+         loss == Ctc || readsTeacher(loss);
 }
 
 } // namespace kedge

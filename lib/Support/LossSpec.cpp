@@ -6,11 +6,25 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/ranges.h>
+#include <numeric>
 
 namespace kedge {
 namespace {
 
 constexpr double kMost = 1e6;
+
+// Of several losses.
+const LossParameter kBeta = {"beta", 0.1, 1e-9, kMost, "how strongly rows are told apart"},
+                    kStored = {"stored", 0, 0, 1,
+                               "1: an input ref_logps has the reference, where adapters would give it, too", true},
+                    kBound = {"epsilon", 0.2, 0, kMost, "how far a probability may move in a step, relatively"},
+                    kKl = {"beta", 0, 0, kMost, "weight of the divergence from the input ref_logps; 0: none"},
+                    kTemperature = {"temperature", 1, 1e-6, kMost, "what logits are divided by"},
+                    kByRow = {"by_row", 0, 0, 1, "1: the input advantages has one number a row", true};
+
+LossParameter upperBound(double value) {
+  return {"epsilon_high", value, -1, kMost, "the same upwards; below 0: as epsilon"};
+}
 
 /// A loss with its parameters. A new loss adds a row here, its word and what it reads in LossFunction.h, and
 /// its formula in passes/Autodiff/Losses.
@@ -45,7 +59,26 @@ const std::vector<LossFacts> &allFacts() {
        {{"blank", 0, 0, kMost, "the class between labels", true},
         {"length", 0, 0, kMost, "labels of a row, at most; needed where the graph has no such input", true},
         {"lengths", 0, 0, 1, "1: an input input_lengths says how many steps of a row count", true},
-        {"zero_infinity", 0, 0, 1, "1: rows that cannot be aligned have loss 0", true}}}};
+        {"zero_infinity", 0, 0, 1, "1: rows that cannot be aligned have loss 0", true}}},
+      {Dpo, {kBeta, {"label_smoothing", 0, 0, 0.5, "the share of pairs that are the wrong way round"}, kStored}},
+      {Ipo, {kBeta, kStored}},
+      {Orpo, {kBeta}},
+      {Simpo,
+       {kBeta,
+        {"gamma", 0.5, -kMost, kMost, "by how much the chosen row is to be ahead"},
+        {"label_smoothing", 0, 0, 0.5, "the share of pairs that are the wrong way round"}}},
+      {Kto,
+       {kBeta,
+        {"desirable", 1, 0, kMost, "weight of good rows"},
+        {"undesirable", 1, 0, kMost, "weight of the others"},
+        kStored}},
+      {Reward, {{"center", 0, 0, kMost, "weight of the squared sum of both scores"}}},
+      {Grpo, {kBound, upperBound(-1), kKl, kByRow, kStored}},
+      {PpoClip, {kBound, upperBound(-1), kKl, kByRow, kStored}},
+      {Dapo, {kBound, upperBound(0.28), kKl, kByRow, kStored}},
+      {Kl, {kTemperature}},
+      {ReverseKl, {kTemperature}},
+      {Js, {{"beta", 0.5, 1e-6, 1 - 1e-6, "the teacher's share of the mixture"}, kTemperature}}};
   return all;
 }
 
@@ -146,6 +179,31 @@ double LossTerm::parameter(std::string_view name) const {
   return 0;
 }
 
+bool LossTerm::readsReference() const {
+  using enum LossFunction;
+  const bool always = function == Dpo || function == Ipo || function == Kto,
+             punishes = (function == Grpo || function == PpoClip || function == Dapo) && parameter("beta") != 0;
+  return (always || punishes) && parameter("stored") == 0;
+}
+
+int64_t LossTerm::rowsTogether() const {
+  using enum LossFunction;
+  switch (function) {
+  case Contrastive:
+    return outputs.size() > 1 ? 1 : 2;
+  case Triplet:
+    return outputs.size() > 1 ? 1 : 3;
+  case Dpo:
+  case Ipo:
+  case Orpo:
+  case Simpo:
+  case Reward:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
 std::string LossTerm::text() const {
   std::string text = outputs.empty() ? "" : fmt::format("{}=", fmt::join(outputs, "+"));
   text += wordOf(function);
@@ -170,6 +228,19 @@ std::optional<std::string> LossSpec::onlyOutput() const {
   if (terms.size() != 1 || terms.front().outputs.size() != 1)
     return std::nullopt;
   return terms.front().outputs.front();
+}
+
+int64_t LossSpec::rowsTogether() const {
+  int64_t rows = 1;
+  for (const LossTerm &term : terms)
+    rows = std::lcm(rows, term.rowsTogether());
+  return rows;
+}
+
+std::optional<double> LossSpec::beta() const {
+  if (terms.size() != 1 || !comparesRows(terms.front().function))
+    return std::nullopt;
+  return terms.front().parameter("beta");
 }
 
 std::string LossSpec::name() const { return terms.size() == 1 ? wordOf(terms.front().function) : text(); }

@@ -27,6 +27,10 @@ struct LossTerm {
   bool operator==(const LossTerm &) const = default;
   /// As given, or the default.
   double parameter(std::string_view name) const;
+  /// Whether it compares the model with a reference, which is no input where adapters can be off.
+  bool readsReference() const;
+  /// Rows that are compared with each other, one after the other; 1: none.
+  int64_t rowsTogether() const;
   std::string text() const;
 };
 
@@ -47,6 +51,10 @@ struct LossSpec {
   bool namesOutputs() const;
   /// The output that the only term names.
   std::optional<std::string> onlyOutput() const;
+  /// The least number of rows of which no term takes a part alone.
+  int64_t rowsTogether() const;
+  /// The parameter beta, where the only term has it: a scalar of the run (--dpo-beta).
+  std::optional<double> beta() const;
   /// The name of the only one, or all text.
   std::string name() const;
   std::string text() const;

@@ -47,6 +47,41 @@ def InsertAdapters : KedgePass<"kedge-insert-adapters", "mlir::ModuleOp"> {
   ];
 }
 
+def AddReference : KedgePass<"kedge-add-reference", "mlir::ModuleOp"> {
+  let summary = "The model's output with its adapters off";
+  let description = [{
+    Adds the result `reference` to @model: what the output `logits` would be without adapters and without Dropout. Ops that no
+    adapter changes are shared, others are computed once more behind them; weights are the same. A loss beside a reference takes
+    the result away. Without adapters nothing changes. Runs on level 1, behind `kedge-insert-adapters`.
+
+    Example: `--kedge-insert-adapters="weights=proj rank=2" --kedge-add-reference`
+    ```mlir
+    train.state frozen @proj.weight tensor<6x4xf32> {onnx_name = "proj.weight"}
+    func.func @model(%x: tensor<3x4xf32>, %w: tensor<6x4xf32> {train.binding = #train.binding<state @proj.weight>}) -> (tensor<3x6xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<model>} {
+      %h = onnx.MatMul %x, %w {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<3x6xf32>
+      %y = onnx.Tanh %h : (tensor<3x6xf32>) -> tensor<3x6xf32>
+      return %y : tensor<3x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model(%x: ..., %w: ..., %b: ... @proj.lora_B.weight>}, %a: ... @proj.lora_A.weight>}) -> (tensor<3x6xf32> {train.binding = #train.binding<output "y">}, tensor<3x6xf32> {train.binding = #train.binding<result "reference">}) attributes {train.kind = #train.kind<model>} {
+      %h = onnx.MatMul %x, %w {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<3x6xf32>
+      %low = onnx.MatMul %x, %a {transB = true} : (tensor<3x4xf32>, tensor<2x4xf32>) -> tensor<3x2xf32>
+      %z = onnx.Gemm %low, %b, %h {alpha = 4.000000e+00 : f32, transB = true} : ...
+      %y = onnx.Tanh %z : (tensor<3x6xf32>) -> tensor<3x6xf32>
+      %off = onnx.Tanh %h : (tensor<3x6xf32>) -> tensor<3x6xf32>
+      return %y, %off : tensor<3x6xf32>, tensor<3x6xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"ops", "that are computed once more">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
+  let options = [
+    Option<"logits", "logits", "std::string", "\"\"", "output that the loss reads (default: the only float output)">
+  ];
+}
+
 def QuantizeWeights : KedgePass<"kedge-quantize-weights", "mlir::ModuleOp"> {
   let summary = "Keep frozen weights in few bits";
   let description = [{

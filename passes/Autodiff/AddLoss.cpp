@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/abi/LossNames.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Losses/Weights.h"
 #include "passes/Autodiff/Passes.h"
@@ -82,19 +83,22 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       if (failed(items))
         return failure();
       terms.push_back({*items, term.weight});
+      for (const ItemLosses &more : items->beside)
+        terms.push_back({more, term.weight});
     }
+    eraseResults(function, [&](unsigned index) { return isReference(function, index); });
     if (terms.size() == 1)
       return setSums(f, function, terms.front());
     return setWeightedMean(f, function, terms);
   }
 
   FailureOr<ItemLosses> appendTerm(Formula &f, func::FuncOp function, const LossTerm &term) {
-    LossInputs inputs{function, term, {}, {}, labels, 0, ignoreIndex, 0};
+    LossInputs inputs{function, term, {}, {}, labels, 0, ignoreIndex, 0, spec().beta().has_value(), {}};
     if (spec().namesOutputs())
       inputs.labelsName += "_" + (term.outputs.empty() ? std::string("logits") : term.outputs.front());
     if (failed(findOutputs(f, function, term, inputs)) || failed(findLabels(function, inputs)))
       return failure();
-    const bool weighs = !classWeights.empty() && labelsOf(term.function) == LossLabels::Classes;
+    const bool weighs = !classWeights.empty() && weighsClasses(term.function);
     const double smoothing = labelSmoothing.getValue().value;
     inputs.smoothing = weighs && term.function == LossFunction::CrossEntropy ? 0 : smoothing;
     FailureOr<ItemLosses> items = buildLoss(f, inputs);
@@ -125,7 +129,24 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
         output = f.toF32(output);
     }
     inputs.classAxis = axisOf(tensorType(inputs.output()));
+    if (term.parameter("stored") == 0)
+      findReference(f, function, inputs);
     return success();
+  }
+
+  /// What kedge-add-reference made of the first output.
+  static void findReference(Formula &f, func::FuncOp function, LossInputs &inputs) {
+    for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
+      if (isReference(function, index)) {
+        inputs.reference = withoutWidening(value);
+        if (elementOf(inputs.reference).isF64())
+          inputs.reference = f.toF32(inputs.reference);
+      }
+  }
+
+  static bool isReference(func::FuncOp function, unsigned index) {
+    auto result = train::bindingOfResult(function, index);
+    return result && result.is(BindingKind::Result, "reference");
   }
 
   LogicalResult findLabels(func::FuncOp function, LossInputs &inputs) {
@@ -267,8 +288,18 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       if (counts)
         setResult(function, "item_rows", ofRows(f, counts, items.rowsPerItem));
     }
+    for (const Metric &metric : items.metrics)
+      setMetric(function, metric, metric.sum);
     noteItems(function, nominal);
     return success();
+  }
+
+  /// The log has its sum over the step's items, divided by their number.
+  void setMetric(func::FuncOp function, const Metric &metric, Value sum) {
+    const StringRef name = abi::kStepMetrics[static_cast<size_t>(metric.kind)];
+    const std::string result = (Twine(StringRef(abi::kMetricPrefix)) + name).str();
+    if (!findResult(function, BindingKind::Result, result))
+      setResult(function, result, sum);
   }
 
   /// The sum of weight times mean, each mean over the items of its own term in all ranks.
@@ -287,8 +318,13 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       hasRows &= !items.isOfBatch && items.rowsPerItem == 1;
       Value scaled = f.mul(items.losses, term.weight / term.nominal());
       Value sum = f.sum(scaled, axesFrom(scaled, 0));
-      if (items.counts)
-        sum = f.mul(sum, ofNominal(f, function, term));
+      Value share = items.counts ? ofNominal(f, function, term) : Value();
+      if (share)
+        sum = f.mul(sum, share);
+      for (const Metric &metric : items.metrics) {
+        Value mean = f.mul(metric.sum, 1 / term.nominal());
+        setMetric(function, metric, share ? f.mul(mean, share) : mean);
+      }
       total = total ? f.add(total, sum) : sum;
       if (hasRows)
         rows = rows ? f.add(rows, ofRows(f, scaled, 1)) : ofRows(f, scaled, 1);

@@ -1,5 +1,6 @@
 #include "kedge/Dialect/Dist/DistAttrs.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
+#include "kedge/abi/LossNames.h"
 #include "passes/Autodiff/FunctionEditing.h"
 #include "passes/Autodiff/Passes.h"
 
@@ -31,7 +32,7 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     takeMode(training, /*isTraining=*/true);
     keepResults(training, [](train::BindingAttr result) {
       return result.is(BindingKind::State) || result.is(BindingKind::Result, "loss_sum") ||
-             result.is(BindingKind::Result, "items");
+             result.is(BindingKind::Result, "items") || isMetric(result);
     });
     func::FuncOp evaluation = evaluationCopy(model, FunctionKind::Eval);
     keepResults(evaluation, [&](train::BindingAttr result) {
@@ -43,6 +44,10 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
     keepOutputs(prediction);
     model.erase();
     addStatistic("functions", 3);
+  }
+
+  static bool isMetric(train::BindingAttr result) {
+    return result.getKind() == BindingKind::Result && result.getName().starts_with(abi::kMetricPrefix);
   }
 
   /// A pipeline has micro-batches even where it has one.

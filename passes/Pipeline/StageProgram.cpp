@@ -8,6 +8,7 @@
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
 #include "kedge/Support/Assert.h"
+#include "kedge/abi/LossNames.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -476,6 +477,8 @@ func::FuncOp StageProgram::finish() {
                            .isAttrPresent(microFunction); // a loss of the graph
   returnSum("loss_sum", isMean);
   returnSum("items", false);
+  for (const std::string_view metric : abi::kStepMetrics)
+    returnSum((Twine(StringRef(abi::kMetricPrefix)) + StringRef(metric)).str(), false);
   if (Value norm = resultOf(updateFunction, "grad_norm"))
     addResult(valueOf(norm, kUpdate),
               train::BindingAttr::get(step.getContext(), BindingKind::Result, "grad_norm"));

@@ -43,6 +43,8 @@ void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
     manager.addPass(adapters::createInsertAdapters(options.insert));
   if (!options.quantize.weights.empty())
     manager.addPass(adapters::createQuantizeWeights(options.quantize));
+  if (options.reference)
+    manager.addPass(adapters::createAddReference(*options.reference));
   manager.addPass(levels::createVerifyModel());
 }
 

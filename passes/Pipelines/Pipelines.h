@@ -65,6 +65,7 @@ struct StepOptions {
 struct AdapterOptions {
   adapters::InsertAdaptersOptions insert;
   adapters::QuantizeWeightsOptions quantize;
+  std::optional<adapters::AddReferenceOptions> reference; ///< of a loss that is beside one
   bool inserts() const { return !insert.weights.empty() || !insert.folder.empty(); }
   bool given() const { return inserts() || !quantize.weights.empty(); }
 };

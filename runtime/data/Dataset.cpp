@@ -1,4 +1,5 @@
 #include "runtime/data/Dataset.h"
+#include "kedge/abi/LossNames.h"
 #include "runtime/data/CopiedLabels.h"
 #include "runtime/data/DefaultInputs.h"
 #include "runtime/data/Shuffle.h"
@@ -105,14 +106,28 @@ void Dataset::check(const std::string &kind, const std::string &how, bool labels
            entry.source->rows(), entry.file);
   }
   rowCount = first ? first->source->rows() : program.options.batch;
+  if (rowCount % program.options.rowsTogether != 0)
+    fail("{}: {} rows, expected a multiple of {}: --loss {} compares rows that follow each other", kind, rowCount,
+         program.options.rowsTogether, program.options.lossName);
   bindDefaults();
+  const char *predicts = program.function("predict") ? "predict" : "eval";
   for (const InputSpec &input : program.inputs)
-    if (!bound(input) && (labelsNeeded || !input.labels))
+    if (!bound(input) && (labelsNeeded || (!input.labels && takesInput(program, predicts, input.name))))
       fail("no data for the {} '{}': give {}", input.labels ? "labels" : "input", input.name,
            fmt::format(fmt::runtime(how), input.name));
   if (std::none_of(program.inputs.begin(), program.inputs.end(),
                    [](const InputSpec &input) { return input.labels; }))
     labelled = true;
+  for (const InputSpec &input : program.inputs)
+    labelled &= bound(input) || !takesInput(program, "eval", input.name);
+}
+
+void Dataset::expectLabelsOf(const std::string &output) const {
+  if (output != abi::kRowLogs && output != abi::kTokenLogs)
+    return;
+  for (const InputSpec &input : program.inputs)
+    if (input.labels && !bound(input) && takesInput(program, "predict", input.name))
+      fail("--predict {}: it is of labels, and '{}' has no data", output, input.name);
 }
 
 /// The label of items that do not count. Throws if the program's loss has none; `flag` needs it.
@@ -248,11 +263,12 @@ void Dataset::bind(const InputSpec &input, std::unique_ptr<Source> source, const
 }
 
 int64_t Dataset::sample(int64_t index) const {
-  const int64_t position = index % rowCount;
+  const int64_t position = index % rowCount, together = program.options.rowsTogether;
   if (!shuffleSeed)
     return position;
-  return permuted(position, rowCount, static_cast<uint64_t>(*shuffleSeed),
-                  static_cast<uint64_t>(index / rowCount));
+  const int64_t group = permuted(position / together, rowCount / together,
+                                 static_cast<uint64_t>(*shuffleSeed), static_cast<uint64_t>(index / rowCount));
+  return group * together + position % together;
 }
 
 template <typename RowOf>

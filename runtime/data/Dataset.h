@@ -24,7 +24,7 @@ const InputSpec &tokenInput(const Program &program, const std::string &flag);
 
 class Dataset {
 public:
-  /// Throws if an input has no data (labels may lack them if `labelsNeeded` is false), a name is unknown, or
+  /// Throws if an input has no data (those of the loss may lack them if `labelsNeeded` is false), a name is unknown, or
   /// numbers of rows differ.
   Dataset(const Program &program, const DataFiles &files, bool labelsNeeded);
 
@@ -33,7 +33,10 @@ public:
   Dataset(const Program &program, Given given, const std::string &how, bool labelsNeeded);
 
   int64_t rows() const { return rowCount; }
+  /// Whether evaluation has all that it reads.
   bool hasLabels() const { return labelled; }
+  /// Throws unless the labels that the output is made of have data.
+  void expectLabelsOf(const std::string &output) const;
 
   /// What to note: inputs that have no data but a default, and data that nothing reads. Empty: nothing.
   std::string aboutInputs() const;

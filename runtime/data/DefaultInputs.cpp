@@ -1,4 +1,5 @@
 #include "runtime/data/DefaultInputs.h"
+#include "kedge/abi/LossNames.h"
 #include "runtime/data/Documents.h"
 #include "runtime/format/Convert.h"
 
@@ -38,6 +39,8 @@ std::string_view defaultOf(const InputSpec &input) {
   if (input.labels || rank < 2 || input.desc.elements() == 0)
     return "";
   if (rank == 2 && name.ends_with("attention_mask"))
+    return kOnes;
+  if (rank == 2 && name == abi::kLossMask)
     return kOnes;
   if (isFloat(input.desc.type))
     return "";

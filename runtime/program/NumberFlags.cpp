@@ -14,6 +14,7 @@ constexpr NumberRange kRanges[] = {
     // Steps, and what happens every so many.
     {"--steps", true, 0, kSteps},
     {"--epochs", true, 1, 1e9},
+    {"--find-lr", true, 10, 1e6},
     {"--warmup", true, 0, kSteps},
     {"--decay-steps", true, 0, kSteps},
     {"--eval-every", true, 1, kSteps},
@@ -29,6 +30,7 @@ constexpr NumberRange kRanges[] = {
     {"--weight-decay", false, 0, 1e12},
     {"--betas", false, 0, 1, RangeEnds::Below},
     {"--eps", false, 0, 1e12},
+    {"--dpo-beta", false, 0, 1e6, RangeEnds::Above},
     {"--loss-scale", false, 0, 1e38, RangeEnds::Above, "dynamic"},
     {"--loss-scale-hysteresis", true, 1, kSteps},
     // Random numbers and initial values.
@@ -48,7 +50,8 @@ constexpr NumberRange kRanges[] = {
 
 constexpr const char *kScalarFlags[] = {"--lr",           "--min-lr",       "--schedule",
                                         "--warmup",       "--warmup-start", "--decay-steps",
-                                        "--weight-decay", "--betas",        "--eps"};
+                                        "--weight-decay", "--betas",        "--eps",
+                                        "--dpo-beta"};
 
 const char *const kRange = "range"; // the check's name
 

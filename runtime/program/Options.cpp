@@ -122,16 +122,20 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--steps", s.steps, "optimizer steps in all");
   app.add_option("--epochs", o.epochs, "in place of --steps: how often all rows are used");
   app.add_option("--lr", s.lr, "learning rate");
+  app.add_option("--find-lr", o.findRate,
+                 "in place of training: N steps at rates from 1e-7 to 10, and the rate at which the loss falls fastest");
   app.add_option("--min-lr", s.minLr, "learning rate at the end of a schedule (0)");
   checkWord(app.add_option("--schedule", t.schedule, "how the learning rate changes (constant)"),
             scheduleNames());
-  app.add_option("--warmup", s.warmup, "steps of linear warm-up (0)");
-  app.add_option("--warmup-start", s.warmupStart, "fraction of --lr that warm-up starts from (0)");
+  app.add_option("--warmup", s.warmup, "steps of linear warm-up (0); one-cycle: of its rise (0.3 of its steps)");
+  app.add_option("--warmup-start", s.warmupStart,
+                 "fraction of --lr that warm-up starts from (0; one-cycle: 0.04)");
   app.add_option("--decay-steps", s.decaySteps,
                  "step at which a schedule ends (--steps); wsd: length of the decay");
   app.add_option("--weight-decay", s.weightDecay, "weight decay");
   app.add_option("--betas", t.betas, "B1,B2: decay of Adam's moments");
   app.add_option("--eps", s.eps, "epsilon of Adam");
+  app.add_option("--dpo-beta", s.dpoBeta, "beta of a preference loss, in place of the compiled one");
   app.add_option("--seed", s.seed, "seed of dropout and --init");
 }
 
@@ -226,6 +230,20 @@ void checkDataOptions(const CLI::App &app, const Options &o) {
     fail("--epochs needs --data or --tokens: it counts their rows");
 }
 
+/// What a range test leaves is thrown away.
+void checkRateTest(const CLI::App &app, const Options &o) {
+  if (o.findRate == 0)
+    return;
+  if (o.data.empty() && o.tokens.empty())
+    fail("--find-lr needs --data or --tokens: it trains on them");
+  for (const char *flag :
+       {"--steps", "--epochs", "--lr", "--min-lr", "--schedule", "--warmup", "--warmup-start", "--decay-steps",
+        "--checkpoint-dir", "--eval-data", "--eval-tokens", "--export-onnx", "--export-onnx-adapters",
+        "--export-safetensors", "--export-adapter", "--sample"})
+    if (app.count(flag) != 0)
+      fail("{} would have no effect: --find-lr changes the rate itself and keeps nothing; leave it out", flag);
+}
+
 void checkSampleOptions(const CLI::App &app, const SampleOptions &o) {
   if (!o.prompt.empty() && o.tokenizer.empty())
     fail("--sample needs --tokenizer FILE, the tokenizer.json that the tokens were made with, or --tokenizer "
@@ -260,6 +278,7 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
   parseInjections(t.inject, o.inject);
   checkDataOptions(app, o);
   checkSampleOptions(app, o.sample);
+  checkRateTest(app, o);
   if (!t.schedule.empty())
     o.scalars.schedule = parseSchedule(t.schedule);
   if (!t.betas.empty()) {
@@ -302,7 +321,7 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
 } // namespace
 
 const std::vector<std::string> &scheduleNames() {
-  static const std::vector<std::string> names = {"constant", "linear", "cosine", "wsd"};
+  static const std::vector<std::string> names = {"constant", "linear", "cosine", "wsd", "one-cycle"};
   return names;
 }
 

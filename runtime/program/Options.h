@@ -10,7 +10,7 @@
 
 namespace kedge::rt {
 
-enum class ScheduleKind : uint8_t { Constant, Linear, Cosine, Wsd };
+enum class ScheduleKind : uint8_t { Constant, Linear, Cosine, Wsd, OneCycle };
 
 /// INPUT=FILE; `name` is empty if only FILE was given.
 struct NamedFile {
@@ -27,7 +27,7 @@ struct InitSpec {
 /// Run-time scalars. Missing ones come from the checkpoint, otherwise from the program's defaults.
 struct ScalarOptions {
   std::optional<int64_t> steps, decaySteps, warmup, seed;
-  std::optional<double> lr, minLr, warmupStart, weightDecay, beta1, beta2, eps;
+  std::optional<double> lr, minLr, warmupStart, weightDecay, beta1, beta2, eps, dpoBeta;
   std::optional<ScheduleKind> schedule;
   std::optional<int64_t> shuffle;
 };
@@ -43,6 +43,7 @@ struct Options {
   std::vector<NamedFile> data, tokens, evalData, evalTokens, predict;
   std::string documents, evalDocuments; ///< of the token files
   bool maskPrompt = false, shiftLabels = false;
+  int64_t findRate = 0; ///< --find-lr: steps of a range test; 0: train
   int64_t epochs = 0; ///< 0: --steps says how long
   int64_t evalEvery = 0;
   std::vector<std::string> metrics; ///< --metric

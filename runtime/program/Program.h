@@ -228,6 +228,8 @@ struct CompiledOptions {
   std::string labels, logits;       ///< logits: empty if the model has only one float output
   std::optional<int64_t> classAxis; ///< --class-axis
   double tokensPerRow = 1;
+  int64_t rowsTogether = 1;      ///< that the loss compares with each other, one after the other
+  std::optional<double> dpoBeta; ///< of a preference loss: the default of --dpo-beta
   std::string optimizer = "adamw";
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, clipNorm = 0;
   double lossScaleMin = 0;             ///< dynamic loss scaling: the smallest scale; 0: no loss scaling

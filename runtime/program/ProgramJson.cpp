@@ -291,6 +291,11 @@ CompiledOptions optionsOf(const json &value) {
   if (value.contains(key::classAxis))
     options.classAxis = value[key::classAxis].get<int64_t>();
   options.tokensPerRow = value.value(key::tokensPerRow, 1.0);
+  options.rowsTogether = value.value(key::rowsTogether, int64_t(1));
+  if (options.rowsTogether < 1 || options.batch % options.rowsTogether != 0)
+    fail("a batch of {} rows compares {} with each other", options.batch, options.rowsTogether);
+  if (value.contains(key::dpoBeta))
+    options.dpoBeta = value[key::dpoBeta].get<double>();
   options.optimizer = value.value(key::optimizer, "adamw");
   options.lr = value.value(key::lr, 1e-3);
   const auto betas = value.value(key::betas, std::vector<double>{0.9, 0.999});

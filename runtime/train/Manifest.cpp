@@ -91,6 +91,9 @@ ordered_json lineJson(const LogLine &line) {
   json["loss"] = number(line.loss);
   json["lr"] = number(line.lr);
   json["grad_norm"] = number(line.gradNorm);
+  for (size_t kind = 0; kind < line.stepMetrics.size(); ++kind)
+    if (line.stepMetrics[kind])
+      json[std::string(abi::kStepMetrics[kind])] = number(line.stepMetrics[kind]);
   json["loss_scale"] = number(line.lossScale);
   json["skipped"] = line.skipped;
   json["growth_counter"] = line.growthCounter;
@@ -111,6 +114,9 @@ LogLine lineIn(const ordered_json &json, int64_t step) {
   line.gradNorm = numberIn(json, "grad_norm");
   if (line.gradNorm)
     amountIn(json, "grad_norm", 0);
+  for (size_t kind = 0; kind < line.stepMetrics.size(); ++kind)
+    if (const std::string name(abi::kStepMetrics[kind]); json.contains(name))
+      line.stepMetrics[kind] = numberIn(json, name.c_str()).value_or(std::nan(""));
   line.lossScale = numberIn(json, "loss_scale").value_or(std::nan(""));
   if (!std::isnan(line.lossScale))
     checkRange("loss_scale", line.lossScale);

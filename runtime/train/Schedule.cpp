@@ -44,6 +44,7 @@ constexpr Formula kFormulas[] = {
     {"one_minus_beta2", [](const Context &c) { return 1 - c.scalars.beta2; }},
     {"eps", [](const Context &c) { return c.scalars.eps; }},
     {"weight_decay", [](const Context &c) { return c.scalars.weightDecay; }},
+    {"dpo_beta", [](const Context &c) { return c.scalars.dpoBeta; }},
     {"momentum", [](const Context &c) { return c.options.momentum; }},
     {"lr_decay", [](const Context &c) { return c.lr() * c.scalars.weightDecay; }},
     {"step", [](const Context &c) { return static_cast<double>(c.point.step); }},
@@ -98,7 +99,12 @@ RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved
   r.beta1 = firstOf(given.beta1, saved.beta1, program.beta1);
   r.beta2 = firstOf(given.beta2, saved.beta2, program.beta2);
   r.eps = firstOf(given.eps, saved.eps, program.eps);
+  r.dpoBeta = program.dpoBeta ? firstOf(given.dpoBeta, saved.dpoBeta, *program.dpoBeta) : 0;
   r.schedule = firstOf(given.schedule, saved.schedule, compiled.schedule.value_or(ScheduleKind::Constant));
+  if (r.schedule == ScheduleKind::OneCycle) { // PyTorch's 25 and 1e4
+    r.warmupStart = firstOf(given.warmupStart, saved.warmupStart, compiled.warmupStart.value_or(0.04));
+    r.minLr = firstOf(given.minLr, saved.minLr, compiled.minLr.value_or(r.lr * r.warmupStart / 1e4));
+  }
   r.shuffle = given.shuffle ? given.shuffle : saved.shuffle;
   if (r.schedule == ScheduleKind::Wsd && !r.decayStepsGiven)
     fail("--schedule wsd needs --decay-steps: the length of the decay at the end of --steps");
@@ -107,8 +113,23 @@ RunScalars resolveScalars(const ScalarOptions &given, const ScalarOptions &saved
   return r;
 }
 
+/// PyTorch's OneCycleLR: half a cosine up, and another down to the end.
+static double oneCycleRate(const RunScalars &c, double step) {
+  const auto halfCosine = [](double from, double to, double share) {
+    return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * share));
+  };
+  constexpr double kRise = 0.3; // of all steps
+  const double all = static_cast<double>(c.decaySteps), last = all - 1,
+               top = (c.warmup > 0 ? static_cast<double>(c.warmup) : kRise * all) - 1;
+  if (step <= top)
+    return halfCosine(c.lr * c.warmupStart, c.lr, top > 0 ? step / top : 1);
+  return halfCosine(c.lr, c.minLr, last > top ? std::min(1.0, (step - top) / (last - top)) : 1);
+}
+
 double learningRate(const RunScalars &c, int64_t step) {
   const double s = static_cast<double>(step), warmup = static_cast<double>(c.warmup);
+  if (c.schedule == ScheduleKind::OneCycle)
+    return oneCycleRate(c, s);
   if (step < c.warmup)
     return c.lr * (c.warmupStart + (1 - c.warmupStart) * (s + 1) / warmup);
   const double decay = static_cast<double>(c.decaySteps);

@@ -11,6 +11,7 @@ struct RunScalars {
   int64_t steps = 0, decaySteps = 0, warmup = 0, seed = 0;
   bool decayStepsGiven = false;
   double lr = 0, minLr = 0, warmupStart = 0, weightDecay = 0, beta1 = 0, beta2 = 0, eps = 0;
+  double dpoBeta = 0; ///< of a preference loss; 0: the program has none
   ScheduleKind schedule = ScheduleKind::Constant;
   std::optional<int64_t> shuffle;
 };

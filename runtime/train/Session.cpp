@@ -97,6 +97,10 @@ void Session::checkOptions() {
     sampler = std::make_unique<Sampler>(program, options.sample);
   if (options.continueOnNan)
     checkSkipsUpdates(program);
+  if (options.findRate != 0 && ranks)
+    fail("--find-lr: not available yet on several ranks; find the rate on one");
+  if (options.findRate != 0 && program.options.trainingInfo)
+    fail("--find-lr would have no effect: the model's training_info says how it trains");
   if (options.evalAverage)
     checkAverages(program, "--eval-ema");
   if (options.exportAverage)
@@ -128,12 +132,14 @@ void Session::resume() {
   }
   const ScalarOptions saved = checkpoint ? checkpoint->scalars : ScalarOptions{};
   const bool hasData = !options.data.empty() || !options.tokens.empty();
-  if (!options.scalars.steps && !saved.steps && hasData && options.epochs == 0)
+  if (!options.scalars.steps && !saved.steps && hasData && options.epochs == 0 && options.findRate == 0)
     fail("--steps N is missing: how many optimizer steps to train in all (or --epochs N: how often all rows "
          "are used)");
   ScalarOptions given = options.scalars;
   if (options.epochs != 0)
     given.steps = stepsOfEpochs();
+  if (options.findRate != 0)
+    given.steps = progress.step + options.findRate;
   scalars = resolveScalars(given, saved, program.options);
   checkEffects(options, scalars, program.options, progress.step);
   if (checkpoint && progress.step < scalars.steps)
@@ -275,7 +281,9 @@ int Session::run() {
     if (checkpoint && progress.step < scalars.steps)
       setAsideLater(options.checkpointDir, progress.step);
   }
-  if (train() == 0)
+  if (options.findRate != 0)
+    findRate();
+  else if (train() == 0)
     finish();
   else if (exportsWhenStopped())
     exportStopped();

@@ -38,6 +38,7 @@ private:
   void setStates();
   void makeEvaluator();
   int train();
+  int findRate();
   int onlyEvaluate(std::optional<double> known);
   /// Returns whether to stop, as keepIfBest does; `loss`: that of the evaluation.
   bool makeUpEvaluation(std::optional<double> &loss);

@@ -10,11 +10,17 @@
 namespace kedge::rt {
 namespace {
 
-/// What the ranks agree on in every micro-batch: sums of loss and items, the largest signal.
+/// What the ranks agree on in every micro-batch: sums of loss, items and metrics, the largest signal.
 struct Agreed {
   double loss = 0, items = 0;
+  StepMetricSums metrics{};
   int64_t signal = 0;
 };
+
+void add(StepMetricSums &sums, const StepMetricSums &more) {
+  for (size_t kind = 0; kind < sums.size(); ++kind)
+    sums[kind] += more[kind];
+}
 
 Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
   Agreed agreed;
@@ -23,6 +29,7 @@ Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
     for (int64_t place = 1; place < communicator.rowPlaces(); ++place) {
       agreed.loss += all[communicator.rankOfRows(place)].loss;
       agreed.items += all[communicator.rankOfRows(place)].items;
+      add(agreed.metrics, all[communicator.rankOfRows(place)].metrics);
     }
     for (int64_t rank = 1; rank < communicator.world().size; ++rank)
       agreed.signal = std::max(agreed.signal, all[rank].signal);
@@ -33,6 +40,7 @@ Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
 /// What a function makes that is looked at; null: nothing of that kind.
 struct Watched {
   const ResultSlot *loss = nullptr, *items = nullptr, *norm = nullptr;
+  StepMetricSlots metrics{};
   const ResultSlot *transfers = nullptr; ///< there when all of a stage's sends and receives have ended
 };
 
@@ -43,7 +51,7 @@ class StepObserver : public LaunchObserver {
 public:
   StepObserver(Executor &executor, const Watched &watched, bool stop)
       : executor(executor), loss(watched.loss), items(watched.items), norm(watched.norm),
-        transfers(watched.transfers), stop(stop) {}
+        metrics(watched.metrics), transfers(watched.transfers), stop(stop) {}
 
   bool watches(const Function &function, int launch) const override {
     return (watcher && watcher->seesEveryLaunch()) ||
@@ -74,11 +82,15 @@ public:
     lossSum = left ? std::numeric_limits<double>::quiet_NaN() : readResult(executor, *loss);
     if (items && !left)
       itemCount = readResult(executor, *items);
+    for (size_t kind = 0; kind < metrics.size() && !left; ++kind)
+      if (metrics[kind])
+        metricSums[kind] = readResult(executor, *metrics[kind]);
     seen = true;
     if (Communicator *ranks = executor.communicator()) {
-      const Agreed agreed = agreeOverRanks(*ranks, {lossSum, itemCount, caughtSignal()});
+      const Agreed agreed = agreeOverRanks(*ranks, {lossSum, itemCount, metricSums, caughtSignal()});
       lossSum = agreed.loss;
       itemCount = agreed.items;
+      metricSums = agreed.metrics;
       signal = static_cast<int>(agreed.signal);
     }
   }
@@ -86,6 +98,7 @@ public:
   GradientWatch *watcher = nullptr;
   int64_t step = 0;
   double lossSum = 0, itemCount = 0;
+  StepMetricSums metricSums{};
   int signal = 0;
 
 private:
@@ -102,7 +115,9 @@ private:
   }
 
   Executor &executor;
-  const ResultSlot *loss, *items, *norm, *transfers;
+  const ResultSlot *loss, *items, *norm;
+  StepMetricSlots metrics;
+  const ResultSlot *transfers;
   bool stop, seen = false;
   bool left = false; ///< gradients were not finite
 };
@@ -130,6 +145,9 @@ StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars
   loss = program.result(forward, "loss_sum");
   items = program.result(forward, "items");
   gradNorm = program.result(forward == "step" ? "step" : "update", "grad_norm");
+  for (size_t kind = 0; kind < metrics.size(); ++kind)
+    metrics[kind] =
+        program.result(forward, std::string(abi::kMetricPrefix) + std::string(abi::kStepMetrics[kind]));
 }
 
 /// `micro` may be the number of micro-batches: then of the next step's first.
@@ -180,7 +198,7 @@ void StepRunner::runMicro(const RunProgress &progress, int64_t micro, Sums &sums
   fill(progress, micro);
   writer.write(executor, scalars, pointOf(progress, micro));
   StepObserver observer(
-      executor, {loss, items, forward == "step" ? gradNorm : nullptr, program.result(forward, "transfers")},
+      executor, {loss, items, forward == "step" ? gradNorm : nullptr, metrics, program.result(forward, "transfers")},
       !isHandled());
   observer.step = progress.step;
   observer.itemCount = program.options.itemsPerBatch;
@@ -196,6 +214,7 @@ void StepRunner::runMicro(const RunProgress &progress, int64_t micro, Sums &sums
     refuseData(progress, micro);
   readAhead(progress, micro);
   sums.loss += observer.lossSum;
+  add(sums.metrics, observer.metricSums);
   const Communicator *ranks = executor.communicator();
   sums.items += program.options.loss == LossKind::Items ? observer.itemCount
                 : ranks                                 ? static_cast<double>(world.size)
@@ -207,7 +226,7 @@ void StepRunner::runUpdate(const RunProgress &progress, Sums &sums) {
   StepPoint point = pointOf(progress, program.options.accumulate - 1);
   point.items = program.options.loss == LossKind::Items ? sums.items : program.options.nominalItems;
   writer.write(executor, scalars, point);
-  StepObserver observer(executor, {nullptr, nullptr, gradNorm}, !isHandled());
+  StepObserver observer(executor, {nullptr, nullptr, gradNorm, {}}, !isHandled());
   observer.step = progress.step;
   observer.itemCount = point.items;
   if (watcher && watcher->wants(progress.step))
@@ -232,6 +251,9 @@ StepResult StepRunner::run(const RunProgress &progress) {
   StepResult result;
   result.loss = lossOf(sums);
   result.items = sums.items;
+  for (size_t kind = 0; kind < metrics.size(); ++kind)
+    if (metrics[kind])
+      result.metrics[kind] = sums.items == 0 ? 0 : sums.metrics[kind] / sums.items;
   result.signal = sums.signal;
   if (Communicator *ranks = executor.communicator(); ranks && !loss)
     result.signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));

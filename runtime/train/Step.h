@@ -3,6 +3,7 @@
 #include "runtime/data/Dataset.h"
 #include "runtime/train/Schedule.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
+#include "runtime/train/report/Log.h"
 
 namespace kedge::rt {
 
@@ -16,9 +17,14 @@ struct NotFinite : RuntimeError {
   using RuntimeError::RuntimeError;
 };
 
+/// Of each abi::StepMetric.
+using StepMetricSums = std::array<double, abi::kStepMetrics.size()>;
+using StepMetricSlots = std::array<const ResultSlot *, abi::kStepMetrics.size()>;
+
 struct StepResult {
   double loss = 0;                     ///< mean over the step's items; NaN if the program has no loss
   double items = 0;                    ///< over all ranks
+  StepMetrics metrics;                 ///< means over the step's items
   std::optional<double> gradNorm;      ///< the norm before clipping
   bool skipped = false;                ///< loss or gradients were not finite, so nothing was updated
   std::optional<int64_t> lossOverflow; ///< the first micro-batch whose loss was not finite; all ranks agree
@@ -68,6 +74,7 @@ private:
   struct Sums {
     std::optional<int64_t> lossOverflow;
     double loss = 0, items = 0;
+    StepMetricSums metrics{};
     int signal = 0;
     bool finite = true;
   };
@@ -104,6 +111,7 @@ private:
   GradientWatch *watcher = nullptr;
   std::string forward; ///< "step" or "micro"
   const ResultSlot *loss, *items, *gradNorm;
+  StepMetricSlots metrics{};
   std::optional<int64_t> stagedRow; ///< first row of the batch that was already read
 };
 

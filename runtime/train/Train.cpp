@@ -4,6 +4,7 @@
 #include "runtime/platform/DisplacedThreads.h"
 #include "runtime/platform/Process.h"
 #include "runtime/train/CompletedStep.h"
+#include "runtime/train/RateTest.h"
 #include "runtime/train/FiniteStates.h"
 #include "runtime/train/Session.h"
 #include "runtime/train/Signals.h"
@@ -44,6 +45,7 @@ LogLine Session::runStep(StepRunner &runner) {
     line.lr = learningRate(scalars, line.step);
     line.gradNorm = step.result.gradNorm;
   }
+  line.stepMetrics = step.result.metrics;
   line.lossScale = step.before.scale;
   line.growthCounter = scaler->isActive() ? step.after.growthCounter : 0;
   line.skipped = step.skipped;
@@ -162,6 +164,30 @@ bool Session::makeUpEvaluation(std::optional<double> &loss) {
   }
   writeLogs(line);
   return keepIfBest(line);
+}
+
+/// Every step is one of a run whose rate stays; what it leaves goes with the process.
+int Session::findRate() {
+  RateTest test(options.findRate);
+  scalars.schedule = ScheduleKind::Constant;
+  scalars.warmup = 0;
+  StepRunner runner(*executor, *data, scalars, rows, whenNonFinite(*scaler, options.continueOnNan));
+  gradients = std::make_unique<GradientTools>(*executor, options);
+  bool goesOn = true;
+  for (int64_t step = 0; step < options.findRate && goesOn && signal == 0; ++step) {
+    scalars.lr = test.rate(step);
+    try {
+      const LogLine line = runStep(runner);
+      writeLogs(line);
+      goesOn = test.add(line.loss);
+    } catch (const NotFinite &) {
+      goesOn = false; // the rate is too high
+    }
+    signal = caughtSignal();
+  }
+  if (signal == 0)
+    std::puts(test.report().c_str());
+  return signal;
 }
 
 int Session::train() {

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fmt/ranges.h>
-#include <set>
 
 namespace kedge::tool {
 
@@ -48,11 +47,7 @@ static std::pair<std::string, int64_t> parsePaddingRow(const std::string &text) 
 
 /// Names are understood however they are written.
 static LossSpec lossGiven(const std::string &text) {
-  static const std::set<std::string> notYet = {"dpo",    "ipo",  "orpo",     "kto", "simpo",
-                                               "reward", "grpo", "ppo-clip", "dapo"};
   return LossSpec::parse(text, [](std::string word) {
-    if (notYet.contains(word))
-      fail("--loss {} is not available yet", word);
     if (const std::string wrong = rt::wrongWord(word, wordsOf<LossFunction>()); !wrong.empty())
       fail("--loss: {}{}", wrong,
            wrong.find("did you mean") == std::string::npos ? "; --help lists the options" : "");

@@ -51,7 +51,7 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
            o.run.schedule.kind.value_or("constant") != "constant",
            "--schedule constant keeps the rate; give another schedule with it"},
           {{"--warmup-start"},
-           o.run.schedule.warmup.value_or(0) > 0,
+           o.run.schedule.warmup.value_or(0) > 0 || o.run.schedule.kind == "one-cycle",
            "there is no warm-up; give --warmup N with it"},
           {{"--betas", "--eps"}, !isSgd, "--optimizer sgd has none; leave it out"},
           {{"--batchnorm"},
@@ -80,7 +80,9 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
            !inGraph,
            "the graph computes its loss itself; leave it out"},
           {{"--class-axis"},
-           classes || m.loss->any([](LossFunction loss) { return loss == LossFunction::Dice; }),
+           classes || m.loss->any([](LossFunction loss) {
+             return loss == LossFunction::Dice || readsTeacher(loss);
+           }),
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
                        m.loss ? m.loss->text() : "")},
           {{"--ignore-index"},
@@ -92,7 +94,7 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
                        m.loss ? m.loss->text() : "")},
           {{"--class-weights"},
-           !m.loss || m.loss->any([](LossFunction loss) { return labelsOf(loss) == LossLabels::Classes; }),
+           !m.loss || m.loss->any(weighsClasses),
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
                        m.loss ? m.loss->text() : "")},
           {{"--pos-weight"}, positive, "it is for --loss bce-with-logits; leave it out, or give that"}};

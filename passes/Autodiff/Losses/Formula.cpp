@@ -39,6 +39,7 @@ Value Formula::pow(Value x, double exponent) {
 }
 
 Value Formula::lessOrEqual(Value x, double y) { return onnx::LessOrEqualOp::create(b, loc, x, number(x, y)); }
+Value Formula::lessOrEqual(Value x, Value y) { return onnx::LessOrEqualOp::create(b, loc, x, y); }
 Value Formula::greater(Value x, double y) { return onnx::GreaterOp::create(b, loc, x, number(x, y)); }
 Value Formula::equal(Value x, Value y) { return onnx::EqualOp::create(b, loc, x, y); }
 Value Formula::equal(Value x, int64_t y) { return equal(x, number(x, static_cast<double>(y))); }
@@ -96,6 +97,8 @@ Value Formula::integers(ArrayRef<int64_t> numbers) {
   auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, b.getI64Type());
   return onnx::ConstantOp::create(b, loc, DenseElementsAttr::get(type, numbers));
 }
+
+Value Formula::held(Value x) { return onnx::IdentityOp::create(b, loc, x, /*stops_gradient=*/true); }
 
 Value Formula::crossEntropy(Value logits, Value labels, int64_t axis, int64_t ignored, double smoothing) {
   return train::CrossEntropyOp::create(b, loc, logits, labels, axis, ignored, APFloat(smoothing)).getLosses();

@@ -33,6 +33,7 @@ struct Formula {
   Value maximum(Value x, double least);
   Value minimum(Value x, Value y);
   Value lessOrEqual(Value x, double y);
+  Value lessOrEqual(Value x, Value y);
   Value greater(Value x, double y);
   Value equal(Value x, Value y);
   Value equal(Value x, int64_t y);
@@ -60,6 +61,8 @@ struct Formula {
   Value vector(llvm::ArrayRef<float> numbers);
   Value integers(llvm::ArrayRef<int64_t> numbers);
   Value number(Value like, double value);
+  /// x, through which no gradient passes.
+  Value held(Value x);
   /// Cross-entropy of each item; those of the label `ignored` have 0.
   Value crossEntropy(Value logits, Value labels, int64_t axis, int64_t ignored, double smoothing = 0);
 };

@@ -57,6 +57,29 @@ FailureOr<ItemLosses> buildLoss(Formula &f, const LossInputs &inputs) {
     return triplet(f, inputs);
   case LossFunction::Ctc:
     return ctc(f, inputs);
+  case LossFunction::Dpo:
+    return dpo(f, inputs);
+  case LossFunction::Ipo:
+    return ipo(f, inputs);
+  case LossFunction::Orpo:
+    return orpo(f, inputs);
+  case LossFunction::Simpo:
+    return simpo(f, inputs);
+  case LossFunction::Kto:
+    return kto(f, inputs);
+  case LossFunction::Reward:
+    return reward(f, inputs);
+  case LossFunction::Grpo:
+    return grpo(f, inputs);
+  case LossFunction::PpoClip:
+  case LossFunction::Dapo:
+    return clippedPolicy(f, inputs);
+  case LossFunction::Kl:
+    return forwardKl(f, inputs);
+  case LossFunction::ReverseKl:
+    return reverseKl(f, inputs);
+  case LossFunction::Js:
+    return jensenShannon(f, inputs);
   }
   return failure();
 }

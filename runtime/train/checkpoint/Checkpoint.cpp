@@ -64,6 +64,7 @@ ScalarOptions scalarsOf(const ordered_json &json) {
   get(json, "warmup_start", s.warmupStart);
   get(json, "weight_decay", s.weightDecay);
   get(json, "eps", s.eps);
+  get(json, "dpo_beta", s.dpoBeta);
   get(json, "seed", s.seed);
   get(json, "shuffle", s.shuffle);
   s.schedule = parseSchedule(json.at("schedule"));

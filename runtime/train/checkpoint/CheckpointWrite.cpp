@@ -62,6 +62,8 @@ ordered_json scalarsJson(const RunScalars &s) {
   json["weight_decay"] = s.weightDecay;
   json["betas"] = {s.beta1, s.beta2};
   json["eps"] = s.eps;
+  if (s.dpoBeta != 0)
+    json["dpo_beta"] = s.dpoBeta;
   json["seed"] = s.seed;
   put(json, "shuffle", s.shuffle);
   return json;

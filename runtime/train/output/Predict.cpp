@@ -91,6 +91,7 @@ int predictRows(Executor &executor, const Dataset &data, const RunScalars &scala
                 const RunProgress &progress, const std::string &name, const RowSink &sink) {
   const Program &program = executor.program();
   const char *function = functionOfAll(executor, name);
+  data.expectLabelsOf(name);
   const bool reads = program.hasOutputs();
   const Predicted predicted = reads ? predictedOf(program, name) : Predicted{TensorDesc{DType::F32, {0}}};
   const EvaluationRounds rounds(executor, data);

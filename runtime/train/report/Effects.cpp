@@ -24,12 +24,15 @@ void checkEffects(const Options &options, const RunScalars &scalars, const Compi
          "--schedule constant keeps the rate; give another schedule with it");
   expect(given.decaySteps.has_value(), "--decay-steps", declines,
          "--schedule constant keeps the rate; give another schedule with it");
-  expect(given.warmupStart.has_value(), "--warmup-start", scalars.warmup > 0,
+  expect(given.warmupStart.has_value(), "--warmup-start",
+         scalars.warmup > 0 || scalars.schedule == ScheduleKind::OneCycle,
          "there is no warm-up; give --warmup N with it");
   expect(given.beta1.has_value(), "--betas", !isSgd,
          "the program was compiled with --optimizer sgd, which has none");
   expect(given.eps.has_value(), "--eps", !isSgd,
          "the program was compiled with --optimizer sgd, which has none");
+  expect(given.dpoBeta.has_value(), "--dpo-beta", program.dpoBeta.has_value(),
+         "the program's loss has no such scalar; compile it with --loss dpo, ipo, orpo, simpo or kto");
   const char *ownUpdates = "the model's training_info says how it trains";
   expect(given.lr.has_value(), "--lr", !program.trainingInfo, ownUpdates);
   expect(given.schedule.has_value(), "--schedule", !program.trainingInfo, ownUpdates);

@@ -98,6 +98,11 @@ void Log::write(const LogLine &line) {
   text.real(line.lr);
   text.key("grad_norm");
   text.real(line.gradNorm);
+  for (size_t kind = 0; kind < line.stepMetrics.size(); ++kind)
+    if (line.stepMetrics[kind]) {
+      text.key(abi::kStepMetrics[kind]);
+      text.real(line.stepMetrics[kind]);
+    }
   text.key("loss_scale");
   text.real(line.lossScale);
   text.key("skipped");

@@ -1,12 +1,17 @@
 // --log: one JSON object for each step. Writing allocates nothing.
 #pragma once
+#include "kedge/abi/LossNames.h"
 #include "runtime/train/Metrics.h"
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace kedge::rt {
+
+/// What a loss says of a step, by abi::StepMetric; those that it lacks are not set.
+using StepMetrics = std::array<std::optional<double>, abi::kStepMetrics.size()>;
 
 struct LogLine {
   int64_t step = 0; ///< from 0: the steps before it
@@ -16,6 +21,7 @@ struct LogLine {
   bool skipped = false;
   int64_t growthCounter = 0, optimizerSteps = 0;
   double seconds = 0, perSecond = 0;
+  StepMetrics stepMetrics;
   bool countsTokens = false; ///< perSecond is of tokens, not of samples
   uint64_t memoryBytes = 0;
   std::optional<double> evalLoss;

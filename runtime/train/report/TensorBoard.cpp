@@ -196,6 +196,9 @@ void TensorBoard::write(const LogLine &line) {
   addScalar(summary, "loss", line.loss);
   addScalar(summary, "lr", line.lr);
   addScalar(summary, "grad_norm", line.gradNorm);
+  for (size_t kind = 0; kind < line.stepMetrics.size(); ++kind)
+    if (line.stepMetrics[kind])
+      addScalar(summary, abi::kStepMetrics[kind], line.stepMetrics[kind]);
   addScalar(summary, "loss_scale", line.lossScale);
   addScalar(summary, "seconds", line.seconds);
   addScalar(summary, line.countsTokens ? "tokens_per_second" : "samples_per_second", line.perSecond);

@@ -21,6 +21,9 @@
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=cross-entropy,b=mse accumulate=2" 2>&1 | FileCheck %s --check-prefix=COUNTED
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=cross-entropy,c=mse labels=n" 2>&1 | FileCheck %s --check-prefix=THIRD
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=contrastive sample-weights=w" 2>&1 | FileCheck %s --check-prefix=PAIRS
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=dpo labels=n" 2>&1 | FileCheck %s --check-prefix=ROWSOFTOKENS
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=reward" 2>&1 | FileCheck %s --check-prefix=SCORES
+// RUN: not kedge-opt %s --kedge-add-loss="kind=a=kl class-axis=2" 2>&1 | FileCheck %s --check-prefix=TEACHER
 
 // KIND: for the --kind option: 'absolute': expected none, cross-entropy, mse, bce-with-logits
 // PARAMETER: 'beta=2': is no parameter of focal; expected key=value, its parameters and their defaults: alpha=0.25, gamma=2
@@ -33,6 +36,9 @@
 // COUNTED: error: --loss a=cross-entropy,b=mse: several losses of which one has items that may not count (ignored labels, weights) are not available yet with --accumulate: each mean is over the step's items; give --accumulate 1
 // THIRD: error: the model has no output 'c' (--loss); its outputs are 'a', 'b'
 // PAIRS: error: --loss a=contrastive: rows that are compared with each other have no weights of their own
+// ROWSOFTOKENS: error: --loss a=dpo: the output is 'tensor<2x5xf32>' with classes along axis 1, expected [rows, tokens, vocabulary]
+// SCORES: error: --loss a=reward: the output is 'tensor<2x5xf32>', expected one score a row
+// TEACHER: error: --loss a=kl: --class-axis is out of range for the output 'tensor<2x5xf32>'
 // SEVERAL: error: the model has 2 float outputs ('a' [{{.*}}], 'b' [{{.*}}]): name the one that the loss reads, most likely --logits a
 // LOGITS: error: the model has no output 'z' (--logits); its outputs are 'a', 'b'
 // OUTPUT: error: the model has no float output '{{[za]}}' of one element to take as the loss; its outputs are 'a', 'b' (--loss-output NAME, or --loss KIND to compute one)

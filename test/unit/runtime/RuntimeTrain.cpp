@@ -146,6 +146,39 @@ TEST_F(RuntimeTest, SchedulesReachTheLog) {
     EXPECT_NEAR(log[s]["lr"].get<double>(), expected[s], 1e-12) << s;
 }
 
+TEST_F(RuntimeTest, OneCycleIsThatOfPyTorch) {
+  writeLineData(8);
+  const auto log = train(std::string("line --steps 10 --lr 0.2 --schedule one-cycle") + kLineData);
+  const double expected[] = {0.008,
+                             0.104,
+                             0.2,
+                             0.19009692640269477,
+                             0.1623491307899526,
+                             0.12225240438725786,
+                             0.07774839561274215,
+                             0.0376516692100474,
+                             0.009903873597305258,
+                             8e-07};
+  for (size_t s = 0; s < 10; ++s)
+    EXPECT_NEAR(log[s]["lr"].get<double>(), expected[s], 1e-12) << s;
+}
+
+TEST_F(RuntimeTest, ARangeTestSuggestsARateAndKeepsNothing) {
+  writeLineData(8);
+  const RunResult result = run(std::string("line --find-lr 60 --log log.jsonl") + kLineData);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::string said = "the loss falls fastest at --lr ";
+  const size_t at = result.out.find(said);
+  ASSERT_NE(at, std::string::npos) << result.out;
+  const double rate = std::stod(result.out.substr(at + said.size()));
+  EXPECT_GT(rate, 1e-3);
+  EXPECT_LT(rate, 2);
+  const auto log = readLog("log.jsonl");
+  EXPECT_LT(log.size(), 60u) << "it ends where the loss has left";
+  EXPECT_DOUBLE_EQ(log[0]["lr"].get<double>(), 1e-7);
+  expectError(std::string("line --find-lr 60 --export-onnx out.onnx") + kLineData, "would have no effect");
+}
+
 TEST_F(RuntimeTest, NoAllocationFromTheThirdStepOn) {
   writeLineData(9);
   const RunResult result =
