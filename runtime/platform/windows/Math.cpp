@@ -1,4 +1,5 @@
-// MinGW's fma rounds twice. Programs for Windows are for processors that have the instruction (cpu/isa/Level.cpp).
+// MinGW's fma rounds twice. Programs for Windows are for processors that have the instruction
+// (cpu/isa/Level.cpp).
 #define KEDGE_HAS_FMA __attribute__((target("fma")))
 
 extern "C" {
