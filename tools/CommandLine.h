@@ -13,6 +13,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <unistd.h>
 
 namespace kedge::tool {
 

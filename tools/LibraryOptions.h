@@ -18,7 +18,8 @@ inline void hideLibraryOptions() {
 
 /// Whether a stream of LLVM's ended since nobody reads its pipe any more, as behind `| head`.
 inline bool isLostReader(const char *reason) {
-  return llvm::StringRef(reason).starts_with("IO failure on output stream") && rt::hasNoReader(STDOUT_FILENO);
+  return llvm::StringRef(reason).starts_with("IO failure on output stream") &&
+         rt::platform::outputHasNoReader();
 }
 
 } // namespace kedge::tool
