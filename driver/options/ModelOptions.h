@@ -16,7 +16,7 @@ struct ModelOptions : autodiff::AddLossOptions {
   std::map<std::string, std::vector<int64_t>> shapes; // per rank and micro-batch
   std::map<std::string, std::string> values;          // inputs that are constants
   bool documents = false; // documents in a row do not see each other: an input says where they begin
-  std::string noCache; // "" and "true": caches are empty; "off": they stay inputs
+  std::string noCache;    // "" and "true": caches are empty; "off": they stay inputs
   std::optional<LossSpec> loss;
   std::vector<std::string> train, trainOnly, freeze, tie;
   std::vector<std::string> trainMode; // expressions; "true" where none was given, "off": as the file stands

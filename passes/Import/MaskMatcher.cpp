@@ -31,8 +31,8 @@ Sight sightAt(const interpret::HostTensor &tensor, int64_t index) {
 } // namespace
 
 namespace {
-/// The band that holds all visible elements, each [queries, keys] of a mask alike: nullopt if it holds a hidden
-/// one, too, or an element is neither.
+/// The band that holds all visible elements, each [queries, keys] of a mask alike: nullopt if it holds a
+/// hidden one, too, or an element is neither.
 std::optional<train::Visible> bandOf(const interpret::HostTensor &mask, int64_t queries, int64_t keys) {
   int64_t lowest = keys, highest = -queries; // of key minus query
   for (int64_t i = 0; i < mask.elements(); ++i) {

@@ -1,7 +1,7 @@
 // Masks of attention: which say no more than places do, which do nothing, what is left as an operand.
 #pragma once
-#include "mlir/IR/Builders.h"
 #include "kedge/Dialect/Train/Gradient/Visible.h"
+#include "mlir/IR/Builders.h"
 #include "passes/Import/CompactEvaluator.h"
 
 namespace kedge::raise {
@@ -10,8 +10,8 @@ namespace kedge::raise {
 class MaskMatcher {
 public:
   /// `visible`: what is known already. Constants are bands unless `keepsTensors`.
-  MaskMatcher(CompactEvaluator &evaluator, mlir::OpBuilder &builder, mlir::Location loc, train::Visible visible,
-              bool keepsTensors)
+  MaskMatcher(CompactEvaluator &evaluator, mlir::OpBuilder &builder, mlir::Location loc,
+              train::Visible visible, bool keepsTensors)
       : visible(visible), evaluator(evaluator), builder(builder), loc(loc), keepsTensors(keepsTensors) {}
 
   /// A mask that is added to the scores; false when it cannot be taken.

@@ -103,8 +103,10 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
   void report() {
     for (Reading &reading : llvm::make_second_range(readings))
       emitRemark(reading.at.getLoc())
-          << "reads a mask of " << reading.type << ", " << bytesOf(reading.type) << " bytes, element by element"
-          << (reading.attentions > 1 ? " (" + std::to_string(reading.attentions) + " attentions read it)" : "")
+          << "reads a mask of " << reading.type << ", " << bytesOf(reading.type)
+          << " bytes, element by element"
+          << (reading.attentions > 1 ? " (" + std::to_string(reading.attentions) + " attentions read it)"
+                                     : "")
           << ": its values are "
           << (reading.isKnown ? "neither causal nor a window" : "not known when compiling");
     addStatistic("tensor masks", static_cast<int64_t>(readings.size()));

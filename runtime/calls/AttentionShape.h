@@ -61,8 +61,8 @@ struct AttentionShape {
   /// The queries [firstQuery(j), endQuery(j)) see key j.
   int64_t firstQuery(int64_t j) const { return std::clamp<int64_t>(j - right, 0, queries); }
   int64_t endQuery(int64_t j) const { return std::clamp<int64_t>(j + left + 1, 0, queries); }
-  /// Pairs of query and key over batch and heads that `left` and `right` do not hide. Masks and documents, which
-  /// are data, are not taken into account.
+  /// Pairs of query and key over batch and heads that `left` and `right` do not hide. Masks and documents,
+  /// which are data, are not taken into account.
   double visiblePairs() const {
     double pairs = 0;
     for (int64_t i = 0; i < queries; ++i)

@@ -40,11 +40,10 @@ std::unique_ptr<Source> packedLabels(const PackedTokens &packed, const InputSpec
 /// The input that `kedge compile --documents` makes.
 inline constexpr std::string_view kDocumentBorders = "document_borders";
 
-/// What documents say of an input that has no file: named `document_borders`, where they begin; of [batch, length] named
-/// `position_ids`, the place in the
-/// document (or in its part within the window); named `attention_mask`, 1; of [batch, 1, length, length] or
-/// [batch, length, length] named `attention_mask`, which token sees which: earlier ones of its document. Null
-/// if it is none of these.
+/// What documents say of an input that has no file: named `document_borders`, where they begin; of [batch,
+/// length] named `position_ids`, the place in the document (or in its part within the window); named
+/// `attention_mask`, 1; of [batch, 1, length, length] or [batch, length, length] named `attention_mask`,
+/// which token sees which: earlier ones of its document. Null if it is none of these.
 std::unique_ptr<Source> packedInput(const PackedTokens &packed, const InputSpec &input);
 
 } // namespace kedge::rt

@@ -77,10 +77,11 @@ void gpt2Products(benchmark::internal::Benchmark *bench) {
 }
 BENCHMARK(MatMul)->Apply(gpt2Products)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-/// args: batch, heads, tokens, depth, keys that a query sees before its own; causal. FLOP counts are those of the
-/// visible pairs.
+/// args: batch, heads, tokens, depth, keys that a query sees before its own; causal. FLOP counts are those of
+/// the visible pairs.
 void attention(benchmark::State &state, bool backward) {
-  int64_t b = state.range(0), h = state.range(1), t = state.range(2), d = state.range(3), left = state.range(4);
+  int64_t b = state.range(0), h = state.range(1), t = state.range(2), d = state.range(3),
+          left = state.range(4);
   TensorDesc x = f32({b, h, t, d}), lse = f32({b, h, t});
   nlohmann::json attrs = {{"visible", {{"left", left}, {"right", 0}}}};
   LibraryCall call = backward ? LibraryCall{"train.attention_grad", attrs, {x, x, x, x, x, lse}, {x, x, x}}

@@ -85,9 +85,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
           "names or operators tell it; --no-cache=off: caches stay inputs and outputs")
       ->group(group);
   command
-      .add_flag("--documents", options.documents,
-                "attention sees no other document of a row; an input 'document_borders' says where they begin, "
-                "which the program's --documents fills")
+      .add_flag(
+          "--documents", options.documents,
+          "attention sees no other document of a row; an input 'document_borders' says where they begin, "
+          "which the program's --documents fills")
       ->group(group);
   constexpr double kAny = 0x1p63; // a whole number that fits 64 bits
   Flags flags(command, group);

@@ -87,10 +87,8 @@ void Calibration::attention() {
     rt::TensorDesc heads{type, {batch, 4, length, 64}}, sums{DType::F32, {batch, 4, length}};
     const nlohmann::json causal = {{"visible", {{"right", 0}}}};
     LibraryCall forward{"train.attention", causal, {heads, heads, heads}, {heads, sums}};
-    LibraryCall backward{"train.attention_grad",
-                         causal,
-                         {heads, heads, heads, heads, heads, sums},
-                         {heads, heads, heads}};
+    LibraryCall backward{
+        "train.attention_grad", causal, {heads, heads, heads, heads, heads, sums}, {heads, heads, heads}};
     const std::string what = fmt::format("attention {}, {} tokens", rt::dtypeName(type), length);
     Rate there = rateOf(what, forward);
     Rate back = rateOf("gradient of " + what, backward);

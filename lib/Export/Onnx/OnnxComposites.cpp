@@ -217,7 +217,8 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
         op.getInverse() ? w.unsupported(op, "backwards") : Rotary(w, op).write();
       })
       .Case([&](train::AttentionOp op) {
-        op.getDocuments() || op.getSinks() ? w.unsupported(op, "with documents or sinks") : Attention(w, op).write();
+        op.getDocuments() || op.getSinks() ? w.unsupported(op, "with documents or sinks")
+                                           : Attention(w, op).write();
       })
       .Default([&](Operation *) { known = false; });
   return known;

@@ -116,8 +116,8 @@ train::Visible AttentionImport::band() {
   return causal ? visible & train::Visible::causal(causalOffset) : visible;
 }
 
-/// bool, broadcasting to [B, H, Tq, Tk]: keys that a cache's lengths and, asked for or behind lengths, the window
-/// leave; null: all. Lengths move queries to the end of their keys, and then stand for causality, too.
+/// bool, broadcasting to [B, H, Tq, Tk]: keys that a cache's lengths and, asked for or behind lengths, the
+/// window leave; null: all. Lengths move queries to the end of their keys, and then stand for causality, too.
 Value AttentionImport::visibleKeys(bool withBand) {
   Value lengths = c.operand(6);
   bool window = withBand && (left >= 0 || right >= 0);
@@ -240,7 +240,8 @@ void AttentionImport::run() {
   Value hidden = mask(/*withBand=*/false);
   auto op = train::AttentionOp::create(
       builder, loc, q, k, v, hidden, ValueRange(), /*documents=*/Value(), /*sinks=*/Value(),
-      llvm::APFloat(scale), band().attribute(builder.getContext()), llvm::APFloat(softcap), qLayout, kvLayout, kvLayout, qLayout,
+      llvm::APFloat(scale), band().attribute(builder.getContext()), llvm::APFloat(softcap), qLayout, kvLayout,
+      kvLayout, qLayout,
       /*ratio=*/llvm::APFloat(0.0f), /*op_id=*/0, /*row_size=*/1, /*training_mode=*/false);
   Value y = op.getO();
   if (flat)

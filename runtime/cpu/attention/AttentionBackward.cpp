@@ -30,8 +30,8 @@ public:
   AttentionBackward(AttentionShape shape, HeadView dO, int threads)
       : s_(shape), dO_(dO), threads_(threads), tile_(attentionTile<E>()), rows_(attentionRows<T>()) {
     MR_ = tile_.rows, NR_ = tile_.columns;
-    // Blocks of queries begin at multiples of their size and are one chain of a tile, as are parts of blocks of keys:
-    // what is hidden changes no order of sums.
+    // Blocks of queries begin at multiples of their size and are one chain of a tile, as are parts of blocks
+    // of keys: what is hidden changes no order of sums.
     queryBlock_ = kTileChain / MR_ * MR_, keyBlock_ = 4 * NR_;
     // One task per head does all. With too few heads, tasks are parts of dK and dV, or of dQ, by blocks.
     split_ = s_.batch * s_.keyHeads < threads;
@@ -163,8 +163,8 @@ private:
     const S *q = job.operands.q + s_.q.at(job.b, h), *dO = job.operands.dO + dO_.at(job.b, h);
     packSides(Strided<S>{q, s_.q.row, 1}, s_.depth, panelsAt(job, queryRows_), panelsAt(job, queryColumns_),
               range);
-    packSides(Strided<S>{dO, dO_.row, 1}, s_.valueDepth, panelsAt(job, gradRows_), panelsAt(job, gradColumns_),
-              range);
+    packSides(Strided<S>{dO, dO_.row, 1}, s_.valueDepth, panelsAt(job, gradRows_),
+              panelsAt(job, gradColumns_), range);
     const S *o = job.operands.o + s_.o.at(job.b, h);
     const T *lse = static_cast<const T *>(job.operands.lse) + (job.b * s_.queryHeads + h) * s_.queries;
     T *lse2 = at(job, stats_), *delta = lse2 + s_.queries;
@@ -199,8 +199,8 @@ private:
     }
     for (int64_t d = 0; range.begin < range.end && d < depth; d += MR_) {
       int64_t count = std::min(MR_, depth - d), width = tile_.panelRows(count);
-      packA<E>(columns + d * queryDepth_ + range.begin * width, width,
-               source.transposed().at(d, range.begin), count, range.end - range.begin);
+      packA<E>(columns + d * queryDepth_ + range.begin * width, width, source.transposed().at(d, range.begin),
+               count, range.end - range.begin);
     }
   }
 
@@ -270,8 +270,7 @@ private:
   /// Rows of the block that see keys of a panel; they begin at a multiple of MR and end at one, or with the
   /// block. Both ends rise from panel to panel.
   Range seeingPanel(const Job &job, int64_t query, int64_t queries, int64_t key, int64_t keys) const {
-    const int64_t begin =
-        std::clamp<int64_t>((job.sight.firstQuery(key) - query) / MR_ * MR_, 0, queries);
+    const int64_t begin = std::clamp<int64_t>((job.sight.firstQuery(key) - query) / MR_ * MR_, 0, queries);
     return {begin, std::clamp<int64_t>(panels(job.sight.endQuery(key + keys - 1) - query), begin, queries)};
   }
 

@@ -25,11 +25,11 @@ public:
   AttentionForward(AttentionShape shape, int threads)
       : s_(shape), threads_(threads), tile_(attentionTile<E>()), rows_(attentionRows<T>()) {
     width_ = tile_.columns;
-    keyBlock_ = std::min<int64_t>(240 / tile_.rows * tile_.rows,
-                                  std::max<int64_t>(1, panels(s_.keys)) * tile_.rows);
-    // Blocks begin at multiples of keyBlock_, and in the first one at a multiple of keyStep_; values are added up in
-    // parts of a block, each in one chain of the tile. So a score's place in the order of sums depends on its key
-    // alone, not on what is hidden.
+    keyBlock_ =
+        std::min<int64_t>(240 / tile_.rows * tile_.rows, std::max<int64_t>(1, panels(s_.keys)) * tile_.rows);
+    // Blocks begin at multiples of keyBlock_, and in the first one at a multiple of keyStep_; values are
+    // added up in parts of a block, each in one chain of the tile. So a score's place in the order of sums
+    // depends on its key alone, not on what is hidden.
     keyStep_ = std::lcm(std::lcm<int64_t>(tile_.rows, kChains), tile_.depth);
     keyPart_ = kHalf ? keyBlock_ : kTileChain / keyStep_ * keyStep_;
     int64_t heads = s_.batch * s_.keyHeads;
@@ -62,15 +62,16 @@ public:
     parallelParts(threads_, tasks, [&](int64_t task) {
       int64_t head = task / splits_, split = task % splits_, sample = head / s_.keyHeads;
       char *scratch = static_cast<char *>(workspace) + threadSlot() * scratch_.bytes();
-      Job job{q,
-              mask,
-              sinks,
-              static_cast<S *>(out[0]),
-              static_cast<T *>(out[1]),
-              scratch,
-              sample,
-              s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
-              Sight(s_, Sight::bordersOf(s_, in, sample), reinterpret_cast<int32_t *>(scratch + documentsAt_))};
+      Job job{
+          q,
+          mask,
+          sinks,
+          static_cast<S *>(out[0]),
+          static_cast<T *>(out[1]),
+          scratch,
+          sample,
+          s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
+          Sight(s_, Sight::bordersOf(s_, in, sample), reinterpret_cast<int32_t *>(scratch + documentsAt_))};
       keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_,
               queryPanels_ * (split + 1) / splits_);
     });
@@ -241,7 +242,7 @@ private:
   }
 
   static constexpr int64_t kBehindLine = 64;
-  static constexpr int64_t kChains = 4;     ///< of sums in AttentionRows::forward
+  static constexpr int64_t kChains = 4; ///< of sums in AttentionRows::forward
 
   AttentionShape s_;
   int threads_;

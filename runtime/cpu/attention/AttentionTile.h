@@ -20,8 +20,8 @@ template <typename E> const GemmTile<E> &attentionTile() {
     return gemmTile<E>();
 }
 
-/// Terms that a tile of floats adds up in one chain, at least; a longer product ends in sums of chains. Tiles of AMX have
-/// one chain.
+/// Terms that a tile of floats adds up in one chain, at least; a longer product ends in sums of chains. Tiles
+/// of AMX have one chain.
 constexpr int64_t kTileChain = 64;
 
 /// A panel of B, or the two whose products add up.

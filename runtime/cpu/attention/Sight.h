@@ -1,6 +1,6 @@
 // Which keys the queries of one sample see, by their places and by the borders of documents: a range for each
-// query, and of queries for each key. Both ends of a range rise, so what a block of queries and keys has to do
-// with each other follows from its corners.
+// query, and of queries for each key. Both ends of a range rise, so what a block of queries and keys has to
+// do with each other follows from its corners.
 #pragma once
 #include "runtime/calls/AttentionShape.h"
 #include <limits>
@@ -25,7 +25,9 @@ public:
       begin = end;
     }
   }
-  static int64_t tableSize(const AttentionShape &shape) { return shape.documents < 0 ? 0 : 2 * shape.queries; }
+  static int64_t tableSize(const AttentionShape &shape) {
+    return shape.documents < 0 ? 0 : 2 * shape.queries;
+  }
   /// Of the sample among a call's inputs.
   static const int64_t *bordersOf(const AttentionShape &shape, const void *const *inputs, int64_t sample) {
     return shape.documents < 0

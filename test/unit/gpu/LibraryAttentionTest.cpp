@@ -10,7 +10,7 @@ struct Attention {
   int64_t batch, queryHeads, keyHeads, queries, keys, depth, valueDepth;
   bool causal = false;
   int64_t causalOffset = 0, left = -1000; ///< a bound above -1000
-  std::string mask = {}; ///< type
+  std::string mask = {};                  ///< type
   std::string layout = "bthd";
   double softcap = 0, ratio = 0;
   std::string type = "f32";
@@ -329,8 +329,9 @@ TEST(GpuAttention, Windows) {
 
 // Four query heads and two of keys and values, 16 deep, side by side in one operand.
 TEST(GpuAttention, HalfWidthsOfOneProjection) {
-  std::string attrs = "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, visible = {right = 0 : i64}, "
-                      "o_layout = \"bthd\"} : (";
+  std::string attrs =
+      "{packed = true, q_num_heads = 4 : i64, kv_num_heads = 2 : i64, visible = {right = 0 : i64}, "
+      "o_layout = \"bthd\"} : (";
   std::string all = "tensor<2x20x128xbf16>", o = "tensor<2x20x4x16xbf16>", sums = "tensor<2x4x20xf32>";
   expectSameAsCpu("train.attention " + attrs + all + ") -> (" + o + ", " + sums + ")", {0, 0, 0x1p-7});
   expectSameAsCpu("train.attention_grad " + attrs + o + ", " + all + ", " + o + ", " + sums + ") -> (" + all +

@@ -84,13 +84,13 @@ struct Attention {
     return "tensor<1x" + std::to_string(rows) + "x1x" + std::to_string(width) + "x" + type + ">";
   }
   std::string call(bool backward) const {
-    const std::string q = tensor(queries, depth), k = tensor(keys, depth), v = tensor(keys, valueDepth),
-                      o = tensor(queries, valueDepth),
-                      sums = "tensor<1x1x" + std::to_string(queries) + "xf32>",
-                      attrs =
-                          "{scale = 0.1 : f64, softcap = 0.0 : f64, q_layout = \"bthd\", "
-                          "k_layout = \"bthd\", v_layout = \"bthd\", o_layout = \"bthd\", visible = {right = " +
-                          std::to_string(offset) + " : i64}} : (";
+    const std::string
+        q = tensor(queries, depth),
+        k = tensor(keys, depth), v = tensor(keys, valueDepth), o = tensor(queries, valueDepth),
+        sums = "tensor<1x1x" + std::to_string(queries) + "xf32>",
+        attrs = "{scale = 0.1 : f64, softcap = 0.0 : f64, q_layout = \"bthd\", "
+                "k_layout = \"bthd\", v_layout = \"bthd\", o_layout = \"bthd\", visible = {right = " +
+                std::to_string(offset) + " : i64}} : (";
     return backward ? "train.attention_grad " + attrs + o + ", " + q + ", " + k + ", " + v + ", " + o + ", " +
                           sums + ") -> (" + q + ", " + k + ", " + v + ")"
                     : "train.attention " + attrs + q + ", " + k + ", " + v + ") -> (" + o + ", " + sums + ")";

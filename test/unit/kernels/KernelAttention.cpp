@@ -163,10 +163,10 @@ Array bordersOf(const Case &c) {
   Array borders({DType::I64, {c.batch, c.queries + 1}});
   for (int64_t b = 0; b < c.batch; ++b)
     for (int64_t k = 0; k <= c.queries; ++k)
-      borders.data<int64_t>()[b * (c.queries + 1) + k] =
-          k == 0                                           ? 0
-          : k <= static_cast<int64_t>(c.documents.size()) ? c.documents[k - 1]
-                                                           : c.queries;
+      borders.data<int64_t>()[b * (c.queries + 1) + k] = k == 0 ? 0
+                                                         : k <= static_cast<int64_t>(c.documents.size())
+                                                             ? c.documents[k - 1]
+                                                             : c.queries;
   return borders;
 }
 
@@ -278,7 +278,8 @@ template <typename T> void expectBitsOfMask(const Case &c) {
   auto run = [&](bool asMask) {
     Case plain = c;
     if (asMask)
-      plain.causal = false, plain.left = {}, plain.documents = {}, plain.maskShape = {1, 1, c.queries, c.keys};
+      plain.causal = false, plain.left = {}, plain.documents = {},
+      plain.maskShape = {1, 1, c.queries, c.keys};
     std::vector<Array> more;
     if (asMask)
       more.push_back(mask);

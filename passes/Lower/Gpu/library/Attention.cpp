@@ -83,9 +83,14 @@ bool hasBlindQueries(const AttentionShape &shape, int64_t rows, int64_t step) {
 }
 
 bool hasUnseenKeys(const AttentionShape &shape, int64_t rows, int64_t step) {
-  for (int64_t key = 0; key < shape.keys; key += rows)
-    if (shape.firstQuery(key) / step * step >= shape.endQuery(std::min(key + rows, shape.keys) - 1))
+  for (int64_t key = 0; key < shape.keys; key += rows) {
+    const int64_t last = std::min(key + rows, shape.keys) - 1,
+                  end = shape.hidesBefore() ? shape.endQuery(last) : shape.queries;
+    if (shape.hidesBehind() && std::max<int64_t>(key - shape.right, 0) / step >= ceilDiv(end, step))
       return true;
+    if (end == 0)
+      return true;
+  }
   return false;
 }
 

@@ -111,7 +111,8 @@ inline int64_t residentBlocks(const AttentionShape &shape) { return shape.drops(
 
 /// Checks the types: kernels compute in f32 on floats of 16 or 32 bits.
 void expectTypes(const CallKernels &kernels);
-/// Where the walk over keys of a block of queries from `query` on begins, a multiple of `step`, and where it ends.
+/// Where the walk over keys of a block of queries from `query` on begins, a multiple of `step`, and where it
+/// ends.
 struct KeyRange {
   Num begin, end;
 };

@@ -162,11 +162,10 @@ private:
     const QueryRange seeing = queriesOf(k, shape, position.key, blocks.keys, blocks.queries);
     sums = k.loop(k.index(0), k.index(shape.group()), k.index(1), sums, [&](Num member, Nums carried) {
       position.head = keyHead * shape.group() + member;
-      return k.loop(seeing.begin, seeing.end, k.index(blocks.queries), carried,
-                    [&](Num query, Nums carried) {
-                      position.query = query;
-                      return queryBlock(carried);
-                    });
+      return k.loop(seeing.begin, seeing.end, k.index(blocks.queries), carried, [&](Num query, Nums carried) {
+        position.query = query;
+        return queryBlock(carried);
+      });
     });
     GlobalRows rows = keys(keyHead), valueRows = values(keyHead);
     rows.memory = dKey, valueRows.memory = dValue;

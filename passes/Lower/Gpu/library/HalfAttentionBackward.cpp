@@ -259,7 +259,8 @@ private:
     if (shape.hidesBehind())
       firstBlock = max(firstKey - shape.right, k.index(0)) / tiling.columns;
     if (shape.hidesBefore())
-      endBlock = (queriesOf(k, shape, firstKey, tiling.rows(), 1).end + (tiling.columns - 1)) / tiling.columns;
+      endBlock =
+          (queriesOf(k, shape, firstKey, tiling.rows(), 1).end + (tiling.columns - 1)) / tiling.columns;
     Num blocks = max(endBlock - firstBlock, k.index(0));
     // Which head and which queries block number n of the walk is.
     auto moveTo = [&](Num n) {
@@ -276,7 +277,8 @@ private:
       moveTo(n);
       return queryBlock(shift, sums);
     };
-    sums = walk(blocks * shape.group(), hasUnseenKeys(shape, tiling.rows(), tiling.columns), plan.stageNumbers(tiling), sums, begin, body);
+    sums = walk(blocks * shape.group(), hasUnseenKeys(shape, tiling.rows(), tiling.columns),
+                plan.stageNumbers(tiling), sums, begin, body);
     write(sums);
   }
 

@@ -70,8 +70,8 @@ private:
       queries.hold();
     }
     size_t rows = part.rows.size();
-    Nums sums = k.loop(range.begin, range.end, k.index(tiling.columns), startOf(plan.valueDepth, sinks).pack(),
-                       [&](Num key, Nums carried) {
+    Nums sums = k.loop(range.begin, range.end, k.index(tiling.columns),
+                       startOf(plan.valueDepth, sinks).pack(), [&](Num key, Nums carried) {
                          return keyBlock(key, range.end, HalfSoftmax::unpack(carried, rows)).pack();
                        });
     finish(HalfSoftmax::unpack(sums, rows), left);

@@ -231,8 +231,8 @@ private:
   ArrayRef<Memory> memory;
   std::optional<Memory> sinks;
   Arrivals arrivals;
-  SlabMatrix queries, keys, values; ///< of the first stage, but for queries
-  SmallVector<Nums> held;           ///< words of queries, by step
+  SlabMatrix queries, keys, values;   ///< of the first stage, but for queries
+  SmallVector<Nums> held;             ///< words of queries, by step
   Num firstQuery, firstOfKeys, count; ///< of the block; blocks of keys
 };
 
