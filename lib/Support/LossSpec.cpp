@@ -15,9 +15,14 @@ constexpr double kMost = 1e6;
 
 // Of several losses.
 const LossParameter kBeta = {"beta", 0.1, 1e-9, kMost, "how strongly rows are told apart"},
-                    kStored = {"stored", 0, 0, 1,
-                               "1: an input ref_logps has the reference, where adapters would give it, too", true},
-                    kBound = {"epsilon", 0.2, 0, kMost, "how far a probability may move in a step, relatively"},
+                    kStored = {"stored",
+                               0,
+                               0,
+                               1,
+                               "1: an input ref_logps has the reference, where adapters would give it, too",
+                               true},
+                    kBound = {"epsilon", 0.2, 0, kMost,
+                              "how far a probability may move in a step, relatively"},
                     kKl = {"beta", 0, 0, kMost, "weight of the divergence from the input ref_logps; 0: none"},
                     kTemperature = {"temperature", 1, 1e-6, kMost, "what logits are divided by"},
                     kByRow = {"by_row", 0, 0, 1, "1: the input advantages has one number a row", true};
@@ -60,7 +65,8 @@ const std::vector<LossFacts> &allFacts() {
         {"length", 0, 0, kMost, "labels of a row, at most; needed where the graph has no such input", true},
         {"lengths", 0, 0, 1, "1: an input input_lengths says how many steps of a row count", true},
         {"zero_infinity", 0, 0, 1, "1: rows that cannot be aligned have loss 0", true}}},
-      {Dpo, {kBeta, {"label_smoothing", 0, 0, 0.5, "the share of pairs that are the wrong way round"}, kStored}},
+      {Dpo,
+       {kBeta, {"label_smoothing", 0, 0, 0.5, "the share of pairs that are the wrong way round"}, kStored}},
       {Ipo, {kBeta, kStored}},
       {Orpo, {kBeta}},
       {Simpo,
@@ -182,7 +188,8 @@ double LossTerm::parameter(std::string_view name) const {
 bool LossTerm::readsReference() const {
   using enum LossFunction;
   const bool always = function == Dpo || function == Ipo || function == Kto,
-             punishes = (function == Grpo || function == PpoClip || function == Dapo) && parameter("beta") != 0;
+             punishes =
+                 (function == Grpo || function == PpoClip || function == Dapo) && parameter("beta") != 0;
   return (always || punishes) && parameter("stored") == 0;
 }
 

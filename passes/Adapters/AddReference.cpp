@@ -1,3 +1,4 @@
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
@@ -31,8 +32,8 @@ public:
 
   /// Behind all others: nothing reads it before the loss.
   Value build(Value output) {
-    const SmallVector<Operation *> ops = llvm::map_to_vector(
-        model.getBody().front().without_terminator(), [](Operation &op) { return &op; });
+    const SmallVector<Operation *> ops =
+        llvm::map_to_vector(model.getBody().front().without_terminator(), [](Operation &op) { return &op; });
     for (Operation *op : ops)
       visit(op);
     for (Operation *op : llvm::reverse(made))
@@ -57,9 +58,19 @@ private:
     return {};
   }
 
+  /// A product with adapters is rounded before a bias is added: so it is without them, and nothing joins it to
+  /// what reads it.
+  Value held(Operation *sum, Value base) {
+    OpBuilder builder(model.getBody().front().getTerminator());
+    auto identity = onnx::IdentityOp::create(builder, sum->getLoc(), base, /*stops_gradient=*/true);
+    setPlace(identity, placeOf(sum));
+    made.push_back(identity);
+    return identity;
+  }
+
   void visit(Operation *op) {
     if (Value base = baseOf(op))
-      return off.map(op->getResult(0), off.lookupOrDefault(base));
+      return off.map(op->getResult(0), held(op, off.lookupOrDefault(base)));
     if (llvm::any_of(op->getOperands(), [&](Value operand) { return isOfAdapters(operand); })) {
       ofAdapters.insert_range(op->getResults());
       return;
@@ -126,7 +137,7 @@ struct AddReference : impl::AddReferenceBase<AddReference> {
       if (state.getRole() == train::Role::Parameter && !tune::adapterOf(state))
         return getOperation().emitError()
                << "'" << state.getOnnxName().value_or(state.getSymName())
-               << "' trains beside the adapters, so the model with adapters off is no reference: give its "
+               << "' trains in addition to the adapters, so the model with adapters off is no reference: give its "
                   "log-probabilities as an input (--loss dpo:stored=1), or leave --train out";
     return success();
   }

@@ -4,6 +4,7 @@
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/abi/LossNames.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "passes/Rematerialize/ResultSlice.h"
 
@@ -296,7 +297,8 @@ private:
     SmallVector<Value> open;
     for (auto [index, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
       if (auto result = train::bindingOfResult(function, index, train::BindingKind::Result))
-        if (result.getName().contains("loss") || result.getName() == "items")
+        if (result.getName().contains("loss") || result.getName() == "items" ||
+            result.getName().starts_with(abi::kMetricPrefix))
           open.push_back(rootOf(value));
     DenseSet<Operation *> seen;
     while (!open.empty()) {

@@ -107,8 +107,8 @@ void Dataset::check(const std::string &kind, const std::string &how, bool labels
   }
   rowCount = first ? first->source->rows() : program.options.batch;
   if (rowCount % program.options.rowsTogether != 0)
-    fail("{}: {} rows, expected a multiple of {}: --loss {} compares rows that follow each other", kind, rowCount,
-         program.options.rowsTogether, program.options.lossName);
+    fail("{}: {} rows, expected a multiple of {}: --loss {} compares rows that follow each other", kind,
+         rowCount, program.options.rowsTogether, program.options.lossName);
   bindDefaults();
   const char *predicts = program.function("predict") ? "predict" : "eval";
   for (const InputSpec &input : program.inputs)
@@ -266,8 +266,9 @@ int64_t Dataset::sample(int64_t index) const {
   const int64_t position = index % rowCount, together = program.options.rowsTogether;
   if (!shuffleSeed)
     return position;
-  const int64_t group = permuted(position / together, rowCount / together,
-                                 static_cast<uint64_t>(*shuffleSeed), static_cast<uint64_t>(index / rowCount));
+  const int64_t group =
+      permuted(position / together, rowCount / together, static_cast<uint64_t>(*shuffleSeed),
+               static_cast<uint64_t>(index / rowCount));
   return group * together + position % together;
 }
 

@@ -24,8 +24,8 @@ const InputSpec &tokenInput(const Program &program, const std::string &flag);
 
 class Dataset {
 public:
-  /// Throws if an input has no data (those of the loss may lack them if `labelsNeeded` is false), a name is unknown, or
-  /// numbers of rows differ.
+  /// Throws if an input has no data (those of the loss may lack them if `labelsNeeded` is false), a name is
+  /// unknown, or numbers of rows differ.
   Dataset(const Program &program, const DataFiles &files, bool labelsNeeded);
 
   /// Rows in memory with the names of their inputs. `how` tells in messages how an input is given.

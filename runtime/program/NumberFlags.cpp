@@ -48,10 +48,9 @@ constexpr NumberRange kRanges[] = {
     {"--comm-timeout", false, 0, 1e9, RangeEnds::Above},
 };
 
-constexpr const char *kScalarFlags[] = {"--lr",           "--min-lr",       "--schedule",
-                                        "--warmup",       "--warmup-start", "--decay-steps",
-                                        "--weight-decay", "--betas",        "--eps",
-                                        "--dpo-beta"};
+constexpr const char *kScalarFlags[] = {"--lr",           "--min-lr",      "--schedule",     "--warmup",
+                                        "--warmup-start", "--decay-steps", "--weight-decay", "--betas",
+                                        "--eps",          "--dpo-beta"};
 
 const char *const kRange = "range"; // the check's name
 

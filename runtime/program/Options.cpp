@@ -122,12 +122,14 @@ void addScalarFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--steps", s.steps, "optimizer steps in all");
   app.add_option("--epochs", o.epochs, "in place of --steps: how often all rows are used");
   app.add_option("--lr", s.lr, "learning rate");
-  app.add_option("--find-lr", o.findRate,
-                 "in place of training: N steps at rates from 1e-7 to 10, and the rate at which the loss falls fastest");
+  app.add_option(
+      "--find-lr", o.findRate,
+      "in place of training: N steps at rates from 1e-7 to 10, and the rate at which the loss falls fastest");
   app.add_option("--min-lr", s.minLr, "learning rate at the end of a schedule (0)");
   checkWord(app.add_option("--schedule", t.schedule, "how the learning rate changes (constant)"),
             scheduleNames());
-  app.add_option("--warmup", s.warmup, "steps of linear warm-up (0); one-cycle: of its rise (0.3 of its steps)");
+  app.add_option("--warmup", s.warmup,
+                 "steps of linear warm-up (0); one-cycle: of its rise (0.3 of its steps)");
   app.add_option("--warmup-start", s.warmupStart,
                  "fraction of --lr that warm-up starts from (0; one-cycle: 0.04)");
   app.add_option("--decay-steps", s.decaySteps,
@@ -237,11 +239,12 @@ void checkRateTest(const CLI::App &app, const Options &o) {
   if (o.data.empty() && o.tokens.empty())
     fail("--find-lr needs --data or --tokens: it trains on them");
   for (const char *flag :
-       {"--steps", "--epochs", "--lr", "--min-lr", "--schedule", "--warmup", "--warmup-start", "--decay-steps",
-        "--checkpoint-dir", "--eval-data", "--eval-tokens", "--export-onnx", "--export-onnx-adapters",
-        "--export-safetensors", "--export-adapter", "--sample"})
+       {"--steps", "--epochs", "--lr", "--min-lr", "--schedule", "--warmup", "--warmup-start",
+        "--decay-steps", "--checkpoint-dir", "--eval-data", "--eval-tokens", "--export-onnx",
+        "--export-onnx-adapters", "--export-safetensors", "--export-adapter", "--sample"})
     if (app.count(flag) != 0)
-      fail("{} would have no effect: --find-lr changes the rate itself and keeps nothing; leave it out", flag);
+      fail("{} would have no effect: --find-lr changes the rate itself and keeps nothing; leave it out",
+           flag);
 }
 
 void checkSampleOptions(const CLI::App &app, const SampleOptions &o) {

@@ -44,7 +44,7 @@ struct Options {
   std::string documents, evalDocuments; ///< of the token files
   bool maskPrompt = false, shiftLabels = false;
   int64_t findRate = 0; ///< --find-lr: steps of a range test; 0: train
-  int64_t epochs = 0; ///< 0: --steps says how long
+  int64_t epochs = 0;   ///< 0: --steps says how long
   int64_t evalEvery = 0;
   std::vector<std::string> metrics; ///< --metric
   std::string keepBest;

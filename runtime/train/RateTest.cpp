@@ -25,7 +25,8 @@ bool RateTest::add(double loss) {
   losses.push_back(mean / (1 - std::pow(kKept, static_cast<double>(losses.size() + 1))));
   lowest = losses.size() == 1 ? losses[0] : std::min(lowest, losses.back());
   // A loss may be below 0: what counts is how far it fell.
-  const double fell = losses.front() - lowest, bound = std::max(kTooFar * std::abs(lowest), lowest + kTooFar * fell);
+  const double fell = losses.front() - lowest,
+               bound = std::max(kTooFar * std::abs(lowest), lowest + kTooFar * fell);
   return losses.size() <= kFirst || losses.back() <= bound;
 }
 

@@ -15,8 +15,8 @@ public:
 
   /// Of step s from 0: equal factors from one step to the next.
   double rate(int64_t step) const;
-  /// What the step at the next rate lost. Returns whether to go on: not where the loss has left its lowest far
-  /// behind.
+  /// What the step at the next rate lost. Returns whether to go on: not where the loss has left its lowest
+  /// far behind.
   bool add(double loss);
   /// Where the loss falls fastest, per factor of the rate; nothing where it never fell.
   std::optional<double> suggestion() const;

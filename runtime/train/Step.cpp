@@ -198,7 +198,8 @@ void StepRunner::runMicro(const RunProgress &progress, int64_t micro, Sums &sums
   fill(progress, micro);
   writer.write(executor, scalars, pointOf(progress, micro));
   StepObserver observer(
-      executor, {loss, items, forward == "step" ? gradNorm : nullptr, metrics, program.result(forward, "transfers")},
+      executor,
+      {loss, items, forward == "step" ? gradNorm : nullptr, metrics, program.result(forward, "transfers")},
       !isHandled());
   observer.step = progress.step;
   observer.itemCount = program.options.itemsPerBatch;

@@ -80,9 +80,8 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
            !inGraph,
            "the graph computes its loss itself; leave it out"},
           {{"--class-axis"},
-           classes || m.loss->any([](LossFunction loss) {
-             return loss == LossFunction::Dice || readsTeacher(loss);
-           }),
+           classes || m.loss->any(
+                          [](LossFunction loss) { return loss == LossFunction::Dice || readsTeacher(loss); }),
            fmt::format("--loss {} has no classes; leave it out, or give --loss cross-entropy",
                        m.loss ? m.loss->text() : "")},
           {{"--ignore-index"},

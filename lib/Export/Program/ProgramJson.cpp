@@ -4,6 +4,7 @@
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Kedge/ValueNotes.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/abi/LossNames.h"
 #include "kedge/abi/ProgramKeys.h"
 #include "kedge/abi/Streams.h"
 #include "lib/Export/Program/ProgramStates.h"
@@ -237,6 +238,14 @@ private:
     });
   }
 
+  /// The loss, and what the log says beside it.
+  static bool holdsLoss(exec::BufferOp buffer) {
+    return holdsResult(buffer, "loss_sum") || holdsResult(buffer, "items") ||
+           llvm::any_of(abi::kStepMetrics, [&](std::string_view metric) {
+             return holdsResult(buffer, (Twine(StringRef(abi::kMetricPrefix)) + StringRef(metric)).str());
+           });
+  }
+
   /// A rank that stopped before its last transfer would leave others waiting. Result of a pipeline's
   /// functions alone.
   static bool hasTransfers(exec::FunctionOp function) {
@@ -244,13 +253,13 @@ private:
                         [](exec::BufferOp buffer) { return holdsResult(buffer, "transfers"); });
   }
 
-  /// The last launch that writes loss_sum or items.
+  /// The last launch that writes some of it.
   static int64_t lossReady(exec::FunctionOp function) {
     if (hasTransfers(function))
       return -1;
     int64_t ready = -1;
     forEachWrite(function, [&](int64_t at, exec::BufferOp buffer) {
-      if (holdsResult(buffer, "loss_sum") || holdsResult(buffer, "items"))
+      if (holdsLoss(buffer))
         ready = at;
     });
     return ready;
@@ -265,8 +274,7 @@ private:
     forEachWrite(function, [&](int64_t at, exec::BufferOp buffer) {
       hasNorm |= holdsResult(buffer, "grad_norm");
       if (holdsResult(buffer, "grad_norm") ||
-          (isStage && (holdsResult(buffer, "loss_sum") || holdsResult(buffer, "items") ||
-                       holdsResult(buffer, "transfers"))))
+          (isStage && (holdsLoss(buffer) || holdsResult(buffer, "transfers"))))
         ready = at;
       if (updated < 0 && isUpdated(buffer))
         updated = at;

@@ -28,9 +28,8 @@ static FailureOr<TokenLosses> tokenLosses(Formula &f, const LossInputs &inputs) 
   const ArrayRef<int64_t> shape = shapeOf(inputs.labels);
   const bool byRow = inputs.parameter("by_row") != 0;
   Value before = inputs.input("old_logps", shape, f.b.getF32Type());
-  Value advantages =
-      byRow ? inputs.input("advantages", shape.take_front(1), f.b.getF32Type())
-            : inputs.input("advantages", shape, f.b.getF32Type());
+  Value advantages = byRow ? inputs.input("advantages", shape.take_front(1), f.b.getF32Type())
+                           : inputs.input("advantages", shape, f.b.getF32Type());
   if (!before || !advantages)
     return failure();
   if (byRow)

@@ -101,8 +101,7 @@ FailureOr<ItemLosses> orpo(Formula &f, const LossInputs &inputs) {
   Value beta = betaOf(f, inputs);
   Value odds =
       f.sub(means->difference(f), f.sub(logOfOthers(f, means->chosen), logOfOthers(f, means->rejected)));
-  ItemLosses items =
-      ofPairs(f, f.mul(logistic(f, odds, 0), beta), f.mul(means->difference(f), beta));
+  ItemLosses items = ofPairs(f, f.mul(logistic(f, odds, 0), beta), f.mul(means->difference(f), beta));
   const int64_t rows = shapeOf(inputs.labels)[0];
   ItemLosses likelihood;
   likelihood.losses = f.slice(own->losses, 0, 0, rows, 2);
@@ -127,9 +126,7 @@ FailureOr<ItemLosses> simpo(Formula &f, const LossInputs &inputs) {
 /// The mean over the mismatched rows of all ranks, at least 0; evaluation takes those of a rank's own batch.
 static Value divergence(Formula &f, const LossInputs &inputs, Value ratios, Value mismatched) {
   Value sum = f.sum(f.mul(ratios, mismatched), {0}), count = f.sum(mismatched, {0});
-  auto mean = [&](Value sum, Value count) {
-    return f.maximum(f.div(sum, f.maximum(count, 1)), 0);
-  };
+  auto mean = [&](Value sum, Value count) { return f.maximum(f.div(sum, f.maximum(count, 1)), 0); };
   Value here = mean(sum, count);
   const dist::RankGroup group = dist::rowGroup(inputs.function);
   if (group.ranks == 1)
@@ -162,8 +159,8 @@ FailureOr<ItemLosses> kto(Formula &f, const LossInputs &inputs) {
   Value kl = divergence(f, inputs, ratios, mismatched);
   Value sign = f.sub(isGood, isBad);
   Value right = f.mul(f.mul(f.sub(ratios, kl), sign), betaOf(f, inputs)); // 0 of a mismatched row
-  Value weights = f.add(f.mul(isGood, inputs.parameter("desirable")),
-                        f.mul(isBad, inputs.parameter("undesirable")));
+  Value weights =
+      f.add(f.mul(isGood, inputs.parameter("desirable")), f.mul(isBad, inputs.parameter("undesirable")));
   ItemLosses items;
   items.losses = f.mul(f.sigmoid(f.neg(right)), weights);
   items.counts = f.add(isGood, isBad);

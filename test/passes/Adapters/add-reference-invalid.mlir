@@ -2,7 +2,7 @@
 // RUN: echo 'module {}' | not kedge-opt --kedge-add-reference 2>&1 | FileCheck %s
 // CHECK: error: has no function @model to make a reference of
 
-// expected-error@below {{'bias' trains beside the adapters, so the model with adapters off is no reference: give its log-probabilities as an input (--loss dpo:stored=1), or leave --train out}}
+// expected-error@below {{'bias' trains in addition to the adapters, so the model with adapters off is no reference: give its log-probabilities as an input (--loss dpo:stored=1), or leave --train out}}
 module {
   train.state frozen @proj.weight tensor<6x4xf32> {onnx_name = "proj.weight"}
   train.state parameter @bias tensor<6xf32> {onnx_name = "bias"}

@@ -19,8 +19,8 @@
 // CHECK-SAME: #train.binding<result "metric.margin">
 // CHECK-SAME: #train.binding<result "metric.accuracy">
 // CHECK-SAME: train.nominal_items = 2.0
-// CHECK: train.cross_entropy %y
-// CHECK: train.cross_entropy %r
+// CHECK: train.cross_entropy %arg0
+// CHECK: train.cross_entropy %arg1
 // CHECK: onnx.Identity {{.*}}stops_gradient
 // CHECK: onnx.Softplus
 
