@@ -45,7 +45,7 @@ typedef enum kedge_type {
 
 /* A flag of the compiled program with its value, which is NULL for a flag without one. A list ends with
  * {NULL, NULL}. Accepted: --steps --lr --min-lr --schedule --warmup --warmup-start --decay-steps
- * --weight-decay --betas --eps --seed
+ * --weight-decay --betas --eps --dpo-beta --seed
  * --shuffle --model --weights --weights-partial --adapter --init --threads --on-nan. */
 typedef struct kedge_option {
   const char *name;
@@ -142,7 +142,7 @@ int kedge_steps_done(kedge_session *session, int64_t *steps);
 int kedge_set_steps_done(kedge_session *session, int64_t steps);
 
 /* Changes an option from the next step on: --lr --min-lr --schedule --warmup --warmup-start --decay-steps
- * --weight-decay --betas --eps or --steps, as kedge_open takes it. The states stay. */
+ * --weight-decay --betas --eps --dpo-beta or --steps, as kedge_open takes it. The states stay. */
 int kedge_set_option(kedge_session *session, const char *name, const char *value);
 
 /* Writes the checkpoint DIR/step-N, completely or not at all, and keeps the two newest. The compiled program

@@ -1,4 +1,3 @@
-#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
@@ -58,19 +57,9 @@ private:
     return {};
   }
 
-  /// A product with adapters is rounded before a bias is added: so it is without them, and nothing joins it to
-  /// what reads it.
-  Value held(Operation *sum, Value base) {
-    OpBuilder builder(model.getBody().front().getTerminator());
-    auto identity = onnx::IdentityOp::create(builder, sum->getLoc(), base, /*stops_gradient=*/true);
-    setPlace(identity, placeOf(sum));
-    made.push_back(identity);
-    return identity;
-  }
-
   void visit(Operation *op) {
     if (Value base = baseOf(op))
-      return off.map(op->getResult(0), held(op, off.lookupOrDefault(base)));
+      return off.map(op->getResult(0), off.lookupOrDefault(base));
     if (llvm::any_of(op->getOperands(), [&](Value operand) { return isOfAdapters(operand); })) {
       ofAdapters.insert_range(op->getResults());
       return;
@@ -137,7 +126,8 @@ struct AddReference : impl::AddReferenceBase<AddReference> {
       if (state.getRole() == train::Role::Parameter && !tune::adapterOf(state))
         return getOperation().emitError()
                << "'" << state.getOnnxName().value_or(state.getSymName())
-               << "' trains in addition to the adapters, so the model with adapters off is no reference: give its "
+               << "' trains in addition to the adapters, so the model with adapters off is no reference: "
+                  "give its "
                   "log-probabilities as an input (--loss dpo:stored=1), or leave --train out";
     return success();
   }

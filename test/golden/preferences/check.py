@@ -91,18 +91,25 @@ def planned(loss, *options):
     return json.loads(done("kedge", "plan", GPT / "model.onnx", *TRACES["compile"], "--loss", loss, *options, "--json").stdout)
 
 
+def both_references(*options):
+    """The log where the reference is the model with adapters off is that of a stored one."""
+    computed, stored = compiled("dpo", *LORA, *options, name="computed"), compiled("dpo:stored=1", *LORA, *options, name="stored")
+    numpy.save(out / "ref_logps.npy", predict(stored, "logps")[0])
+    keys = ("loss", "grad_norm", "margin", "accuracy")
+    logs = [[[line[key] for key in keys] for line in steps(*which, 6)] for which in ((computed, []), (stored, ["ref_logps"]))]
+    assert logs[0] == logs[1], logs
+    assert logs[0][0][2] == 0 and logs[0][-1][0] != logs[0][0][0], logs[0]
+    return computed
+
+
 def quick():
     write_inputs()
     program = compiled("dpo")
     stored_reference(program)
     check("dpo", steps(program, ["ref_logps"], 4), TRACES["runs"]["dpo"]["steps"][:4])
     print("dpo: 4 steps as in PyTorch, from a reference by --predict")
+    computed = both_references()
     plan = planned("dpo", *LORA)
-    computed, beside = compiled("dpo", *LORA, name="computed"), compiled("dpo:stored=1", *LORA, name="stored")
-    keys = ("loss", "grad_norm", "margin", "accuracy")
-    logs = [[[line[key] for key in keys] for line in steps(*which, 6)] for which in ((computed, []), (beside, ["ref_logps"]))]
-    assert logs[0] == logs[1], logs
-    assert logs[0][0][0] != logs[0][-1][0]
     report = measured(computed, [], "memory")
     same = [key for key in ("arena_bytes", "state_bytes", "peak_breakdown") if plan[key] == report[key]]
     assert len(same) == 3, (plan, report)
@@ -115,6 +122,9 @@ def sweep():
     write_inputs()
     rows, tokens = stored_reference(compiled("dpo"))
     numpy.save(out / "old_logps.npy", tokens + numpy.load(out / "noise.npy"))
+    for options in (["--quantize", "qkv=nf4"],):
+        both_references(*options)
+        print("adapters:", *options, "a reference with them off is one that is stored, to the bit")
     for loss, run in TRACES["runs"].items():
         byRow = "ref_logps" in run["inputs"] and "old_logps" not in run["inputs"]
         numpy.save(out / "ref_logps.npy", rows if byRow else tokens)
