@@ -1,3 +1,4 @@
+#include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
@@ -57,9 +58,19 @@ private:
     return {};
   }
 
+  /// A product with adapters is rounded before a bias is added: so it is without them, and nothing joins it
+  /// to what reads it.
+  Value held(Operation *sum, Value base) {
+    OpBuilder builder(model.getBody().front().getTerminator());
+    auto identity = onnx::IdentityOp::create(builder, sum->getLoc(), base, /*stops_gradient=*/true);
+    setPlace(identity, placeOf(sum));
+    made.push_back(identity);
+    return identity;
+  }
+
   void visit(Operation *op) {
     if (Value base = baseOf(op))
-      return off.map(op->getResult(0), off.lookupOrDefault(base));
+      return off.map(op->getResult(0), held(op, off.lookupOrDefault(base)));
     if (llvm::any_of(op->getOperands(), [&](Value operand) { return isOfAdapters(operand); })) {
       ofAdapters.insert_range(op->getResults());
       return;

@@ -70,7 +70,8 @@ def AddReference : KedgePass<"kedge-add-reference", "mlir::ModuleOp"> {
       %low = onnx.MatMul %x, %a {transB = true} : (tensor<3x4xf32>, tensor<2x4xf32>) -> tensor<3x2xf32>
       %z = onnx.Gemm %low, %b, %h {alpha = 4.000000e+00 : f32, transB = true} : ...
       %y = onnx.Tanh %z : (tensor<3x6xf32>) -> tensor<3x6xf32>
-      %off = onnx.Tanh %h : (tensor<3x6xf32>) -> tensor<3x6xf32>
+      %base = onnx.Identity %h {stops_gradient} : (tensor<3x6xf32>) -> tensor<3x6xf32>
+      %off = onnx.Tanh %base : (tensor<3x6xf32>) -> tensor<3x6xf32>
       return %y, %off : tensor<3x6xf32>, tensor<3x6xf32>
     }
     ```

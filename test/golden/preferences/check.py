@@ -122,7 +122,7 @@ def sweep():
     write_inputs()
     rows, tokens = stored_reference(compiled("dpo"))
     numpy.save(out / "old_logps.npy", tokens + numpy.load(out / "noise.npy"))
-    for options in (["--quantize", "qkv=nf4"],):
+    for options in (["--precision", "bf16"], ["--precision", "fp16"], ["--quantize", "qkv=nf4"], ["--quantize", "qkv=nf4", "--precision", "bf16"]):
         both_references(*options)
         print("adapters:", *options, "a reference with them off is one that is stored, to the bit")
     for loss, run in TRACES["runs"].items():

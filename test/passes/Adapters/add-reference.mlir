@@ -1,6 +1,6 @@
 // RUN: kedge-opt %s --kedge-insert-adapters="weights=proj rank=2 dropout=0.5" --kedge-add-reference --kedge-statistics -o %t 2>&1 | FileCheck %s --check-prefix=STATS
 // RUN: FileCheck %s < %t
-// STATS: {{^ *}}2 {{ *}}kedge-add-reference {{ *}}ops
+// STATS: {{^ *}}3 {{ *}}kedge-add-reference {{ *}}ops
 
 // The base is shared, what follows it is computed once more, and Dropout is off there; the adapter's own input is not.
 // CHECK: func.func @model
@@ -9,7 +9,8 @@
 // CHECK: %[[WHOLE:.*]] = onnx.Gemm
 // CHECK: onnx.Dropout %[[WHOLE]]
 // CHECK: %[[Y:.*]] = onnx.Tanh
-// CHECK: %[[OFF:.*]] = onnx.Dropout %[[BASE]] {op_id = 3 : i64, ratio = 5.000000e-01 : f32} :
+// CHECK: %[[HELD:.*]] = onnx.Identity %[[BASE]] {stops_gradient}
+// CHECK: %[[OFF:.*]] = onnx.Dropout %[[HELD]] {op_id = 3 : i64, ratio = 5.000000e-01 : f32} :
 // CHECK: %[[REFERENCE:.*]] = onnx.Tanh %[[OFF]]
 // CHECK-NOT: onnx.
 // CHECK: return %[[Y]], %[[REFERENCE]]
