@@ -63,7 +63,10 @@ def check(name, attention):
     model, path = made(name, attention), FOLDER / f"{name}-{attention}.onnx"
     torch.manual_seed(7)
     ids, labels = torch.randint(3, WORDS, (ROWS, LENGTH)), torch.randint(3, WORDS, (ROWS, LENGTH))
-    torch.onnx.export(model, (ids,), path, input_names=["input_ids"], output_names=["logits"], dynamo=True, verbose=False, external_data=False)
+    # Of fixed sizes a sink for each query would be folded into the file.
+    sizes = {"input_ids": {0: torch.export.Dim("rows"), 1: torch.export.Dim("length")}} if name == "gpt-oss" else None
+    torch.onnx.export(model, (ids,), path, input_names=["input_ids"], output_names=["logits"], dynamo=True, dynamic_shapes=sizes, verbose=False,
+                      external_data=False)
     for what, rows in (("ids", ids), ("labels", labels)):
         numpy.save(FOLDER / f"{what}.npy", rows.numpy())
     optimizer, wanted = torch.optim.SGD(model.parameters(), lr=RATE), []
@@ -73,7 +76,7 @@ def check(name, attention):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    compiled = ["kedge", "compile", path, "--loss", "cross-entropy", "--optimizer", "sgd"]
+    compiled = ["kedge", "compile", path, "--shape", f"input_ids={ROWS}x{LENGTH}", "--loss", "cross-entropy", "--optimizer", "sgd"]
     notes = run(*compiled, "-o", FOLDER / "train", "--save-ir", FOLDER / "ir")
     log = FOLDER / "log.jsonl"
     run(FOLDER / "train", "--data", f"input_ids={FOLDER / 'ids.npy'}", f"labels={FOLDER / 'labels.npy'}", "--steps", STEPS, "--lr", RATE, "--log", log)
@@ -81,8 +84,7 @@ def check(name, attention):
     worst = max(abs(one - other) / other for one, other in zip(found, wanted))
     level = next(text for text in (part.read_text() for part in sorted((FOLDER / "ir").glob("*.mlir"))) if "train.attention " in text)
     facts = [re.findall(r"sinks|sees\(.*?\)", line.split("{")[0]) for line in level.splitlines() if "train.attention " in line]
-    text = "; ".join(" ".join(fact) or "all" for fact in facts)
-    masks = level.count("element by element") + notes.count("element by element")
+    text, masks = "; ".join(" ".join(fact) or "all" for fact in facts), notes.count("element by element")
     print(f"{name} ({attention}): {text}; {masks} tensors; worst loss {worst:.1e} of PyTorch's")
     assert worst < 1e-5 and len(facts) == 2 and not masks, (found, wanted, notes)
 

