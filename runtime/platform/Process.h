@@ -10,12 +10,14 @@ namespace kedge::rt::platform {
 class Arguments {
 public:
   Arguments(int count, char **arguments);
-  int count() const { return static_cast<int>(pointers.size()) - 1; }
-  char **data() { return pointers.data(); }
+  int count() const { return size; }
+  char **data() { return words; }
 
 private:
-  std::vector<std::string> texts;
-  std::vector<char *> pointers; ///< ends with a null pointer
+  int size = 0;
+  char **words = nullptr;
+  std::vector<std::string> texts; ///< empty where main()'s are UTF-8
+  std::vector<char *> pointers;   ///< ends with a null pointer
 };
 
 /// Signals by the numbers that Linux gives them; exit codes are 128 above.

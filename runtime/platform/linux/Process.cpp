@@ -23,9 +23,7 @@ void install(int number, void (*handler)(int)) {
 
 } // namespace
 
-Arguments::Arguments(int count, char **arguments) : pointers(arguments, arguments + count) {
-  pointers.push_back(nullptr);
-}
+Arguments::Arguments(int count, char **arguments) : size(count), words(arguments) {}
 
 void catchEnds(void (*handler)(int)) {
   install(SIGINT, handler);

@@ -48,14 +48,14 @@ void takeLongPaths() {
 
 Arguments::Arguments(int, char **) {
   takeLongPaths();
-  int count = 0;
-  wchar_t **words = CommandLineToArgvW(GetCommandLineW(), &count);
-  for (int at = 0; at < count; ++at)
-    texts.push_back(narrow(words[at]));
-  LocalFree(words);
+  wchar_t **wideWords = CommandLineToArgvW(GetCommandLineW(), &size);
+  for (int at = 0; at < size; ++at)
+    texts.push_back(narrow(wideWords[at]));
+  LocalFree(wideWords);
   for (std::string &text : texts)
     pointers.push_back(text.data());
   pointers.push_back(nullptr);
+  words = pointers.data();
 }
 
 void catchEnds(void (*handler)(int)) {
