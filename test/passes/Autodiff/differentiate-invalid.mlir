@@ -61,3 +61,17 @@ func.func @step(%x: tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32> attributes {trai
   %g = train.gradient_of %y, %x : (tensor<f32>, tensor<2x1x4x2xf32>) -> tensor<2x1x4x2xf32>
   return %g : tensor<2x1x4x2xf32>
 }
+
+// -----
+
+// A bias of the scores that trains, between the borders of documents.
+train.state parameter @bias tensor<2x1x4x4xf32>
+func.func @step(%x: tensor<2x1x4x2xf32>, %m: tensor<2x1x4x4xf32> {train.binding = #train.binding<state @bias>}, %d: tensor<2x5xi64>) -> tensor<2x1x4x4xf32> attributes {train.kind = #train.kind<step>} {
+  // expected-error @+2 {{has no gradient of its mask between the borders of documents}}
+  // expected-error @+1 {{the gradient of 'train.attention' does not cover this form of it}}
+  %0:2 = train.attention %x, %x, %x, %m documents(%d) {scale = 1.0}
+      : (tensor<2x1x4x2xf32>, tensor<2x1x4x2xf32>, tensor<2x1x4x2xf32>, tensor<2x1x4x4xf32>, tensor<2x5xi64>) -> (tensor<2x1x4x2xf32>, tensor<2x1x4xf32>)
+  %y = onnx.ReduceSum %0#0 {axes = array<i64: 0, 1, 2, 3>} : (tensor<2x1x4x2xf32>) -> tensor<f32>
+  %g = train.gradient_of %y, %m : (tensor<f32>, tensor<2x1x4x4xf32>) -> tensor<2x1x4x4xf32>
+  return %g : tensor<2x1x4x4xf32>
+}

@@ -35,3 +35,12 @@ func.func @model(%q: tensor<2x1x8x16xf32>, %s: tensor<2x1x8x8xf32>) -> (tensor<2
   %1 = onnx.Softmax %s {axis = 3} : (tensor<2x1x8x8xf32>) -> tensor<2x1x8x8xf32>
   return %0#0, %1 : tensor<2x1x8x16xf32>, tensor<2x1x8x8xf32>
 }
+
+// -----
+
+func.func @model(%q: tensor<2x1x8x16xf32>, %r: tensor<4x1x4x16xf32>) -> (tensor<2x1x8x16xf32>, tensor<4x1x4x16xf32>) attributes {train.kind = #train.kind<model>} {
+  %0:2 = train.attention %q, %q, %q {scale = 0.25} : (tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>) -> (tensor<2x1x8x16xf32>, tensor<2x1x8xf32>)
+  // expected-error @+1 {{works on 4 rows of 4 tokens, and another attention on 2 of 8: documents in such a model are not available yet}}
+  %1:2 = train.attention %r, %r, %r {scale = 0.25} : (tensor<4x1x4x16xf32>, tensor<4x1x4x16xf32>, tensor<4x1x4x16xf32>) -> (tensor<4x1x4x16xf32>, tensor<4x1x4xf32>)
+  return %0#0, %1#0 : tensor<2x1x8x16xf32>, tensor<4x1x4x16xf32>
+}
