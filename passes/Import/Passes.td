@@ -280,8 +280,7 @@ def SeparateDocuments : ModelPass<"kedge-separate-documents", "Documents of a ro
     ```
     becomes
     ```mlir
-    func.func @model(%q: tensor<2x1x8x16xf32>, %k: tensor<2x1x8x16xf32>, %v: tensor<2x1x8x16xf32>,
-                     %borders: tensor<2x9xi64> {train.binding = #train.binding<input "document_borders">}) -> tensor<2x1x8x16xf32> {
+    func.func @model(%q: tensor<2x1x8x16xf32>, %k: tensor<2x1x8x16xf32>, %v: tensor<2x1x8x16xf32>, %borders: tensor<2x9xi64> {train.binding = #train.binding<input "document_borders">}) -> tensor<2x1x8x16xf32> attributes {train.kind = #train.kind<model>} {
       %o, %lse = train.attention %q, %k, %v documents(%borders) sees(causal) {scale = 2.500000e-01 : f64} : ...
       return %o : tensor<2x1x8x16xf32>
     }
