@@ -5,6 +5,7 @@
 #include "lib/Model/Specialize.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Reporter.h"
+#include "lib/Support/ToolRun.h"
 #include <algorithm>
 #include <filesystem>
 
@@ -31,10 +32,6 @@ int64_t elementsOf(const std::vector<model::Tensor> &tensors) {
   return elements;
 }
 
-std::string quoted(const std::string &word) {
-  return word.find_first_of(" \t'\"$;&|*?()<>\\") == std::string::npos ? word : fmt::format("'{}'", word);
-}
-
 std::string shapesOf(const model::Model &model) {
   std::string options;
   for (const model::ValueInfo *input : model.graph.feeds()) {
@@ -42,7 +39,8 @@ std::string shapesOf(const model::Model &model) {
     for (const model::Dim &dim : input->dims)
       sizes.push_back(dim.isValue() ? std::to_string(dim.value) : "N");
     if (std::find(sizes.begin(), sizes.end(), "N") != sizes.end())
-      options += fmt::format(" --shape {}", quoted(fmt::format("{}={}", input->name, fmt::join(sizes, "x"))));
+      options +=
+          fmt::format(" --shape {}", shellWord(fmt::format("{}={}", input->name, fmt::join(sizes, "x"))));
   }
   return options;
 }
@@ -70,9 +68,9 @@ std::string readArtifacts(const std::string &folder, const std::string &output) 
     note("{}/checkpoint: the optimizer's moments are left out: training begins with new ones", folder);
   std::string text = fmt::format("{}: {} numbers train, {} are frozen; the loss is '{}'\n", output,
                                  elementsOf(checkpoint.trained), elementsOf(checkpoint.frozen), forward.loss);
-  text +=
-      fmt::format("kedge compile {} --loss-output {}{}{} -o PROGRAM\n", quoted(output), quoted(forward.loss),
-                  optimizer.options.empty() ? "" : " " + optimizer.options, shapesOf(forward.model));
+  text += fmt::format("kedge compile {} --loss-output {}{}{} -o PROGRAM\n", shellWord(output),
+                      shellWord(forward.loss), optimizer.options.empty() ? "" : " " + optimizer.options,
+                      shapesOf(forward.model));
   return text;
 }
 

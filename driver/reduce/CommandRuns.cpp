@@ -3,16 +3,8 @@
 namespace kedge::driver {
 namespace {
 
-/// As a word of the shell.
-std::string quoted(const std::string &word) {
-  std::string result = "'";
-  for (char c : word)
-    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 std::string withModel(std::string command, const std::string &model) {
-  const std::string word = quoted(model);
+  const std::string word = shellWord(model);
   for (size_t at = 0; (at = command.find("{}", at)) != std::string::npos; at += word.size())
     command.replace(at, 2, word);
   return command;

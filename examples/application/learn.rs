@@ -1,17 +1,22 @@
 // Learns four answers and says how the loss went.
 mod kedge_session;
 use kedge_session::*;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
 
-const FEATURES: [[f32; 4]; 4] = [[1., 0., 0., 1.], [0., 1., 0., 1.], [0., 0., 1., 0.], [1., 1., 0., 0.]];
+const FEATURES: [f32; 16] = [1., 0., 0., 1., 0., 1., 0., 1., 0., 0., 1., 0., 1., 1., 0., 0.];
 const ANSWERS: [f32; 4] = [1., 0., 0.5, 1.];
 
 struct Session(*mut KedgeSession);
 
+fn text(word: &str) -> CString {
+    CString::new(word).expect("a word without zeros")
+}
+
 impl Session {
-    fn open(options: &[(&CStr, &CStr)]) -> Result<Session, String> {
-        let mut list: Vec<KedgeOption> = options.iter().map(|(name, value)| KedgeOption { name: name.as_ptr(), value: value.as_ptr() }).collect();
+    fn open(options: &[(&str, &str)]) -> Result<Session, String> {
+        let words: Vec<_> = options.iter().map(|(name, value)| (text(name), text(value))).collect();
+        let mut list: Vec<_> = words.iter().map(|(name, value)| KedgeOption { name: name.as_ptr(), value: value.as_ptr() }).collect();
         list.push(KedgeOption { name: null(), value: null() });
         let mut session = Session(null_mut());
         let code = unsafe { kedge_open(list.as_ptr(), &mut session.0) };
@@ -25,8 +30,8 @@ impl Session {
         }
     }
 
-    fn keep(&self, name: &CStr, values: &[f32], rows: i64) -> Result<(), String> {
-        self.check(unsafe { kedge_keep_input(self.0, name.as_ptr(), values.as_ptr().cast(), rows) })
+    fn keep(&self, name: &str, values: &[f32], rows: i64) -> Result<(), String> {
+        self.check(unsafe { kedge_keep_input(self.0, text(name).as_ptr(), values.as_ptr().cast(), rows) })
     }
 
     fn step(&self) -> Result<f64, String> {
@@ -42,9 +47,9 @@ impl Drop for Session {
 }
 
 fn main() -> Result<(), String> {
-    let session = Session::open(&[(c"--lr", c"0.02"), (c"--threads", c"1")])?;
-    session.keep(c"features", FEATURES.as_flattened(), 4)?;
-    session.keep(c"labels", &ANSWERS, 4)?;
+    let session = Session::open(&[("--lr", "0.02"), ("--threads", "1")])?;
+    session.keep("features", &FEATURES, 4)?;
+    session.keep("labels", &ANSWERS, 4)?;
     let first = session.step()?;
     let mut last = first;
     for _ in 1..100 {

@@ -95,4 +95,14 @@ ToolEnding runTool(const std::vector<std::string> &words, const TemporaryFolder 
   return ending;
 }
 
+std::string shellWord(const std::string &word) {
+  constexpr StringRef plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%";
+  if (!word.empty() && StringRef(word).find_first_not_of(plain) == StringRef::npos)
+    return word;
+  std::string result = "'";
+  for (char c : word)
+    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
 } // namespace kedge

@@ -25,4 +25,7 @@ struct ToolEnding {
 ToolEnding runTool(const std::vector<std::string> &words, const TemporaryFolder &folder,
                    const std::string &output = "");
 
+/// As one word of a shell: as it is where that is one, else in quotes.
+std::string shellWord(const std::string &word);
+
 } // namespace kedge

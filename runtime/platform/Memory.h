@@ -13,7 +13,7 @@ void unmapMemory(char *begin, uint64_t bytes);
 /// The first `bytes` of a file, not none, for reading; null, with the reason in errno.
 const char *mapFile(int descriptor, size_t bytes);
 void unmapFile(const char *begin, size_t bytes);
-/// Pages of a mapped file that are not needed for now: reading them reads the file again.
+/// Gives back the memory of a mapped file's pages: reading them reads the file again.
 void releasePages(const char *begin, size_t bytes);
 
 /// Called when a page of a mapped file cannot be read: the file's name if it is one of ours, else null. It is

@@ -56,7 +56,7 @@ class Rust:
         return ", ".join(f"{names.get(name, name)}: {self.type_of(kind, pointer)}" for kind, pointer, name in parts)
 
     def text(self):
-        out = [f"// {NOTE}", "#![allow(dead_code)]", "use std::ffi::{c_char, c_int, c_void};", ""]
+        out = [f"// {NOTE}", "#![allow(dead_code)]", "use std::os::raw::{c_char, c_int, c_void};", ""]
         for values in self.header.enums.values():
             out += [f"pub const {name}: c_int = {value};" for name, value in values]
         for name in self.header.opaque:

@@ -56,14 +56,29 @@ static ItemLosses ofPairs(Formula &f, Value losses, Value margin) {
   return items;
 }
 
-FailureOr<ItemLosses> dpo(Formula &f, const LossInputs &inputs) {
+namespace {
+/// Of each row: what the model gives its tokens, and by how much more that is than the reference gives.
+struct Compared {
+  LogProbabilities own;
+  Value ratios;
+};
+} // namespace
+
+static FailureOr<Compared> comparedWithReference(Formula &f, const LossInputs &inputs) {
   FailureOr<LogProbabilities> own = logProbabilities(f, inputs);
   if (failed(own))
     return failure();
   FailureOr<Value> reference = referenceSums(f, inputs, *own);
   if (failed(reference))
     return failure();
-  FailureOr<Pair> ratios = pairOf(f, inputs, f.sub(own->sums(f), *reference));
+  return Compared{*own, f.sub(own->sums(f), *reference)};
+}
+
+FailureOr<ItemLosses> dpo(Formula &f, const LossInputs &inputs) {
+  FailureOr<Compared> rows = comparedWithReference(f, inputs);
+  if (failed(rows))
+    return failure();
+  FailureOr<Pair> ratios = pairOf(f, inputs, rows->ratios);
   if (failed(ratios))
     return failure();
   Value margin = f.mul(ratios->difference(f), betaOf(f, inputs));
@@ -72,14 +87,10 @@ FailureOr<ItemLosses> dpo(Formula &f, const LossInputs &inputs) {
 
 /// Of means over tokens, as TRL has it; the input ref_logps has sums.
 FailureOr<ItemLosses> ipo(Formula &f, const LossInputs &inputs) {
-  FailureOr<LogProbabilities> own = logProbabilities(f, inputs);
-  if (failed(own))
+  FailureOr<Compared> rows = comparedWithReference(f, inputs);
+  if (failed(rows))
     return failure();
-  FailureOr<Value> reference = referenceSums(f, inputs, *own);
-  if (failed(reference))
-    return failure();
-  Value counts = f.maximum(own->counts(f), 1);
-  FailureOr<Pair> ratios = pairOf(f, inputs, f.div(f.sub(own->sums(f), *reference), counts));
+  FailureOr<Pair> ratios = pairOf(f, inputs, f.div(rows->ratios, f.maximum(rows->own.counts(f), 1)));
   if (failed(ratios))
     return failure();
   Value beta = betaOf(f, inputs), ahead = ratios->difference(f);
@@ -141,18 +152,15 @@ static Value divergence(Formula &f, const LossInputs &inputs, Value ratios, Valu
 /// Rows are good (1) or not (0); those of -1 have an answer to another prompt, and only say how far the model
 /// is from the reference.
 FailureOr<ItemLosses> kto(Formula &f, const LossInputs &inputs) {
-  FailureOr<LogProbabilities> own = logProbabilities(f, inputs);
-  if (failed(own))
-    return failure();
-  FailureOr<Value> reference = referenceSums(f, inputs, *own);
-  if (failed(reference))
+  FailureOr<Compared> rows = comparedWithReference(f, inputs);
+  if (failed(rows))
     return failure();
   Value good = inputs.input("good", {shapeOf(inputs.labels)[0]}, f.b.getI64Type());
   if (!good)
     return failure();
   inputs.bound("good", 1, -1);
-  Value ratios = f.sub(own->sums(f), *reference);
-  Value hasTokens = f.toF32(f.greater(own->counts(f), 0));
+  Value ratios = rows->ratios;
+  Value hasTokens = f.toF32(f.greater(rows->own.counts(f), 0));
   Value isGood = f.mul(f.toF32(f.equal(good, int64_t(1))), hasTokens),
         isBad = f.mul(f.toF32(f.equal(good, int64_t(0))), hasTokens),
         mismatched = f.mul(f.toF32(f.equal(good, int64_t(-1))), hasTokens);
@@ -165,8 +173,7 @@ FailureOr<ItemLosses> kto(Formula &f, const LossInputs &inputs) {
   items.losses = f.mul(f.sigmoid(f.neg(right)), weights);
   items.counts = f.add(isGood, isBad);
   items.isOfBatch = true;
-  items.metrics.push_back({abi::StepMetric::Margin, f.sum(right, {0})});
-  items.metrics.push_back({abi::StepMetric::Accuracy, f.sum(f.toF32(f.greater(right, 0)), {0})});
+  addMetrics(f, items, right);
   items.metrics.push_back({abi::StepMetric::Kl, f.mul(kl, f.sum(items.counts, {0}))});
   return items;
 }

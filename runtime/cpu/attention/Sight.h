@@ -57,27 +57,25 @@ private:
   const int32_t *begins_ = nullptr, *ends_ = nullptr; ///< of each place's document
 };
 
+/// Sets the scores of a row outside of `begin` to `end` to -inf.
+template <typename T> void hideOutside(T *row, int64_t width, int64_t begin, int64_t end) {
+  begin = std::clamp<int64_t>(begin, 0, width);
+  end = std::clamp<int64_t>(end, begin, width);
+  std::fill(row, row + begin, -std::numeric_limits<T>::infinity());
+  std::fill(row + end, row + width, -std::numeric_limits<T>::infinity());
+}
+
 /// Sets scores that are hidden to -inf. Rows are keys from `key` on and columns are queries from `query` on.
 template <typename T>
 void hideInRows(const Sight &sight, T *tile, int64_t width, int64_t rows, int64_t key, int64_t query) {
-  for (int64_t r = 0; r < rows; ++r) {
-    T *row = tile + r * width;
-    const int64_t begin = std::clamp<int64_t>(sight.firstQuery(key + r) - query, 0, width),
-                  end = std::clamp<int64_t>(sight.endQuery(key + r) - query, begin, width);
-    std::fill(row, row + begin, -std::numeric_limits<T>::infinity());
-    std::fill(row + end, row + width, -std::numeric_limits<T>::infinity());
-  }
+  for (int64_t r = 0; r < rows; ++r)
+    hideOutside(tile + r * width, width, sight.firstQuery(key + r) - query, sight.endQuery(key + r) - query);
 }
 /// The same where rows are queries and columns are keys.
 template <typename T>
 void hideInColumns(const Sight &sight, T *tile, int64_t width, int64_t rows, int64_t query, int64_t key) {
-  for (int64_t r = 0; r < rows; ++r) {
-    T *row = tile + r * width;
-    const int64_t begin = std::clamp<int64_t>(sight.firstKey(query + r) - key, 0, width),
-                  end = std::clamp<int64_t>(sight.endKey(query + r) - key, begin, width);
-    std::fill(row, row + begin, -std::numeric_limits<T>::infinity());
-    std::fill(row + end, row + width, -std::numeric_limits<T>::infinity());
-  }
+  for (int64_t r = 0; r < rows; ++r)
+    hideOutside(tile + r * width, width, sight.firstKey(query + r) - key, sight.endKey(query + r) - key);
 }
 
 } // namespace kedge::rt::cpu
