@@ -94,15 +94,18 @@ bool put(int slot, int processor) {
   return true;
 }
 
-/// A processor of the calling thread's on which no thread of loops was last; -1: none.
-int freeProcessor(int count) {
+/// A processor of the calling thread's, not `here`, on which no other thread of loops was last; -1: none. The
+/// system may have moved the calling thread: where it was last says nothing.
+int freeProcessor(int count, int here) {
   cpu_set_t free;
   if (sched_getaffinity(0, sizeof free, &free) != 0)
     return -1;
   if (const LoopThread &own = loopThreads[noted.slot]; own.stays)
     free = own.usual;
+  CPU_CLR(here, &free);
   for (int slot = 0; slot < count; ++slot)
-    if (const int taken = loopThreads[slot].processor.load(std::memory_order_relaxed); taken >= 0)
+    if (const int taken = loopThreads[slot].processor.load(std::memory_order_relaxed);
+        taken >= 0 && slot != noted.slot)
       CPU_CLR(taken, &free);
   for (int processor = 0; processor < CPU_SETSIZE; ++processor)
     if (CPU_ISSET(processor, &free))
@@ -114,8 +117,10 @@ int freeProcessor(int count) {
 /// thread leaves it.
 void changePlaces(int slot, int count) {
   const int here = sched_getcpu(), there = loopThreads[slot].processor.load(std::memory_order_relaxed);
-  const int mine = here == there ? freeProcessor(count) : there;
-  if (here < 0 || mine < 0 || !put(slot, here))
+  if (here < 0)
+    return;
+  const int mine = here == there ? freeProcessor(count, here) : there;
+  if (mine < 0 || !put(slot, here))
     return;
   put(noted.slot, mine);
   stayUntil.store((Clock::now() + kStay).time_since_epoch().count(), std::memory_order_relaxed);

@@ -137,6 +137,21 @@ TEST_F(RuntimeDisplaced, ComesHereForAWhile) {
   EXPECT_TRUE(isEqual(allowedTo(0), both));
 }
 
+// The system moves the caller to the helper's processor: where the caller was before is free.
+TEST_F(RuntimeDisplaced, ACallerThatWasMovedLeaves) {
+  const Spinner other(there);
+  const Helper helper(Doing::GivesWay, only(there));
+  const CallerStays stays;
+  bool left = false;
+  for (const auto end = patience(); std::chrono::steady_clock::now() < end && !left;) {
+    restrict(0, only(there));
+    restrict(0, both);
+    makeRoomForDisplaced();
+    left = isEqual(allowedTo(0), only(here));
+  }
+  EXPECT_TRUE(left);
+}
+
 TEST_F(RuntimeDisplaced, StaysUntilTheTimeIsOver) {
   const Spinner other(there);
   const Helper helper(Doing::GivesWay, both);
