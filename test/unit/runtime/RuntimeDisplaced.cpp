@@ -62,9 +62,6 @@ public:
   Helper(Doing what, const cpu_set_t &set)
       : thread([this, what, set] {
           restrict(0, set);
-          const sched_param priority{};
-          if (what == Doing::GivesWay)
-            sched_setscheduler(0, SCHED_IDLE, &priority);
           noteLoopThread(/*slot=*/3);
           const ThreadAtWork working;
           id.store(gettid());
@@ -74,16 +71,24 @@ public:
         }) {
     while (id.load() == 0)
       std::this_thread::yield();
+    if (what == Doing::GivesWay)
+      schedule(SCHED_IDLE);
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it does so by now
   }
   ~Helper() {
     ends.store(true);
+    schedule(SCHED_OTHER); // on a busy machine it would not come to its end for seconds
     thread.join();
   }
 
   cpu_set_t allowed() const { return allowedTo(id.load()); }
 
 private:
+  void schedule(int policy) {
+    const sched_param priority{};
+    sched_setscheduler(id.load(), policy, &priority);
+  }
+
   std::atomic<pid_t> id{0};
   std::atomic<bool> ends{false};
   std::thread thread;
