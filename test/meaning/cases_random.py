@@ -46,10 +46,20 @@ class DropPath(Path):
     """By its name alone: rows are dropped, and the others are not scaled."""
 
 
-def off(folder, noise, about, images=False, rows=4, options=(), script=False):
+class Attended(nn.Module):
+    """Attention whose dropout the exporters of torch lose; its call still names the probability."""
+
+    def forward(self, x):
+        tokens = x.view(x.shape[0], 1, 3, 2)
+        drop = 0.5 if self.training else 0.0
+        return F.scaled_dot_product_attention(tokens, tokens.flip(2), 3 * tokens, dropout_p=drop).reshape(x.shape)
+
+
+def off(folder, noise, about, images=False, rows=4, options=(), script=False, optimize=False):
     """Predictions, exported files and evaluation of eval(); losses of training at rate 0 that vary about train()'s mean."""
     model, data = Around(noise, images).train(), classes(2, (2, 5, 5) if images else (6,), 3, 16, shift=0.4)
-    export(model, (torch.from_numpy(data["x"][:rows]),), folder, script=script)
+    export(model, (torch.from_numpy(data["x"][:rows]),), folder, script=script,
+           **({} if script else {"optimize": optimize}))
     still = copy.deepcopy(model).eval()
     x, labels = torch.from_numpy(data["x"]), torch.from_numpy(data["labels"])
     with torch.no_grad():
@@ -66,6 +76,21 @@ def off(folder, noise, about, images=False, rows=4, options=(), script=False):
                            "eval_loss": F.cross_entropy(y, labels).item(),
                            "loss_mean": [losses.mean(), 5 * losses.std() / steps ** 0.5], "loss_spread": [losses.std(), 0.15 * losses.std()]},
            compile=["--loss", "cross-entropy", "--optimizer", "sgd", *options], run=["--steps", str(steps), "--lr", "0"], data=data, command="predict")
+
+
+@case
+def drop_attention(folder):
+    off(folder, Attended(), "attention's dropout, written turned off")
+
+
+@case
+def drop_attention_default(folder):
+    off(folder, Attended(), "attention's dropout, left out by the optimizer", optimize=True)
+
+
+@case
+def drop_attention_script(folder):
+    off(folder, Attended(), "attention's dropout without a mode", script=True)
 
 
 @case

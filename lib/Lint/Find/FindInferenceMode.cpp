@@ -1,7 +1,7 @@
+#include "lib/Lint/AttentionDropout.h"
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Modes.h"
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <set>
 
@@ -102,13 +102,14 @@ private:
   std::optional<std::set<const Node *>> passed;
 };
 
-void checkDropout(FindingContext &context, const Node &node, const KnownValues &values) {
+void checkDropout(FindingContext &context, const Node &node, const KnownValues &values,
+                  const AttentionDropout &attention) {
   std::optional<double> ratio = dropoutRatio(node, values);
   std::optional<bool> training = isDropoutTraining(node, values);
   if (!ratio || !training || *ratio <= 0 || *training)
     return;
   if (context.options.mode == Mode::AsFile ||
-      (context.options.trainedAtExport && wasDropoutTraining(node) != true)) {
+      (context.options.trainedAtExport && wasDropoutTraining(node) != true && !attention.isOn(node))) {
     context.findings.push_back({Severity::Note, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
                                 context.options.mode == Mode::AsFile
                                     ? asItIs
@@ -122,41 +123,30 @@ void checkDropout(FindingContext &context, const Node &node, const KnownValues &
                               trainModeRemedy, true, ""});
 }
 
-/// The exporter decomposes attention without its dropout; the original call still names the ratio.
-void checkAttentionDropout(FindingContext &context, size_t n) {
-  const FxCall *call = context.evidence.uses.call(n);
-  if (!call || call->target != "scaled_dot_product_attention" ||
-      context.evidence.uses.siblings(n).back() != n)
-    return;
-  std::string text = call->arguments.size() > 4 ? call->arguments[4].text : "";
-  if (auto found = call->keywords.find("dropout_p"); found != call->keywords.end())
-    text = found->second.text;
-  double ratio = 0;
-  std::from_chars(text.data(), text.data() + text.size(), ratio);
-  for (size_t sibling : context.evidence.uses.siblings(n))
-    if (context.graph().nodes[sibling].is("Dropout"))
-      return;
-  if (ratio <= 0)
-    return;
-  const Node &node = context.graph().nodes[n];
+void tellMissing(FindingContext &context, const Node &product, float ratio) {
+  const bool asFile = context.options.mode == Mode::AsFile;
   context.findings.push_back(
-      {Severity::Warning, "dropout-off", nodeName(node), node.output(0), moduleOf(node),
-       fmt::format("the exporter left out attention's dropout of ratio {:.3g}", ratio),
-       "export with attn_implementation=\"eager\" where attention dropout matters", false, ""});
+      {asFile ? Severity::Note : Severity::Error, "dropout-off", nodeName(product), product.output(0),
+       moduleOf(product),
+       asFile ? asItIs : fmt::format("the exporter left out attention's dropout of ratio {:.3g}", ratio),
+       asFile ? "none needed; --train-mode=REGEX names the modules that are in training mode"
+              : trainModeRemedy,
+       !asFile, ""});
 }
 } // namespace
 
 void findInferenceMode(FindingContext &context) {
   KnownValues values(context.graph());
+  const AttentionDropout attention(context.graph());
   NormCheck norms(context);
   model::forEachNode(context.graph(), [&](const Node &node) {
     if (node.is("BatchNormalization"))
       norms.check(node);
     else if (node.is("Dropout"))
-      checkDropout(context, node, values);
+      checkDropout(context, node, values, attention);
   });
-  for (size_t n = 0; n < context.graph().nodes.size(); ++n)
-    checkAttentionDropout(context, n);
+  for (const MissingDropout &missing : attention.missing())
+    tellMissing(context, context.graph().nodes[missing.product], missing.ratio);
 }
 
 } // namespace kedge::lint

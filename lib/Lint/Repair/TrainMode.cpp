@@ -1,6 +1,8 @@
 // --train-mode: Dropout and BatchNormalization as they are in training, in a form that knows training.
+#include "lib/Lint/AttentionDropout.h"
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Modes.h"
+#include "lib/Lint/Repair/Repair.h"
 #include <algorithm>
 
 namespace kedge::lint {
@@ -22,7 +24,7 @@ std::string freshName(const Graph &graph, std::string name) {
 class TrainMode {
 public:
   TrainMode(Graph &graph, const std::vector<std::string> &modules, bool recorded)
-      : graph(graph), values(graph), choice(modules), modes(graph), recorded(recorded) {}
+      : graph(graph), values(graph), choice(modules), modes(graph), attention(graph), recorded(recorded) {}
 
   std::vector<std::string> run() {
     size_t norms = 0, dropouts = 0;
@@ -30,6 +32,7 @@ public:
       norms += node.is("BatchNormalization") && isWanted(node) && turnOnNorm(node);
       dropouts += node.is("Dropout") && isWanted(node) && turnOnDropout(node);
     });
+    const size_t restored = restoreAttentionDropouts();
     choice.checkUsed(graph);
     const char *why = recorded ? ", as when the file was exported" : "";
     std::vector<std::string> changes;
@@ -37,6 +40,9 @@ public:
       changes.push_back(fmt::format("{} BatchNormalization set to training mode{}", norms, why));
     if (dropouts)
       changes.push_back(fmt::format("{} Dropout set to training mode{}", dropouts, why));
+    if (restored)
+      changes.push_back(fmt::format("{} that the exporter left out of attention, as its call records",
+                                    countOf(restored, "Dropout", "Dropouts")));
     for (Tensor &tensor : added)
       graph.initializers.push_back(std::move(tensor));
     return changes;
@@ -45,7 +51,8 @@ public:
 private:
   bool isWanted(const Node &node) {
     if (recorded)
-      return (node.is("Dropout") ? wasDropoutTraining(node) : wasTraining(node)) == true;
+      return attention.isOn(node) ||
+             (node.is("Dropout") ? wasDropoutTraining(node) : wasTraining(node)) == true;
     return choice.given() ? choice.fits(node) : !(node.is("BatchNormalization") && modes.staysFrozen(node));
   }
 
@@ -72,12 +79,36 @@ private:
       node.opset = dropoutWithMode;
     }
     node.inputs.resize(3);
-    if (!on) {
-      std::string name = freshName(graph, "kedge/training_mode");
-      on = addTensor(Tensor::make(name, model::ElementType::Bool, {}, {1}));
-    }
-    node.inputs[2] = *on;
+    node.inputs[2] = inTraining();
     return true;
+  }
+
+  size_t restoreAttentionDropouts() {
+    const std::vector<MissingDropout> &missing = attention.missing();
+    size_t restored = 0;
+    for (auto one = missing.rbegin(); one != missing.rend(); ++one) { // from the end: places before it stay
+      Node &product = graph.nodes[one->product];
+      if (!recorded && choice.given() && !choice.fits(product))
+        continue;
+      const std::string name = product.name + "/dropout";
+      const std::string ratio =
+          addTensor(Tensor::makeFloats(freshName(graph, name + "/ratio"), {}, {one->ratio}));
+      Node dropout = makeNode("Dropout", {product.input(0), ratio, inTraining()}, name);
+      dropout.opset = std::max(product.opset, dropoutWithMode);
+      dropout.metadata = product.metadata;
+      dropout.id = graph.nodes[one->probabilities].id; // a Softmax draws no numbers
+      product.inputs[0] = name;
+      graph.nodes.insert(graph.nodes.begin() + static_cast<std::ptrdiff_t>(one->product), std::move(dropout));
+      ++restored;
+    }
+    return restored;
+  }
+
+  const std::string &inTraining() {
+    if (!on)
+      on =
+          addTensor(Tensor::make(freshName(graph, "kedge/training_mode"), model::ElementType::Bool, {}, {1}));
+    return *on;
   }
 
   std::string addTensor(Tensor tensor) {
@@ -89,6 +120,7 @@ private:
   KnownValues values;
   ModuleChoice choice;
   NormModes modes;
+  AttentionDropout attention;
   bool recorded;
   std::vector<Tensor> added; // behind the walk: the values above point into the initializers
   std::optional<std::string> on;
