@@ -1,8 +1,8 @@
 #include "lib/Lint/Modes.h"
-#include "lib/Lint/AttentionDropout.h"
 #include "lib/Lint/Classify.h"
 #include "lib/Lint/ExporterMetadata.h"
 #include "lib/Lint/Lint.h"
+#include "lib/Lint/LostDropout.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
 
@@ -71,7 +71,7 @@ std::optional<bool> wasDropoutTraining(const Node &node) {
 
 NormModes::NormModes(const model::Graph &graph) {
   const KnownValues values(graph);
-  someDropout = AttentionDropout(graph).any();
+  someDropout = LostDropout(graph).any();
   model::forEachNode(graph, [&](const Node &node) {
     if (node.is("Dropout"))
       someDropout |= isDropoutTraining(node, values) == true || wasDropoutTraining(node) == true;

@@ -1,5 +1,5 @@
-#include "lib/Lint/AttentionDropout.h"
 #include "lib/Lint/Find/Findings.h"
+#include "lib/Lint/LostDropout.h"
 #include "lib/Lint/Modes.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -103,7 +103,7 @@ private:
 };
 
 void checkDropout(FindingContext &context, const Node &node, const KnownValues &values,
-                  const AttentionDropout &attention) {
+                  const LostDropout &attention) {
   std::optional<double> ratio = dropoutRatio(node, values);
   std::optional<bool> training = isDropoutTraining(node, values);
   if (!ratio || !training || *ratio <= 0 || *training)
@@ -137,7 +137,7 @@ void tellMissing(FindingContext &context, const Node &product, float ratio) {
 
 void findInferenceMode(FindingContext &context) {
   KnownValues values(context.graph());
-  const AttentionDropout attention(context.graph());
+  const LostDropout attention(context.graph());
   NormCheck norms(context);
   model::forEachNode(context.graph(), [&](const Node &node) {
     if (node.is("BatchNormalization"))

@@ -1,6 +1,6 @@
 // --train-mode: Dropout and BatchNormalization as they are in training, in a form that knows training.
-#include "lib/Lint/AttentionDropout.h"
 #include "lib/Lint/Find/Findings.h"
+#include "lib/Lint/LostDropout.h"
 #include "lib/Lint/Modes.h"
 #include "lib/Lint/Repair/Repair.h"
 #include <algorithm>
@@ -32,7 +32,7 @@ public:
       norms += node.is("BatchNormalization") && isWanted(node) && turnOnNorm(node);
       dropouts += node.is("Dropout") && isWanted(node) && turnOnDropout(node);
     });
-    const size_t restored = restoreAttentionDropouts();
+    const size_t restored = restoreLostDropouts();
     choice.checkUsed(graph);
     const char *why = recorded ? ", as when the file was exported" : "";
     std::vector<std::string> changes;
@@ -83,7 +83,7 @@ private:
     return true;
   }
 
-  size_t restoreAttentionDropouts() {
+  size_t restoreLostDropouts() {
     const std::vector<MissingDropout> &missing = attention.missing();
     size_t restored = 0;
     for (auto one = missing.rbegin(); one != missing.rend(); ++one) { // from the end: places before it stay
@@ -120,7 +120,7 @@ private:
   KnownValues values;
   ModuleChoice choice;
   NormModes modes;
-  AttentionDropout attention;
+  LostDropout attention;
   bool recorded;
   std::vector<Tensor> added; // behind the walk: the values above point into the initializers
   std::optional<std::string> on;

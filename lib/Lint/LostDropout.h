@@ -14,9 +14,9 @@ struct MissingDropout {
   float ratio = 0;
 };
 
-class AttentionDropout {
+class LostDropout {
 public:
-  explicit AttentionDropout(const model::Graph &);
+  explicit LostDropout(const model::Graph &);
   /// Whether the Dropout was applied when the file was exported, whatever the node says.
   bool isOn(const model::Node &) const;
   /// In the order of the graph.

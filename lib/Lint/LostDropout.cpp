@@ -1,4 +1,4 @@
-#include "lib/Lint/AttentionDropout.h"
+#include "lib/Lint/LostDropout.h"
 #include "lib/Lint/ExporterMetadata.h"
 #include <algorithm>
 #include <charconv>
@@ -38,7 +38,7 @@ bool isOfTorchScript(const Node &node, const std::set<std::string> &probabilitie
 }
 } // namespace
 
-AttentionDropout::AttentionDropout(const Graph &graph) {
+LostDropout::LostDropout(const Graph &graph) {
   std::set<std::string> probabilities;
   for (const Node &node : graph.nodes)
     if (node.is("Softmax"))
@@ -63,8 +63,6 @@ AttentionDropout::AttentionDropout(const Graph &graph) {
   std::ranges::sort(lost, {}, &MissingDropout::product);
 }
 
-bool AttentionDropout::isOn(const Node &node) const {
-  return node.is("Dropout") && outputs.count(node.output(0));
-}
+bool LostDropout::isOn(const Node &node) const { return node.is("Dropout") && outputs.count(node.output(0)); }
 
 } // namespace kedge::lint
