@@ -67,7 +67,8 @@ const std::set<std::string> &allCodes() {
                                               "updated-buffer",     "lost-update",
                                               "frozen-norm",        "not-finite",
                                               "lost-argument",      "scatter-order",
-                                              "padding-row",        "sine-table"};
+                                              "padding-row",        "sine-table",
+                                              "constant-random"};
   return codes;
 }
 
@@ -128,6 +129,7 @@ Report check(const Model &model, const LintOptions &options, const Operators &op
   findIntent(context);
   findRankKeyed(context);
   findUpdatedBuffers(context);
+  findConstantRandom(context);
   findRandom(context, report.drawsInEvaluation);
   findVerdicts(context);
   findTables(context);

@@ -41,7 +41,8 @@ bool isOfTorchScript(const Node &node, const std::set<std::string> &probabilitie
 LostDropout::LostDropout(const Graph &graph) {
   std::set<std::string> probabilities;
   for (const Node &node : graph.nodes)
-    if (node.is("Softmax"))
+    if (node.is("Softmax") ||
+        (node.is("Where") && probabilities.count(node.input(2)))) // rows that see nothing are 0
       probabilities.insert(node.output(0));
     else if (isOfTorchScript(node, probabilities))
       outputs.insert(node.output(0));

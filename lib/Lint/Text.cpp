@@ -50,6 +50,7 @@ Headline headlineOf(const std::string &code) {
         "model.eval()"}},
       {"random-evaluation",
        {"random numbers are drawn in every mode", "operators draw random numbers in every mode", ""}},
+      {"constant-random", {"random numbers became a constant", "random numbers became constants", ""}},
       {"updated-buffer", {"a buffer is updated by forward", "buffers are updated by forward", ""}},
       {"lost-argument", {"an argument of a call is lost", "arguments of calls are lost", ""}},
       {"scatter-order", {"a scatter whose places may repeat", "scatters whose places may repeat", ""}},

@@ -49,10 +49,14 @@ class DropPath(Path):
 class Attended(nn.Module):
     """Attention whose dropout the exporters of torch lose; its call still names the probability."""
 
+    def __init__(self, mask=None):
+        super().__init__()
+        self.mask = mask
+
     def forward(self, x):
         tokens = x.view(x.shape[0], 1, 3, 2)
         drop = 0.5 if self.training else 0.0
-        return F.scaled_dot_product_attention(tokens, tokens.flip(2), 3 * tokens, dropout_p=drop).reshape(x.shape)
+        return F.scaled_dot_product_attention(tokens, tokens.flip(2), 3 * tokens, attn_mask=self.mask, dropout_p=drop).reshape(x.shape)
 
 
 def off(folder, noise, about, images=False, rows=4, options=(), script=False, optimize=False):
@@ -91,6 +95,26 @@ def drop_attention_default(folder):
 @case
 def drop_attention_script(folder):
     off(folder, Attended(), "attention's dropout without a mode", script=True)
+
+
+@case
+def drop_attention_masked(folder):
+    mask = torch.tensor([[True, True, False]] * 3)
+    off(folder, Attended(mask), "attention's dropout without a mode, behind what gives zeros to rows that see nothing", script=True)
+
+
+class Bernoulli(nn.Module):
+    def forward(self, x):
+        return x * torch.bernoulli(torch.full_like(x, 0.5)) * 2 if self.training else x
+
+
+@case
+def drop_constant(folder):
+    model, data = Around(Bernoulli()).train(), classes(2, (6,), 3, 16)
+    export(model, (torch.from_numpy(data["x"][:4]),), folder, optimize=True)
+    record(folder, "numbers of torch.bernoulli() that the optimizer drew at export are refused",
+           {"exit": 1, "stderr": "constant-random", "lint": r"^error\[constant-random\] node_mul_1 bernoulli"},
+           compile=["--loss", "cross-entropy"], run=["--steps", "1"], data=data)
 
 
 @case

@@ -2,9 +2,48 @@
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Noise.h"
 #include <fmt/format.h>
+#include <set>
 
 namespace kedge::lint {
 using model::Node;
+
+namespace {
+/// Whether the record's name is that of a result of torch.bernoulli(): "bernoulli", "bernoulli_3".
+bool isOfBernoulli(const std::string &name) {
+  const std::string call = "bernoulli";
+  return name.starts_with(call) && (name.size() == call.size() || name[call.size()] == '_') &&
+         name.find_first_not_of("0123456789", call.size() + 1) == std::string::npos;
+}
+
+/// What nodes read by the record, and what stands in a constant that the optimizer computed.
+std::vector<std::string> valuesBehind(const FindingContext &context, const Node &node, const FxCall *call) {
+  std::vector<std::string> names = call ? call->refs() : std::vector<std::string>();
+  for (const std::string &input : node.inputs)
+    if (const model::Tensor *tensor = context.graph().findInitializer(input)) {
+      const auto folded = parseStringList(metadataOf(*tensor, context.graph(), key::foldedFrom));
+      names.insert(names.end(), folded.begin(), folded.end());
+    }
+  return names;
+}
+} // namespace
+
+void findConstantRandom(FindingContext &context) {
+  const std::vector<Node> &nodes = context.graph().nodes;
+  std::set<std::string> known; // computed still, or the caller's
+  for (const model::ValueInfo &input : context.graph().inputs)
+    known.insert(input.name);
+  for (size_t n = 0; n < nodes.size(); ++n)
+    if (const FxCall *call = context.evidence.uses.call(n))
+      known.insert(call->name);
+  for (size_t n = 0; n < nodes.size(); ++n)
+    for (const std::string &name : valuesBehind(context, nodes[n], context.evidence.uses.call(n)))
+      if (isOfBernoulli(name) && known.insert(name).second)
+        context.findings.push_back(
+            {Severity::Error, "constant-random", nodeName(nodes[n]), name, moduleOf(nodes[n]),
+             "the exporter's optimizer drew the numbers of torch.bernoulli() once, and every step would have "
+             "these",
+             "export again with torch.onnx.export(..., optimize=False)", false, ""});
+}
 
 void findRandom(FindingContext &context, std::vector<std::string> &drawsInEvaluation) {
   const Noise noise = findNoise(context.graph());

@@ -48,6 +48,9 @@ std::vector<std::string> unknownsOf(const Evidence &);
 /// That of a fresh model of Keras, whose biases of zeros its exporter removes; "" where none can be gone.
 std::string removedBiases(const Evidence &);
 /// random-off, random-evaluation; the names of the latter's nodes, unless they are accepted.
+/// The optimizer of torch.onnx.export computes Bernoulli like any other operator where its input is a
+/// constant.
+void findConstantRandom(FindingContext &);
 void findRandom(FindingContext &, std::vector<std::string> &drawsInEvaluation);
 /// updated-buffer, lost-update.
 void findUpdatedBuffers(FindingContext &);
