@@ -88,9 +88,11 @@ void writeDepfile(const CompileOptions &options) {
     return text;
   };
   std::string output = options.output.path;
-  if (options.output.emit == Emit::Lib) {
+  if (isLibrary(options.output.emit)) {
     const link::LibraryPaths paths = link::libraryPaths(output);
-    output = paths.file(link::libraryFile(paths, KernelLevels(options.machine.cpus).otherMachine()));
+    output = paths.file(options.output.emit == Emit::Archive
+                            ? link::archiveFile(paths)
+                            : link::libraryFile(paths, KernelLevels(options.machine.cpus).otherMachine()));
   }
   std::string text = escaped(output) + ":";
   for (const auto &[what, input] : inputsOf(options, model::loadModel(options.model.model, {})))

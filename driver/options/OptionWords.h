@@ -7,7 +7,8 @@ namespace kedge::driver {
 /// The C library of a program.
 enum class CLibrary { Shared, Static, Musl };
 /// What compile makes: the IR of a level, kernels as text, or a form of the program.
-enum class Emit { Onnx, Train, Schedule, Exec, Llvm, Ptx, Obj, Exe, Lib };
+enum class Emit { Onnx, Train, Schedule, Exec, Llvm, Ptx, Obj, Exe, Lib, Archive };
+constexpr bool isLibrary(Emit emit) { return emit >= Emit::Lib; }
 constexpr bool isLevel(Emit emit) { return emit <= Emit::Exec; }
 constexpr bool isProgram(Emit emit) { return emit >= Emit::Obj; }
 /// Where a whole copy of the state is.
@@ -31,7 +32,8 @@ template <> struct kedge::Words<kedge::driver::Emit> {
                                                 {Ptx, "ptx", "kernels of a GPU"},
                                                 {Obj, "obj", "an object file"},
                                                 {Exe, "exe", "a program"},
-                                                {Lib, "lib", "a library that learns within another program"}};
+                                                {Lib, "lib", "a library that learns within another program"},
+                                                {Archive, "archive", "the same as an archive"}};
 };
 
 template <> struct kedge::Words<kedge::driver::Replicas> {

@@ -135,12 +135,13 @@ void ProgramBuilder::linkLibrary(const std::string &output) {
   const link::LibraryPaths paths = link::libraryPaths(output);
   const ProgramParts made = parts();
   const std::string machine = KernelLevels(options.machine.cpus).otherMachine();
-  kedge::link::linkLibrary(objectsOf(made, options), paths, machine);
+  const bool isArchive = options.output.emit == Emit::Archive;
+  (isArchive ? kedge::link::linkArchive : kedge::link::linkLibrary)(objectsOf(made, options), paths, machine);
   std::set<std::string> types;
   const nlohmann::json program = nlohmann::json::parse(made.json);
   for (const nlohmann::json &input : program.at(key::inputs))
     types.insert(input.at(key::dtype).get<std::string>());
-  link::writeLibraryFiles(paths, types, machine);
+  link::writeLibraryFiles(paths, types, machine, isArchive);
 }
 
 void ProgramBuilder::emitObject(const std::string &output) {

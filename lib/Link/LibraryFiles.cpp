@@ -76,11 +76,11 @@ std::string wrapperText(const std::string &name, const std::string &symbol, cons
       name, symbol, kSessionWrapper, types);
 }
 
-std::string packageText(const std::string &name) {
+std::string packageText(const std::string &name, bool isArchive) {
   return fmt::format("prefix=${{pcfiledir}}\n\nName: {0}\nDescription: a model that learns, compiled by "
                      "kedge\nVersion: {1}\n"
-                     "Cflags: -I${{prefix}}\nLibs: -L${{prefix}} -l{0}\n",
-                     name, KEDGE_VERSION);
+                     "Cflags: -I${{prefix}}\nLibs: -L${{prefix}} -l{0}{2}\n",
+                     name, KEDGE_VERSION, isArchive ? " -lstdc++ -lm -lpthread" : "");
 }
 
 } // namespace
@@ -106,6 +106,8 @@ std::string kedge::link::libraryFile(const LibraryPaths &paths, const std::strin
   return isWindows(machine) ? paths.name + ".dll" : "lib" + paths.name + ".so";
 }
 
+std::string kedge::link::archiveFile(const LibraryPaths &paths) { return "lib" + paths.name + ".a"; }
+
 std::string LibraryPaths::file(const std::string &name) const {
   SmallString<256> whole(folder);
   path::append(whole, name);
@@ -113,8 +115,8 @@ std::string LibraryPaths::file(const std::string &name) const {
 }
 
 void kedge::link::writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes,
-                                    const std::string &machine) {
+                                    const std::string &machine, bool isArchive) {
   writeText(paths.file(paths.name + ".h"), headerText(paths.name, paths.symbol, isWindows(machine)));
   writeText(paths.file(paths.name + ".hpp"), wrapperText(paths.name, paths.symbol, elementTypes(inputTypes)));
-  writeText(paths.file(paths.name + ".pc"), packageText(paths.name));
+  writeText(paths.file(paths.name + ".pc"), packageText(paths.name, isArchive));
 }

@@ -2,6 +2,7 @@
 #include "lib/Link/BuiltInLinker.h"
 #include "lib/Link/OtherMachines.h"
 #include "lib/Link/SessionText.h"
+#include "lib/Link/StaticLibrary.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
 #include "lib/Support/ToolRun.h"
@@ -322,6 +323,13 @@ static void linkWindowsLibrary(ArrayRef<ObjectFile> objects, const LibraryPaths 
   writeImportLibrary(paths.file(paths.name + ".lib"), file, functions);
 }
 
+/// The model's own names of what opens a session.
+static void nameOpening(LinkJob &job, const LibraryPaths &paths) {
+  if (paths.symbol != "kedge")
+    for (const char *function : {"open", "open_on"})
+      job.flags.push_back(fmt::format("--defsym={}_{}=kedge_{}", paths.symbol, function, function));
+}
+
 void kedge::link::linkLibrary(ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                               const std::string &machine) {
   if (isWindows(machine))
@@ -335,10 +343,24 @@ void kedge::link::linkLibrary(ArrayRef<ObjectFile> objects, const LibraryPaths &
               exportScript(paths.symbol),
               machine,
               piecesFor(runtime)};
-  if (paths.symbol != "kedge")
-    for (const char *function : {"open", "open_on"})
-      job.flags.push_back(fmt::format("--defsym={}_{}=kedge_{}", paths.symbol, function, function));
+  nameOpening(job, paths);
   drive(objects, job, paths.file(file));
+}
+
+void kedge::link::linkArchive(ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
+                              const std::string &machine) {
+  const Runtime runtime{RuntimeKind::Library, machine};
+  // Groups of sections are found again by their names, also in another model's archive, where they have other
+  // symbols.
+  LinkJob job{
+      OutputForm::Object, archiveFiles(runtime), {"-ukedge_open", "--force-group-allocation"}, "", machine,
+      piecesFor(runtime)};
+  nameOpening(job, paths);
+  const TemporaryFolder folder("kedge-archive");
+  const std::string whole = folder.file("model.o");
+  drive(objects, job, whole);
+  writeStaticLibrary(whole, replaceableFile(paths.file(archiveFile(paths))),
+                     {paths.symbol + "_open", paths.symbol + "_open_on"}, declaredFunctions());
 }
 
 void kedge::link::linkObjects(ArrayRef<ObjectFile> objects, const std::string &output,

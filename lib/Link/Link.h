@@ -35,16 +35,22 @@ LibraryPaths libraryPaths(const std::string &output);
 
 /// libNAME.so, or NAME.dll for Windows. `machine`: as Runtime's.
 std::string libraryFile(const LibraryPaths &paths, const std::string &machine);
+/// libNAME.a
+std::string archiveFile(const LibraryPaths &paths);
 
 /// Links libNAME.so, or for Windows NAME.dll with NAME.lib. It contains everything except libc, libm and
 /// threads, and exports only the functions of session.h and of this model. Moved into place as by
 /// linkProgram.
 void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                  const std::string &machine = "");
+/// The same as an archive, libNAME.a, that programs link: they need libstdc++, libm and threads besides.
+/// Several models may be in one program. Throws Error for Windows.
+void linkArchive(llvm::ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
+                 const std::string &machine = "");
 /// Writes NAME.h, NAME.hpp and NAME.pc. `inputTypes`: the types of the model's inputs, as "f32": its own
 /// sessions in C++ take no others. `machine`: as linkLibrary's.
 void writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes,
-                       const std::string &machine = "");
+                       const std::string &machine = "", bool isArchive = false);
 
 /// Throws Error if that runtime is missing, or what links it. Called before any work is done.
 void checkRuntime(const Runtime &runtime);

@@ -69,10 +69,15 @@ void checkLibc(const CompileOptions &options) {
 
 void checkLibrary(const CompileOptions &options) {
   if (options.onGpu())
-    fail("--emit lib is for --target cpu so far, found --target {}", options.machine.target);
+    fail("--emit {} is for --target cpu so far, found --target {}", wordOf(options.output.emit),
+         options.machine.target);
   if (options.model.ranks != std::vector<int64_t>{1})
-    fail("--emit lib: a library learns in one process, found --ranks {}; leave it out",
-         fmt::join(options.model.ranks, ","));
+    fail("--emit {}: a library learns in one process, found --ranks {}; leave it out",
+         wordOf(options.output.emit), fmt::join(options.model.ranks, ","));
+  if (const std::string machine = KernelLevels(options.machine.cpus).otherMachine();
+      options.output.emit == Emit::Archive && link::isWindows(machine))
+    fail("--emit archive for {}: not available yet; --emit lib makes a DLL and what linkers take for it",
+         machine);
   link::libraryPaths(options.output.path);
   link::checkRuntime({link::RuntimeKind::Library, KernelLevels(options.machine.cpus).otherMachine()});
 }
@@ -102,7 +107,7 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   if (options.precisions.size() > 1)
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
          fmt::join(wordsOf(options.precisions), ","), options.precisions.size());
-  const bool object = options.output.emit == Emit::Obj, library = options.output.emit == Emit::Lib;
+  const bool object = options.output.emit == Emit::Obj, library = isLibrary(options.output.emit);
   if ((options.output.emit == Emit::Exe || object || library) && options.output.path.empty() &&
       !options.output.printPipeline)
     fail("compile needs -o {}", object ? "FILE.o" : library ? "DIR/NAME" : "PROGRAM");
