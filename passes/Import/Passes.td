@@ -264,6 +264,38 @@ def RaiseAttention : ModelPass<"kedge-raise-attention", "Attention from softmax 
                     Counter<"dropouts", "dropouts of probabilities that became `ratio`">,
                     Counter<"repeats undone", "keys and values that are used without repetition">];
 }
+def RaiseExperts : RaisePass<"kedge-raise-experts", "experts", ["MatMul", "ReduceSum"], "Grouped products from experts as exporters write them"> {
+  let description = [{
+    A product whose rows have a matrix each, gathered by index out of a tensor [E, K, N] or [E, N, K], becomes
+    `train.grouped_matmul`, which copies no matrix. Rows that are repeated for the experts of a token are used without the
+    repetition.
+
+    A sum over all experts [E, T, H], weighted by a tensor that is zero but for the experts that onnx.TopK chose for each row
+    (scattered, or a sum of one-hot masks), becomes the sum over these: products become `train.grouped_matmul`, and ops that
+    compute each element or part rows are computed for the rows that are left.
+
+    What stays as it is written is named by a remark that says what it costs. Runs after transposes are folded.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<6x4xf32>, %w: tensor<8x3x4xf32>, %experts: tensor<6xi64>) -> tensor<6x3x1xf32> {
+      %0 = onnx.Gather %w, %experts {axis = 0 : i64} : (tensor<8x3x4xf32>, tensor<6xi64>) -> tensor<6x3x4xf32>
+      %1 = onnx.Reshape %x {shape = array<i64: 6, 4, 1>} : (tensor<6x4xf32>) -> tensor<6x4x1xf32>
+      %2 = onnx.MatMul %0, %1 : (tensor<6x3x4xf32>, tensor<6x4x1xf32>) -> tensor<6x3x1xf32>
+      return %2 : tensor<6x3x1xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<6x4xf32>, %w: tensor<8x3x4xf32>, %experts: tensor<6xi64>) -> tensor<6x3x1xf32> {
+      ...
+      %2 = train.grouped_matmul %0, %1, %w {transB = true} : (tensor<6x4xf32>, tensor<6x1xi64>, tensor<8x3x4xf32>) -> tensor<6x1x3xf32>
+      %3 = onnx.Reshape %2 {shape = array<i64: 6, 3, 1>} : ...
+      return %3 : tensor<6x3x1xf32>
+    }
+    ```
+  }];
+}
 def SeparateDocuments : ModelPass<"kedge-separate-documents", "Documents of a row do not see each other"> {
   let description = [{
     Gives the model an input `document_borders`, i64 [rows, length + 1], and every attention its borders as `documents`: 0, where

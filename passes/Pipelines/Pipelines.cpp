@@ -27,6 +27,7 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createRaiseRotary());
   functions.addPass(raise::createRaiseAttention());
   functions.addPass(raise::createFoldTransposes());
+  functions.addPass(raise::createRaiseExperts());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(levels::createMergeEqual());
   manager.addPass(raise::createDropConstants());

@@ -53,6 +53,16 @@ template <size_t b> CallWork workOfIntegerMatmul(const LibraryCall &call) {
   return readMatMul({call.name, call.attrs, {call.inputs[0], call.inputs[b]}, call.outputs}).work();
 }
 
+/// Each place of the experts multiplies a row by a matrix.
+template <size_t matrix> CallWork workOfGroupedMatmul(const LibraryCall &call) {
+  expectCounts(call, 3, 3, 1, 1);
+  const Shape &shape = (matrix < 3 ? call.inputs[matrix] : call.outputs[0]).shape;
+  if (shape.size() != 3)
+    failCall(call, "expected matrices of rank 3");
+  const double products = elementsOf(call.inputs[1]) * static_cast<double>(product(shape, 1, 3));
+  return {CallWork::Kind::Matmul, 2 * products, 0, {}, {}, 0};
+}
+
 CallWork workOfAttention(const LibraryCall &call) {
   const bool packed = boolAttr(call, "packed", false);
   expectCounts(call, packed ? 1 : 3, packed ? 7 : 9, 2, 2);
@@ -214,6 +224,8 @@ const std::map<std::string_view, WorkFunction> kWork = {
     {"onnx.QLinearMatMul", workOfIntegerMatmul<3>},
     {"train.sum_products", workOfMatmul<readMatMul>},
     {"train.scaled_product", workOfScaledMatmul},
+    {"train.grouped_matmul", workOfGroupedMatmul<2>},
+    {"train.grouped_matmul_grad", workOfGroupedMatmul<3>},
     {"onnx.Conv", workOfConvolution},
     {"onnx.ConvTranspose", workOfConvolution},
     {"onnx.ConvInteger", workOfIntegerConvolution},

@@ -12,6 +12,7 @@
   FILE(Gather) \
   FILE(GatherGrad) \
   FILE(GridSample) \
+  FILE(GroupedMatmul) \
   FILE(IntegerMatmuls) \
   FILE(MatMul) \
   FILE(MaxPool) \

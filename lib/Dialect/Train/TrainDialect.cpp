@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Train/EpilogueOps.h"
 #include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
+#include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Dialect/Train/Loss/LossOps.h"
 #include "kedge/Dialect/Train/Optimizer/CompactOps.h"
 #include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
@@ -31,6 +32,8 @@ using namespace kedge::train;
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/EpilogueOps.cpp.inc"
 #define GET_OP_CLASSES
+#include "kedge/Dialect/Train/GroupedOps.cpp.inc"
+#define GET_OP_CLASSES
 #include "kedge/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/Quantized/Float8Ops.cpp.inc"
@@ -51,6 +54,10 @@ void TrainDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Train/EpilogueOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/GroupedOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -4,6 +4,7 @@
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Train/GroupedOps.h"
 #include "lib/Export/Onnx/OnnxWriter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
@@ -173,6 +174,19 @@ private:
   bool hides = false; ///< whether a row may see nothing
 };
 
+/// A matrix for each place.
+void writeGroupedMatmul(OnnxWriter &w, train::GroupedMatmulOp op) {
+  ArrayRef<int64_t> x = shapeOf(op.getX()), y = shapeOf(op.getY());
+  std::string matrices =
+      w.value("Gather", {w.nameOf(op.getW()), w.nameOf(op.getExperts())}, {Attr::makeInt("axis", 0)});
+  if (op.getTransB())
+    matrices = w.value("Transpose", {matrices}, {Attr::makeInts("perm", {0, 1, 3, 2})});
+  const std::string rows =
+      w.value("Reshape", {w.nameOf(op.getX()), w.ints({x[0], 1, 1, x[1]})}, {Attr::makeInt("allowzero", 1)});
+  w.result(op, "Reshape", {w.value("MatMul", {rows, matrices}), w.ints({y[0], y[1], y[2]})},
+           {Attr::makeInt("allowzero", 1)});
+}
+
 /// In training. The running variance that ONNX computes is not the unbiased one: nothing may read it.
 void writeTrainingNorm(OnnxWriter &w, train::BatchNormOp op) {
   if (anyUsed(op, 1))
@@ -216,6 +230,7 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
       .Case([&](train::RotaryOp op) {
         op.getInverse() ? w.unsupported(op, "backwards") : Rotary(w, op).write();
       })
+      .Case([&](train::GroupedMatmulOp op) { writeGroupedMatmul(w, op); })
       .Case([&](train::AttentionOp op) {
         op.getDocuments() || op.getSinks() ? w.unsupported(op, "with documents or sinks")
                                            : Attention(w, op).write();

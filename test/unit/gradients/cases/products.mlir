@@ -59,3 +59,11 @@ func.func @gemm_plain(%a: tensor<3x4xf64>, %b: tensor<4x5xf64>) -> tensor<3x5xf6
   %0 = onnx.Gemm %a, %b : (tensor<3x4xf64>, tensor<4x5xf64>) -> tensor<3x5xf64>
   return %0 : tensor<3x5xf64>
 }
+// Rows with a matrix each out of several: two for each row, one from the end; none for the last matrix; transposed; no rows at all.
+func.func @grouped(%x: tensor<5x3xf64>, %w: tensor<4x3x2xf64>, %v: tensor<4x2x3xf64>, %i: tensor<5x2xi64> {check.below = 3}, %j: tensor<0x2xi64>, %e: tensor<0x3xf64>) -> (tensor<5x2x2xf64>, tensor<5x1x2xf64>, tensor<0x2x2xf64>) {
+  %0 = train.grouped_matmul %x, %i, %w : (tensor<5x3xf64>, tensor<5x2xi64>, tensor<4x3x2xf64>) -> tensor<5x2x2xf64>
+  %c = onnx.Constant dense<[[2], [-4], [0], [2], [-1]]> : tensor<5x1xi64>
+  %1 = train.grouped_matmul %x, %c, %v {transB = true} : (tensor<5x3xf64>, tensor<5x1xi64>, tensor<4x2x3xf64>) -> tensor<5x1x2xf64>
+  %2 = train.grouped_matmul %e, %j, %w : (tensor<0x3xf64>, tensor<0x2xi64>, tensor<4x3x2xf64>) -> tensor<0x2x2xf64>
+  return %0, %1, %2 : tensor<5x2x2xf64>, tensor<5x1x2xf64>, tensor<0x2x2xf64>
+}
