@@ -72,6 +72,8 @@ if has_packages(tokenizers_python, "tokenizers", "numpy"):
     config.substitutions.append(("%tokenizers-python", tokenizers_python))
 if has_packages(torch_python, "torch", "onnxscript", "torchvision", "timm", "transformers"):
     config.available_features.add("python-torch-models")
+if has_packages(torch_python, "torch", "onnxscript", "transformers", "peft"):
+    config.available_features.add("python-peft")
 # Frameworks whose exporters' files train: an environment each, of scripts/frameworks.sh or named by a variable.
 frameworks = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "kedge/frameworks")
 for framework, packages in (("keras", ("keras", "tf2onnx")), ("flax", ("flax", "jax2onnx")), ("paddle", ("paddle", "paddle2onnx")),

@@ -30,6 +30,7 @@ PACKAGES = {"python-onnx": "onnx and onnxruntime (PyPI)", "python-torch": "torch
             "python-tokenizers": "tokenizers (PyPI)",
             **{f"python-{framework}": "scripts/frameworks.sh" for framework in ("keras", "flax", "paddle", "sklearn")},
             "python-torch-models": "torch, onnxscript, torchvision, timm and transformers (PyPI; KEDGE_TORCH_PYTHON)",
+            "python-peft": "torch, onnxscript, transformers and peft (PyPI; KEDGE_TORCH_PYTHON)",
             "shipped-files": "scripts/frameworks.sh shipped", "mpirun": "openmpi-bin", "ptxas": "the CUDA toolkit", "cuda": "the CUDA toolkit",
             "cudnn": "cuDNN", "nccl": "NCCL's header",
             "clang-format": "clang-format 22.1.8 (PyPI)", "clang-tidy": "clang-tidy 22.1.8 (PyPI)", "node": "nodejs", "chromium": "chromium",

@@ -15,7 +15,7 @@ void checkUtf8(std::string_view text, const TextTask &task, size_t begin) {
   }
 }
 
-std::string keysOf(const nlohmann::json &object) {
+template <typename Json> std::string keysOf(const Json &object) {
   std::string keys;
   for (const auto &[key, value] : object.items())
     keys += (keys.empty() ? "'" : ", '") + key + "'";
@@ -26,6 +26,34 @@ std::string textOf(const nlohmann::json &object, const std::string &key, const s
   if (!object[key].is_string())
     fail("{}: expected text as '{}'", place, key);
   return object[key].get<std::string>();
+}
+
+/// Messages, and those before an answer.
+struct Conversation {
+  nlohmann::ordered_json messages = nlohmann::ordered_json::array(), prompt = nlohmann::ordered_json::array();
+};
+
+Conversation conversationOf(const nlohmann::ordered_json &line, const std::string &field,
+                            const std::string &place) {
+  const auto listAt = [&](const std::string &key) { return line.contains(key) && line[key].is_array(); };
+  const std::string key = field == TokensRequest().field ? "messages" : field;
+  Conversation found;
+  if (listAt(key)) {
+    found.messages = line[key];
+    if (found.messages.size() > 1 && found.messages.back().is_object() &&
+        found.messages.back().value("role", "") == "assistant")
+      found.prompt.insert(found.prompt.end(), found.messages.begin(), found.messages.end() - 1);
+  } else if (listAt("prompt") && listAt("completion")) {
+    found.messages = found.prompt = line["prompt"];
+    found.messages.insert(found.messages.end(), line["completion"].begin(), line["completion"].end());
+  } else {
+    fail("{}: expected a list of messages as '{}' (--field), or as 'prompt' and 'completion'; found {}",
+         place, key, keysOf(line));
+  }
+  for (const nlohmann::ordered_json &message : found.messages)
+    if (!message.is_object())
+      fail("{}: expected objects with 'role' and 'content' as messages", place);
+  return found;
 }
 
 } // namespace
@@ -59,6 +87,9 @@ void TaskEncoder::finish(EncodedText &result) const {
 
 void TaskEncoder::encode(const TextTask &task, EncodedText &result) {
   result.clear();
+  if (chats && task.file->kind != TextKind::JsonLines)
+    fail("{}: is text, and --chat-template takes lines of JSON (.jsonl) with 'messages'",
+         task.file->map.path());
   if (task.file->kind == TextKind::Whole)
     return encodeWhole(task, result);
   std::string_view text(task.file->map.data() + task.begin, task.end - task.begin);
@@ -94,10 +125,45 @@ void TaskEncoder::encodeLine(const TextTask &task, std::string_view line, size_t
   }
   if (line.find_first_not_of(" \t") == std::string_view::npos)
     return;
+  if (chats) {
+    const auto chat = nlohmann::ordered_json::parse(line, nullptr, false); // templates print members in order
+    if (!chat.is_object())
+      fail("{}: is not an object of JSON, expected {{\"messages\": [...]}} on each line", place);
+    return encodeChat(chat, place, result);
+  }
   const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
   if (!object.is_object())
     fail("{}: is not an object of JSON, expected {{\"{}\": \"...\"}} on each line", place, request.field);
   encodeObject(object, place, result);
+}
+
+/// The answer is the last message, if it is the assistant's, or `completion`.
+void TaskEncoder::encodeChat(const nlohmann::ordered_json &line, const std::string &place,
+                             EncodedText &result) {
+  const Conversation chat = conversationOf(line, request.field, place);
+  const auto write = [&](const nlohmann::ordered_json &messages, bool asks) {
+    try {
+      return chats->text(messages, line, asks);
+    } catch (const Error &error) {
+      fail("{}: {}", place, error.what());
+    }
+  };
+  const size_t first = result.tokens.size();
+  result.documents.push_back({first, first});
+  encoder.encode(write(chat.messages, false), result.tokens);
+  if (!chat.prompt.empty()) {
+    std::vector<uint32_t> asked;
+    encoder.encode(write(chat.prompt, true), asked);
+    const size_t most = std::min(asked.size(), result.tokens.size() - first);
+    size_t same = 0;
+    while (same < most && asked[same] == result.tokens[first + same])
+      ++same;
+    result.documents.back().answer = first + same;
+    result.hasPrompts = true;
+  }
+  result.tokens.insert(result.tokens.end(), behind.begin(), behind.end());
+  if (result.tokens.size() == first)
+    result.documents.pop_back();
 }
 
 void TaskEncoder::encodeObject(const nlohmann::json &object, const std::string &place, EncodedText &result) {
@@ -116,9 +182,8 @@ void TaskEncoder::encodeObject(const nlohmann::json &object, const std::string &
     return finish(result);
   }
   if (object.contains("messages"))
-    fail("{}: has 'messages', expected text: chat templates are not available yet; write the conversation's "
-         "text to the "
-         "file, as tokenizer.apply_chat_template(messages, tokenize=False) makes it",
+    fail("{}: has 'messages', expected text: give --chat-template, which writes conversations as the "
+         "tokenizer's template has them",
          place);
   fail("{}: expected text as '{}' (--field), or as 'prompt' and 'completion'; found {}", place, request.field,
        keysOf(object));

@@ -1,5 +1,6 @@
 // Encodes tasks: documents of text, of lines, and of lines of JSON.
 #pragma once
+#include "driver/chat/ChatTemplate.h"
 #include "driver/tokens/TextTasks.h"
 #include "driver/tokens/Tokens.h"
 #include "runtime/text/Tokenizer.h"
@@ -21,9 +22,10 @@ struct EncodedText {
 /// What one thread encodes with.
 class TaskEncoder {
 public:
+  /// `chats`: null unless lines are conversations.
   TaskEncoder(const rt::Tokenizer &tokenizer, const TokensRequest &request,
-              const std::vector<uint32_t> &behind)
-      : encoder(tokenizer), tokenizer(tokenizer), request(request), behind(behind) {}
+              const std::vector<uint32_t> &behind, const ChatTemplate *chats)
+      : encoder(tokenizer), tokenizer(tokenizer), request(request), behind(behind), chats(chats) {}
 
   void encode(const TextTask &task, EncodedText &result);
 
@@ -31,6 +33,7 @@ private:
   void encodeWhole(const TextTask &task, EncodedText &result);
   void encodeLine(const TextTask &task, std::string_view line, size_t number, EncodedText &result);
   void encodeObject(const nlohmann::json &object, const std::string &place, EncodedText &result);
+  void encodeChat(const nlohmann::ordered_json &line, const std::string &place, EncodedText &result);
   void begin(EncodedText &result) const;
   void addBehind(EncodedText &result) const;
   void finish(EncodedText &result) const;
@@ -39,6 +42,7 @@ private:
   const rt::Tokenizer &tokenizer;
   const TokensRequest &request;
   const std::vector<uint32_t> &behind; ///< each document
+  const ChatTemplate *chats;
 };
 
 } // namespace kedge::driver

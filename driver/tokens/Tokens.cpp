@@ -50,8 +50,13 @@ class TokenRun {
 public:
   TokenRun(const TokensRequest &request)
       : request(request), tokenizer(request.tokenizer), behind(endToken(tokenizer, request)),
+        chats(request.chats ? std::make_unique<ChatTemplate>(request.tokenizer,
+                                                             [this](const std::string &text) {
+                                                               return tokenizer.numberOf(text).has_value();
+                                                             })
+                            : nullptr),
         threads(request.threads > 0 ? request.threads : rt::physicalCores()),
-        encoders(static_cast<size_t>(threads), TaskEncoder(tokenizer, request, behind)) {}
+        encoders(static_cast<size_t>(threads), TaskEncoder(tokenizer, request, behind, chats.get())) {}
 
   TokensWritten run() {
     TextTasks tasks(request.files, request.lines, tokenizer.cutsAtLines());
@@ -92,6 +97,7 @@ private:
   const TokensRequest &request;
   rt::Tokenizer tokenizer;
   std::vector<uint32_t> behind;
+  std::unique_ptr<const ChatTemplate> chats;
   int threads;
   std::vector<TaskEncoder> encoders;
   std::vector<TextTask> batch;

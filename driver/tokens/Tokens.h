@@ -14,6 +14,7 @@ struct TokensRequest {
   std::string field = "text";     ///< of a line's object
   std::string end;                ///< a token behind each document; empty: none
   bool lines = false;             ///< each line of a text file is a document
+  bool chats = false;             ///< lines are conversations, which the tokenizer's template writes as text
   bool plain = false;             ///< without the tokens that the tokenizer puts around a text
   int threads = 0;                ///< 0: one for each physical core
 };

@@ -135,6 +135,16 @@ int kedge_keep_gradients(kedge_session *session, int keep);
 int kedge_get_gradient(kedge_session *session, const char *name, float *values, size_t bytes);
 int kedge_get_gradients(kedge_session *session, float *values, size_t bytes);
 
+/* A step in two calls, with gradients of the caller's between them: averages over many sessions, noise, a
+ * clipping of its own. kedge_compute_gradients computes the loss and the gradients of the rows that the next
+ * kedge_step would take, for kedge_get_gradients, and updates nothing; running statistics of
+ * BatchNormalization move. `result` may be NULL. kedge_apply_gradients makes the optimizer step with these
+ * gradients of all parameters, as kedge_get_gradients has them; it reads no rows, and its loss is NaN. With
+ * what kedge_compute_gradients computed, both are kedge_step. */
+int kedge_compute_gradients(kedge_session *session, kedge_step_result *result);
+int kedge_apply_gradients(kedge_session *session, const float *values, size_t bytes,
+                          kedge_step_result *result);
+
 /* Number of steps done, including those before kedge_resume. */
 int kedge_steps_done(kedge_session *session, int64_t *steps);
 /* Says that `steps` steps, each with an update, were done elsewhere, whose states were set by

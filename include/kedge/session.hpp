@@ -75,6 +75,16 @@ public:
     check(kedge_get_gradient(handle, name, values.data(), values.size() * sizeof(float)));
   }
   std::vector<float> getGradients() const { return all(kedge_get_gradients); }
+  kedge_step_result computeGradients() {
+    kedge_step_result result;
+    check(kedge_compute_gradients(handle, &result));
+    return result;
+  }
+  kedge_step_result applyGradients(const std::vector<float> &values) {
+    kedge_step_result result;
+    check(kedge_apply_gradients(handle, values.data(), values.size() * sizeof(float), &result));
+    return result;
+  }
   int64_t stepsDone() const {
     int64_t steps;
     check(kedge_steps_done(handle, &steps));

@@ -198,6 +198,8 @@ class Program:
             return run_stream(self, data, steps, epochs, eval_data, callback, progress, resume, options)
         if steps is None and epochs is None:
             raise KedgeTypeError("run: steps (or epochs) is missing: how long to train")
+        if options.get("keep_best") is True:
+            options["keep_best"] = "loss"
         words = self._data_words("", data, tokens)
         begin, done = self._resume_words(resume)
         length = self._length_words(steps, epochs, done, data, tokens, launcher)

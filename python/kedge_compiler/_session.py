@@ -164,7 +164,33 @@ class Session:
         """One optimizer step on `rows`, and on what set_inputs gave of other inputs."""
         result = _Result()
         self._read_inputs(rows, "kedge_step", ctypes.byref(result))
-        return SessionStep(result.step, result.loss, result.learning_rate, result.gradient_norm, bool(result.skipped))
+        return _step(result)
+
+    def compute_gradients(self, rows: Optional[Mapping[str, np.ndarray]] = None) -> SessionStep:
+        """The loss and the gradients of the rows that the next step would take, for get_gradients. Nothing is updated, but that running
+        statistics of BatchNormalization move."""
+        result = _Result()
+        self._read_inputs(rows, "kedge_compute_gradients", ctypes.byref(result))
+        return _step(result)
+
+    def apply_gradients(self, gradients: Union[np.ndarray, Mapping[str, np.ndarray]]) -> SessionStep:
+        """The optimizer's step with these gradients of the loss: one array, as get_gradients has them, or all by name. It reads no rows;
+        its loss is NaN."""
+        if isinstance(gradients, Mapping):
+            gradients = self._joined(gradients)
+        values, result = np.ascontiguousarray(gradients, np.float32), _Result()
+        self._call("kedge_apply_gradients", values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes), ctypes.byref(result))
+        return _step(result)
+
+    def _joined(self, by_name: Mapping[str, np.ndarray]) -> np.ndarray:
+        parameters = self.parameters
+        if set(by_name) != set(parameters):
+            odd = sorted(set(by_name) ^ set(parameters))
+            raise KedgeKeyError(f"expected the gradients of {', '.join(parameters)}; missing or unknown: {', '.join(odd)}")
+        for name, shape in parameters.items():
+            if np.shape(by_name[name]) != shape:
+                raise KedgeValueError(f"the gradient of '{name}' is {list(shape)}, and was given {list(np.shape(by_name[name]))}")
+        return np.concatenate([np.ravel(by_name[name]) for name in parameters]) if parameters else np.empty(0, np.float32)
 
     def evaluate(self, rows: Optional[Mapping[str, np.ndarray]] = None) -> float:
         loss = ctypes.c_double()
@@ -275,6 +301,10 @@ class Session:
 
     def export_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
         self._call("kedge_export_onnx", str(path).encode())
+
+
+def _step(result: _Result) -> SessionStep:
+    return SessionStep(result.step, result.loss, result.learning_rate, result.gradient_norm, bool(result.skipped))
 
 
 def _is_optimizers(name: str) -> bool:

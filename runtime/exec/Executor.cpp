@@ -136,6 +136,7 @@ bool Executor::run(const std::string &name, LaunchObserver *observer) {
   const Function &function = functionNamed(name);
   const int count = static_cast<int>(function.launches.size());
   const auto watched = [&](int launch) { return observer && observer->watches(function, launch); };
+  const auto skipped = [&](int launch) { return observer && observer->skips(function, launch); };
   target->begin(function);
   if (poisoning)
     poison(function, -1);
@@ -143,11 +144,13 @@ bool Executor::run(const std::string &name, LaunchObserver *observer) {
     return false;
   for (int first = 0, end = 0; first < count; first = end) {
     bool stop = false;
+    const bool leftOut = skipped(first);
     if (&function == stopped && first == stopLaunch)
       platform::stopProcess();
-    for (end = first; end < count && !stop; ++end)
+    for (end = first; end < count && !stop && skipped(end) == leftOut; ++end)
       stop = poisoning || watched(end) || (&function == stopped && end + 1 == stopLaunch);
-    target->run(function, first, end, clock);
+    if (!leftOut)
+      target->run(function, first, end, clock);
     if (watched(end - 1) && !observer->afterLaunch(function, end - 1))
       return false;
     if (poisoning)

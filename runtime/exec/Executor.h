@@ -10,6 +10,8 @@ public:
   virtual ~LaunchObserver() = default;
   /// Whether to call afterLaunch. A device may run the launches between two such calls together.
   virtual bool watches(const Function &function, int launch) const { return true; }
+  /// Whether to leave a launch out. afterLaunch is called for it all the same.
+  virtual bool skips(const Function &function, int launch) const { return false; }
   /// Called after a launch, and with -1 before the first. Returns false to end the function early.
   virtual bool afterLaunch(const Function &function, int launch) = 0;
 };

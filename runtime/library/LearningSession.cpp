@@ -160,13 +160,9 @@ void LearningSession::setInput(const std::string &name, const void *data, int64_
   inputs[name] = {kept->data(), rows, kept};
 }
 
-/// The caller's rows are the session's until a call that reads them returns, whatever comes of it.
-struct LearningSession::InputsOfCall {
-  LearningSession &session;
-  ~InputsOfCall() {
-    std::erase_if(session.inputs, [](const auto &entry) { return !entry.second.kept; });
-  }
-};
+LearningSession::InputsOfCall::~InputsOfCall() {
+  std::erase_if(session.inputs, [](const auto &entry) { return !entry.second.kept; });
+}
 
 Dataset LearningSession::takeInputs(bool labelsNeeded) {
   const std::pair<const std::string, Lent> *first = nullptr;
@@ -191,38 +187,6 @@ Dataset LearningSession::takeInputs(bool labelsNeeded) {
 /// A label or a token that is out of range is told before it can do harm.
 void LearningSession::checkIntegers(const Dataset &data, RowRange rows) const {
   asWrongCall([&] { data.checkIntegers(rows); });
-}
-
-kedge_step_result LearningSession::step() {
-  const InputsOfCall released{*this};
-  requireWhole();
-  if (scalars.steps != 0 && progress.step >= scalars.steps)
-    throw WrongCall(
-        fmt::format("all {} steps of --steps are done: open the session with more", scalars.steps));
-  Dataset data = takeInputs(true);
-  data.shuffle(scalars.shuffle);
-  checkIntegers(data,
-                {progress.samples, rowsInStep(kAlone, program.options.batch, program.options.accumulate)});
-  StepRunner runner(*executor, data, scalars, kAlone, whenNonFinite(*scaler, options.continueOnNan));
-  if (gradients.isKept())
-    runner.watch(&gradients.begin(*executor));
-  kedge_step_result result{};
-  result.step = progress.step;
-  result.learning_rate = program.options.trainingInfo ? std::numeric_limits<double>::quiet_NaN()
-                                                      : learningRate(scalars, progress.step);
-  broken = true;
-  const CompletedStep done = completeStep(runner, *executor, *scaler, kAlone, progress);
-  broken = false;
-  gradients.end();
-  savedStep = -1;
-  if (done.result.items == 0)
-    say(fmt::format("kedge: warning: step {} has no item: every label is ignored, or its weight is 0; loss "
-                    "and gradient are 0",
-                    result.step));
-  result.loss = done.result.loss;
-  result.gradient_norm = done.result.gradNorm.value_or(std::numeric_limits<double>::quiet_NaN());
-  result.skipped = done.skipped;
-  return result;
 }
 
 double LearningSession::evaluate() {

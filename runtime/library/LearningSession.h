@@ -36,6 +36,9 @@ public:
   /// For the next call that reads inputs; with `keep` a copy, until it is replaced.
   void setInput(const std::string &name, const void *data, int64_t rows, bool keep);
   kedge_step_result step();
+  /// The two parts of a step.
+  kedge_step_result computeGradients();
+  kedge_step_result applyGradients(const float *values, size_t bytes);
   double evaluate();
   void predict(const std::string &output, void *values, size_t bytes);
   void getState(const std::string &name, void *values, size_t bytes) const;
@@ -54,7 +57,11 @@ public:
   void exportOnnx(const std::string &path);
 
 private:
-  struct InputsOfCall;
+  /// The caller's rows are the session's until a call that reads them returns, whatever comes of it.
+  struct InputsOfCall {
+    LearningSession &session;
+    ~InputsOfCall();
+  };
   struct Lent {
     const void *data = nullptr;
     int64_t rows = 0;
@@ -72,6 +79,11 @@ private:
   Dataset takeInputs(bool labelsNeeded);
   void checkIntegers(const Dataset &data, RowRange rows) const;
   void requireWhole() const;
+  kedge_step_result beginStep() const;
+  Dataset rowsOfStep();
+  kedge_step_result ended(kedge_step_result result, const StepResult &done, bool skipped) const;
+  const StepParts &partsOfStep();
+  void checkGiven(const float *values) const;
   const State &stateNamed(const std::string &name, size_t bytes) const;
   void copyState(const State &state, DType type, void *values) const;
   void replaceState(const State &state, DType type, const void *values);
@@ -92,6 +104,7 @@ private:
   std::map<std::string, Lent> inputs; ///< given for the next call that reads them, or kept
   std::vector<Described> describedInputs, describedOutputs, describedStates, describedParameters;
   SessionGradients gradients;
+  std::optional<StepParts> parts; ///< once they were asked for
   CheckpointRun checkpoints;
   bool knowsFrozen = false;             ///< whether checkpoints.frozen is up to date
   std::unique_ptr<FileLock> folderLock; ///< while this session writes there

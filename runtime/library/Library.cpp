@@ -37,6 +37,8 @@ struct kedge_functions {
   int (*keepGradients)(kedge_session *, int);
   int (*getGradient)(kedge_session *, const char *, float *, size_t);
   int (*getGradients)(kedge_session *, float *, size_t);
+  int (*computeGradients)(kedge_session *, kedge_step_result *);
+  int (*applyGradients)(kedge_session *, const float *, size_t, kedge_step_result *);
 };
 
 struct kedge_session {
@@ -107,6 +109,14 @@ template <typename Get> int describes(kedge_session *session, kedge_tensor *tens
   });
 }
 
+template <typename Take> int steps(kedge_session *session, kedge_step_result *result, Take &&take) {
+  return learning(session, [&](LearningSession &model) {
+    const kedge_step_result done = take(model);
+    if (result)
+      *result = done;
+  });
+}
+
 const kedge_functions kFunctions = {
     [](kedge_session *session) { delete session; },
     [](const kedge_session *session) { return session->error.c_str(); },
@@ -127,11 +137,7 @@ const kedge_functions kFunctions = {
       });
     },
     [](kedge_session *session, kedge_step_result *result) {
-      return learning(session, [&](LearningSession &model) {
-        const kedge_step_result done = model.step();
-        if (result)
-          *result = done;
-      });
+      return steps(session, result, [](LearningSession &model) { return model.step(); });
     },
     [](kedge_session *session, double *loss) {
       return learning(session, [&](LearningSession &model) {
@@ -219,6 +225,13 @@ const kedge_functions kFunctions = {
     [](kedge_session *session, float *values, size_t bytes) {
       return learning(session, [&](LearningSession &model) { model.getGradients(values, bytes); });
     },
+    [](kedge_session *session, kedge_step_result *result) {
+      return steps(session, result, [](LearningSession &model) { return model.computeGradients(); });
+    },
+    [](kedge_session *session, const float *values, size_t bytes, kedge_step_result *result) {
+      return steps(session, result,
+                   [&](LearningSession &model) { return model.applyGradients(values, bytes); });
+    },
 };
 
 int openSession(const kedge_option *options, const TaskRunner &lent, kedge_session **session) {
@@ -303,6 +316,11 @@ KEDGE_FORWARD(kedge_get_gradient, getGradient,
               (kedge_session * session, const char *name, float *values, size_t bytes), name, values, bytes)
 KEDGE_FORWARD(kedge_get_gradients, getGradients, (kedge_session * session, float *values, size_t bytes),
               values, bytes)
+KEDGE_FORWARD(kedge_compute_gradients, computeGradients, (kedge_session * session, kedge_step_result *result),
+              result)
+KEDGE_FORWARD(kedge_apply_gradients, applyGradients,
+              (kedge_session * session, const float *values, size_t bytes, kedge_step_result *result), values,
+              bytes, result)
 KEDGE_FORWARD(kedge_checkpoint, checkpoint, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_resume, resume, (kedge_session * session, const char *dir), dir)
 KEDGE_FORWARD(kedge_export_onnx, exportOnnx, (kedge_session * session, const char *path), path)

@@ -47,7 +47,9 @@ void SessionGradients::visit(const Function &function, int launch, int64_t, doub
 
 void SessionGradients::copy(Place place, const std::string &name, float *to, size_t bytes) const {
   if (!known)
-    throw WrongCall("no step has kept its gradients: call kedge_keep_gradients(session, 1), then kedge_step");
+    throw WrongCall(
+        "no step has kept its gradients: call kedge_keep_gradients(session, 1), then kedge_step; or "
+        "kedge_compute_gradients");
   if (!to || bytes != place.count * sizeof(float))
     throw WrongCall(fmt::format("the gradient of '{}' takes {} bytes (f32[{}]), and the place for it has {}",
                                 name, place.count * sizeof(float), place.count, to ? bytes : 0));

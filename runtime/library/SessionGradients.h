@@ -15,7 +15,8 @@ public:
 
   /// The next parameter of the array.
   void add(const State &state, const std::vector<int64_t> &shape);
-  Place placeOf(const State &state) const { return places.at(state.name); }
+  Place placeOf(const State &state) const { return placeOf(state.name); }
+  Place placeOf(const std::string &state) const { return places.at(state); }
   Place whole() const { return {0, total}; }
   /// Throws WrongCall unless all parameters fit exactly.
   void checkPlace(const float *values, size_t bytes) const;
@@ -25,6 +26,8 @@ public:
   /// Around a step.
   GradientWatch &begin(Executor &executor);
   void end() { known = kept; }
+  /// They are of the last call, whether steps keep theirs or not.
+  void found() { known = true; }
   /// Throws WrongCall if no step has kept them, or if `bytes` are not those of the place. `name` is for
   /// messages.
   void copy(Place place, const std::string &name, float *values, size_t bytes) const;

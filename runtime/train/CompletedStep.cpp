@@ -19,16 +19,16 @@ void checkSkipsUpdates(const Program &program) {
          "checked");
 }
 
-CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &scaler, const World &world,
+CompletedStep completeStep(StepSource &source, Executor &executor, LossScaler &scaler, const World &world,
                            RunProgress &progress) {
   CompletedStep step;
   step.before = scaler.isActive() ? scaler.read() : LossScale();
-  step.result = runner.run(progress);
+  step.result = source.run(progress);
   if (scaler.isActive()) {
     step.after = scaler.read();
     if (const auto collapse = scaler.collapse(step.before, step.after, progress.step)) {
       scaler.write(step.before); // at which the step overflowed
-      runner.explainOverflow(progress, step.result, collapse->head, collapse->remedy);
+      source.explainOverflow(progress, step.result, collapse->head, collapse->remedy);
     }
     step.skipped = step.after.optimizerSteps == step.before.optimizerSteps;
   }

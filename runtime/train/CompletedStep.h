@@ -11,9 +11,9 @@ struct CompletedStep {
   bool skipped = false;    ///< no update was made
 };
 
-/// Runs the next step and counts it in `progress`. Throws as StepRunner::run does, and
+/// Runs the next step and counts it in `progress`. Throws as the source does, and
 /// also if the loss scale has collapsed or a skipped step has left non-finite values.
-CompletedStep completeStep(StepRunner &runner, Executor &executor, LossScaler &scaler, const World &world,
+CompletedStep completeStep(StepSource &source, Executor &executor, LossScaler &scaler, const World &world,
                            RunProgress &progress);
 
 /// What happens in a step with non-finite values. `skips`: --on-nan continue.

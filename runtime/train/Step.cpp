@@ -61,6 +61,10 @@ public:
                                    [&](const GradientSlot &place) { return place.afterLaunch == launch; }));
   }
 
+  bool skips(const Function &function, int launch) const override {
+    return parts && &function == &parts->function() && parts->updates(launch);
+  }
+
   bool afterLaunch(const Function &function, int launch) override {
     if (watcher)
       watcher->visit(function, launch, step, itemCount);
@@ -96,6 +100,7 @@ public:
   }
 
   GradientWatch *watcher = nullptr;
+  const StepParts *parts = nullptr; ///< not null: their updates are left out
   int64_t step = 0;
   double lossSum = 0, itemCount = 0;
   StepMetricSums metricSums{};
@@ -201,6 +206,7 @@ void StepRunner::runMicro(const RunProgress &progress, int64_t micro, Sums &sums
       executor,
       {loss, items, forward == "step" ? gradNorm : nullptr, metrics, program.result(forward, "transfers")},
       !isHandled());
+  observer.parts = parts;
   observer.step = progress.step;
   observer.itemCount = program.options.itemsPerBatch;
   if (watcher && watcher->wants(progress.step) && (forward == "step" || watcher->seesEveryLaunch()))
@@ -228,6 +234,7 @@ void StepRunner::runUpdate(const RunProgress &progress, Sums &sums) {
   point.items = program.options.loss == LossKind::Items ? sums.items : program.options.nominalItems;
   writer.write(executor, scalars, point);
   StepObserver observer(executor, {nullptr, nullptr, gradNorm, {}}, !isHandled());
+  observer.parts = parts;
   observer.step = progress.step;
   observer.itemCount = point.items;
   if (watcher && watcher->wants(progress.step))

@@ -1,6 +1,7 @@
 // One optimizer step: batches, scalars, functions, loss.
 #pragma once
 #include "runtime/data/Dataset.h"
+#include "runtime/exec/StepParts.h"
 #include "runtime/train/Schedule.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/report/Log.h"
@@ -54,21 +55,32 @@ enum class NonFiniteStep : uint8_t {
 /// Whether a program can skip an update when it knows all gradients.
 bool canSkipUpdates(const Program &program);
 
-class StepRunner {
+/// What completes an optimizer step.
+class StepSource {
+public:
+  virtual ~StepSource() = default;
+  virtual StepResult run(const RunProgress &progress) = 0;
+  /// Throws rt::RuntimeError, with what is known of the first value that was not finite between `head` and
+  /// `help`. States, the loss scale among them, must be those that the step found.
+  [[noreturn]] virtual void explainOverflow(const RunProgress &progress, const StepResult &result,
+                                            const std::string &head, const std::string &help) = 0;
+};
+
+class StepRunner : public StepSource {
 public:
   StepRunner(Executor &executor, const Dataset &data, const RunScalars &scalars, const World &world,
              NonFiniteStep whenNonFinite);
 
   void watch(GradientWatch *gradientWatch) { watcher = gradientWatch; }
+  /// Steps compute gradients, and leave all states but the model's buffers as they are.
+  void leaveUpdatesOut(const StepParts &ofProgram) { parts = &ofProgram; }
 
   /// Throws rt::RuntimeError, with the step and the first such value, if loss or gradients are not finite and
   /// this ends the run. Also throws for labels and tokens out of range. States must not be saved afterwards.
-  StepResult run(const RunProgress &progress);
+  StepResult run(const RunProgress &progress) override;
 
-  /// Throws rt::RuntimeError, with the first value of the step that was not finite between `head` and `help`.
-  /// States, the loss scale among them, must be those that the step found.
   [[noreturn]] void explainOverflow(const RunProgress &progress, const StepResult &result,
-                                    const std::string &head, const std::string &help);
+                                    const std::string &head, const std::string &help) override;
 
 private:
   struct Sums {
@@ -109,7 +121,8 @@ private:
   ScalarWriter writer;
   NonFiniteStep whenNonFinite;
   GradientWatch *watcher = nullptr;
-  std::string forward; ///< "step" or "micro"
+  const StepParts *parts = nullptr; ///< not null: updates are left out
+  std::string forward;              ///< "step" or "micro"
   const ResultSlot *loss, *items, *gradNorm;
   StepMetricSlots metrics{};
   std::optional<int64_t> stagedRow; ///< first row of the batch that was already read

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The wheel and the tarball in a bare Linux without a compiler: bare_wheel.sh WHEELS SUITE FOLDER [MIRROR].
+# The wheel and the tarball in a bare Linux without a compiler: bare_wheel.sh WHEELS SUITE FOLDER [MIRROR [TORCH]].
 # WHEELS is the folder that scripts/wheel.sh writes; SUITE is what debootstrap takes (bullseye, bookworm, trixie, jammy, noble). Makes
 # a bare system in FOLDER, installs python3 and numpy and nothing else, and trains with both. pip must refuse the wheel where glibc
-# is older than its tag; there the tarball makes programs that hold their own. Needs root.
+# is older than its tag; there the tarball makes programs that hold their own. TORCH: the site-packages of a Python like that system's, with torch and onnxscript;
+# README's lines run with them. Needs root.
 set -euo pipefail
-wheels=$(realpath "$1") suite=$2 folder=$3 mirror=${4:-http://deb.debian.org/debian}
+wheels=$(realpath "$1") suite=$2 folder=$3 mirror=${4:-http://deb.debian.org/debian} torch=${5:-}
 repository=$(cd "$(dirname "$0")/../.." && pwd)
 components=main
 case $suite in jammy | noble) components=main,universe ;; esac # Ubuntu keeps numpy and venv in universe
@@ -24,7 +25,12 @@ assert all(abs(one - other) <= 2e-5 * abs(other) for one, other in zip(losses, t
 print("the module: 20 losses as PyTorch's")
 PYTHON
 mount -t proc proc "$folder/proc"
-trap 'umount "$folder/proc"' EXIT
+mkdir -p "$folder/torch"
+trap 'umount "$folder/proc"; mountpoint -q "$folder/torch" && umount "$folder/torch"' EXIT
+if [ -n "$torch" ]; then
+  mount --bind "$torch" "$folder/torch"
+  sed -n '/^import torch, kedge_compiler/,/^```/p' "$repository/README.md" | sed '/^```/d' >"$folder/test/readme.py"
+fi
 chroot "$folder" /bin/sh -eu <<'SHELL'
 cd /test
 if command -v g++ cc ld >/dev/null; then echo "a compiler is there: this root is not bare" >&2; exit 1; fi
@@ -37,7 +43,12 @@ if [ "$glibc" -ge "$tag" ]; then
   venv/bin/pip check
   venv/bin/python train.py
   venv/bin/kedge compile perceptron/model.onnx --shape input=8x10 --loss mse -o train # as the README has it
+  ./train # what it is, its inputs and an example
   ./train --data input=perceptron/input.npy --data labels=perceptron/labels.npy --steps 3 2>&1 | tail -1
+  if [ -f readme.py ]; then
+    echo /torch >"$(echo venv/lib/python3*/site-packages)/torch.pth"
+    venv/bin/python -W ignore readme.py 2>&1 | tail -1
+  fi
 elif venv/bin/pip install -q --no-index --no-deps kedge_compiler-*.whl 2>refusal; then
   echo "pip took a wheel for glibc 2.$tag on glibc 2.$glibc" >&2; exit 1
 else

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""40 models through Python's front door with nothing but the calls' defaults: front_door.py [REGEX] [--work DIR].
+"""40 models through Python's front door with nothing but the calls' defaults: front_door.py [REGEX] [--work DIR] [--size N].
 
-kedge.export, kedge.compile, ten steps of SGD, state_dict back into the module: losses next to PyTorch's from the same weights, and the
+kedge.export, kedge.compile, ten steps of SGD, state_dict back into the module: losses next to PyTorch's from the same weights (and how far those are
+from PyTorch's in 64 bits), and the
 losses of the module that got the weights back. Then the first half of the parameters is frozen (requires_grad=False), and the same again: frozen
 tensors must come back equal to the bit. Models with Dropout draw other numbers than PyTorch: their probabilities are set to 0, and the
 row says "dropout". Prints a row of a table a model. Needs what default_exports.py needs, and kedge_compiler in PYTHONPATH.
@@ -33,6 +34,7 @@ def data_of(shape, vocabulary, module):
 
 def pytorch(module, x, labels, axis):
     module = copy.deepcopy(module).train()
+    x = x.astype(next(module.parameters()).numpy(force=True).dtype) if x.dtype.kind == "f" else x
     update = torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=RATE)
     losses = []
     for step in range(STEPS):
@@ -43,6 +45,14 @@ def pytorch(module, x, labels, axis):
         update.step()
         losses.append(loss.item())
     return losses, module
+
+
+def in_double(module, x, labels, axis):
+    """How far PyTorch's own losses are from those of 64 bits: what rounding alone does to this model."""
+    try:
+        return f"{worst(pytorch(module, x, labels, axis)[0], pytorch(copy.deepcopy(module).double(), x, labels, axis)[0]):.1e}"
+    except RuntimeError:  # a model that makes tensors of a type of its own
+        return "-"
 
 
 def without_dropout(module):
@@ -75,6 +85,7 @@ def row(name, make, shape, vocabulary, work):
     dropout = without_dropout(module)
     x, labels, axis = data_of(shape, vocabulary, module)
     wanted, trained = pytorch(module, x, labels, axis)
+    rounding = in_double(module, x, labels, axis)
     ours, back = through(module, x, labels, axis, work / "all")
     moved = max(float((a.detach() - b.detach()).abs().max()) for a, b in zip(back.parameters(), trained.parameters()))
     for parameter in list(module.parameters())[:len(list(module.parameters())) // 2]:
@@ -84,18 +95,18 @@ def row(name, make, shape, vocabulary, work):
     kept = all(torch.equal(a, b) for a, b in zip(module.parameters(), frozen_back.parameters()) if not a.requires_grad)
     changed = any(not torch.equal(a, b) for a, b in zip(module.parameters(), frozen_back.parameters()) if a.requires_grad)
     assert kept and changed, "a frozen parameter moved" if not kept else "nothing trained"
-    return f"{worst(ours, wanted):.1e} | {moved:.1e} | {worst(frozen_ours, frozen_wanted):.1e} | to the bit" + (" | dropout" if dropout else " | ")
+    return f"{worst(ours, wanted):.1e} | {rounding} | {moved:.1e} | {worst(frozen_ours, frozen_wanted):.1e} | to the bit" + (" | dropout" if dropout else " | ")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pattern", nargs="?", default="")
     parser.add_argument("--work")
+    parser.add_argument("--size", type=int, help="pictures of N x N")
     options = parser.parse_args()
-    models.torch_models()
-    models.vision_models()
-    models.language_models()
-    print("| model | losses, relative | weights, absolute | losses, half frozen | frozen tensors | |\n|---|---|---|---|---|---|", flush=True)
+    for family in models.FAMILIES:
+        family(options.size)
+    print("| model | losses, relative | PyTorch's own from 64 bits | weights, absolute | losses, half frozen | frozen tensors | |\n|---|---|---|---|---|---|---|", flush=True)
     for name, (make, shape, vocabulary) in models.MODELS.items():
         if not re.search(options.pattern, name):
             continue
@@ -105,7 +116,7 @@ def main():
             try:
                 text = models.quiet(lambda: row(name, make, shape, vocabulary, pathlib.Path(work)))
             except Exception as error:  # one model's; the others go on
-                text = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]} | | | | "
+                text = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]} | | | | | "
         print(f"| {name} | {text} |", flush=True)
 
 

@@ -97,7 +97,7 @@ def runs():
     logits = program.predict({"x": x})
     wanted = np.maximum(x @ last["body.weight"] + last["body.bias"], 0) @ last["head.weight"] + last["head.bias"]
     assert logits.shape == (64, 3) and np.abs(logits - wanted).max() < 1e-5
-    program.run(data=rows, steps=2, lr=50.0, eval_data=rows, eval_every=1, keep_best="loss")  # nothing better comes
+    program.run(data=rows, steps=2, lr=50.0, eval_data=rows, eval_every=1, keep_best=True)  # nothing better comes
     best = program.state_dict(which="best")
     assert all(np.array_equal(best[name], last[name]) for name in last) and not np.array_equal(program.state_dict()["head.bias"], last["head.bias"])
     assert abs(program.evaluate(rows, which="best")["loss"] - measured["loss"]) < 1e-9

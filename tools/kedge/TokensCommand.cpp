@@ -28,11 +28,10 @@ int runTokens(const driver::TokensRequest &request) {
 void addTokensCommand(CLI::App &app, int &exitCode) {
   CLI::App *command = app.add_subcommand("tokens", "text files as a token file for --tokens of a program");
   auto request = std::make_shared<driver::TokensRequest>();
-  auto chats = std::make_shared<bool>(false);
   Flags flags(*command, "Options");
   command
       ->add_option("FILE", request->files,
-                   "text, or lines of JSON (.jsonl) with 'text', or 'prompt' and 'completion'")
+                   "text, or lines of JSON (.jsonl) with 'text', 'messages', or 'prompt' and 'completion'")
       ->required();
   flags.add("--tokenizer", request->tokenizer, "a tokenizer.json of Hugging Face, or the word bytes")
       ->required();
@@ -43,15 +42,10 @@ void addTokensCommand(CLI::App &app, int &exitCode) {
   flags.add("--end", request->end, "a token behind each document, such as '<|endoftext|>'");
   flags.add("--no-special-tokens", request->plain,
             "without the tokens that the tokenizer puts around a text");
-  flags.add("--chat-template", *chats, "not available yet: write conversations as text");
+  flags.add("--chat-template", request->chats,
+            "lines of JSON are conversations ('messages'), written by the tokenizer's chat template");
   flags.number("--threads", request->threads, {1, 512}, "threads (default: physical cores)");
-  command->callback([=, &exitCode] {
-    if (*chats)
-      fail("--chat-template: chat templates are not available yet; write the conversations' text to the "
-           "file, as "
-           "tokenizer.apply_chat_template(messages, tokenize=False) makes it, and give --no-special-tokens");
-    exitCode = runTokens(*request);
-  });
+  command->callback([=, &exitCode] { exitCode = runTokens(*request); });
 }
 
 } // namespace kedge::tool

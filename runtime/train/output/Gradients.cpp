@@ -33,6 +33,22 @@ void copyGradient(Executor &executor, const Function &function, const GradientSl
     to[i] = static_cast<float>(to[i] * scale);
 }
 
+void placeGradient(Executor &executor, const Function &function, const GradientSlot &place,
+                   const float *values, double items) {
+  const State &state = stateOf(executor.program(), place);
+  const std::vector<int64_t> shape = state.viewOrWhole().whole;
+  const LossScaler scaler(executor);
+  double scale = scaler.isActive() ? scaler.read().scale : 1;
+  if (function.gradientsPerItems)
+    scale *= items / executor.program().options.nominalItems;
+  const TensorDesc desc{place.type, shape};
+  std::vector<float> scaled(values, values + desc.elements()); // before it is rounded to narrow floats
+  for (float &value : scaled)
+    value = static_cast<float>(value * scale);
+  executor.write(place.space, place.offset, desc.bytes(),
+                 [&](char *to) { transpose(to, place.type, shape, scaled.data(), DType::F32, state.perm); });
+}
+
 GradientTools::GradientTools(Executor &executor, const Options &options)
     : executor(executor), options(options) {}
 

@@ -10,6 +10,11 @@ namespace kedge::rt {
 void copyGradient(Executor &executor, const Function &function, const GradientSlot &place, const char *whole,
                   double items, float *to);
 
+/// The opposite, for a function that takes its gradients from the caller: `values` are of `items` items.
+/// Where a parameter has its gradient whole.
+void placeGradient(Executor &executor, const Function &function, const GradientSlot &place,
+                   const float *values, double items);
+
 class GradientTools : public GradientWatch {
 public:
   GradientTools(Executor &executor, const Options &options);
