@@ -24,6 +24,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
+#include <map>
 #include <mutex>
 
 using namespace mlir;
@@ -282,17 +283,23 @@ FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const Kern
                              .add(target.vectorScale)
                              .add(optLevel));
   std::vector<Missing> missing;
+  std::map<std::string, size_t> firstOf;
+  std::vector<std::pair<size_t, size_t>> copies; // of a unit that is compiled, and which
   for (size_t at = 0; at < units.size(); ++at) {
-    const auto key = cache ? keys.of(units[at].module.get()) : std::nullopt;
-    if (auto found = key ? cache->find(*key) : std::nullopt)
+    const auto key = keys.of(units[at].module.get());
+    if (auto [first, isNew] = key ? firstOf.try_emplace(key->text(), at) : std::pair(firstOf.end(), true); !isNew)
+      copies.push_back({at, first->second});
+    else if (auto found = cache && key ? cache->find(*key) : std::nullopt)
       objects[at] = std::move(*found);
     else
       missing.push_back({cast<ModuleOp>(units[at].module.get()), objects[at], key});
   }
   if (failed(compileMissing(missing, target, optLevel)))
     return kernels.emitError("kernels could not be lowered to machine code");
+  for (auto [copy, first] : copies)
+    objects[copy] = objects[first];
   for (const Missing &unit : missing)
-    if (unit.key)
+    if (cache && unit.key)
       cache->store(*unit.key, {unit.object.data(), unit.object.size()});
   for (auto [unit, object] : llvm::zip_equal(units, objects))
     codegen::nameSymbols(object, unit.symbols);
