@@ -110,7 +110,7 @@ void PhasePipelines::buildOwn(Phase phase, bool withKernels, OpPassManager &mana
   case Phase::Import:
     return;
   case Phase::Model:
-    pipelines::addRaisePipeline(manager);
+    pipelines::addRaisePipeline(manager, target());
     if (options.model.documents)
       pipelines::addDocumentsPipeline(manager);
     if (options.model.adapters.given())

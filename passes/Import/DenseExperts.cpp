@@ -36,22 +36,23 @@ Value indicesOf(Value v) {
   return v;
 }
 
-/// Experts that differ from each other: what TopK found.
-bool areDistinct(Value chosen) {
+/// Whether they are what TopK found among so many: then they differ from each other, and none is missing.
+bool areFound(Value chosen, int64_t tokens, int64_t slots, int64_t experts) {
   Value found = indicesOf(chosen);
   auto top = found.getDefiningOp<TopKOp>();
-  return top && found == top.getIndices() && rankOf(found) == 2 && (int64_t)top.getAxis() == 1 &&
-         shapeOf(found) == shapeOf(chosen);
+  return top && found == top.getIndices() && (int64_t)top.getAxis() == 1 &&
+         shapeOf(found) == ArrayRef<int64_t>{tokens, slots} && shapeOf(top.getX())[1] == experts;
 }
 
 /// g [T, E] out of zeros, with weights at the experts chosen.
 std::optional<Routing> matchScattered(Value g) {
   auto scatter = defining<ScatterElementsOp>(g);
   if (!scatter || rankOf(g) != 2 || (int64_t)scatter.getAxis() != 1 || scatter.getReduction() != "none" ||
-      !isSplat(scatter.getData(), 0) || shapeOf(scatter.getIndices())[0] != shapeOf(g)[0] ||
-      !areDistinct(scatter.getIndices()))
+      !isSplat(scatter.getData(), 0) || rankOf(scatter.getIndices()) != 2)
     return std::nullopt;
   ArrayRef<int64_t> places = shapeOf(scatter.getIndices());
+  if (!areFound(scatter.getIndices(), shapeOf(g)[0], places[1], shapeOf(g)[1]))
+    return std::nullopt;
   return Routing{scatter.getIndices(), scatter.getUpdates(), places[0], places[1], shapeOf(g)[1]};
 }
 
@@ -92,7 +93,7 @@ std::optional<Routing> matchSummed(Value g) {
        {std::pair(product.getA(), product.getB()), std::pair(product.getB(), product.getA())}) {
     Value chosen = ofOneHot(mask);
     if (!chosen || shapeOf(mask) != shape || shapeOf(weights) != ArrayRef<int64_t>{shape[0], shape[1], 1} ||
-        ShapedType::getNumElements(shapeOf(chosen)) != shape[0] * shape[1])
+        !areFound(chosen, shape[0], shape[1], shape[2]))
       continue;
     return Routing{chosen, weights, shape[0], shape[1], shape[2]};
   }
@@ -335,18 +336,23 @@ std::optional<WeightedSum> matchProduct(MatMulOp product) {
 }
 } // namespace
 
-Value chosenExperts(Operation *root) {
+Value chosenExperts(Operation *root, TargetKind target) {
   auto sum = dyn_cast<ReduceSumOp>(root);
   auto product = dyn_cast<MatMulOp>(root);
   std::optional<WeightedSum> found = sum ? matchSum(sum) : product ? matchProduct(product) : std::nullopt;
   if (!found || found->routing.slots >= found->routing.experts || found->routing.tokens < 2)
     return {};
-  Chooser chooser(root, found->routing);
-  if (Value values = chooser.choose(found->values))
-    return chooser.combine(values, root->getResult(0).getType());
+  if (target == TargetKind::Cpu) {
+    Chooser chooser(root, found->routing);
+    if (Value values = chooser.choose(found->values))
+      return chooser.combine(values, root->getResult(0).getType());
+  }
   emitRemark(root->getLoc()) << "adds up " << found->routing.experts << " experts for each of "
                              << found->routing.tokens << " rows, of which " << found->routing.slots
-                             << " count: they are in no form of which these alone can be computed";
+                             << " count: "
+                             << (target == TargetKind::Cpu
+                                     ? "they are in no form of which these alone can be computed"
+                                     : "grouped products are not available yet on CUDA");
   return {};
 }
 

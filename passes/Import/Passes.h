@@ -1,6 +1,7 @@
 #pragma once
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/SchedDialect.h"
+#include "kedge/Support/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"

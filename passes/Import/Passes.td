@@ -274,7 +274,8 @@ def RaiseExperts : RaisePass<"kedge-raise-experts", "experts", ["MatMul", "Reduc
     (scattered, or a sum of one-hot masks), becomes the sum over these: products become `train.grouped_matmul`, and ops that
     compute each element or part rows are computed for the rows that are left.
 
-    What stays as it is written is named by a remark that says what it costs. Runs after transposes are folded.
+    What stays as it is written, all of it for CUDA, is named by a remark that says what it costs. Runs after transposes are
+    folded.
 
     Example:
     ```mlir
@@ -295,6 +296,7 @@ def RaiseExperts : RaisePass<"kedge-raise-experts", "experts", ["MatMul", "Reduc
     }
     ```
   }];
+  let options = [Option<"target", "target", "::kedge::TargetKind", "::kedge::TargetKind::Cpu", "What the kernels are for: cpu or cuda.">];
 }
 def SeparateDocuments : ModelPass<"kedge-separate-documents", "Documents of a row do not see each other"> {
   let description = [{

@@ -71,20 +71,26 @@ void undoRepetition(Tokens &tokens, int64_t width) {
 }
 
 struct RaiseExperts : impl::RaiseExpertsBase<RaiseExperts> {
+  using Base::Base;
+
   bool raise(Operation *root) override {
-    if (Value chosen = chosenExperts(root)) {
+    if (Value chosen = chosenExperts(root, target)) {
       root->getResult(0).replaceAllUsesWith(chosen);
       return true;
     }
     auto product = dyn_cast<MatMulOp>(root);
-    return product && raise(product);
+    return product && raiseProduct(product);
   }
 
-  static bool raise(MatMulOp root) {
+  bool raiseProduct(MatMulOp root) {
+    if (target != TargetKind::Cpu) {
+      report(root, "grouped products are not available yet on CUDA");
+      return false;
+    }
     const bool raised = raise(root, root.getA(), root.getTransA(), root.getB(), /*choosesRight=*/false) ||
                         raise(root, root.getB(), root.getTransB(), root.getA(), /*choosesRight=*/true);
     if (!raised)
-      report(root);
+      report(root, "its rows are in no form that is grouped by matrix");
     return raised;
   }
 
@@ -112,14 +118,13 @@ struct RaiseExperts : impl::RaiseExpertsBase<RaiseExperts> {
   }
 
   /// A matrix for each place that stays: it is copied in every step, and its gradient, too.
-  static void report(MatMulOp root) {
+  static void report(MatMulOp root, StringRef why) {
     for (Value operand : {root.getA(), root.getB()})
       if (std::optional<Chosen> chosen = matchChosen(operand);
           chosen && ShapedType::getNumElements(chosen->places) > shapeOf(chosen->all)[0])
         emitRemark(root.getLoc()) << "copies a matrix of " << chosen->all.getType() << " for each of "
                                   << ShapedType::getNumElements(chosen->places) << " rows, "
-                                  << bytesOf(operand.getType())
-                                  << " bytes: its rows are in no form that is grouped by matrix";
+                                  << bytesOf(operand.getType()) << " bytes: " << why;
   }
 };
 } // namespace

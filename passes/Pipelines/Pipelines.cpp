@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace kedge::pipelines {
 
-void addRaisePipeline(OpPassManager &manager) {
+void addRaisePipeline(OpPassManager &manager, const TargetOptions &target) {
   manager.addPass(raise::createBoundIndices());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createCanonicalizerPass());
@@ -27,7 +27,7 @@ void addRaisePipeline(OpPassManager &manager) {
   functions.addPass(raise::createRaiseRotary());
   functions.addPass(raise::createRaiseAttention());
   functions.addPass(raise::createFoldTransposes());
-  functions.addPass(raise::createRaiseExperts());
+  functions.addPass(raise::createRaiseExperts({target.gpu ? TargetKind::Cuda : TargetKind::Cpu}));
   functions.addPass(createCanonicalizerPass());
   functions.addPass(levels::createMergeEqual());
   manager.addPass(raise::createDropConstants());

@@ -83,7 +83,7 @@ struct TargetOptions {
 };
 
 /// Level 1: composites back from primitives.
-void addRaisePipeline(mlir::OpPassManager &manager);
+void addRaisePipeline(mlir::OpPassManager &manager, const TargetOptions &target);
 /// After it: documents in a row do not see each other.
 void addDocumentsPipeline(mlir::OpPassManager &manager);
 /// Level 1: adapters beside frozen weights, weights in few bits.

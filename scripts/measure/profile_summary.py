@@ -11,7 +11,8 @@ import json
 import re
 import sys
 
-KINDS = (("products", ("onnx.Gemm", "onnx.MatMul", "train.fused_product", "train.accumulate_product", "train.scaled_product", "train.sum_products")),
+KINDS = (("products", ("onnx.Gemm", "onnx.MatMul", "train.fused_product", "train.accumulate_product", "train.scaled_product", "train.sum_products",
+                      "train.grouped_matmul", "train.grouped_matmul_grad")),
          ("convolutions", ("onnx.Conv", "train.conv")),
          ("attention", ("train.attention", "train.attention_grad")),
          ("gathers", ("onnx.Gather", "train.gather_grad", "train.add_gather_grad")), ("copies", ("onnx.Split", "onnx.Concat", "copy")),

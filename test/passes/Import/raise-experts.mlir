@@ -164,3 +164,22 @@ func.func @other_weights(%x: tensor<1x8x4xf32>, %values: tensor<8x2xf32>, %indic
   %7 = onnx.ReduceSum %6 {axes = array<i64: 0>} : (tensor<8x8x4xf32>) -> tensor<8x4xf32>
   return %4, %7 : tensor<8x4xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+// A one-hot mask of any numbers has no one where the number is no expert's.
+// CHECK-LABEL: @any_one_hot
+// CHECK-NOT: train.grouped_matmul
+func.func @any_one_hot(%x: tensor<1x6x4xf32>, %values: tensor<6x2x1xf32>, %indices: tensor<6x2x1xi64>, %up: tensor<8x4x4xf32>) -> tensor<6x4xf32> {
+  %numbers = onnx.Constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi64>
+  %hot = onnx.Equal %indices, %numbers : (tensor<6x2x1xi64>, tensor<8xi64>) -> tensor<6x2x8xi1>
+  %mask = onnx.Cast %hot {to = f32} : (tensor<6x2x8xi1>) -> tensor<6x2x8xf32>
+  %each = onnx.Mul %mask, %values : (tensor<6x2x8xf32>, tensor<6x2x1xf32>) -> tensor<6x2x8xf32>
+  %g = onnx.ReduceSum %each {axes = array<i64: 1>} : (tensor<6x2x8xf32>) -> tensor<6x8xf32>
+  %0 = onnx.MatMul %x, %up : (tensor<1x6x4xf32>, tensor<8x4x4xf32>) -> tensor<8x6x4xf32>
+  %1 = onnx.Transpose %g {perm = array<i64: 1, 0>} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %2 = onnx.Reshape %1 {shape = array<i64: 8, 6, 1>} : (tensor<8x6xf32>) -> tensor<8x6x1xf32>
+  %3 = onnx.Mul %0, %2 : (tensor<8x6x4xf32>, tensor<8x6x1xf32>) -> tensor<8x6x4xf32>
+  %4 = onnx.ReduceSum %3 {axes = array<i64: 0>} : (tensor<8x6x4xf32>) -> tensor<6x4xf32>
+  return %4 : tensor<6x4xf32>
+}

@@ -54,10 +54,10 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
   step.precision = valueOf<pipelines::Precision>(precision);
   step.lossScale.scales = step.precision == pipelines::Precision::Fp16;
   PassManager manager(&context);
-  pipelines::addRaisePipeline(manager);
-  pipelines::addStepPipeline(manager, step);
   pipelines::TargetOptions target;
   target.gpu = forGpu;
+  pipelines::addRaisePipeline(manager, target);
+  pipelines::addStepPipeline(manager, step);
   if (forGpu)
     target.convolutions = lower::Convolutions::Generated;
   pipelines::addSchedulePipeline(manager, target);
