@@ -138,6 +138,22 @@ void options(const Rows &rows) {
   same(session.step().learning_rate == 0, "the rate after options that were refused");
 }
 
+void parts(const Rows &rows) {
+  perceptron::Session whole = opened(), parted = opened();
+  give(whole, rows);
+  const kedge_step_result step = whole.step();
+  const std::vector<float> before = parted.getParameters();
+  give(parted, rows);
+  const kedge_step_result computed = parted.computeGradients();
+  same(parted.getParameters() == before && parted.stepsDone() == 0, "parameters before and after gradients");
+  const kedge_step_result applied = parted.applyGradients(parted.getGradients());
+  same(parted.getParameters() == whole.getParameters() && computed.loss == step.loss && applied.step == 0 &&
+           std::isnan(applied.loss) && parted.stepsDone() == 1,
+       "a step and its two parts");
+  wrong("few", [&] { parted.applyGradients(std::vector<float>(3)); });
+  wrong("no rows", [&] { parted.computeGradients(); });
+}
+
 } // namespace
 
 int main(int, char **argv) {
@@ -146,4 +162,5 @@ int main(int, char **argv) {
   gradients(rows, argv[2]);
   stay(rows);
   options(rows);
+  parts(rows);
 }
