@@ -28,15 +28,6 @@ using namespace mlir;
 namespace kedge::driver {
 namespace {
 
-/// Of so many ops that verifying all of them after each pass takes longer than most passes.
-bool isLarge(ModuleOp module) {
-  constexpr int64_t kMany = 20000;
-  int64_t ops = 0;
-  return module
-      .walk([&](Operation *) { return ++ops < kMany ? WalkResult::advance() : WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 void checkRanks(const CompileOptions &options) {
   const std::vector<int64_t> &ranks = options.model.ranks;
   if (ranks.size() > 1)
@@ -285,11 +276,11 @@ void Compilation::runPasses(PassManager &manager, Phase phase) {
 void Compilation::runPasses(PassManager &manager, const std::string &otherwise) {
   endIfCancelled();
   const FatalErrors fatal(*diagnostics, otherwise);
-  const bool verifiesOnce = isLarge(*ir);
-  // What a trial plans is compiled again, where it is chosen; verifying takes a third of the time.
-  if (options.isTrial() || verifiesOnce)
-    manager.enableVerifier(false);
-  if (failed(manager.run(*ir)) || (verifiesOnce && !options.isTrial() && failed(verify(*ir))))
+  // Once a phase: after each pass it takes a fifth to a third of the time. Passes of others are told of by
+  // name. What a trial plans is compiled again, where it is chosen.
+  const bool hasOthers = !options.passesBefore.empty() || !options.passesAfter.empty();
+  manager.enableVerifier(hasOthers && !options.isTrial());
+  if (failed(manager.run(*ir)) || (!hasOthers && !options.isTrial() && failed(verify(*ir))))
     diagnostics->raise(otherwise);
 }
 

@@ -8,10 +8,9 @@
 #include "lib/Analysis/PersistentRegion.h"
 #include "lib/Analysis/Reservations.h"
 #include "lib/Analysis/StepCost.h"
-#include "lib/Solver/Arena/ArenaPacking.h"
+#include "lib/Solver/Arena/PackingMemo.h"
 #include "passes/Memory/FunctionPlan.h"
 #include "passes/Memory/Passes.h"
-#include <deque>
 
 namespace kedge::memory {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -28,13 +27,11 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   using Base::Base;
   std::optional<analysis::PersistentRegion> region; ///< what keeps its content between functions
   ConstantTable constants;
-  std::deque<std::pair<std::vector<solver::Buffer>, solver::Packing>> packings;
   TargetKind target = TargetKind::Cpu;
   int64_t alignment = 1;
 
   void run() override {
     std::vector<FunctionPlan> plans;
-    packings.clear(); // of another module, with another alignment perhaps
     target = targetOf(getOperation());
     alignment = analysis::arenaAlignment(getOperation());
     auto workspaceOf = [team = analysis::teamOf(threads)](Operation *op) {
@@ -103,20 +100,18 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   }
 
   /// Packing takes seconds in large models, so equal sets of buffers are packed once.
-  const solver::Packing &packed(const std::vector<solver::Buffer> &transients, int64_t good) {
-    for (const auto &[buffers, packing] : packings)
-      if (buffers == transients)
-        return packing;
+  solver::Packing packed(const std::vector<solver::Buffer> &transients, int64_t good) {
+    solver::PackingMemo &memo = solver::PackingMemo::ofProcess();
     solver::PackOptions options;
     options.align = alignment;
     options.good = good;
-    solver::Packing packing = solver::packArena(transients, options);
+    solver::Packing packing = memo.pack(transients, options);
     if (good > 0 && packing.height > good) {
       options.good = 0;
-      if (solver::Packing lower = solver::packArena(transients, options); lower.height < packing.height)
+      if (solver::Packing lower = memo.pack(transients, options); lower.height < packing.height)
         packing = std::move(lower);
     }
-    return packings.emplace_back(transients, std::move(packing)).second;
+    return packing;
   }
 
   /// What the budget leaves for the device's transient buffers; 0: there is no budget.
@@ -139,7 +134,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     const std::vector<solver::Buffer> transients = transientsOf(plan.buffers, onHost);
     if (onHost && transients.empty())
       return 0;
-    const solver::Packing &packing = packed(transients, onHost ? 0 : bytesLeft());
+    const solver::Packing packing = packed(transients, onHost ? 0 : bytesLeft());
     size_t next = 0;
     for (PlannedBuffer &buffer : plan.buffers)
       if (!buffer.persistent() && buffer.host == onHost)

@@ -1,4 +1,5 @@
 #include "passes/Rematerialize/PackSequence.h"
+#include "lib/Solver/Arena/PackingMemo.h"
 #include <algorithm>
 #include <set>
 
@@ -11,6 +12,10 @@ namespace {
 /// A short try tells orders apart: most of what the packer will reach with all of its effort it reaches at
 /// once.
 constexpr int64_t effortOfTry = 10'000'000;
+/// So many are packed by one search, whose first steps are the same whatever its effort is.
+constexpr size_t fewBuffers = 400;
+/// What the packer takes of its own accord where it has reached what is good.
+constexpr int64_t effortOfGood = 40'000'000;
 /// Fewer for long sequences, whose packing takes longer.
 constexpr size_t fewestTries = 8, mostTries = 32, stepsTimesTries = 8000;
 
@@ -96,10 +101,14 @@ std::vector<Buffer> buffersOf(const RematProblem &problem, const std::vector<int
   return Simulation(problem, sequence).run();
 }
 
-int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequence, int64_t good) {
+int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequence, int64_t good,
+                    int64_t effort) {
+  const std::vector<Buffer> buffers = buffersOf(problem, sequence);
   solver::PackOptions options;
   options.good = good;
-  return solver::packArena(buffersOf(problem, sequence), options).height;
+  if (effort > 0 && effort < effortOfGood && buffers.size() <= fewBuffers)
+    options.effort = std::max(effort, effortOfTry);
+  return solver::PackingMemo::ofProcess().pack(buffers, options).height;
 }
 
 std::optional<PackedSequence> orderWithin(const RematProblem &problem, const std::vector<int> &sequence,
@@ -107,7 +116,7 @@ std::optional<PackedSequence> orderWithin(const RematProblem &problem, const std
   solver::PackOptions options;
   options.effort = effortOfTry;
   auto heightOf = [&](const std::vector<int> &order) {
-    return solver::packArena(buffersOf(problem, order), options).height;
+    return solver::PackingMemo::ofProcess().pack(buffersOf(problem, order), options).height;
   };
   std::vector<int> best = sequence;
   int64_t height = heightOf(best);

@@ -11,8 +11,10 @@ namespace kedge::remat {
 std::vector<solver::Buffer> buffersOf(const solver::RematProblem &problem, const std::vector<int> &sequence);
 
 /// Height of the packed arena, in bytes. What matters alone is, where `good` is given, whether it is below
-/// that.
-int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0);
+/// that. With `effort`, the steps of --effort, functions of few buffers are packed in a tenth of a second or
+/// those steps; kedge-plan-memory, which has no less, finds such a packing again.
+int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0,
+                    int64_t effort = 0);
 
 struct PackedSequence {
   std::vector<int> sequence;

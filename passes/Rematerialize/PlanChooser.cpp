@@ -33,7 +33,7 @@ void PlanChooser::follow(RecomputeChoice &choice, const Policy &policy, std::opt
          choice.graph.function.getName().str(), options.policy.text());
   if (sequence != choice.graph.problem.order)
     lowerPeakByOrder(choice.graph.problem, sequence);
-  choice.take(sequence, packedBytes(choice.graph.problem, sequence));
+  choice.take(sequence, packedBytes(choice.graph.problem, sequence, 0, options.effort));
   choice.smallest = choice.bytes;
 }
 
@@ -106,7 +106,7 @@ static double costOfRoom(const RecomputeChoice &choice, const std::vector<std::v
 /// tried.
 bool PlanChooser::takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left) {
   const solver::RematProblem &problem = choice.graph.problem;
-  const int64_t packed = packedBytes(problem, plans[index], left);
+  const int64_t packed = packedBytes(problem, plans[index], left, options.effort);
   if (packed <= left) {
     choice.take(plans[index], packed);
     return true;
@@ -132,7 +132,7 @@ void PlanChooser::findSmallest(RecomputeChoice &choice, const Plans &plans, bool
   for (auto [peak, i] : byPeak) {
     if (peak >= choice.smallest - choice.smallest / 10000)
       break;
-    int64_t packed = packedBytes(choice.graph.problem, plans[i]);
+    int64_t packed = packedBytes(choice.graph.problem, plans[i], 0, options.effort);
     if (packed >= choice.smallest)
       continue;
     choice.smallest = packed;
@@ -150,8 +150,9 @@ FunctionFrontier PlanChooser::frontierOf(RecomputeChoice &choice) {
   function.plans.resize(1 + few.size(), {choice.unconstrained, 0});
   sideBySide(few.size(), [&](size_t i) {
     const int64_t peak = solver::peakOf(choice.graph.problem, *few[i]);
-    function.plans[1 + i] = {packedBytes(choice.graph.problem, *few[i], /*good=*/peak + peak / 100),
-                             counts ? choice.addedBy(*few[i]) : 0};
+    function.plans[1 + i] = {
+        packedBytes(choice.graph.problem, *few[i], /*good=*/peak + peak / 100, options.effort),
+        counts ? choice.addedBy(*few[i]) : 0};
   });
   return function;
 }

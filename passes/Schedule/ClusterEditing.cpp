@@ -116,6 +116,29 @@ SmallVector<Value> copyBody(OpBuilder &builder, ClusterOp from, IRMapping &value
   return yielded;
 }
 
+/// Takes the body of a cluster that goes, all but the yield, whose operands it returns.
+SmallVector<Value> moveBody(OpBuilder &builder, ClusterOp from, const IRMapping &values) {
+  Block &body = from.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    argument.replaceAllUsesWith(values.lookup(argument));
+  Operation *yield = body.getTerminator();
+  SmallVector<Value> yielded(yield->getOperands());
+  builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(), body.getOperations(),
+                                                      body.begin(), yield->getIterator());
+  yield->erase();
+  return yielded;
+}
+
+/// Whether `reader` alone reads `producer`, as `input`.
+bool isReadBy(ClusterOp reader, ClusterOp producer, Value input) {
+  auto areReader = [&](Value value) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) { return user == reader; });
+  };
+  const Value result = producer.getResult(0);
+  return areReader(input) &&
+         (input == result || (result.hasOneUse() && *result.user_begin() == input.getDefiningOp()));
+}
+
 /// The place of a result of `reader` after `producer` was fused into it; the body of `reader` may yield a
 /// result of `producer` unchanged.
 PlaceAttr placeBehind(ClusterOp producer, ClusterOp reader, unsigned result,
@@ -168,6 +191,11 @@ ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Val
       return {};
     points[map] = *point;
   }
+  const bool producerGoes = !usesIndex && points.size() == 1 && isReadBy(reader, producer, input);
+  SmallVector<PlaceAttr> places;
+  for (unsigned i = 0; i < reader->getNumResults(); ++i)
+    places.push_back(
+        placeBehind(producer, reader, i, [&](Value tensor) { return tensor == input ? 0 : -1; }));
   OpBuilder builder(reader);
   ClusterOp fused =
       startCluster(builder, reader, reader.getResultTypes(), reader.getReduced(), reader.getOutputMaps());
@@ -192,19 +220,20 @@ ClusterOp schedule::substituteProducer(ClusterOp producer, ClusterOp reader, Val
         inner.map(scalar, inputs.add(producer.getInputs()[i], simplifyAffineMap(composed), scalar.getType(),
                                      scalar.getLoc()));
       }
-      copy = copyBody(builder, producer, inner, point).front();
+      copy = (producerGoes ? moveBody(builder, producer, inner) : copyBody(builder, producer, inner, point))
+                 .front();
     }
     values.map(argument, copy);
   }
-  finish(builder, fused, inputs, copyBody(builder, reader, values, {}));
-  SmallVector<PlaceAttr> places;
-  for (unsigned i = 0; i < reader->getNumResults(); ++i)
-    places.push_back(
-        placeBehind(producer, reader, i, [&](Value tensor) { return tensor == input ? 0 : -1; }));
+  finish(builder, fused, inputs, moveBody(builder, reader, values));
   sched::setResultPlaces(fused, places);
   copyValueNotes(reader, fused);
   reader.replaceAllUsesWith(fused.getResults());
   reader.erase();
+  if (auto view = input.getDefiningOp<sched::ViewOp>(); view && view->use_empty())
+    view.erase();
+  if (producer->use_empty())
+    producer.erase();
   return fused;
 }
 
@@ -218,6 +247,15 @@ ClusterOp schedule::joinProducer(ClusterOp producer, ClusterOp reader) {
       types.push_back(result.getType());
       outputMaps.push_back(producer.getOutputMaps()[kept.back()]);
     }
+  SmallVector<PlaceAttr> places;
+  auto producedAs = [&](Value tensor) {
+    return tensor.getDefiningOp() == producer ? static_cast<int>(cast<OpResult>(tensor).getResultNumber())
+                                              : -1;
+  };
+  for (unsigned i = 0; i < reader->getNumResults(); ++i)
+    places.push_back(placeBehind(producer, reader, i, producedAs));
+  for (unsigned i : kept)
+    places.push_back(sched::computedAt(producer, i));
   OpBuilder builder(reader);
   ArrayRef<int64_t> reduced = producer.getReduced().empty() ? reader.getReduced() : producer.getReduced();
   ClusterOp joined = startCluster(builder, reader, types, reduced, builder.getArrayAttr(outputMaps));
@@ -234,21 +272,12 @@ ClusterOp schedule::joinProducer(ClusterOp producer, ClusterOp reader) {
   };
   IRMapping first, second;
   addInputs(producer, first, {});
-  SmallVector<Value> passed = copyBody(builder, producer, first, {});
+  SmallVector<Value> passed = moveBody(builder, producer, first);
   addInputs(reader, second, passed);
-  SmallVector<Value> yielded = copyBody(builder, reader, second, {});
+  SmallVector<Value> yielded = moveBody(builder, reader, second);
   for (unsigned i : kept)
     yielded.push_back(passed[i]);
   finish(builder, joined, inputs, yielded);
-  SmallVector<PlaceAttr> places;
-  auto producedAs = [&](Value tensor) {
-    return tensor.getDefiningOp() == producer ? static_cast<int>(cast<OpResult>(tensor).getResultNumber())
-                                              : -1;
-  };
-  for (unsigned i = 0; i < reader->getNumResults(); ++i)
-    places.push_back(placeBehind(producer, reader, i, producedAs));
-  for (unsigned i : kept)
-    places.push_back(sched::computedAt(producer, i));
   sched::setResultPlaces(joined, places);
   SmallVector<DictionaryAttr> notes = valueNotesOf(reader);
   for (unsigned i : kept)

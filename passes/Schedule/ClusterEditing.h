@@ -23,7 +23,7 @@ private:
 /// `reader` with `producer`'s scalar computed wherever it read `input`, which is the result of `producer` or
 /// a view of it. The producer must have one result and no reductions. Returns the cluster that took the
 /// reader's place, or null, with nothing changed, where the element that is read is no plain function of the
-/// domain. The producer stays.
+/// domain. The view and the producer are erased where nothing else reads them.
 sched::ClusterOp substituteProducer(sched::ClusterOp producer, sched::ClusterOp reader, mlir::Value input);
 
 /// One cluster in the reader's place that yields the reader's results, and the producer's that others read.

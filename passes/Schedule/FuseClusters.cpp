@@ -17,10 +17,15 @@ constexpr size_t maxBodyOps = 200, maxOperands = 24, maxReaders = 16;
 
 Block &bodyOf(ClusterOp cluster) { return cluster.getBody().front(); }
 
+template <typename... Ops> llvm::DenseSet<TypeID> kindsOf() { return {TypeID::get<Ops>()...}; }
+
+/// One look-up an operation: each body is walked for each reader.
 bool isExpensive(Operation &op) {
-  return isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::TanhOp, math::ErfOp, math::PowFOp,
-             math::SqrtOp, math::SinOp, math::CosOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp,
-             arith::RemFOp, arith::RemSIOp, arith::RemUIOp, sched::RandomOp>(op);
+  static const llvm::DenseSet<TypeID> expensive =
+      kindsOf<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::TanhOp, math::ErfOp, math::PowFOp,
+              math::SqrtOp, math::SinOp, math::CosOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp,
+              arith::RemFOp, arith::RemSIOp, arith::RemUIOp, sched::RandomOp>();
+  return expensive.contains(op.getName().getTypeID());
 }
 
 bool hasExpensive(ClusterOp cluster) { return llvm::any_of(bodyOf(cluster), isExpensive); }
@@ -135,7 +140,6 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     if (canSubstitute(producer, reader, input, view))
       if (ClusterOp fused = substituteProducer(producer, reader, input)) {
         ++substituted;
-        eraseUnread(view, producer);
         return fused;
       }
     if (!view && canJoin(producer, reader)) {
@@ -143,13 +147,6 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
       return joinProducer(producer, reader);
     }
     return {};
-  }
-
-  void eraseUnread(sched::ViewOp view, ClusterOp producer) {
-    if (view && view->use_empty())
-      view.erase();
-    if (producer->use_empty())
-      producer.erase();
   }
 
   bool canSubstitute(ClusterOp producer, ClusterOp reader, Value input, sched::ViewOp view) {

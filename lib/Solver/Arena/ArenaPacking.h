@@ -21,6 +21,7 @@ struct PackOptions {
   int64_t good = 0; ///< bytes that are low enough: a third of the default effort looks for them, less for
                     ///< lower ones. 0: none
   uint64_t seed = 1;
+  bool operator==(const PackOptions &) const = default;
 };
 
 struct Packing {

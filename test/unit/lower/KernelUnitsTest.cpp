@@ -100,6 +100,19 @@ TEST_F(KernelUnits, EqualKernelsAreCompiledOnceUnderTheirNames) {
   EXPECT_EQ(compiled(kernel("a", "1.0") + kernel("b", "2.0"), &cache).size(), 2u);
 }
 
+TEST_F(KernelUnits, EqualKernelsOfAModuleAreMadeOnce) {
+  const test::TempFolder folder;
+  FileCache cache(folder.path("c"), 0);
+  const std::string text = kernel("a", "1.0") + kernel("b", "2.0") + kernel("c", "1.0");
+  const ObjectFiles objects = compiled(text, &cache);
+  ASSERT_EQ(objects.size(), 3u);
+  EXPECT_EQ(cache.counts().misses, 2);
+  EXPECT_EQ(run(objects, "a"), 2);
+  EXPECT_EQ(run(objects, "b"), 4);
+  EXPECT_EQ(run(objects, "c"), 2);
+  EXPECT_EQ(objects, compiled(text, nullptr));
+}
+
 TEST_F(KernelUnits, KernelsStayTogetherWithWhatTheyUse) {
   const std::string text = R"(
     llvm.mlir.global private constant @table(dense<[4.0, 5.0]> : tensor<2xf32>) : !llvm.array<2 x f32>

@@ -1,4 +1,4 @@
-#include "lib/Solver/Arena/ArenaPacking.h"
+#include "lib/Solver/Arena/PackingMemo.h"
 #include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -275,6 +275,25 @@ TEST(ArenaPacking, DependsOnEffortAndSeedAlone) {
   Packing least = packArena(buffers, options);
   expectValid(buffers, least, 1);
   EXPECT_LE(once.height, least.height);
+}
+
+TEST(ArenaPacking, EqualQuestionsAreSearchedOnce) {
+  std::mt19937 random(11);
+  const std::vector<Buffer> buffers = randomBuffers(random, 40, 30, 1000);
+  PackingMemo memo;
+  PackOptions options;
+  options.effort = 100'000;
+  const Packing first = memo.pack(buffers, options), again = memo.pack(buffers, options);
+  EXPECT_EQ(first.offsets, packArena(buffers, options).offsets);
+  EXPECT_EQ(again.offsets, first.offsets);
+  EXPECT_EQ(memo.counts().searched, 1);
+  EXPECT_EQ(memo.counts().found, 1);
+  options.seed = 2;
+  memo.pack(buffers, options);
+  options.timeLimit = 0.001;
+  memo.pack(buffers, options);
+  EXPECT_EQ(memo.counts().searched, 2);
+  EXPECT_EQ(memo.counts().found, 1);
 }
 
 TEST(ArenaPacking, KeepsToTheTimeLimit) {

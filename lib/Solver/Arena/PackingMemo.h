@@ -1,0 +1,43 @@
+// Packings by what was asked for: planners ask for the same buffers again, from pass to
+// pass and from one way out of a budget to the next.
+#pragma once
+#include "lib/Solver/Arena/ArenaPacking.h"
+#include <deque>
+#include <mutex>
+#include <optional>
+
+namespace kedge::solver {
+
+/// Of a process. For several threads at once.
+class PackingMemo {
+public:
+  struct Counts {
+    int64_t searched = 0, found = 0;
+  };
+
+  static PackingMemo &ofProcess();
+
+  /// As packArena. What is kept first goes first, where all have more than `mostBuffers` buffers together.
+  /// With a time limit each call searches.
+  Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
+  Counts counts() const;
+
+private:
+  struct Entry {
+    size_t hash = 0;
+    std::vector<Buffer> buffers;
+    PackOptions options;
+    Packing packing;
+  };
+  std::optional<Packing> find(size_t hash, const std::vector<Buffer> &buffers, const PackOptions &options);
+  void keep(Entry entry);
+
+  static constexpr size_t mostBuffers = 1'000'000;
+
+  mutable std::mutex mutex;
+  std::deque<Entry> entries;
+  size_t bufferCount = 0;
+  Counts sums;
+};
+
+} // namespace kedge::solver
