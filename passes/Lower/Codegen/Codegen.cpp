@@ -287,7 +287,8 @@ FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const Kern
   std::vector<std::pair<size_t, size_t>> copies; // of a unit that is compiled, and which
   for (size_t at = 0; at < units.size(); ++at) {
     const auto key = keys.of(units[at].module.get());
-    if (auto [first, isNew] = key ? firstOf.try_emplace(key->text(), at) : std::pair(firstOf.end(), true); !isNew)
+    if (auto [first, isNew] = key ? firstOf.try_emplace(key->text(), at) : std::pair(firstOf.end(), true);
+        !isNew)
       copies.push_back({at, first->second});
     else if (auto found = cache && key ? cache->find(*key) : std::nullopt)
       objects[at] = std::move(*found);

@@ -94,8 +94,8 @@ bool put(int slot, int processor) {
   return true;
 }
 
-/// A processor of the calling thread's, not `here`, on which no other thread of loops was last; -1: none. The
-/// system may have moved the calling thread: where it was last says nothing.
+/// A processor of the calling thread's, not `here`, on which no other thread of loops is at work; -1: none.
+/// The system may have moved the calling thread: where it was last says nothing.
 int freeProcessor(int count, int here) {
   cpu_set_t free;
   if (sched_getaffinity(0, sizeof free, &free) != 0)
@@ -105,7 +105,7 @@ int freeProcessor(int count, int here) {
   CPU_CLR(here, &free);
   for (int slot = 0; slot < count; ++slot)
     if (const int taken = loopThreads[slot].processor.load(std::memory_order_relaxed);
-        taken >= 0 && slot != noted.slot)
+        taken >= 0 && slot != noted.slot && loopThreads[slot].works.load(std::memory_order_relaxed))
       CPU_CLR(taken, &free);
   for (int processor = 0; processor < CPU_SETSIZE; ++processor)
     if (CPU_ISSET(processor, &free))

@@ -142,9 +142,15 @@ TEST_F(RuntimeDisplaced, ComesHereForAWhile) {
   EXPECT_TRUE(isEqual(allowedTo(0), both));
 }
 
-// The system moves the caller to the helper's processor: where the caller was before is free.
+// The system moves the caller to the helper's processor: where the caller was before is free, and where
+// another helper was that has nothing to do.
 TEST_F(RuntimeDisplaced, ACallerThatWasMovedLeaves) {
   const Spinner other(there);
+  std::thread([this] {
+    restrict(0, only(here));
+    noteLoopThread(/*slot=*/4);
+    const ThreadAtWork working;
+  }).join();
   const Helper helper(Doing::GivesWay, only(there));
   const CallerStays stays;
   bool left = false;
