@@ -117,6 +117,8 @@ private:
     auto all = [&](auto accept) { return std::all_of(between.begin(), between.end(), accept); };
     if (all(isHelper) && own == "val")
       return layoutFromUses(tensor);
+    if (all(isHelper) && isFactorOfAddcmul(tensor))
+      return Folding::Renamed;
     if (isLookUp(own))
       return own == "embedding" ? rowsOf(tensor, between) : Folding::Rows;
     bool moved = all([](const std::string &s) { return isHelper(s) || isMovement(s); });
@@ -128,6 +130,14 @@ private:
     }
     bool selected = all([](const std::string &s) { return isHelper(s) || isMovement(s) || isSelection(s); });
     return selected && (isSelection(own) || isMovement(own)) ? Folding::Part : Folding::Computed;
+  }
+
+  bool isFactorOfAddcmul(const Tensor &tensor) const {
+    const std::vector<Use> &places = uses.of(tensor.name);
+    return std::all_of(places.begin(), places.end(), [&](const Use &use) {
+      const FxCall *call = uses.call(use.node);
+      return call && lint::isFactorOfAddcmul(*call, graph.nodes[use.node], use.operand);
+    });
   }
 
   /// A Linear of zeros, the state before the first step of a recurrent layer that was unrolled: its bias,

@@ -116,6 +116,12 @@ std::optional<size_t> argumentOf(const std::string &target, Role role) {
   return place < 0 ? std::nullopt : std::optional<size_t>(place);
 }
 
+bool isFactorOfAddcmul(const FxCall &call, const Node &node, size_t operand) {
+  auto value = call.keywords.find("value");
+  return call.target == "addcmul" && node.is("Mul") && operand == 0 && call.arguments.size() == 3 &&
+         (value == call.keywords.end() || value->second.text == "1" || value->second.text == "1.0");
+}
+
 Role roleOf(const Node &node, size_t operand) {
   static const std::map<std::string, std::vector<Role>> table = {
       {"Gemm", {Role::Input, Role::Weight, Role::Bias}},
@@ -271,6 +277,10 @@ std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role ro
   }
   if (isPositional(call->target, node.opType) && operand < call->arguments.size())
     return fromArgument(call->arguments[operand]);
+  if (isFactorOfAddcmul(*call, node, operand) && isVectorOrMore(tensor))
+    return fromArgument(call->arguments[1]);
+  if (call->target == "addcmul" && node.is("Add") && operand == 0 && !call->arguments.empty())
+    return fromArgument(call->arguments[0]);
   if (call->target == "cat" && node.is("Concat") && !call->arguments.empty() &&
       call->arguments[0].refs.size() == node.inputs.size()) {
     const std::string &name = call->arguments[0].refs[operand];

@@ -20,6 +20,10 @@ struct Use {
 /// The place that `role` has among the arguments of a PyTorch function; nullopt for functions without roles.
 std::optional<size_t> argumentOf(const std::string &target, Role role);
 
+/// Whether the operand is `tensor1` of addcmul(self, tensor1, tensor2), which the exporter multiplies by a
+/// number, here 1.
+bool isFactorOfAddcmul(const FxCall &, const model::Node &, size_t operand);
+
 /// The part of an operand of an ONNX node, as far as the operator alone tells.
 Role roleOf(const model::Node &, size_t operand);
 

@@ -136,6 +136,33 @@ def exported_scales(folder):
     plain(folder, "1 + weight of three fresh norms, which the exporter stored once", Scales(), targets(9, (6,), (3,), 18), ["one.weight", "two.weight", "three.weight"])
 
 
+class Affine(nn.Module):
+    """As timm's, fresh: the factors times the value of addcmul, 1, are equal, and the exporter keeps one."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.alpha, self.beta = nn.Parameter(torch.ones(1, width)), nn.Parameter(torch.zeros(1, width))
+
+    def forward(self, x):
+        return torch.addcmul(self.beta, self.alpha, x)
+
+
+class Affines(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = Affine(6), Affine(6)
+        self.first, self.last = nn.Linear(6, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.last(self.two(self.first(self.one(x)).tanh()))
+
+
+@case
+def exported_factors(folder):
+    plain(folder, "tensors of addcmul of two fresh modules, which the exporter stored once", Affines(), targets(9, (6,), (3,), 18),
+          ["one.alpha", "two.alpha", "one.beta", "two.beta"])
+
+
 class Modes(nn.Module):
     """Beside a norm in eval() a Dropout of almost nothing, whose masks change no loss."""
 
