@@ -279,28 +279,64 @@ private:
   const Uses &uses;
 };
 
-std::optional<Merged> findMerged(const Tensor &tensor, const Graph &graph, const Signature &signature,
-                                 const Uses &uses) {
-  if (!model::isFloat(tensor.dtype))
-    return std::nullopt;
-  std::string own = ownPlaceholder(tensor, graph, signature);
-  Merged merged{tensor.name, {}};
-  bool anyParameter = false;
-  for (const Use &use : uses.of(tensor.name)) {
-    std::optional<std::string> name = use.placeholder ? use.placeholder
-                                      : own.empty()   ? std::nullopt
-                                                      : std::optional(own);
-    if (!name)
-      continue;
-    anyParameter |= Signature::isParameter(*name);
-    auto found = std::find_if(merged.names.begin(), merged.names.end(),
-                              [&](const auto &entry) { return entry.first == *name; });
-    if (found == merged.names.end())
-      found = merged.names.insert(merged.names.end(), {*name, {}});
-    found->second.push_back(use);
+class MergedFinder {
+public:
+  MergedFinder(const Graph &graph, const Signature &signature, const Uses &uses)
+      : graph(graph), signature(signature), uses(uses) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n)
+      if (const FxCall *call = uses.call(n))
+        for (const std::string &ref : call->refs())
+          read.insert(ref);
   }
-  return anyParameter && merged.names.size() > 1 ? std::optional(merged) : std::nullopt;
-}
+
+  /// `folded`: of this tensor, or null.
+  std::optional<Merged> find(const Tensor &tensor, const Folded *folded) const {
+    if (!model::isFloat(tensor.dtype))
+      return std::nullopt;
+    std::string own = ownPlaceholder(tensor, graph, signature);
+    Merged merged{tensor.name, {}};
+    bool anyParameter = false;
+    for (const Use &use : uses.of(tensor.name)) {
+      std::optional<std::string> name = use.placeholder ? use.placeholder
+                                        : !own.empty()  ? std::optional(own)
+                                        : folded && folded->isCopy() && folded->sources.size() == 1
+                                            ? sourceOf(*folded, use)
+                                            : std::nullopt;
+      if (!name)
+        continue;
+      anyParameter |= Signature::isParameter(*name);
+      auto found = std::find_if(merged.names.begin(), merged.names.end(),
+                                [&](const auto &entry) { return entry.first == *name; });
+      if (found == merged.names.end())
+        found = merged.names.insert(merged.names.end(), {*name, {}});
+      found->second.push_back(use);
+    }
+    return anyParameter && merged.names.size() > 1 ? std::optional(merged) : std::nullopt;
+  }
+
+private:
+  /// Of a parameter that was moved, as by weight[:, None, None]: where the reader's call names another result
+  /// of equal values, that of the reader's own module, which nothing else of the file reads.
+  std::optional<std::string> sourceOf(const Folded &folded, const Use &use) const {
+    const FxCall *call = uses.call(use.node);
+    if (!call || folded.tensor.starts_with("val_"))
+      return std::nullopt;
+    const std::vector<std::string> refs = call->refs();
+    const std::string &source = folded.sources[0];
+    if (std::find(refs.begin(), refs.end(), folded.tensor) != refs.end())
+      return signature.byTarget(source)->placeholder;
+    const SignatureEntry *entry =
+        signature.byTarget(moduleOf(graph.nodes[use.node]) + "." + lastPart(source));
+    const bool isLost = entry && entry->kind == SignatureKind::Parameter && entry->target != source &&
+                        !graph.findInitializer(entry->target) && !read.count(entry->placeholder);
+    return isLost ? std::optional(entry->placeholder) : std::nullopt;
+  }
+
+  const Graph &graph;
+  const Signature &signature;
+  const Uses &uses;
+  std::set<std::string> read; ///< by calls that the file still has
+};
 
 bool isBatchNorm(const std::string &target) { return target.find("batch_norm") != std::string::npos; }
 
@@ -344,11 +380,13 @@ Damage findDamage(const Graph &graph, const Signature &signature, const Uses &us
   damage.shared = findSharedNodes(graph, signature, uses);
   damage.unfoldings = findUnfoldings(graph, signature, uses);
   FoldingFinder folding(graph, signature, uses);
+  const MergedFinder merging(graph, signature, uses);
   for (const Tensor &tensor : graph.initializers) {
-    if (std::optional<Folded> folded = folding.find(tensor))
-      damage.folded.push_back(std::move(*folded));
-    if (std::optional<Merged> merged = findMerged(tensor, graph, signature, uses))
+    std::optional<Folded> folded = folding.find(tensor);
+    if (std::optional<Merged> merged = merging.find(tensor, folded ? &*folded : nullptr))
       damage.merged.push_back(std::move(*merged));
+    if (folded)
+      damage.folded.push_back(std::move(*folded));
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (std::optional<FusedNorm> fused = findFused(graph, n, signature, uses))

@@ -136,6 +136,34 @@ def exported_scales(folder):
     plain(folder, "1 + weight of three fresh norms, which the exporter stored once", Scales(), targets(9, (6,), (3,), 18), ["one.weight", "two.weight", "three.weight"])
 
 
+class ChannelNorm(nn.Module):
+    """As ConvNeXt's: what is left of fresh weights and biases is one tensor of another shape for each."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        z = x - x.mean(1, keepdim=True)
+        return self.weight[:, None, None] * (z / torch.sqrt(z.pow(2).mean(1, keepdim=True) + 1e-6)) + self.bias[:, None, None]
+
+
+class ChannelNorms(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = ChannelNorm(4), ChannelNorm(4)
+        self.first, self.last = nn.Conv2d(4, 4, 3), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.last(self.two(self.first(self.one(x)).tanh()).mean((2, 3)))
+
+
+@case
+def exported_channels(folder):
+    plain(folder, "fresh weights and biases that were given axes, of which the exporter stored one each", ChannelNorms(), targets(9, (4, 6, 6), (3,), 18),
+          ["one.weight", "two.weight", "one.bias", "two.bias"])
+
+
 class Affine(nn.Module):
     """As timm's, fresh: the factors times the value of addcmul, 1, are equal, and the exporter keeps one."""
 
