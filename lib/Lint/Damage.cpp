@@ -314,16 +314,53 @@ public:
     return anyParameter && merged.names.size() > 1 ? std::optional(merged) : std::nullopt;
   }
 
+  /// Parameters of modules near the readers of which nothing is left in the file, where a reader's call names
+  /// another result than this tensor, and `merged` does not say whose: they are in this tensor, and nothing
+  /// tells where.
+  std::vector<std::string> lostIn(const Folded &folded, const Merged *merged,
+                                  const std::set<std::string> &held) const {
+    std::vector<std::string> lost;
+    for (const Use &use : uses.of(folded.tensor))
+      if (!use.placeholder && !isTold(merged, use) && namesAnother(folded, use))
+        for (const SignatureEntry &entry : signature.all())
+          if (entry.kind == SignatureKind::Parameter && !held.count(entry.target) &&
+              !read.count(entry.placeholder) && !graph.findInitializer(entry.target) &&
+              isOf(entry.target, moduleOf(graph.nodes[use.node])) &&
+              std::find(lost.begin(), lost.end(), entry.target) == lost.end())
+            lost.push_back(entry.target);
+    return lost;
+  }
+
 private:
+  static bool isOf(const std::string &parameter, const std::string &module) {
+    return parameter.size() > module.size() && parameter.starts_with(module) &&
+           parameter[module.size()] == '.' && parameter.find('.', module.size() + 1) == std::string::npos;
+  }
+
+  static bool isTold(const Merged *merged, const Use &use) {
+    const auto isUse = [&](const Use &other) {
+      return other.node == use.node && other.operand == use.operand;
+    };
+    return merged && std::ranges::any_of(merged->names, [&](const auto &entry) {
+             return std::ranges::any_of(entry.second, isUse);
+           });
+  }
+
+  /// Results without a name of their own are called val_N.
+  bool namesAnother(const Folded &folded, const Use &use) const {
+    const FxCall *call = uses.call(use.node);
+    const std::vector<std::string> refs = call ? call->refs() : std::vector<std::string>();
+    return call && !folded.tensor.starts_with("val_") &&
+           std::find(refs.begin(), refs.end(), folded.tensor) == refs.end();
+  }
+
   /// Of a parameter that was moved, as by weight[:, None, None]: where the reader's call names another result
   /// of equal values, that of the reader's own module, which nothing else of the file reads.
   std::optional<std::string> sourceOf(const Folded &folded, const Use &use) const {
-    const FxCall *call = uses.call(use.node);
-    if (!call || folded.tensor.starts_with("val_"))
-      return std::nullopt;
-    const std::vector<std::string> refs = call->refs();
     const std::string &source = folded.sources[0];
-    if (std::find(refs.begin(), refs.end(), folded.tensor) != refs.end())
+    if (!uses.call(use.node) || folded.tensor.starts_with("val_"))
+      return std::nullopt;
+    if (!namesAnother(folded, use))
       return signature.byTarget(source)->placeholder;
     const SignatureEntry *entry =
         signature.byTarget(moduleOf(graph.nodes[use.node]) + "." + lastPart(source));
@@ -373,6 +410,31 @@ std::optional<DroppedBias> findDropped(const Graph &graph, size_t n, const Uses 
       return std::nullopt;
   return DroppedBias{n, placeholder};
 }
+/// Names of parameters of which the file still holds something.
+std::set<std::string> heldIn(const Damage &damage, const Signature &signature) {
+  std::set<std::string> held;
+  for (const Folded &folded : damage.folded) {
+    held.insert(folded.sources.begin(), folded.sources.end());
+    for (const auto &[owner, places] : folded.others)
+      held.insert(owner);
+  }
+  for (const Unfolding &unfolding : damage.unfoldings)
+    for (const auto &[placeholder, shape] : unfolding.shapes)
+      held.insert(signature.nameOf(placeholder));
+  return held;
+}
+
+/// Copies and parts that stand for parameters of which nothing tells where they are cannot be undone.
+void markLost(Damage &damage, const Signature &signature, const MergedFinder &merging) {
+  const std::set<std::string> held = heldIn(damage, signature);
+  for (Folded &folded : damage.folded) {
+    if (folded.kind == Folding::Computed || folded.kind == Folding::Moved || damage.isUnfolded(folded.tensor))
+      continue;
+    const std::vector<std::string> lost = merging.lostIn(folded, damage.mergedOf(folded.tensor), held);
+    if (!lost.empty())
+      folded.kind = Folding::Computed, folded.sources.insert(folded.sources.end(), lost.begin(), lost.end());
+  }
+}
 } // namespace
 
 Damage findDamage(const Graph &graph, const Signature &signature, const Uses &uses) {
@@ -388,6 +450,7 @@ Damage findDamage(const Graph &graph, const Signature &signature, const Uses &us
     if (folded)
       damage.folded.push_back(std::move(*folded));
   }
+  markLost(damage, signature, merging);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (std::optional<FusedNorm> fused = findFused(graph, n, signature, uses))
       damage.fused.push_back(std::move(*fused));

@@ -164,6 +164,26 @@ def exported_channels(folder):
           ["one.weight", "two.weight", "one.bias", "two.bias"])
 
 
+class Token(nn.Module):
+    """A token of zeros in front: what is left of two is one constant, and nothing tells which parameter it is where."""
+
+    def __init__(self):
+        super().__init__()
+        self.token, self.mix = nn.Parameter(torch.zeros(1, 1, 6)), nn.Linear(6, 6)
+
+    def forward(self, x):
+        tokens = torch.cat([self.token.expand(x.shape[0], -1, -1), x.view(-1, 2, 3).repeat(1, 1, 2)], 1)
+        return self.mix(tokens).tanh().mean(1)
+
+
+@case
+def exported_tokens(folder):
+    data = targets(9, (6,), (3,), 18)
+    export(nn.Sequential(Token(), Token(), nn.Linear(6, 3)), (torch.from_numpy(data["x"][:6]),), folder, optimize=True)
+    record(folder, "equal parts of parameters of two modules are refused", {"exit": 1, "stderr": "'0.token', '1.token', which would not train"},
+           compile=MSE, run=["--steps", "1"], data=data)
+
+
 class Affine(nn.Module):
     """As timm's, fresh: the factors times the value of addcmul, 1, are equal, and the exporter keeps one."""
 
