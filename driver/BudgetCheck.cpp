@@ -21,11 +21,6 @@ sched::RecomputeAttr recomputation(ModuleOp module) {
   return sched::RecomputeNote(module.getContext()).getAttr(module);
 }
 
-bool fitsDevice(ModuleOp module) {
-  const sched::RecomputeAttr known = recomputation(module);
-  return !known || known.getFits().getValue();
-}
-
 } // namespace
 
 /// Says which flags change nothing in this step.
@@ -44,7 +39,7 @@ void BudgetCheck::noteWithoutEffect() const {
 
 /// What kedge-choose-recompute foresees is what is packed in the end.
 void BudgetCheck::check() const {
-  if (!options.memory.plan.budget.isGiven() || !fitsDevice(module))
+  if (!options.memory.plan.budget.isGiven() || !fitsDevice())
     return;
   const int64_t budget = recomputation(module).getBudgetBytes().getInt();
   int64_t bytes = analysis::sumOf(analysis::reservationsOf(module, rt::physicalCores()));
@@ -59,9 +54,14 @@ void BudgetCheck::check() const {
 
 int64_t BudgetCheck::hostBytes() const { return exporter::hostBytes(module); }
 
+bool BudgetCheck::fitsDevice() const {
+  const sched::RecomputeAttr known = recomputation(module);
+  return !known || known.getFits().getValue();
+}
+
 bool BudgetCheck::fits() const {
   const int64_t limit = options.memory.plan.hostBudget;
-  return fitsDevice(module) && (limit == 0 || hostBytes() <= limit);
+  return fitsDevice() && (limit == 0 || hostBytes() <= limit);
 }
 
 void BudgetCheck::sayWhyNothingFits(const std::string &remedies, const std::string &where) const {
@@ -70,7 +70,7 @@ void BudgetCheck::sayWhyNothingFits(const std::string &remedies, const std::stri
 }
 
 std::string BudgetCheck::whyNothingFits(const std::string &remedies) const {
-  if (fitsDevice(module))
+  if (fitsDevice())
     return whyHostDoesNotFit(remedies);
   const sched::RecomputeAttr known = recomputation(module);
   const int64_t budget = known.getBudgetBytes().getInt();

@@ -14,6 +14,8 @@ public:
   void noteWithoutEffect() const;
   /// Throws kedge::Error if the packed arena takes more than kedge-choose-recompute foresaw.
   void check() const;
+  /// Whether the plan stays within --memory-budget.
+  bool fitsDevice() const;
   /// Whether the plan stays within --memory-budget, and at level 4 within --host-memory-budget.
   bool fits() const;
   /// Says what fills the memory, `remedies` (lines), and last the smallest budget that would do; at level 4.

@@ -92,13 +92,17 @@ std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options
   remedy.apply(changed);
   changed.trial = Trial::Silent;
   changed.memory.frontier = changed.plan.compare = false;
+  changed.memory.plan.quick = true;
   Compilation compilation(changed);
   compilation.import();
   compilation.step();
   compilation.schedule();
+  const BudgetCheck check(compilation.module(), changed);
+  if (!check.fitsDevice())
+    return std::nullopt;
   compilation.plan();
   const nlohmann::json report = compilation.report();
-  if (!BudgetCheck(compilation.module(), changed).fits())
+  if (!check.fits())
     return std::nullopt;
   return Price{remedy.flags, report["peak_bytes"], report.value("step_seconds", 0.0),
                report["recompute"]["overhead"]};

@@ -45,6 +45,53 @@ def EmitKernels : KedgePass<"kedge-emit-kernels", "mlir::ModuleOp"> {
                            "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 
+def ShareCode : KedgePass<"kedge-share-code", "mlir::ModuleOp"> {
+  let summary = "One code for kernels that differ in numbers alone";
+  let description = [{
+    Runs on a module of kernels (`kedge-emit-kernels=kernels-only=true`), as the last step before machine code is made of
+    them. Kernels that are equal but for 64-bit constants become calls of one private function; what differs is in a
+    table, its last argument. Constants up to 16, divisors and sizes of stack memory stay what they are: code that knows
+    them is faster. Kernels keep their names and compute the same bits.
+
+    Example:
+    ```mlir
+    llvm.func @k0(%tensors: !llvm.ptr, %begin: i64, %end: i64) {
+      %n = arith.constant 100 : i64
+      %place = llvm.getelementptr %tensors[%n] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %zero = arith.constant 0.0 : f32
+      llvm.store %zero, %place : f32, !llvm.ptr
+      llvm.return
+    }
+    llvm.func @k1(%tensors: !llvm.ptr, %begin: i64, %end: i64) {
+      %n = arith.constant 200 : i64
+      %place = llvm.getelementptr %tensors[%n] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %zero = arith.constant 0.0 : f32
+      llvm.store %zero, %place : f32, !llvm.ptr
+      llvm.return
+    }
+    ```
+    becomes
+    ```mlir
+    ...@k0_numbers(dense<100> : tensor<1xi64>)...
+    llvm.func @k0(%tensors: !llvm.ptr, %begin: i64, %end: i64) {
+      %numbers = llvm.mlir.addressof @k0_numbers : !llvm.ptr
+      llvm.call @k0_shared(%tensors, %begin, %end, %numbers) : (!llvm.ptr, i64, i64, !llvm.ptr) -> ()
+      llvm.return
+    }
+    llvm.func private @k0_shared(%tensors: !llvm.ptr, %begin: i64, %end: i64, %numbers: !llvm.ptr) ... {
+      ...
+      %n = llvm.load ... : !llvm.ptr -> i64
+      %zero = arith.constant ... : f32
+      %place = llvm.getelementptr %tensors[%n] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      llvm.store %zero, %place : f32, !llvm.ptr
+    ...
+    ```
+  }];
+  let statistics = [Counter<"kernels", "kernels that have no code of their own any more">,
+                    Counter<"functions", "functions that they call">];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect"];
+}
+
 def EmitGpuKernels : KedgePass<"kedge-emit-gpu-kernels", "mlir::ModuleOp"> {
   let summary = "Emit GPU kernels for each distinct cluster and generated library call";
   let description = [{

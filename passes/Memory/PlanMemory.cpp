@@ -101,25 +101,18 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   /// Packing takes seconds in large models, so equal sets of buffers are packed once.
   solver::Packing packed(const std::vector<solver::Buffer> &transients, int64_t good) {
-    solver::PackingMemo &memo = solver::PackingMemo::ofProcess();
-    solver::PackOptions options;
-    options.align = alignment;
-    options.good = good;
-    solver::Packing packing = memo.pack(transients, options);
-    if (good > 0 && packing.height > good) {
-      options.good = 0;
-      if (solver::Packing lower = memo.pack(transients, options); lower.height < packing.height)
-        packing = std::move(lower);
-    }
-    return packing;
+    return solver::PackingMemo::ofProcess().packWithin(transients, good, alignment);
   }
 
-  /// What the budget leaves for the device's transient buffers; 0: there is no budget.
+  /// What the budget, or where nothing fits the smallest plan, leaves for the device's transient buffers; 0:
+  /// there is no budget.
   int64_t bytesLeft() {
     sched::RecomputeAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation());
     IntegerAttr budget = facts ? facts.getBudgetBytes() : IntegerAttr();
     if (!budget)
       return 0;
+    if (!facts.getFits().getValue())
+      budget = facts.getSmallestFeasibleBytes();
     return std::max<int64_t>(0, budget.getInt() - analysis::heldBytes(getOperation(), threads));
   }
 

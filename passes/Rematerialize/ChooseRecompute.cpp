@@ -44,7 +44,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   void readOptions() {
-    chooserOptions = {policy, offload, effort, frontier};
+    chooserOptions = {policy, offload, effort, frontier, quick};
     model = analysis::loadDevice(device);
     if (hostBudget > 0)
       hostLeft = hostBudget - analysis::hostStateBytes(getOperation());
@@ -58,7 +58,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.blocks = findBlocks(choice.graph);
     choice.sequence = choice.graph.problem.order;
     choice.bytes = choice.unconstrained = choice.smallest =
-        packedBytes(choice.graph.problem, choice.sequence, 0, effort);
+        quick ? quickBytes(choice.graph.problem, choice.sequence)
+              : packedBytes(choice.graph.problem, choice.sequence, 0, effort);
     for (int node : choice.sequence)
       choice.seconds += choice.graph.problem.nodes[node].cost;
     if (offload && failed(allowOffload(choice)))

@@ -9,13 +9,8 @@ using kedge::solver::RematProblem;
 
 namespace kedge::remat {
 namespace {
-/// A short try tells orders apart: most of what the packer will reach with all of its effort it reaches at
-/// once.
-constexpr int64_t effortOfTry = 10'000'000;
-/// So many are packed by one search, whose first steps are the same whatever its effort is.
-constexpr size_t fewBuffers = 400;
-/// What the packer takes of its own accord where it has reached what is good.
-constexpr int64_t effortOfGood = 40'000'000;
+/// With less the packer never goes beyond its quick search.
+constexpr int64_t effortOfWholeSearch = 40'000'000;
 /// Fewer for long sequences, whose packing takes longer.
 constexpr size_t fewestTries = 8, mostTries = 32, stepsTimesTries = 8000;
 
@@ -101,30 +96,26 @@ std::vector<Buffer> buffersOf(const RematProblem &problem, const std::vector<int
   return Simulation(problem, sequence).run();
 }
 
+int64_t quickBytes(const RematProblem &problem, const std::vector<int> &sequence) {
+  return solver::PackingMemo::ofProcess().packQuickly(buffersOf(problem, sequence)).height;
+}
+
 int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequence, int64_t good,
                     int64_t effort) {
-  const std::vector<Buffer> buffers = buffersOf(problem, sequence);
-  solver::PackOptions options;
-  options.good = good;
-  if (effort > 0 && effort < effortOfGood && buffers.size() <= fewBuffers)
-    options.effort = std::max(effort, effortOfTry);
-  return solver::PackingMemo::ofProcess().pack(buffers, options).height;
+  if (effort > 0 && effort < effortOfWholeSearch)
+    return quickBytes(problem, sequence);
+  return solver::PackingMemo::ofProcess().packWithin(buffersOf(problem, sequence), good).height;
 }
 
 std::optional<PackedSequence> orderWithin(const RematProblem &problem, const std::vector<int> &sequence,
                                           int64_t left) {
-  solver::PackOptions options;
-  options.effort = effortOfTry;
-  auto heightOf = [&](const std::vector<int> &order) {
-    return solver::PackingMemo::ofProcess().pack(buffersOf(problem, order), options).height;
-  };
   std::vector<int> best = sequence;
-  int64_t height = heightOf(best);
+  int64_t height = quickBytes(problem, best);
   const size_t most =
       std::clamp(stepsTimesTries / std::max<size_t>(sequence.size(), 1), fewestTries, mostTries);
   for (size_t seed = 1; seed <= most; ++seed) {
     std::vector<int> other = solver::rematOtherOrder(problem, best, seed);
-    const int64_t reached = heightOf(other);
+    const int64_t reached = quickBytes(problem, other);
     if (reached > height)
       continue;
     best = std::move(other);

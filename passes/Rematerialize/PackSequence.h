@@ -10,11 +10,14 @@ namespace kedge::remat {
 /// result takes the first input that it may. Steps are counted from 1; 0 is before the first launch.
 std::vector<solver::Buffer> buffersOf(const solver::RematProblem &problem, const std::vector<int> &sequence);
 
-/// Height of the packed arena, in bytes. What matters alone is, where `good` is given, whether it is below
-/// that. With `effort`, the steps of --effort, functions of few buffers are packed in a tenth of a second or
-/// those steps; kedge-plan-memory, which has no less, finds such a packing again.
+/// Height of the packed arena, in bytes: the same as kedge-plan-memory's or above it. What matters alone is,
+/// where `good` is given, whether it is below that. `effort`: the steps of --effort; few of them are for a
+/// quick search alone.
 int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0,
                     int64_t effort = 0);
+
+/// By the quick search: kedge-plan-memory packs in no more bytes.
+int64_t quickBytes(const solver::RematProblem &problem, const std::vector<int> &sequence);
 
 struct PackedSequence {
   std::vector<int> sequence;

@@ -23,6 +23,12 @@ void PlanChooser::decide(RecomputeChoice &choice, std::optional<int64_t> left) {
     search(choice, *left);
 }
 
+int64_t PlanChooser::packed(const RecomputeChoice &choice, const std::vector<int> &sequence,
+                            int64_t good) const {
+  return options.quick ? quickBytes(choice.graph.problem, sequence)
+                       : packedBytes(choice.graph.problem, sequence, good, options.effort);
+}
+
 /// Values that the policy drops are computed again. With `offload`, other values move to host memory until
 /// the budget is met or, without a budget, as long as that lowers the peak.
 void PlanChooser::follow(RecomputeChoice &choice, const Policy &policy, std::optional<int64_t> left) {
@@ -33,7 +39,7 @@ void PlanChooser::follow(RecomputeChoice &choice, const Policy &policy, std::opt
          choice.graph.function.getName().str(), options.policy.text());
   if (sequence != choice.graph.problem.order)
     lowerPeakByOrder(choice.graph.problem, sequence);
-  choice.take(sequence, packedBytes(choice.graph.problem, sequence, 0, options.effort));
+  choice.take(sequence, packed(choice, sequence));
   choice.smallest = choice.bytes;
 }
 
@@ -87,6 +93,8 @@ void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
   for (size_t i = 0; i < plans.size() && !found; ++i)
     found = solver::peakOf(choice.graph.problem, plans[i]) <= left && takeWithin(choice, plans, i, left);
   findSmallest(choice, plans, found);
+  if (options.quick)
+    return;
   solver::RematPlan bound = solver::rematBound(choice.graph.problem, found ? left : choice.bytes, true);
   choice.lowerBound = std::min(bound.lowerBound, choice.added);
   choice.peakLowerBound = bound.peakLowerBound;
@@ -106,13 +114,15 @@ static double costOfRoom(const RecomputeChoice &choice, const std::vector<std::v
 /// tried.
 bool PlanChooser::takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left) {
   const solver::RematProblem &problem = choice.graph.problem;
-  const int64_t packed = packedBytes(problem, plans[index], left, options.effort);
-  if (packed <= left) {
-    choice.take(plans[index], packed);
+  int64_t bytes = quickBytes(problem, plans[index]);
+  const bool isNear = bytes <= left + left / kWorthReordering;
+  if (bytes > left && isNear)
+    bytes = packed(choice, plans[index], left);
+  if (bytes <= left) {
+    choice.take(plans[index], bytes);
     return true;
   }
-  if (packed - left > left / kWorthReordering ||
-      costOfRoom(choice, plans, index, left) <= choice.seconds * kCostlyRoomShare)
+  if (!isNear || costOfRoom(choice, plans, index, left) <= choice.seconds * kCostlyRoomShare)
     return false;
   std::optional<PackedSequence> other = orderWithin(problem, plans[index], left);
   if (other)
@@ -121,7 +131,8 @@ bool PlanChooser::takeWithin(RecomputeChoice &choice, const Plans &plans, size_t
 }
 
 /// The plan of the smallest peak need not be the smallest when it is packed. Others that could be smaller
-/// by at least a ten-thousandth are packed, too.
+/// by at least a ten-thousandth are packed, too. All of the packer's effort goes into the smallest, and into
+/// that only where nothing fits.
 void PlanChooser::findSmallest(RecomputeChoice &choice, const Plans &plans, bool found) {
   std::vector<std::pair<int64_t, size_t>> byPeak;
   for (size_t i = 0; i < plans.size(); ++i)
@@ -129,16 +140,19 @@ void PlanChooser::findSmallest(RecomputeChoice &choice, const Plans &plans, bool
   llvm::sort(byPeak);
   byPeak.resize(std::min<size_t>(byPeak.size(), 8));
   choice.smallest = std::min(choice.smallest, choice.bytes);
+  std::optional<size_t> smallest;
   for (auto [peak, i] : byPeak) {
     if (peak >= choice.smallest - choice.smallest / 10000)
       break;
-    int64_t packed = packedBytes(choice.graph.problem, plans[i], 0, options.effort);
-    if (packed >= choice.smallest)
-      continue;
-    choice.smallest = packed;
-    if (!found)
-      choice.take(plans[i], packed);
+    if (const int64_t bytes = quickBytes(choice.graph.problem, plans[i]); bytes < choice.smallest) {
+      choice.smallest = bytes;
+      smallest = i;
+    }
   }
+  if (found || !smallest)
+    return;
+  choice.smallest = std::min(choice.smallest, packed(choice, plans[*smallest]));
+  choice.take(plans[*smallest], choice.smallest);
 }
 
 FunctionFrontier PlanChooser::frontierOf(RecomputeChoice &choice) {
@@ -150,9 +164,8 @@ FunctionFrontier PlanChooser::frontierOf(RecomputeChoice &choice) {
   function.plans.resize(1 + few.size(), {choice.unconstrained, 0});
   sideBySide(few.size(), [&](size_t i) {
     const int64_t peak = solver::peakOf(choice.graph.problem, *few[i]);
-    function.plans[1 + i] = {
-        packedBytes(choice.graph.problem, *few[i], /*good=*/peak + peak / 100, options.effort),
-        counts ? choice.addedBy(*few[i]) : 0};
+    function.plans[1 + i] = {packed(choice, *few[i], /*good=*/peak + peak / 100),
+                             counts ? choice.addedBy(*few[i]) : 0};
   });
   return function;
 }

@@ -11,6 +11,7 @@ struct PlanChooserOptions {
   bool offload = false; ///< values may go to host memory
   int64_t effort = 0;   ///< search steps; 0: by the size of the function
   int frontier = 0;     ///< points
+  bool quick = false;   ///< short searches of packings, and no proof of what no plan falls below
 };
 
 class PlanChooser {
@@ -35,6 +36,8 @@ private:
   bool takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left);
   void findSmallest(RecomputeChoice &choice, const Plans &plans, bool found);
   std::vector<const std::vector<int> *> fewOf(RecomputeChoice &choice);
+
+  int64_t packed(const RecomputeChoice &choice, const std::vector<int> &sequence, int64_t good = 0) const;
 
   PlanChooserOptions options;
 };

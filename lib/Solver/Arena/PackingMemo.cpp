@@ -1,7 +1,10 @@
 #include "lib/Solver/Arena/PackingMemo.h"
 
+#include <algorithm>
+
 namespace kedge::solver {
 namespace {
+constexpr int64_t quickEffort = 10'000'000, quickEffortOfBuffer = 25'000;
 
 size_t hashOf(const std::vector<Buffer> &buffers) {
   uint64_t hash = buffers.size();
@@ -32,6 +35,29 @@ Packing PackingMemo::pack(const std::vector<Buffer> &buffers, const PackOptions 
   if (options.timeLimit <= 0)
     keep({hash, buffers, options, packing});
   return packing;
+}
+
+Packing PackingMemo::packQuickly(const std::vector<Buffer> &buffers, int64_t align) {
+  PackOptions options;
+  options.align = align;
+  options.effort = std::max(quickEffort, quickEffortOfBuffer * static_cast<int64_t>(buffers.size()));
+  return pack(buffers, options);
+}
+
+Packing PackingMemo::packWithin(const std::vector<Buffer> &buffers, int64_t good, int64_t align) {
+  PackOptions options;
+  options.align = align;
+  if (good <= 0)
+    return pack(buffers, options);
+  Packing found = packQuickly(buffers, align);
+  for (const int64_t enough : {good, int64_t(0)}) {
+    if (found.height <= good)
+      break;
+    options.good = enough;
+    if (Packing lower = pack(buffers, options); lower.height < found.height)
+      found = std::move(lower);
+  }
+  return found;
 }
 
 std::optional<Packing> PackingMemo::find(size_t hash, const std::vector<Buffer> &buffers,

@@ -20,6 +20,12 @@ public:
   /// As packArena. What is kept first goes first, where all have more than `mostBuffers` buffers together.
   /// With a time limit each call searches.
   Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
+  /// What a search of a tenth of a second finds, or of a few tenths for thousands of buffers. Most of what
+  /// the packer reaches with all of its effort it reaches at once.
+  Packing packQuickly(const std::vector<Buffer> &buffers, int64_t align = 64);
+  /// The quick packing where it takes at most `good` bytes, else what the default effort finds, which is no
+  /// higher. `good` 0: the default effort.
+  Packing packWithin(const std::vector<Buffer> &buffers, int64_t good, int64_t align = 64);
   Counts counts() const;
 
 private:

@@ -15,6 +15,7 @@
 #include "passes/Lower/Cluster/MathLowering.h"
 #include "passes/Lower/Codegen/CodegenInternal.h"
 #include "passes/Lower/Codegen/KernelUnits.h"
+#include "passes/Lower/Codegen/SharedCode.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -137,17 +138,28 @@ struct Missing {
   bool isDone = false;
 };
 
+/// Types and attributes of a context are guarded in here, which takes time where one thread works alone.
+class Guarded {
+public:
+  explicit Guarded(MLIRContext &context) : context(context), before(context.isMultithreadingEnabled()) {
+    context.enableMultithreading();
+  }
+  ~Guarded() { context.enableMultithreading(before); }
+
+private:
+  MLIRContext &context;
+  bool before;
+};
+
 LogicalResult compileMissing(std::vector<Missing> &missing, const KernelTarget &target, int level) {
   if (missing.empty())
     return success();
   MLIRContext &context = *missing.front().unit.getContext();
   loadDialects(context);
-  // A context that was told not to work in parallel does not guard its types and attributes either.
-  unsigned threads = context.isMultithreadingEnabled() ? 0 : 1;
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
+  const Guarded guarded(context);
   for (Missing &each : missing)
-    pool.async([&] { each.isDone = compileUnit(each.unit, target, level, each.object); });
-  pool.wait();
+    context.getThreadPool().async([&] { each.isDone = compileUnit(each.unit, target, level, each.object); });
+  context.getThreadPool().wait();
   return success(llvm::all_of(missing, [](const Missing &each) { return each.isDone; }));
 }
 
@@ -273,6 +285,7 @@ void kedge::lower::renameKernels(ModuleOp kernels, StringRef prefix, StringRef s
 
 FailureOr<ObjectFiles> kedge::lower::compileKernels(ModuleOp kernels, const KernelTarget &target,
                                                     int optLevel, FileCache *cache) {
+  shareCode(kernels);
   std::vector<codegen::KernelUnit> units = codegen::splitUnits(kernels);
   ObjectFiles objects(units.size());
   codegen::CodeKeys keys(CacheKey()

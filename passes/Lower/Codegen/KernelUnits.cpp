@@ -162,6 +162,21 @@ std::string withNames(StringRef text, ArrayRef<UnitSymbol> symbols) {
   return named + text.str();
 }
 
+/// Whether code that reads a number is as good as code that knows it. Steps, windows and widths of vectors
+/// are small numbers, by which LLVM unrolls; a division by a known number is none.
+static bool mayBeTold(arith::ConstantOp constant) {
+  constexpr int64_t kLargestOfStructure = 16;
+  auto value = llvm::dyn_cast<IntegerAttr>(constant.getValue());
+  if (!value || !constant.getType().isInteger(64) || value.getInt() <= kLargestOfStructure)
+    return false;
+  return llvm::none_of(constant->getUses(), [](OpOperand &use) {
+    return llvm::isa<LLVM::AllocaOp>(use.getOwner()) ||
+           (use.getOperandNumber() == 1 &&
+            llvm::isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
+                      arith::CeilDivSIOp, arith::CeilDivUIOp>(use.getOwner()));
+  });
+}
+
 void CodeKeys::write(uint64_t number) {
   bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
 }
@@ -221,7 +236,10 @@ void CodeKeys::write(Operation *op, Numbers &numbers) {
   write(op->getNumSuccessors());
   for (Block *successor : op->getSuccessors())
     write(numbers.blocks.lookup(successor));
-  writeAttributes(op);
+  if (auto number = llvm::dyn_cast<arith::ConstantOp>(op); leftOut && number && mayBeTold(number))
+    leftOut->push_back(number);
+  else
+    writeAttributes(op);
   write(op->getNumRegions());
   for (Region &region : op->getRegions())
     write(region, numbers);
@@ -235,6 +253,19 @@ std::optional<CacheKey> CodeKeys::of(Operation *kernels) {
   if (!isWhole)
     return std::nullopt;
   return CacheKey(told).add(buildIdentity()).add(bytes);
+}
+
+std::string CodeKeys::shapeOf(LLVM::LLVMFuncOp function, SmallVectorImpl<arith::ConstantOp> &numbers) {
+  const StringAttr name = function.getSymNameAttr();
+  Numbers seen;
+  bytes.clear();
+  isWhole = true;
+  leftOut = &numbers;
+  function.setSymName("kernel");
+  write(function.getOperation(), seen);
+  function.setSymNameAttr(name);
+  leftOut = nullptr;
+  return isWhole ? bytes : name.str(); // alike with itself alone
 }
 
 } // namespace kedge::lower::codegen

@@ -2,6 +2,8 @@
 // they stand.
 #pragma once
 #include "lib/Support/FileCache.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -40,6 +42,10 @@ public:
   explicit CodeKeys(const CacheKey &told) : told(told) {}
   /// None: there is more to the kernels than can be told, and nothing may be known by a key.
   std::optional<CacheKey> of(mlir::Operation *kernels);
+  /// What a function and another have in common where one code with numbers that it is told can serve both;
+  /// `numbers` are those that it has, in order. Its name is left out.
+  std::string shapeOf(mlir::LLVM::LLVMFuncOp function,
+                      llvm::SmallVectorImpl<mlir::arith::ConstantOp> &numbers);
 
 private:
   struct Numbers {
@@ -55,6 +61,7 @@ private:
 
   CacheKey told;
   std::string bytes;
+  llvm::SmallVectorImpl<mlir::arith::ConstantOp> *leftOut = nullptr; ///< null: every number is told
   bool isWhole = true;
   llvm::DenseMap<const void *, std::string> printed; ///< attributes and types are unique in a context
 };
