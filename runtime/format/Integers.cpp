@@ -83,12 +83,9 @@ public:
         groups(whole.dims, facts.at("axis").get<int64_t>(), facts.at("block").get<int64_t>()) {
     const auto max = facts.at("max").get<std::string>();
     if (max.empty())
-      return ofWeight();
-    const float least = whole.values.at(0), most = wholeOf(max, lookup).values.at(0);
-    if (least == 0 && most == 0)
-      fail("--export-quantized: the range '{}' has seen nothing but zeros: train for a step first",
-           piece[1].get<std::string>());
-    steps = {stepOf(least, most, low, high)};
+      ofWeight();
+    else
+      ofRange(piece[1].get<std::string>(), wholeOf(max, lookup).values.at(0));
   }
 
   std::vector<uint8_t> bytes() const {
@@ -106,6 +103,13 @@ public:
   }
 
 private:
+  void ofRange(const std::string &min, float most) {
+    const float least = whole.values.at(0);
+    if (least == 0 && most == 0)
+      fail("--export-quantized: the range '{}' has seen nothing but zeros: train for a step first", min);
+    steps = {stepOf(least, most, low, high)};
+  }
+
   void ofWeight() {
     std::vector<float> min(static_cast<size_t>(groups.count), INFINITY), max(min.size(), -INFINITY);
     for (size_t k = 0; k < whole.values.size(); ++k) {

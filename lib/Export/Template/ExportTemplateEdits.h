@@ -25,7 +25,7 @@ struct StateElements {
   std::string state; // name of the state in the program
   model::ElementType dtype = model::ElementType::Float;
   std::vector<int64_t> dims;
-  std::optional<IntegerPart> integers; // nothing: the values themselves
+  std::optional<IntegerPart> integers = {}; // nothing: the values themselves
 };
 
 struct MetadataEdit {

@@ -24,6 +24,14 @@ LogicalResult MovingRangeOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   return success();
 }
 
+/// The grid follows the values, and none of them follows the grid.
+bool MovingRangeOp::isDifferentiableOperand(unsigned) { return false; }
+
+LogicalResult MovingRangeOp::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &operandGrads) {
+  operandGrads.append(4, Value());
+  return success();
+}
+
 void MovingRangeOp::describeCluster(ClusterSpec &spec) { describeBroadcast(*this, shapeOf(getMin()), spec); }
 
 void MovingRangeOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
@@ -38,6 +46,14 @@ void MovingRangeOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallV
 LogicalResult RangeScaleOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor adaptor,
                                              SmallVectorImpl<Type> &types) {
   types.append(2, RankedTensorType::get(shapeOf(adaptor.getMin()), Float32Type::get(context)));
+  return success();
+}
+
+/// The grid follows the values, and none of them follows the grid.
+bool RangeScaleOp::isDifferentiableOperand(unsigned) { return false; }
+
+LogicalResult RangeScaleOp::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &operandGrads) {
+  operandGrads.append(2, Value());
   return success();
 }
 
