@@ -138,13 +138,13 @@ private:
     };
     const IntegerPart codes = part(IntegerPart::Kind::Codes);
     const ElementType type = typeOf(facts.getFormat());
-    std::vector<std::string> inputs = {
+    const std::vector<std::string> inputs = {
         addTensor(weight.name + "_quantized", type, dims, weight.symbol, codes),
         addTensor(weight.name + "_scale", ElementType::Float, scaleDims(dims, codes), weight.symbol,
-                  part(IntegerPart::Kind::Scales))};
-    if (facts.getFormat() == Format::UInt8)
-      inputs.push_back(addTensor(weight.name + "_zero_point", type, scaleDims(dims, codes), weight.symbol,
-                                 part(IntegerPart::Kind::ZeroPoints)));
+                  part(IntegerPart::Kind::Scales)),
+        // Zeros, too, where a grid is symmetric: ONNX Runtime turns such weights into uint8 by them.
+        addTensor(weight.name + "_zero_point", type, scaleDims(dims, codes), weight.symbol,
+                  part(IntegerPart::Kind::ZeroPoints))};
     std::vector<model::Attribute> attributes;
     if (codes.axis >= 0)
       attributes.push_back(model::Attribute::makeInt("axis", codes.axis));

@@ -92,7 +92,7 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     if (weight.isConvolution())
       return refuse() << "is a convolution's: blocks of it are not available yet; give --qat-scales channel";
     if (const int64_t inputs = type.getDimSize(inputAxis(weight)); inputs % block != 0)
-      return refuse() << "has " << inputs << " inputs: blocks of " << block
+      return refuse() << "has " << inputs << " inputs: blocks of " << block.getValue()
                       << " that do not divide them are not available yet";
     return success();
   }

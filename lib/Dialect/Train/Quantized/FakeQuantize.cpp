@@ -8,6 +8,9 @@ using namespace kedge::train;
 using Compare = ClusterBodyBuilder::Compare;
 
 namespace {
+/// Accessors of attributes forget the sign.
+double endOf(uint64_t end) { return static_cast<double>(static_cast<int64_t>(end)); }
+
 Value number(ClusterBodyBuilder &b, Value like, double value) { return b.constant(like.getType(), value); }
 
 /// x / scale, rounded, from the zero point on.
@@ -60,7 +63,7 @@ LogicalResult RangeScaleOp::buildGradient(OpBuilder &, ValueRange, SmallVectorIm
 void RangeScaleOp::describeCluster(ClusterSpec &spec) { describeBroadcast(*this, shapeOf(getMin()), spec); }
 
 void RangeScaleOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
-  const auto low = static_cast<double>(getLow()), high = static_cast<double>(getHigh());
+  const double low = endOf(getLow()), high = endOf(getHigh());
   Type single = b.builder.getF32Type();
   Value none = b.constant(single, 0);
   Value min = b.minimum(b.cast(v[0], single), none), max = b.maximum(b.cast(v[1], single), none);
@@ -82,7 +85,7 @@ LogicalResult FakeQuantizeOp::inferReturnTypes(MLIRContext *, std::optional<Loca
 }
 
 void FakeQuantizeOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, SmallVectorImpl<Value> &results) {
-  const auto low = static_cast<double>(getLow()), high = static_cast<double>(getHigh());
+  const double low = endOf(getLow()), high = endOf(getHigh());
   Value index = gridIndex(b, v[0], v[1], v[2]);
   Value code = b.minimum(b.maximum(index, number(b, index, low)), number(b, index, high));
   Value onGrid = b.mul(b.sub(code, v[2]), v[1]);
@@ -109,7 +112,7 @@ void FakeQuantizeGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
                                           SmallVectorImpl<Value> &results) {
   Value index = gridIndex(b, v[1], v[2], v[3]);
   Value inside =
-      b.logicalAnd(b.compare(Compare::GE, index, number(b, index, static_cast<double>(getLow()))),
-                   b.compare(Compare::LE, index, number(b, index, static_cast<double>(getHigh()))));
+      b.logicalAnd(b.compare(Compare::GE, index, number(b, index, endOf(getLow()))),
+                   b.compare(Compare::LE, index, number(b, index, endOf(getHigh()))));
   results.push_back(b.select(b.logicalOr(isZero(b, v[2]), inside), v[0], number(b, v[0], 0)));
 }
