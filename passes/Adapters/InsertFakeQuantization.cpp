@@ -151,7 +151,8 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     const bool keeps = scales != Granularity::Tensor;
     Value least = onnx::ReduceMinOp::create(builder, loc, x, axes, keeps),
           most = onnx::ReduceMaxOp::create(builder, loc, x, axes, keeps);
-    Value rounded = onGrid(builder, loc, x, least, most, format);
+    const IntegerGrid grid = gridOf(format);
+    Value rounded = onGrid(builder, loc, x, least, most, grid, grid.low);
     if (scales == Granularity::Block)
       rounded = reshaped(builder, loc, rounded, whole);
     for (OpOperand *use : uses)
@@ -162,12 +163,13 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     return onnx::ReshapeOp::create(builder, loc, x, builder.getDenseI64ArrayAttr(shape));
   }
 
-  Value onGrid(OpBuilder &builder, Location loc, Value x, Value min, Value max, Format format) {
-    const IntegerGrid grid = gridOf(format);
+  /// `lowest`: the least integer of the type, which values outside of the range become.
+  Value onGrid(OpBuilder &builder, Location loc, Value x, Value min, Value max, IntegerGrid grid,
+               int64_t lowest) {
     IntegerAttr low = builder.getI64IntegerAttr(grid.low), high = builder.getI64IntegerAttr(grid.high);
     auto scale = train::RangeScaleOp::create(builder, loc, min, max, low, high);
     return train::FakeQuantizeOp::create(builder, loc, x, warmedUp(builder, loc, scale.getScale()),
-                                         scale.getZero(), low, high);
+                                         scale.getZero(), builder.getI64IntegerAttr(lowest), high);
   }
 
   // --- Inputs --------------------------------------------------------------------------------------------
@@ -211,7 +213,8 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     giveBack(range.max, newMax);
     Value nowMin = train::ByModeOp::create(builder, loc, newMin, min),
           nowMax = train::ByModeOp::create(builder, loc, newMax, max);
-    return onGrid(builder, loc, x, nowMin, nowMax, inputFormat());
+    const IntegerGrid grid = gridOf(inputFormat());
+    return onGrid(builder, loc, x, nowMin, nowMax, grid, inputFormat() == Format::Int8 ? -128 : grid.low);
   }
 
   FlatSymbolRefAttr addRange(AdaptedWeight &weight, StringRef suffix) {

@@ -39,6 +39,6 @@ template <> struct kedge::Words<kedge::adapters::Granularity> {
 template <> struct kedge::Words<kedge::adapters::Activations> {
   using enum adapters::Activations;
   static constexpr Word<adapters::Activations> list[] = {{UInt8, "uint8", "0 to 255, with a zero point"},
-                                                         {Int8, "int8", "-127 to 127"},
+                                                         {Int8, "int8", "-128 to 127, 0 is 0"},
                                                          {None, "none", "they stay as they are"}};
 };

@@ -70,7 +70,7 @@ class Layer:
             self.range = seen if self.range is None else self.range + F(0.01) * (seen - self.range)
         low, high = GRIDS[self.case["activations"]]
         scale, zero = grid_of(self.range[0], self.range[1], low, high)
-        return rounded(x, scale, zero, low, high)
+        return rounded(x, scale, zero, -128 if low == -127 else low, high)
 
     def read(self, x, step):
         x_value, x_passes = self.rounded_input(x, step)
