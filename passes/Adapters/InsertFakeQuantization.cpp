@@ -83,10 +83,12 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     if (!type.getElementType().isF32())
       return refuse() << "(" << type << ") is not stored in f32: other types are not available yet";
     if (type.getRank() > 2 && !weight.isConvolution())
-      return refuse() << "(" << type << ") is a stack of matrices: fake quantisation of it is not available yet";
+      return refuse() << "(" << type
+                      << ") is a stack of matrices: fake quantisation of it is not available yet";
     if (llvm::any_of(weight.sites,
                      [&](const Site &site) { return site.outFirst != weight.sites.front().outFirst; }))
-      return refuse() << "is read as it lies and transposed: fake quantisation of it is not available yet";
+      return refuse()
+             << "is read as it is stored and transposed: fake quantisation of it is not available yet";
     if (scales != Granularity::Block)
       return success();
     if (weight.isConvolution())
@@ -100,9 +102,7 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
   static int64_t inputAxis(const AdaptedWeight &weight) { return weight.sites.front().outFirst ? 1 : 0; }
   static int64_t outputAxis(const AdaptedWeight &weight) { return weight.sites.front().outFirst ? 0 : 1; }
 
-  Format inputFormat() const {
-    return activations == Activations::Int8 ? Format::Int8 : Format::UInt8;
-  }
+  Format inputFormat() const { return activations == Activations::Int8 ? Format::Int8 : Format::UInt8; }
 
   void insert(AdaptedWeight &weight, Format format) {
     Range range;
@@ -222,10 +222,9 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     builder.setInsertionPointAfter(weight.state);
     auto type = RankedTensorType::get({}, builder.getF32Type());
     const std::string name = weight.path() + suffix.str();
-    auto state = train::StateOp::create(builder, weight.state.getLoc(), name, train::Role::Buffer, type,
-                                        builder.getUnitAttr(), builder.getStringAttr(name),
-                                        FlatSymbolRefAttr(), /*decay=*/true, APFloat(1.0),
-                                        dist::ShardingAttr());
+    auto state = train::StateOp::create(
+        builder, weight.state.getLoc(), name, train::Role::Buffer, type, builder.getUnitAttr(),
+        builder.getStringAttr(name), FlatSymbolRefAttr(), /*decay=*/true, APFloat(1.0), dist::ShardingAttr());
     return FlatSymbolRefAttr::get(state.getSymNameAttr());
   }
 

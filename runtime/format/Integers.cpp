@@ -172,7 +172,8 @@ uint64_t sizeOfIntegers(const json &piece) {
 std::vector<uint8_t> integersOf(const json &piece, const StateLookup &lookup) {
   std::vector<uint8_t> bytes = Integers(piece, lookup).bytes();
   if (bytes.size() != sizeOfIntegers(piece))
-    fail("export: integers of '{}' have {} bytes, the ONNX file expects {}; the program is damaged, compile it "
+    fail("export: integers of '{}' have {} bytes, the ONNX file expects {}; the program is damaged, compile "
+         "it "
          "again",
          piece[1].get<std::string>(), bytes.size(), sizeOfIntegers(piece));
   return bytes;

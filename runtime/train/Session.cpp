@@ -360,8 +360,7 @@ void Session::writeExports() {
   Attempts exports(/*alone=*/!ranks);
   if (!options.exportOnnx.empty())
     exports.run([&] {
-      exportOnnx(options.exportOnnx, *executor, image, options.model,
-                 options.exportMode());
+      exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportMode());
       if (world.isFirst())
         printExportNotes();
     });

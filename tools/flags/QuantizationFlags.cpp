@@ -6,9 +6,10 @@ namespace kedge::tool {
 
 void addQuantizationOptions(CLI::App &command, pipelines::AdapterOptions &o) {
   Flags flags(command, "Quantisation-aware training");
-  flags.parsedList("--qat", o.fakeQuantize.weights, adapters::FakeQuantizeRule::parse,
-                   "REGEX=int8|uint8|int4: these weights of MatMul, Gemm and Conv, and what they are multiplied "
-                   "with, are rounded to integers while they train");
+  flags.parsedList(
+      "--qat", o.fakeQuantize.weights, adapters::FakeQuantizeRule::parse,
+      "REGEX=int8|uint8|int4: these weights of MatMul, Gemm and Conv, and what they are multiplied "
+      "with, are rounded to integers while they train");
   flags
       .word("--qat-scales", o.fakeQuantize.scales,
             "of the weights: one for each tensor, channel (output) or block of inputs")
@@ -22,11 +23,13 @@ void addQuantizationOptions(CLI::App &command, pipelines::AdapterOptions &o) {
       .number("--qat-averaging", o.fakeQuantize.averaging, {0, 1, rt::RangeEnds::Above},
               "how far the range of an input moves to that of each batch")
       ->capture_default_str();
-  flags.number("--qat-observe", o.fakeQuantize.observe, {0, 1e15},
-               "first steps in which ranges are observed and nothing is rounded")
+  flags
+      .number("--qat-observe", o.fakeQuantize.observe, {0, 1e15},
+              "first steps in which ranges are observed and nothing is rounded")
       ->capture_default_str();
-  flags.number("--qat-freeze", o.fakeQuantize.freeze, {0, 1e15},
-               "step from which on the ranges stay as they are; 0: never")
+  flags
+      .number("--qat-freeze", o.fakeQuantize.freeze, {0, 1e15},
+              "step from which on the ranges stay as they are; 0: never")
       ->capture_default_str();
 }
 

@@ -31,9 +31,10 @@ LogicalResult TuneDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                                                 : false;
   if (isState && fits)
     return success();
-  return op->emitOpError("has '")
-         << name << "' = " << value
-         << ": expected a #tune.adapter, a #tune.encoding, a unit, a type or a #tune.fake_quantized under the names '"
-         << adapterName << "', '" << encodingName << "', '" << orthogonalName << "', '" << storedName
-         << "' and '" << fakeQuantizedName << "', on a train.state";
+  return op->emitOpError("has '") << name << "' = " << value
+                                  << ": expected a #tune.adapter, a #tune.encoding, a unit, a type or a "
+                                     "#tune.fake_quantized under the names '"
+                                  << adapterName << "', '" << encodingName << "', '" << orthogonalName
+                                  << "', '" << storedName << "' and '" << fakeQuantizedName
+                                  << "', on a train.state";
 }

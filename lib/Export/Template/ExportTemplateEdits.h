@@ -10,8 +10,8 @@
 namespace kedge::exporter {
 
 /// What an exported file of integers has of a state: a weight, or the lower end of a range whose other end is
-/// the state `max`. The integers are `low` to `high`; scales are one, one for each index of `axis`, or one for
-/// each block along it (runtime/format/Integers.h).
+/// the state `max`. The integers are `low` to `high`; scales are one, one for each index of `axis`, or one
+/// for each block along it (runtime/format/Integers.h).
 struct IntegerPart {
   enum class Kind { Codes, Scales, ZeroPoints } kind = Kind::Codes;
   int64_t low = 0, high = 0;

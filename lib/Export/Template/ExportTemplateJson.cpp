@@ -48,7 +48,9 @@ std::string_view runtimeName(const StateElements &state) {
 json integersOf(const StateElements &state) {
   using Kind = IntegerPart::Kind;
   const IntegerPart &part = *state.integers;
-  const char *kind = part.kind == Kind::Codes ? "codes" : part.kind == Kind::Scales ? "scales" : "zero_points";
+  const char *kind = part.kind == Kind::Codes    ? "codes"
+                     : part.kind == Kind::Scales ? "scales"
+                                                 : "zero_points";
   const bool isPacked = state.dtype == model::ElementType::Int4;
   return {"integers",
           state.state,

@@ -13,7 +13,7 @@
 // NONE: error: --qat 'norm=int8': no weight of a MatMul, Gemm or Conv has such a name
 // HALF: error: --qat 'half=int8': 'half' ('tensor<16x16xf16>') is not stored in f32: other types are not available yet
 // STACK: error: --qat 'stack=int8': 'stack' ('tensor<2x16x16xf32>') is a stack of matrices: fake quantisation of it is not available yet
-// BOTH: error: --qat 'two=int8': 'two' is read as it lies and transposed: fake quantisation of it is not available yet
+// BOTH: error: --qat 'two=int8': 'two' is read as it is stored and transposed: fake quantisation of it is not available yet
 // KERNEL: error: --qat 'kernel=int8': 'kernel' is a convolution's: blocks of it are not available yet
 // DIVIDE: error: --qat '^a=int8': 'a' has 16 inputs: blocks of 5 that do not divide them are not available yet
 

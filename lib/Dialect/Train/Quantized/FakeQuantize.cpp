@@ -111,8 +111,7 @@ LogicalResult FakeQuantizeGradOp::inferReturnTypes(MLIRContext *, std::optional<
 void FakeQuantizeGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
                                           SmallVectorImpl<Value> &results) {
   Value index = gridIndex(b, v[1], v[2], v[3]);
-  Value inside =
-      b.logicalAnd(b.compare(Compare::GE, index, number(b, index, endOf(getLow()))),
-                   b.compare(Compare::LE, index, number(b, index, endOf(getHigh()))));
+  Value inside = b.logicalAnd(b.compare(Compare::GE, index, number(b, index, endOf(getLow()))),
+                              b.compare(Compare::LE, index, number(b, index, endOf(getHigh()))));
   results.push_back(b.select(b.logicalOr(isZero(b, v[2]), inside), v[0], number(b, v[0], 0)));
 }
