@@ -1,6 +1,7 @@
 #include "driver/options/ProgramOptions.h"
 #include "driver/AdapterGraph.h"
 #include "driver/Adapters.h"
+#include "driver/QuantizedGraph.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
@@ -223,6 +224,24 @@ static json adapterExportTemplate(ModuleOp module, const lint::Report &report,
   }
 }
 
+/// With weights in integers; a text where the file has no place for them.
+static json quantizedExportTemplate(ModuleOp module, const lint::Report &report,
+                                    const exporter::ExportTemplateOptions &options,
+                                    std::vector<uint8_t> &data) {
+  try {
+    const QuantizedGraph changed =
+        withIntegers(report.inference ? *report.inference : *report.exported, module);
+    exporter::Edits edits = inferenceEdits(module, report, changed.model);
+    for (auto &[place, graph] : edits.graphs)
+      for (exporter::NewTensor &fresh : graph.initializers)
+        if (const auto found = changed.elements.find(fresh.name); found != changed.elements.end())
+          fresh.elements = found->second;
+    return exporter::buildExportTemplate(*report.loaded, edits, options).toJson(*report.loaded, data);
+  } catch (const Error &error) {
+    return error.what();
+  }
+}
+
 json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
   const model::Model &original = *report.loaded;
   exporter::Edits edits = exporter::editsBetween(original, *report.exported);
@@ -246,6 +265,8 @@ json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, st
   if (llvm::any_of(module.getOps<train::StateOp>(),
                    [](train::StateOp state) { return bool(tune::adapterOf(state)); }))
     result["adapters"] = adapterExportTemplate(module, report, options, data);
+  if (roundsWeights(module))
+    result["quantized"] = quantizedExportTemplate(module, report, options, data);
   return result;
 }
 

@@ -53,6 +53,7 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   readLossWeights(m, step.loss);
   step.mesh = m.meshOfRanks();
   step.device = options.deviceName();
+  step.followsRanges = m.adapters.fakeQuantizes();
   if (options.isPipelined())
     step.stages.room = roomOfRank(options);
   step.update.momentum = options.momentumOrDefault();

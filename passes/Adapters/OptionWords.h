@@ -8,6 +8,10 @@ namespace kedge::adapters {
 enum class Scaling { Standard, RankStabilized };
 /// Values of A at the start.
 enum class FirstValues { Kaiming, Gaussian };
+/// What one scale of a fake-quantised weight is for.
+enum class Granularity { Tensor, Channel, Block };
+/// What the inputs of such weights are rounded to.
+enum class Activations { UInt8, Int8, None };
 
 } // namespace kedge::adapters
 
@@ -22,4 +26,19 @@ template <> struct kedge::Words<kedge::adapters::FirstValues> {
   static constexpr Word<adapters::FirstValues> list[] = {
       {Kaiming, "kaiming", "uniform, by the size of the input"},
       {Gaussian, "gaussian", "of deviation 1 / rank"}};
+};
+
+template <> struct kedge::Words<kedge::adapters::Granularity> {
+  using enum adapters::Granularity;
+  static constexpr Word<adapters::Granularity> list[] = {
+      {Tensor, "tensor", "one for a weight"},
+      {Channel, "channel", "one for each output"},
+      {Block, "block", "one for each block along the inputs"}};
+};
+
+template <> struct kedge::Words<kedge::adapters::Activations> {
+  using enum adapters::Activations;
+  static constexpr Word<adapters::Activations> list[] = {{UInt8, "uint8", "0 to 255, with a zero point"},
+                                                         {Int8, "int8", "-128 to 127, 0 is 0"},
+                                                         {None, "none", "they stay as they are"}};
 };

@@ -4,6 +4,7 @@
 #include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/Adapters/FakeQuantizeRule.h"
 #include "passes/Adapters/OptionWords.h"
 #include "passes/Adapters/QuantizeRule.h"
 #include "passes/Base/KedgePass.h"

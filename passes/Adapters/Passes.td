@@ -118,4 +118,57 @@ def QuantizeWeights : KedgePass<"kedge-quantize-weights", "mlir::ModuleOp"> {
     Option<"doubleQuantize", "double-quantize", "bool", "false", "largest magnitudes of blocks in 8 bits, too (nf4, fp4)">
   ];
 }
+
+def InsertFakeQuantization : KedgePass<"kedge-insert-fake-quantization", "mlir::ModuleOp"> {
+  let summary = "Round weights and their inputs to integers while they train";
+  let description = [{
+    Weights of MatMul, Gemm and Conv that a REGEX of `weights` names are read as the deployed model will hold them:
+    `train.fake_quantize` with scales from the largest magnitudes (int8, int4) or from the range (uint8) of the weight itself. What
+    they are multiplied with is rounded, too, with the scale of a range that follows those of the batches (a moving average):
+    two states for each product, or for all products with the same input. Evaluation reads the ranges and keeps them. Before step
+    `observe` nothing is rounded; from step `freeze` on the ranges stay. Runs on level 1, before casts and gradients are added.
+
+    Example: `--kedge-insert-fake-quantization=weights=proj=int8`
+    ```mlir
+    train.state parameter @proj.weight tensor<6x4xf32> {onnx_name = "proj.weight"}
+    func.func @model(%x: tensor<3x4xf32>, %w: tensor<6x4xf32> {train.binding = #train.binding<state @proj.weight>}) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %y = onnx.MatMul %x, %w {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<3x6xf32>
+      return %y : tensor<3x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @proj.weight tensor<6x4xf32> {onnx_name = "proj.weight", tune.fake_quantized = #tune.fake_quantized<int8 axis 0 : i64 range @proj.input_min @proj.input_max input uint8>}
+    train.state buffer @proj.input_min tensor<f32> from unit {onnx_name = "proj.input_min"}
+    train.state buffer @proj.input_max tensor<f32> from unit {onnx_name = "proj.input_max"}
+    func.func @model(%x: ..., %w: ..., %min: ... @proj.input_min>}, %max: ... @proj.input_max>}) -> (tensor<3x6xf32>, ... @proj.input_min>}, ... @proj.input_max>}) attributes {train.kind = #train.kind<model>} {
+      %lo = onnx.ReduceMin %x {axes = array<i64: 0, 1>} : (tensor<3x4xf32>) -> tensor<f32>
+      %hi = onnx.ReduceMax %x {axes = array<i64: 0, 1>} : (tensor<3x4xf32>) -> tensor<f32>
+      %new_min, %new_max = train.moving_range %lo, %hi, %min, %max {averaging = 0.00999999977 : f32} : ...
+      %now_min = train.by_mode %new_min, %min : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %now_max = train.by_mode %new_max, %max : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %xscale, %xzero = train.range_scale %now_min, %now_max {high = 255 : i64, low = 0 : i64} : ...
+      %xq = train.fake_quantize %x, %xscale, %xzero {high = 255 : i64, low = 0 : i64} : ...
+      %least = onnx.ReduceMin %w {axes = array<i64: 1>, keepdims = true} : (tensor<6x4xf32>) -> tensor<6x1xf32>
+      %most = onnx.ReduceMax %w {axes = array<i64: 1>, keepdims = true} : (tensor<6x4xf32>) -> tensor<6x1xf32>
+      %wscale, %wzero = train.range_scale %least, %most {high = 127 : i64, low = -127 : i64} : ...
+      %wq = train.fake_quantize %w, %wscale, %wzero {high = 127 : i64, low = -127 : i64} : ...
+      %y = onnx.MatMul %xq, %wq {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<3x6xf32>
+      return %y, %new_min, %new_max : tensor<3x6xf32>, tensor<f32>, tensor<f32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"weights", "weights that are rounded">,
+                    Counter<"ranges", "inputs of products whose range is followed">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
+  let options = [
+    ListOption<"weights", "weights", "kedge::adapters::FakeQuantizeRule", "REGEX=int8, REGEX=uint8 or REGEX=int4; the first that fits a name holds">,
+    Option<"scales", "scales", "kedge::adapters::Granularity", "kedge::adapters::Granularity::Channel", "of weights: one for a tensor, for each channel (output) or for each block of inputs">,
+    Option<"block", "block", "int64_t", "32", "elements of a block">,
+    Option<"activations", "activations", "kedge::adapters::Activations", "kedge::adapters::Activations::UInt8", "what inputs of the products are rounded to: uint8, int8 or none">,
+    Option<"averaging", "averaging", "kedge::ExactDouble", "0.01", "how far a range follows a batch's">,
+    Option<"observe", "observe", "int64_t", "0", "steps in which ranges are followed and nothing is rounded">,
+    Option<"freeze", "freeze", "int64_t", "0", "step from which on the ranges stay (0: never)">
+  ];
+}
 #endif

@@ -155,6 +155,36 @@ def SyncBatchNorm : KedgePass<"kedge-sync-batch-norm", "mlir::func::FuncOp"> {
                            "kedge::train::TrainDialect"];
 }
 
+def SyncRanges : KedgePass<"kedge-sync-ranges", "mlir::func::FuncOp"> {
+  let summary = "Ranges of fake quantisation follow the rows of all ranks";
+  let description = [{
+    Runs on level 2, before kedge-differentiate. The batch's ends that train.moving_range takes become the largest and the least over
+    the ranks of the module's `dist.mesh`, so that all ranks round to the same grid.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["data"] = [2]>} {
+      func.func @step(%lo: tensor<f32>, %hi: tensor<f32>, %a: tensor<f32>, %b: tensor<f32>) -> (tensor<f32>, tensor<f32>) attributes {train.kind = #train.kind<step>} {
+        %min, %max = train.moving_range %lo, %hi, %a, %b {averaging = 0.5 : f32} : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+        return %min, %max : tensor<f32>, tensor<f32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(%lo: ..., %hi: ..., %a: ..., %b: ...) -> (tensor<f32>, tensor<f32>) attributes {train.kind = #train.kind<step>} {
+      %0 = onnx.Neg %lo : (tensor<f32>) -> tensor<f32>
+      %1 = dist.all_reduce %0 {kind = "max", ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+      %2 = onnx.Neg %1 : (tensor<f32>) -> tensor<f32>
+      %3 = dist.all_reduce %hi {kind = "max", ranks = 2 : i64} : (tensor<f32>) -> tensor<f32>
+      %min, %max = train.moving_range %2, %3, %a, %b {averaging = 5.000000e-01 : f32} : ...
+    ```
+  }];
+  let statistics = [Counter<"ranges", "ranges that follow all ranks">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::dist::DistDialect", "kedge::onnx::ONNXDialect",
+                           "kedge::train::TrainDialect"];
+}
+
 def BucketGathers : KedgePass<"kedge-bucket-gathers", "mlir::func::FuncOp"> {
   let summary = "One dist.all_gather for several tensors";
   let description = [{

@@ -44,6 +44,8 @@ void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
     manager.addPass(adapters::createInsertAdapters(options.insert));
   if (!options.quantize.weights.empty())
     manager.addPass(adapters::createQuantizeWeights(options.quantize));
+  if (options.fakeQuantizes())
+    manager.addPass(adapters::createInsertFakeQuantization(options.fakeQuantize));
   if (options.reference)
     manager.addPass(adapters::createAddReference(*options.reference));
   manager.addPass(levels::createVerifyModel());
@@ -105,6 +107,8 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
   if (options.syncBatchNorm || options.joinsMicroBatches())
     manager.addNestedPass<func::FuncOp>(partition::createSyncBatchNorm(
         {options.syncBatchNorm, options.joinsMicroBatches() ? options.accumulate : 1}));
+  if (options.followsRanges && options.mesh.size() > 1)
+    manager.addNestedPass<func::FuncOp>(partition::createSyncRanges());
   manager.addNestedPass<func::FuncOp>(autodiff::createDifferentiate());
   if (options.isFloat8())
     manager.addNestedPass<func::FuncOp>(precision::createCastToFloat8());

@@ -48,6 +48,7 @@ struct StepOptions {
   int64_t sameBits = 0;           ///< parts of a step's rows whose sums are a tree; 0: in any order
   bool joinsParts = false;        ///< of a rank, in one @micro
   int64_t bucketBytes = 25 << 20; ///< of gradients that ranks send together
+  bool followsRanges = false;     ///< of fake quantisation
   bool syncBatchNorm = false;     ///< statistics of BatchNormalization are of all ranks
   BatchNorm batchNorm = BatchNorm::MicroBatch;
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
@@ -65,9 +66,11 @@ struct StepOptions {
 struct AdapterOptions {
   adapters::InsertAdaptersOptions insert;
   adapters::QuantizeWeightsOptions quantize;
+  adapters::InsertFakeQuantizationOptions fakeQuantize;
   std::optional<adapters::AddReferenceOptions> reference; ///< of a loss that is beside one
   bool inserts() const { return !insert.weights.empty() || !insert.folder.empty(); }
-  bool given() const { return inserts() || !quantize.weights.empty(); }
+  bool fakeQuantizes() const { return !fakeQuantize.weights.empty(); }
+  bool given() const { return inserts() || !quantize.weights.empty() || fakeQuantizes(); }
 };
 
 /// What a schedule is for.
@@ -86,7 +89,7 @@ struct TargetOptions {
 void addRaisePipeline(mlir::OpPassManager &manager, const TargetOptions &target);
 /// After it: documents in a row do not see each other.
 void addDocumentsPipeline(mlir::OpPassManager &manager);
-/// Level 1: adapters beside frozen weights, weights in few bits.
+/// Level 1: adapters beside frozen weights, weights in few bits, weights that train as integers.
 void addAdapterPipeline(mlir::OpPassManager &manager, const AdapterOptions &options);
 /// Level 1: what is 16-bit, and the casts; nothing for fp32.
 void addPrecisionPipeline(mlir::OpPassManager &manager, const StepOptions &options);

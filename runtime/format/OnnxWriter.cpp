@@ -1,5 +1,6 @@
 #include "runtime/format/OnnxWriter.h"
 #include "runtime/format/Convert.h"
+#include "runtime/format/Integers.h"
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/FileMap.h"
@@ -59,6 +60,8 @@ private:
       return piece[3].get<uint64_t>();
     if (kind == "state")
       return stateDesc(piece).bytes();
+    if (kind == "integers")
+      return sizeOfIntegers(piece);
     if (kind == "external_name")
       return externalName.size();
     if (kind == "message") {
@@ -77,6 +80,10 @@ private:
       return writeCopy(piece[1].get<size_t>(), piece[2].get<uint64_t>(), piece[3].get<uint64_t>(), out);
     if (kind == "state")
       return writeState(piece[1].get<std::string>(), stateDesc(piece), out);
+    if (kind == "integers") {
+      const std::vector<uint8_t> bytes = integersOf(piece, lookup);
+      return out.write(bytes.data(), bytes.size());
+    }
     if (kind == "external_name")
       return out.write(externalName.data(), externalName.size());
     if (kind == "align")

@@ -8,6 +8,7 @@
 //   PIECE = ["bytes", offset, length]           // in the blob (kedge_program_data)
 //         | ["copy", file, offset, length]      // of files[file]
 //         | ["state", name, "f32", [48, 144]]   // a state's elements in this type and shape, row-major
+//         | ["integers", name, "i8", [48, 144], {...}]  // a state's codes, scales or zero points
 //         | ["message", field, [PIECE...]]      // protobuf field with a length, computed while writing
 //         | ["external_name"]                   // name of the data file: that of the exported file + ".data"
 //         | ["align", 64]                       // zeros up to the next multiple

@@ -165,6 +165,9 @@ void addStateFlags(CLI::App &app, Options &o, Texts &t) {
   app.add_option("--export-adapter", o.exportAdapter, "DIR: write the adapters as peft loads them");
   app.add_flag("--export-training-mode", o.exportTrainingMode,
                "export Dropout and BatchNormalization in training mode");
+  app.add_flag("--export-quantized", o.exportQuantized,
+               "--export-onnx writes the weights that --qat rounds, and what they are multiplied with, as "
+               "integers (QuantizeLinear, DequantizeLinear)");
   app.add_flag("--export-ema", o.exportAverage,
                "exports have the moving averages of the weights that --ema keeps");
   app.add_option("--export-safetensors", o.exportSafetensors,
@@ -311,6 +314,10 @@ void takeApart(const CLI::App &app, const Texts &t, Options &o) {
   if (o.exportAverage && o.exportOnnx.empty() && o.exportOnnxAdapters.empty() && o.exportAdapter.empty() &&
       o.exportSafetensors.empty())
     fail("--export-ema needs an export, such as --export-onnx FILE");
+  if (o.exportQuantized && o.exportOnnx.empty())
+    fail("--export-quantized needs --export-onnx FILE: it says in what form that is written");
+  if (o.exportQuantized && o.exportTrainingMode)
+    fail("--export-quantized cannot be given with --export-training-mode: integers do not train");
   if (app.count("--dump-step") != 0 && o.dumpGradients.empty())
     fail("--dump-step needs --dump-gradients");
   if (!o.traceValues.empty() && (!o.dumpGradients.empty() || !o.inject.empty()))

@@ -61,6 +61,11 @@ struct Options {
   std::optional<DType>
       exportType; ///< float type in --export-safetensors; nothing: the type in which states are held
   bool exportTrainingMode = false;
+  bool exportQuantized = false;
+  /// Which form of the model --export-onnx writes.
+  const char *exportMode() const {
+    return exportQuantized ? "quantized" : exportTrainingMode ? "training" : "inference";
+  }
   std::string log, tensorboard, profile, memoryReport;
   SampleOptions sample;
   bool plan = false;

@@ -82,7 +82,7 @@ void Session::checkOptions() {
   checkAdapterOptions(program, options);
   checkOutputsWritable(options, program, world.isFirst());
   if (!options.exportOnnx.empty())
-    exportTemplate(program, options.exportTrainingMode ? "training" : "inference");
+    exportTemplate(program, options.exportMode());
   else if (options.exportTrainingMode)
     fail("--export-training-mode needs --export-onnx");
   for (const NamedFile &wanted : options.predict) {
@@ -360,8 +360,7 @@ void Session::writeExports() {
   Attempts exports(/*alone=*/!ranks);
   if (!options.exportOnnx.empty())
     exports.run([&] {
-      exportOnnx(options.exportOnnx, *executor, image, options.model,
-                 options.exportTrainingMode ? "training" : "inference");
+      exportOnnx(options.exportOnnx, *executor, image, options.model, options.exportMode());
       if (world.isFirst())
         printExportNotes();
     });

@@ -10,6 +10,7 @@
 #include "tools/flags/Flags.h"
 #include "tools/flags/MeshFlags.h"
 #include "tools/flags/OptionEffects.h"
+#include "tools/flags/QuantizationFlags.h"
 #include <fmt/ranges.h>
 
 namespace kedge::tool {
@@ -219,6 +220,7 @@ void noteTrainingOptions(CLI::App &command, CompileOptions &o) {
     if (o.deepSpeedConfig.empty() && !driver::isSavedIr(o.model.model))
       checkEffects(command, o);
     checkAdapterOptions(command, o.model.adapters);
+    checkQuantizationOptions(command, o);
     for (const CLI::Option *option : command.get_options()) {
       const std::string name = option->get_name();
       bool excluded = option->get_group() == "Optimizer" ||
@@ -240,6 +242,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
   addLossScaleOptions(command, o);
   addRankOptions(command, o);
   addAdapterOptions(command, o.model.adapters);
+  addQuantizationOptions(command, o.model.adapters);
   Flags(command, "Memory")
       .parsed("--device", o.device, deviceNamed,
               "h100, h200, a100, rtx4090, cpu or FILE.json: the machine that predicted times are for "

@@ -9,6 +9,7 @@
 #include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
 #include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "kedge/Dialect/Train/Quantized/FakeQuantizeOps.h"
 #include "kedge/Dialect/Train/Quantized/Float8Ops.h"
 #include "kedge/Dialect/Train/Quantized/QuantizedOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
@@ -36,6 +37,8 @@ using namespace kedge::train;
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
 #define GET_OP_CLASSES
+#include "kedge/Dialect/Train/Quantized/FakeQuantizeOps.cpp.inc"
+#define GET_OP_CLASSES
 #include "kedge/Dialect/Train/Quantized/Float8Ops.cpp.inc"
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
@@ -62,6 +65,10 @@ void TrainDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Train/Quantized/QuantizedOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/Quantized/FakeQuantizeOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -23,16 +23,18 @@ LogicalResult TuneDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   StringRef name = attribute.getName().getValue();
   Attribute value = attribute.getValue();
   const bool isState = op->getName().getStringRef() == "train.state";
-  const bool fits = name == adapterName      ? isa<AdapterAttr>(value)
-                    : name == encodingName   ? isa<EncodingAttr>(value)
-                    : name == orthogonalName ? isa<UnitAttr>(value)
-                    : name == storedName     ? isa<TypeAttr>(value)
-                                             : false;
+  const bool fits = name == adapterName         ? isa<AdapterAttr>(value)
+                    : name == encodingName      ? isa<EncodingAttr>(value)
+                    : name == orthogonalName    ? isa<UnitAttr>(value)
+                    : name == storedName        ? isa<TypeAttr>(value)
+                    : name == fakeQuantizedName ? isa<FakeQuantizedAttr>(value)
+                                                : false;
   if (isState && fits)
     return success();
-  return op->emitOpError("has '")
-         << name << "' = " << value
-         << ": expected a #tune.adapter, a #tune.encoding, a unit or a type under the names '" << adapterName
-         << "', '" << encodingName << "', '" << orthogonalName << "' and '" << storedName
-         << "', on a train.state";
+  return op->emitOpError("has '") << name << "' = " << value
+                                  << ": expected a #tune.adapter, a #tune.encoding, a unit, a type or a "
+                                     "#tune.fake_quantized under the names '"
+                                  << adapterName << "', '" << encodingName << "', '" << orthogonalName
+                                  << "', '" << storedName << "' and '" << fakeQuantizedName
+                                  << "', on a train.state";
 }

@@ -4,9 +4,20 @@
 // sorted or repaired in the structs. Bytes that no edit changes are kept as they are.
 #pragma once
 #include "lib/Model/Model.h"
+#include <optional>
 #include <variant>
 
 namespace kedge::exporter {
+
+/// What an exported file of integers has of a state: a weight, or the lower end of a range whose other end is
+/// the state `max`. The integers are `low` to `high`; scales are one, one for each index of `axis`, or one
+/// for each block along it (runtime/format/Integers.h).
+struct IntegerPart {
+  enum class Kind { Codes, Scales, ZeroPoints } kind = Kind::Codes;
+  int64_t low = 0, high = 0;
+  int64_t axis = -1, block = 0;
+  std::string max;
+};
 
 /// Elements from the running program: the values of a state,
 /// converted to `dtype`. `dims` is the row-major shape in the file.
@@ -14,6 +25,7 @@ struct StateElements {
   std::string state; // name of the state in the program
   model::ElementType dtype = model::ElementType::Float;
   std::vector<int64_t> dims;
+  std::optional<IntegerPart> integers = {}; // nothing: the values themselves
 };
 
 struct MetadataEdit {

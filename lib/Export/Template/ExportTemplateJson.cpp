@@ -45,6 +45,25 @@ std::string_view runtimeName(const StateElements &state) {
   }
 }
 
+json integersOf(const StateElements &state) {
+  using Kind = IntegerPart::Kind;
+  const IntegerPart &part = *state.integers;
+  const char *kind = part.kind == Kind::Codes    ? "codes"
+                     : part.kind == Kind::Scales ? "scales"
+                                                 : "zero_points";
+  const bool isPacked = state.dtype == model::ElementType::Int4;
+  return {"integers",
+          state.state,
+          isPacked ? "i4" : std::string(runtimeName(state)),
+          state.dims,
+          {{"part", kind},
+           {"low", part.low},
+           {"high", part.high},
+           {"axis", part.axis},
+           {"block", part.block},
+           {"max", part.max}}};
+}
+
 class JsonWriter {
 public:
   JsonWriter(const model::Model &model, std::vector<uint8_t> &blob) : model(model), blob(blob) {}
@@ -69,6 +88,8 @@ private:
       return result.push_back(
           {"copy", fileIndex(piece.range.location), piece.range.offset, piece.range.length});
     case Piece::Kind::State:
+      if (piece.state.integers)
+        return result.push_back(integersOf(piece.state));
       return result.push_back({"state", piece.state.state, runtimeName(piece.state), piece.state.dims});
     case Piece::Kind::Message:
       return result.push_back({"message", piece.field, write(piece.parts)});

@@ -27,6 +27,13 @@ const nlohmann::json &exportTemplate(const Program &program, const char *mode) {
          "before the edit; use --export-safetensors",
          edited->get<std::string>());
   auto found = program.exportTemplate.find(mode);
+  const bool isQuantized = std::string_view(mode) == "quantized";
+  if (isQuantized && found == program.exportTemplate.end())
+    fail("--export-quantized: the program '{}' rounds nothing to integers: compile it with --qat "
+         "REGEX=int8|uint8|int4",
+         program.name);
+  if (isQuantized && found->is_string())
+    fail("--export-quantized: {}", found->get<std::string>());
   if (found != program.exportTemplate.end() && found->is_null())
     fail("--export-onnx-adapters: the model's products are in functions that several nodes call, where no "
          "adapter can be put; "

@@ -81,7 +81,7 @@ Uses inputsOf(const Options &options, const Program &program) {
 
 bool hasDataFile(const Program &program, const char *mode) {
   const auto skeleton = program.exportTemplate.find(mode);
-  return skeleton != program.exportTemplate.end() &&
+  return skeleton != program.exportTemplate.end() && skeleton->is_object() &&
          !skeleton->value("external", nlohmann::json::array()).empty();
 }
 
@@ -99,8 +99,7 @@ Uses outputsOf(const Options &options, const Program &program) {
   add(uses, "--memory-report", options.memoryReport);
   add(uses, "--dump-gradients", options.dumpGradients);
   add(uses, "--trace-values", options.traceValues);
-  addExport(uses, "--export-onnx", options.exportOnnx, program,
-            options.exportTrainingMode ? "training" : "inference");
+  addExport(uses, "--export-onnx", options.exportOnnx, program, options.exportMode());
   addExport(uses, "--export-onnx-adapters", options.exportOnnxAdapters, program, "adapters");
   addAdapter(uses, "--export-adapter", options.exportAdapter);
   add(uses, "--export-safetensors", options.exportSafetensors);

@@ -65,6 +65,21 @@ compiled("--loss", "mse", "--adapter", folder / "good", "--lora-alpha", "4", exp
 compiled("--loss", "mse", "--quantize", "fc=nf4", expected="trains, and quantised weights cannot; freeze it")
 print("what was given beside adapters was refused")
 
+QAT = ("--loss", "mse", "--qat", "fc=int8")
+for other, text in {("--precision", "fp8"): "--precision fp8", ("--lora", "fc"): "adapters (--lora, --adapter)", ("--same-bits", "4"): "--same-bits",
+                    ("--quantize", "fc=nf4"): "--quantize", ("--mesh", "tensor=2"): "the axis 'tensor' of a mesh",
+                    ("--accumulate", "2", "--batchnorm", "exact"): "--batchnorm exact"}.items():
+    compiled(*QAT, *other, expected=f"--qat with {text} is not available yet")
+compiled("--loss", "mse", "--qat-observe", "3", expected="--qat-observe needs --qat REGEX=int8|uint8|int4, which it describes")
+compiled(*QAT, "--qat-block", "8", expected="--qat-block would have no effect: give --qat-scales block with it")
+compiled(*QAT, "--qat-activations", "none", "--qat-freeze", "3", expected="--qat-freeze would have no effect")
+rounding = compiled(*QAT).rename(folder / "rounding")
+refused((rounding, "--export-quantized"), "--export-quantized needs --export-onnx FILE")
+refused((rounding, "--export-quantized", "--export-training-mode", "--export-onnx", folder / "q.onnx"), "integers do not train")
+refused((rounding, "--export-quantized", "--export-onnx", folder / "q.onnx"), "'fc.input_min' has seen nothing but zeros: train for a step first")
+refused((plain, "--export-quantized", "--export-onnx", folder / "q.onnx"), "rounds nothing to integers: compile it with --qat")
+print("what does not fit to training for integers was refused")
+
 refused((program, "--adapter", folder / "missing"), "missing/adapter_config.json")
 shutil.copytree(folder / "good", folder / "bare")
 (folder / "bare/adapter_model.safetensors").unlink()

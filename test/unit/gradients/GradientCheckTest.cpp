@@ -85,12 +85,14 @@ TEST_F(Gradients, OfEveryOpAreCompared) {
     GTEST_SKIP() << "only some cases ran";
   for (RegisteredOperationName op : context().getRegisteredOperations())
     // train.straight_through has the gradient of another value by design: test/golden/quantised.test compares
-    // it. The step makes onnx.Dropout train.dropout, or its operand, before anything runs. The gradient of a
-    // collective is of several ranks: test/ranks/matrix.test compares it, by BatchNormalization over all of
-    // them; that of train.sum_micros is of several micro-batches, see test/golden/convnet.test.
+    // it, and test/journeys/qat.test those of fake quantisation. The step makes onnx.Dropout train.dropout,
+    // or its operand, before anything runs. The gradient of a collective is of several ranks:
+    // test/ranks/matrix.test compares it, by BatchNormalization over all of them; that of train.sum_micros is
+    // of several micro-batches, see test/golden/convnet.test.
     if (op.hasInterface<kedge::DifferentiableOpInterface>() && op.getStringRef() != "onnx.Dropout" &&
-        op.getStringRef() != "train.straight_through" && op.getStringRef() != "train.sum_micros" &&
-        op.getDialectNamespace() != "dist") {
+        op.getStringRef() != "train.straight_through" && op.getStringRef() != "train.fake_quantize" &&
+        op.getStringRef() != "train.moving_range" && op.getStringRef() != "train.range_scale" &&
+        op.getStringRef() != "train.sum_micros" && op.getDialectNamespace() != "dist") {
       EXPECT_TRUE(covered.count(op.getStringRef().str()))
           << op.getStringRef().str() << " has a gradient, but no case in test/unit/gradients compares it";
     }

@@ -11,7 +11,8 @@ namespace kedge::tune {
 
 // Names of attributes of train.state.
 inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
-                                     orthogonalName = "tune.orthogonal", storedName = "tune.stored";
+                                     orthogonalName = "tune.orthogonal", storedName = "tune.stored",
+                                     fakeQuantizedName = "tune.fake_quantized";
 
 /// The attribute, or null if the state has none.
 inline AdapterAttr adapterOf(mlir::Operation *state) {
@@ -19,6 +20,10 @@ inline AdapterAttr adapterOf(mlir::Operation *state) {
 }
 inline EncodingAttr encodingOf(mlir::Operation *state) {
   return state->getAttrOfType<EncodingAttr>(encodingName);
+}
+
+inline FakeQuantizedAttr fakeQuantizationOf(mlir::Operation *state) {
+  return state->getAttrOfType<FakeQuantizedAttr>(fakeQuantizedName);
 }
 
 /// Whether a model's file has codes of the format, as ONNX packs them.

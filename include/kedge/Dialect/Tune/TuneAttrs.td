@@ -60,4 +60,18 @@ def Tune_EncodingAttr : AttrDef<Tune_Dialect, "Encoding"> {
     "::mlir::BoolAttr":$doubled, OptionalParameter<"::mlir::IntegerAttr">:$zero);
   let assemblyFormat = "`<` $format $part `of` $whole `double` $doubled (`zero` $zero^)? `>`";
 }
+
+def Tune_FakeQuantizedAttr : AttrDef<Tune_Dialect, "FakeQuantized"> {
+  let mnemonic = "fake_quantized";
+  let summary = "Says of a weight how it is rounded while it trains, as the deployed model will hold it";
+  let description = [{
+    `format` (int8, uint8 or int4) has one scale for each block of `block` elements along `axis`; without a block, for each index of
+    `axis`; without an axis, one for all. `min` and `max` are the states with the range of what the weight is multiplied with,
+    which is rounded to `input`; without them it is not rounded.
+  }];
+  let parameters = (ins EnumParameter<Tune_Format>:$format, OptionalParameter<"::mlir::IntegerAttr">:$axis,
+    OptionalParameter<"::mlir::IntegerAttr">:$block, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$min,
+    OptionalParameter<"::mlir::FlatSymbolRefAttr">:$max, EnumParameter<Tune_Format>:$input);
+  let assemblyFormat = "`<` $format (`axis` $axis^)? (`block` $block^)? (`range` $min^ $max)? `input` $input `>`";
+}
 #endif

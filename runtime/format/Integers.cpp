@@ -1,0 +1,182 @@
+#include "runtime/format/Integers.h"
+#include "runtime/format/Convert.h"
+#include "runtime/io/Error.h"
+#include <algorithm>
+#include <cmath>
+
+namespace kedge::rt {
+namespace {
+using nlohmann::json;
+
+int64_t productOf(const std::vector<int64_t> &dims, size_t begin, size_t end) {
+  int64_t product = 1;
+  for (size_t k = begin; k < end; ++k)
+    product *= dims[k];
+  return product;
+}
+
+/// A state as the file has it.
+struct Whole {
+  std::vector<int64_t> dims;
+  std::vector<float> values;
+};
+
+Whole wholeOf(const std::string &name, const StateLookup &lookup) {
+  const ExportedState state = lookup(name);
+  Whole whole{state.desc.shape, std::vector<float>(static_cast<size_t>(state.desc.elements()))};
+  for (size_t k = 0; k < state.perm.size(); ++k)
+    whole.dims[k] = state.desc.shape[static_cast<size_t>(state.perm[k])];
+  transpose(whole.values.data(), DType::F32, whole.dims, state.data, state.desc.type, state.perm);
+  return whole;
+}
+
+/// Which scale holds for an element.
+class Groups {
+public:
+  Groups(const std::vector<int64_t> &dims, int64_t axis, int64_t block) {
+    if (axis < 0)
+      return;
+    const auto at = static_cast<size_t>(axis);
+    length = dims[at];
+    inner = productOf(dims, at + 1, dims.size());
+    blockLength = block;
+    count = block > 0 ? productOf(dims, 0, dims.size()) / block : length;
+    one = false;
+  }
+  int64_t of(int64_t element) const {
+    if (one)
+      return 0;
+    const int64_t along = element / inner % length;
+    if (blockLength == 0)
+      return along;
+    const int64_t outer = element / inner / length;
+    return (outer * (length / blockLength) + along / blockLength) * inner + element % inner;
+  }
+  int64_t count = 1;
+
+private:
+  bool one = true;
+  int64_t length = 1, inner = 1, blockLength = 0;
+};
+
+/// Scale and zero point for a range; the formulas of train.range_scale.
+struct Step {
+  float scale = 0, zero = 0;
+};
+
+Step stepOf(float min, float max, float low, float high) {
+  min = std::min(min, 0.0f);
+  max = std::max(max, 0.0f);
+  if (low == -high)
+    return {std::max(-min, max) / high, 0};
+  const float scale = (max - min) / (high - low);
+  if (scale == 0)
+    return {0, 0};
+  return {scale, std::clamp(low - std::nearbyintf(min / scale), low, high)};
+}
+
+class Integers {
+public:
+  Integers(const json &piece, const StateLookup &lookup)
+      : facts(piece.at(4)), type(piece[2].get<std::string>()), low(facts.at("low").get<float>()),
+        high(facts.at("high").get<float>()), whole(wholeOf(piece[1].get<std::string>(), lookup)),
+        groups(whole.dims, facts.at("axis").get<int64_t>(), facts.at("block").get<int64_t>()) {
+    const auto max = facts.at("max").get<std::string>();
+    if (max.empty())
+      ofWeight();
+    else
+      ofRange(piece[1].get<std::string>(), wholeOf(max, lookup).values.at(0));
+  }
+
+  std::vector<uint8_t> bytes() const {
+    const auto part = facts.at("part").get<std::string>();
+    if (part == "scales")
+      return scales();
+    std::vector<float> codes;
+    if (part == "zero_points")
+      for (const Step &step : steps)
+        codes.push_back(step.zero);
+    else
+      for (size_t k = 0; k < whole.values.size(); ++k)
+        codes.push_back(codeOf(k));
+    return packed(codes);
+  }
+
+private:
+  void ofRange(const std::string &min, float most) {
+    const float least = whole.values.at(0);
+    if (least == 0 && most == 0)
+      fail("--export-quantized: the range '{}' has seen nothing but zeros: train for a step first", min);
+    steps = {stepOf(least, most, low, high)};
+  }
+
+  void ofWeight() {
+    std::vector<float> min(static_cast<size_t>(groups.count), INFINITY), max(min.size(), -INFINITY);
+    for (size_t k = 0; k < whole.values.size(); ++k) {
+      const auto group = static_cast<size_t>(groups.of(static_cast<int64_t>(k)));
+      min[group] = std::min(min[group], whole.values[k]);
+      max[group] = std::max(max[group], whole.values[k]);
+    }
+    for (size_t group = 0; group < min.size(); ++group)
+      steps.push_back(stepOf(min[group], max[group], low, high));
+  }
+
+  float codeOf(size_t element) const {
+    const Step &step = steps[static_cast<size_t>(groups.of(static_cast<int64_t>(element)))];
+    if (step.scale == 0)
+      return 0; // so are the values
+    return std::clamp(std::nearbyintf(whole.values[element] / step.scale) + step.zero, low, high);
+  }
+
+  /// ONNX wants no scale of 0.
+  std::vector<uint8_t> scales() const {
+    std::vector<float> values;
+    for (const Step &step : steps)
+      values.push_back(step.scale == 0 ? 1 : step.scale);
+    std::vector<uint8_t> out(values.size() * sizeof(float));
+    std::memcpy(out.data(), values.data(), out.size());
+    return out;
+  }
+
+  /// Of two codes of 4 bits in a byte, the first is in the lower half.
+  std::vector<uint8_t> packed(const std::vector<float> &codes) const {
+    const bool halves = type == "i4";
+    std::vector<uint8_t> out(halves ? (codes.size() + 1) / 2 : codes.size(), 0);
+    for (size_t k = 0; k < codes.size(); ++k) {
+      const auto code = static_cast<uint8_t>(static_cast<int>(codes[k]));
+      if (!halves)
+        out[k] = code;
+      else
+        out[k / 2] = static_cast<uint8_t>(out[k / 2] | (code & 15) << (k % 2 * 4));
+    }
+    return out;
+  }
+
+  const json &facts;
+  std::string type;
+  float low, high;
+  Whole whole;
+  Groups groups;
+  std::vector<Step> steps; ///< of each group
+};
+
+} // namespace
+
+uint64_t sizeOfIntegers(const json &piece) {
+  const auto dims = piece[3].get<std::vector<int64_t>>();
+  const auto elements = static_cast<uint64_t>(productOf(dims, 0, dims.size()));
+  const auto type = piece[2].get<std::string>();
+  return type == "f32" ? 4 * elements : type == "i4" ? (elements + 1) / 2 : elements;
+}
+
+std::vector<uint8_t> integersOf(const json &piece, const StateLookup &lookup) {
+  std::vector<uint8_t> bytes = Integers(piece, lookup).bytes();
+  if (bytes.size() != sizeOfIntegers(piece))
+    fail("export: integers of '{}' have {} bytes, the ONNX file expects {}; the program is damaged, compile "
+         "it "
+         "again",
+         piece[1].get<std::string>(), bytes.size(), sizeOfIntegers(piece));
+  return bytes;
+}
+
+} // namespace kedge::rt
