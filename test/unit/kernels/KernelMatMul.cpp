@@ -178,6 +178,39 @@ TEST(KernelMatMul, PartsOfTheTermsHaveTheBitsOfProductsOfTheirOwn) {
   }
 }
 
+// As gradients of recurrent layers are: the bits of one product per part and of sums one after the other.
+TEST(KernelMatMul, ChainsOfParts) {
+  struct Case {
+    int64_t m, n, part, parts;
+  };
+  for (const Case &c : std::vector<Case>{{5, 7, 3, 3}, {70, 130, 16, 10}, {128, 96, 64, 4}, {50, 33, 1, 100}})
+    for (const bool backwards : {false, true}) {
+      const Array a = Array::random<float>({c.part * c.parts, c.m}, 1),
+                  b = Array::random<float>({c.part * c.parts, c.n}, 2);
+      const auto rows = [&](const Array &matrix, int64_t part) {
+        Array own({DType::F32, {c.part, matrix.desc.shape[1]}});
+        const int64_t size = own.desc.elements();
+        std::copy_n(matrix.data<float>() + part * size, size, own.data<float>());
+        return own;
+      };
+      std::vector<float> sum;
+      for (int64_t p = 0; p < c.parts; ++p) {
+        const int64_t part = backwards ? c.parts - 1 - p : p;
+        const std::vector<float> own = runKernel1("onnx.MatMul", {{"transA", true}},
+                                                  {rows(a, part), rows(b, part)}, {DType::F32, {c.m, c.n}})
+                                           .values<float>();
+        if (p == 0)
+          sum = own;
+        else
+          std::transform(sum.begin(), sum.end(), own.begin(), sum.begin(), std::plus<>());
+      }
+      const json attrs = {{"transA", true}, {"parts", c.parts}, {"chain", true}, {"backwards", backwards}};
+      EXPECT_EQ(runKernel1("train.sum_products", attrs, {a, b}, {DType::F32, {c.m, c.n}}).values<float>(),
+                sum)
+          << c.m << " x " << c.n << ", " << c.parts << " of " << c.part;
+    }
+}
+
 TEST(KernelMatMul, WrongShapesAreNamed) {
   Array a = Array::random<float>({2, 3}, 1), b = Array::random<float>({4, 5}, 2);
   EXPECT_NE(errorOf("onnx.MatMul", {}, {a, b}, {{DType::F32, {2, 5}}}).find("inner sizes 3 and 4"),
