@@ -211,6 +211,65 @@ TEST(KernelMatMul, ChainsOfParts) {
     }
 }
 
+/// A buffer of the arena: its places are multiples of 64.
+struct Panels {
+  explicit Panels(const TensorDesc &desc)
+      : desc(desc), memory(std::aligned_alloc(64, desc.bytes() / 64 * 64 + 64), std::free) {}
+  TensorDesc desc;
+  std::unique_ptr<void, void (*)(void *)> memory;
+};
+
+Panels packColumns(const Array &matrix, int64_t k, int64_t n, const json &attrs) {
+  Panels panels({DType::F32, {(n + 31) / 32, k, 32}});
+  const auto kernel = makeKernel({"train.pack_columns", attrs, {matrix.desc}, {panels.desc}}, 2);
+  const void *in[] = {matrix.bytes()};
+  void *out[] = {panels.memory.get()};
+  kernel->run(in, out, nullptr);
+  return panels;
+}
+
+std::vector<float> multiplyPacked(const Array &a, const Panels &panels, const std::vector<Array> &addend,
+                                  int64_t n, int threads) {
+  Array result({DType::F32, {a.desc.shape[0], n}});
+  LibraryCall call{"train.packed_product", json::object(), {a.desc, panels.desc}, {result.desc}};
+  std::vector<const void *> in = {a.bytes(), panels.memory.get()};
+  for (const Array &c : addend)
+    call.inputs.push_back(c.desc), in.push_back(c.bytes());
+  const auto kernel = makeKernel(call, threads);
+  const Panels workspace({DType::F32, {static_cast<int64_t>(kernel->workspaceBytes())}});
+  void *out[] = {result.bytes()};
+  kernel->run(in.data(), out, workspace.memory.get());
+  return result.values<float>();
+}
+
+// Panels that are packed once: the bits of a product that packs them itself.
+TEST(KernelMatMul, PackedProducts) {
+  struct Case {
+    int64_t m, n, k;
+    bool transB;
+  };
+  for (const Case &c : std::vector<Case>{{16, 200, 96, true},
+                                         {16, 96, 1300, false},
+                                         {1, 33, 70, true},
+                                         {37, 31, 5, false},
+                                         {7, 160, 513, false}}) {
+    const Array a = Array::random<float>({c.m, c.k}, 1),
+                b = Array::random<float>(c.transB ? Shape{c.n, c.k} : Shape{c.k, c.n}, 2);
+    const json turned = {{"transB", c.transB}};
+    const Panels panels = packColumns(b, c.k, c.n, turned);
+    for (const std::vector<Array> &addend :
+         {std::vector<Array>(), {Array::random<float>({c.n}, 3)}, {Array::random<float>({c.m, c.n}, 4)}}) {
+      std::vector<Array> plain = {a, b};
+      plain.insert(plain.end(), addend.begin(), addend.end());
+      const std::vector<float> expected =
+          runKernel1("onnx.Gemm", turned, plain, {DType::F32, {c.m, c.n}}).values<float>();
+      for (const int threads : {1, 3})
+        EXPECT_EQ(multiplyPacked(a, panels, addend, c.n, threads), expected)
+            << c.m << " x " << c.n << " x " << c.k;
+    }
+  }
+}
+
 TEST(KernelMatMul, WrongShapesAreNamed) {
   Array a = Array::random<float>({2, 3}, 1), b = Array::random<float>({4, 5}, 2);
   EXPECT_NE(errorOf("onnx.MatMul", {}, {a, b}, {{DType::F32, {2, 5}}}).find("inner sizes 3 and 4"),
