@@ -273,7 +273,8 @@ private:
       return false;
     PlacedBuilder placed(op);
     Value sum = train::SumProductsOp::create(placed, op->getLoc(), op->getResult(0).getType(),
-                                             partsOf[a].rows, partsOf[b].rows, parts, transA, transB);
+                                             partsOf[a].rows, partsOf[b].rows, parts, transA, transB,
+                                             /*chain=*/false, /*backwards=*/false);
     op->getResult(0).replaceAllUsesWith(sum);
     ++products;
     return true;

@@ -188,10 +188,13 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
     functions.addPass(schedule::createFuseGelu());
   } else {
     functions.addPass(schedule::createFuseGatherGradients());
+    functions.addPass(schedule::createJoinProducts());
   }
   functions.addPass(schedule::createDecompose({target.gpu ? TargetKind::Cuda : TargetKind::Cpu}));
   functions.addPass(levels::createMergeEqual());
   functions.addPass(target.gpu ? schedule::createPairFloat8Casts() : schedule::createUnpackInProducts());
+  if (!target.gpu)
+    functions.addPass(schedule::createPackWeights());
   functions.addPass(schedule::createFormClusters());
   functions.addPass(schedule::createFuseClusters({target.gpu}));
   if (target.gpu) {

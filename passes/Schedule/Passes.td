@@ -63,6 +63,70 @@ def FuseGatherGradients : KedgePass<"kedge-fuse-gather-gradients", "mlir::func::
   let dependentDialects = ["kedge::train::TrainDialect"];
 }
 
+def JoinProducts : KedgePass<"kedge-join-products", "mlir::func::FuncOp"> {
+  let summary = "Compute the gradient of a weight that many products of few rows read in one product over all their rows";
+  let description = [{
+    For CPUs, on level 2. The steps of a recurrent layer share its weights, so their gradient is a sum of one product per step, each of a
+    few rows. Four or more of them, of f32 and of at most 64 rows, become one train.sum_products over the rows of all, which has the
+    bits of the products and of their sum: no matrix as large as the weight is written per step. Rows that a concatenation has anyway
+    are read from it, in either order.
+
+    Example:
+    ```mlir
+    func.func @f(%a: tensor<2x3xf32>, %b: tensor<2x4xf32>, %c: tensor<2x3xf32>, %d: tensor<2x4xf32>) -> tensor<3x4xf32> {
+      %p = onnx.Gemm %a, %b {transA = true} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+      %q = onnx.Gemm %c, %d {transA = true} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+      %s = onnx.Add %p, %q : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+      %r = onnx.Gemm %a, %d {transA = true} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+      %t = onnx.Add %s, %r : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+      %u = onnx.Gemm %c, %b {transA = true} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+      %v = onnx.Add %t, %u : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+      return %v : tensor<3x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%a: ..., %b: ..., %c: ..., %d: ...) -> tensor<3x4xf32> {
+      %x = onnx.Concat %a, %c, %a, %c {axis = 0 : i64} : (...) -> tensor<8x3xf32>
+      %y = onnx.Concat %b, %d, %d, %b {axis = 0 : i64} : (...) -> tensor<8x4xf32>
+      %v = train.sum_products %x, %y {chain = true, parts = 4 : i64, transA = true} : (tensor<8x3xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+      return %v : tensor<3x4xf32>
+    ```
+  }];
+  let statistics = [Counter<"products joined", "products that are part of one over the rows of all">];
+  let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
+}
+
+def PackWeights : KedgePass<"kedge-pack-weights", "mlir::func::FuncOp"> {
+  let summary = "Pack a matrix once that many products of few rows read";
+  let description = [{
+    For CPUs, on level 2. A product packs its second matrix as the machine's tile reads it. With few rows, as the steps of a recurrent layer
+    have them, that takes as long as multiplying. A matrix of f32 that four or more onnx.Gemm of at most 48 rows read in the same
+    way is packed once per function; the products have the same bits.
+
+    Example:
+    ```mlir
+    func.func @f(%a: tensor<2x128xf32>, %w: tensor<128x128xf32>) -> tensor<2x128xf32> {
+      %0 = onnx.Gemm %a, %w : (tensor<2x128xf32>, tensor<128x128xf32>) -> tensor<2x128xf32>
+      %1 = onnx.Gemm %0, %w : (tensor<2x128xf32>, tensor<128x128xf32>) -> tensor<2x128xf32>
+      %2 = onnx.Gemm %1, %w : (tensor<2x128xf32>, tensor<128x128xf32>) -> tensor<2x128xf32>
+      %3 = onnx.Gemm %2, %w : (tensor<2x128xf32>, tensor<128x128xf32>) -> tensor<2x128xf32>
+      return %3 : tensor<2x128xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%a: ..., %w: ...) -> tensor<2x128xf32> {
+      %p = train.pack_columns %w : (tensor<128x128xf32>) -> tensor<4x128x32xf32>
+      %0 = train.packed_product %a, %p : (tensor<2x128xf32>, tensor<4x128x32xf32>) -> tensor<2x128xf32>
+      ...
+    ```
+  }];
+  let statistics = [Counter<"matrices packed", "matrices that are packed once">,
+                    Counter<"products of packed matrices", "products that read them">];
+  let dependentDialects = ["kedge::train::TrainDialect"];
+}
+
 def FuseGelu : KedgePass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
   let summary = "Make GELU and its derivative part of the product before them";
   let description = [{

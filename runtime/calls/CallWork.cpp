@@ -53,6 +53,14 @@ template <size_t b> CallWork workOfIntegerMatmul(const LibraryCall &call) {
   return readMatMul({call.name, call.attrs, {call.inputs[0], call.inputs[b]}, call.outputs}).work();
 }
 
+CallWork workOfPackedProduct(const LibraryCall &call) {
+  expectCounts(call, 2, 3, 1, 1);
+  if (call.inputs[0].shape.size() != 2)
+    failCall(call, "expected a matrix");
+  const double terms = static_cast<double>(call.inputs[0].shape[1]);
+  return {CallWork::Kind::Matmul, 2 * elementsOf(call.outputs[0]) * terms, 0, {}, {}, 0};
+}
+
 /// Each place of the experts multiplies a row by a matrix.
 template <size_t matrix> CallWork workOfGroupedMatmul(const LibraryCall &call) {
   expectCounts(call, 3, 3, 1, 1);
@@ -223,6 +231,7 @@ const std::map<std::string_view, WorkFunction> kWork = {
     {"onnx.MatMulInteger", workOfIntegerMatmul<1>},
     {"onnx.QLinearMatMul", workOfIntegerMatmul<3>},
     {"train.sum_products", workOfMatmul<readMatMul>},
+    {"train.packed_product", workOfPackedProduct},
     {"train.scaled_product", workOfScaledMatmul},
     {"train.grouped_matmul", workOfGroupedMatmul<2>},
     {"train.grouped_matmul_grad", workOfGroupedMatmul<3>},

@@ -17,6 +17,7 @@
   FILE(MatMul) \
   FILE(MaxPool) \
   FILE(Movement) \
+  FILE(PackedProduct) \
   FILE(Pad) \
   FILE(Recurrent) \
   FILE(Resize) \

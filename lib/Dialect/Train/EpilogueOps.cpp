@@ -54,13 +54,43 @@ LogicalResult SumProductsOp::verify() {
   const auto parts = static_cast<int64_t>(getParts());
   if (areMatrices && areF32) {
     SmallVector<int64_t> a = dimsOf(getA(), getTransA()), b = dimsOf(getB(), getTransB());
-    if (parts > 1 && llvm::isPowerOf2_64(parts) && a[1] > 0 && a[1] % parts == 0 && a[1] == b[0] &&
+    const bool fits = getChain() || (llvm::isPowerOf2_64(parts) && !getBackwards());
+    if (parts > 1 && fits && a[1] > 0 && a[1] % parts == 0 && a[1] == b[0] &&
         shapeOf(getResult()) == ArrayRef<int64_t>{a[0], b[1]})
       return success();
   }
-  return emitOpError("multiplies ")
-         << getA().getType() << " by " << getB().getType() << " in " << parts
-         << " parts; expected matrices of f32 whose terms share among a power of two";
+  return emitOpError("multiplies ") << getA().getType() << " by " << getB().getType() << " in " << parts
+                                    << " parts; expected matrices of f32 whose terms share among a power of "
+                                       "two, or among the parts of a chain";
+}
+
+constexpr int64_t kColumnsOfPanels = 32;
+
+LogicalResult PackColumnsOp::verify() {
+  if (rankOf(getB()) == 2 && elementOf(getB()).isF32() && elementOf(getPanels()).isF32()) {
+    const SmallVector<int64_t> b = dimsOf(getB(), getTransB());
+    if (shapeOf(getPanels()) ==
+        ArrayRef<int64_t>{llvm::divideCeil(b[1], kColumnsOfPanels), b[0], kColumnsOfPanels})
+      return success();
+  }
+  return emitOpError("packs ") << getB().getType() << " as " << getPanels().getType()
+                               << "; expected a matrix of f32, and panels of 32 columns";
+}
+
+LogicalResult PackedProductOp::verify() {
+  const bool areF32 = elementOf(getA()).isF32() && elementOf(getPanels()).isF32() &&
+                      elementOf(getResult()).isF32() && (!getC() || elementOf(getC()).isF32());
+  if (areF32 && rankOf(getA()) == 2 && rankOf(getPanels()) == 3 && rankOf(getResult()) == 2) {
+    const int64_t rows = shapeOf(getA())[0], terms = shapeOf(getA())[1], columns = shapeOf(getResult())[1];
+    const bool fitsC =
+        !getC() || shapeOf(getC()) == shapeOf(getResult()) || shapeOf(getC()) == ArrayRef<int64_t>{columns};
+    if (fitsC && shapeOf(getResult())[0] == rows &&
+        shapeOf(getPanels()) ==
+            ArrayRef<int64_t>{llvm::divideCeil(columns, kColumnsOfPanels), terms, kColumnsOfPanels})
+      return success();
+  }
+  return emitOpError("multiplies ") << getA().getType() << " by panels " << getPanels().getType() << " to "
+                                    << getResult().getType() << "; expected matrices of f32 that fit";
 }
 
 LogicalResult AccumulateProductOp::verify() {

@@ -1,5 +1,5 @@
-// Packs panels for convolutions with stride 1 whose results have the size of their images. There a tap
-// reads at one fixed distance from each place, so a row of a panel is a contiguous run of the image,
+// Packs panels for convolutions with stride 1 whose results have the size of their images, or one row. There
+// a tap reads at one fixed distance from each place, so a row of a panel is a contiguous run of the image,
 // with zeros where it is in the padding. Which places these are does not depend on the channel.
 #pragma once
 #include "runtime/cpu/conv/ConvTaps.h"
@@ -44,13 +44,18 @@ class NeighbourMasks {
 public:
   static constexpr int64_t kMostTaps = 16; ///< along an axis
 
+  /// Of spaces of one row the lengths may differ: the next place is the next element all the same.
   static bool fits(const ConvShape &c) {
-    return c.stride == Space{1, 1, 1} && c.in == c.out && c.kernel[0] <= kMostTaps &&
+    const bool isRow = c.in[0] == 1 && c.in[1] == 1 && c.out[0] == 1 && c.out[1] == 1;
+    return c.stride == Space{1, 1, 1} && (c.in == c.out || isRow) && c.kernel[0] <= kMostTaps &&
            c.kernel[1] <= kMostTaps && c.kernel[2] <= kMostTaps && c.taps() <= MaskedTaps::kMost;
   }
 
+  /// The space that taps read.
+  static const Space &read(const ConvShape &c, bool back) { return back ? c.out : c.in; }
+
   /// `back`: for the gradient, whose taps look in the opposite direction.
-  NeighbourMasks(const ConvShape &c, bool back) : c_(c), back_(back) {}
+  NeighbourMasks(const ConvShape &c, bool back) : c_(c), read_(read(c, back)), back_(back) {}
 
   void add(const Segment &s) {
     const uint32_t whole = ones(s.length) << s.at;
@@ -60,7 +65,7 @@ public:
       mask_[1][t] |= isInside(1, s.h + shift(1, t)) ? whole : 0;
     for (int64_t t = 0; t < c_.kernel[2]; ++t) {
       const int64_t w = s.w + shift(2, t), first = std::clamp<int64_t>(-w, 0, s.length);
-      const int64_t last = std::clamp(c_.in[2] - w, first, s.length);
+      const int64_t last = std::clamp(read_[2] - w, first, s.length);
       mask_[2][t] |= (ones(last) & ~ones(first)) << s.at;
     }
   }
@@ -72,7 +77,7 @@ public:
     for (int64_t d = 0; d < c_.kernel[0]; ++d)
       for (int64_t h = 0; h < c_.kernel[1]; ++h)
         for (int64_t w = 0; w < c_.kernel[2]; ++w, ++all.count) {
-          all.distance[all.count] = (shift(0, d) * c_.in[1] + shift(1, h)) * c_.in[2] + shift(2, w);
+          all.distance[all.count] = (shift(0, d) * read_[1] + shift(1, h)) * read_[2] + shift(2, w);
           all.mask[all.count] = mask_[0][d] & mask_[1][h] & mask_[2][w];
         }
     return all;
@@ -84,9 +89,10 @@ private:
     const int64_t forward = tap * c_.dilation[axis] - c_.pad[axis];
     return back_ ? -forward : forward;
   }
-  bool isInside(size_t axis, int64_t place) const { return place >= 0 && place < c_.in[axis]; }
+  bool isInside(size_t axis, int64_t place) const { return place >= 0 && place < read_[axis]; }
 
   const ConvShape &c_;
+  const Space &read_;
   bool back_;
   uint32_t mask_[3][kMostTaps] = {};
 };

@@ -94,20 +94,21 @@ template <typename S> struct PanelRows {
   }
 };
 
-/// Writes rows of kMaskedLanes columns by NeighbourMasks, in their order: the hardware fetches what is
+/// Writes rows of maskedLanes() columns by NeighbourMasks, in their order: the hardware fetches what is
 /// written ahead, too. T: float, or the bits of S.
 template <typename T, typename S>
 void copyNeighbours(const ConvShape &c, bool back, T *dst, const PanelRows<S> &rows, int64_t k0,
                     int64_t length) {
   const MaskedRows<T> copy = maskedRows<T>();
-  const int64_t plane = c.inSize(), taps = c.taps();
+  const Space &read = NeighbourMasks::read(c, back);
+  const int64_t plane = read[0] * read[1] * read[2], taps = c.taps();
   for (int64_t begin = 0, end = 0; begin < rows.count; begin = end) {
     NeighbourMasks masks(c, back);
     for (; end < rows.count && rows.images[end] == rows.images[begin]; ++end)
       masks.add(rows.segments[end]);
     const Segment &first = rows.segments[begin];
     const T *lane0 =
-        panelSource(rows.images[begin]) + ((first.d * c.in[1] + first.h) * c.in[2] + first.w - first.at);
+        panelSource(rows.images[begin]) + ((first.d * read[1] + first.h) * read[2] + first.w - first.at);
     copy(masks.taps(), k0 % taps, length, lane0 + k0 / taps * plane, plane, dst, begin > 0);
   }
 }
@@ -119,7 +120,7 @@ bool packNeighbours(const ConvShape &c, bool back, E *dst, int width, const Pane
   using T = std::conditional_t<kIsHalf<S>, uint16_t, float>; // what the machine copies
   constexpr bool isHalf = kIsHalf<S> && !std::is_floating_point_v<E>;
   if constexpr (isHalf || (std::is_same_v<S, float> && std::is_same_v<E, float>)) {
-    if (width != kMaskedLanes || !maskedRows<T>() || !NeighbourMasks::fits(c))
+    if (!maskedRows<T>() || width != maskedLanes() || !NeighbourMasks::fits(c))
       return false;
     if constexpr (isHalf) {
       static_assert(kMaskedLanes == kMostColumns);

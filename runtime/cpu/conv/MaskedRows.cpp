@@ -4,10 +4,14 @@
 namespace kedge::rt::cpu {
 
 template <> MaskedRows<float> maskedRows() {
-  return activeIsa() >= Isa::Avx512 ? maskedRowsAvx512() : nullptr;
+  if (activeIsa() >= Isa::Avx512)
+    return maskedRowsAvx512();
+  return activeIsa() == Isa::Avx2 ? maskedRowsAvx2() : nullptr;
 }
 template <> MaskedRows<uint16_t> maskedRows() {
   return activeIsa() >= Isa::Avx512 ? narrowMaskedRowsAvx512() : nullptr;
 }
+
+int maskedLanes() { return activeIsa() >= Isa::Avx512 ? kMaskedLanes : kMaskedLanesAvx2; }
 
 } // namespace kedge::rt::cpu

@@ -80,6 +80,13 @@ template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
   return planFor(gemmTile<E>(), m, n, k, threads, finishes);
 }
 
+template <typename E>
+GemmPlan planGemmOfChain(int64_t m, int64_t n, int64_t k, int64_t chain, bool backwards, int threads) {
+  GemmPlan plan = planGemmOfParts<E>(m, n, k, 1, threads);
+  plan.chain = chain, plan.backwards = backwards;
+  return plan;
+}
+
 template <typename E> GemmPlan planGemmOfParts(int64_t m, int64_t n, int64_t k, int64_t parts, int threads) {
   constexpr int64_t kMostA = (1024 << 10) / sizeof(E), kMostB = (6 << 20) / sizeof(E);
   const GemmTile<E> &tile = gemmTile<E>();
@@ -142,6 +149,7 @@ template GemmPlan planGemm<double>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<uint16_t>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemm<F16Halves>(int64_t, int64_t, int64_t, int, bool);
 template GemmPlan planGemmOfParts<float>(int64_t, int64_t, int64_t, int64_t, int);
+template GemmPlan planGemmOfChain<float>(int64_t, int64_t, int64_t, int64_t, bool, int);
 
 template size_t gemmPanelRowBytes<float>(int64_t);
 template size_t gemmPanelRowBytes<double>(int64_t);

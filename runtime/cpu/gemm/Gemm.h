@@ -15,6 +15,8 @@ struct GemmPlan {
   int64_t kBlock, nBlock, mBlock;
   int64_t
       parts; ///< of k, each summed by itself, whose sums are added as a balanced tree; they are in one block
+  int64_t chain;  ///< terms of a part, where parts are added one after the other; 0: they are not
+  bool backwards; ///< from the last part to the first
   int threads;
   size_t panelABytes, panelBBytes; ///< one thread's block of A; one buffer of packed B
   int64_t blocksA;                 ///< blocks of A in all
@@ -31,6 +33,12 @@ template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
 /// products of the parts, each with the bits of a product of its own. A part fits one block of k
 /// (mostOfPart).
 template <typename E> GemmPlan planGemmOfParts(int64_t m, int64_t n, int64_t k, int64_t parts, int threads);
+/// A product whose k are parts of `chain` terms each, at most kMostOfChain: C is the sum of their products
+/// one after the other, each with the bits of a product of its own.
+template <typename E>
+GemmPlan planGemmOfChain(int64_t m, int64_t n, int64_t k, int64_t chain, bool backwards, int threads);
+constexpr int64_t kMostOfChain = 64;
+
 /// Terms of a part that one call takes, on any machine.
 constexpr int64_t kMostParts = 4096;
 
@@ -180,6 +188,10 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
     const bool first = at.pc == 0, accumulate = !first || start == GemmStart::Keep,
                last = at.pc + at.kc == plan.k;
     const int64_t column = at.jc + panel * NR, columns = std::min(NR, at.nc - panel * NR);
+    if (plan.chain > 0)
+      return tile.runChain(at.depth, plan.chain, plan.backwards, packedRows + ir * at.depth,
+                           packedColumns + panel * NR * at.depth, c + (firstRow + ir) * ldc + column, ldc,
+                           static_cast<int>(std::min(MR, rowCount - ir)), static_cast<int>(columns));
     const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
     const int64_t row = firstRow + ir, rows = std::min(MR, rowCount - ir);
     alignas(64) Sum finished[kMostTileElements];

@@ -74,6 +74,8 @@ void copyRows(T *dst, int64_t width, const T *src, int64_t stride, int64_t lanes
   switch (lanes) {
   case 4:
     return copyRows<4>(dst, width, src, stride, k);
+  case 6:
+    return copyRows<6>(dst, width, src, stride, k);
   case 8:
     return copyRows<8>(dst, width, src, stride, k);
   case 12:
@@ -188,8 +190,14 @@ int64_t packNeighbours(T *dst, int64_t width, Strided<S> src, int64_t lanes, int
   if constexpr (std::is_same_v<T, S>)
     if (src.rowStride == 1 && lanes >= detail::kNeighbours * width)
       switch (width) {
+      case 6:
+        detail::copyNeighbours<6>(dst, src.base, src.columnStride, k);
+        return detail::kNeighbours;
       case 12:
         detail::copyNeighbours<12>(dst, src.base, src.columnStride, k);
+        return detail::kNeighbours;
+      case 16:
+        detail::copyNeighbours<16>(dst, src.base, src.columnStride, k);
         return detail::kNeighbours;
       case 32:
         detail::copyNeighbours<32>(dst, src.base, src.columnStride, k);

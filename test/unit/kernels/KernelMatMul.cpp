@@ -178,6 +178,98 @@ TEST(KernelMatMul, PartsOfTheTermsHaveTheBitsOfProductsOfTheirOwn) {
   }
 }
 
+// As gradients of recurrent layers are: the bits of one product per part and of sums one after the other.
+TEST(KernelMatMul, ChainsOfParts) {
+  struct Case {
+    int64_t m, n, part, parts;
+  };
+  for (const Case &c : std::vector<Case>{{5, 7, 3, 3}, {70, 130, 16, 10}, {128, 96, 64, 4}, {50, 33, 1, 100}})
+    for (const bool backwards : {false, true}) {
+      const Array a = Array::random<float>({c.part * c.parts, c.m}, 1),
+                  b = Array::random<float>({c.part * c.parts, c.n}, 2);
+      const auto rows = [&](const Array &matrix, int64_t part) {
+        Array own({DType::F32, {c.part, matrix.desc.shape[1]}});
+        const int64_t size = own.desc.elements();
+        std::copy_n(matrix.data<float>() + part * size, size, own.data<float>());
+        return own;
+      };
+      std::vector<float> sum;
+      for (int64_t p = 0; p < c.parts; ++p) {
+        const int64_t part = backwards ? c.parts - 1 - p : p;
+        const std::vector<float> own = runKernel1("onnx.MatMul", {{"transA", true}},
+                                                  {rows(a, part), rows(b, part)}, {DType::F32, {c.m, c.n}})
+                                           .values<float>();
+        if (p == 0)
+          sum = own;
+        else
+          std::transform(sum.begin(), sum.end(), own.begin(), sum.begin(), std::plus<>());
+      }
+      const json attrs = {{"transA", true}, {"parts", c.parts}, {"chain", true}, {"backwards", backwards}};
+      EXPECT_EQ(runKernel1("train.sum_products", attrs, {a, b}, {DType::F32, {c.m, c.n}}).values<float>(),
+                sum)
+          << c.m << " x " << c.n << ", " << c.parts << " of " << c.part;
+    }
+}
+
+/// A buffer of the arena: its places are multiples of 64.
+struct Panels {
+  explicit Panels(const TensorDesc &desc)
+      : desc(desc), memory(std::aligned_alloc(64, desc.bytes() / 64 * 64 + 64), std::free) {}
+  TensorDesc desc;
+  std::unique_ptr<void, void (*)(void *)> memory;
+};
+
+Panels packColumns(const Array &matrix, int64_t k, int64_t n, const json &attrs) {
+  Panels panels({DType::F32, {(n + 31) / 32, k, 32}});
+  const auto kernel = makeKernel({"train.pack_columns", attrs, {matrix.desc}, {panels.desc}}, 2);
+  const void *in[] = {matrix.bytes()};
+  void *out[] = {panels.memory.get()};
+  kernel->run(in, out, nullptr);
+  return panels;
+}
+
+std::vector<float> multiplyPacked(const Array &a, const Panels &panels, const std::vector<Array> &addend,
+                                  int64_t n, int threads) {
+  Array result({DType::F32, {a.desc.shape[0], n}});
+  LibraryCall call{"train.packed_product", json::object(), {a.desc, panels.desc}, {result.desc}};
+  std::vector<const void *> in = {a.bytes(), panels.memory.get()};
+  for (const Array &c : addend)
+    call.inputs.push_back(c.desc), in.push_back(c.bytes());
+  const auto kernel = makeKernel(call, threads);
+  const Panels workspace({DType::F32, {static_cast<int64_t>(kernel->workspaceBytes())}});
+  void *out[] = {result.bytes()};
+  kernel->run(in.data(), out, workspace.memory.get());
+  return result.values<float>();
+}
+
+// Panels that are packed once: the bits of a product that packs them itself.
+TEST(KernelMatMul, PackedProducts) {
+  struct Case {
+    int64_t m, n, k;
+    bool transB;
+  };
+  for (const Case &c : std::vector<Case>{{16, 200, 96, true},
+                                         {16, 96, 1300, false},
+                                         {1, 33, 70, true},
+                                         {37, 31, 5, false},
+                                         {7, 160, 513, false}}) {
+    const Array a = Array::random<float>({c.m, c.k}, 1),
+                b = Array::random<float>(c.transB ? Shape{c.n, c.k} : Shape{c.k, c.n}, 2);
+    const json turned = {{"transB", c.transB}};
+    const Panels panels = packColumns(b, c.k, c.n, turned);
+    for (const std::vector<Array> &addend :
+         {std::vector<Array>(), {Array::random<float>({c.n}, 3)}, {Array::random<float>({c.m, c.n}, 4)}}) {
+      std::vector<Array> plain = {a, b};
+      plain.insert(plain.end(), addend.begin(), addend.end());
+      const std::vector<float> expected =
+          runKernel1("onnx.Gemm", turned, plain, {DType::F32, {c.m, c.n}}).values<float>();
+      for (const int threads : {1, 3})
+        EXPECT_EQ(multiplyPacked(a, panels, addend, c.n, threads), expected)
+            << c.m << " x " << c.n << " x " << c.k;
+    }
+  }
+}
+
 TEST(KernelMatMul, WrongShapesAreNamed) {
   Array a = Array::random<float>({2, 3}, 1), b = Array::random<float>({4, 5}, 2);
   EXPECT_NE(errorOf("onnx.MatMul", {}, {a, b}, {{DType::F32, {2, 5}}}).find("inner sizes 3 and 4"),

@@ -41,13 +41,39 @@ def Train_AccumulateProductOp : Op<Train_Dialect, "accumulate_product", [Pure, K
 }
 
 def Train_SumProductsOp : Op<Train_Dialect, "sum_products", [Pure]> {
-  let summary = "op(A) op(B) of matrices, whose terms are `parts` runs of equal length that are added as a balanced tree";
+  let summary = "op(A) op(B) of matrices, whose terms are `parts` runs of equal length that are added as a balanced tree, or as a chain";
   let description = [{
-    The sum over each run has the bits of a product of its own: what a rank computes that has these rows alone. `parts` is a
-    power of two, 2 or more, that divides the terms; a run has at most 512. f32, CPUs alone. Made by kedge-join-parts.
+    The sum over each run has the bits of a product of its own: what a rank computes that has these rows alone, or a step of a
+    recurrent layer. `parts`, 2 or more, divides the terms and is a power of two; a run has at most 512. With `chain`, for any number of
+    parts of at most 64, the sum is ((first + second) + third) + ..., with `backwards` from the last part to the first. f32, CPUs alone. Made by
+    kedge-join-parts and kedge-join-products.
   }];
   let arguments = (ins ONNX_Tensor:$A, ONNX_Tensor:$B, I64Attr:$parts, DefaultValuedAttr<BoolAttr, "false">:$transA,
-    DefaultValuedAttr<BoolAttr, "false">:$transB);
+    DefaultValuedAttr<BoolAttr, "false">:$transB, DefaultValuedAttr<BoolAttr, "false">:$chain,
+    DefaultValuedAttr<BoolAttr, "false">:$backwards);
+  let results = (outs ONNX_Tensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Train_PackColumnsOp : Op<Train_Dialect, "pack_columns", [Pure]> {
+  let summary = "A matrix of f32 as train.packed_product reads it";
+  let description = [{
+    [k, n], with `transB` [n, k], to [n / 32 rounded up, k, 32]: panels of as many columns as a tile of the machine has, whatever they are.
+    CPUs alone. Made by kedge-pack-weights.
+  }];
+  let arguments = (ins ONNX_Tensor:$B, DefaultValuedAttr<BoolAttr, "false">:$transB);
+  let results = (outs ONNX_Tensor:$panels);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Train_PackedProductOp : Op<Train_Dialect, "packed_product", [Pure]> {
+  let summary = "A B + C of matrices of f32, B in the panels of train.pack_columns";
+  let description = [{
+    C, if there is one, is as large as the result, or one number per column. The bits are onnx.Gemm's. CPUs alone. Made by kedge-pack-weights.
+  }];
+  let arguments = (ins ONNX_Tensor:$A, ONNX_Tensor:$panels, Optional<ONNX_Tensor>:$C);
   let results = (outs ONNX_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
