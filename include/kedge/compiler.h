@@ -18,7 +18,7 @@ extern "C" {
 
 /* The version of this interface. It grows when a function is added, and its first two digits when one
  * changes: major * 100 + minor. */
-#define KEDGE_COMPILER_API 100
+#define KEDGE_COMPILER_API 101
 
 typedef struct kedge_compiler kedge_compiler;
 
@@ -87,6 +87,13 @@ int kedge_compiler_compile(kedge_compiler *compiler, const char *model, const ke
  * --emit lib, which is several files. */
 int kedge_compiler_compile_to_memory(kedge_compiler *compiler, const char *model, const kedge_option *flags,
                                      const void **bytes, size_t *size);
+
+/* Any command of kedge in its words without "kedge", such as {"why", "model.onnx", NULL} or {"--version",
+ * NULL}. *answer is what kedge writes to standard output, *said what it writes to standard error: notes,
+ * warnings and errors as lines; both are there whatever is returned, but for KEDGE_WRONG_CALL of a NULL.
+ * Messages go to kedge_compiler_on_message, too. Since 101. */
+int kedge_compiler_command(kedge_compiler *compiler, const char *const *words, const char **answer,
+                           const char **said);
 
 #ifdef __cplusplus
 }
