@@ -20,7 +20,7 @@ cat >"$root/root/walk.sh" <<'WALK'
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends /root/kedge.deb /root/kedge-dev.deb cmake make libmlir-22-dev mlir-22-tools >/dev/null
+apt-get install -y -qq --no-install-recommends /root/kedge.deb /root/kedge-dev.deb cmake make libmlir-22-dev llvm-22-dev mlir-22-tools >/dev/null
 cd /root/work
 cp -r /usr/share/doc/kedge/examples .
 ls /root/work/examples/*/CMakeLists.txt
@@ -41,7 +41,7 @@ mkdir -p away/share && cp -r /usr/include/kedge away/ && mkdir away/include && m
 mkdir away/bin away/lib && cp /usr/bin/kedge* away/bin && cp -r /usr/lib/kedge /usr/lib/libkedge-compiler.so* away/lib
 mkdir away/lib/cmake && cp -r /usr/lib/cmake/Kedge away/lib/cmake
 apt-get remove -y -qq kedge kedge-dev >/dev/null
-if command -v kedge || [ -e /usr/include/kedge ] || [ -e /usr/lib/kedge ]; then echo "the packages left something"; exit 1; fi
+if [ -e /usr/bin/kedge ] || [ -e /usr/include/kedge ] || [ -e /usr/lib/kedge ]; then echo "the packages left something"; exit 1; fi
 echo "the packages are gone"
 cmake -S examples/application -B again -DCMAKE_PREFIX_PATH=/root/work/away >log && cmake --build again >>log || { tail -20 log; exit 1; }
 echo "built against the moved tree: $(again/learn-c)"

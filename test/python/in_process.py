@@ -121,6 +121,11 @@ def choices():
         print(error)
     del os.environ["KEDGE_IN_PROCESS"]
     print(kedge.version())
+    for folder in (kedge.include, kedge.cmake_dir):
+        try:
+            folder()
+        except kedge.KedgeFileNotFoundError as error:
+            print(error)
 
 
 answers()
