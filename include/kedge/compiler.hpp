@@ -53,6 +53,16 @@ public:
     const char *first = static_cast<const char *>(bytes);
     return {first, first + size};
   }
+  /// Any command of kedge, such as {"why", "model.onnx"}: what it writes to standard output.
+  std::string command(const std::vector<std::string> &words) {
+    std::vector<const char *> list;
+    for (const std::string &word : words)
+      list.push_back(word.c_str());
+    list.push_back(nullptr);
+    const char *answer = nullptr, *said = nullptr;
+    check(kedge_compiler_command(handle, list.data(), &answer, &said));
+    return answer;
+  }
 
 private:
   using Question = int (*)(kedge_compiler *, const char *, const kedge_option *, const char **);

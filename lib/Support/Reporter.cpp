@@ -1,5 +1,6 @@
 #include "lib/Support/Reporter.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/TerminalText.h"
 #include "runtime/io/Printable.h"
 #include <chrono>
 #include <cstdio>
@@ -35,12 +36,15 @@ void endIfCancelled() {
     fail("cancelled");
 }
 
+std::string terminalText(const std::string &tool, const Message &message) {
+  return fmt::format("{}: {}: {}\n", tool, severityName(message.severity), rt::printable(message.text));
+}
+
 TerminalReporter::TerminalReporter(std::string name, bool showsProgress)
     : name(std::move(name)), showsProgress(showsProgress && isatty(STDERR_FILENO)) {}
 
 void TerminalReporter::say(const Message &message) {
-  fprintf(stderr, "%s: %s: %s\n", name.c_str(), severityName(message.severity).data(),
-          rt::printable(message.text).c_str());
+  fputs(terminalText(name, message).c_str(), stderr);
 }
 
 void TerminalReporter::sayTogether(const std::string &text, const std::vector<Message> &) {

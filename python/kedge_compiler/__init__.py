@@ -10,6 +10,7 @@
 
 Arrays are numpy's. `export` needs torch and onnxscript; nothing else does.
 """
+from ._building import cmake_dir, include
 from ._export import export
 from ._keras import to_keras
 from ._onnx import initializers
@@ -17,9 +18,9 @@ from ._fit import fit
 from ._history import History, StepResult
 from ._program import Program, compile, lint, load_torch_optimizer, plan, torch_optimizer_state
 from ._session import Session
-from ._tools import (KedgeError, KedgeFileNotFoundError, KedgeKeyError, KedgeTypeError, KedgeValueError, KedgeWarning,
-                     tool_version as version)
+from ._errors import KedgeError, KedgeFileNotFoundError, KedgeKeyError, KedgeTypeError, KedgeValueError, KedgeWarning
+from ._tools import tool_version as version
 
-__all__ = ["export", "fit", "to_keras", "initializers", "lint", "plan", "compile", "Program", "Session", "History", "StepResult",
+__all__ = ["cmake_dir", "include", "export", "fit", "to_keras", "initializers", "lint", "plan", "compile", "Program", "Session", "History", "StepResult",
            "torch_optimizer_state", "load_torch_optimizer", "KedgeError", "KedgeFileNotFoundError", "KedgeKeyError", "KedgeTypeError",
            "KedgeValueError", "KedgeWarning", "version"]

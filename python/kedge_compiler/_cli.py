@@ -2,7 +2,7 @@
 import os
 import sys
 
-from ._tools import executable
+from ._compiler import executable
 
 
 def _become(name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 import numpy as np
 
-from ._tools import KedgeKeyError, KedgeTypeError, KedgeValueError
+from ._errors import KedgeKeyError, KedgeTypeError, KedgeValueError
 
 _AHEAD = 4  # batches that wait in the queue
 

@@ -1,11 +1,11 @@
 """The export to train from."""
 import json
 import os
-import subprocess
 import warnings
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from ._tools import KedgeError, KedgeTypeError, KedgeWarning, executable
+from ._compiler import answer_of
+from ._errors import KedgeError, KedgeTypeError, KedgeWarning
 
 _KEPT = "pkg.torch.onnx.stack_trace"
 _GRADIENT = "kedge.requires_grad"  # metadata of an initializer: "true" or "false" (docs/guide/lint.md)
@@ -104,14 +104,13 @@ def export(model: Any, args: Tuple[Any, ...], path: Union[str, "os.PathLike[str]
 
 def _check(path: str, accepted: Sequence[str]) -> None:
     """Raises for what compile would refuse by default. `accepted`: codes about modes that were asked for."""
-    words = [str(executable()), "lint", path]
-    done = subprocess.run([*words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode not in (0, 2):
-        raise KedgeError(done.stderr.strip() or f"kedge lint {path} ended with exit code {done.returncode}")
-    findings = json.loads(done.stdout)["findings"]
+    done = answer_of(["lint", path, "--json"])
+    if done.code not in (0, 2):
+        raise KedgeError(done.errors.strip() or f"kedge lint {path} ended with exit code {done.code}")
+    findings = json.loads(done.output)["findings"]
     if any(one["severity"] == "error" and not one["mended"] and one["code"] not in accepted for one in findings):
-        text = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
-        raise KedgeError(f"kedge lint {path}:\n{text.strip()}")
+        again = answer_of(["lint", path])
+        raise KedgeError(f"kedge lint {path}:\n{(again.errors + again.output).strip()}")
     told = set()
     for one in findings:
         if one["severity"] == "warning" and (one["code"], one["remedy"]) not in told:

@@ -9,7 +9,7 @@ from ._data import array_of, is_stream
 from ._export import export, names_of_inputs
 from ._history import History
 from ._program import Program
-from ._tools import KedgeTypeError, KedgeValueError
+from ._errors import KedgeTypeError, KedgeValueError
 
 # Options that a program takes when it runs; all others are compile's.
 _OF_RUNS = {"lr", "min_lr", "schedule", "warmup", "warmup_start", "decay_steps", "weight_decay", "betas", "eps", "seed", "shuffle", "eval_every", "metric",
@@ -40,14 +40,14 @@ def _loss_of(targets: np.ndarray) -> str:
 
 def fit(model: Any, inputs: Any, targets: Any = None, *, epochs: Optional[int] = None, steps: Optional[int] = None, batch_size: int = 32,
         loss: Optional[str] = None, validation: Any = None, folder: Union[None, str, "os.PathLike[str]"] = None, progress: bool = False,
-        **options: Any) -> History:
+        in_process: Optional[bool] = None, **options: Any) -> History:
     """Exports `model` (a torch.nn.Module), compiles it, trains it, puts the weights back into it, and returns the losses.
 
     `inputs`: an array or a tensor, a tuple of them in the order of forward(), or a dict by the names of forward(); or a DataLoader whose
     batches are inputs and targets. `targets`: integers are classes (loss="cross-entropy"), floats are values (loss="mse"). One epoch, unless
     `epochs` or `steps` says otherwise. Rows are shuffled (shuffle=None: they are not). `validation`: (inputs, targets), evaluated once an
     epoch. Other options are those of the compiler (optimizer="sgd", precision="bf16", train_only="head") and of runs (lr=1e-3,
-    schedule="cosine"). `folder` keeps the exported file, the program and its checkpoints, in place of those of an earlier call; training begins from
+    schedule="cosine"). `in_process`: as `compile` has it. `folder` keeps the exported file, the program and its checkpoints, in place of those of an earlier call; training begins from
     the module's weights. `History.program` is the program.
     """
     given = {"shuffle": 0, **options}
@@ -83,7 +83,7 @@ def fit(model: Any, inputs: Any, targets: Any = None, *, epochs: Optional[int] =
     os.makedirs(os.path.dirname(path), exist_ok=True)
     export(model, () if keyed else example, path, kwargs=kwargs)
     shapes = {name: (batch_size, *part.shape[1:]) for name, part in zip(names, kwargs.values() if keyed else example)}
-    program = Program(path, shapes, os.path.dirname(path), {"loss": loss or _loss_of(answers), **given})
+    program = Program(path, shapes, os.path.dirname(path), {"loss": loss or _loss_of(answers), **given}, in_process)
     program._kept = where  # type: ignore[attr-defined]
     labels = next(name for name in program.inputs if name not in names)
     if validation is not None:

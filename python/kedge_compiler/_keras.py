@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, 
 import numpy as np
 
 from ._onnx import initializers
-from ._tools import KedgeError
+from ._errors import KedgeError
 
 # How Keras' array becomes ONNX', and back.
 _Way = Tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray, np.ndarray], np.ndarray]]

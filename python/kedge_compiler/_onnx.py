@@ -5,7 +5,7 @@ from typing import Dict, Iterator, List, Tuple, Union
 
 import numpy as np
 
-from ._tools import KedgeError
+from ._errors import KedgeError
 
 _TYPES = {1: "<f4", 2: "u1", 3: "i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2", 11: "<f8", 12: "<u4", 13: "<u8"}
 _Field = Tuple[int, Union[int, memoryview]]

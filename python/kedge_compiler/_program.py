@@ -18,8 +18,8 @@ from . import _safetensors
 from ._data import array_of, by_input, is_file, is_stream, rows_in, windows
 from ._history import History, ProgressLine, StepResult
 from ._session import Session
-from ._tools import (KedgeError, KedgeFileNotFoundError, KedgeKeyError, KedgeTypeError, KedgeValueError, KedgeWarning, error_of, model_file, notes_in,
-                     run_tool, said, shape_words, words_of)
+from ._errors import KedgeError, KedgeFileNotFoundError, KedgeKeyError, KedgeTypeError, KedgeValueError, KedgeWarning, error_of
+from ._tools import model_file, notes_in, run_tool, said, shape_words, words_of
 
 Path = Union[str, "os.PathLike[str]"]
 Rows = Mapping[str, Union[np.ndarray, Path]]
@@ -36,32 +36,37 @@ class Facts(NamedTuple):
     outputs: Dict[str, Tuple[Optional[int], ...]]
 
 
-def lint(model: Path, **options: Any) -> str:
-    """The findings of `kedge lint`, as text. Raises KedgeError if there are errors."""
-    return run_tool(["lint", model_file(model), *words_of(options)])
+def lint(model: Path, *, in_process: Optional[bool] = None, **options: Any) -> str:
+    """The findings of `kedge lint`, as text. Raises KedgeError if there are errors. `in_process`: as `compile` has it."""
+    return run_tool(["lint", model_file(model), *words_of(options)], None, in_process)
 
 
-def plan(model: Path, *, shape: Optional[Mapping[str, Iterable[int]]] = None, **options: Any) -> Dict[str, Any]:
-    """The memory plan of a step, as `kedge plan --json` prints it (bytes; docs/guide/plan.md)."""
-    return json.loads(run_tool(["plan", model_file(model), "--json", *shape_words(shape), *words_of(options)]))
+def plan(model: Path, *, shape: Optional[Mapping[str, Iterable[int]]] = None, in_process: Optional[bool] = None,
+         **options: Any) -> Dict[str, Any]:
+    """The memory plan of a step, as `kedge plan --json` prints it (bytes; docs/guide/plan.md). `in_process`: as `compile` has it."""
+    return json.loads(run_tool(["plan", model_file(model), "--json", *shape_words(shape), *words_of(options)], None, in_process))
 
 
 def compile(model: Path, *, shape: Optional[Mapping[str, Iterable[int]]] = None, folder: Optional[Path] = None,
-            **options: Any) -> "Program":
+            in_process: Optional[bool] = None, **options: Any) -> "Program":
     """Compiles an ONNX model to a program. Options are those of `kedge compile`: loss="cross-entropy", optimizer="adamw",
     memory_budget="4GiB", precision="bf16", clip_norm=1.0, train_only="head" (`kedge compile --help`).
 
-    `folder` holds the program, its data and its checkpoints; without one it is temporary, and goes with the Program.
+    `folder` holds the program, its data and its checkpoints; without one it is temporary, and goes with the Program. `in_process`: whether
+    the compiler is a library of this process (True) or a process of its own (False); None: as KEDGE_IN_PROCESS says (1 or 0), else the
+    library where the installation has one.
     """
-    return Program(model, shape, folder, options)
+    return Program(model, shape, folder, options, in_process)
 
 
 class Program:
     """A compiled program with the state that its runs leave. The model's file must stay where it is, or be embedded
     (embed_weights=True). `notes` has what the compiler and the runs noted; warnings are Python's, too."""
 
-    def __init__(self, model: Path, shape: Optional[Mapping[str, Iterable[int]]], folder: Optional[Path], options: Mapping[str, Any]) -> None:
+    def __init__(self, model: Path, shape: Optional[Mapping[str, Iterable[int]]], folder: Optional[Path], options: Mapping[str, Any],
+                 in_process: Optional[bool] = None) -> None:
         self.notes: List[str] = []
+        self._in_process = in_process
         words = shape_words(shape)
         self.model = pathlib.Path(model_file(model)).absolute()
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="kedge-")
@@ -73,7 +78,7 @@ class Program:
         self._library: Optional[pathlib.Path] = None
         self._ran = False
         self._facts: Optional[Facts] = None
-        run_tool([*self._words, *words_of(options), "-o", str(self.path)], self.notes)
+        run_tool([*self._words, *words_of(options), "-o", str(self.path)], self.notes, in_process)
 
     @property
     def _checkpoints(self) -> pathlib.Path:
@@ -374,7 +379,8 @@ class Program:
     def _compiled_library(self) -> pathlib.Path:
         if self._library is None:
             kept = {name: value for name, value in self._options.items() if name not in ("ranks", "target", "mesh", "zero")}
-            run_tool([*self._words, *words_of(kept), "--emit", "lib", "-o", str(self.folder / "session")])  # its notes were those of the program
+            # Its notes were those of the program.
+            run_tool([*self._words, *words_of(kept), "--emit", "lib", "-o", str(self.folder / "session")], None, self._in_process)
             self._library = self.folder / "libsession.so"
         return self._library
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._data import Stream, array_of, by_input, is_file
 from ._history import History, ProgressLine, StepResult
-from ._tools import KedgeTypeError, KedgeValueError, KedgeWarning
+from ._errors import KedgeTypeError, KedgeValueError, KedgeWarning
 
 if TYPE_CHECKING:
     from ._program import Callback, Program

@@ -1,64 +1,11 @@
-"""The tools of the installation, as processes; what they refuse as exceptions, and what they note."""
+"""Words of the tools: options of Python as flags, what they note as notes, what they refuse as exceptions."""
 import os
-import pathlib
 import re
-import shutil
-import subprocess
 import warnings
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Type
+from typing import Any, Iterable, List, Mapping, Optional, Sequence
 
-
-class KedgeError(RuntimeError):
-    """What a tool, a program or a session refused, in its own words. The classes below are also the built-in ones of their kind."""
-
-
-class KedgeValueError(KedgeError, ValueError):
-    """A value that an option, an input or a file cannot have."""
-
-
-class KedgeTypeError(KedgeError, TypeError):
-    """An argument of another kind than expected, or an option that does not exist."""
-
-
-class KedgeKeyError(KedgeError, KeyError):
-    """A name that the model does not have."""
-
-    __str__ = KedgeError.__str__  # KeyError would quote the text
-
-
-class KedgeFileNotFoundError(KedgeError, FileNotFoundError):
-    """A file that is not there."""
-
-
-class KedgeWarning(UserWarning):
-    """What a tool or a program warns of."""
-
-
-_KINDS = [(re.compile(r"there is no option -|would have no effect"), KedgeTypeError),
-          (re.compile(r"cannot open '[^']*': No such file|No such file or directory|is missing: expected a file"), KedgeFileNotFoundError),
-          (re.compile(r"has no such input|has no (float )?output '|has no input '|has no state '"), KedgeKeyError),
-          (re.compile(r"error: (.*: )?--[\w-]+[^:]*: |expected |matches nothing|changes nothing| needs --|"
-                     r"rows have shape|has shape|out of range|numbers of rows|holds elements|not an npy file|is an archive"), KedgeValueError)]
-
-
-def error_of(text: str) -> KedgeError:
-    """The exception for what a tool says."""
-    kind: Type[KedgeError] = next((kind for pattern, kind in _KINDS if pattern.search(text)), KedgeError)
-    return kind(text)
-
-
-def executable() -> pathlib.Path:
-    """The installation's executable, which is every tool; KEDGE_BIN names another folder of tools."""
-    folder = os.environ.get("KEDGE_BIN")
-    if folder:
-        return pathlib.Path(folder) / "kedge"
-    bundled = pathlib.Path(__file__).parent / "bin" / "kedge"
-    if bundled.exists():
-        return bundled
-    found = shutil.which("kedge")
-    if not found:
-        raise KedgeFileNotFoundError(f"the tool 'kedge' was not found: expected {bundled}, or one on PATH, or its folder in KEDGE_BIN")
-    return pathlib.Path(found)
+from ._compiler import answer_of
+from ._errors import KedgeFileNotFoundError, KedgeTypeError, KedgeWarning, error_of
 
 
 def said(text: str) -> str:
@@ -83,14 +30,14 @@ def notes_in(text: str) -> List[str]:
     return notes
 
 
-def run_tool(words: Sequence[str], notes: Optional[List[str]] = None) -> str:
+def run_tool(words: Sequence[str], notes: Optional[List[str]] = None, in_process: Optional[bool] = None) -> str:
     """Runs `kedge WORDS`; returns its standard output, and adds what it notes to `notes`. Raises KedgeError with the tool's text."""
-    done = subprocess.run([str(executable()), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise error_of(done.stderr.strip() or done.stdout.strip() or f"kedge {words[0]} ended with exit code {done.returncode}")
+    done = answer_of(words, in_process)
+    if done.code != 0:
+        raise error_of(done.errors.strip() or done.output.strip() or f"kedge {words[0]} ended with exit code {done.code}")
     if notes is not None:
-        notes += notes_in(done.stderr)
-    return done.stdout
+        notes += notes_in(done.errors)
+    return done.output
 
 
 def tool_version() -> str:

@@ -17,10 +17,13 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "kedge_compiler"
 ARCHIVES = ["libkedge_runtime.a", "libkedge_runtime_main.a", "libkedge_runtime_library.a", "libkedge_runtime_cuda.a", "libkedge_runtime_main_cuda.a"]
+# What applications are built with; a plugin's headers are kedge-dev's, for these tools take none.
+HEADERS = ["session.h", "session.hpp", "compiler.h", "compiler.hpp", "abi.h", "abi/LossNames.h", "abi/ProgramKeys.h", "abi/StateRoles.h", "abi/Streams.h"]
 # What a C++ compiler adds when it links (lib/Link/BuiltInLinker.cpp).
 PIECES = ["Scrt1.o", "rcrt1.o", "crti.o", "crtn.o", "crtbeginS.o", "crtendS.o", "libstdc++.a", "libgcc.a", "libgcc_eh.a", "libc_nonshared.a",
           "libc.a", "libm.a", "libmvec.a"]
 LICENCES = ["libllvm22", "libstdc++6", "libc6", "libprotobuf-dev", "libfmt-dev", "nlohmann-json3-dev", "libcli11-dev", "zlib1g", "libzstd1"]
+LIBRARY = "lib/libkedge-compiler.so.0"
 COMMANDS = ["kedge", "kedge-opt", "kedge-translate", "kedge-bench"]
 
 
@@ -73,6 +76,11 @@ def contents(build):
         if path.suffix in (".py", ".typed") or path.name == "py.typed":
             yield f"{NAME}/{path.name}", path.read_bytes(), False
     yield f"{NAME}/bin/kedge", (build / "bin/kedge-all").read_bytes(), True
+    yield f"{NAME}/{LIBRARY}", (build / "kedge-all/libkedge-compiler.so.0").read_bytes(), True
+    for name in HEADERS:
+        yield f"{NAME}/include/kedge/{name}", (ROOT / "include/kedge" / name).read_bytes(), False
+    for name in ("KedgeConfig.cmake", "KedgeConfigVersion.cmake"):
+        yield f"{NAME}/lib/cmake/Kedge/{name}", (build / name).read_bytes(), False
     for name in ARCHIVES:
         if (build / "runtime" / name).exists():
             yield f"{NAME}/lib/kedge/{name}", stripped(build / "runtime" / name, scratch), False
@@ -126,7 +134,7 @@ def write_tarball(path, folder, entries, tools):
 
         for name, data, executable in entries:
             inner = name.split("/", 1)[1]
-            if inner.startswith(("bin/", "lib/", "licenses/")):
+            if inner.startswith(("bin/", "lib/", "licenses/", "include/")) and inner != LIBRARY:
                 add(inner, tools if inner == "bin/kedge" else data, executable)
         for command in COMMANDS[1:]:
             add(f"bin/{command}", link="kedge")
@@ -135,7 +143,7 @@ def write_tarball(path, folder, entries, tools):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    release, (major, minor) = version(), glibc_of([build / "bin/kedge-all", compiled(build)])
+    release, (major, minor) = version(), glibc_of([build / "bin/kedge-all", build / "kedge-all/libkedge-compiler.so.0", compiled(build)])
     tag = f"py3-none-manylinux_{major}_{minor}_x86_64"
     path = build / "wheel" / f"{NAME}-{release}-{tag}.whl"
     entries = [*contents(build), *((name, data, False) for name, data in metadata(release, tag))]

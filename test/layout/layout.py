@@ -202,6 +202,22 @@ def check_public(root, path):
             yield f"{name}:{number}: is public and includes {included}, which is not: expected headers of include/kedge alone"
 
 
+def check_comments(root, path):
+    """Of each public function in C: what it returns for errors, which threads may call it, and the shape of the arrays that it takes. A
+    comment is for all functions up to the next blank line or comment."""
+    name = str(path.relative_to(root))
+    if name not in ("include/kedge/session.h", "include/kedge/compiler.h"):
+        return
+    comment = ""
+    for found in re.finditer(r"/\*(.*?)\*/|^[a-z][\w *]*\b(kedge_\w+)\(([^;]*)\);|^$", path.read_text(), re.S | re.M):
+        said, function, parameters = found.groups()
+        comment = comment if function else said or ""
+        words = re.sub(r"\s+\*?\s*", " ", comment)
+        for word in ("rrors", "hreads", *(["hape"] if function and re.search(r"\b(values|data)\b", parameters) else [])):
+            if function and not re.search(rf"{word}\b", words):
+                yield f"{name}: {function}: its comment says nothing of {word.replace('rrors', 'errors').replace('hr', 'thr').replace('hape', 'the shape of its arrays')}"
+
+
 def check_paths(root, path, files):
     """An include in quotes gives the path from the root: one name for a file, wherever it is read from."""
     if path.suffix not in SOURCES or path.is_relative_to(root / "examples"):  # those are projects of their own
@@ -296,7 +312,7 @@ def main():
     problems = []
     for path in paths:
         if path.suffix in SOURCES:
-            problems += [*check_paths(root, path, files), *check_public(root, path)]
+            problems += [*check_paths(root, path, files), *check_public(root, path), *check_comments(root, path)]
             if path.relative_to(root).parts[0] in HOUSE:
                 problems += [*check_includes(root, path), *check_size(root, path), *check_namespaces(root, path)]
     problems += [*check_folders(root, paths), *check_passes(root), *check_chores(root)]

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 from kedge_compiler._session import Session
-from kedge_compiler._tools import KedgeError, KedgeKeyError, KedgeValueError
+from kedge_compiler import KedgeError, KedgeKeyError, KedgeValueError
 
 folder, golden = map(pathlib.Path, sys.argv[1:])
 ROWS = {"perceptron": ("input", "labels"), "gpt": ("input_ids", "labels"), "convnet": ("pixels", "labels")}

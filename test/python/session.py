@@ -3,7 +3,7 @@ import sys
 
 import numpy as np
 from kedge_compiler._session import Session
-from kedge_compiler._tools import KedgeError, KedgeKeyError, KedgeValueError
+from kedge_compiler import KedgeError, KedgeKeyError, KedgeValueError
 
 
 def refused(call, *words, kind=KedgeError):

@@ -39,10 +39,25 @@ def files(folder):
 def main(build, temp, golden):
     here, pip, alone, before = environment(build, temp)
     subprocess.run([here / "python", __file__, temp / "work", golden], check=True, env=alone)
+    application(here, temp, golden.parent.parent / "examples")
     subprocess.run([*pip, "uninstall", "-q", "-y", "kedge_compiler"], check=True)
     assert files(temp / "venv") == before, files(temp / "venv") ^ before
     print("uninstalled: nothing is left")
     shutil.rmtree(temp / "venv")
+
+
+def application(here, temp, examples):
+    """CMake finds the wheel's package, and an application holds a model that learns."""
+    code = "import kedge_compiler as kedge; print(kedge.cmake_dir()); print(kedge.include())"
+    folders = subprocess.run([here / "python", "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert (pathlib.Path(folders[1]) / "kedge/compiler.h").exists(), folders
+    configure = ["cmake", "-S", examples / "application", "-B", temp / "application", f"-DCMAKE_PREFIX_PATH={folders[0]}"]
+    subprocess.run(configure, check=True, capture_output=True)
+    subprocess.run(["cmake", "--build", temp / "application"], check=True, capture_output=True)
+    said = subprocess.run([temp / "application/learn-c"], check=True, capture_output=True, text=True).stdout
+    print("application:", said.strip(), flush=True)
+    refused = subprocess.run(["cmake", "-S", examples / "out-of-tree", "-B", temp / "plugins", *configure[-1:]], capture_output=True, text=True)
+    assert refused.returncode != 0 and "install kedge and kedge-dev" in " ".join(refused.stderr.split()), refused.stderr
 
 
 def words_to_options(words):
@@ -62,6 +77,9 @@ def used(work, golden):
 
     import kedge_compiler as kedge
     import numpy as np
+    from kedge_compiler import _compiler
+
+    assert _compiler.is_in_process() and _compiler.library().parent.parent.name == "kedge_compiler", _compiler.library()
 
     def compiled(name):
         trace = json.loads((golden / name / "trace.json").read_text())

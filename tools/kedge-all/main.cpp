@@ -1,13 +1,7 @@
 // All tools in one executable, for installations that bring LLVM along: the name that it is called by is the
 // tool's.
 #include "tools/Mains.h"
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-
-/// In place of what starts LLVM's other targets (CMakeLists.txt).
-extern "C" void kedgeStartsNothing() {}
 
 int main(int argc, char **argv) {
   const char *slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;

@@ -3,6 +3,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/Reporter.h"
 #include "lib/Support/TemporaryFolder.h"
+#include "lib/Support/TerminalText.h"
 #include "runtime/program/Version.h"
 #include "tools/kedge/Commands.h"
 #include <atomic>
@@ -19,6 +20,17 @@ static_assert(KEDGE_ERROR == static_cast<int>(Severity::Error) &&
 
 struct kedge_compiler : Reporter {
   void say(const Message &message) override {
+    shown += terminalText("kedge", message);
+    tell(message);
+  }
+  void sayTogether(const std::string &text, const std::vector<Message> &messages) override {
+    shown += text;
+    if (messages.empty())
+      tell({Severity::Note, text, "", ""});
+    for (const Message &message : messages)
+      tell(message);
+  }
+  void tell(const Message &message) {
     if (message.severity == Severity::Error)
       error += (error.empty() ? "" : "\n") + message.text;
     if (!onMessage)
@@ -26,12 +38,6 @@ struct kedge_compiler : Reporter {
     const kedge_message said{static_cast<kedge_severity>(message.severity), message.text.c_str(),
                              message.code.c_str(), message.node.c_str()};
     onMessage(sayTo, &said);
-  }
-  void sayTogether(const std::string &text, const std::vector<Message> &messages) override {
-    if (messages.empty())
-      say({Severity::Note, text, "", ""});
-    for (const Message &message : messages)
-      say(message);
   }
   void answer(const std::string &text) override { answered += text; }
   void progress(const std::string &what, double share) override {
@@ -46,6 +52,7 @@ struct kedge_compiler : Reporter {
   std::atomic<bool> cancelled{false};
   std::string error;    ///< of the last call
   std::string answered; ///< by the last call: a text, or the bytes of a file
+  std::string shown;    ///< what a terminal would show of its messages
 };
 
 namespace {
@@ -68,21 +75,17 @@ void addFlags(const kedge_option *flags, std::vector<std::string> &words) {
   }
 }
 
-/// kedge COMMAND MODEL with the flags, and `more`.
-int run(kedge_compiler *compiler, const char *command, const char *model, const kedge_option *flags,
-        const std::vector<std::string> &more) {
+/// The command whose words `makeWords` returns, or throws for.
+template <typename MakeWords> int run(kedge_compiler *compiler, const MakeWords &makeWords) {
   if (!compiler)
     return KEDGE_WRONG_CALL;
   const ReporterScope scope(*compiler);
   compiler->error.clear();
   compiler->answered.clear();
+  compiler->shown.clear();
   compiler->cancelled = false;
   try {
-    if (!model)
-      return fails(*compiler, KEDGE_WRONG_CALL, "the model is NULL: expected the path of an ONNX file");
-    std::vector<std::string> words{"kedge", command, model};
-    addFlags(flags, words);
-    words.insert(words.end(), more.begin(), more.end());
+    std::vector<std::string> words = makeWords();
     std::vector<char *> pointers;
     for (std::string &word : words)
       pointers.push_back(word.data());
@@ -97,6 +100,19 @@ int run(kedge_compiler *compiler, const char *command, const char *model, const 
   } catch (const std::exception &error) {
     return fails(*compiler, KEDGE_WRONG_CALL, error.what());
   }
+}
+
+/// kedge COMMAND MODEL with the flags, and `more`.
+int run(kedge_compiler *compiler, const char *command, const char *model, const kedge_option *flags,
+        const std::vector<std::string> &more) {
+  return run(compiler, [&] {
+    if (!model)
+      fail("the model is NULL: expected the path of an ONNX file");
+    std::vector<std::string> words{"kedge", command, model};
+    addFlags(flags, words);
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  });
 }
 
 /// Of a command that answers with JSON.
@@ -188,4 +204,19 @@ int kedge_compiler_compile_to_memory(kedge_compiler *compiler, const char *model
   } catch (const std::exception &error) {
     return fails(*compiler, KEDGE_FAILED, error.what());
   }
+}
+
+int kedge_compiler_command(kedge_compiler *compiler, const char *const *words, const char **answer,
+                           const char **said) {
+  if (!compiler || !words || !answer || !said)
+    return KEDGE_WRONG_CALL;
+  const int code = run(compiler, [&] {
+    std::vector<std::string> all{"kedge"};
+    for (const char *const *word = words; *word; ++word)
+      all.push_back(*word);
+    return all;
+  });
+  *answer = compiler->answered.c_str();
+  *said = compiler->shown.c_str();
+  return code;
 }

@@ -1,4 +1,5 @@
-"""Trains a perceptron with the operator Snake of com.example: snake.py FOLDER PLUGIN. Losses are compared with the formula in float64."""
+"""Trains a perceptron with the operator Snake of com.example: snake.py FOLDER PLUGIN. Losses are compared with the formula in float64.
+snake.py --write FOLDER writes the model and its rows; snake.py --compare FOLDER takes losses and gradients that were made elsewhere."""
 import json
 import pathlib
 import subprocess
@@ -8,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-FOLDER, PLUGIN = pathlib.Path(sys.argv[1]), sys.argv[2]
+FOLDER, PLUGIN = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 ROWS, FEATURES, HIDDEN, ALPHA, RATE, STEPS = 16, 6, 12, 1.5, 0.05, 12
 random = np.random.default_rng(7)
 W1 = random.standard_normal((FEATURES, HIDDEN)).astype(np.float32) / 2
@@ -34,10 +35,11 @@ def formula():
         h = x @ w1
         s = h + np.sin(ALPHA * h) ** 2 / ALPHA
         error = s @ w2 - y
-        yield (error ** 2).mean()
         grad = 2 * error / error.size
         hidden = (grad @ w2.T) * (1 + np.sin(2 * ALPHA * h))
-        w1, w2 = w1 - RATE * x.T @ hidden, w2 - RATE * s.T @ grad
+        gradients = {"layer.0.weight": x.T @ hidden, "layer.1.weight": s.T @ grad}
+        yield (error ** 2).mean(), gradients
+        w1, w2 = w1 - RATE * gradients["layer.0.weight"], w2 - RATE * gradients["layer.1.weight"]
 
 
 def kedge(*words, fails=False):
@@ -50,17 +52,45 @@ def losses(program):
     done = subprocess.run([program, "--data", f"x={FOLDER}/x.npy", "--data", f"labels={FOLDER}/y.npy", "--steps", str(STEPS),
                            "--shuffle", "0", "--lr", str(RATE), "--log", FOLDER / "log"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line)["loss"] for line in (FOLDER / "log").read_text().splitlines()]
+    return losses_in(FOLDER / "log")
+
+
+def losses_in(log):
+    return [json.loads(line)["loss"] for line in log.read_text().splitlines()]
+
+
+def write(folder):
+    write_model(folder / "snake.onnx")
+    np.save(folder / "x.npy", X)
+    np.save(folder / "y.npy", Y)
+
+
+def arrays_in(path):
+    """Of a safetensors file in float32."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    for name, entry in json.loads(data[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = (8 + size + at for at in entry["data_offsets"])
+            yield name, np.frombuffer(data[begin:end], "<f4").reshape(entry["shape"])
+
+
+def compare(folder):
+    expected = list(formula())
+    found, gradients = losses_in(folder / "losses"), dict(arrays_in(folder / "gradients.safetensors"))
+    assert gradients.keys() == expected[0][1].keys(), gradients.keys()
+    worst = max(np.abs(gradients[name] - value).max() / np.abs(value).max() for name, value in expected[0][1].items())
+    assert worst < 1e-5, worst
+    assert np.allclose(found, [loss for loss, _ in expected], rtol=1e-5), (found, expected)
+    print(f"{len(found)} losses and {len(gradients)} gradients as the formula; largest difference of a gradient {worst:.1e}")
 
 
 def main():
     model = FOLDER / "snake.onnx"
-    write_model(model)
-    np.save(FOLDER / "x.npy", X)
-    np.save(FOLDER / "y.npy", Y)
+    write(FOLDER)
     common = [model, "--loss", "mse", "--optimizer", "sgd"]
     print("without the plugin:", kedge("compile", *common, "-o", FOLDER / "none", fails=True).splitlines()[0])
-    expected = list(formula())
+    expected = [loss for loss, _ in formula()]
     for precision, tolerance in (("fp32", 1e-5), ("bf16", 3e-2)):
         program = FOLDER / precision
         kedge("compile", *common, "--load-pass-plugin", PLUGIN, "--precision", precision, "-o", program)
@@ -77,4 +107,9 @@ def main():
     print("as saved: the same program")
 
 
-main()
+if sys.argv[1] == "--write":
+    write(PLUGIN)
+elif sys.argv[1] == "--compare":
+    compare(PLUGIN)
+else:
+    main()
