@@ -5,8 +5,8 @@
  * calls fatal (it has no way to give it back) ends it with exit code 1, and LLVM's own options are global.
  *
  * One thread at a time may use a compiler, kedge_compiler_cancel excepted ("Threads: one" below); several
- * compilers may work at the same time. Texts are UTF-8, end with a zero byte, belong to the compiler and are valid until its next call.
- * Requires a C99 or C++11 compiler. */
+ * compilers may work at the same time. Texts are UTF-8, end with a zero byte, belong to the compiler and are
+ * valid until its next call. Requires a C99 or C++11 compiler. */
 #ifndef KEDGE_COMPILER_H
 #define KEDGE_COMPILER_H
 
@@ -76,7 +76,8 @@ const char *kedge_compiler_error(const kedge_compiler *compiler);
  * unknown or has a wrong value is refused before `model`, the path of an ONNX file, is opened. */
 
 /* The findings and the verdict on every initializer, as JSON. KEDGE_REFUSED: some are errors; *json is there.
- * Errors: KEDGE_FAILED (a flag, the file), KEDGE_WRONG_CALL, KEDGE_CANCELLED, KEDGE_NO_MEMORY. Threads: one. */
+ * Errors: KEDGE_FAILED (a flag, the file), KEDGE_WRONG_CALL, KEDGE_CANCELLED, KEDGE_NO_MEMORY. Threads: one.
+ */
 int kedge_compiler_lint(kedge_compiler *compiler, const char *model, const kedge_option *flags,
                         const char **json);
 

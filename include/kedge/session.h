@@ -2,9 +2,9 @@
  * program.
  *
  * Functions return KEDGE_OK or another kedge_code; kedge_error says what was wrong and what to do. They print
- * nothing, catch no signal and never end the process. One thread at a time may use a session, which need not be
- * the one that opened it; several sessions, of one model or of several, may work at the same time: "Threads:
- * one" below. Text is UTF-8. Requires a C99 or C++11 compiler.
+ * nothing, catch no signal and never end the process. One thread at a time may use a session, which need not
+ * be the one that opened it; several sessions, of one model or of several, may work at the same time:
+ * "Threads: one" below. Text is UTF-8. Requires a C99 or C++11 compiler.
  *
  * Whatever a function says of its errors, a NULL session, name or result that it needs is KEDGE_WRONG_CALL, a
  * session after a call that failed half-way KEDGE_BROKEN, and memory that the machine does not have
@@ -59,8 +59,8 @@ typedef struct kedge_option {
 /* Loads the model and its initial weights. Without --threads it uses as many threads as the machine has
  * cores. `options` may be NULL. On failure *session is NULL, or a session that can only be given to
  * kedge_error and kedge_close.
- * Errors: KEDGE_WRONG_CALL (an option or its value), KEDGE_FAILED (the model, its weights, the machine). Threads: any,
- * several at once. */
+ * Errors: KEDGE_WRONG_CALL (an option or its value), KEDGE_FAILED (the model, its weights, the machine).
+ * Threads: any, several at once. */
 int kedge_open(const kedge_option *options, kedge_session **session);
 
 /* The same, but on threads of the caller. run(self, count, task, context) must call task(context, i) for
@@ -144,9 +144,9 @@ int kedge_predict(kedge_session *session, const char *output, void *values, size
 int kedge_get_state(kedge_session *session, const char *name, void *values, size_t bytes);
 int kedge_set_state(kedge_session *session, const char *name, const void *values, size_t bytes);
 
-/* All parameters as one array, in the order and shape of kedge_parameter_at: each in 32-bit floats, laid out as in the
- * ONNX file. `bytes` is the size of `values`: 4 times the elements of all.
- * Errors: KEDGE_WRONG_CALL (`bytes`). Threads: one. */
+/* All parameters as one array, in the order and shape of kedge_parameter_at: each in 32-bit floats, laid out
+ * as in the ONNX file. `bytes` is the size of `values`: 4 times the elements of all. Errors: KEDGE_WRONG_CALL
+ * (`bytes`). Threads: one. */
 int kedge_get_parameters(kedge_session *session, float *values, size_t bytes);
 int kedge_set_parameters(kedge_session *session, const float *values, size_t bytes);
 

@@ -43,9 +43,7 @@ std::string terminalText(const std::string &tool, const Message &message) {
 TerminalReporter::TerminalReporter(std::string name, bool showsProgress)
     : name(std::move(name)), showsProgress(showsProgress && isatty(STDERR_FILENO)) {}
 
-void TerminalReporter::say(const Message &message) {
-  fputs(terminalText(name, message).c_str(), stderr);
-}
+void TerminalReporter::say(const Message &message) { fputs(terminalText(name, message).c_str(), stderr); }
 
 void TerminalReporter::sayTogether(const std::string &text, const std::vector<Message> &) {
   fputs(text.c_str(), stderr);

@@ -1,5 +1,5 @@
-// An application that plans, compiles and trains in its own process, twice at once: both MODEL INPUT LABELS FOLDER.
-// Each thread has a compiler and a session of its own; their reports and losses have the same bits.
+// An application that plans, compiles and trains in its own process, twice at once: both MODEL INPUT LABELS
+// FOLDER. Each thread has a compiler and a session of its own; their reports and losses have the same bits.
 #include "kedge/compiler.hpp"
 #include <cstdio>
 #include <cstring>
@@ -44,7 +44,8 @@ struct Made {
   std::string error;
 };
 
-std::vector<double> train(const Model &model, const std::vector<char> &input, const std::vector<char> &labels) {
+std::vector<double> train(const Model &model, const std::vector<char> &input,
+                          const std::vector<char> &labels) {
   const kedge_option options[] = {{"--lr", "0.1"}, {"--threads", "2"}, {nullptr, nullptr}};
   kedge_session *session = nullptr;
   if (model.of<decltype(kedge_open)>("kedge_open")(options, &session) != KEDGE_OK)
@@ -70,7 +71,8 @@ void make(char **words, const std::string &folder, Made &made) {
     kedge::Compiler compiler;
     size_t told = 0;
     compiler.onMessage([&](const kedge_message &message) { told += std::strlen(message.text); });
-    const kedge::Compiler::Flags training = {{"--shape", "input=8x10"}, {"--loss", "mse"}, {"--optimizer", "sgd"}};
+    const kedge::Compiler::Flags training = {
+        {"--shape", "input=8x10"}, {"--loss", "mse"}, {"--optimizer", "sgd"}};
     made.report = compiler.plan(words[1], training);
     kedge::Compiler::Flags library = training;
     library.push_back({"--emit", "lib"});
@@ -88,7 +90,8 @@ int main(int, char **words) {
   Made made[2];
   std::thread threads[2];
   for (int k = 0; k < 2; ++k)
-    threads[k] = std::thread([&, k] { make(words, std::string(words[4]) + "/" + std::to_string(k), made[k]); });
+    threads[k] =
+        std::thread([&, k] { make(words, std::string(words[4]) + "/" + std::to_string(k), made[k]); });
   for (std::thread &thread : threads)
     thread.join();
   for (const Made &one : made)
