@@ -96,8 +96,8 @@ std::vector<Buffer> buffersOf(const RematProblem &problem, const std::vector<int
   return Simulation(problem, sequence).run();
 }
 
-int64_t quickBytes(const RematProblem &problem, const std::vector<int> &sequence) {
-  return solver::PackingMemo::ofProcess().packQuickly(buffersOf(problem, sequence)).height;
+int64_t quickBytes(const RematProblem &problem, const std::vector<int> &sequence, int64_t times) {
+  return solver::PackingMemo::ofProcess().packQuickly(buffersOf(problem, sequence), 64, times).height;
 }
 
 int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequence, int64_t good,

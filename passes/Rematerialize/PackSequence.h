@@ -16,8 +16,8 @@ std::vector<solver::Buffer> buffersOf(const solver::RematProblem &problem, const
 int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0,
                     int64_t effort = 0);
 
-/// By the quick search: kedge-plan-memory packs in no more bytes.
-int64_t quickBytes(const solver::RematProblem &problem, const std::vector<int> &sequence);
+/// By the quick search, or one of as many times its effort: kedge-plan-memory packs in no more bytes.
+int64_t quickBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t times = 1);
 
 struct PackedSequence {
   std::vector<int> sequence;

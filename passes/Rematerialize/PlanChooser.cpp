@@ -1,4 +1,5 @@
 #include "passes/Rematerialize/PlanChooser.h"
+#include "lib/Solver/Arena/PackingMemo.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include "passes/Rematerialize/HostCopies.h"
@@ -116,8 +117,8 @@ bool PlanChooser::takeWithin(RecomputeChoice &choice, const Plans &plans, size_t
   const solver::RematProblem &problem = choice.graph.problem;
   int64_t bytes = quickBytes(problem, plans[index]);
   const bool isNear = bytes <= left + left / kWorthReordering;
-  if (bytes > left && isNear)
-    bytes = packed(choice, plans[index], left);
+  if (bytes > left && isNear && !options.quick)
+    bytes = std::min(bytes, quickBytes(problem, plans[index], solver::PackingMemo::closer));
   if (bytes <= left) {
     choice.take(plans[index], bytes);
     return true;

@@ -37,10 +37,10 @@ Packing PackingMemo::pack(const std::vector<Buffer> &buffers, const PackOptions 
   return packing;
 }
 
-Packing PackingMemo::packQuickly(const std::vector<Buffer> &buffers, int64_t align) {
+Packing PackingMemo::packQuickly(const std::vector<Buffer> &buffers, int64_t align, int64_t times) {
   PackOptions options;
   options.align = align;
-  options.effort = std::max(quickEffort, quickEffortOfBuffer * static_cast<int64_t>(buffers.size()));
+  options.effort = times * std::max(quickEffort, quickEffortOfBuffer * static_cast<int64_t>(buffers.size()));
   return pack(buffers, options);
 }
 
@@ -50,13 +50,14 @@ Packing PackingMemo::packWithin(const std::vector<Buffer> &buffers, int64_t good
   if (good <= 0)
     return pack(buffers, options);
   Packing found = packQuickly(buffers, align);
-  for (const int64_t enough : {good, int64_t(0)}) {
-    if (found.height <= good)
-      break;
-    options.good = enough;
-    if (Packing lower = pack(buffers, options); lower.height < found.height)
-      found = std::move(lower);
-  }
+  const auto lower = [&](Packing other) {
+    if (other.height < found.height)
+      found = std::move(other);
+  };
+  if (found.height > good)
+    lower(packQuickly(buffers, align, closer));
+  if (found.height > good)
+    lower(pack(buffers, options));
   return found;
 }
 

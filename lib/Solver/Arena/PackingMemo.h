@@ -22,9 +22,12 @@ public:
   Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
   /// What a search of a tenth of a second finds, or of a few tenths for thousands of buffers. Most of what
   /// the packer reaches with all of its effort it reaches at once.
-  Packing packQuickly(const std::vector<Buffer> &buffers, int64_t align = 64);
-  /// The quick packing where it takes at most `good` bytes, else what the default effort finds, which is no
-  /// higher. `good` 0: the default effort.
+  /// `times`: as much effort as that.
+  Packing packQuickly(const std::vector<Buffer> &buffers, int64_t align = 64, int64_t times = 1);
+  /// For whom quick packing is a little too high.
+  static constexpr int64_t closer = 4;
+  /// The quick packing where it takes at most `good` bytes, else the closer one, else what the default effort
+  /// finds, which is no higher. `good` 0: the default effort.
   Packing packWithin(const std::vector<Buffer> &buffers, int64_t good, int64_t align = 64);
   Counts counts() const;
 

@@ -1,3 +1,5 @@
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lower/Codegen/SharedCode.h"
 #include "passes/Lower/Passes.h"
 
