@@ -74,17 +74,16 @@ def ShareCode : KedgePass<"kedge-share-code", "mlir::ModuleOp"> {
     ```mlir
     ...@k0_numbers(dense<100> : tensor<1xi64>)...
     llvm.func @k0(%tensors: !llvm.ptr, %begin: i64, %end: i64) {
-      %numbers = llvm.mlir.addressof @k0_numbers : !llvm.ptr
-      llvm.call @k0_shared(%tensors, %begin, %end, %numbers) : (!llvm.ptr, i64, i64, !llvm.ptr) -> ()
+      %own = llvm.mlir.addressof @k0_numbers : !llvm.ptr
+      llvm.call @k0_shared(%tensors, %begin, %end, %own) : (!llvm.ptr, i64, i64, !llvm.ptr) -> ()
       llvm.return
     }
     llvm.func private @k0_shared(%tensors: !llvm.ptr, %begin: i64, %end: i64, %numbers: !llvm.ptr) ... {
       ...
-      %n = llvm.load ... : !llvm.ptr -> i64
-      %zero = arith.constant ... : f32
+      %n = llvm.load ...
+      ...
       %place = llvm.getelementptr %tensors[%n] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-      llvm.store %zero, %place : f32, !llvm.ptr
-    ...
+      ...
     ```
   }];
   let statistics = [Counter<"kernels", "kernels that have no code of their own any more">,
