@@ -26,7 +26,7 @@ function(kedge_other_machine name folder)
     INSTALL_COMMAND "")
   add_dependencies(kedge-tests-all kedge-runtime-${name})
   install(DIRECTORY ${runtime}/ OPTIONAL DESTINATION lib/kedge/${folder} FILES_MATCHING PATTERN "*.a"
-          PATTERN CMakeFiles EXCLUDE)
+          REGEX "/(CMakeFiles|bin|googletest|headers|lib|runtime|test)$" EXCLUDE) # what the build needs alone
 endfunction()
 
 if(KEDGE_WINDOWS AND KEDGE_WINDOWS_COMPILER)
