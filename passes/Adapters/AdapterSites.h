@@ -2,6 +2,7 @@
 #pragma once
 #include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace kedge::adapters {
 
@@ -30,5 +31,25 @@ struct AdaptedWeight {
 
 /// All states that @model reads, in the order of its arguments; frozen or trained.
 llvm::SmallVector<AdaptedWeight> weightsOf(mlir::func::FuncOp model);
+
+/// Calls `change` with each weight and the rule that `ruleFor` finds for it, if any, until one fails. The
+/// rule that no weight had; null: each had one.
+template <typename Rule>
+mlir::FailureOr<const Rule *>
+applyRules(mlir::func::FuncOp model, llvm::ArrayRef<Rule> rules,
+           llvm::function_ref<const Rule *(AdaptedWeight &)> ruleFor,
+           llvm::function_ref<mlir::LogicalResult(AdaptedWeight &, const Rule &)> change) {
+  llvm::SmallPtrSet<const Rule *, 8> used;
+  for (AdaptedWeight &weight : weightsOf(model))
+    if (const Rule *rule = ruleFor(weight)) {
+      if (failed(change(weight, *rule)))
+        return mlir::failure();
+      used.insert(rule);
+    }
+  for (const Rule &rule : rules)
+    if (!used.contains(&rule))
+      return &rule;
+  return nullptr;
+}
 
 } // namespace kedge::adapters

@@ -41,24 +41,23 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     }
     ranges.clear();
     followed = 0;
-    DenseSet<const FakeQuantizeRule *> used;
     int64_t count = 0;
-    for (AdaptedWeight &weight : weightsOf(model)) {
-      const FakeQuantizeRule *rule = ruleFor(weight);
-      if (!rule)
-        continue;
-      if (failed(check(weight, *rule)))
-        return signalPassFailure();
-      used.insert(rule);
-      insert(weight, rule->format);
-      ++count;
+    const auto unused = applyRules<FakeQuantizeRule>(
+        model, weights, [&](AdaptedWeight &weight) { return ruleFor(weight); },
+        [&](AdaptedWeight &weight, const FakeQuantizeRule &rule) {
+          if (failed(check(weight, rule)))
+            return failure();
+          insert(weight, rule.format);
+          ++count;
+          return success();
+        });
+    if (failed(unused))
+      return signalPassFailure();
+    if (*unused) {
+      getOperation().emitError() << "--qat '" << (*unused)->text()
+                                 << "': no weight of a MatMul, Gemm or Conv has such a name";
+      return signalPassFailure();
     }
-    for (const FakeQuantizeRule &rule : weights)
-      if (!used.contains(&rule)) {
-        getOperation().emitError() << "--qat '" << rule.text()
-                                   << "': no weight of a MatMul, Gemm or Conv has such a name";
-        return signalPassFailure();
-      }
     addStatistic("weights", count);
     addStatistic("ranges", followed);
   }

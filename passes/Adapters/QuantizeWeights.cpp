@@ -36,23 +36,23 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
       return signalPassFailure();
     }
     saved = 0;
-    DenseSet<const QuantizeRule *> used;
     int64_t count = 0;
-    for (AdaptedWeight &weight : weightsOf(model)) {
-      const QuantizeRule *rule = ruleFor(weight);
-      if (!rule)
-        continue;
-      if (failed(check(weight, *rule)))
-        return signalPassFailure();
-      used.insert(rule);
-      quantise(weight, rule->format);
-      ++count;
+    const auto unused = applyRules<QuantizeRule>(
+        model, weights, [&](AdaptedWeight &weight) { return ruleFor(weight); },
+        [&](AdaptedWeight &weight, const QuantizeRule &rule) {
+          if (failed(check(weight, rule)))
+            return failure();
+          quantise(weight, rule.format);
+          ++count;
+          return success();
+        });
+    if (failed(unused))
+      return signalPassFailure();
+    if (*unused) {
+      getOperation().emitError() << "--quantize '" << (*unused)->text()
+                                 << "': no frozen weight has such a name";
+      return signalPassFailure();
     }
-    for (const QuantizeRule &rule : weights)
-      if (!used.contains(&rule)) {
-        getOperation().emitError() << "--quantize '" << rule.text() << "': no frozen weight has such a name";
-        return signalPassFailure();
-      }
     addStatistic("weights", count);
     addStatistic("bytes saved", saved);
   }

@@ -5,7 +5,7 @@
 namespace kedge::solver {
 namespace {
 constexpr int64_t runLimit = 20'000'000, effortWhenNear = 80'000'000;
-constexpr int64_t effortOfFirstTry = 600'000'000, effortOfTry = 300'000'000, effortTowardsGood = 200'000'000;
+constexpr int64_t effortOfFirstTry = 600'000'000, effortOfTry = 300'000'000;
 constexpr int mostTries = 6, mostIdleTries = 2;
 constexpr double firstStep = 0.4, smallestStep = 0.1, largestStep = 0.5; ///< of the way to the goal
 
@@ -112,15 +112,14 @@ void lowerByEjection(const ArenaProblem &problem, int64_t enough, uint64_t seed,
   Descent(problem, enough, /*mayStopBelow=*/0, seed, effort, best).run();
 }
 
-void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, int64_t good, uint64_t seed,
-                          ArenaPlacement &best) {
-  const int64_t load = problem.load(), near = std::max(good, load + load / 100);
+void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaPlacement &best) {
+  const int64_t load = problem.load(), near = load + load / 100;
   int idle = 0;
   for (uint64_t attempt = 0; attempt < mostTries && idle < mostIdleTries; ++attempt) {
     int64_t before = best.height;
-    ArenaEffort effort(good > 0 ? effortTowardsGood : attempt == 0 ? effortOfFirstTry : effortOfTry, 0);
+    ArenaEffort effort(attempt == 0 ? effortOfFirstTry : effortOfTry, 0);
     Descent(problem, enough, near, seed + attempt, effort, best).run();
-    if (good > 0 || best.height <= enough + enough / 100)
+    if (best.height <= enough + enough / 100)
       return;
     const int64_t gained = before - best.height;
     idle = gained > (before - enough) / 8 ? 0 : idle + 1;

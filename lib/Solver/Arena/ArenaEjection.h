@@ -66,8 +66,7 @@ void lowerByEjection(const ArenaProblem &problem, int64_t enough, uint64_t seed,
 
 /// The same with as much counted effort as the packing deserves: less once it is close to the load, and while
 /// it stays more than a hundredth above `enough`, it starts over with fresh weights and another seed, as long
-/// as that helps. Where `good` is given, in units, there is one try alone, with less effort from there on.
-void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, int64_t good, uint64_t seed,
-                          ArenaPlacement &best);
+/// as that helps.
+void lowerByEjectionTries(const ArenaProblem &problem, int64_t enough, uint64_t seed, ArenaPlacement &best);
 
 } // namespace kedge::solver

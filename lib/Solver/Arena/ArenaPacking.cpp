@@ -67,7 +67,7 @@ struct PartResult {
 class PartSearch {
 public:
   PartSearch(const ArenaProblem &part, const PackOptions &options, ArenaEffort &effort, PartResult &result)
-      : search(part, options.seed), effort(effort), result(result), good(options.good),
+      : search(part, options.seed), effort(effort), result(result),
         items(static_cast<int64_t>(part.items.size())),
         effortWhenClose(options.effort == 0 && options.timeLimit <= 0 ? packingEffortWhenClose : 0) {}
 
@@ -80,7 +80,7 @@ public:
 private:
   bool isOpen(int64_t enough) {
     int64_t bound = std::max(enough, result.lowerBound), gap = result.placement.height - bound;
-    bool isClose = gap <= bound / 1000 || result.placement.height <= good;
+    bool isClose = gap <= bound / 1000;
     return gap > 0 && !effort.isSpent() &&
            !(isClose && effortWhenClose > 0 && effort.used() >= effortWhenClose);
   }
@@ -111,7 +111,7 @@ private:
   ArenaSearch search;
   ArenaEffort &effort;
   PartResult &result;
-  int64_t good, items, effortWhenClose, nodeLimit = 0;
+  int64_t items, effortWhenClose, nodeLimit = 0;
   int round = 0;
 };
 
@@ -136,12 +136,12 @@ void improve(const ArenaProblem &part, int64_t enough, const PackOptions &option
   if (!ejects || result.placement.height <= bound)
     return;
   if (isDefault)
-    lowerByEjectionTries(part, bound, options.good, options.seed, result.placement);
+    lowerByEjectionTries(part, bound, options.seed, result.placement);
   else
     lowerByEjection(part, bound, options.seed, effort, result.placement);
 }
 
-/// `options.good` is in units. Parts above the load share the effort. None has to be lower than what is
+/// Parts above the load share the effort. None has to be lower than what is
 /// proven of another.
 void improveAll(const std::vector<ArenaProblem> &parts, int64_t load, const PackOptions &options,
                 ArenaEffort &effort, std::vector<PartResult> &results) {
@@ -177,9 +177,7 @@ Packing packArena(const std::vector<Buffer> &buffers, const PackOptions &options
   packing.offsets.assign(buffers.size(), 0);
   for (size_t i = 0; i < results.size(); ++i)
     results[i].placement = firstFit(problems.parts[i], load, effort);
-  PackOptions inUnits = options;
-  inUnits.good /= problems.unit;
-  improveAll(problems.parts, load, inUnits, effort, results);
+  improveAll(problems.parts, load, options, effort, results);
   for (size_t i = 0; i < results.size(); ++i) {
     const ArenaProblem &part = problems.parts[i];
     packing.height = std::max(packing.height, results[i].placement.height * problems.unit);

@@ -18,8 +18,6 @@ struct PackOptions {
       0; ///< steps of the search (about 10^8 a second); 0: a default. Equal effort gives equal results
   double timeLimit =
       0; ///< seconds of processor time, replaces the effort; 0: no limit. Results depend on the machine
-  int64_t good = 0; ///< bytes that are low enough: a third of the default effort looks for them, less for
-                    ///< lower ones. 0: none
   uint64_t seed = 1;
   bool operator==(const PackOptions &) const = default;
 };

@@ -3,9 +3,10 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Lower/Codegen/KernelUnits.h"
 #include "llvm/ADT/MapVector.h"
-#include <set>
+#include <map>
 
 namespace kedge::lower {
 namespace {
@@ -74,13 +75,12 @@ LLVM::LLVMFuncOp makeShared(Kernel &kernel, const Columns &columns) {
   const auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   SmallVector<Type> types(shared.getArgumentTypes());
   types.push_back(pointer);
-  shared.setFunctionType(LLVM::LLVMFunctionType::get(shared.getFunctionType().getReturnType(), types));
-  if (ArrayAttr attributes = shared.getArgAttrsAttr()) {
-    SmallVector<Attribute> all(attributes.getValue());
-    all.push_back(b.getDictionaryAttr({}));
-    shared.setArgAttrsAttr(b.getArrayAttr(all));
-  }
-  Value table = shared.getBody().front().addArgument(pointer, shared.getLoc());
+  // insertArgument() does not know functions without a result.
+  const unsigned count = shared.getNumArguments();
+  function_interface_impl::insertFunctionArguments(
+      shared, count, pointer, DictionaryAttr(), shared.getLoc(), count,
+      LLVM::LLVMFunctionType::get(shared.getFunctionType().getReturnType(), types));
+  Value table = shared.getArguments().back();
   b.setInsertionPointToStart(&shared.getBody().front());
   SmallVector<Value> loaded;
   for (size_t at = 0; at < columns.count(); ++at) {
@@ -106,8 +106,7 @@ void makeCall(LLVM::LLVMFuncOp kernel, LLVM::LLVMFuncOp shared, ArrayRef<int64_t
   auto table = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::Private,
                                       (kernel.getName() + "_numbers").str(), b.getI64TensorAttr(numbers),
                                       /*alignment=*/8);
-  Region empty;
-  kernel.getBody().takeBody(empty);
+  kernel.eraseBody();
   Block *body = kernel.addEntryBlock(b);
   b.setInsertionPointToStart(body);
   SmallVector<Value> operands(body->getArguments());
@@ -141,13 +140,12 @@ bool share(MutableArrayRef<Kernel> kernels) {
 } // namespace
 
 SharedCode shareCode(ModuleOp kernels) {
-  llvm::MapVector<StringRef, Kernels> byShape;
-  std::set<std::string> shapes;
+  llvm::MapVector<std::string, Kernels, std::map<std::string, unsigned>> byShape;
   codegen::CodeKeys keys(CacheKey{});
   for (auto function : kernels.getOps<LLVM::LLVMFuncOp>())
     if (standsAlone(function)) {
       Kernel kernel{function, {}};
-      const std::string &shape = *shapes.insert(keys.shapeOf(function, kernel.constants)).first;
+      const std::string shape = keys.shapeOf(function, kernel.constants);
       byShape[shape].push_back(std::move(kernel));
     }
   SharedCode made;

@@ -237,13 +237,15 @@ TEST(ArenaPacking, PacksAStepThatFillsItsBudget) {
   Packing packing = packArena(buffers);
   expectValid(buffers, packing, 64);
   EXPECT_LE(packing.height, maxLoad(buffers) / 100 * 106);
-  // A height that is good enough is met with less effort, so that the packing is higher.
-  PackOptions options;
-  options.good = maxLoad(buffers) / 100 * 107;
-  Packing good = packArena(buffers, options);
-  expectValid(buffers, good, 64);
-  EXPECT_LE(good.height, options.good);
-  EXPECT_GT(good.height, packing.height);
+  // A height that is good enough is met by a quick search, so that the packing is higher; one that is not
+  // takes all effort.
+  PackingMemo memo;
+  const int64_t enough = memo.packQuickly(buffers).height;
+  expectValid(buffers, memo.packWithin(buffers, enough), 64);
+  EXPECT_EQ(memo.packWithin(buffers, enough).height, enough);
+  EXPECT_GT(enough, packing.height);
+  EXPECT_EQ(memo.counts().searched, 1);
+  EXPECT_LE(memo.packWithin(buffers, packing.height).height, packing.height);
 }
 
 TEST(ArenaPacking, RoundsSizesAndOffsetsToTheAlignment) {
