@@ -17,6 +17,9 @@ namespace kedge::remat {
 namespace {
 using namespace mlir;
 
+/// Less --effort than that is for quick searches of addresses alone.
+constexpr int64_t kWholePacking = 40'000'000;
+
 struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   using Base::Base;
   analysis::DeviceModel model;
@@ -44,7 +47,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   void readOptions() {
-    chooserOptions = {policy, offload, effort, frontier, quick};
+    chooserOptions = {policy, offload, effort, frontier, quick || (effort > 0 && effort < kWholePacking),
+                      !quick};
     model = analysis::loadDevice(device);
     if (hostBudget > 0)
       hostLeft = hostBudget - analysis::hostStateBytes(getOperation());
@@ -58,8 +62,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     choice.blocks = findBlocks(choice.graph);
     choice.sequence = choice.graph.problem.order;
     choice.bytes = choice.unconstrained = choice.smallest =
-        quick ? quickBytes(choice.graph.problem, choice.sequence)
-              : packedBytes(choice.graph.problem, choice.sequence, 0, effort);
+        chooserOptions.packsQuickly ? quickBytes(choice.graph.problem, choice.sequence)
+                                    : packedBytes(choice.graph.problem, choice.sequence);
     for (int node : choice.sequence)
       choice.seconds += choice.graph.problem.nodes[node].cost;
     if (offload && failed(allowOffload(choice)))

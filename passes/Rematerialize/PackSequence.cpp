@@ -9,8 +9,6 @@ using kedge::solver::RematProblem;
 
 namespace kedge::remat {
 namespace {
-/// With less the packer never goes beyond its quick search.
-constexpr int64_t effortOfWholeSearch = 40'000'000;
 /// Fewer for long sequences, whose packing takes longer.
 constexpr size_t fewestTries = 8, mostTries = 32, stepsTimesTries = 8000;
 
@@ -100,10 +98,7 @@ int64_t quickBytes(const RematProblem &problem, const std::vector<int> &sequence
   return solver::PackingMemo::ofProcess().packQuickly(buffersOf(problem, sequence), 64, times).height;
 }
 
-int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequence, int64_t good,
-                    int64_t effort) {
-  if (effort > 0 && effort < effortOfWholeSearch)
-    return quickBytes(problem, sequence);
+int64_t packedBytes(const RematProblem &problem, const std::vector<int> &sequence, int64_t good) {
   return solver::PackingMemo::ofProcess().packWithin(buffersOf(problem, sequence), good).height;
 }
 
@@ -120,9 +115,8 @@ std::optional<PackedSequence> orderWithin(const RematProblem &problem, const std
       continue;
     best = std::move(other);
     height = reached;
-    // The last word has the packer with all of its effort, as it packs the program.
-    if (const int64_t bytes = height <= left ? packedBytes(problem, best, left) : height; bytes <= left)
-      return PackedSequence{std::move(best), bytes};
+    if (height <= left)
+      return PackedSequence{std::move(best), height};
   }
   return std::nullopt;
 }

@@ -11,10 +11,8 @@ namespace kedge::remat {
 std::vector<solver::Buffer> buffersOf(const solver::RematProblem &problem, const std::vector<int> &sequence);
 
 /// Height of the packed arena, in bytes: the same as kedge-plan-memory's or above it. What matters alone is,
-/// where `good` is given, whether it is below that. `effort`: the steps of --effort; few of them are for a
-/// quick search alone.
-int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0,
-                    int64_t effort = 0);
+/// where `good` is given, whether it is below that.
+int64_t packedBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t good = 0);
 
 /// By the quick search, or one of as many times its effort: kedge-plan-memory packs in no more bytes.
 int64_t quickBytes(const solver::RematProblem &problem, const std::vector<int> &sequence, int64_t times = 1);

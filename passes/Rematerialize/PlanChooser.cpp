@@ -26,8 +26,8 @@ void PlanChooser::decide(RecomputeChoice &choice, std::optional<int64_t> left) {
 
 int64_t PlanChooser::packed(const RecomputeChoice &choice, const std::vector<int> &sequence,
                             int64_t good) const {
-  return options.quick ? quickBytes(choice.graph.problem, sequence)
-                       : packedBytes(choice.graph.problem, sequence, good, options.effort);
+  return options.packsQuickly ? quickBytes(choice.graph.problem, sequence)
+                              : packedBytes(choice.graph.problem, sequence, good);
 }
 
 /// Values that the policy drops are computed again. With `offload`, other values move to host memory until
@@ -94,7 +94,7 @@ void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
   for (size_t i = 0; i < plans.size() && !found; ++i)
     found = solver::peakOf(choice.graph.problem, plans[i]) <= left && takeWithin(choice, plans, i, left);
   findSmallest(choice, plans, found);
-  if (options.quick)
+  if (!options.proves)
     return;
   solver::RematPlan bound = solver::rematBound(choice.graph.problem, found ? left : choice.bytes, true);
   choice.lowerBound = std::min(bound.lowerBound, choice.added);
@@ -117,7 +117,7 @@ bool PlanChooser::takeWithin(RecomputeChoice &choice, const Plans &plans, size_t
   const solver::RematProblem &problem = choice.graph.problem;
   int64_t bytes = quickBytes(problem, plans[index]);
   const bool isNear = bytes <= left + left / kWorthReordering;
-  if (bytes > left && isNear && !options.quick)
+  if (bytes > left && isNear && !options.packsQuickly)
     bytes = std::min(bytes, quickBytes(problem, plans[index], solver::PackingMemo::closer));
   if (bytes <= left) {
     choice.take(plans[index], bytes);

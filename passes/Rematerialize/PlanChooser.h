@@ -11,7 +11,8 @@ struct PlanChooserOptions {
   bool offload = false; ///< values may go to host memory
   int64_t effort = 0;   ///< search steps; 0: by the size of the function
   int frontier = 0;     ///< points
-  bool quick = false;   ///< short searches of packings, and no proof of what no plan falls below
+  bool packsQuickly = false;
+  bool proves = true; ///< what no plan falls below
 };
 
 class PlanChooser {

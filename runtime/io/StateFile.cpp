@@ -66,6 +66,9 @@ void StateFile::failToMove(const char *what, uint64_t offset, uint64_t count, in
 
 template <typename Move>
 void StateFile::move(const char *what, uint64_t offset, uint64_t count, Move call) const {
+  // What is written behind the end of a file that was cut would make zeros of what was lost before it.
+  if (const auto facts = platform::factsOf(descriptor); facts && facts->bytes < bytes)
+    failToMove(what, offset, count, 0);
   for (uint64_t done = 0; done < count;) {
     const int64_t moved = call(done);
     if (moved > 0) {

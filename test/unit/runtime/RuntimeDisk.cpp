@@ -92,6 +92,19 @@ TEST_F(RuntimeDisk, AFileThatEndsEarlySaysSoWhereItIsWaitedFor) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
+/// The file would have its length again, with zeros for what it lost.
+TEST_F(RuntimeDisk, AFileThatEndsEarlyIsNotWrittenTo) {
+  const StateFile file(folder(), "test", kBytes);
+  ASSERT_EQ(ftruncate(descriptorOf(folder()), StateFile::kBlock), 0);
+  const rt::BlockMemory staging = rt::allocateBlocks(kStaging);
+  std::vector<char> values(StateFile::kBlock, 1);
+  const std::string message = refusal([&] {
+    DiskCopy{&file, 2 * StateFile::kBlock, values.data(), values.size(), true}.run(staging.get(),
+                                                                                   kStaging / 2);
+  });
+  EXPECT_NE(message.find("cannot be written: the file ends before them"), std::string::npos) << message;
+}
+
 TEST_F(RuntimeDisk, NoRoomIsSaidAtTheStart) {
   const std::string full = refusal([&] { StateFile(folder(), "test", uint64_t(1) << 60); });
   for (const char *part : {"the file for offloaded states in '", "cannot be given its size: ",
