@@ -64,6 +64,13 @@ bool BudgetCheck::fits() const {
   return fitsDevice() && (limit == 0 || hostBytes() <= limit);
 }
 
+std::optional<int64_t> BudgetCheck::missingBytes() const {
+  const sched::RecomputeAttr known = recomputation(module);
+  if (!known || !known.getBudgetBytes())
+    return std::nullopt;
+  return known.getSmallestFeasibleBytes().getInt() - known.getBudgetBytes().getInt();
+}
+
 void BudgetCheck::sayWhyNothingFits(const std::string &remedies, const std::string &where) const {
   const std::string text = where + whyNothingFits(remedies);
   reporter().sayTogether("kedge: " + text, {{Severity::Error, text, "", ""}});

@@ -1,11 +1,13 @@
 #include "driver/plan/MaxBatch.h"
 #include "driver/BudgetCheck.h"
+#include "driver/Compilation.h"
 #include "driver/Remedies.h"
 #include "driver/joint/JointFit.h"
 #include "driver/plan/PipelinePlan.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include "lib/Support/Reporter.h"
+#include <algorithm>
 #include <cmath>
 
 namespace kedge::driver {
@@ -45,37 +47,79 @@ CompileOptions withLength(const CompileOptions &options, int64_t length) {
   return changed;
 }
 
-bool fits(const CompileOptions &trial) {
+/// A size, and the bytes that its smallest plan takes above the budget, where they are known.
+struct Tried {
+  int64_t size = 0;
+  bool fits = false;
+  std::optional<int64_t> missing;
+};
+
+/// Any plan that fits answers for a size, unless it may be too slow.
+Tried tried(int64_t size, const CompileOptions &trial) {
   if (trial.joint.on)
-    return fitsInSomeWay(trial);
+    return {size, fitsInSomeWay(trial), std::nullopt};
   CompileOptions one = trial;
   one.memory.frontier = false;
-  const nlohmann::json report = reportOf(one);
-  return report["fits"].get<bool>() && addedTimeOf(report) <= trial.plan.maxAddedTime.value_or(HUGE_VAL);
+  one.memory.plan.feasibility = !trial.plan.maxAddedTime;
+  if (one.isPipelined() || trial.plan.maxAddedTime) {
+    const nlohmann::json report = reportOf(one);
+    return {size,
+            report["fits"].get<bool>() && addedTimeOf(report) <= trial.plan.maxAddedTime.value_or(HUGE_VAL),
+            std::nullopt};
+  }
+  Compilation compilation(one);
+  compilation.import();
+  compilation.step();
+  compilation.schedule();
+  const BudgetCheck budget(compilation.module(), one);
+  if (budget.fitsDevice() && one.memory.plan.hostBudget > 0)
+    compilation.plan();
+  return {size, budget.fits(), budget.missingBytes()};
 }
 
 /// Where a smaller size fits, one that the model does not take is too large.
-bool fitsAbove(int64_t fitting, const CompileOptions &trial) {
+Tried triedAbove(int64_t fitting, int64_t size, const CompileOptions &trial) {
   try {
-    return fits(trial);
+    return tried(size, trial);
   } catch (const Error &error) {
     if (fitting == 0)
       throw;
     note("no larger size: {}", error.what());
-    return false;
+    return {size, false, std::nullopt};
   }
 }
 
-/// Doubles from `first` on, then bisects; 0 when none fits.
+/// Where the line through the bytes of both meets the budget: they grow almost evenly. A line that moves the
+/// same end again and again is a bad guess.
+int64_t sizeBetween(const Tried &fitting, const Tried &tooLarge, int sameEnd) {
+  const int64_t gap = tooLarge.size - fitting.size;
+  if (!fitting.missing || !tooLarge.missing || sameEnd >= 2)
+    return fitting.size + gap / 2;
+  const double share =
+      static_cast<double>(-*fitting.missing) / static_cast<double>(*tooLarge.missing - *fitting.missing);
+  const auto steps = static_cast<int64_t>(share * static_cast<double>(gap));
+  return fitting.size + std::clamp<int64_t>(steps, 1, gap - 1);
+}
+
+/// Doubles from `first` on, or falls by eighths, until the size lies between two; 0 when none fits.
 int64_t largestOf(const char *what, int64_t first, const Resize &resize) {
-  int64_t fitting = 0, tooLarge = largestTried + 1, next = std::min(first, largestTried);
-  while (tooLarge - fitting > 1) {
+  Tried fitting{0, true, std::nullopt}, tooLarge{largestTried + 1, false, std::nullopt};
+  int64_t next = std::min(first, largestTried);
+  int sameEnd = 0;
+  for (bool wasFitting = false; tooLarge.size - fitting.size > 1;) {
     const ProgressStage stage(fmt::format("looking for the largest {}, trying {}", what, next), 0);
-    (fitsAbove(fitting, resize(next)) ? fitting : tooLarge) = next;
-    bool isOpen = tooLarge > largestTried;
-    next = isOpen ? std::min(2 * fitting, largestTried) : fitting + (tooLarge - fitting) / 2;
+    const Tried one = triedAbove(fitting.size, next, resize(next));
+    (one.fits ? fitting : tooLarge) = one;
+    sameEnd = one.fits == wasFitting ? sameEnd + 1 : 0;
+    wasFitting = one.fits;
+    if (tooLarge.size > largestTried)
+      next = std::min(2 * fitting.size, largestTried);
+    else if (fitting.size == 0)
+      next = std::max<int64_t>(1, tooLarge.size / 8);
+    else
+      next = sizeBetween(fitting, tooLarge, sameEnd);
   }
-  return fitting;
+  return fitting.size;
 }
 
 LargestSize sized(const Resize &resize, int64_t fitting, Trial trial) {

@@ -47,8 +47,15 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   void readOptions() {
-    chooserOptions = {policy, offload, effort, frontier, quick || (effort > 0 && effort < kWholePacking),
-                      !quick};
+    const PlanSearch search = feasibility ? PlanSearch::Feasibility
+                              : quick     ? PlanSearch::Quick
+                                          : PlanSearch::Whole;
+    chooserOptions = {policy,
+                      offload,
+                      effort,
+                      frontier,
+                      search != PlanSearch::Whole || (effort > 0 && effort < kWholePacking),
+                      search};
     model = analysis::loadDevice(device);
     if (hostBudget > 0)
       hostLeft = hostBudget - analysis::hostStateBytes(getOperation());

@@ -13,6 +13,11 @@ namespace kedge::remat {
 constexpr int64_t kWorthReordering = 30;
 constexpr double kCostlyRoomShare = 0.005;
 
+/// Gaps of that part of a plan are no reason to pack it again.
+constexpr int64_t kSmallGaps = 100;
+/// Of the solver's effort, where a plan that fits is known and only its price is to fall.
+constexpr double kShareForPrice = 0.25;
+
 void PlanChooser::decide(RecomputeChoice &choice, std::optional<int64_t> left) {
   bool free = options.policy.kind == Policy::Kind::Auto ||
               (options.policy.kind == Policy::Kind::None && options.offload);
@@ -68,11 +73,12 @@ PlanChooser::Plans PlanChooser::starts(const RecomputeChoice &choice) {
   return found;
 }
 
-const PlanChooser::Plans &PlanChooser::plansOf(RecomputeChoice &choice) {
+const PlanChooser::Plans &PlanChooser::plansOf(RecomputeChoice &choice, double share) {
   if (!choice.plans.empty())
     return choice.plans;
   solver::RematOptions search;
   search.effort = options.effort;
+  search.share = share;
   search.starts = starts(choice);
   search.progress = [](double share) { tellProgress("choosing what to compute again", share); };
   choice.plans = search.starts;
@@ -89,16 +95,47 @@ const PlanChooser::Plans &PlanChooser::plansOf(RecomputeChoice &choice) {
 /// The cheapest plan of the solver's front and of the policies that fits when it is packed. All of them are
 /// found without a look at the budget, so that a larger one never costs more.
 void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
-  const Plans &plans = plansOf(choice);
+  const bool isWhole = options.search == PlanSearch::Whole;
+  if (!isWhole && isProvenTooLarge(choice, left))
+    return;
+  const bool fits = !isWhole && takeStartWithin(choice, left);
+  if (fits && options.search == PlanSearch::Feasibility)
+    return;
+  const Plans &plans = plansOf(choice, fits ? kShareForPrice : 1);
   bool found = false;
   for (size_t i = 0; i < plans.size() && !found; ++i)
     found = solver::peakOf(choice.graph.problem, plans[i]) <= left && takeWithin(choice, plans, i, left);
-  findSmallest(choice, plans, found);
-  if (!options.proves)
+  findSmallest(choice, plans, left, found);
+  if (!isWhole)
     return;
   solver::RematPlan bound = solver::rematBound(choice.graph.problem, found ? left : choice.bytes, true);
   choice.lowerBound = std::min(bound.lowerBound, choice.added);
   choice.peakLowerBound = bound.peakLowerBound;
+}
+
+/// The plan of the function's own order stays, which does not fit.
+bool PlanChooser::isProvenTooLarge(RecomputeChoice &choice, int64_t left) const {
+  choice.peakLowerBound = solver::rematBound(choice.graph.problem, left, true).peakLowerBound;
+  if (choice.peakLowerBound <= left)
+    return false;
+  choice.smallest = choice.peakLowerBound;
+  return true;
+}
+
+/// The smallest plan of a policy that fits. It is among the plans of the whole search, too.
+bool PlanChooser::takeStartWithin(RecomputeChoice &choice, int64_t left) {
+  std::vector<std::pair<int64_t, std::vector<int>>> byPeak;
+  for (std::vector<int> &start : starts(choice))
+    if (const int64_t peak = solver::peakOf(choice.graph.problem, start); peak <= left)
+      byPeak.push_back({peak, std::move(start)});
+  llvm::sort(byPeak);
+  for (auto &[peak, start] : byPeak)
+    if (const int64_t bytes = quickBytes(choice.graph.problem, start); bytes <= left) {
+      choice.take(start, bytes);
+      choice.smallest = std::min(choice.smallest, bytes);
+      return true;
+    }
+  return false;
 }
 
 /// What the next plan costs more whose values leave a fiftieth of the bytes free; 0 where there is none, so
@@ -132,9 +169,9 @@ bool PlanChooser::takeWithin(RecomputeChoice &choice, const Plans &plans, size_t
 }
 
 /// The plan of the smallest peak need not be the smallest when it is packed. Others that could be smaller
-/// by at least a ten-thousandth are packed, too. All of the packer's effort goes into the smallest, and into
-/// that only where nothing fits.
-void PlanChooser::findSmallest(RecomputeChoice &choice, const Plans &plans, bool found) {
+/// by at least a ten-thousandth are packed, too. The smallest gets more of the packer's effort, where nothing
+/// fits and its gaps are large.
+void PlanChooser::findSmallest(RecomputeChoice &choice, const Plans &plans, int64_t left, bool found) {
   std::vector<std::pair<int64_t, size_t>> byPeak;
   for (size_t i = 0; i < plans.size(); ++i)
     byPeak.push_back({solver::peakOf(choice.graph.problem, plans[i]), i});
@@ -152,7 +189,9 @@ void PlanChooser::findSmallest(RecomputeChoice &choice, const Plans &plans, bool
   }
   if (found || !smallest)
     return;
-  choice.smallest = std::min(choice.smallest, packed(choice, plans[*smallest]));
+  const int64_t peak = solver::peakOf(choice.graph.problem, plans[*smallest]);
+  const int64_t good = peak <= left ? left : peak + peak / kSmallGaps;
+  choice.smallest = std::min(choice.smallest, packed(choice, plans[*smallest], good));
   choice.take(plans[*smallest], choice.smallest);
 }
 
@@ -165,7 +204,7 @@ FunctionFrontier PlanChooser::frontierOf(RecomputeChoice &choice) {
   function.plans.resize(1 + few.size(), {choice.unconstrained, 0});
   sideBySide(few.size(), [&](size_t i) {
     const int64_t peak = solver::peakOf(choice.graph.problem, *few[i]);
-    function.plans[1 + i] = {packed(choice, *few[i], /*good=*/peak + peak / 100),
+    function.plans[1 + i] = {packed(choice, *few[i], /*good=*/peak + peak / kSmallGaps),
                              counts ? choice.addedBy(*few[i]) : 0};
   });
   return function;

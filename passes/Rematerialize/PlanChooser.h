@@ -6,13 +6,20 @@
 
 namespace kedge::remat {
 
+/// Whether a plan fits is the same for all of them.
+enum class PlanSearch {
+  Whole,      ///< and what no plan falls below is proven
+  Quick,      ///< a dearer plan may be taken
+  Feasibility ///< any plan that fits is taken
+};
+
 struct PlanChooserOptions {
   Policy policy;
   bool offload = false; ///< values may go to host memory
   int64_t effort = 0;   ///< search steps; 0: by the size of the function
   int frontier = 0;     ///< points
   bool packsQuickly = false;
-  bool proves = true; ///< what no plan falls below
+  PlanSearch search = PlanSearch::Whole;
 };
 
 class PlanChooser {
@@ -32,10 +39,12 @@ private:
   using Plans = std::vector<std::vector<int>>;
   void follow(RecomputeChoice &choice, const Policy &policy, std::optional<int64_t> left);
   Plans starts(const RecomputeChoice &choice);
-  const Plans &plansOf(RecomputeChoice &choice);
+  const Plans &plansOf(RecomputeChoice &choice, double share = 1);
   void search(RecomputeChoice &choice, int64_t left);
+  bool isProvenTooLarge(RecomputeChoice &choice, int64_t left) const;
+  bool takeStartWithin(RecomputeChoice &choice, int64_t left);
   bool takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left);
-  void findSmallest(RecomputeChoice &choice, const Plans &plans, bool found);
+  void findSmallest(RecomputeChoice &choice, const Plans &plans, int64_t left, bool found);
   std::vector<const std::vector<int> *> fewOf(RecomputeChoice &choice);
 
   int64_t packed(const RecomputeChoice &choice, const std::vector<int> &sequence, int64_t good = 0) const;

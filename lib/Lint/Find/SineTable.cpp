@@ -51,8 +51,18 @@ bool equals(const Table &table, int64_t from, const Formula &formula) {
   return true;
 }
 
+/// The first row of sines and cosines in turn has two values, however it was moved and scaled.
+bool alternatesAtFirst(const Table &table) {
+  for (int64_t column = 2; column < table.width; ++column)
+    if (table.at(0, column) != table.at(0, column - 2))
+      return false;
+  return true;
+}
+
 /// PatchTST's: less its mean, over ten deviations.
 bool equalsNormalised(const Table &table) {
+  if (!alternatesAtFirst(table))
+    return false;
   std::vector<double> wanted(table.values.size());
   double sum = 0, squares = 0;
   for (int64_t row = 0; row < table.rows; ++row)

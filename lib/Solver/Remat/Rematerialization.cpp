@@ -126,7 +126,8 @@ private:
     // problem, and the moves that matter are not those within a layer.
     if (fold && 2 * fold->problem().nodes.size() > model.problem.nodes.size())
       fold.reset();
-    int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model, fold.has_value());
+    const auto usual = static_cast<double>(defaultEffort(model, fold.has_value()));
+    int64_t effort = options.effort > 0 ? options.effort : static_cast<int64_t>(options.share * usual);
     if (fold) {
       foldedNodes = static_cast<int>(fold->problem().nodes.size());
       int64_t few = static_cast<int64_t>(workOnFold * static_cast<double>(effort));

@@ -44,7 +44,8 @@ struct RematOptions {
   int64_t budget = 0;    ///< bytes; the peak of a plan never exceeds it
   bool freeOrder = true; ///< false: first runs keep the order of the problem
   int64_t effort =
-      0; ///< search steps, 0: a default for the size of the problem; plans depend on nothing else
+      0;            ///< search steps, 0: a default for the size of the problem; plans depend on nothing else
+  double share = 1; ///< of that default
   double timeLimit =
       0; ///< seconds of processor time, 0: no limit; for benchmarks, as plans depend on the machine
   uint64_t seed = 1;

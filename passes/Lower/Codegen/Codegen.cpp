@@ -151,14 +151,27 @@ private:
   bool before;
 };
 
+/// In operations.
+size_t sizeOf(ModuleOp unit) {
+  size_t count = 0;
+  unit.walk([&](Operation *) { ++count; });
+  return count;
+}
+
 LogicalResult compileMissing(std::vector<Missing> &missing, const KernelTarget &target, int level) {
   if (missing.empty())
     return success();
   MLIRContext &context = *missing.front().unit.getContext();
   loadDialects(context);
   const Guarded guarded(context);
+  // What takes longest begins first, so that no processor is left with it at the end.
+  std::vector<std::pair<size_t, Missing *>> bySize;
   for (Missing &each : missing)
-    context.getThreadPool().async([&] { each.isDone = compileUnit(each.unit, target, level, each.object); });
+    bySize.push_back({sizeOf(each.unit), &each});
+  llvm::stable_sort(bySize, [](const auto &a, const auto &b) { return a.first > b.first; });
+  for (auto [size, unit] : bySize)
+    context.getThreadPool().async(
+        [&, unit] { unit->isDone = compileUnit(unit->unit, target, level, unit->object); });
   context.getThreadPool().wait();
   return success(llvm::all_of(missing, [](const Missing &each) { return each.isDone; }));
 }
