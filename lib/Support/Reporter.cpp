@@ -46,7 +46,7 @@ TerminalReporter::TerminalReporter(std::string name, bool showsProgress)
 void TerminalReporter::say(const Message &message) { fputs(terminalText(name, message).c_str(), stderr); }
 
 void TerminalReporter::sayTogether(const std::string &text, const std::vector<Message> &) {
-  fputs(text.c_str(), stderr);
+  fputs(rt::printable(text).c_str(), stderr);
 }
 
 void TerminalReporter::answer(const std::string &text) {

@@ -2,6 +2,7 @@
 #include "lib/Export/Plan/PlanPipeline.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Export/Plan/PlanView.h"
+#include "runtime/io/Printable.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/ranges.h>
@@ -13,7 +14,7 @@ using namespace kedge::exporter;
 using nlohmann::json;
 
 namespace {
-constexpr size_t timelineColumns = 72, timelineRows = 10, mostRows = 12;
+constexpr size_t timelineColumns = 72, timelineRows = 10, mostRows = 12, widestName = 100;
 
 /// UTF-8 text of a bar that fills `eighths` of a line's height.
 const char *bar(int64_t eighths) {
@@ -262,7 +263,7 @@ std::string layers(const PlanView &view) {
                    [](auto &a, auto &b) { return a.second.total > b.second.total; });
   size_t width = 12;
   for (size_t i = 0; i < std::min(mostRows, sorted.size()); ++i)
-    width = std::max(width, sorted[i].first.size());
+    width = std::clamp(sorted[i].first.size(), width, widestName);
   std::string text = fmt::format("\nat the peak, by layer\n  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "",
                                  width, "total", "state", "activations", "gradients", "workspace");
   LayerBytes others;
@@ -289,7 +290,7 @@ std::string largest(const PlanView &view) {
   ranges.resize(std::min<size_t>(8, ranges.size()));
   size_t width = 0;
   for (const PlanRange &range : ranges)
-    width = std::max(width, range.name.size());
+    width = std::clamp(range.name.size(), width, widestName);
   for (const PlanRange &range : ranges)
     text += fmt::format("  {:>12}  {:<{}}  {:<18} {} to {}\n", formatAmount(range.bytes), range.name, width,
                         range.type, range.first, range.last);
@@ -308,6 +309,6 @@ std::string functions(const json &report) {
 
 std::string kedge::exporter::planText(const json &report, ModuleOp module) {
   PlanView view = viewPlan(module);
-  return summary(report, view) + breakdown(report) + ranks(report) + pipelineText(report) + frontier(report) +
-         timeline(view) + layers(view) + largest(view) + functions(report);
+  return rt::printable(summary(report, view) + breakdown(report) + ranks(report) + pipelineText(report) +
+                       frontier(report) + timeline(view) + layers(view) + largest(view) + functions(report));
 }

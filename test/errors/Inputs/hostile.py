@@ -123,7 +123,11 @@ steering = model("steering", [h.make_node("Floor", ["x"], ["n"], name="n\x1b]0;t
 for name in (long, "'" * 100000, "'a.b" * 20000 + "' op "):  # a long name is shown by its first 400 bytes
     single("ReverseSequence", f"node '{name[:400]}... ({len(name)} bytes)' (ReverseSequence): has no kernel for CUDA", [np.full(4, 2)], shape=(4, 4),
            options=["--target", "cuda"], name=name)
-for command in ("lint", "compile"):
+for options, code in ((["--loss", "mse"], 0), (["--loss", "mse", "--memory-budget", "10"], 2)):
+    done = subprocess.run(["kedge", "plan", path, *options], capture_output=True)
+    if done.returncode != code or len(done.stdout + done.stderr) > 60000:
+        failures.append(f"kedge plan {options} of a long name: exit code {done.returncode}, {len(done.stdout + done.stderr)} bytes")
+for command in ("lint", "plan", "compile"):
     words = ["kedge", command, steering, "--loss", "mse"] + (["-o", os.path.join(folder, "steer")] if command == "compile" else [])
     done = subprocess.run(words, capture_output=True)
     if b"\x1b" in done.stdout + done.stderr:
